@@ -1,0 +1,79 @@
+# What one does with weir, by name. Each target is a thin line over cargo or a script; `make help` lists them.
+#
+# Variables: PREFIX, DESTDIR, SYSCONFDIR for install; SECONDS_PER_TARGET for fuzz; KERNELS for test-vm; CARGO_TARGET_DIR.
+
+PREFIX ?= /usr/local
+SYSCONFDIR ?= /etc
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+SECONDS_PER_TARGET ?= 60
+KERNELS ?= 6.12 6.1
+
+CARGO := scripts/cargo
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+# Always the whole workspace: cargo unifies features over the packages it is given, so that another choice of packages
+# would build the dependencies again. Targets and names select what runs.
+WORKSPACE := --workspace --locked
+# Tests that make namespaces need root; cargo hands each test binary to this command.
+ROOT_RUNNER := CARGO_TARGET_$(shell uname -m | tr a-z A-Z)_UNKNOWN_LINUX_GNU_RUNNER=$(CURDIR)/scripts/as-root
+SHELL_SCRIPTS := $(filter-out %.service,$(wildcard scripts/*)) .ci/run tests/vm/run
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build test test-vm lint compile unit system demo bench fuzz fuzz-short vm-short install clean
+MAKEFLAGS += --no-print-directory
+
+help: ## lists the targets
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do \
+		printf '  %-11s %s\n' "$$name" "$$text"; done
+
+setup: ## installs what is missing to build and test (Debian; root or sudo)
+	@scripts/setup
+
+build: ## builds target/release/weir
+	$(CARGO) build --release $(WORKSPACE) --bins
+
+test: ## everything that must pass: setup, lint, all tests, a little fuzzing, some tests in a VM
+	@MAKE='$(MAKE)' scripts/stages setup lint compile unit system fuzz-short vm-short
+
+test-vm: setup ## runs the whole VM list on each kernel of KERNELS
+	@for kernel in $(KERNELS); do tests/vm/run --kernel $$kernel all || exit 1; done
+
+lint: ## formatting, clippy, warnings of the BPF sources, shell scripts
+	$(CARGO) fmt --all --check
+	scripts/lint-bpf
+	shellcheck $(SHELL_SCRIPTS)
+	$(CARGO) clippy $(WORKSPACE) --all-targets -- -D warnings
+
+# The binaries first: tests run target/debug/weir.
+compile: ## builds the tests, and the binaries they run
+	$(CARGO) build $(WORKSPACE) --bins
+	$(CARGO) test $(WORKSPACE) --no-run
+
+unit: ## tests inside the crates
+	$(ROOT_RUNNER) $(CARGO) test $(WORKSPACE) --lib --bins --no-fail-fast
+
+# Two at a time: each builds routers in namespaces, and shares the processors with their traffic.
+system: ## tests that need the kernel: routers in namespaces, the command line, golden packets
+	$(ROOT_RUNNER) $(CARGO) test $(WORKSPACE) --test '*' --no-fail-fast -- --test-threads=2
+
+demo: setup build ## shows a router being taken over, in namespaces, with figures
+	scripts/as-root $(TARGET_DIR)/release/demo
+
+bench: setup build ## measures against the kernel's own path
+	scripts/as-root $(TARGET_DIR)/release/bench
+
+fuzz: ## fuzzes every target for SECONDS_PER_TARGET
+	scripts/fuzz --seconds $(SECONDS_PER_TARGET)
+
+fuzz-short: ## fuzzes every target for 10 seconds
+	scripts/fuzz --seconds 10
+
+vm-short: ## runs the short VM list on kernel 6.12
+	tests/vm/run --kernel 6.12 short
+
+# Not after `build`: `sudo make install` should need no compiler, and leave no files of root in target/.
+install: ## installs binary, man pages, completions and service under DESTDIR and PREFIX
+	@test -x $(TARGET_DIR)/release/weir || { echo "install: run 'make build' first" >&2; exit 1; }
+	scripts/install $(TARGET_DIR)/release/weir "$(DESTDIR)" "$(PREFIX)" "$(UNITDIR)" "$(SYSCONFDIR)"
+
+clean: ## removes what was built
+	$(CARGO) clean

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The Internet checksum (RFC 1071) and its incremental update (RFC 1624), the one copy.
+ * Sums are taken over words as they lie in memory: byte order does not matter to one's complement.
+ */
+#pragma once
+
+#include "kernel.h"
+
+/* A sum of up to 2^16 words of 16 bits, folded to 16 bits. 0 only when every word was 0. */
+always_inline __u16 csum_fold(__u32 sum)
+{
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
+/* The same of a 64-bit sum of 32-bit words. */
+always_inline __u16 csum_fold64(__u64 sum)
+{
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffff) + ((sum >> 16) & 0xffff) + (sum >> 32);
+	return csum_fold(sum);
+}
+
+/*
+ * The checksum after words of the data changed by `delta` = sum of ~old + new. Gives what the kernel's csum_replace functions
+ * give, down to which of the two zeros: 0xffff only where nothing changed.
+ */
+always_inline __u16 csum_update(__u16 check, __u32 delta)
+{
+	return ~csum_fold((__u16)~check + delta);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Flows: what is it? One record per direction. A record is *known* from conntrack (user space writes key, translation and
+ * the peer in `trials`, then owner), *seen* at ingress (trial) and *proven* at egress (witness.h). Only a proven record forwards.
+ *
+ * IPv4 records are one cache line, IPv6 records two. FLOW_WAYS of them are a bucket; a flow lives in one of two buckets.
+ */
+#pragma once
+
+#include "kernel.h"
+
+#define FLOW_WAYS 4
+
+enum flow_state { /* low byte of owner; the rest counts the lives of the slot */
+	FLOW_FREE = 0,
+	FLOW_CLAIMED = 1, /* being written */
+	FLOW_LIVE = 2,
+	FLOW_RETIRED = 3, /* resting until no packet can still be reading it */
+};
+
+struct flow_key4 {
+	__be32 saddr, daddr;
+	__be16 sport, dport;
+	__u8 proto, reserved[3];
+};
+_Static_assert(sizeof(struct flow_key4) == 16, "flow_key4");
+
+struct flow_key6 {
+	__be32 saddr[4], daddr[4];
+	__be16 sport, dport;
+	__u8 proto, reserved[3];
+};
+_Static_assert(sizeof(struct flow_key6) == 40, "flow_key6");
+
+struct flow_nat4 { /* the tuple as it leaves */
+	__be32 saddr, daddr;
+	__be16 sport, dport;
+};
+struct flow_nat6 {
+	__be32 saddr[4], daddr[4];
+	__be16 sport, dport;
+};
+
+/* What both families share. `proven` fields are written by the egress witness while proof is 0, and read by the hit path. */
+struct flow {
+	__u64 count;      /* packets << 40 | octets of IP packets; user space adds it up before either part wraps */
+	__u32 owner;      /* enum flow_state in the low byte */
+	__u32 proof;      /* epoch + hop epoch when proven; 0: not proven. Both only rise, so one comparison covers both */
+	__u32 in;         /* proven: index of the port it comes in at | encapsulation there << 16 */
+	__u16 hop;        /* proven: index into hops */
+	__u16 len;        /* proven: longest IP packet that the kernel sent unfragmented, octets */
+	__u8 ttl_lo;      /* proven: range of TTLs, at ingress, that the kernel lowered by one */
+	__u8 ttl_hi;      /* */
+	__u8 tos;         /* proven: TOS or traffic class at ingress, without the ECN bits */
+	__u8 flags;       /* enum flow_flags */
+	__u16 addr_delta; /* checksum difference of the addresses, one's complement, 0 when they stay */
+	__u16 port_delta; /* and of the ports */
+};
+_Static_assert(sizeof(struct flow) == 32, "flow");
+
+enum flow_flags {
+	FLOW_ADDR = 1 << 0, /* an address is translated */
+	FLOW_PORT = 1 << 1, /* a port is translated */
+};
+
+struct flow4 {
+	struct flow f;
+	struct flow_key4 key;
+	struct flow_nat4 nat;
+	__u32 reserved;
+};
+_Static_assert(sizeof(struct flow4) == 64, "flow4: one cache line");
+
+struct flow6 {
+	struct flow f;
+	struct flow_key6 key;
+	struct flow_nat6 nat;
+	__u32 reserved[5];
+};
+_Static_assert(sizeof(struct flow6) == 128, "flow6: two cache lines");
+
+struct bucket4 {
+	struct flow4 way[FLOW_WAYS];
+};
+struct bucket6 {
+	struct flow6 way[FLOW_WAYS];
+};
+
+/* A flow's number: bucket * FLOW_WAYS + way, and the family. Also its index in `trials` (IPv6 after all of IPv4). */
+#define FLOW_REF_IPV6 (1u << 31)
+
+/*
+ * The cold half of a record, touched only while a flow is not proven: what ingress saw, and what the witness made of it.
+ * One packet at a time is on trial; a second one that overtakes it only costs a proof, never makes a wrong one, because
+ * everything that must agree is compared again at egress.
+ */
+struct trial {
+	__u32 peer;     /* reference of the other direction's record; written by user space */
+	__u32 epoch;    /* global epoch when the packet came in */
+	__u32 when;     /* jiffies then */
+	__u32 in;       /* as flow.in */
+	__u32 hold;     /* jiffies until which nothing is proven: a FIN or RST went by */
+	__u32 mark;     /* skb mark and priority with which the kernel sent it: restored when forwarded at TC */
+	__u32 priority; /* */
+	__u16 len;      /* IP packet at ingress, octets; of one segment where it was a super-packet */
+	__u8 ttl;       /* */
+	__u8 tos;       /* whole TOS or traffic class */
+	__u8 held;      /* hold is set */
+	__u8 reason;    /* the last enum reason that kept this flow from being proven or forwarded */
+	__u8 reserved[14];
+};
+_Static_assert(sizeof(struct trial) == 48, "trial");

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What both hooks share at ingress: parse, find, compare with the proof. What differs between a frame and an skb (how bytes are
+ * changed and sent) is in xdp.h and tc.h.
+ */
+#pragma once
+
+#include "table.h"
+
+/* A decision to forward: everything read from the record before the packet is touched. */
+struct verdict {
+	struct flow *flow;
+	struct hop *hop;
+	const void *nat; /* struct flow_nat4 or flow_nat6 */
+	__u32 ref;
+	__u32 addr_delta;
+	__u32 port_delta;
+	__u8 flags;
+};
+
+/* The packet's flow is known but may not be forwarded now: put it on trial, for the witness to compare. */
+always_inline void trial_open(__u32 ref, const struct packet *p, __u32 in, __u32 epoch, __u32 reason)
+{
+	struct trial *t = trial_get(ref);
+
+	if (!t)
+		return;
+	t->epoch = 0; /* not complete */
+	barrier();
+	t->when = now();
+	t->in = in;
+	t->len = p->len;
+	t->ttl = p->ttl;
+	t->tos = p->tos;
+	t->reason = reason;
+	barrier();
+	WRITE_ONCE(t->epoch, epoch);
+}
+
+/* A FIN, RST or SYN goes by: conntrack decides what it means. Until user space has heard of it, nothing is proven. */
+always_inline void flow_disturb(struct flow *f, __u32 ref)
+{
+	struct trial *t = trial_get(ref);
+	struct flow *other;
+	__u32 peer;
+
+	WRITE_ONCE(f->proof, 0);
+	if (!t)
+		return;
+	t->hold = now() + hold;
+	t->held = 1;
+	peer = t->peer;
+	other = flow_get(peer);
+	t = trial_get(peer);
+	if (!other || !t)
+		return;
+	WRITE_ONCE(other->proof, 0);
+	t->hold = now() + hold;
+	t->held = 1;
+}
+
+/* Whether a packet may be forwarded: REASON_NONE and the verdict, or why not. `xdp`: frames only, no qdisc. */
+always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp, struct packet *p, struct verdict *v)
+{
+	__u32 slot, epoch, hop_slot, in, proof;
+	struct port *port;
+	struct flow *flow;
+	struct hop *hop;
+	int reason;
+
+	if (unlikely(!READ_ONCE(control.armed) || later(now(), READ_ONCE(control.deadline))))
+		return REASON_SILENT;
+	port = port_find(ifindex, &slot);
+	if (!port || !(port->flags & PORT_ON))
+		return REASON_PORT;
+	if (*(__u16 *)f->data != *(__u16 *)port->mac || *(__u32 *)(f->data + 2) != *(__u32 *)(port->mac + 2))
+		return REASON_NOT_OURS;
+
+	reason = ipv6 ? parse_ipv6(f, L3_ETHERNET, p) : parse_ipv4(f, L3_ETHERNET, p);
+	if (reason)
+		return reason;
+	flow = flow_find(p->key, ipv6, &v->ref);
+	if (!flow)
+		return REASON_UNKNOWN;
+	if (p->proto == IPPROTO_TCP && (p->tcp_flags & (TCP_FIN | TCP_SYN | TCP_RST | TCP_ACK)) != TCP_ACK) {
+		if (p->tcp_flags & (TCP_FIN | TCP_SYN | TCP_RST))
+			flow_disturb(flow, v->ref);
+		return REASON_TCP_FLAGS;
+	}
+	if (p->ttl <= 1)
+		return REASON_TTL;
+
+	epoch = READ_ONCE(control.epoch);
+	in = slot;
+	proof = READ_ONCE(flow->proof);
+	hop_slot = flow->hop;
+	hop = bpf_map_lookup_elem(&hops, &hop_slot);
+	if (!hop)
+		return REASON_HOP;
+
+	if (unlikely(proof != epoch + READ_ONCE(hop->epoch)))
+		reason = REASON_UNPROVEN;
+	else if (unlikely(flow->in != in))
+		reason = REASON_MOVED;
+	else if (unlikely(flow->tos != (p->tos & 0xfc)))
+		reason = REASON_TOS;
+	else if (unlikely(p->ttl < flow->ttl_lo || p->ttl > flow->ttl_hi))
+		reason = REASON_TTL_NEW;
+	else
+		reason = REASON_NONE;
+	if (unlikely(reason)) {
+		trial_open(v->ref, p, in, epoch, reason);
+		return reason;
+	}
+	if (xdp && !(hop->flags & HOP_XDP))
+		return REASON_HOOK;
+
+	v->flow = flow;
+	v->hop = hop;
+	v->nat = ipv6 ? (void *)&((struct flow6 *)flow)->nat : (void *)&((struct flow4 *)flow)->nat;
+	v->addr_delta = flow->addr_delta;
+	v->port_delta = flow->port_delta;
+	v->flags = flow->flags;
+	return REASON_NONE;
+}
+
+/* The length check stands apart: at TC it is a segment of a super-packet that counts. */
+always_inline int fits(struct verdict *v, const struct packet *p, __u32 len, __u32 in)
+{
+	if (likely(len <= READ_ONCE(v->flow->len)))
+		return 1;
+	trial_open(v->ref, p, in, READ_ONCE(control.epoch), REASON_LENGTH);
+	return 0;
+}
+
+always_inline void flow_count(struct flow *flow, __u64 packets, __u32 octets)
+{
+	__sync_fetch_and_add(&flow->count, packets << 40 | octets);
+}

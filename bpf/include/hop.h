@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Hops: where does it go? An adjacency, shared by many flows: the out device and the bytes that the kernel itself put before
+ * the IP header. Written by the egress witness; epoch raised by user space when the neighbour behind it changes.
+ */
+#pragma once
+
+#include "kernel.h"
+
+#define HOP_HEADER_MAX 32 /* Ethernet 14 + QinQ 8 + PPPoE 8, or a DSA tag */
+#define HOPS_MAX 1024
+
+/* What makes two hops the same hop. The header starts at 2 modulo 4, as in a frame, so that words of both are aligned alike. */
+struct hop_key {
+	__u32 ifindex;               /* out device */
+	__u8 len;                    /* of header */
+	__u8 reserved;
+	__u8 header[HOP_HEADER_MAX]; /* as sent, ends in the EtherType; unused bytes 0 */
+	__u16 vlan;                  /* tag in skb metadata: TCI, 0 for none (kept for when VLANs are forwarded) */
+};
+_Static_assert(sizeof(struct hop_key) == 40, "hop_key");
+
+struct hop {
+	__u32 epoch;   /* added to the global epoch: see flow.proof */
+	__u32 flags;   /* HOP_* */
+	struct hop_key key;
+	__u64 packets; /* proofs given: packets the kernel itself sent this way while proving */
+	__u64 reserved;
+};
+_Static_assert(sizeof(struct hop) == 64, "hop");
+
+enum hop_flags {
+	HOP_LIVE = 1 << 0,
+	HOP_XDP = 1 << 1, /* XDP may send: taken from the port when the hop was learned */
+};

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Every map, and the constants set before the programs are loaded. */
+#pragma once
+
+#include "control.h"
+#include "flow.h"
+#include "hop.h"
+#include "kernel.h"
+#include "port.h"
+
+const volatile __u64 hash_seed[3];  /* random, odd: a stranger cannot aim at one bucket */
+const volatile __u32 flows4_mask;   /* number of IPv4 buckets - 1 */
+const volatile __u32 flows6_mask;   /* number of IPv6 buckets - 1 */
+const volatile __u32 ports_mask;    /* number of port slots - 1 */
+const volatile __u32 patience;      /* jiffies that a packet may take from ingress to egress and still be proof */
+const volatile __u32 hold;          /* jiffies after a FIN, RST or SYN during which nothing is proven */
+const volatile __u32 silence;       /* jiffies without a beat after which the daemon counts as dead */
+const volatile __u32 rehearsal;     /* under BPF_PROG_TEST_RUN, where every skb has a socket */
+const volatile __u32 shadow;        /* compute, compare, but let the kernel forward */
+
+struct control control __attribute__((aligned(64)));
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct bucket4);
+} flows4 SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct bucket6);
+} flows6 SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct trial);
+} trials SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct port);
+} ports SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, HOPS_MAX);
+	__type(key, __u32);
+	__type(value, struct hop);
+} hops SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, HOPS_MAX);
+	__type(key, struct hop_key);
+	__type(value, __u32);
+} hop_index SEC(".maps");
+
+/* Where XDP may send: same index as `ports`. */
+struct {
+	__uint(type, BPF_MAP_TYPE_DEVMAP);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} transmit SEC(".maps");
+
+/* Packets given to the kernel, or not proven, by enum reason. Off the fast path, so one copy per CPU is affordable. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, REASON_COUNT);
+	__type(key, __u32);
+	__type(value, __u64);
+} passed SEC(".maps");
+
+enum total {
+	TOTAL_TC_PACKETS, /* forwarded at TC; what XDP forwarded is the rest of the flows' sum */
+	TOTAL_TC_OCTETS,
+	TOTAL_SHADOW_SAME, /* shadow mode: predicted as the kernel did it */
+	TOTAL_SHADOW_DIFFERENT,
+	TOTAL_COUNT,
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, TOTAL_COUNT);
+	__type(key, __u32);
+	__type(value, __u64);
+} totals SEC(".maps");
+
+always_inline __u32 now(void)
+{
+	return bpf_jiffies64();
+}
+
+/* Whether `a` is later than `b`, by jiffies that wrap. */
+always_inline int later(__u32 a, __u32 b)
+{
+	return (__s32)(a - b) > 0;
+}
+
+always_inline void count_passed(__u32 reason)
+{
+	__u64 *n = bpf_map_lookup_elem(&passed, &reason);
+
+	if (n)
+		++*n;
+}
+
+always_inline void count_total(__u32 which, __u64 add)
+{
+	__u64 *n = bpf_map_lookup_elem(&totals, &which);
+
+	if (n)
+		*n += add;
+}
+
+always_inline struct port *port_find(__u32 ifindex, __u32 *slot)
+{
+	struct port *p;
+
+	*slot = ifindex & ports_mask;
+	p = bpf_map_lookup_elem(&ports, slot);
+	return p && p->ifindex == ifindex ? p : NULL;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The parser: from the start of a frame to the key of its flow. It reads headers by whole words and says why a packet is not
+ * for the fast path. Shared by both hooks and both directions; nothing else in weir knows a packet format.
+ */
+#pragma once
+
+#include "csum.h"
+#include "flow.h"
+#include "kernel.h"
+#include "reason.h"
+
+/* A frame as both hooks see it. `end` bounds what may be read directly; `len` is the whole frame. */
+struct frame {
+	void *data;
+	void *end;
+	__u32 len;
+};
+
+#define L3_ETHERNET 14 /* offset of the IP header behind a plain Ethernet header */
+
+/* What the parser found. `key` holds the tuple as in a record, by 64-bit words: two of them for IPv4, five for IPv6. */
+struct packet {
+	__u64 key[5];
+	__u16 len;  /* IP packet, octets */
+	__u8 proto; /* IPPROTO_TCP or IPPROTO_UDP */
+	__u8 ttl;
+	__u8 tos;
+	__u8 tcp_flags; /* byte 13 of the TCP header */
+	__u16 l4_len;   /* octets of the layer 4 header: of one segment's overhead */
+	__u16 l4_check; /* the checksum as it stands */
+};
+
+#define TCP_FIN 0x01
+#define TCP_SYN 0x02
+#define TCP_RST 0x04
+#define TCP_ACK 0x10
+
+/* Two words of memory as one, in the order in which a 64-bit load would have found them. */
+always_inline __u64 pair(__u32 first, __u32 second)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	return first | (__u64)second << 32;
+#else
+	return (__u64)first << 32 | second;
+#endif
+}
+
+/* The last word of a key: ports as one word, then the protocol and three bytes of zero. */
+always_inline __u64 key_tail(__u32 ports, __u8 proto)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	return pair(ports, proto);
+#else
+	return pair(ports, (__u32)proto << 24);
+#endif
+}
+
+always_inline __u32 swap_ports(__u32 ports)
+{
+	return ports << 16 | ports >> 16;
+}
+
+always_inline __u16 frame_ethertype(const struct frame *f)
+{
+	if (f->data + L3_ETHERNET > f->end)
+		return 0;
+	return *(__be16 *)(f->data + 12);
+}
+
+/* TCP or UDP at `l4`; `room` octets of the IP packet are left for it. */
+always_inline int parse_l4(const struct frame *f, void *l4, __u32 room, struct packet *p, __u32 *ports)
+{
+	if (p->proto == IPPROTO_TCP) {
+		struct tcphdr *tcp = l4;
+
+		if (l4 + sizeof(*tcp) > f->end)
+			return REASON_TRUNCATED;
+		p->l4_len = (*(__u8 *)(l4 + 12) >> 4) * 4;
+		if (p->l4_len < sizeof(*tcp) || p->l4_len > room)
+			return REASON_HEADER;
+		p->tcp_flags = *(__u8 *)(l4 + 13);
+		p->l4_check = tcp->check;
+	} else if (p->proto == IPPROTO_UDP) {
+		struct udphdr *udp = l4;
+
+		if (l4 + sizeof(*udp) > f->end)
+			return REASON_TRUNCATED;
+		p->l4_len = sizeof(*udp);
+		/* conntrack calls a datagram that is longer than its packet, or has no room for its header, invalid */
+		if (room < sizeof(*udp) || bpf_ntohs(udp->len) > room || bpf_ntohs(udp->len) < sizeof(*udp))
+			return REASON_HEADER;
+		p->tcp_flags = 0;
+		p->l4_check = udp->check;
+	} else {
+		return REASON_PROTOCOL;
+	}
+	*ports = *(__u32 *)l4;
+	return REASON_NONE;
+}
+
+always_inline int parse_ipv4(const struct frame *f, __u32 l3, struct packet *p)
+{
+	__u32 *w = f->data + l3;
+	__u32 ports = 0;
+	__u64 sum;
+	__u8 *b = (void *)w;
+	int reason;
+
+	if ((void *)w + sizeof(struct iphdr) > f->end)
+		return REASON_TRUNCATED;
+	if (b[0] != 0x45)
+		return b[0] >> 4 == 4 && (b[0] & 15) > 5 ? REASON_OPTIONS : REASON_HEADER;
+	sum = (__u64)w[0] + w[1] + w[2] + w[3] + w[4];
+	if (csum_fold64(sum) != 0xffff)
+		return REASON_HEADER;
+	p->len = bpf_ntohs(((__be16 *)w)[1]);
+	if (p->len < sizeof(struct iphdr) || l3 + p->len > f->len)
+		return REASON_TRUNCATED;
+	if (((__be16 *)w)[3] & bpf_htons(0xbfff)) /* all but "don't fragment"; the reserved bit is the kernel's business too */
+		return REASON_FRAGMENT;
+	p->tos = b[1];
+	p->ttl = b[8];
+	p->proto = b[9];
+	reason = parse_l4(f, (void *)w + sizeof(struct iphdr), p->len - sizeof(struct iphdr), p, &ports);
+	p->key[0] = pair(w[3], w[4]);
+	p->key[1] = key_tail(ports, p->proto);
+	return reason;
+}
+
+always_inline int parse_ipv6(const struct frame *f, __u32 l3, struct packet *p)
+{
+	__u32 *w = f->data + l3;
+	__u32 ports = 0;
+	__u32 payload;
+	__u8 *b = (void *)w;
+	int reason;
+
+	if ((void *)w + sizeof(struct ipv6hdr) > f->end)
+		return REASON_TRUNCATED;
+	if (b[0] >> 4 != 6)
+		return REASON_HEADER;
+	payload = bpf_ntohs(((__be16 *)w)[2]);
+	/* 0 is a jumbogram, or a super-packet beyond 64 KiB (BIG TCP) */
+	if (!payload || payload > 0xffff - sizeof(struct ipv6hdr) || l3 + sizeof(struct ipv6hdr) + payload > f->len)
+		return REASON_TRUNCATED;
+	p->len = payload + sizeof(struct ipv6hdr);
+	p->tos = b[0] << 4 | b[1] >> 4;
+	p->proto = b[6];
+	p->ttl = b[7];
+	reason = parse_l4(f, (void *)w + sizeof(struct ipv6hdr), payload, p, &ports);
+	p->key[0] = pair(w[2], w[3]);
+	p->key[1] = pair(w[4], w[5]);
+	p->key[2] = pair(w[6], w[7]);
+	p->key[3] = pair(w[8], w[9]);
+	p->key[4] = key_tail(ports, p->proto);
+	return reason == REASON_PROTOCOL && p->proto != IPPROTO_ICMPV6 ? REASON_OPTIONS : reason;
+}
+
+/* The key of the packets that would come back: what a record of the other direction is found by. */
+always_inline void packet_invert(struct packet *p, int ipv6)
+{
+	__u64 swap;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	__u64 tail = ipv6 ? p->key[4] : p->key[1];
+
+	tail = (tail & ~0xffffffffull) | swap_ports((__u32)tail);
+#else
+	__u64 tail = ipv6 ? p->key[4] : p->key[1];
+
+	tail = (tail & 0xffffffffull) | (__u64)swap_ports(tail >> 32) << 32;
+#endif
+	if (ipv6) {
+		swap = p->key[0], p->key[0] = p->key[2], p->key[2] = swap;
+		swap = p->key[1], p->key[1] = p->key[3], p->key[3] = swap;
+		p->key[4] = tail;
+	} else {
+		p->key[0] = p->key[0] << 32 | p->key[0] >> 32;
+		p->key[1] = tail;
+	}
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Why a packet went to the kernel instead of over the fast path, or why the egress witness refused a proof.
+ * The order is part of the interface: user space indexes `passed` with it and names it by the enumerator.
+ */
+#pragma once
+
+enum reason {
+	REASON_NONE = 0, /* forwarded, or nothing to say */
+	/* the packet */
+	REASON_PORT,      /* the device is not one of weir's ports, or is switched off */
+	REASON_SILENT,    /* the daemon's heartbeat is overdue */
+	REASON_NOT_OURS,  /* not addressed to this port's MAC: broadcast, multicast, bridged */
+	REASON_ETHERTYPE, /* neither IPv4 nor IPv6, or behind an encapsulation weir does not parse */
+	REASON_TRUNCATED, /* headers longer than the frame */
+	REASON_HEADER,    /* version, length or checksum of the IP header is wrong */
+	REASON_OPTIONS,   /* IPv4 options, IPv6 extension headers */
+	REASON_FRAGMENT,  /* any fragment, the first one too */
+	REASON_PROTOCOL,  /* neither TCP nor UDP */
+	REASON_TTL,       /* TTL or hop limit 1 or less */
+	REASON_TCP_FLAGS, /* SYN, FIN or RST: conntrack decides */
+	/* the flow */
+	REASON_UNKNOWN,  /* no record of this flow */
+	REASON_UNPROVEN, /* known, but the kernel has not been seen to forward it since the last change */
+	REASON_MOVED,    /* came in at another port than the proof */
+	REASON_TOS,      /* another DSCP than the proof */
+	REASON_TTL_NEW,  /* a TTL outside of what was proven */
+	REASON_LENGTH,   /* longer than what the kernel was seen to send unfragmented */
+	REASON_HOOK,     /* the way out needs an skb (qdisc, no XDP transmit): forwarded at TC */
+	REASON_HOP,      /* the hop is gone */
+	/* the witness */
+	REASON_LOCAL,       /* sent by a local socket */
+	REASON_NOT_SEEN,    /* left, but no matching packet was seen at ingress */
+	REASON_HELD,        /* a FIN, RST or change a moment ago */
+	REASON_QUIET,       /* a change is settling */
+	REASON_TRANSLATION, /* left with other addresses or ports than conntrack said */
+	REASON_TTL_CHANGED, /* left with a TTL other than one less */
+	REASON_TOS_CHANGED, /* left with another TOS */
+	REASON_LINK_HEADER, /* a link-layer header weir does not know */
+	REASON_HOPS_FULL,   /* no room for another hop */
+	REASON_DIFFERS,     /* left another way than proven: proof withdrawn */
+	REASON_SHADOW,      /* shadow mode: would have been forwarded */
+	REASON_COUNT,
+};

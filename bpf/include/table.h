@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Finding a flow's record. User space places it (crates/datapath/src/table.rs) by the same hash. */
+#pragma once
+
+#include "maps.h"
+#include "parse.h"
+
+/* Multiply and shift with secret odd factors; two independent bucket numbers from one product. */
+always_inline __u64 hash_mix(__u64 h, __u64 word)
+{
+	h = (h ^ word) * hash_seed[1];
+	return h ^ h >> 32;
+}
+
+always_inline __u64 hash_key(const __u64 *key, int ipv6)
+{
+	__u64 h = hash_mix(hash_mix(hash_seed[0], key[0]), key[1]);
+
+	if (ipv6)
+		h = hash_mix(hash_mix(hash_mix(h, key[2]), key[3]), key[4]);
+	return h * hash_seed[2];
+}
+
+always_inline __u32 hash_first(__u64 h, __u32 mask)
+{
+	return (h >> 40) & mask;
+}
+
+always_inline __u32 hash_second(__u64 h, __u32 mask)
+{
+	return (h >> 16) & mask;
+}
+
+always_inline int flow_is(const struct flow *f, const __u64 *record_key, const __u64 *key, int ipv6)
+{
+	if (record_key[0] != key[0] || record_key[1] != key[1])
+		return 0;
+	if (ipv6 && (record_key[2] != key[2] || record_key[3] != key[3] || record_key[4] != key[4]))
+		return 0;
+	return (READ_ONCE(f->owner) & 0xff) == FLOW_LIVE;
+}
+
+always_inline struct flow *flow_find_in(__u32 bucket, const __u64 *key, int ipv6, __u32 *ref)
+{
+	int way;
+
+	if (ipv6) {
+		struct bucket6 *b = bpf_map_lookup_elem(&flows6, &bucket);
+
+		if (!b)
+			return NULL;
+#pragma unroll
+		for (way = 0; way < FLOW_WAYS; way++)
+			if (flow_is(&b->way[way].f, (void *)&b->way[way].key, key, 1)) {
+				*ref = FLOW_REF_IPV6 | (bucket * FLOW_WAYS + way);
+				return &b->way[way].f;
+			}
+	} else {
+		struct bucket4 *b = bpf_map_lookup_elem(&flows4, &bucket);
+
+		if (!b)
+			return NULL;
+#pragma unroll
+		for (way = 0; way < FLOW_WAYS; way++)
+			if (flow_is(&b->way[way].f, (void *)&b->way[way].key, key, 0)) {
+				*ref = bucket * FLOW_WAYS + way;
+				return &b->way[way].f;
+			}
+	}
+	return NULL;
+}
+
+/* The record of a key, and its number. */
+always_inline struct flow *flow_find(const __u64 *key, int ipv6, __u32 *ref)
+{
+	__u64 h = hash_key(key, ipv6);
+	__u32 mask = ipv6 ? flows6_mask : flows4_mask;
+	struct flow *f = flow_find_in(hash_first(h, mask), key, ipv6, ref);
+
+	return f ? f : flow_find_in(hash_second(h, mask), key, ipv6, ref);
+}
+
+/* The record of a number; NULL when there is no such one. */
+always_inline struct flow *flow_get(__u32 ref)
+{
+	__u32 slot = ref & ~FLOW_REF_IPV6;
+	__u32 bucket = slot / FLOW_WAYS;
+	__u32 way = slot % FLOW_WAYS;
+
+	if (ref & FLOW_REF_IPV6) {
+		struct bucket6 *b = bpf_map_lookup_elem(&flows6, &bucket);
+
+		return b ? &b->way[way].f : NULL;
+	} else {
+		struct bucket4 *b = bpf_map_lookup_elem(&flows4, &bucket);
+
+		return b ? &b->way[way].f : NULL;
+	}
+}
+
+/* Number of IPv4 records: IPv6 trials come after them. */
+#define FLOWS4 ((flows4_mask + 1) * FLOW_WAYS)
+
+always_inline struct trial *trial_get(__u32 ref)
+{
+	__u32 index = ref & FLOW_REF_IPV6 ? FLOWS4 + (ref & ~FLOW_REF_IPV6) : ref;
+
+	return bpf_map_lookup_elem(&trials, &index);
+}

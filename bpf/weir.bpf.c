@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The packet path: one object, three programs at the hooks (XDP, TC ingress, TC egress) and one that keeps the clock. */
+#include "include/tc.h"
+#include "include/witness.h"
+#include "include/xdp.h"
+
+/*
+ * The heartbeat, run by the daemon twice a second: only in here is the kernel's clock at hand without a cost. With `quiet` it
+ * also opens a pause in which nothing is proven, after a change of rules or routes.
+ */
+struct beat {
+	__u32 quiet; /* jiffies from now */
+	__u32 bump;  /* raise the epoch by this much first: 0 or 1 */
+};
+
+SEC("syscall")
+int weir_beat(struct beat *ctx)
+{
+	__u32 t = now();
+
+	if (ctx->bump)
+		__sync_fetch_and_add(&control.epoch, 1);
+	if (ctx->quiet)
+		WRITE_ONCE(control.quiet_until, t + ctx->quiet);
+	WRITE_ONCE(control.now, t);
+	WRITE_ONCE(control.deadline, t + silence);
+	return 0;
+}
+
+char _license[] SEC("license") = "GPL";

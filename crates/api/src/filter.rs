@@ -1,0 +1,431 @@
+//! Which flows, in which order, how many.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use crate::expression::{clipped, parse_protocol};
+use crate::percent;
+use crate::types::{Flow, FlowId, FlowState, Protocol};
+
+/// A filter of flows: what is `None` is not asked for. All that is asked for must hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlowFilter {
+    /// Any of the four ports, translated or not, is this one.
+    pub port: Option<u16>,
+    /// Any of the four addresses is in this prefix.
+    pub address: Option<Prefix>,
+    /// Layer 4 protocol.
+    pub protocol: Option<Protocol>,
+    /// Who forwards it.
+    pub state: Option<FlowState>,
+    /// A direction comes in at, or leaves by, the device of this name. Only proven directions say.
+    pub device: Option<String>,
+    /// Order. `None`: as they lie in the table.
+    pub sort: Option<Sort>,
+    /// No more than so many.
+    pub limit: Option<u32>,
+}
+
+/// Orders of a listing; each has the largest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// By octets forwarded, both directions.
+    Octets,
+    /// By packets forwarded, both directions.
+    Packets,
+    /// By age.
+    Age,
+}
+
+impl fmt::Display for Sort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Octets => "octets",
+            Self::Packets => "packets",
+            Self::Age => "age",
+        })
+    }
+}
+
+impl Sort {
+    fn key(self, flow: &Flow) -> u64 {
+        match self {
+            Self::Octets => flow.octets(),
+            Self::Packets => flow.packets(),
+            Self::Age => flow.age_seconds,
+        }
+    }
+}
+
+/// Addresses that share their first bits; one address is a prefix of full length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    address: IpAddr,
+    length: u8,
+}
+
+/// The text is not a [`Prefix`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is neither an address nor a prefix such as 192.168.1.0/24 or 2001:db8::/32")]
+pub struct NotAPrefix(String);
+
+impl Prefix {
+    /// Whether this address is in it. Never, where the families differ.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        match (self.address, address) {
+            (IpAddr::V4(own), IpAddr::V4(other)) => {
+                (own.to_bits() ^ other.to_bits()).leading_zeros() >= u32::from(self.length)
+            }
+            (IpAddr::V6(own), IpAddr::V6(other)) => {
+                (own.to_bits() ^ other.to_bits()).leading_zeros() >= u32::from(self.length)
+            }
+            _ => false,
+        }
+    }
+
+    fn full_length(address: IpAddr) -> u8 {
+        if address.is_ipv4() { 32 } else { 128 }
+    }
+}
+
+impl FromStr for Prefix {
+    type Err = NotAPrefix;
+
+    fn from_str(text: &str) -> Result<Self, NotAPrefix> {
+        let wrong = || NotAPrefix(clipped(text));
+        let (address, length) = match text.split_once('/') {
+            Some((address, length)) => (address, Some(length)),
+            None => (text, None),
+        };
+        // Brackets, because that is how listings show an IPv6 address.
+        let address = address
+            .strip_prefix('[')
+            .and_then(|inner| inner.strip_suffix(']'))
+            .unwrap_or(address);
+        let address: IpAddr = address.parse().map_err(|_| wrong())?;
+        let full = Self::full_length(address);
+        let length = match length {
+            None => full,
+            Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+                digits.parse().map_err(|_| wrong())?
+            }
+            Some(_) => return Err(wrong()),
+        };
+        if length > full {
+            return Err(wrong());
+        }
+        Ok(Self { address, length })
+    }
+}
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.length == Self::full_length(self.address) {
+            self.address.fmt(f)
+        } else {
+            write!(f, "{}/{}", self.address, self.length)
+        }
+    }
+}
+
+/// A query parameter that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FilterError {
+    /// No such parameter.
+    #[error("`{0}` is not a filter")]
+    Unknown(String),
+    /// A value that the parameter does not take.
+    #[error("`{value}` is not a value of `{name}`: {allowed}")]
+    Value {
+        /// The parameter.
+        name: &'static str,
+        /// What was given.
+        value: String,
+        /// What can be given.
+        allowed: &'static str,
+    },
+}
+
+impl FlowFilter {
+    /// From decoded query parameters. A parameter given twice counts the last time.
+    pub fn from_pairs(pairs: &[(String, String)]) -> Result<Self, FilterError> {
+        let mut filter = Self::default();
+        for (name, value) in pairs {
+            let wrong = |name, allowed| FilterError::Value {
+                name,
+                value: clipped(value),
+                allowed,
+            };
+            match name.as_str() {
+                "port" => {
+                    filter.port = Some(value.parse().map_err(|_| wrong("port", "0 to 65535"))?)
+                }
+                "address" => {
+                    let allowed = "an address, or a prefix such as 192.168.1.0/24";
+                    filter.address = Some(value.parse().map_err(|_| wrong("address", allowed))?);
+                }
+                "protocol" => {
+                    filter.protocol =
+                        Some(parse_protocol(value).map_err(|_| wrong("protocol", "tcp, udp"))?);
+                }
+                "state" => {
+                    filter.state = Some(match value.as_str() {
+                        "forwarded" => FlowState::Forwarded,
+                        "known" => FlowState::Known,
+                        "declined" => FlowState::Declined,
+                        _ => return Err(wrong("state", "forwarded, known, declined")),
+                    });
+                }
+                "device" => filter.device = Some(value.clone()),
+                "sort" => {
+                    filter.sort = Some(match value.as_str() {
+                        "octets" => Sort::Octets,
+                        "packets" => Sort::Packets,
+                        "age" => Sort::Age,
+                        _ => return Err(wrong("sort", "octets, packets, age")),
+                    });
+                }
+                "limit" => {
+                    filter.limit = Some(value.parse().map_err(|_| wrong("limit", "a number"))?)
+                }
+                other => return Err(FilterError::Unknown(clipped(other))),
+            }
+        }
+        Ok(filter)
+    }
+
+    /// As a query string, percent-encoded; empty when everything is asked for.
+    pub fn to_query(&self) -> String {
+        let pairs = [
+            ("port", self.port.map(|port| port.to_string())),
+            ("address", self.address.map(|prefix| prefix.to_string())),
+            (
+                "protocol",
+                self.protocol.map(|protocol| protocol.to_string()),
+            ),
+            ("state", self.state.map(|state| state.to_string())),
+            ("device", self.device.clone()),
+            ("sort", self.sort.map(|sort| sort.to_string())),
+            ("limit", self.limit.map(|limit| limit.to_string())),
+        ];
+        percent::encode_query(
+            pairs
+                .into_iter()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
+    }
+
+    /// Whether a flow is asked for.
+    pub fn matches(&self, flow: &Flow) -> bool {
+        let ends = [&flow.original, &flow.reply];
+        let directions = [&flow.directions.original, &flow.directions.reply];
+        self.protocol
+            .is_none_or(|protocol| protocol == flow.protocol)
+            && self.state.is_none_or(|state| state == flow.state)
+            && self.port.is_none_or(|port| {
+                ends.iter()
+                    .any(|end| end.source_port == port || end.destination_port == port)
+            })
+            && self.address.is_none_or(|prefix| {
+                ends.iter()
+                    .any(|end| prefix.contains(end.source) || prefix.contains(end.destination))
+            })
+            && self.device.as_deref().is_none_or(|device| {
+                directions.iter().any(|way| {
+                    way.port_in.as_deref() == Some(device)
+                        || way.port_out.as_deref() == Some(device)
+                })
+            })
+    }
+
+    /// Filters, sorts and limits. Keeps 16 octets of each flow that fits, and of the flow itself nothing, so that a listing of
+    /// a full table needs little memory.
+    pub fn select(&self, flows: impl IntoIterator<Item = Flow>) -> Selection {
+        let mut fitting: Vec<(u64, FlowId)> = flows
+            .into_iter()
+            .filter(|flow| self.matches(flow))
+            .map(|flow| (self.sort.map_or(0, |sort| sort.key(&flow)), flow.id))
+            .collect();
+        if self.sort.is_some() {
+            // The id decides between equals, so that a list that is followed does not jump about.
+            fitting.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        }
+        let matched = u64::try_from(fitting.len()).unwrap_or(u64::MAX);
+        if let Some(limit) = self.limit {
+            fitting.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        }
+        Selection {
+            matched,
+            ids: fitting.into_iter().map(|(_, id)| id).collect(),
+        }
+    }
+}
+
+/// What a filter left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// How many flows fit the filter, before the limit.
+    pub matched: u64,
+    /// Those to list, in order.
+    pub ids: Vec<FlowId>,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::types::{Direction, Directions, Endpoints, Translated};
+
+    fn flow(id: u64, octets: u64) -> Flow {
+        let original = Endpoints {
+            source: "192.168.1.2".parse().expect("an address"),
+            source_port: 40000,
+            destination: "1.1.1.1".parse().expect("an address"),
+            destination_port: 443,
+        };
+        let reply = Endpoints {
+            source: original.destination,
+            source_port: 443,
+            destination: "203.0.113.7".parse().expect("an address"),
+            destination_port: 61000,
+        };
+        let out = Direction {
+            octets,
+            port_out: Some("wan".into()),
+            port_in: Some("lan".into()),
+            ..Direction::default()
+        };
+        Flow {
+            id: FlowId(id),
+            protocol: Protocol::Tcp,
+            original,
+            reply,
+            translated: Translated {
+                snat: true,
+                dnat: false,
+            },
+            state: FlowState::Forwarded,
+            reason: None,
+            directions: Directions {
+                original: out,
+                reply: Direction::default(),
+            },
+            mark: 0,
+            zone: 0,
+            age_seconds: id,
+        }
+    }
+
+    fn pairs(text: &str) -> Vec<(String, String)> {
+        percent::decode_query(text).expect("well formed")
+    }
+
+    #[test]
+    fn every_filter_takes_and_leaves() {
+        for (query, fits) in [
+            ("", true),
+            ("port=443", true),
+            ("port=61000", true),
+            ("port=80", false),
+            ("address=203.0.113.0/24", true),
+            ("address=0.0.0.0/0", true),
+            ("address=::/0", false),
+            ("address=192.168.1.3", false),
+            ("protocol=TCP", true),
+            ("protocol=udp", false),
+            ("state=forwarded", true),
+            ("state=declined", false),
+            ("device=wan", true),
+            ("device=lan", true),
+            ("device=eth9", false),
+            ("port=443&device=eth9", false),
+        ] {
+            let filter = FlowFilter::from_pairs(&pairs(query)).expect("a filter");
+            assert_eq!(filter.matches(&flow(1, 0)), fits, "{query}");
+        }
+    }
+
+    #[test]
+    fn sorts_the_largest_first_and_counts_what_the_limit_hides() {
+        let flows = || [flow(1, 5), flow(2, 9), flow(3, 5), flow(4, 0)];
+        let filter = FlowFilter {
+            sort: Some(Sort::Octets),
+            limit: Some(3),
+            ..FlowFilter::default()
+        };
+        let selection = filter.select(flows());
+        assert_eq!(
+            selection,
+            Selection {
+                matched: 4,
+                ids: vec![FlowId(2), FlowId(1), FlowId(3)]
+            }
+        );
+        let filter = FlowFilter {
+            sort: Some(Sort::Age),
+            limit: Some(1),
+            ..FlowFilter::default()
+        };
+        assert_eq!(filter.select(flows()).ids, [FlowId(4)]);
+    }
+
+    #[test]
+    fn names_what_can_be_given() {
+        for (query, error) in [
+            ("colour=red", "`colour` is not a filter"),
+            ("port=x", "`x` is not a value of `port`: 0 to 65535"),
+            (
+                "state=new",
+                "`new` is not a value of `state`: forwarded, known, declined",
+            ),
+            ("limit=-1", "`-1` is not a value of `limit`: a number"),
+        ] {
+            assert_eq!(
+                FlowFilter::from_pairs(&pairs(query)).map_err(|error| error.to_string()),
+                Err(error.to_owned())
+            );
+        }
+    }
+
+    #[test]
+    fn prefixes_are_strict() {
+        for good in [
+            "10.0.0.0/8",
+            "0.0.0.0/0",
+            "::/0",
+            "2001:db8::1",
+            "[2001:db8::1]",
+        ] {
+            assert!(good.parse::<Prefix>().is_ok(), "{good}");
+        }
+        for wrong in [
+            "",
+            "10.0.0.0/33",
+            "::/129",
+            "10.0.0.0/+8",
+            "10.0.0/8",
+            "10.0.0.0/",
+            "10.0.0.0/999",
+        ] {
+            assert!(wrong.parse::<Prefix>().is_err(), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_filter_survives_its_query(
+            port: Option<u16>, device in proptest::option::of("\\PC{1,20}"), limit: Option<u32>, bits: u128, length in 0..=128u8
+        ) {
+            let address = Some(Prefix { address: std::net::Ipv6Addr::from(bits).into(), length });
+            let filter = FlowFilter { port, address, device, limit, sort: Some(Sort::Packets), ..FlowFilter::default() };
+            prop_assert_eq!(FlowFilter::from_pairs(&pairs(&filter.to_query())), Ok(filter));
+        }
+
+        #[test]
+        fn never_panics(name in "\\PC*", value in "\\PC*") {
+            let _ = FlowFilter::from_pairs(&[(name, value)]);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! The HTTP surface of the daemon and its types: what the command line, the web page and Prometheus all speak.
+//!
+//! HTTP/1.1 and JSON over a UNIX socket, so `curl --unix-socket /run/weir/weir.sock http://weir/v1/status` works.
+//!
+//! | request | answer |
+//! |---|---|
+//! | `GET /v1/status` | [`Status`] |
+//! | `GET /v1/flows?…` | [`FlowList`], filtered by [`FlowFilter`] |
+//! | `GET /v1/hops` | `[`[`Hop`]`]` |
+//! | `GET /v1/ports` | `[`[`Port`]`]` |
+//! | `GET /v1/explain?flow=…` | [`Explanation`] of a [`FlowQuery`] |
+//! | `GET /v1/config` | [`Config`] |
+//! | `POST /v1/reload` | [`Reloaded`] |
+//!
+//! Whatever goes wrong is answered by a [`Problem`]. No `GET` changes anything.
+
+pub mod call;
+pub mod client;
+pub mod expression;
+pub mod filter;
+pub mod path;
+mod percent;
+pub mod server;
+pub mod types;
+
+pub use call::Call;
+pub use client::{Client, ClientError};
+pub use expression::{ExpressionError, FlowQuery};
+pub use filter::{FlowFilter, Prefix, Selection, Sort};
+pub use server::{Limits, Listener, Provider, serve};
+pub use types::*;

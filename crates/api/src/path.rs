@@ -1,0 +1,102 @@
+//! Where the socket is.
+//!
+//! Network namespaces share `/run`, so each daemon has a socket of its own: `/run/weir/weir.sock` in the namespace of process 1,
+//! `/run/weir/weir-INODE.sock` in any other, INODE being what `stat -L -c %i /proc/self/ns/net` prints.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Environment variable that names the socket, for both the daemon and its clients.
+pub const SOCKET_VARIABLE: &str = "WEIR_SOCKET";
+
+/// Directory of the sockets when nothing else is asked for.
+pub const SOCKET_DIRECTORY: &str = "/run/weir";
+
+/// The socket of this network namespace: `explicit` (the `--socket` flag), else [`SOCKET_VARIABLE`], else `configured` (the
+/// configuration file), else by namespace.
+pub fn socket_path(explicit: Option<&Path>, configured: Option<&Path>) -> PathBuf {
+    let variable = env::var_os(SOCKET_VARIABLE)
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from);
+    choose(
+        explicit,
+        variable.as_deref(),
+        configured,
+        netns_inode().ok(),
+        inode("/proc/1/ns/net").ok(),
+    )
+}
+
+/// Inode of the network namespace this process is in.
+pub fn netns_inode() -> io::Result<u64> {
+    inode("/proc/self/ns/net")
+}
+
+fn inode(path: &str) -> io::Result<u64> {
+    Ok(fs::metadata(path)?.ino())
+}
+
+fn choose(
+    explicit: Option<&Path>,
+    variable: Option<&Path>,
+    configured: Option<&Path>,
+    own: Option<u64>,
+    first: Option<u64>,
+) -> PathBuf {
+    if let Some(path) = explicit.or(variable).or(configured) {
+        return path.to_owned();
+    }
+    let name = match (own, first) {
+        (Some(own), Some(first)) if own != first => format!("weir-{own}.sock"),
+        // Where process 1 may not be looked at, its namespace is the likeliest.
+        _ => "weir.sock".to_owned(),
+    };
+    Path::new(SOCKET_DIRECTORY).join(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_word_counts() {
+        let [flag, variable, file] =
+            ["/flag", "/variable", "/file"].map(|name| Some(Path::new(name)));
+        assert_eq!(
+            choose(flag, variable, file, Some(1), Some(2)),
+            Path::new("/flag")
+        );
+        assert_eq!(
+            choose(None, variable, file, Some(1), Some(2)),
+            Path::new("/variable")
+        );
+        assert_eq!(
+            choose(None, None, file, Some(1), Some(2)),
+            Path::new("/file")
+        );
+    }
+
+    #[test]
+    fn each_namespace_has_its_own() {
+        assert_eq!(
+            choose(None, None, None, Some(7), Some(7)),
+            Path::new("/run/weir/weir.sock")
+        );
+        assert_eq!(
+            choose(None, None, None, Some(7), None),
+            Path::new("/run/weir/weir.sock")
+        );
+        assert_eq!(
+            choose(None, None, None, Some(8), Some(7)),
+            Path::new("/run/weir/weir-8.sock")
+        );
+    }
+
+    #[test]
+    fn this_namespace_has_an_inode() {
+        assert!(netns_inode().is_ok_and(|inode| inode > 0));
+    }
+}

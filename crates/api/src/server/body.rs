@@ -1,0 +1,125 @@
+//! Bodies of answers: whole, or written as the client takes them.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::vec::IntoIter;
+
+use hyper::body::{Body, Bytes, Frame, SizeHint};
+
+use super::Provider;
+use crate::filter::Selection;
+use crate::types::FlowId;
+
+/// Octets after which a piece of a listing is sent: enough to make the system call worth it.
+const PIECE: usize = 32 * 1024;
+
+/// Body of an answer.
+pub(super) enum Answer {
+    /// All there, or taken.
+    Whole(Option<Bytes>),
+    /// A `FlowList`, piece by piece.
+    Flows(FlowPieces),
+}
+
+impl Answer {
+    pub(super) fn whole(octets: Bytes) -> Self {
+        Self::Whole(Some(octets))
+    }
+
+    pub(super) fn flows(selection: Selection, provider: Rc<dyn Provider>) -> Self {
+        let head = format!(r#"{{"matched":{},"flows":["#, selection.matched).into_bytes();
+        Self::Flows(FlowPieces {
+            provider,
+            rest: selection.ids.into_iter(),
+            begun: head,
+            first: true,
+            ended: false,
+            rested: true,
+        })
+    }
+}
+
+/// Writes flows as they are asked for, so that a table of any size needs one piece of memory, and the daemon gets a turn
+/// between two of them.
+pub(super) struct FlowPieces {
+    provider: Rc<dyn Provider>,
+    rest: IntoIter<FlowId>,
+    /// What is written and not sent yet.
+    begun: Vec<u8>,
+    /// No flow was written yet.
+    first: bool,
+    ended: bool,
+    /// The event loop had a turn since the last piece.
+    rested: bool,
+}
+
+impl FlowPieces {
+    fn piece(&mut self) -> Option<Bytes> {
+        if self.ended {
+            return None;
+        }
+        let mut octets = std::mem::take(&mut self.begun);
+        while octets.len() < PIECE {
+            let Some(id) = self.rest.next() else {
+                octets.extend_from_slice(b"]}");
+                self.ended = true;
+                break;
+            };
+            let Some(flow) = self.provider.flow(id) else {
+                continue;
+            };
+            let before = octets.len();
+            if !self.first {
+                octets.push(b',');
+            }
+            match serde_json::to_writer(&mut octets, &flow) {
+                Ok(()) => self.first = false,
+                // Cannot happen with these types; leaves the flow out rather than half of it in.
+                Err(_) => octets.truncate(before),
+            }
+        }
+        Some(Bytes::from(octets))
+    }
+}
+
+impl Body for Answer {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match self.get_mut() {
+            Self::Whole(octets) => Poll::Ready(octets.take().map(|octets| Ok(Frame::data(octets)))),
+            Self::Flows(pieces) => {
+                // A client that reads quickly must not keep the daemon from its own work.
+                if !pieces.rested {
+                    pieces.rested = true;
+                    context.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                pieces.rested = false;
+                Poll::Ready(pieces.piece().map(|octets| Ok(Frame::data(octets))))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Whole(octets) => octets.is_none(),
+            Self::Flows(pieces) => pieces.ended,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(octets) => {
+                SizeHint::with_exact(octets.as_ref().map_or(0, |octets| octets.len() as u64))
+            }
+            Self::Flows(_) => SizeHint::default(),
+        }
+    }
+}

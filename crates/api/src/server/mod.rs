@@ -1,0 +1,295 @@
+//! Serves the API: HTTP/1.1 over a UNIX socket, inside the daemon's one thread.
+
+mod body;
+mod progress;
+mod socket;
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use serde::Serialize;
+use tokio::net::UnixStream;
+use tokio::sync::Semaphore;
+use tokio::task::LocalSet;
+use tracing::debug;
+
+use crate::call::Call;
+use crate::expression::FlowQuery;
+use crate::filter::{FlowFilter, Selection};
+use crate::types::{Config, Explanation, Flow, FlowId, Hop, Port, Problem, Reloaded, Status};
+
+use body::Answer;
+use progress::Watched;
+
+pub use socket::{Listener, SocketError};
+
+/// What the daemon has to tell. Every method returns at once; none is called while another runs.
+pub trait Provider {
+    /// How the daemon is doing.
+    fn status(&self) -> Status;
+    /// Which flows are to be listed ([`FlowFilter::select`] does the work).
+    fn select(&self, filter: &FlowFilter) -> Selection;
+    /// One of them; `None` when it ended meanwhile. Called once for each, a few hundred between two turns of the event loop.
+    fn flow(&self, id: FlowId) -> Option<Flow>;
+    /// All hops.
+    fn hops(&self) -> Vec<Hop>;
+    /// All ports.
+    fn ports(&self) -> Vec<Port>;
+    /// Why a flow is forwarded, or is not. A flow nobody knows has an explanation too.
+    fn explain(&self, asked: &FlowQuery) -> Result<Explanation, Problem>;
+    /// The effective configuration.
+    fn config(&self) -> Config;
+    /// Reads the configuration again and applies it, as a whole or not at all.
+    fn reload(&self) -> Result<Reloaded, Problem>;
+}
+
+/// What one client may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections served at once; more wait in the socket's backlog.
+    pub connections: usize,
+    /// Octets of a request's head. Not less than 8192.
+    pub head: usize,
+    /// Octets of a request's body.
+    pub body: usize,
+    /// For a request's head and for its body to arrive; also how long a connection may rest between requests.
+    pub request_time: Duration,
+    /// For a client to take some of the answer. Long, because somebody may be reading it in a pager.
+    pub stall_time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 32,
+            head: 16 * 1024,
+            body: 16 * 1024,
+            request_time: Duration::from_secs(5),
+            stall_time: Duration::from_secs(300),
+        }
+    }
+}
+
+/// Serves until dropped. Runs on any current-thread runtime; brings its own place for the connections, which end with it.
+pub async fn serve(listener: &Listener, provider: Rc<dyn Provider>, limits: Limits) {
+    let connections = LocalSet::new();
+    let slots = Rc::new(Semaphore::new(limits.connections));
+    let accept = async {
+        loop {
+            // Closed only by dropping, and this is what would drop it.
+            let Ok(_) = slots
+                .acquire()
+                .await
+                .map(tokio::sync::SemaphorePermit::forget)
+            else {
+                return;
+            };
+            let stream = match listener.accept().await {
+                Ok(stream) => stream,
+                Err(error) => {
+                    // Out of descriptors or memory: it passes, and trying at once would only spin.
+                    debug!(%error, "cannot accept");
+                    slots.add_permits(1);
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    continue;
+                }
+            };
+            let returned = Slot(Rc::clone(&slots));
+            let provider = Rc::clone(&provider);
+            tokio::task::spawn_local(async move {
+                converse(stream, provider, limits).await;
+                drop(returned);
+            });
+        }
+    };
+    connections.run_until(accept).await;
+}
+
+/// Gives the slot back however the connection ends, a panic included.
+struct Slot(Rc<Semaphore>);
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.0.add_permits(1);
+    }
+}
+
+async fn converse(stream: UnixStream, provider: Rc<dyn Provider>, limits: Limits) {
+    let allowed = stream
+        .peer_cred()
+        .is_ok_and(|peer| may_speak(peer.uid(), nix::unistd::geteuid().as_raw()));
+    let (stream, progress) = Watched::new(stream);
+    let service = service_fn(move |request| {
+        let provider = Rc::clone(&provider);
+        async move {
+            Ok::<_, std::convert::Infallible>(respond(request, provider, allowed, limits).await)
+        }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.request_time)
+        .max_buf_size(limits.head)
+        .keep_alive(allowed)
+        .serve_connection(TokioIo::new(stream), service);
+    tokio::select! {
+        ended = connection => if let Err(error) = ended {
+            debug!(%error, "a client went away, or was too slow");
+        },
+        () = progress.stalls(limits.stall_time) => debug!("a client took nothing for too long"),
+    }
+}
+
+/// Root and whoever the daemon runs as.
+fn may_speak(peer: u32, own: u32) -> bool {
+    peer == 0 || peer == own
+}
+
+async fn respond(
+    request: Request<Incoming>,
+    provider: Rc<dyn Provider>,
+    allowed: bool,
+    limits: Limits,
+) -> Response<Answer> {
+    if !allowed {
+        let detail = "only root and the user that weir runs as may speak to it";
+        return refuse(
+            &Problem::new(403, "not_allowed", detail, "run the command as root"),
+            None,
+        );
+    }
+    let uri = request.uri();
+    let path = uri.path().to_owned();
+    let call = match Call::parse(request.method().as_str(), &path, uri.query()) {
+        Ok(call) => call,
+        Err(problem) => return refuse(&problem, Call::method_of(&path)),
+    };
+    if call == Call::Reload
+        && let Err(problem) = read_empty(request, limits).await
+    {
+        return refuse(&problem, None);
+    }
+    let answer = match call {
+        Call::Status => json(&provider.status()),
+        Call::Flows(filter) => Ok(Answer::flows(provider.select(&filter), provider)),
+        Call::Hops => json(&provider.hops()),
+        Call::Ports => json(&provider.ports()),
+        Call::Explain(asked) => provider
+            .explain(&asked)
+            .and_then(|explanation| json(&explanation)),
+        Call::Config => json(&provider.config()),
+        Call::Reload => provider.reload().and_then(|reloaded| json(&reloaded)),
+    };
+    match answer {
+        Ok(body) => respond_with(StatusCode::OK, "application/json", body),
+        Err(problem) => refuse(&problem, None),
+    }
+}
+
+/// A reload has nothing to say yet: no body, or an empty JSON object, so that there is room for options later.
+async fn read_empty(request: Request<Incoming>, limits: Limits) -> Result<(), Problem> {
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Nothing {}
+
+    let body = Limited::new(request.into_body(), limits.body).collect();
+    let body = match tokio::time::timeout(limits.request_time, body).await {
+        Err(_) => {
+            let detail = "the request's body did not arrive in time";
+            return Err(Problem::new(
+                408,
+                "too_slow",
+                detail,
+                "send it at once, and no longer than Content-Length says",
+            ));
+        }
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            let detail = format!("the request's body is longer than {} octets", limits.body);
+            return Err(Problem::new(413, "too_long", detail, "send no body, or {}"));
+        }
+        Ok(Err(error)) => {
+            let detail = format!("the request's body cannot be read: {error}");
+            return Err(Problem::new(
+                400,
+                "malformed_body",
+                detail,
+                "send no body, or {}",
+            ));
+        }
+        Ok(Ok(body)) => body.to_bytes(),
+    };
+    if body.is_empty() {
+        return Ok(());
+    }
+    serde_json::from_slice::<Nothing>(&body)
+        .map(|_| ())
+        .map_err(|error| {
+            let detail = format!("the request's body is not what is expected: {error}");
+            Problem::new(
+                400,
+                "malformed_body",
+                detail,
+                "send no body, or the JSON object {}",
+            )
+        })
+}
+
+fn json(value: &impl Serialize) -> Result<Answer, Problem> {
+    serde_json::to_vec(value)
+        .map(|octets| Answer::whole(Bytes::from(octets)))
+        .map_err(|error| {
+            Problem::new(
+                500,
+                "internal",
+                format!("the answer cannot be written: {error}"),
+                "report this: it is a fault in weir",
+            )
+        })
+}
+
+fn refuse(problem: &Problem, allow: Option<&'static str>) -> Response<Answer> {
+    let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    // Strings and numbers only: writing it cannot fail.
+    let octets = serde_json::to_vec(problem).unwrap_or_default();
+    let mut response = respond_with(
+        status,
+        "application/problem+json",
+        Answer::whole(Bytes::from(octets)),
+    );
+    if status == StatusCode::METHOD_NOT_ALLOWED
+        && let Some(method) = allow
+    {
+        response
+            .headers_mut()
+            .insert(ALLOW, HeaderValue::from_static(method));
+    }
+    response
+}
+
+fn respond_with(status: StatusCode, media_type: &'static str, body: Answer) -> Response<Answer> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn root_and_oneself_may_speak() {
+        assert!(may_speak(0, 1000));
+        assert!(may_speak(1000, 1000));
+        assert!(!may_speak(1001, 1000));
+        assert!(!may_speak(1000, 0));
+    }
+}

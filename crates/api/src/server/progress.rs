@@ -1,0 +1,104 @@
+//! Ends connections on which nothing moves.
+
+use std::cell::Cell;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::UnixStream;
+use tokio::time::{Instant, sleep_until};
+
+/// A stream that notes when octets last moved.
+pub(super) struct Watched {
+    stream: UnixStream,
+    moved: Rc<Cell<Instant>>,
+}
+
+/// When octets last moved on a [`Watched`] stream.
+pub(super) struct Progress(Rc<Cell<Instant>>);
+
+impl Watched {
+    pub(super) fn new(stream: UnixStream) -> (Self, Progress) {
+        let moved = Rc::new(Cell::new(Instant::now()));
+        (
+            Self {
+                stream,
+                moved: Rc::clone(&moved),
+            },
+            Progress(moved),
+        )
+    }
+
+    fn note(&self, octets: usize) {
+        if octets > 0 {
+            self.moved.set(Instant::now());
+        }
+    }
+}
+
+impl Progress {
+    /// Returns when nothing moved for so long.
+    pub(super) async fn stalls(&self, time: Duration) {
+        loop {
+            let due = self.0.get() + time;
+            if due <= Instant::now() {
+                return;
+            }
+            sleep_until(due).await;
+        }
+    }
+}
+
+impl AsyncRead for Watched {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let result = Pin::new(&mut self.stream).poll_read(context, buffer);
+        self.note(buffer.filled().len() - before);
+        result
+    }
+}
+
+impl AsyncWrite for Watched {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        octets: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let result = Pin::new(&mut self.stream).poll_write(context, octets);
+        if let Poll::Ready(Ok(written)) = result {
+            self.note(written);
+        }
+        result
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let result = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        if let Poll::Ready(Ok(written)) = result {
+            self.note(written);
+        }
+        result
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

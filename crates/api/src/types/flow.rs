@@ -1,0 +1,344 @@
+//! One connection, and why it is where it is.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Answer to `GET /v1/flows`. The daemon writes it piece by piece; a reader may take it the same way
+/// ([`Client::flows`](crate::Client::flows)).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FlowList {
+    /// How many flows fit the filter; more than are listed where there was a limit.
+    pub matched: u64,
+    /// The flows, in the order asked for. One that ended while the list was written is left out.
+    pub flows: Vec<Flow>,
+}
+
+/// One connection: both of its directions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Flow {
+    /// Names the connection as long as it lives; `weir explain` takes it.
+    pub id: FlowId,
+    /// Layer 4 protocol.
+    pub protocol: Protocol,
+    /// As packets of the side that opened it come in.
+    pub original: Endpoints,
+    /// As the packets that come back come in, before translation is undone.
+    pub reply: Endpoints,
+    /// What is translated.
+    pub translated: Translated,
+    /// Who forwards it.
+    pub state: FlowState,
+    /// Why it is not forwarded, or not in all directions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+    /// Counters and proofs of each direction.
+    pub directions: Directions,
+    /// Connection mark (ct mark).
+    pub mark: u32,
+    /// Conntrack zone.
+    pub zone: u16,
+    /// Seconds since weir learned of it.
+    pub age_seconds: u64,
+}
+
+impl Flow {
+    /// IP packets forwarded by weir, both directions.
+    pub fn packets(&self) -> u64 {
+        self.directions
+            .original
+            .packets
+            .saturating_add(self.directions.reply.packets)
+    }
+
+    /// Octets of those packets.
+    pub fn octets(&self) -> u64 {
+        self.directions
+            .original
+            .octets
+            .saturating_add(self.directions.reply.octets)
+    }
+}
+
+/// Names one connection. In JSON and in text: 8 to 16 lower-case hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FlowId(pub u64);
+
+impl fmt::Display for FlowId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:08x}", self.0)
+    }
+}
+
+/// The text is not a [`FlowId`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a flow's id is 8 to 16 hexadecimal digits")]
+pub struct NotAFlowId;
+
+impl FromStr for FlowId {
+    type Err = NotAFlowId;
+
+    fn from_str(text: &str) -> Result<Self, NotAFlowId> {
+        // from_str_radix would take a sign too.
+        if !(8..=16).contains(&text.len()) || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(NotAFlowId);
+        }
+        u64::from_str_radix(text, 16)
+            .map(Self)
+            .map_err(|_| NotAFlowId)
+    }
+}
+
+impl Serialize for FlowId {
+    // Text, because JavaScript reads no integer above 2^53 exactly.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for FlowId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(serde::de::Error::custom)
+    }
+}
+
+/// The layer 4 protocols weir forwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// IP protocol 6.
+    Tcp,
+    /// IP protocol 17.
+    Udp,
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Tcp => "tcp",
+            Self::Udp => "udp",
+        })
+    }
+}
+
+/// Source and destination, as in a packet. Both addresses are of one family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Endpoints {
+    /// Source address.
+    pub source: IpAddr,
+    /// Source port.
+    pub source_port: u16,
+    /// Destination address.
+    pub destination: IpAddr,
+    /// Destination port.
+    pub destination_port: u16,
+}
+
+impl fmt::Display for Endpoints {
+    /// `192.0.2.1:4000 > 198.51.100.1:443`; IPv6 addresses in brackets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let source = SocketAddr::new(self.source, self.source_port);
+        let destination = SocketAddr::new(self.destination, self.destination_port);
+        write!(f, "{source} > {destination}")
+    }
+}
+
+/// What netfilter rewrites.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Translated {
+    /// The source, of the original direction (masquerading is this).
+    pub snat: bool,
+    /// The destination, of the original direction (port forwarding is this).
+    pub dnat: bool,
+}
+
+/// Who forwards a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FlowState {
+    /// Weir does, in at least one direction.
+    Forwarded,
+    /// The kernel does, until a packet proves the way.
+    Known,
+    /// The kernel does, for the reason given.
+    Declined,
+}
+
+impl fmt::Display for FlowState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Forwarded => "forwarded",
+            Self::Known => "known",
+            Self::Declined => "declined",
+        })
+    }
+}
+
+/// Why something is left to the kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reason {
+    /// Short name that does not change between versions: `tcp_flags`.
+    pub code: String,
+    /// One sentence.
+    pub text: String,
+    /// What can be done about it; absent where nothing need or can be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mend: Option<String>,
+}
+
+/// Both directions of a connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Directions {
+    /// From the side that opened it.
+    pub original: Direction,
+    /// Back to it.
+    pub reply: Direction,
+}
+
+/// One direction: what weir forwarded, and on what proof.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Direction {
+    /// IP packets forwarded by weir (segments, where the kernel had merged some).
+    pub packets: u64,
+    /// Octets of those packets, from the IP header on.
+    pub octets: u64,
+    /// The proof is of the present generation: packets are forwarded.
+    pub proven: bool,
+    /// Device that it comes in at, once proven.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port_in: Option<String>,
+    /// Device that it leaves by, once proven.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port_out: Option<String>,
+    /// Index of the hop, as in `GET /v1/hops`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hop: Option<u16>,
+    /// Where it is forwarded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook: Option<Hook>,
+    /// TTLs (hop limits) at ingress that the kernel was seen to lower by one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<TtlRange>,
+    /// Longest IP packet that the kernel was seen to send unfragmented, octets. Longer ones go to the kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest: Option<u16>,
+}
+
+/// A range of TTLs, both ends in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TtlRange {
+    /// Lowest.
+    pub lowest: u8,
+    /// Highest.
+    pub highest: u8,
+}
+
+/// Where in the kernel packets are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Hook {
+    /// In the driver, before a socket buffer exists.
+    Xdp,
+    /// At TC ingress, on the socket buffer.
+    Tc,
+}
+
+impl fmt::Display for Hook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Xdp => "xdp",
+            Self::Tc => "tc",
+        })
+    }
+}
+
+/// Answer to `GET /v1/explain`: the chain of witnesses of one connection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Explanation {
+    /// What was asked for, as weir understood it.
+    pub asked: String,
+    /// What becomes of the packets, in one sentence.
+    pub verdict: String,
+    /// Seen, known, proven, in this order, for each direction that was looked at.
+    pub witnesses: Vec<Witness>,
+    /// What would change the verdict, one sentence each; empty when it is forwarded.
+    pub change: Vec<String>,
+    /// The connection, where weir knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<Flow>,
+}
+
+/// What one witness has to say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Witness {
+    /// Which one.
+    pub name: WitnessName,
+    /// It agrees to forwarding.
+    pub ok: bool,
+    /// What it saw, or what it misses: one sentence.
+    pub text: String,
+}
+
+/// The three witnesses that have to agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WitnessName {
+    /// The packet path, at ingress.
+    Seen,
+    /// conntrack.
+    Known,
+    /// The packet path, at egress.
+    Proven,
+}
+
+impl fmt::Display for WitnessName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Seen => "seen",
+            Self::Known => "known",
+            Self::Proven => "proven",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_text_and_come_back() {
+        for id in [0, 0xdead_beef, u64::MAX] {
+            let text = serde_json::to_string(&FlowId(id)).expect("a string");
+            assert!(text.starts_with('"'));
+            assert_eq!(
+                serde_json::from_str::<FlowId>(&text).expect("came from an id"),
+                FlowId(id)
+            );
+        }
+        for wrong in [
+            "",
+            "1234567",
+            "+1234567",
+            "12345678901234567",
+            "0x123456",
+            "1234567é",
+        ] {
+            assert_eq!(wrong.parse::<FlowId>(), Err(NotAFlowId), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn ipv6_is_in_brackets() {
+        let endpoints = Endpoints {
+            source: "2001:db8::1".parse().expect("an address"),
+            source_port: 1,
+            destination: "2001:db8::2".parse().expect("an address"),
+            destination_port: 443,
+        };
+        assert_eq!(endpoints.to_string(), "[2001:db8::1]:1 > [2001:db8::2]:443");
+    }
+}

@@ -1,0 +1,19 @@
+//! What the daemon answers. Every type is one JSON object; field names are the interface and are only ever added to.
+//!
+//! Counters start at 0 when the daemon starts and only rise. *Packets* are IP packets as the fast path saw them; *octets* count
+//! from the first octet of the IP header, so link-layer headers and padding are not in them.
+
+mod flow;
+mod problem;
+mod settings;
+mod status;
+mod tables;
+
+pub use flow::{
+    Direction, Directions, Endpoints, Explanation, Flow, FlowId, FlowList, FlowState, Hook,
+    Protocol, Reason, Translated, TtlRange, Witness, WitnessName,
+};
+pub use problem::Problem;
+pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
+pub use status::{FamilyFlows, FlowCounts, Heartbeat, HopCounts, Mode, PacketCounts, Status};
+pub use tables::{Hop, Port};

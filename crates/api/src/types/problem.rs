@@ -1,0 +1,37 @@
+//! What the daemon answers when it cannot do what was asked.
+
+use serde::{Deserialize, Serialize};
+
+/// A problem, in the manner of RFC 9457: sent as `application/problem+json` with the status of the same number.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// HTTP status.
+    pub status: u16,
+    /// Short name that does not change between versions: `unknown_path`.
+    pub error: String,
+    /// What went wrong, one sentence.
+    pub detail: String,
+    /// What to do about it.
+    pub mend: String,
+    /// Each single error, where there are several (a configuration file).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<String>,
+}
+
+impl Problem {
+    /// A problem without a list of single errors.
+    pub fn new(
+        status: u16,
+        error: &str,
+        detail: impl Into<String>,
+        mend: impl Into<String>,
+    ) -> Self {
+        Self {
+            status,
+            error: error.to_owned(),
+            detail: detail.into(),
+            mend: mend.into(),
+            errors: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! The kernel's tick. The packet path counts time in jiffies, which cost it nothing.
+
+/// Ticks per second (CONFIG_HZ), as the resolution of the coarse clock gives it away (kernel/time/posix-timers.c: KTIME_LOW_RES).
+pub fn ticks_per_second() -> u32 {
+    let mut resolution = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a local of the right type.
+    let failed = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &mut resolution) } != 0;
+    if failed || resolution.tv_nsec <= 0 {
+        return 1000;
+    }
+    (1_000_000_000 / i64::from(resolution.tv_nsec as i32)).clamp(24, 10_000) as u32
+}
+
+/// Jiffies in a number of milliseconds, rounded up: never 0.
+pub fn jiffies(milliseconds: u32) -> u32 {
+    let ticks = (u64::from(milliseconds) * u64::from(ticks_per_second())).div_ceil(1000);
+    ticks.max(1) as u32
+}

@@ -1,0 +1,114 @@
+//! Attaching the programs to devices. Links (XDP, TCX) end with the process; where the kernel has no TCX (before 6.6), clsact
+//! filters stay behind after a kill: harmless, since the heartbeat stops them from forwarding, and replaced at the next start.
+
+use std::collections::HashMap;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+
+use libbpf_rs::{MapCore, MapFlags, MapMut, ProgramMut, TC_EGRESS, TC_INGRESS, TcAttachPoint, TcHook, TcHookBuilder};
+
+use crate::error::Error;
+use crate::skel::WeirSkel;
+
+/// Where packets of a port are taken over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hook {
+    /// XDP in the driver, and TC for what XDP leaves.
+    Xdp,
+    /// TC ingress only.
+    Tc,
+}
+
+/// Filters of ours on clsact: a handle of our own, first in and last out.
+const HANDLE: u32 = 0x7765;
+const PRIORITY_INGRESS: u32 = 1;
+const PRIORITY_EGRESS: u32 = 0xfff0;
+
+/// What holds one program on one device.
+enum Attachment {
+    /// Ends when the descriptor closes.
+    Link(#[allow(dead_code)] OwnedFd),
+    /// A clsact filter, to be taken off by hand.
+    Filter(TcHook),
+}
+
+impl Drop for Attachment {
+    fn drop(&mut self) {
+        if let Self::Filter(hook) = self {
+            // The device may be gone; then so is the filter.
+            let _ = hook.detach();
+        }
+    }
+}
+
+/// All attachments, by device.
+#[derive(Default)]
+pub struct Hooks {
+    by_link: HashMap<u32, Vec<Attachment>>,
+}
+
+impl Hooks {
+    /// Attaches what `hook` needs; replaces what was there before.
+    pub fn attach(&mut self, skel: &WeirSkel<'_>, link: u32, name: &str, hook: Hook) -> Result<(), Error> {
+        self.by_link.remove(&link);
+        let mut made = Vec::with_capacity(3);
+        // The witness first: no packet may be taken over before it can be proven.
+        made.push(attach_tc(&skel.progs.weir_witness, link, name, TC_EGRESS)?);
+        made.push(attach_tc(&skel.progs.weir_tc, link, name, TC_INGRESS)?);
+        if hook == Hook::Xdp {
+            let flags = libbpf_sys::XDP_FLAGS_DRV_MODE;
+            made.push(Attachment::Link(link_create(&skel.progs.weir_xdp, link, libbpf_sys::BPF_XDP, flags).map_err(
+                |source| Error::System { what: format!("attach XDP to {name} (`hook = \"tc\"` avoids it)"), source },
+            )?));
+        }
+        self.by_link.insert(link, made);
+        Ok(())
+    }
+
+    /// Takes everything off a device.
+    pub fn detach(&mut self, link: u32) -> Result<(), Error> {
+        self.by_link.remove(&link);
+        Ok(())
+    }
+}
+
+fn attach_tc(program: &ProgramMut<'_>, link: u32, name: &str, point: TcAttachPoint) -> Result<Attachment, Error> {
+    let kind = if point == TC_INGRESS { libbpf_sys::BPF_TCX_INGRESS } else { libbpf_sys::BPF_TCX_EGRESS };
+    match link_create(program, link, kind, 0) {
+        Ok(fd) => return Ok(Attachment::Link(fd)),
+        // EINVAL: the kernel knows no TCX.
+        Err(error) if error.raw_os_error() != Some(libc::EINVAL) => {
+            return Err(Error::System { what: format!("attach TC to {name}"), source: error });
+        }
+        Err(_) => {}
+    }
+    let priority = if point == TC_INGRESS { PRIORITY_INGRESS } else { PRIORITY_EGRESS };
+    let mut hook = TcHookBuilder::new(program.as_fd())
+        .ifindex(link as i32)
+        .replace(true)
+        .handle(HANDLE)
+        .priority(priority)
+        .hook(point);
+    hook.create().map_err(|e| Error::bpf(format!("make clsact on {name}"), e))?;
+    hook.attach().map(Attachment::Filter).map_err(|e| Error::bpf(format!("attach TC to {name}"), e))
+}
+
+fn link_create(program: &ProgramMut<'_>, link: u32, kind: u32, flags: u32) -> Result<OwnedFd, std::io::Error> {
+    // SAFETY: all-zero options are valid; sz tells libbpf how much of the struct we know.
+    let mut options: libbpf_sys::bpf_link_create_opts = unsafe { std::mem::zeroed() };
+    options.sz = size_of::<libbpf_sys::bpf_link_create_opts>() as libbpf_sys::size_t;
+    options.flags = flags;
+    // SAFETY: the descriptors and the options outlive the call.
+    let fd = unsafe { libbpf_sys::bpf_link_create(program.as_fd().as_raw_fd(), link as i32, kind, &options) };
+    if fd < 0 {
+        return Err(std::io::Error::from_raw_os_error(-fd));
+    }
+    // SAFETY: a descriptor just made, owned by nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Lets XDP send out of a device.
+pub fn allow_transmit(transmit: &MapMut<'_>, slot: u32, link: u32) -> Result<(), Error> {
+    transmit
+        .update(&slot.to_ne_bytes(), &link.to_ne_bytes(), MapFlags::ANY)
+        .map_err(|e| Error::bpf("let XDP send out of a device", e))
+}

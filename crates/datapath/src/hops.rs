@@ -1,0 +1,73 @@
+//! Hops from the daemon's side: listing, ending their proofs, forgetting them.
+
+use kernel::Mac;
+use libbpf_rs::{MapCore, MapMut};
+
+use crate::error::Error;
+use crate::mapped::Mapped;
+use crate::skel::types;
+
+/// HOPS_MAX of bpf/include/hop.h.
+pub const MAX: u32 = 1024;
+const XDP: u32 = 1 << 1;
+
+/// A way out: a device, and the header that the kernel was seen to write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// Number, as flows refer to it.
+    pub index: u32,
+    /// Device it leaves by.
+    pub link: u32,
+    /// Link-layer header.
+    pub header: Vec<u8>,
+    /// Raised each time the neighbour behind it changed.
+    pub epoch: u32,
+    /// XDP may send it.
+    pub xdp: bool,
+    /// Proofs given over it.
+    pub proofs: u64,
+}
+
+/// The hops handed out so far.
+pub fn list(hops: &Mapped<types::hop>, used: u32) -> Vec<Hop> {
+    (0..used.min(MAX))
+        .filter_map(|index| hops.get(index).map(|hop| (index, hop)))
+        .filter(|(_, hop)| hop.key.ifindex != 0)
+        .map(|(index, hop)| Hop {
+            index,
+            link: hop.key.ifindex,
+            header: hop.key.header[..usize::from(hop.key.len).min(hop.key.header.len())].to_vec(),
+            epoch: hop.epoch,
+            xdp: hop.flags & XDP != 0,
+            proofs: hop.packets,
+        })
+        .collect()
+}
+
+/// Raises the epoch of the hops out of `link` to `mac`; their number.
+pub fn bump(hops: &mut Mapped<types::hop>, link: u32, mac: &Mac) -> u32 {
+    let mut bumped = 0;
+    for index in 0..MAX {
+        let Some(p) = hops.at(index) else { break };
+        let Some(hop) = hops.get(index) else { break };
+        if hop.key.ifindex == link && hop.key.header[..6] == mac[..] {
+            // SAFETY: an aligned word of a live mapping that only the daemon writes after the hop was learned.
+            unsafe { (&raw mut (*p).epoch).write_volatile(hop.epoch.wrapping_add(1)) };
+            bumped += 1;
+        }
+    }
+    bumped
+}
+
+/// Empties the table. The packet path must be disarmed and idle on it. Epochs are kept, so that no old proof matches a new hop.
+pub fn forget(hops: &mut Mapped<types::hop>, index: &MapMut<'_>) -> Result<(), Error> {
+    let keys: Vec<_> = index.keys().collect();
+    for key in keys {
+        index.delete(&key).map_err(|e| Error::bpf("forget a hop", e))?;
+    }
+    for slot in 0..MAX {
+        let epoch = hops.get(slot).map_or(0, |h| h.epoch);
+        hops.set(slot, types::hop { epoch, ..Default::default() });
+    }
+    Ok(())
+}

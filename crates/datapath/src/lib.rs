@@ -1,0 +1,248 @@
+//! The packet path: loads `bpf/`, owns its maps, and holds all of weir's unsafe code.
+//!
+//! [`Datapath`] is what the daemon steers: it makes flows known ([`Datapath::install`]), ends their proofs
+//! ([`Datapath::bump`], [`Datapath::prove`], [`Datapath::bump_hops`]), attaches programs to devices ([`Datapath::attach`]) and
+//! reads counters. Whether a packet is forwarded is decided in `bpf/` alone.
+
+mod clock;
+mod error;
+mod hook;
+mod hops;
+mod load;
+mod mapped;
+mod table;
+mod translate;
+mod view;
+
+/// The generated loader. Its types are the C headers'.
+#[allow(clippy::all, missing_docs, unsafe_op_in_unsafe_fn)]
+mod skel {
+    include!(concat!(env!("OUT_DIR"), "/weir.skel.rs"));
+}
+
+/// Reasons, shared with the C side.
+mod reason {
+    include!(concat!(env!("OUT_DIR"), "/reason.rs"));
+}
+
+pub use error::Error;
+pub use hook::Hook;
+pub use hops::Hop;
+pub use load::{Options, Sizes};
+pub use reason::Reason;
+pub use table::Reading;
+pub use view::{Direction, Totals};
+
+use std::time::{Duration, Instant};
+
+use kernel::{Mac, Tuple};
+use mapped::Mapped;
+use skel::types;
+use table::Table;
+
+/// The packet path, loaded into the kernel.
+pub struct Datapath {
+    skel: skel::WeirSkel<'static>,
+    table: Table,
+    trials: Mapped<types::trial>,
+    ports: Mapped<types::port>,
+    hops: Mapped<types::hop>,
+    hooks: hook::Hooks,
+    options: Options,
+    sizes: Sizes,
+    forgetting: Option<Instant>,
+}
+
+impl Datapath {
+    /// Loads the programs. Nothing is attached, and nothing forwards until [`Datapath::arm`].
+    pub fn load(sizes: Sizes, options: Options) -> Result<Self, Error> {
+        let skel = load::load(&sizes, &options)?;
+        let seed = skel.maps.rodata_data.as_ref().map(|r| r.hash_seed).unwrap_or_default();
+        Ok(Self {
+            table: Table::new(
+                Mapped::new(&skel.maps.flows4, sizes.buckets4())?,
+                Mapped::new(&skel.maps.flows6, sizes.buckets6())?,
+                seed,
+            ),
+            trials: Mapped::new(&skel.maps.trials, sizes.trials())?,
+            ports: Mapped::new(&skel.maps.ports, sizes.ports)?,
+            hops: Mapped::new(&skel.maps.hops, hops::MAX)?,
+            hooks: hook::Hooks::default(),
+            skel,
+            options,
+            sizes,
+            forgetting: None,
+        })
+    }
+
+    /// What was loaded.
+    pub fn sizes(&self) -> &Sizes {
+        &self.sizes
+    }
+
+    /// Lets the packet path forward, as long as it is beaten.
+    pub fn arm(&mut self) -> Result<(), Error> {
+        self.beat()?;
+        self.control().armed = 1;
+        Ok(())
+    }
+
+    /// Everything goes to the kernel from the next packet on.
+    pub fn disarm(&mut self) {
+        self.control().armed = 0;
+    }
+
+    /// Tells the packet path that the daemon is alive; due at least every [`Options::silence`] / 2.
+    pub fn beat(&mut self) -> Result<(), Error> {
+        self.run_beat(0, 0)
+    }
+
+    /// Ends every proof: each flow's next packet goes to the kernel, and proves anew what the kernel does now.
+    pub fn bump(&mut self) -> Result<(), Error> {
+        self.run_beat(self.options.quiet_jiffies(), 1)
+    }
+
+    fn run_beat(&mut self, quiet: u32, bump: u32) -> Result<(), Error> {
+        let mut context = [0u8; 8];
+        context[..4].copy_from_slice(&quiet.to_ne_bytes());
+        context[4..].copy_from_slice(&bump.to_ne_bytes());
+        let input = libbpf_rs::ProgramInput { context_in: Some(&mut context), ..Default::default() };
+        self.skel.progs.weir_beat.test_run(input).map_err(|e| Error::bpf("run the heartbeat", e))?;
+        Ok(())
+    }
+
+    /// The current global epoch.
+    pub fn epoch(&mut self) -> u32 {
+        self.control().epoch
+    }
+
+    fn control(&mut self) -> &mut types::control {
+        &mut self.skel.maps.bss_data.as_mut().expect("the object has a .bss").control
+    }
+
+    /// Makes both directions of a connection known under `flow`, a number of the caller's. Neither forwards before it is proven.
+    ///
+    /// # Errors
+    /// [`Error::Full`] when no bucket of one of the directions has room.
+    pub fn install(&mut self, flow: u32, original: &Tuple, reply: &Tuple) -> Result<(), Error> {
+        self.table.install(flow, original, reply, &mut self.trials)
+    }
+
+    /// Forgets a flow. Its packets go to the kernel from now on.
+    pub fn remove(&mut self, flow: u32) {
+        self.table.remove(flow, Instant::now());
+    }
+
+    /// Ends one flow's proof.
+    pub fn prove(&mut self, flow: u32) {
+        self.table.end_proof(flow);
+    }
+
+    /// What went through a flow so far, by direction (original, reply). Must be called at least every two seconds for each flow
+    /// that forwards: the shared counters are narrow.
+    pub fn read(&mut self, flow: u32) -> Option<[Reading; 2]> {
+        let (epoch, hops) = (self.control().epoch, &self.hops);
+        self.table.read(flow, |record| {
+            let hop = hops.get(u32::from(record.hop));
+            hop.is_some_and(|h| record.proof == epoch.wrapping_add(h.epoch))
+        })
+    }
+
+    /// Both directions of a flow in detail.
+    pub fn inspect(&mut self, flow: u32) -> Option<[Direction; 2]> {
+        let epoch = self.control().epoch;
+        view::directions(&self.table, &self.trials, &self.hops, epoch, flow)
+    }
+
+    /// Ends all proofs over hops out of `link` to the neighbour at `mac`.
+    pub fn bump_hops(&mut self, link: u32, mac: &Mac) -> u32 {
+        hops::bump(&mut self.hops, link, mac)
+    }
+
+    /// The hops learned so far.
+    pub fn hops(&mut self) -> Vec<Hop> {
+        let used = self.control().hops;
+        hops::list(&self.hops, used)
+    }
+
+    /// Reclaims what rests: records that nobody can be reading any more, and all hops when nearly none is left. Due every second.
+    pub fn tidy(&mut self, now: Instant) -> Result<(), Error> {
+        self.table.reclaim(now);
+        let used = self.control().hops;
+        match self.forgetting {
+            None if used >= hops::MAX - hops::MAX / 4 => {
+                // Nothing may prove, or use, a hop while its slot changes hands.
+                self.disarm();
+                self.bump()?;
+                self.forgetting = Some(now);
+            }
+            Some(since) if now.duration_since(since) >= Duration::from_millis(100) => {
+                hops::forget(&mut self.hops, &self.skel.maps.hop_index)?;
+                self.control().hops = 0;
+                self.forgetting = None;
+                self.arm()?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Attaches the programs to a device and makes it a port. `transmit`: XDP frames may be sent out of it.
+    pub fn attach(&mut self, link: u32, name: &str, mac: &Mac, hook: Hook, transmit: bool) -> Result<(), Error> {
+        let slot = link & (self.sizes.ports - 1);
+        if let Some(port) = self.ports.get(slot)
+            && port.ifindex != 0
+            && port.ifindex != link
+        {
+            return Err(Error::PortTaken { name: name.into(), link, other: port.ifindex });
+        }
+        self.hooks.attach(&self.skel, link, name, hook)?;
+        if transmit {
+            hook::allow_transmit(&self.skel.maps.transmit, slot, link)?;
+        }
+        let flags = view::port_flags(transmit);
+        self.ports.set(slot, types::port { ifindex: link, flags, mac: *mac, reserved: 0 });
+        self.bump()
+    }
+
+    /// Takes the programs off a device. Its flows go back to the kernel.
+    pub fn detach(&mut self, link: u32) -> Result<(), Error> {
+        let slot = link & (self.sizes.ports - 1);
+        if self.ports.get(slot).is_some_and(|p| p.ifindex == link) {
+            self.ports.set(slot, types::port::default());
+        }
+        self.bump()?;
+        self.hooks.detach(link)
+    }
+
+    /// Packets given to the kernel or not proven, by reason, and totals, summed over CPUs.
+    pub fn totals(&self) -> Result<Totals, Error> {
+        view::totals(&self.skel.maps.passed, &self.skel.maps.totals)
+    }
+
+    /// Runs the XDP program on one frame as if it came in at `link`, which must be a port of this namespace and exist:
+    /// `(action, frame out, nanoseconds per run)`.
+    pub fn test_xdp(&self, frame: &[u8], link: u32, repeat: u32) -> Result<(u32, Vec<u8>, u64), Error> {
+        load::test_run(&self.skel.progs.weir_xdp, frame, Some(link), repeat)
+    }
+
+    /// Runs the TC program on one frame: see [`Datapath::test_xdp`].
+    pub fn test_tc(&self, frame: &[u8], link: u32, repeat: u32) -> Result<(u32, Vec<u8>, u64), Error> {
+        load::test_run_skb(&self.skel.progs.weir_tc, frame, link, repeat)
+    }
+
+    /// Runs the egress witness on one frame.
+    pub fn test_witness(&self, frame: &[u8], link: u32) -> Result<(u32, Vec<u8>, u64), Error> {
+        load::test_run_skb(&self.skel.progs.weir_witness, frame, link, 1)
+    }
+
+    /// Makes a device a port without attaching anything to it: for runs of a program by [`Datapath::test_xdp`].
+    pub fn declare(&mut self, link: u32, mac: &Mac, transmit: bool) -> Result<(), Error> {
+        let slot = link & (self.sizes.ports - 1);
+        if transmit {
+            hook::allow_transmit(&self.skel.maps.transmit, slot, link)?;
+        }
+        self.ports.set(slot, types::port { ifindex: link, flags: view::port_flags(transmit), mac: *mac, reserved: 0 });
+        Ok(())
+    }
+}

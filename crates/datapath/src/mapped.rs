@@ -1,0 +1,79 @@
+//! An array map shared with the kernel through memory: no system call to read or write an element.
+
+use std::marker::PhantomData;
+use std::os::fd::AsRawFd;
+use std::ptr;
+
+use libbpf_rs::MapCore;
+
+use crate::error::Error;
+
+/// A memory-mapped `BPF_MAP_TYPE_ARRAY` of `T`.
+///
+/// The kernel changes elements at any time, so they are only read and written as volatile copies, never borrowed.
+pub struct Mapped<T> {
+    base: *mut T,
+    stride: usize,
+    len: u32,
+    element: PhantomData<T>,
+}
+
+// SAFETY: the mapping belongs to no thread; all access goes through volatile copies.
+unsafe impl<T: Send> Send for Mapped<T> {}
+
+impl<T: Copy> Mapped<T> {
+    /// Maps the first `len` elements of a map made with BPF_F_MMAPABLE.
+    pub fn new(map: &impl MapCore, len: u32) -> Result<Self, Error> {
+        // The kernel rounds elements up to 8 octets (kernel/bpf/arraymap.c).
+        let stride = size_of::<T>().next_multiple_of(8);
+        assert_eq!(map.value_size() as usize, size_of::<T>(), "element size differs from the skeleton's");
+        assert!(len > 0 && len <= map.max_entries());
+        // SAFETY: a fresh shared mapping of a file descriptor we hold; the kernel checks its size.
+        let base = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                stride * len as usize,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                map.as_fd().as_raw_fd(),
+                0,
+            )
+        };
+        if base == libc::MAP_FAILED {
+            return Err(Error::last_os(format!("map {}", map.name().to_string_lossy())));
+        }
+        Ok(Self { base: base.cast(), stride, len, element: PhantomData })
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Where an element is; `None` beyond the end.
+    pub fn at(&self, index: u32) -> Option<*mut T> {
+        // SAFETY: within the mapping.
+        (index < self.len).then(|| unsafe { self.base.byte_add(self.stride * index as usize) })
+    }
+
+    /// A copy of an element.
+    pub fn get(&self, index: u32) -> Option<T> {
+        // SAFETY: `at` gives a valid, aligned pointer into a live mapping; T is plain data.
+        self.at(index).map(|p| unsafe { p.read_volatile() })
+    }
+
+    /// Writes an element; does nothing beyond the end.
+    pub fn set(&mut self, index: u32, value: T) {
+        if let Some(p) = self.at(index) {
+            // SAFETY: as in `get`.
+            unsafe { p.write_volatile(value) }
+        }
+    }
+}
+
+impl<T> Drop for Mapped<T> {
+    fn drop(&mut self) {
+        // SAFETY: the mapping made in `new`, unmapped once.
+        unsafe { libc::munmap(self.base.cast(), self.stride * self.len as usize) };
+    }
+}

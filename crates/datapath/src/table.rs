@@ -1,0 +1,311 @@
+//! The flow table from the daemon's side: where a record goes, and how it comes and ends.
+//!
+//! A record is written while its owner word says CLAIMED, published by the store of LIVE, ended by the store of RETIRED, and
+//! reused only after [`REST`]: by then no CPU can still be reading it, as the packet path holds a record for microseconds.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering, fence};
+use std::time::{Duration, Instant};
+
+use kernel::Tuple;
+
+use crate::error::Error;
+use crate::mapped::Mapped;
+use crate::skel::types;
+use crate::translate::{self, Translation};
+
+/// How long a retired record rests before it is reused.
+const REST: Duration = Duration::from_millis(200);
+/// FLOW_WAYS of bpf/include/flow.h.
+const WAYS: u32 = 4;
+/// FLOW_REF_IPV6 of bpf/include/flow.h.
+const IPV6: u32 = 1 << 31;
+/// enum flow_state.
+const FREE: u32 = 0;
+const CLAIMED: u32 = 1;
+const LIVE: u32 = 2;
+const RETIRED: u32 = 3;
+
+/// What went through one direction of a flow since it was installed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Packets forwarded by weir (segments, where they came as a super-packet).
+    pub packets: u64,
+    /// Octets of their IP packets.
+    pub octets: u64,
+    /// The direction is proven now.
+    pub proven: bool,
+}
+
+/// Both records of an installed flow, and its counters so far.
+#[derive(Clone, Copy)]
+struct Pair {
+    refs: [u32; 2],
+    seen: [u64; 2],
+    total: [Reading; 2],
+}
+
+/// All records, and which flow has which.
+pub struct Table {
+    v4: Mapped<types::bucket4>,
+    v6: Mapped<types::bucket6>,
+    seed: [u64; 3],
+    pairs: Vec<Option<Pair>>,
+    resting: VecDeque<(Instant, u32)>,
+}
+
+impl Table {
+    pub fn new(v4: Mapped<types::bucket4>, v6: Mapped<types::bucket6>, seed: [u64; 3]) -> Self {
+        Self { v4, v6, seed, pairs: Vec::new(), resting: VecDeque::new() }
+    }
+
+    /// Number of IPv4 records; IPv6 trials come after them.
+    fn records4(&self) -> u32 {
+        self.v4.len() * WAYS
+    }
+
+    /// Index of a record's trial.
+    pub fn trial_of(&self, reference: u32) -> u32 {
+        if reference & IPV6 != 0 { self.records4() + (reference & !IPV6) } else { reference }
+    }
+
+    /// Both records' numbers.
+    pub fn refs(&self, flow: u32) -> Option<[u32; 2]> {
+        self.pairs.get(flow as usize)?.as_ref().map(|p| p.refs)
+    }
+
+    pub fn install(
+        &mut self,
+        flow: u32,
+        original: &Tuple,
+        reply: &Tuple,
+        trials: &mut Mapped<types::trial>,
+    ) -> Result<(), Error> {
+        if original.is_ipv6() != reply.is_ipv6() {
+            return Err(Error::MixedFamilies);
+        }
+        if self.refs(flow).is_some() {
+            self.remove(flow, Instant::now());
+        }
+        let first = self.claim(original).ok_or(Error::Full)?;
+        let Some(second) = self.claim(reply) else {
+            self.owner(first).store(FREE, Ordering::Release);
+            return Err(Error::Full);
+        };
+        let refs = [first, second];
+        for (i, (tuple, leaves)) in [(original, reply.reversed()), (reply, original.reversed())].into_iter().enumerate() {
+            self.write(refs[i], tuple, &leaves);
+            trials.set(self.trial_of(refs[i]), types::trial { peer: refs[1 - i], ..Default::default() });
+        }
+        // What was written above is seen before LIVE is.
+        fence(Ordering::Release);
+        for reference in refs {
+            self.next_state(reference, LIVE);
+        }
+        let slot = flow as usize;
+        if self.pairs.len() <= slot {
+            self.pairs.resize(slot + 1, None);
+        }
+        self.pairs[slot] = Some(Pair { refs, seen: [0; 2], total: [Reading::default(); 2] });
+        Ok(())
+    }
+
+    pub fn remove(&mut self, flow: u32, now: Instant) {
+        let Some(pair) = self.pairs.get_mut(flow as usize).and_then(Option::take) else { return };
+        for reference in pair.refs {
+            self.proof(reference).store(0, Ordering::Relaxed);
+            self.next_state(reference, RETIRED);
+            self.resting.push_back((now + REST, reference));
+        }
+    }
+
+    /// Frees the records that have rested.
+    pub fn reclaim(&mut self, now: Instant) {
+        while let Some((due, reference)) = self.resting.front().copied() {
+            if due > now {
+                break;
+            }
+            self.resting.pop_front();
+            self.next_state(reference, FREE);
+        }
+    }
+
+    pub fn end_proof(&mut self, flow: u32) {
+        for reference in self.refs(flow).into_iter().flatten() {
+            self.proof(reference).store(0, Ordering::Relaxed);
+        }
+    }
+
+    pub fn read(&mut self, flow: u32, proven: impl Fn(&types::flow) -> bool) -> Option<[Reading; 2]> {
+        let mut pair = self.pairs.get(flow as usize).copied().flatten()?;
+        for i in 0..2 {
+            let record = self.common(pair.refs[i]);
+            let count = read_count(record);
+            let grown = count.wrapping_sub(pair.seen[i]);
+            pair.seen[i] = count;
+            pair.total[i].packets += grown >> 40;
+            pair.total[i].octets += grown & ((1 << 40) - 1);
+            // SAFETY: a live mapping, copied out.
+            pair.total[i].proven = proven(&unsafe { record.read_volatile() });
+        }
+        self.pairs[flow as usize] = Some(pair);
+        Some(pair.total)
+    }
+
+    /// A copy of the common part of a record.
+    pub fn record(&self, reference: u32) -> types::flow {
+        // SAFETY: `common` points into a live mapping.
+        unsafe { self.common(reference).read_volatile() }
+    }
+
+    /// A free record in one of the two buckets of a tuple, marked CLAIMED.
+    fn claim(&mut self, tuple: &Tuple) -> Option<u32> {
+        let hash = self.hash(tuple);
+        let (family, mask) = if tuple.is_ipv6() { (IPV6, self.v6.len() - 1) } else { (0, self.v4.len() - 1) };
+        for bucket in [(hash >> 40) as u32 & mask, (hash >> 16) as u32 & mask] {
+            for way in 0..WAYS {
+                let reference = family | (bucket * WAYS + way);
+                let owner = self.owner(reference);
+                let word = owner.load(Ordering::Acquire);
+                let claimed = (word & !0xff) | CLAIMED;
+                if word & 0xff == FREE
+                    && owner.compare_exchange(word, claimed, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+                {
+                    return Some(reference);
+                }
+            }
+        }
+        None
+    }
+
+    fn write(&mut self, reference: u32, tuple: &Tuple, leaves: &Tuple) {
+        let Translation { addresses, ports, flags } = translate::translation(tuple, leaves);
+        let owner = self.owner(reference).load(Ordering::Relaxed);
+        let f = types::flow { owner, flags, addr_delta: addresses, port_delta: ports, ..Default::default() };
+        let (source, destination) = (translate::words(tuple.source), translate::words(tuple.destination));
+        let (out_source, out_destination) = (translate::words(leaves.source), translate::words(leaves.destination));
+        let (sport, dport) = (translate::port(tuple.source_port), translate::port(tuple.destination_port));
+        let (out_sport, out_dport) = (translate::port(leaves.source_port), translate::port(leaves.destination_port));
+        let proto = tuple.protocol.number();
+        let slot = reference & !IPV6;
+        let way = (slot % WAYS) as usize;
+        if reference & IPV6 != 0 {
+            let bucket = self.v6.at(slot / WAYS).expect("a claimed record exists");
+            let record = types::flow6 {
+                f,
+                key: types::flow_key6 { saddr: source, daddr: destination, sport, dport, proto, reserved: [0; 3] },
+                nat: types::flow_nat6 {
+                    saddr: out_source,
+                    daddr: out_destination,
+                    sport: out_sport,
+                    dport: out_dport,
+                },
+                reserved: Default::default(),
+            };
+            // SAFETY: a claimed record of a live mapping; the packet path does not read CLAIMED records.
+            unsafe { (&raw mut (*bucket).way[way]).write_volatile(record) }
+        } else {
+            let bucket = self.v4.at(slot / WAYS).expect("a claimed record exists");
+            let record = types::flow4 {
+                f,
+                key: types::flow_key4 {
+                    saddr: source[0],
+                    daddr: destination[0],
+                    sport,
+                    dport,
+                    proto,
+                    reserved: [0; 3],
+                },
+                nat: types::flow_nat4 {
+                    saddr: out_source[0],
+                    daddr: out_destination[0],
+                    sport: out_sport,
+                    dport: out_dport,
+                },
+                reserved: 0,
+            };
+            // SAFETY: as above.
+            unsafe { (&raw mut (*bucket).way[way]).write_volatile(record) }
+        }
+    }
+
+    fn common(&self, reference: u32) -> *mut types::flow {
+        let slot = reference & !IPV6;
+        let way = (slot % WAYS) as usize;
+        // SAFETY: bucket and way are within the mapping; only an address is taken.
+        unsafe {
+            if reference & IPV6 != 0 {
+                &raw mut (*self.v6.at(slot / WAYS).expect("a record's number is valid")).way[way].f
+            } else {
+                &raw mut (*self.v4.at(slot / WAYS).expect("a record's number is valid")).way[way].f
+            }
+        }
+    }
+
+    fn owner(&self, reference: u32) -> &AtomicU32 {
+        // SAFETY: aligned, in a mapping that lives as long as self, and only accessed atomically by either side.
+        unsafe { AtomicU32::from_ptr(&raw mut (*self.common(reference)).owner) }
+    }
+
+    fn proof(&self, reference: u32) -> &AtomicU32 {
+        // SAFETY: as in `owner`.
+        unsafe { AtomicU32::from_ptr(&raw mut (*self.common(reference)).proof) }
+    }
+
+    /// Moves a record to its next state; a new life begins with FREE.
+    fn next_state(&self, reference: u32, state: u32) {
+        let owner = self.owner(reference);
+        let lives = owner.load(Ordering::Relaxed) & !0xff;
+        let lives = if state == FREE { lives.wrapping_add(0x100) } else { lives };
+        owner.store(lives | state, Ordering::Release);
+    }
+
+    /// bpf/include/table.h, hash_key.
+    fn hash(&self, tuple: &Tuple) -> u64 {
+        let (source, destination) = (translate::words(tuple.source), translate::words(tuple.destination));
+        let pair = |first: u32, second: u32| {
+            let mut octets = [0; 8];
+            octets[..4].copy_from_slice(&first.to_ne_bytes());
+            octets[4..].copy_from_slice(&second.to_ne_bytes());
+            u64::from_ne_bytes(octets)
+        };
+        let mut tail = [0; 8];
+        tail[..2].copy_from_slice(&tuple.source_port.to_be_bytes());
+        tail[2..4].copy_from_slice(&tuple.destination_port.to_be_bytes());
+        tail[4] = tuple.protocol.number();
+        let tail = u64::from_ne_bytes(tail);
+        let key: &[u64] = if tuple.is_ipv6() {
+            &[
+                pair(source[0], source[1]),
+                pair(source[2], source[3]),
+                pair(destination[0], destination[1]),
+                pair(destination[2], destination[3]),
+                tail,
+            ]
+        } else {
+            &[pair(source[0], destination[0]), tail]
+        };
+        let mixed = key.iter().fold(self.seed[0], |h, word| {
+            let h = (h ^ word).wrapping_mul(self.seed[1]);
+            h ^ h >> 32
+        });
+        mixed.wrapping_mul(self.seed[2])
+    }
+}
+
+/// The shared counter, which a 32-bit machine cannot read in one piece: read until two readings agree.
+fn read_count(record: *mut types::flow) -> u64 {
+    // SAFETY: points into a live mapping.
+    let read = || unsafe { (&raw const (*record).count).read_volatile() };
+    let mut last = read();
+    if cfg!(target_pointer_width = "64") {
+        return last;
+    }
+    loop {
+        let again = read();
+        if again == last {
+            return last;
+        }
+        last = again;
+    }
+}

@@ -1,0 +1,112 @@
+//! Reading what the packet path knows, for people.
+
+use std::collections::BTreeMap;
+
+use libbpf_rs::{MapCore, MapFlags, MapMut};
+
+use crate::error::Error;
+use crate::mapped::Mapped;
+use crate::reason::Reason;
+use crate::skel::types;
+use crate::table::Table;
+
+/// One direction of a flow as its record has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Direction {
+    /// Proven since the last change.
+    pub proven: bool,
+    /// Slot of the port it comes in at, once proven: device index modulo the number of slots.
+    pub port: u32,
+    /// Hop it leaves by, once proven.
+    pub hop: u32,
+    /// Longest IP packet proven, octets.
+    pub length: u16,
+    /// TTLs proven, at ingress.
+    pub ttl: (u8, u8),
+    /// TOS proven, without ECN.
+    pub tos: u8,
+    /// Mark with which the kernel sends it.
+    pub mark: u32,
+    /// Priority with which the kernel sends it.
+    pub priority: u32,
+    /// What last kept a packet of it from the fast path, or it from being proven.
+    pub reason: Reason,
+}
+
+/// Sums over all CPUs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Packets given to the kernel, or not accepted as proof.
+    pub passed: BTreeMap<Reason, u64>,
+    /// Packets forwarded at TC.
+    pub tc_packets: u64,
+    /// Octets of their IP packets.
+    pub tc_octets: u64,
+    /// Shadow mode: packets that the kernel sent as predicted.
+    pub shadow_same: u64,
+    /// Shadow mode: packets that it sent otherwise.
+    pub shadow_different: u64,
+}
+
+/// enum port_flags.
+pub fn port_flags(transmit: bool) -> u32 {
+    const ON: u32 = 1 << 0;
+    const XDP_TX: u32 = 1 << 1;
+    const OUT: u32 = 1 << 2;
+    if transmit { ON | OUT | XDP_TX } else { ON | OUT }
+}
+
+pub fn directions(
+    table: &Table,
+    trials: &Mapped<types::trial>,
+    hops: &Mapped<types::hop>,
+    epoch: u32,
+    flow: u32,
+) -> Option<[Direction; 2]> {
+    let refs = table.refs(flow)?;
+    Some(refs.map(|reference| {
+        let record = table.record(reference);
+        let trial = trials.get(table.trial_of(reference)).unwrap_or_default();
+        let hop = hops.get(u32::from(record.hop)).unwrap_or_default();
+        Direction {
+            proven: record.proof == epoch.wrapping_add(hop.epoch),
+            port: record.r#in & 0xffff,
+            hop: u32::from(record.hop),
+            length: record.len,
+            ttl: (record.ttl_lo, record.ttl_hi),
+            tos: record.tos,
+            mark: trial.mark,
+            priority: trial.priority,
+            reason: Reason::ALL.get(usize::from(trial.reason)).copied().unwrap_or(Reason::None),
+        }
+    }))
+}
+
+pub fn totals(passed: &MapMut<'_>, totals: &MapMut<'_>) -> Result<Totals, Error> {
+    let mut result = Totals::default();
+    for reason in Reason::ALL {
+        let n = sum(passed, reason as u32)?;
+        if n > 0 {
+            result.passed.insert(reason, n);
+        }
+    }
+    // enum total
+    result.tc_packets = sum(totals, 0)?;
+    result.tc_octets = sum(totals, 1)?;
+    result.shadow_same = sum(totals, 2)?;
+    result.shadow_different = sum(totals, 3)?;
+    Ok(result)
+}
+
+fn sum(map: &MapMut<'_>, key: u32) -> Result<u64, Error> {
+    let values = map
+        .lookup_percpu(&key.to_ne_bytes(), MapFlags::ANY)
+        .map_err(|e| Error::bpf("read a counter", e))?
+        .unwrap_or_default();
+    Ok(values
+        .iter()
+        .filter_map(|v| v.get(..8)?.try_into().ok())
+        .map(u64::from_ne_bytes)
+        .fold(0, u64::wrapping_add))
+}
+

@@ -1,0 +1,245 @@
+//! ctnetlink: connection tracking entries (`include/uapi/linux/netfilter/nfnetlink_conntrack.h`,
+//! `net/netfilter/nf_conntrack_netlink.c`).
+//!
+//! Two facts of the kernel to know:
+//! - An update tells what changed, not everything: see the `Option`s of [`Connection`]. Mark and helper are told whenever they exist.
+//! - With the sysctl `nf_conntrack_events` = 2 (the default since Linux 6.1), an entry that was made while nobody listened never
+//!   causes events, not even when it goes. A dump shows it; only the next dump, or `ENOENT` for a refresh, shows that it went.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::event::{Connection, ConnectionId, Event, status};
+use crate::message::{Attribute, Attributes, DecodeError, Message, Problem, Tally, decode_datagram};
+use crate::tuple::{Protocol, Tuple};
+
+pub(crate) mod request;
+
+pub use request::Refresh;
+
+const SUBSYSTEM: u16 = 1;
+const MESSAGE_NEW: u8 = 0;
+const MESSAGE_GET: u8 = 1;
+const MESSAGE_DELETE: u8 = 2;
+
+const CTA_TUPLE_ORIG: u16 = 1;
+const CTA_TUPLE_REPLY: u16 = 2;
+const CTA_STATUS: u16 = 3;
+const CTA_PROTOINFO: u16 = 4;
+const CTA_HELP: u16 = 5;
+const CTA_TIMEOUT: u16 = 7;
+const CTA_MARK: u16 = 8;
+const CTA_ID: u16 = 12;
+const CTA_SEQ_ADJ_ORIG: u16 = 15;
+const CTA_SEQ_ADJ_REPLY: u16 = 16;
+const CTA_ZONE: u16 = 18;
+const CTA_SYNPROXY: u16 = 24;
+
+const CTA_TUPLE_IP: u16 = 1;
+const CTA_TUPLE_PROTO: u16 = 2;
+const CTA_TUPLE_ZONE: u16 = 3;
+
+const CTA_IP_V4_SRC: u16 = 1;
+const CTA_IP_V4_DST: u16 = 2;
+const CTA_IP_V6_SRC: u16 = 3;
+const CTA_IP_V6_DST: u16 = 4;
+
+const CTA_PROTO_NUM: u16 = 1;
+const CTA_PROTO_SRC_PORT: u16 = 2;
+const CTA_PROTO_DST_PORT: u16 = 3;
+
+const CTA_PROTOINFO_TCP: u16 = 1;
+const CTA_PROTOINFO_TCP_STATE: u16 = 1;
+const CTA_PROTOINFO_TCP_FLAGS_ORIGINAL: u16 = 4;
+const CTA_PROTOINFO_TCP_FLAGS_REPLY: u16 = 5;
+
+/// Decodes a datagram of ctnetlink, an event or a part of a dump, appending to `out`. Changes made by the socket `own_port` are
+/// ignored (0: none are).
+pub fn decode(datagram: &[u8], own_port: u32, out: &mut Vec<Event>) -> Tally {
+    decode_datagram(datagram, own_port, out, decode_message)
+}
+
+/// Decodes one message. `None`: of no concern (neither TCP nor UDP, a template, an expectation).
+///
+/// # Errors
+/// Names the attribute that is cut short, missing, of a wrong length, or contradicts another.
+pub fn decode_message(message: &Message<'_>) -> Result<Option<Event>, DecodeError> {
+    if message.kind >> 8 != SUBSYSTEM {
+        return Ok(None);
+    }
+    let gone = match message.kind as u8 {
+        MESSAGE_NEW => false,
+        MESSAGE_DELETE => true,
+        _ => return Ok(None),
+    };
+    let (_, attributes) = message.split::<4>("nfgenmsg")?;
+    Ok(entry(attributes, gone)?.map(|connection| {
+        if gone { Event::ConnectionGone(connection.id) } else { Event::Connection(connection) }
+    }))
+}
+
+/// Reads an entry. Of one that is `gone`, only the identity is needed.
+fn entry(attributes: Attributes<'_>, gone: bool) -> Result<Option<Connection>, DecodeError> {
+    let mut original = None;
+    let mut reply = None;
+    let mut id = None;
+    let mut zone = 0;
+    let mut found = Found::default();
+    for attribute in attributes {
+        let attribute = attribute?;
+        match attribute.kind {
+            CTA_TUPLE_ORIG => match tuple(&attribute, "CTA_TUPLE_ORIG")? {
+                Some((tuple, own_zone)) => {
+                    original = Some(tuple);
+                    zone = own_zone.unwrap_or(zone);
+                }
+                None => return Ok(None),
+            },
+            CTA_TUPLE_REPLY if !gone => match tuple(&attribute, "CTA_TUPLE_REPLY")? {
+                Some((tuple, _)) => reply = Some(tuple),
+                None => return Ok(None),
+            },
+            CTA_ID => id = Some(attribute.u32_network("CTA_ID")?),
+            CTA_ZONE => zone = attribute.u16_network("CTA_ZONE")?,
+            _ => found.read(&attribute)?,
+        }
+    }
+    if found.status.is_some_and(|bits| bits & status::TEMPLATE != 0) {
+        return Ok(None);
+    }
+    let original = original.ok_or(DecodeError::missing("CTA_TUPLE_ORIG"))?;
+    let reply = match reply {
+        Some(reply) => reply,
+        None if gone => original.reversed(),
+        None => return Err(DecodeError::missing("CTA_TUPLE_REPLY")),
+    };
+    if reply.protocol != original.protocol || reply.is_ipv6() != original.is_ipv6() {
+        return Err(DecodeError::new("CTA_TUPLE_REPLY", Problem::Contradiction));
+    }
+    let bits = found.status.unwrap_or(0);
+    Ok(Some(Connection {
+        id: ConnectionId { id: id.ok_or(DecodeError::missing("CTA_ID"))?, original, zone },
+        reply,
+        status: found.status,
+        mark: found.mark,
+        timeout: found.timeout,
+        tcp_state: found.tcp_state,
+        helper: found.helper || bits & status::HELPER != 0,
+        sequence_adjusted: found.sequence_adjusted || bits & status::SEQ_ADJUST != 0,
+    }))
+}
+
+/// What an entry tells beside its identity.
+#[derive(Default)]
+struct Found {
+    status: Option<u32>,
+    mark: u32,
+    timeout: Option<u32>,
+    tcp_state: Option<u8>,
+    helper: bool,
+    sequence_adjusted: bool,
+}
+
+impl Found {
+    fn read(&mut self, attribute: &Attribute<'_>) -> Result<(), DecodeError> {
+        match attribute.kind {
+            CTA_STATUS => self.status = Some(attribute.u32_network("CTA_STATUS")?),
+            CTA_PROTOINFO => self.tcp_state = tcp_state(attribute)?,
+            CTA_HELP => self.helper = true,
+            CTA_TIMEOUT => self.timeout = Some(attribute.u32_network("CTA_TIMEOUT")?),
+            CTA_MARK => self.mark = attribute.u32_network("CTA_MARK")?,
+            CTA_SEQ_ADJ_ORIG | CTA_SEQ_ADJ_REPLY | CTA_SYNPROXY => self.sequence_adjusted = true,
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// A tuple, with its zone where it has its own. `None`: neither TCP nor UDP.
+fn tuple(attribute: &Attribute<'_>, part: &'static str) -> Result<Option<(Tuple, Option<u16>)>, DecodeError> {
+    let mut addresses = None;
+    let mut ports = None;
+    let mut zone = None;
+    for attribute in attribute.nested(part) {
+        let attribute = attribute?;
+        match attribute.kind {
+            CTA_TUPLE_IP => addresses = Some(self::addresses(&attribute)?),
+            CTA_TUPLE_PROTO => match self::ports(&attribute)? {
+                Some(found) => ports = Some(found),
+                None => return Ok(None),
+            },
+            CTA_TUPLE_ZONE => zone = Some(attribute.u16_network("CTA_TUPLE_ZONE")?),
+            _ => {}
+        }
+    }
+    let (source, destination) = addresses.ok_or(DecodeError::missing("CTA_TUPLE_IP"))?;
+    let (protocol, source_port, destination_port) = ports.ok_or(DecodeError::missing("CTA_TUPLE_PROTO"))?;
+    Ok(Some((Tuple { protocol, source, source_port, destination, destination_port }, zone)))
+}
+
+fn addresses(attribute: &Attribute<'_>) -> Result<(IpAddr, IpAddr), DecodeError> {
+    let mut source = None;
+    let mut destination = None;
+    for attribute in attribute.nested("CTA_TUPLE_IP") {
+        let attribute = attribute?;
+        let v4 = |part| attribute.array::<4>(part).map(|octets| IpAddr::V4(Ipv4Addr::from(octets)));
+        let v6 = |part| attribute.array::<16>(part).map(|octets| IpAddr::V6(Ipv6Addr::from(octets)));
+        match attribute.kind {
+            CTA_IP_V4_SRC => source = Some(v4("CTA_IP_V4_SRC")?),
+            CTA_IP_V4_DST => destination = Some(v4("CTA_IP_V4_DST")?),
+            CTA_IP_V6_SRC => source = Some(v6("CTA_IP_V6_SRC")?),
+            CTA_IP_V6_DST => destination = Some(v6("CTA_IP_V6_DST")?),
+            _ => {}
+        }
+    }
+    let source = source.ok_or(DecodeError::missing("CTA_IP_V4_SRC"))?;
+    let destination = destination.ok_or(DecodeError::missing("CTA_IP_V4_DST"))?;
+    if source.is_ipv4() != destination.is_ipv4() {
+        return Err(DecodeError::new("CTA_TUPLE_IP", Problem::Contradiction));
+    }
+    Ok((source, destination))
+}
+
+/// Protocol and ports. `None`: neither TCP nor UDP, whose attributes are others.
+fn ports(attribute: &Attribute<'_>) -> Result<Option<(Protocol, u16, u16)>, DecodeError> {
+    let mut protocol = None;
+    let mut source = None;
+    let mut destination = None;
+    for attribute in attribute.nested("CTA_TUPLE_PROTO") {
+        let attribute = attribute?;
+        match attribute.kind {
+            CTA_PROTO_NUM => {
+                let [number] = attribute.array("CTA_PROTO_NUM")?;
+                let Some(known) = Protocol::from_number(number) else { return Ok(None) };
+                protocol = Some(known);
+            }
+            CTA_PROTO_SRC_PORT => source = Some(attribute.u16_network("CTA_PROTO_SRC_PORT")?),
+            CTA_PROTO_DST_PORT => destination = Some(attribute.u16_network("CTA_PROTO_DST_PORT")?),
+            _ => {}
+        }
+    }
+    Ok(Some((
+        protocol.ok_or(DecodeError::missing("CTA_PROTO_NUM"))?,
+        source.ok_or(DecodeError::missing("CTA_PROTO_SRC_PORT"))?,
+        destination.ok_or(DecodeError::missing("CTA_PROTO_DST_PORT"))?,
+    )))
+}
+
+fn tcp_state(attribute: &Attribute<'_>) -> Result<Option<u8>, DecodeError> {
+    for attribute in attribute.nested("CTA_PROTOINFO") {
+        let attribute = attribute?;
+        if attribute.kind != CTA_PROTOINFO_TCP {
+            continue;
+        }
+        for attribute in attribute.nested("CTA_PROTOINFO_TCP") {
+            let attribute = attribute?;
+            if attribute.kind == CTA_PROTOINFO_TCP_STATE {
+                let [state] = attribute.array("CTA_PROTOINFO_TCP_STATE")?;
+                return Ok(Some(state));
+            }
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests;

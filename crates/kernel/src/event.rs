@@ -1,0 +1,167 @@
+//! Everything the kernel can tell, one enum.
+
+use std::net::IpAddr;
+
+use crate::tuple::Tuple;
+
+/// A hardware address of an Ethernet device.
+pub type Mac = [u8; 6];
+
+/// One thing that happened in the kernel, or, during a dump, one thing that is so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A connection appeared or changed; also each entry of a dump.
+    Connection(Connection),
+    /// A connection was deleted, timed out, or flushed.
+    ConnectionGone(ConnectionId),
+    /// A device appeared or changed.
+    Link(Link),
+    /// A device is gone.
+    LinkGone(u32),
+    /// An address of this router appeared (`true`) or went.
+    Address(Address, bool),
+    /// A route, rule or next-hop object appeared, changed or went. Weir evaluates none of them: that one changed is all it needs.
+    Routing,
+    /// A neighbour's hardware address is known, or is not (`None`: failed, incomplete, deleted).
+    Neighbour(Neighbour),
+    /// The qdisc at the root of a device, as named by the kernel (`noqueue`, `fq_codel`, `cake`, …).
+    Qdisc(Qdisc),
+    /// The nftables ruleset or an element of a set was committed; the kernel's generation number.
+    Firewall(u32),
+    /// The answer to a dump request of this source is complete.
+    DumpEnd(Source),
+    /// Events of this source were lost (ENOBUFS, or an answer that cannot be understood): ask for a dump.
+    Overrun(Source),
+}
+
+/// Where events come from: each is one socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// ctnetlink.
+    Conntrack,
+    /// rtnetlink.
+    Route,
+    /// nf_tables.
+    Firewall,
+}
+
+/// Names one conntrack entry during its life: CTA_ID, which the kernel derives from the entry's address and a secret, so that a
+/// successor with the same tuple has another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ConnectionId {
+    /// CTA_ID.
+    pub id: u32,
+    /// The original direction's tuple.
+    pub original: Tuple,
+    /// Conntrack zone of the original direction.
+    pub zone: u16,
+}
+
+/// A conntrack entry of TCP or UDP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Connection {
+    /// Identity and original tuple.
+    pub id: ConnectionId,
+    /// The tuple of packets that come back: differs from the reversed original where anything is translated.
+    pub reply: Tuple,
+    /// IPS_* bits (include/uapi/linux/netfilter/nf_conntrack_common.h). `None` when the message did not say.
+    pub status: Option<u32>,
+    /// Connection mark.
+    pub mark: u32,
+    /// Seconds until the entry times out, where told.
+    pub timeout: Option<u32>,
+    /// TCP_CONNTRACK_* where the message told it (3 is ESTABLISHED). Events about other things leave it out.
+    pub tcp_state: Option<u8>,
+    /// A helper (ftp, sip, …) follows this connection.
+    pub helper: bool,
+    /// Sequence numbers are adjusted (a helper changed lengths), or a SYN proxy keeps them apart.
+    pub sequence_adjusted: bool,
+}
+
+/// Status bits of [`Connection::status`].
+pub mod status {
+    /// Expected by a helper.
+    pub const EXPECTED: u32 = 1 << 0;
+    /// A packet came back.
+    pub const SEEN_REPLY: u32 = 1 << 1;
+    /// Not to be evicted early.
+    pub const ASSURED: u32 = 1 << 2;
+    /// In the table.
+    pub const CONFIRMED: u32 = 1 << 3;
+    /// Source translated.
+    pub const SRC_NAT: u32 = 1 << 4;
+    /// Destination translated.
+    pub const DST_NAT: u32 = 1 << 5;
+    /// Sequence numbers adjusted.
+    pub const SEQ_ADJUST: u32 = 1 << 6;
+    /// Being removed.
+    pub const DYING: u32 = 1 << 9;
+    /// Template of a rule, not a connection.
+    pub const TEMPLATE: u32 = 1 << 11;
+    /// Another entry has the same tuple (resolved clash).
+    pub const NAT_CLASH: u32 = 1 << 12;
+    /// A helper follows it.
+    pub const HELPER: u32 = 1 << 13;
+    /// In an nftables flowtable.
+    pub const OFFLOAD: u32 = 1 << 14;
+    /// Offloaded to hardware.
+    pub const HW_OFFLOAD: u32 = 1 << 15;
+}
+
+/// A network device of this namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Interface index.
+    pub index: u32,
+    /// Name.
+    pub name: String,
+    /// ARPHRD_* (1 is Ethernet).
+    pub hardware: u16,
+    /// IFF_UP and IFF_RUNNING both set.
+    pub up: bool,
+    /// Hardware address, of Ethernet devices.
+    pub mac: Option<Mac>,
+    /// Largest IP packet, octets.
+    pub mtu: u32,
+    /// IFLA_INFO_KIND: `veth`, `bridge`, `vlan`, `ppp`…; empty for hardware.
+    pub kind: String,
+    /// Index of the master (bridge, bond, VRF), where enslaved.
+    pub master: Option<u32>,
+    /// IFLA_LINK: index of the device below (VLAN) or of the peer (veth), where in this namespace.
+    pub lower: Option<u32>,
+    /// Number of transmit queues.
+    pub tx_queues: u32,
+    /// Qdisc at the root (IFLA_QDISC).
+    pub qdisc: String,
+    /// IFLA_XDP: a program of somebody is attached, its id.
+    pub xdp_program: Option<u32>,
+}
+
+/// An address of this router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Address {
+    /// Device it is on.
+    pub link: u32,
+    /// The address.
+    pub address: IpAddr,
+}
+
+/// A neighbour table entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// Device it is behind.
+    pub link: u32,
+    /// Its address.
+    pub address: IpAddr,
+    /// Its hardware address; `None` when the kernel does not have a usable one.
+    pub mac: Option<Mac>,
+}
+
+/// The root qdisc of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Qdisc {
+    /// Device.
+    pub link: u32,
+    /// Kind.
+    pub kind: String,
+}

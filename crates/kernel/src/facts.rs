@@ -1,0 +1,141 @@
+//! What only files tell: drivers, sysctls, the old iptables.
+//!
+//! `/sys` shows the network namespace in which it was mounted; `/proc/sys/net` shows that of the thread that reads.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+/// Name of the driver of a device (`/sys/class/net/NAME/device/driver`). `None` for devices made by software, whose kind rtnetlink
+/// tells, and for names that are none.
+pub fn driver(name: &str) -> Option<String> {
+    driver_below(Path::new("/sys/class/net"), name)
+}
+
+fn driver_below(root: &Path, name: &str) -> Option<String> {
+    if !is_device_name(name) {
+        return None;
+    }
+    let target = fs::read_link(root.join(name).join("device/driver")).ok()?;
+    Some(target.file_name()?.to_string_lossy().into_owned())
+}
+
+/// Whether a device forwards IPv4, IPv6. A family that the kernel lacks is not forwarded.
+///
+/// # Errors
+/// The sysctl exists but cannot be read or understood.
+pub fn forwarding(name: &str) -> io::Result<(bool, bool)> {
+    if !is_device_name(name) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{name:?} is no name of a device")));
+    }
+    let of = |family| sysctl(&format!("/proc/sys/net/{family}/conf/{name}/forwarding"));
+    Ok((of("ipv4")?.unwrap_or(0) != 0, of("ipv6")?.unwrap_or(0) != 0))
+}
+
+/// Settings of connection tracking that weir follows, and never changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConntrackSettings {
+    /// An established TCP connection times out after this.
+    pub tcp_established: Duration,
+    /// UDP that went one way only, or a short exchange.
+    pub udp: Duration,
+    /// UDP that goes both ways for longer.
+    pub udp_stream: Duration,
+    /// `nf_conntrack_events`: 0 never tells, 1 tells of all entries, 2 only of those made while somebody listened.
+    pub events: u32,
+    /// Most entries there can be.
+    pub max: u32,
+}
+
+/// Reads the settings of connection tracking. `None`: the kernel does not track connections (the module is not loaded).
+///
+/// # Errors
+/// A sysctl exists but cannot be read or understood.
+pub fn conntrack_settings() -> io::Result<Option<ConntrackSettings>> {
+    let of = |name: &str| sysctl(&format!("/proc/sys/net/netfilter/nf_conntrack_{name}"));
+    let (Some(tcp), Some(udp), Some(stream), Some(max)) =
+        (of("tcp_timeout_established")?, of("udp_timeout")?, of("udp_timeout_stream")?, of("max")?)
+    else {
+        return Ok(None);
+    };
+    Ok(Some(ConntrackSettings {
+        tcp_established: Duration::from_secs(tcp.into()),
+        udp: Duration::from_secs(udp.into()),
+        udp_stream: Duration::from_secs(stream.into()),
+        // Not there: built without events.
+        events: of("events")?.unwrap_or(0),
+        max,
+    }))
+}
+
+/// Tables of the old iptables and ip6tables that are loaded, such as `filter` or `ip6:nat`: their changes send no event. Empty
+/// where only nftables is used.
+///
+/// # Errors
+/// The list exists but cannot be read.
+pub fn legacy_tables() -> io::Result<Vec<String>> {
+    let mut tables = Vec::new();
+    for (path, prefix) in [("ip_tables_names", ""), ("ip6_tables_names", "ip6:")] {
+        // Not /proc/net, which is that of the process' first thread.
+        if let Some(names) = read(&format!("/proc/thread-self/net/{path}"))? {
+            tables.extend(names.lines().filter(|name| !name.is_empty()).map(|name| format!("{prefix}{name}")));
+        }
+    }
+    Ok(tables)
+}
+
+/// As the kernel sees it (`dev_valid_name`), so that no name leads out of its directory.
+fn is_device_name(name: &str) -> bool {
+    !matches!(name, "" | "." | "..") && !name.contains(['/', '\0']) && name.len() < 16
+}
+
+/// A number; `None` where the file is not there.
+fn sysctl(path: &str) -> io::Result<Option<u32>> {
+    let Some(text) = read(path)? else { return Ok(None) };
+    match text.trim().parse() {
+        Ok(number) => Ok(Some(number)),
+        Err(_) => Err(io::Error::new(io::ErrorKind::InvalidData, format!("{path} holds {:?}", text.trim()))),
+    }
+}
+
+fn read(path: &str) -> io::Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(io::Error::new(error.kind(), format!("{path}: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_lead_elsewhere_are_refused() {
+        for name in ["", ".", "..", "a/b", "../net", "0123456789abcdef"] {
+            assert!(!is_device_name(name), "{name}");
+            assert_eq!(driver(name), None);
+            assert_eq!(forwarding(name).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        }
+        assert!(is_device_name("eth0.5") && is_device_name("pppoe-wan"));
+    }
+
+    #[test]
+    fn a_driver_is_where_the_link_leads() {
+        let root = std::env::temp_dir().join(format!("weir-facts-{}", std::process::id()));
+        let device = root.join("eth0/device");
+        fs::create_dir_all(&device).expect("directory");
+        std::os::unix::fs::symlink("../../../bus/pci/drivers/igc", device.join("driver")).expect("link");
+        let found = driver_below(&root, "eth0");
+        let none = driver_below(&root, "eth1");
+        fs::remove_dir_all(&root).expect("clean up");
+        assert_eq!((found.as_deref(), none), (Some("igc"), None));
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_no_error() {
+        assert!(matches!(sysctl("/proc/sys/net/none"), Ok(None)));
+        assert!(sysctl("/proc/sys/kernel/ostype").unwrap_err().to_string().contains("Linux"));
+    }
+}

@@ -1,0 +1,21 @@
+//! Datagrams as a kernel sent them, for tests: `tests/fixtures/*.hex`, one per line, `#` before the command that caused it.
+
+/// All datagrams of a file.
+pub(crate) fn datagrams(name: &str) -> Vec<Vec<u8>> {
+    let path = format!("{}/tests/fixtures/{name}.hex", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).expect("a fixture");
+    text.lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty())
+        .map(|line| {
+            let octet = |at| u8::from_str_radix(&line[at..at + 2], 16).expect("hexadecimal");
+            (0..line.len()).step_by(2).map(octet).collect()
+        })
+        .collect()
+}
+
+/// The only datagram of a file.
+pub(crate) fn datagram(name: &str) -> Vec<u8> {
+    let mut all = datagrams(name);
+    assert_eq!(all.len(), 1, "{name}");
+    all.remove(0)
+}

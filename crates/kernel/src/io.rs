@@ -1,0 +1,59 @@
+//! The sockets. Each is opened in the network namespace of the calling thread and stays there, whatever the thread does later.
+//! All need a tokio runtime with I/O enabled; events and dumps need CAP_NET_ADMIN.
+//!
+//! - [`Events`]: what the kernel tells by itself.
+//! - [`Requests`]: dumps of tables, which run beside the events on sockets of their own, and updates of connections.
+//! - [`Netdev`]: what drivers can do with XDP.
+//!
+//! **Order.** Events and dumps come by different sockets, so an entry of a dump may be older than an event read before it. While a
+//! dump runs, remember what events said went ([`Event::ConnectionGone`](crate::Event), …) and do not believe the dump about it.
+
+mod events;
+mod netdev;
+mod requests;
+mod socket;
+mod updates;
+
+pub use events::Events;
+pub use netdev::Netdev;
+pub use requests::Requests;
+pub use updates::Outcome;
+
+use crate::message::DecodeError;
+
+/// A request that was not answered as it should.
+#[derive(Debug, thiserror::Error)]
+pub enum RequestError {
+    /// The socket failed.
+    #[error("{request}: {source}")]
+    Socket {
+        /// What was asked for.
+        request: &'static str,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The kernel refused.
+    #[error("the kernel refused {request}: {errno}")]
+    Refused {
+        /// What was asked for.
+        request: &'static str,
+        /// Its reason.
+        errno: nix::errno::Errno,
+    },
+    /// The kernel did not answer.
+    #[error("the kernel did not answer {request}")]
+    NoAnswer {
+        /// What was asked for.
+        request: &'static str,
+    },
+    /// The answer was not understood.
+    #[error("the answer to {request} was not understood: {source}")]
+    Answer {
+        /// What was asked for.
+        request: &'static str,
+        /// Which part of it.
+        #[source]
+        source: DecodeError,
+    },
+}

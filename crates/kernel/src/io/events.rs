@@ -1,0 +1,124 @@
+//! What the kernel tells by itself.
+
+use std::io;
+
+use nix::sys::socket::SockProtocol;
+
+use super::socket::{BUFFER, Received, Socket};
+use crate::event::{Event, Source};
+use crate::message::Tally;
+use crate::{conntrack, firewall, route};
+
+/// NFNLGRP_CONNTRACK_NEW, UPDATE and DESTROY.
+const CONNTRACK_GROUPS: u32 = group(1) | group(2) | group(3);
+/// RTNLGRP_LINK, NEIGH, TC, IPV4_IFADDR, IPV4_ROUTE, IPV4_RULE, IPV6_IFADDR, IPV6_ROUTE, IPV6_RULE and NEXTHOP.
+const ROUTE_GROUPS: u32 = group(1)
+    | group(3)
+    | group(4)
+    | group(5)
+    | group(7)
+    | group(8)
+    | group(9)
+    | group(11)
+    | group(19)
+    | group(32);
+/// NFNLGRP_NFTABLES.
+const FIREWALL_GROUPS: u32 = group(7);
+
+const fn group(number: u32) -> u32 {
+    1 << (number - 1)
+}
+
+/// Datagrams read by one [`Events::recv`], so that a flood leaves time for other work.
+const MOST: usize = 512;
+
+/// The events of one source.
+#[derive(Debug)]
+pub struct Events {
+    source: Source,
+    socket: Socket,
+    own_port: u32,
+    buffer: Vec<u8>,
+    tally: Tally,
+}
+
+impl Events {
+    /// Listens to a source, in the network namespace of the calling thread, with a receive buffer that holds a burst of some
+    /// 10,000 conntrack events. The memory is only used while events wait.
+    ///
+    /// # Errors
+    /// No permission (CAP_NET_ADMIN), or the kernel lacks the protocol.
+    pub fn open(source: Source) -> io::Result<Self> {
+        let receive_buffer = match source {
+            Source::Conntrack => 8 << 20,
+            Source::Route => 4 << 20,
+            Source::Firewall => 1 << 20,
+        };
+        Self::open_with_buffer(source, receive_buffer)
+    }
+
+    /// Like [`open`](Self::open), with a receive buffer of this many octets.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub fn open_with_buffer(source: Source, receive_buffer: usize) -> io::Result<Self> {
+        let (protocol, groups) = match source {
+            Source::Conntrack => (SockProtocol::NetlinkNetFilter, CONNTRACK_GROUPS),
+            Source::Route => (SockProtocol::NetlinkRoute, ROUTE_GROUPS),
+            Source::Firewall => (SockProtocol::NetlinkNetFilter, FIREWALL_GROUPS),
+        };
+        Ok(Self {
+            source,
+            socket: Socket::open(protocol, groups, receive_buffer)?,
+            own_port: 0,
+            buffer: vec![0; BUFFER],
+            tally: Tally::default(),
+        })
+    }
+
+    /// From now on ignores what this port causes: pass [`Requests::port`](super::Requests::port), as the kernel echoes each update
+    /// of a connection to all who listen.
+    pub fn ignore_port(&mut self, port: u32) {
+        self.own_port = port;
+    }
+
+    /// Where these events come from.
+    pub fn source(&self) -> Source {
+        self.source
+    }
+
+    /// What became of all messages so far.
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// Waits for events and appends those that are there, some hundreds at most. Lost or not understood ones give one
+    /// [`Event::Overrun`] per call. May append nothing. Cancelling loses nothing.
+    ///
+    /// # Errors
+    /// The socket is broken; waiting again will not help.
+    pub async fn recv(&mut self, out: &mut Vec<Event>) -> io::Result<()> {
+        let Self { source, socket, own_port, buffer, tally } = self;
+        let mut lost = false;
+        let result = socket
+            .drain(buffer, MOST, |received, datagram| {
+                if !matches!(received, Received::Datagram(_)) {
+                    lost = true;
+                    return true;
+                }
+                let new = match source {
+                    Source::Conntrack => conntrack::decode(datagram, *own_port, out),
+                    Source::Route => route::decode(datagram, out),
+                    Source::Firewall => firewall::decode(datagram, out),
+                };
+                lost |= new.malformed != 0;
+                tally.add(new);
+                true
+            })
+            .await;
+        if lost {
+            out.push(Event::Overrun(*source));
+        }
+        result
+    }
+}

@@ -1,0 +1,145 @@
+//! What drivers can do with XDP, asked for and told.
+
+use std::io;
+
+use nix::errno::Errno;
+use nix::sys::socket::SockProtocol;
+
+use super::RequestError;
+use super::socket::{BUFFER, Received, Socket};
+use crate::message::{DecodeError, Message, Messages, NLMSG_ERROR, Tally, errno};
+use crate::netdev::{DeviceFeatures, Family, XdpFeatures, decode_device, decode_family, get_device, get_family};
+
+/// Changes read by one [`Netdev::changed`].
+const MOST: usize = 64;
+
+/// The family `netdev` of this kernel.
+#[derive(Debug)]
+pub struct Netdev {
+    family: Family,
+    requests: Socket,
+    changes: Option<Socket>,
+    buffer: Vec<u8>,
+    sequence: u32,
+    tally: Tally,
+}
+
+impl Netdev {
+    /// Finds the family and listens to its changes, in the network namespace of the calling thread. `None`: the kernel lacks it
+    /// (before 6.3), so what a driver can do is found out by trying.
+    ///
+    /// # Errors
+    /// A socket cannot be opened, or the answer makes no sense.
+    pub fn open() -> Result<Option<Self>, RequestError> {
+        let request = "family netdev";
+        let failed = |source| RequestError::Socket { request, source };
+        let mut netdev = Self {
+            family: Family::default(),
+            requests: Socket::open(SockProtocol::NetlinkGeneric, 0, 0).map_err(failed)?,
+            changes: None,
+            buffer: vec![0; BUFFER],
+            sequence: 0,
+            tally: Tally::default(),
+        };
+        netdev.family = match netdev.ask(request, |sequence| get_family(sequence), decode_family) {
+            Err(RequestError::Refused { errno: Errno::ENOENT, .. }) => return Ok(None),
+            other => other?,
+        };
+        // The kernel numbers groups from below; one past the mask's 32 could be joined only with a socket option.
+        if let Some(group) = netdev.family.management.filter(|group| (1..=32).contains(group)) {
+            let mask = 1 << (group - 1);
+            netdev.changes = Some(Socket::open(SockProtocol::NetlinkGeneric, mask, 0).map_err(failed)?);
+        }
+        Ok(Some(netdev))
+    }
+
+    /// What the driver of a device can do. `None`: there is no such device. Does not wait.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    pub fn xdp_features(&mut self, link: u32) -> Result<Option<XdpFeatures>, RequestError> {
+        let id = self.family.id;
+        let answer =
+            self.ask("XDP features", |sequence| get_device(id, link, sequence), |m| decode_device(m, id));
+        match answer {
+            Ok(device) => Ok(Some(device.features)),
+            Err(RequestError::Refused { errno: Errno::ENODEV, .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether [`changed`](Self::changed) will tell of changes. If not, ask anew at each [`Event::Link`](crate::Event).
+    pub fn tells_changes(&self) -> bool {
+        self.changes.is_some()
+    }
+
+    /// Waits until devices appear or their features change, and appends them. Returns whether some changes were lost: ask for all
+    /// devices anew. Waits for ever where the kernel does not tell. Cancelling loses nothing.
+    ///
+    /// # Errors
+    /// The socket is broken.
+    pub async fn changed(&mut self, out: &mut Vec<DeviceFeatures>) -> io::Result<bool> {
+        let Self { family, changes: Some(socket), buffer, tally, .. } = self else {
+            return std::future::pending().await;
+        };
+        let mut lost = false;
+        let each = |received, datagram: &[u8]| {
+            lost |= !matches!(received, Received::Datagram(_));
+            for message in Messages::new(datagram) {
+                match message.and_then(|message| decode_device(&message, family.id)) {
+                    Ok(Some(device)) => {
+                        tally.understood += 1;
+                        out.push(device);
+                    }
+                    Ok(None) => tally.ignored += 1,
+                    Err(error) => {
+                        tally.fail(error);
+                        lost = true;
+                    }
+                }
+            }
+            true
+        };
+        socket.drain(buffer, MOST, each).await?;
+        Ok(lost)
+    }
+
+    /// What became of all messages about changes so far.
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// Sends a request and reads its answer, which generic netlink queues before `send` returns.
+    fn ask<T>(
+        &mut self,
+        request: &'static str,
+        encode: impl Fn(u32) -> Vec<u8>,
+        decode: impl Fn(&Message<'_>) -> Result<Option<T>, DecodeError>,
+    ) -> Result<T, RequestError> {
+        self.sequence = self.sequence.wrapping_add(1);
+        let socket = |source| RequestError::Socket { request, source };
+        let answer = |source| RequestError::Answer { request, source };
+        self.requests.send(&encode(self.sequence)).map_err(socket)?;
+        loop {
+            let length = match self.requests.receive(&mut self.buffer).map_err(socket)? {
+                Received::Datagram(length) => length,
+                Received::Empty | Received::TooLong | Received::Lost => {
+                    return Err(RequestError::NoAnswer { request });
+                }
+            };
+            for message in Messages::new(&self.buffer[..length]) {
+                let message = message.map_err(answer)?;
+                if message.sequence != self.sequence {
+                    continue;
+                }
+                if message.kind == NLMSG_ERROR {
+                    let errno = Errno::from_raw(errno(&message).map_err(answer)?);
+                    return Err(RequestError::Refused { request, errno });
+                }
+                if let Some(found) = decode(&message).map_err(answer)? {
+                    return Ok(found);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Dumps, and the owner of the sockets for requests.
+
+use std::collections::VecDeque;
+use std::io;
+
+use nix::errno::Errno;
+use nix::sys::socket::SockProtocol;
+
+use super::RequestError;
+use super::socket::{BUFFER, Received, Socket};
+use super::updates::{Outcome, Updates};
+use crate::conntrack::{self, Refresh};
+use crate::event::{ConnectionId, Event, Source};
+use crate::message::{Message, Messages, NLM_F_DUMP_INTR, NLMSG_DONE, NLMSG_ERROR, Tally, errno};
+use crate::route::{self, Table};
+use crate::{firewall, message};
+
+/// How often a dump is begun anew because the table changed under it.
+const RETRIES: u32 = 4;
+/// Datagrams read by one [`Requests::recv`]: about 1,000 connections.
+const MOST: usize = 16;
+
+/// Dumps of tables, and updates of connections. Dumps of netfilter and of routing run beside each other, those of one kind one
+/// after the other.
+#[derive(Debug)]
+pub struct Requests {
+    netfilter: Dumps,
+    route: Dumps,
+    updates: Updates,
+}
+
+impl Requests {
+    /// Opens the sockets, in the network namespace of the calling thread.
+    ///
+    /// # Errors
+    /// The kernel lacks the protocol, or there are too many open files.
+    pub fn open() -> io::Result<Self> {
+        Ok(Self {
+            netfilter: Dumps::open(SockProtocol::NetlinkNetFilter)?,
+            route: Dumps::open(SockProtocol::NetlinkRoute)?,
+            updates: Updates::open()?,
+        })
+    }
+
+    /// The port that [`relax`](Self::relax) and [`refresh`](Self::refresh) are sent from, for [`Events::ignore_port`](super::Events::ignore_port).
+    pub fn port(&self) -> u32 {
+        self.updates.port()
+    }
+
+    /// Asks for all there is of a source: all connections; or links, addresses, neighbours and qdiscs, in this order; or the
+    /// generation of the ruleset. [`recv`](Self::recv) gives the answer, with [`Event::DumpEnd`] as its last.
+    pub fn dump(&mut self, source: Source) {
+        match source {
+            Source::Conntrack => self.netfilter.ask(&[Step::Connections, Step::End(source)]),
+            Source::Firewall => self.netfilter.ask(&[Step::Generation, Step::End(source)]),
+            Source::Route => self.route.ask(&[
+                Step::Table(Table::Links),
+                Step::Table(Table::Addresses),
+                Step::Table(Table::Neighbours),
+                Step::Table(Table::Qdiscs),
+                Step::End(source),
+            ]),
+        }
+    }
+
+    /// Asks for one table of rtnetlink only; no [`Event::DumpEnd`] follows.
+    pub fn table(&mut self, table: Table) {
+        self.route.ask(&[Step::Table(table)]);
+    }
+
+    /// Waits for answers and appends a part of them, at most some 1,000; call it again for more. Waits for ever when nothing was
+    /// asked for. A table that changes all the time under its dump ends with [`Event::Overrun`] in place of [`Event::DumpEnd`].
+    /// Cancelling loses nothing.
+    ///
+    /// # Errors
+    /// The kernel refused, or the socket failed: that dump is over, without [`Event::DumpEnd`]. Others go on.
+    pub async fn recv(&mut self, out: &mut Vec<Event>) -> Result<(), RequestError> {
+        // Both write to `out`, but only one at a time: a future that is not ready has written nothing.
+        let found = std::cell::RefCell::new(out);
+        tokio::select! {
+            result = self.netfilter.recv(&found) => result,
+            result = self.route.recv(&found) => result,
+        }
+    }
+
+    /// What became of all messages of dumps so far. A malformed one means an entry that the dump did not show.
+    pub fn tally(&self) -> Tally {
+        let mut tally = self.netfilter.tally;
+        tally.add(self.route.tally);
+        tally
+    }
+
+    /// Asks the kernel to let TCP connections go on whatever their sequence numbers are, in both directions. Does not wait; takes
+    /// some microseconds per connection.
+    pub fn relax(&mut self, connections: &[ConnectionId]) -> Outcome {
+        self.updates.send(connections, |id| *id, conntrack::request::relax)
+    }
+
+    /// Sets time-outs of connections. Does not wait; takes some microseconds per connection.
+    pub fn refresh(&mut self, refreshes: &[Refresh]) -> Outcome {
+        self.updates.send(refreshes, |refresh| refresh.id, conntrack::request::refresh)
+    }
+}
+
+/// One request of a dump, or its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Connections,
+    Generation,
+    Table(Table),
+    End(Source),
+}
+
+impl Step {
+    fn request(self, sequence: u32) -> Vec<u8> {
+        match self {
+            Self::Connections => conntrack::request::dump(sequence),
+            Self::Generation => firewall::get(sequence),
+            Self::Table(table) => route::dump(table, sequence),
+            Self::End(_) => Vec::new(),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Connections => "dump of connections",
+            Self::Generation => "generation of the ruleset",
+            Self::Table(Table::Links) => "dump of links",
+            Self::Table(Table::Addresses) => "dump of addresses",
+            Self::Table(Table::Neighbours) => "dump of neighbours",
+            Self::Table(Table::Qdiscs) => "dump of qdiscs",
+            Self::End(_) => "end of a dump",
+        }
+    }
+
+    fn source(self) -> Source {
+        match self {
+            Self::Connections => Source::Conntrack,
+            Self::Generation => Source::Firewall,
+            Self::Table(_) => Source::Route,
+            Self::End(source) => source,
+        }
+    }
+
+    fn decode(self, message: &Message<'_>) -> Result<Option<Event>, message::DecodeError> {
+        match self {
+            Self::Connections => conntrack::decode_message(message),
+            Self::Generation => firewall::decode_message(message),
+            Self::Table(_) => route::decode_message(message),
+            Self::End(_) => Ok(None),
+        }
+    }
+}
+
+/// How the step under way is going.
+#[derive(Debug, Default)]
+struct Progress {
+    /// Number of its request; 0: not yet sent.
+    sequence: u32,
+    retries: u32,
+    interrupted: bool,
+}
+
+/// The dumps of one protocol, one after the other: the kernel allows one at a time per socket.
+#[derive(Debug)]
+struct Dumps {
+    socket: Socket,
+    buffer: Vec<u8>,
+    steps: VecDeque<Step>,
+    progress: Progress,
+    sequence: u32,
+    tally: Tally,
+}
+
+impl Dumps {
+    fn open(protocol: SockProtocol) -> io::Result<Self> {
+        Ok(Self {
+            socket: Socket::open(protocol, 0, 0)?,
+            buffer: vec![0; BUFFER],
+            steps: VecDeque::new(),
+            progress: Progress::default(),
+            sequence: 0,
+            tally: Tally::default(),
+        })
+    }
+
+    fn ask(&mut self, steps: &[Step]) {
+        self.steps.extend(steps);
+    }
+
+    async fn recv(&mut self, out: &std::cell::RefCell<&mut Vec<Event>>) -> Result<(), RequestError> {
+        let Some(step) = self.steps.front().copied() else { return std::future::pending().await };
+        if let Step::End(source) = step {
+            out.borrow_mut().push(Event::DumpEnd(source));
+            self.next();
+            return Ok(());
+        }
+        if self.progress.sequence == 0 {
+            self.sequence = self.sequence.wrapping_add(1).max(1);
+            if let Err(source) = self.socket.send(&step.request(self.sequence)) {
+                self.abandon(step.source());
+                return Err(RequestError::Socket { request: step.name(), source });
+            }
+            self.progress.sequence = self.sequence;
+        }
+        let Self { socket, buffer, progress, tally, .. } = self;
+        let mut end = None;
+        let result = socket
+            .drain(buffer, MOST, |received, datagram| {
+                if !matches!(received, Received::Datagram(_)) {
+                    progress.interrupted = true;
+                    return true;
+                }
+                end = read(step, progress, datagram, tally, &mut out.borrow_mut());
+                end.is_none()
+            })
+            .await;
+        if let Err(source) = result {
+            self.abandon(step.source());
+            return Err(RequestError::Socket { request: step.name(), source });
+        }
+        match end {
+            None => Ok(()),
+            Some(0) => {
+                self.finish(step, &mut out.borrow_mut());
+                Ok(())
+            }
+            Some(code) => {
+                self.abandon(step.source());
+                Err(RequestError::Refused { request: step.name(), errno: Errno::from_raw(code) })
+            }
+        }
+    }
+
+    /// The step got its whole answer: on to the next, or once more if the table changed meanwhile.
+    fn finish(&mut self, step: Step, out: &mut Vec<Event>) {
+        if !self.progress.interrupted {
+            self.next();
+        } else if self.progress.retries < RETRIES {
+            self.progress = Progress { retries: self.progress.retries + 1, ..Progress::default() };
+        } else {
+            self.abandon(step.source());
+            out.push(Event::Overrun(step.source()));
+        }
+    }
+
+    fn next(&mut self) {
+        self.steps.pop_front();
+        self.progress = Progress::default();
+    }
+
+    /// Gives up the dump under way, to its end, and leaves those asked for after it.
+    fn abandon(&mut self, source: Source) {
+        self.progress = Progress::default();
+        while let Some(step) = self.steps.pop_front() {
+            let more = self.steps.front().is_some_and(|next| next.source() == source);
+            if step == Step::End(source) || !more {
+                break;
+            }
+        }
+    }
+}
+
+/// Reads a part of an answer. The errno that ends it, if it ends here; 0 is success.
+fn read(
+    step: Step,
+    progress: &mut Progress,
+    datagram: &[u8],
+    tally: &mut Tally,
+    out: &mut Vec<Event>,
+) -> Option<i32> {
+    for message in Messages::new(datagram) {
+        let decoded = message.and_then(|message| {
+            if message.sequence != progress.sequence {
+                return Ok((None, None));
+            }
+            progress.interrupted |= message.flags & NLM_F_DUMP_INTR != 0;
+            match message.kind {
+                NLMSG_ERROR | NLMSG_DONE => errno(&message).map(|code| (None, Some(code))),
+                _ => step.decode(&message).map(|event| (event, None)),
+            }
+        });
+        match decoded {
+            Ok((Some(event), _)) => {
+                tally.understood += 1;
+                out.push(event);
+            }
+            Ok((None, None)) => tally.ignored += 1,
+            Ok((None, end)) => return end,
+            Err(error) => tally.fail(error),
+        }
+    }
+    None
+}

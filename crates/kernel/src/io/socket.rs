@@ -1,0 +1,116 @@
+//! One netlink socket.
+
+use std::io::{self, IoSliceMut};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use nix::errno::Errno;
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, getsockname, recvmsg, send,
+    setsockopt, socket, sockopt,
+};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// The kernel fills datagrams of a dump up to 32 KiB; a link with hundreds of virtual functions takes more.
+pub(super) const BUFFER: usize = 64 * 1024;
+
+/// What a read gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Received {
+    /// This many octets from the kernel.
+    Datagram(usize),
+    /// More than the buffer holds; the rest is lost.
+    TooLong,
+    /// Datagrams were lost before this read (ENOBUFS).
+    Lost,
+    /// Nothing is there.
+    Empty,
+}
+
+/// A bound, non-blocking netlink socket.
+#[derive(Debug)]
+pub(super) struct Socket {
+    fd: AsyncFd<OwnedFd>,
+    port: u32,
+}
+
+impl Socket {
+    /// Opens a socket that listens to `groups`, a mask of the first 32. `receive_buffer` octets (the kernel takes double, for its
+    /// book-keeping) are asked for by force, else as far as `net.core.rmem_max` allows; 0 leaves the default.
+    pub fn open(protocol: SockProtocol, groups: u32, receive_buffer: usize) -> io::Result<Self> {
+        let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+        let fd = socket(AddressFamily::Netlink, SockType::Raw, flags, protocol)?;
+        if receive_buffer != 0 && setsockopt(&fd, sockopt::RcvBufForce, &receive_buffer).is_err() {
+            setsockopt(&fd, sockopt::RcvBuf, &receive_buffer)?;
+        }
+        bind(fd.as_raw_fd(), &NetlinkAddr::new(0, groups))?;
+        let port = getsockname::<NetlinkAddr>(fd.as_raw_fd())?.pid();
+        Ok(Self { fd: AsyncFd::with_interest(fd, Interest::READABLE)?, port })
+    }
+
+    /// The number by which the kernel knows this socket: `nlmsg_pid` of what it causes.
+    pub fn port(&self) -> u32 {
+        self.port
+    }
+
+    /// Sends requests. The kernel has dealt with all of them when this returns, and queued its answers, other than to dumps.
+    pub fn send(&self, requests: &[u8]) -> io::Result<()> {
+        let sent = send(self.fd.as_raw_fd(), requests, MsgFlags::empty())?;
+        if sent == requests.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+    }
+
+    /// Reads one datagram without waiting. What is not from the kernel is dropped: a privileged process could send it.
+    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Received> {
+        loop {
+            let mut slices = [IoSliceMut::new(buffer)];
+            match recvmsg::<NetlinkAddr>(self.fd.as_raw_fd(), &mut slices, None, MsgFlags::empty()) {
+                Ok(message) if message.address.is_none_or(|address| address.pid() != 0) => {}
+                Ok(message) if message.flags.contains(MsgFlags::MSG_TRUNC) => return Ok(Received::TooLong),
+                Ok(message) => return Ok(Received::Datagram(message.bytes)),
+                Err(Errno::EINTR) => {}
+                Err(Errno::ENOBUFS) => return Ok(Received::Lost),
+                Err(Errno::EAGAIN) => return Ok(Received::Empty),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Reads up to `most` datagrams, waiting for the first; `each` is given what was read (never [`Received::Empty`]) and says
+    /// whether to go on. Cancelling loses nothing.
+    pub async fn drain(
+        &self,
+        buffer: &mut [u8],
+        most: usize,
+        mut each: impl FnMut(Received, &[u8]) -> bool,
+    ) -> io::Result<()> {
+        loop {
+            let mut ready = self.fd.readable().await?;
+            for count in 0..most {
+                match self.receive(buffer)? {
+                    Received::Empty if count > 0 => {
+                        ready.clear_ready();
+                        return Ok(());
+                    }
+                    // The readiness was old: wait again.
+                    Received::Empty => {
+                        ready.clear_ready();
+                        break;
+                    }
+                    Received::Datagram(length) => {
+                        if !each(Received::Datagram(length), &buffer[..length]) {
+                            return Ok(());
+                        }
+                    }
+                    other => {
+                        if !each(other, &[]) {
+                            return Ok(());
+                        }
+                    }
+                }
+                if count + 1 == most {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Updates of connections, many in one system call.
+
+use std::io;
+
+use nix::errno::Errno;
+use nix::sys::socket::SockProtocol;
+
+use super::socket::{BUFFER, Received, Socket};
+use crate::encode::Encoder;
+use crate::event::ConnectionId;
+use crate::message::{Messages, NLMSG_ERROR, errno};
+
+/// Updates in one `send`. Each may be refused, the refusals wait in the receive buffer (some 200 KB), and each takes about 1 KB.
+const BATCH: usize = 128;
+
+/// What became of updates.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Connections that the kernel no longer has. Not an error: they went meanwhile.
+    pub gone: Vec<ConnectionId>,
+    /// Updates that failed for another reason.
+    pub failed: u64,
+    /// The newest such reason: `EBUSY` (status bits may not be changed so), `EPERM` (fixed time-out, or no CAP_NET_ADMIN), …
+    pub error: Option<Errno>,
+}
+
+impl Outcome {
+    fn fail(&mut self, count: usize, error: Errno) {
+        self.failed += count as u64;
+        self.error = Some(error);
+    }
+}
+
+/// The socket for updates. The kernel deals with a request inside `send` and answers only failures (no NLM_F_ACK), so nothing is
+/// ever waited for.
+#[derive(Debug)]
+pub(super) struct Updates {
+    socket: Socket,
+    buffer: Vec<u8>,
+    sequence: u32,
+}
+
+impl Updates {
+    pub fn open() -> io::Result<Self> {
+        Ok(Self {
+            socket: Socket::open(SockProtocol::NetlinkNetFilter, 0, 0)?,
+            buffer: vec![0; BUFFER],
+            sequence: 0,
+        })
+    }
+
+    pub fn port(&self) -> u32 {
+        self.socket.port()
+    }
+
+    /// Sends one update for each item, encoded by `encode`.
+    pub fn send<T>(
+        &mut self,
+        items: &[T],
+        id: impl Fn(&T) -> ConnectionId,
+        encode: impl Fn(&mut Encoder, u32, &T),
+    ) -> Outcome {
+        let mut outcome = Outcome::default();
+        for batch in items.chunks(BATCH) {
+            let first = self.sequence;
+            let mut encoder = Encoder::default();
+            for item in batch {
+                encode(&mut encoder, self.sequence, item);
+                self.sequence = self.sequence.wrapping_add(1);
+            }
+            match self.socket.send(&encoder.finish()) {
+                Ok(()) => self.refusals(first, batch, &id, &mut outcome),
+                Err(error) => outcome.fail(batch.len(), Errno::from_raw(error.raw_os_error().unwrap_or(0))),
+            }
+        }
+        outcome
+    }
+
+    /// Reads the refusals of the batch whose first number is `first`.
+    fn refusals<T>(&mut self, first: u32, batch: &[T], id: &impl Fn(&T) -> ConnectionId, outcome: &mut Outcome) {
+        loop {
+            let length = match self.socket.receive(&mut self.buffer) {
+                Ok(Received::Datagram(length)) => length,
+                Ok(Received::Empty) => return,
+                // Refusals that are lost are counted once: how many they were is not known.
+                Ok(Received::Lost | Received::TooLong) => {
+                    outcome.fail(1, Errno::ENOBUFS);
+                    continue;
+                }
+                Err(error) => {
+                    return outcome.fail(1, Errno::from_raw(error.raw_os_error().unwrap_or(0)));
+                }
+            };
+            for message in Messages::new(&self.buffer[..length]).flatten() {
+                let item = batch.get(message.sequence.wrapping_sub(first) as usize);
+                let (NLMSG_ERROR, Some(item)) = (message.kind, item) else { continue };
+                match errno(&message).map(Errno::from_raw) {
+                    Ok(Errno::ENOENT) => outcome.gone.push(id(item)),
+                    Ok(error) => outcome.fail(1, error),
+                    Err(_) => outcome.fail(1, Errno::EBADMSG),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! What Linux tells weir: conntrack entries, links, addresses, routes, rules, neighbours, qdiscs and the generation of the
+//! nftables ruleset, as typed events. Decoding is pure ([`conntrack::decode`], [`route::decode`], [`firewall::decode`],
+//! [`netdev::decode_device`]); sockets live in [`io`].
+
+pub mod conntrack;
+mod encode;
+pub mod event;
+pub mod facts;
+pub mod firewall;
+#[cfg(test)]
+mod fixture;
+pub mod io;
+pub mod message;
+pub mod netdev;
+pub mod route;
+pub mod tuple;
+
+pub use event::*;
+pub use tuple::*;

@@ -1,0 +1,194 @@
+//! rtnetlink: devices, addresses, neighbours, root qdiscs, and that some routing changed (`include/uapi/linux/rtnetlink.h`,
+//! `if_link.h`, `if_addr.h`, `neighbour.h`). Octet order is the machine's own.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
+use crate::event::{Address, Event, Mac, Neighbour, Qdisc};
+use crate::message::{Attribute, DecodeError, Message, Problem, Tally, decode_datagram, u16_at, u32_at};
+
+mod link;
+
+pub(crate) const RTM_NEWLINK: u16 = 16;
+const RTM_DELLINK: u16 = 17;
+const RTM_GETLINK: u16 = 18;
+const RTM_NEWADDR: u16 = 20;
+const RTM_DELADDR: u16 = 21;
+const RTM_GETADDR: u16 = 22;
+const RTM_NEWROUTE: u16 = 24;
+const RTM_DELROUTE: u16 = 25;
+const RTM_NEWNEIGH: u16 = 28;
+const RTM_DELNEIGH: u16 = 29;
+const RTM_GETNEIGH: u16 = 30;
+const RTM_NEWRULE: u16 = 32;
+const RTM_DELRULE: u16 = 33;
+const RTM_NEWQDISC: u16 = 36;
+const RTM_DELQDISC: u16 = 37;
+const RTM_GETQDISC: u16 = 38;
+const RTM_NEWNEXTHOP: u16 = 104;
+const RTM_DELNEXTHOP: u16 = 105;
+
+const AF_UNSPEC: u8 = 0;
+const AF_INET: u8 = 2;
+const AF_INET6: u8 = 10;
+
+/// `RTM_F_CLONED`: an entry of the cache (a path MTU, a redirect), not of the table.
+const RTM_F_CLONED: u32 = 0x200;
+
+const IFA_ADDRESS: u16 = 1;
+const IFA_LOCAL: u16 = 2;
+
+const NDA_DST: u16 = 1;
+const NDA_LLADDR: u16 = 2;
+/// `NTF_PROXY`: an address this router answers for, not a neighbour.
+const NTF_PROXY: u8 = 0x08;
+/// NUD_REACHABLE, STALE, DELAY, PROBE, NOARP and PERMANENT: the kernel sends to the address it has.
+const NUD_USABLE: u16 = 0x02 | 0x04 | 0x08 | 0x10 | 0x40 | 0x80;
+
+const TC_H_ROOT: u32 = 0xffff_ffff;
+const TCA_KIND: u16 = 1;
+
+/// One table of rtnetlink that can be dumped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Table {
+    /// Devices.
+    Links,
+    /// Addresses of both families.
+    Addresses,
+    /// Neighbours of both families.
+    Neighbours,
+    /// Qdiscs.
+    Qdiscs,
+}
+
+/// Decodes a datagram of rtnetlink, an event or a part of a dump, appending to `out`. [`Event::Routing`]s in a row become one.
+pub fn decode(datagram: &[u8], out: &mut Vec<Event>) -> Tally {
+    decode_datagram(datagram, 0, out, decode_message)
+}
+
+/// Decodes one message. `None`: of no concern (bridge ports and FDB, cached routes, classes, filters, proxied neighbours).
+///
+/// # Errors
+/// Names the attribute that is cut short, missing or of a wrong length.
+pub fn decode_message(message: &Message<'_>) -> Result<Option<Event>, DecodeError> {
+    match message.kind {
+        RTM_NEWLINK => link::link(message),
+        RTM_DELLINK => link::gone(message),
+        RTM_NEWADDR => address(message, true),
+        RTM_DELADDR => address(message, false),
+        RTM_NEWROUTE | RTM_DELROUTE => route(message),
+        RTM_NEWRULE | RTM_DELRULE | RTM_NEWNEXTHOP | RTM_DELNEXTHOP => Ok(Some(Event::Routing)),
+        RTM_NEWNEIGH => neighbour(message, true),
+        RTM_DELNEIGH => neighbour(message, false),
+        RTM_NEWQDISC => qdisc(message, true),
+        RTM_DELQDISC => qdisc(message, false),
+        _ => Ok(None),
+    }
+}
+
+fn address(message: &Message<'_>, present: bool) -> Result<Option<Event>, DecodeError> {
+    let (fixed, attributes) = message.split::<8>("ifaddrmsg")?;
+    let mut local = None;
+    let mut other = None;
+    for attribute in attributes {
+        let attribute = attribute?;
+        match attribute.kind {
+            // On point-to-point devices IFA_ADDRESS is the peer's.
+            IFA_LOCAL => local = ip(&attribute, fixed[0], "IFA_LOCAL")?,
+            IFA_ADDRESS => other = ip(&attribute, fixed[0], "IFA_ADDRESS")?,
+            _ => {}
+        }
+    }
+    if !matches!(fixed[0], AF_INET | AF_INET6) {
+        return Ok(None);
+    }
+    let address = local.or(other).ok_or(DecodeError::missing("IFA_ADDRESS"))?;
+    Ok(Some(Event::Address(Address { link: u32_at(fixed, 4), address }, present)))
+}
+
+fn route(message: &Message<'_>) -> Result<Option<Event>, DecodeError> {
+    let (fixed, _) = message.split::<12>("rtmsg")?;
+    Ok((u32_at(fixed, 8) & RTM_F_CLONED == 0).then_some(Event::Routing))
+}
+
+fn neighbour(message: &Message<'_>, present: bool) -> Result<Option<Event>, DecodeError> {
+    let (fixed, attributes) = message.split::<12>("ndmsg")?;
+    let (family, state, flags) = (fixed[0], u16_at(fixed, 8), fixed[10]);
+    if !matches!(family, AF_INET | AF_INET6) || flags & NTF_PROXY != 0 {
+        return Ok(None);
+    }
+    let mut address = None;
+    let mut mac = None;
+    for attribute in attributes {
+        let attribute = attribute?;
+        match attribute.kind {
+            NDA_DST => address = ip(&attribute, family, "NDA_DST")?,
+            NDA_LLADDR => mac = Mac::try_from(attribute.value).ok(),
+            _ => {}
+        }
+    }
+    let usable = present && state & NUD_USABLE != 0;
+    Ok(Some(Event::Neighbour(Neighbour {
+        link: u32_at(fixed, 4),
+        address: address.ok_or(DecodeError::missing("NDA_DST"))?,
+        mac: mac.filter(|_| usable),
+    })))
+}
+
+fn qdisc(message: &Message<'_>, present: bool) -> Result<Option<Event>, DecodeError> {
+    let (fixed, attributes) = message.split::<20>("tcmsg")?;
+    if u32_at(fixed, 12) != TC_H_ROOT {
+        return Ok(None);
+    }
+    let link = u32_at(fixed, 4);
+    if !present {
+        return Ok(Some(Event::Qdisc(Qdisc { link, kind: String::new() })));
+    }
+    for attribute in attributes {
+        let attribute = attribute?;
+        if attribute.kind == TCA_KIND {
+            return Ok(Some(Event::Qdisc(Qdisc { link, kind: attribute.text() })));
+        }
+    }
+    Err(DecodeError::missing("TCA_KIND"))
+}
+
+/// An address of `family`; `None` for families that are not IP.
+fn ip(attribute: &Attribute<'_>, family: u8, part: &'static str) -> Result<Option<IpAddr>, DecodeError> {
+    match family {
+        AF_INET => Ok(Some(Ipv4Addr::from(attribute.array::<4>(part)?).into())),
+        AF_INET6 => Ok(Some(Ipv6Addr::from(attribute.array::<16>(part)?).into())),
+        _ => Ok(None),
+    }
+}
+
+/// The interface index of a message about a device, which the kernel holds as a positive `int`.
+fn index(number: u32) -> Result<u32, DecodeError> {
+    if (1..=i32::MAX as u32).contains(&number) {
+        Ok(number)
+    } else {
+        Err(DecodeError::new("ifi_index", Problem::Contradiction))
+    }
+}
+
+/// Asks for all of one table.
+pub(crate) fn dump(table: Table, sequence: u32) -> Vec<u8> {
+    let mut encoder = Encoder::default();
+    // Each has its full header, all zero: kernels that check strictly want nothing else.
+    let (kind, header) = match table {
+        Table::Links => (RTM_GETLINK, 16),
+        Table::Addresses => (RTM_GETADDR, 8),
+        Table::Neighbours => (RTM_GETNEIGH, 12),
+        Table::Qdiscs => (RTM_GETQDISC, 20),
+    };
+    encoder.message(kind, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
+        e.fixed(&[AF_UNSPEC; 20][..header]);
+        if table == Table::Links {
+            link::leave_out_statistics(e);
+        }
+    });
+    encoder.finish()
+}
+
+#[cfg(test)]
+mod tests;

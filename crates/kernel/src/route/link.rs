@@ -1,0 +1,128 @@
+//! Devices.
+
+use super::index;
+use crate::encode::Encoder;
+use crate::event::{Event, Link, Mac};
+use crate::message::{Attribute, Attributes, DecodeError, Message, u16_at, u32_at};
+
+const IFLA_ADDRESS: u16 = 1;
+const IFLA_IFNAME: u16 = 3;
+const IFLA_MTU: u16 = 4;
+const IFLA_LINK: u16 = 5;
+const IFLA_QDISC: u16 = 6;
+const IFLA_MASTER: u16 = 10;
+const IFLA_WIRELESS: u16 = 11;
+const IFLA_LINKINFO: u16 = 18;
+const IFLA_EXT_MASK: u16 = 29;
+const IFLA_NUM_TX_QUEUES: u16 = 31;
+const IFLA_LINK_NETNSID: u16 = 37;
+const IFLA_XDP: u16 = 43;
+
+const IFLA_INFO_KIND: u16 = 1;
+
+const IFLA_XDP_ATTACHED: u16 = 2;
+const IFLA_XDP_PROG_ID: u16 = 4;
+const IFLA_XDP_HW_PROG_ID: u16 = 7;
+
+const ARPHRD_ETHER: u16 = 1;
+const IFF_UP: u32 = 1;
+const IFF_RUNNING: u32 = 0x40;
+/// `RTEXT_FILTER_SKIP_STATS`.
+const SKIP_STATISTICS: u32 = 1 << 3;
+
+/// The fixed part: family, type, index, flags.
+const IFINFOMSG: usize = 16;
+
+/// A device that appeared or changed.
+pub(super) fn link(message: &Message<'_>) -> Result<Option<Event>, DecodeError> {
+    let Some((fixed, attributes)) = of_device(message)? else { return Ok(None) };
+    let mut link = Link {
+        index: index(u32_at(fixed, 4))?,
+        name: String::new(),
+        hardware: u16_at(fixed, 2),
+        up: u32_at(fixed, 8) & (IFF_UP | IFF_RUNNING) == IFF_UP | IFF_RUNNING,
+        mac: None,
+        mtu: 0,
+        kind: String::new(),
+        master: None,
+        lower: None,
+        tx_queues: 1,
+        qdisc: String::new(),
+        xdp_program: None,
+    };
+    let mut elsewhere = false;
+    for attribute in attributes {
+        let attribute = attribute?;
+        match attribute.kind {
+            IFLA_ADDRESS if link.hardware == ARPHRD_ETHER => link.mac = Mac::try_from(attribute.value).ok(),
+            IFLA_IFNAME => link.name = attribute.text(),
+            IFLA_MTU => link.mtu = attribute.u32_native("IFLA_MTU")?,
+            IFLA_LINK => link.lower = Some(attribute.u32_native("IFLA_LINK")?).filter(|index| *index != 0),
+            IFLA_QDISC => link.qdisc = attribute.text(),
+            IFLA_MASTER => link.master = Some(attribute.u32_native("IFLA_MASTER")?).filter(|index| *index != 0),
+            // A message of the wireless extensions: nothing but a name, the rest would read as zero.
+            IFLA_WIRELESS => return Ok(None),
+            IFLA_LINKINFO => link.kind = kind(&attribute)?,
+            IFLA_NUM_TX_QUEUES => link.tx_queues = attribute.u32_native("IFLA_NUM_TX_QUEUES")?,
+            IFLA_LINK_NETNSID => elsewhere = true,
+            IFLA_XDP => link.xdp_program = xdp_program(&attribute)?,
+            _ => {}
+        }
+    }
+    if elsewhere {
+        link.lower = None;
+    }
+    if link.name.is_empty() {
+        return Err(DecodeError::missing("IFLA_IFNAME"));
+    }
+    Ok(Some(Event::Link(link)))
+}
+
+/// A device that went.
+pub(super) fn gone(message: &Message<'_>) -> Result<Option<Event>, DecodeError> {
+    let Some((fixed, _)) = of_device(message)? else { return Ok(None) };
+    Ok(Some(Event::LinkGone(index(u32_at(fixed, 4))?)))
+}
+
+/// The parts of a message about a device itself. `None`: about the device as a port of a bridge (AF_BRIDGE), where "deleted" only
+/// means that it left the bridge, or about its IPv6 settings.
+fn of_device<'a>(
+    message: &Message<'a>,
+) -> Result<Option<(&'a [u8; IFINFOMSG], Attributes<'a>)>, DecodeError> {
+    let parts = message.split::<IFINFOMSG>("ifinfomsg")?;
+    Ok((parts.0[0] == super::AF_UNSPEC).then_some(parts))
+}
+
+fn kind(attribute: &Attribute<'_>) -> Result<String, DecodeError> {
+    for attribute in attribute.nested("IFLA_LINKINFO") {
+        let attribute = attribute?;
+        if attribute.kind == IFLA_INFO_KIND {
+            return Ok(attribute.text());
+        }
+    }
+    Ok(String::new())
+}
+
+/// The id of the program attached, the first where there are several (driver and generic); 0 where the kernel tells only that
+/// there is one.
+fn xdp_program(attribute: &Attribute<'_>) -> Result<Option<u32>, DecodeError> {
+    let mut attached = false;
+    let mut program = None;
+    for attribute in attribute.nested("IFLA_XDP") {
+        let attribute = attribute?;
+        match attribute.kind {
+            IFLA_XDP_ATTACHED => attached = attribute.array::<1>("IFLA_XDP_ATTACHED")? != [0],
+            IFLA_XDP_PROG_ID..=IFLA_XDP_HW_PROG_ID => {
+                let id = attribute.u32_native("IFLA_XDP_PROG_ID")?;
+                program = program.or(Some(id));
+            }
+            _ => {}
+        }
+    }
+    Ok(attached.then_some(program.unwrap_or(0)))
+}
+
+/// Statistics would be a third of each answer.
+pub(super) fn leave_out_statistics(encoder: &mut Encoder) {
+    encoder.attribute(IFLA_EXT_MASK, &SKIP_STATISTICS.to_ne_bytes());
+}

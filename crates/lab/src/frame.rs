@@ -1,0 +1,405 @@
+//! A packet as a model, and the bytes it becomes: right by default, wrong where [`Lies`] say so.
+
+use std::net::IpAddr;
+
+use crate::view::{checksum, pseudo_header};
+
+/// An Ethernet address.
+pub type Mac = [u8; 6];
+
+/// TCP flags, as the bits of octets 12 and 13 (RFC 9293 section 3.1).
+pub mod flag {
+    /// No more data.
+    pub const FIN: u16 = 0x01;
+    /// Opening.
+    pub const SYN: u16 = 0x02;
+    /// Abort.
+    pub const RST: u16 = 0x04;
+    /// Push.
+    pub const PSH: u16 = 0x08;
+    /// The acknowledgement counts.
+    pub const ACK: u16 = 0x10;
+    /// The urgent pointer counts.
+    pub const URG: u16 = 0x20;
+    /// ECN echo.
+    pub const ECE: u16 = 0x40;
+    /// Congestion window reduced.
+    pub const CWR: u16 = 0x80;
+}
+
+/// A packet, from the Ethernet header on.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    /// Destination MAC.
+    pub to_mac: Mac,
+    /// Source MAC.
+    pub from_mac: Mac,
+    /// VLAN tags, outermost first: EtherType and TCI.
+    pub tags: Vec<(u16, u16)>,
+    /// Source address.
+    pub from: IpAddr,
+    /// Destination address, of the same family.
+    pub to: IpAddr,
+    /// TTL or hop limit.
+    pub ttl: u8,
+    /// TOS or traffic class, ECN bits included.
+    pub tos: u8,
+    /// IPv4 identification, and that of an IPv6 fragment header.
+    pub id: u16,
+    /// IPv6 flow label.
+    pub flow_label: u32,
+    /// IPv4 DF.
+    pub dont_fragment: bool,
+    /// This is a fragment: the offset in units of 8 octets, and whether more follow.
+    pub fragment: Option<(u16, bool)>,
+    /// IPv4 options; padded with zeros to a multiple of 4.
+    pub options: Vec<u8>,
+    /// IPv6 extension headers: protocol number, and the body with its first two octets (next header, length) left 0 to be filled in. Multiples of 8 octets.
+    pub extensions: Vec<(u8, Vec<u8>)>,
+    /// What IP carries.
+    pub body: Body,
+    /// What is wrong with it.
+    pub lies: Lies,
+}
+
+/// What IP carries.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// A TCP segment.
+    Tcp(Tcp),
+    /// A UDP datagram: source port, destination port, payload.
+    Udp(u16, u16, Vec<u8>),
+    /// An ICMP or ICMPv6 message: type, code, the second word, the rest.
+    Icmp(u8, u8, u32, Vec<u8>),
+    /// Anything: protocol number and bytes, sent as they are.
+    Raw(u8, Vec<u8>),
+}
+
+/// A TCP segment.
+#[derive(Clone, Debug, Default)]
+pub struct Tcp {
+    /// Source port.
+    pub from: u16,
+    /// Destination port.
+    pub to: u16,
+    /// Sequence number.
+    pub sequence: u32,
+    /// Acknowledgement number.
+    pub acknowledgement: u32,
+    /// Bits of [`flag`].
+    pub flags: u16,
+    /// Window.
+    pub window: u16,
+    /// Urgent pointer.
+    pub urgent: u16,
+    /// Options; padded with zeros to a multiple of 4.
+    pub options: Vec<u8>,
+    /// Payload.
+    pub payload: Vec<u8>,
+    /// Said in place of the true data offset, in words.
+    pub data_offset: Option<u8>,
+}
+
+/// What a frame says that is not so. Nothing by default. Applied in the order of the fields.
+#[derive(Clone, Debug, Default)]
+pub struct Lies {
+    /// In place of the true UDP length; the checksum covers what it says where that is possible.
+    pub udp_length: Option<u16>,
+    /// In place of the true checksum of layer 4.
+    pub checksum: Checksum,
+    /// In place of the true version.
+    pub version: Option<u8>,
+    /// In place of the true IPv4 header length, in words.
+    pub header_length: Option<u8>,
+    /// Added to the true IPv4 total length or IPv6 payload length.
+    pub length: i32,
+    /// Turned over in the IPv4 header checksum.
+    pub ip_checksum: u16,
+    /// Appended to the frame, behind the end of the IP packet.
+    pub trailer: Vec<u8>,
+    /// The frame is filled up to this length with zeros.
+    pub pad_to: usize,
+    /// The frame is cut to this length.
+    pub cut: Option<usize>,
+}
+
+/// The checksum of layer 4.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Checksum {
+    /// The right one.
+    #[default]
+    Right,
+    /// Zero: none, where UDP over IPv4 allows it.
+    Zero,
+    /// The right one with these bits turned over.
+    Wrong(u16),
+}
+
+impl Packet {
+    /// An ordinary packet without oddities.
+    pub fn new(from: (Mac, IpAddr), to: (Mac, IpAddr), body: Body) -> Self {
+        Self {
+            to_mac: to.0,
+            from_mac: from.0,
+            tags: Vec::new(),
+            from: from.1,
+            to: to.1,
+            ttl: 64,
+            tos: 0,
+            id: 0,
+            flow_label: 0,
+            dont_fragment: true,
+            fragment: None,
+            options: Vec::new(),
+            extensions: Vec::new(),
+            body,
+            lies: Lies::default(),
+        }
+    }
+
+    /// The frame.
+    pub fn bytes(&self) -> Vec<u8> {
+        let (protocol, body) = self.layer4();
+        let mut frame = [self.to_mac, self.from_mac].concat();
+        for (kind, tci) in &self.tags {
+            frame.extend(kind.to_be_bytes());
+            frame.extend(tci.to_be_bytes());
+        }
+        match (self.from, self.to) {
+            (IpAddr::V6(from), IpAddr::V6(to)) => {
+                frame.extend(0x86ddu16.to_be_bytes());
+                self.ipv6(&mut frame, from.octets(), to.octets(), protocol, &body);
+            }
+            (from, to) => {
+                frame.extend(0x0800u16.to_be_bytes());
+                self.ipv4(&mut frame, octets4(from), octets4(to), protocol, &body);
+            }
+        }
+        frame.extend(&self.lies.trailer);
+        if frame.len() < self.lies.pad_to {
+            frame.resize(self.lies.pad_to, 0);
+        }
+        if let Some(length) = self.lies.cut {
+            frame.truncate(length);
+        }
+        frame
+    }
+
+    /// The packet in fragments: what IP carries is cut at `first` octets, rounded down to a multiple of 8.
+    pub fn fragments(&self, first: usize) -> [Vec<u8>; 2] {
+        let (protocol, body) = self.layer4();
+        let cut = (first & !7).min(body.len());
+        let (head, tail) = body.split_at(cut);
+        [(head, 0, true), (tail, (cut / 8) as u16, false)].map(|(part, offset, more)| {
+            let mut piece = self.clone();
+            piece.body = Body::Raw(protocol, part.to_vec());
+            piece.fragment = Some((offset, more));
+            piece.dont_fragment = false;
+            piece.bytes()
+        })
+    }
+
+    /// Protocol number and bytes of what IP carries.
+    pub fn layer4(&self) -> (u8, Vec<u8>) {
+        let (protocol, mut bytes, field) = match &self.body {
+            Body::Raw(protocol, bytes) => return (*protocol, bytes.clone()),
+            Body::Tcp(tcp) => (6, tcp.bytes(), 16),
+            Body::Udp(from, to, payload) => (17, self.udp(*from, *to, payload), 6),
+            Body::Icmp(kind, code, word, rest) => {
+                let mut bytes = vec![*kind, *code, 0, 0];
+                bytes.extend(word.to_be_bytes());
+                bytes.extend(rest);
+                (if self.from.is_ipv6() { 58 } else { 1 }, bytes, 2)
+            }
+        };
+        let covered = match self.lies.udp_length {
+            Some(length) if usize::from(length) >= 8 => usize::from(length).min(bytes.len()),
+            _ => bytes.len(),
+        };
+        // ICMP of IPv4 is the one without a pseudo-header (RFC 792).
+        let start = if protocol == 1 { 0 } else { pseudo_header(self.from, self.to, protocol, covered) };
+        let right = match checksum(start, &bytes[..covered]) {
+            0 if protocol == 17 => 0xffff,
+            sum => sum,
+        };
+        let sum = match self.lies.checksum {
+            Checksum::Right => right,
+            Checksum::Zero => 0,
+            // Not 0, which would mean that there is none.
+            Checksum::Wrong(bits) if right ^ bits == 0 => right ^ 0x5555,
+            Checksum::Wrong(bits) => right ^ bits,
+        };
+        bytes[field..field + 2].copy_from_slice(&sum.to_be_bytes());
+        (protocol, bytes)
+    }
+
+    fn udp(&self, from: u16, to: u16, payload: &[u8]) -> Vec<u8> {
+        let length = self.lies.udp_length.unwrap_or(8 + payload.len() as u16);
+        let mut bytes: Vec<u8> = [from, to, length, 0].iter().flat_map(|word| word.to_be_bytes()).collect();
+        bytes.extend(payload);
+        bytes
+    }
+
+    fn ipv4(&self, frame: &mut Vec<u8>, from: [u8; 4], to: [u8; 4], protocol: u8, body: &[u8]) {
+        let options = padded(&self.options);
+        let words = 5 + (options.len() / 4) as u8;
+        let length = (20 + options.len() + body.len()) as i32 + self.lies.length;
+        let version = self.lies.version.unwrap_or(4);
+        let (offset, more) = self.fragment.unwrap_or((0, false));
+        let flags = u16::from(self.dont_fragment) << 14 | u16::from(more) << 13 | offset & 0x1fff;
+        let mut header = vec![version << 4 | self.lies.header_length.unwrap_or(words) & 0xf, self.tos];
+        header.extend((length as u16).to_be_bytes());
+        header.extend(self.id.to_be_bytes());
+        header.extend(flags.to_be_bytes());
+        header.extend([self.ttl, protocol, 0, 0]);
+        header.extend(from);
+        header.extend(to);
+        header.extend(&options);
+        // A receiver that believes the header length sums up just so much.
+        let claimed = usize::from(header[0] & 0xf) * 4;
+        let mut whole = header.clone();
+        whole.extend(body);
+        let sum = checksum(0, &whole[..claimed.clamp(20, whole.len())]) ^ self.lies.ip_checksum;
+        header[10..12].copy_from_slice(&sum.to_be_bytes());
+        frame.extend(header);
+        frame.extend(body);
+    }
+
+    fn ipv6(&self, frame: &mut Vec<u8>, from: [u8; 16], to: [u8; 16], protocol: u8, body: &[u8]) {
+        let mut extensions = self.extensions.clone();
+        if let Some((offset, more)) = self.fragment {
+            let mut fragment = vec![0, 0];
+            fragment.extend((offset << 3 | u16::from(more)).to_be_bytes());
+            fragment.extend(u32::from(self.id).to_be_bytes());
+            extensions.push((44, fragment));
+        }
+        let mut chain = Vec::new();
+        for (index, (kind, bytes)) in extensions.iter().enumerate() {
+            let start = chain.len();
+            chain.extend(bytes);
+            chain[start] = extensions.get(index + 1).map_or(protocol, |next| next.0);
+            if *kind != 44 {
+                chain[start + 1] = (bytes.len() / 8).saturating_sub(1) as u8;
+            }
+        }
+        let length = (chain.len() + body.len()) as i32 + self.lies.length;
+        let version = u32::from(self.lies.version.unwrap_or(6) & 0xf);
+        let word = version << 28 | u32::from(self.tos) << 20 | self.flow_label & 0xf_ffff;
+        frame.extend(word.to_be_bytes());
+        frame.extend((length as u16).to_be_bytes());
+        frame.extend([extensions.first().map_or(protocol, |first| first.0), self.ttl]);
+        frame.extend(from);
+        frame.extend(to);
+        frame.extend(chain);
+        frame.extend(body);
+    }
+}
+
+impl Tcp {
+    fn bytes(&self) -> Vec<u8> {
+        let options = padded(&self.options);
+        let words = self.data_offset.unwrap_or(5 + (options.len() / 4) as u8);
+        let mut bytes = Vec::with_capacity(20 + options.len() + self.payload.len());
+        bytes.extend(self.from.to_be_bytes());
+        bytes.extend(self.to.to_be_bytes());
+        bytes.extend(self.sequence.to_be_bytes());
+        bytes.extend(self.acknowledgement.to_be_bytes());
+        bytes.extend((u16::from(words & 0xf) << 12 | self.flags & 0x1ff).to_be_bytes());
+        bytes.extend(self.window.to_be_bytes());
+        bytes.extend([0, 0]);
+        bytes.extend(self.urgent.to_be_bytes());
+        bytes.extend(options);
+        bytes.extend(&self.payload);
+        bytes
+    }
+}
+
+fn padded(options: &[u8]) -> Vec<u8> {
+    let mut options = options.to_vec();
+    options.resize(options.len().next_multiple_of(4).min(40), 0);
+    options
+}
+
+/// Mixed families are a mistake of the caller; the frame is then sent with unspecified addresses.
+fn octets4(address: IpAddr) -> [u8; 4] {
+    match address {
+        IpAddr::V4(address) => address.octets(),
+        IpAddr::V6(_) => [0; 4],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use etherparse::{PacketHeaders, TransportHeader};
+
+    use super::*;
+
+    fn packet(ipv6: bool, body: Body) -> Packet {
+        let (from, to) = match ipv6 {
+            true => ("2001:db8::1", "2001:db8::2"),
+            false => ("192.0.2.1", "198.51.100.9"),
+        };
+        let address = |text: &str| text.parse::<IpAddr>().expect("an address");
+        Packet::new(([2; 6], address(from)), ([4; 6], address(to)), body)
+    }
+
+    fn tcp() -> Body {
+        Body::Tcp(Tcp {
+            from: 1000,
+            to: 80,
+            sequence: 7,
+            acknowledgement: 9,
+            flags: flag::ACK | flag::PSH,
+            window: 512,
+            options: vec![1, 1, 1],
+            payload: b"hello".to_vec(),
+            ..Tcp::default()
+        })
+    }
+
+    /// etherparse, an independent implementation, finds the same fields and computes the same checksums.
+    #[test]
+    fn an_independent_parser_agrees() {
+        for ipv6 in [false, true] {
+            for body in [tcp(), Body::Udp(53, 5353, vec![1, 2, 3])] {
+                let bytes = packet(ipv6, body).bytes();
+                let parsed = PacketHeaders::from_ethernet_slice(&bytes).expect("a valid frame");
+                let net = parsed.net.expect("a network header");
+                let payload = parsed.payload.slice();
+                let (ipv4_header, ipv6_header) = (net.ipv4_ref(), net.ipv6_ref());
+                if let Some((header, _)) = ipv4_header {
+                    assert_eq!(header.header_checksum, header.calc_header_checksum());
+                }
+                let computed = |transport: &TransportHeader| match (transport, ipv4_header, ipv6_header) {
+                    (TransportHeader::Tcp(h), Some((ip, _)), _) => (h.checksum, h.calc_checksum_ipv4(ip, payload)),
+                    (TransportHeader::Tcp(h), _, Some((ip, _))) => (h.checksum, h.calc_checksum_ipv6(ip, payload)),
+                    (TransportHeader::Udp(h), Some((ip, _)), _) => (h.checksum, h.calc_checksum_ipv4(ip, payload)),
+                    (TransportHeader::Udp(h), _, Some((ip, _))) => (h.checksum, h.calc_checksum_ipv6(ip, payload)),
+                    other => panic!("neither TCP nor UDP: {other:?}"),
+                };
+                let (found, right) = computed(&parsed.transport.expect("a transport header"));
+                assert_eq!(found, right.expect("a checksum"), "ipv6: {ipv6}");
+            }
+        }
+    }
+
+    #[test]
+    fn fragments_carry_the_whole() {
+        for ipv6 in [false, true] {
+            let whole = packet(ipv6, Body::Udp(1, 2, vec![9; 40]));
+            let [first, second] = whole.fragments(21);
+            let header = if ipv6 { 14 + 40 + 8 } else { 14 + 20 };
+            assert_eq!([&first[header..], &second[header..]].concat(), whole.layer4().1);
+            assert_eq!(first.len(), header + 16);
+        }
+    }
+
+    #[test]
+    fn lies_change_only_what_they_say() {
+        let mut wrong = packet(false, tcp());
+        let right = wrong.bytes();
+        wrong.lies.checksum = Checksum::Wrong(0x0100);
+        let differing: Vec<_> = right.iter().zip(wrong.bytes()).enumerate().filter(|(_, (a, b))| **a != *b).map(|x| x.0).collect();
+        assert_eq!(differing, [14 + 20 + 16]);
+    }
+}

@@ -1,0 +1,317 @@
+//! Deterministic traffic: flows through a gateway, ordinary and mangled packets in both directions.
+//!
+//! No step depends on another one having arrived, except for the flow's opening: all sequence numbers lie within the first window and no data is ever
+//! acknowledged. So conntrack never calls a segment out of window, and any subset of the steps is a valid run, which shrinking needs.
+
+mod kind;
+mod mangle;
+
+use std::net::IpAddr;
+
+use crate::frame::Mac;
+use crate::gateway;
+use crate::random::Random;
+use crate::topology::mac;
+
+pub use kind::{Kind, Mix};
+
+/// Most flows a workload can have: each has ports of its own, so that masquerading never needs to change one.
+pub const FLOWS_MAX: usize = 16_000;
+/// First port of the clients.
+const CLIENT_PORTS: u16 = 20_000;
+/// First port of the servers.
+const SERVER_PORTS: u16 = 2_000;
+
+/// Where a frame is put on the wire, or comes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Side {
+    /// client:eth0.
+    Client,
+    /// server:eth0.
+    Server,
+}
+
+impl Side {
+    /// The other one.
+    pub fn other(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+
+    /// MAC of the host on this side.
+    pub fn host_mac(self) -> Mac {
+        match self {
+            Self::Client => mac("client", "eth0"),
+            Self::Server => mac("server", "eth0"),
+        }
+    }
+
+    /// MAC of the router on this side.
+    pub fn router_mac(self) -> Mac {
+        match self {
+            Self::Client => mac("router", "lan0"),
+            Self::Server => mac("router", "wan0"),
+        }
+    }
+}
+
+/// One connection.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// Its number in the workload.
+    pub number: usize,
+    /// IPv6, else IPv4.
+    pub ipv6: bool,
+    /// TCP, else UDP.
+    pub tcp: bool,
+    /// The client's port; no other flow has it.
+    pub client_port: u16,
+    /// The server's port; no other flow has it.
+    pub server_port: u16,
+    /// Initial sequence numbers of client and server.
+    isn: [u32; 2],
+    /// TTL of client and server. Never 65: a packet with 64 behind the router is one it made itself.
+    ttl: [u8; 2],
+    /// TCP timestamps in every segment.
+    timestamps: bool,
+    /// DF on its packets; always, for TCP.
+    dont_fragment: bool,
+}
+
+impl Flow {
+    /// The client's address.
+    pub fn client(&self) -> IpAddr {
+        if self.ipv6 { gateway::CLIENT6 } else { gateway::CLIENT }
+    }
+
+    /// The server's address.
+    pub fn server(&self) -> IpAddr {
+        if self.ipv6 { gateway::SERVER6 } else { gateway::SERVER }
+    }
+}
+
+/// What the server takes the client for: what the router's NAT chose, or the client itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Translation {
+    /// Address.
+    pub address: IpAddr,
+    /// Port.
+    pub port: u16,
+}
+
+/// One frame to be put on a wire.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Its number in the workload.
+    pub number: usize,
+    /// The flow it belongs to.
+    pub flow: usize,
+    /// Where it is injected.
+    pub side: Side,
+    /// What is done to it.
+    pub kind: Kind,
+    /// Everything random about it.
+    seed: u64,
+    /// IPv4 identification where it matters (fragments).
+    id: u16,
+}
+
+/// A sequence of steps, the same for the same arguments.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// The seed it was made from.
+    pub seed: u64,
+    /// Its flows.
+    pub flows: Vec<Flow>,
+    /// The steps that establish all flows, then one ordinary packet each way.
+    pub opening: Vec<Step>,
+    /// The rest.
+    pub steps: Vec<Step>,
+    /// MTU of the WAN, octets.
+    pub mtu: u16,
+}
+
+/// What a workload is made from.
+#[derive(Clone, Debug)]
+pub struct Recipe {
+    /// Of all that is random.
+    pub seed: u64,
+    /// How many, at most [`FLOWS_MAX`].
+    pub flows: usize,
+    /// How many steps after the opening.
+    pub packets: usize,
+    /// Every third flow is IPv6.
+    pub ipv6: bool,
+    /// MTU of the WAN, octets: some packets have just this length, some are longer.
+    pub mtu: u16,
+    /// How often which kind.
+    pub mix: Mix,
+}
+
+impl Workload {
+    /// A workload with the usual mix.
+    pub fn new(seed: u64, flows: usize, packets: usize) -> Self {
+        Self::from_recipe(&Recipe {
+            seed,
+            flows,
+            packets,
+            ipv6: true,
+            mtu: 1400,
+            mix: Mix::default(),
+        })
+    }
+
+    /// A workload as told.
+    pub fn from_recipe(recipe: &Recipe) -> Self {
+        let mut random = Random::new(recipe.seed);
+        let count = recipe.flows.clamp(1, FLOWS_MAX);
+        let flows: Vec<_> = (0..count).map(|number| flow(number, recipe.ipv6, &mut random)).collect();
+        let mut workload = Self {
+            seed: recipe.seed,
+            opening: opening(&flows, &mut random),
+            flows,
+            steps: Vec::new(),
+            mtu: recipe.mtu,
+        };
+        workload.fill(recipe, &mut random);
+        workload
+    }
+
+    /// The frame of a step. `translation` is what the server takes the flow's client for; before that is known, only the client can send.
+    pub fn frame(&self, step: &Step, translation: Translation) -> Vec<u8> {
+        mangle::frame(self, step, translation)
+    }
+
+    /// All steps, in order.
+    pub fn all(&self) -> impl Iterator<Item = &Step> {
+        self.opening.iter().chain(&self.steps)
+    }
+
+    fn fill(&mut self, recipe: &Recipe, random: &mut Random) {
+        let mut open: Vec<usize> = (0..self.flows.len()).collect();
+        let mut ended = vec![false; self.flows.len()];
+        let end = self.opening.len() + recipe.packets;
+        let mut number = self.opening.len();
+        while number < end {
+            let flow = random.pick(&open);
+            let mut kind = recipe.mix.pick(&self.flows[flow], random);
+            // Half of the flows stay, however long the run is; a SYN after a FIN may open the connection anew, which no other step expects.
+            let last = kind == Kind::Rst && open.len() * 2 <= self.flows.len();
+            if last || kind == Kind::Syn && ended[flow] {
+                kind = Kind::Data;
+            }
+            ended[flow] |= kind == Kind::Fin;
+            if kind == Kind::Rst {
+                open.retain(|other| *other != flow);
+            }
+            let side = match kind {
+                Kind::Syn => Side::Client,
+                _ => random.pick(&[Side::Client, Side::Server]),
+            };
+            let mut step = Step {
+                number,
+                flow,
+                side,
+                kind,
+                seed: random.next_u64(),
+                id: number as u16,
+            };
+            self.steps.push(step.clone());
+            number += 1;
+            if kind == Kind::FragmentFirst && number < end && !random.one_in(4) {
+                step.number = number;
+                step.kind = Kind::FragmentLast;
+                self.steps.push(step);
+                number += 1;
+            }
+        }
+    }
+}
+
+fn flow(number: usize, ipv6: bool, random: &mut Random) -> Flow {
+    let tcp = number % 2 == 0;
+    Flow {
+        number,
+        ipv6: ipv6 && number % 3 == 2,
+        tcp,
+        client_port: CLIENT_PORTS + number as u16,
+        server_port: SERVER_PORTS + number as u16,
+        isn: [random.next_u64() as u32, random.next_u64() as u32],
+        ttl: [(); 2].map(|()| random.pick(&[64, 128, 255, 57, 33])),
+        timestamps: random.one_in(2),
+        dont_fragment: tcp || random.one_in(2),
+    }
+}
+
+/// Rounds, so that neighbouring steps are of different flows: SYN, SYN and ACK, ACK or a datagram each way; then data each way.
+fn opening(flows: &[Flow], random: &mut Random) -> Vec<Step> {
+    let rounds = [
+        (Kind::Open, Side::Client),
+        (Kind::Open, Side::Server),
+        (Kind::Confirm, Side::Client),
+        (Kind::Data, Side::Client),
+        (Kind::Data, Side::Server),
+    ];
+    let mut steps = Vec::with_capacity(rounds.len() * flows.len());
+    for (kind, side) in rounds {
+        for flow in flows {
+            steps.push(Step {
+                number: steps.len(),
+                flow: flow.number,
+                side,
+                kind,
+                seed: random.next_u64(),
+                id: steps.len() as u16,
+            });
+        }
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::View;
+
+    fn frames(seed: u64) -> Vec<Vec<u8>> {
+        let workload = Workload::new(seed, 20, 3000);
+        let frame = |step: &Step| {
+            let flow = &workload.flows[step.flow];
+            let translation = Translation { address: flow.client(), port: flow.client_port };
+            workload.frame(step, translation)
+        };
+        workload.all().map(frame).collect()
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_frames() {
+        assert_eq!(frames(7), frames(7));
+        assert_ne!(frames(7), frames(8));
+    }
+
+    #[test]
+    fn most_packets_are_ordinary_and_all_kinds_occur() {
+        let workload = Workload::new(3, 60, 20_000);
+        let data = workload.steps.iter().filter(|step| step.kind == Kind::Data).count();
+        assert!((10_000..16_000).contains(&data), "{data}");
+        for (kind, _) in Mix::default().weights() {
+            assert!(workload.steps.iter().any(|step| step.kind == *kind), "{kind:?} never occurs");
+        }
+    }
+
+    /// Only what says so has a wrong checksum, and nothing has the TTL that marks the router's own packets.
+    #[test]
+    fn ordinary_packets_are_right() {
+        let workload = Workload::new(5, 40, 5000);
+        for step in workload.all().filter(|step| matches!(step.kind, Kind::Open | Kind::Confirm | Kind::Data)) {
+            let flow = &workload.flows[step.flow];
+            let translation = Translation { address: flow.client(), port: flow.client_port };
+            let frame = workload.frame(step, translation);
+            let view = View::of(&frame).expect("IP");
+            assert_eq!(view.residue(&frame), Some(0xffff), "step {}", step.number);
+            assert!(view.ttl != 65 && frame.len() <= 14 + 1400);
+        }
+    }
+}

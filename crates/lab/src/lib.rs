@@ -1,0 +1,21 @@
+//! A laboratory: routers, hosts and wires in network namespaces, traffic over them, and an oracle that compares two routers.
+//!
+//! Everything needs root. Nothing outlives the process: see [`namespace`].
+
+pub mod error;
+pub mod frame;
+pub mod gateway;
+pub mod generate;
+pub mod namespace;
+pub mod oracle;
+pub mod peer;
+pub mod random;
+pub mod topology;
+pub mod transfer;
+pub mod view;
+pub mod wire;
+
+pub use error::Error;
+pub use namespace::{Namespace, Process, sweep};
+pub use topology::{Ipv6, Lab, Offloads, Options};
+pub use wire::Tap;

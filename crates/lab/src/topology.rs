@@ -1,0 +1,167 @@
+//! Hosts, routers and the wires between them.
+
+use std::net::IpAddr;
+
+use crate::frame::Mac;
+use crate::{Error, Namespace};
+
+pub use crate::gateway::{Ipv6, Options};
+
+/// What a device of a wire does with packets besides carrying them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Offloads {
+    /// As the kernel makes them: checksums left unfinished, super-packets of 64 KiB.
+    #[default]
+    Default,
+    /// Like a simple network card. Checksums are finished before a frame is on the wire, nothing is segmented or merged. GRO is on, because
+    /// without it (or an XDP program) veth takes no XDP frames, but with a size limit that lets nothing be merged.
+    Plain,
+}
+
+/// Namespaces and wires that belong together. Removed when dropped.
+#[derive(Debug, Default)]
+pub struct Lab {
+    nodes: Vec<Namespace>,
+}
+
+impl Lab {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a host.
+    pub fn host(&mut self, role: &str) -> Result<&Namespace, Error> {
+        if self.nodes.iter().any(|node| node.role() == role) {
+            return Err(Error::Unexpected(format!("two namespaces called {role}")));
+        }
+        let namespace = Namespace::new(role)?;
+        silence(&namespace)?;
+        self.nodes.push(namespace);
+        self.node(role)
+    }
+
+    /// Adds a router: a host that forwards IPv4 and IPv6 and does not redirect.
+    pub fn router(&mut self, role: &str) -> Result<&Namespace, Error> {
+        self.host(role)?;
+        self.forwarding(role, true)?;
+        self.node(role)
+    }
+
+    /// The namespace of that role.
+    pub fn node(&self, role: &str) -> Result<&Namespace, Error> {
+        self.nodes
+            .iter()
+            .find(|node| node.role() == role)
+            .ok_or_else(|| Error::Unexpected(format!("no namespace called {role}")))
+    }
+
+    /// All namespaces.
+    pub fn nodes(&self) -> &[Namespace] {
+        &self.nodes
+    }
+
+    /// Lays a wire between two devices, which it makes: each `(role, device)`. MACs are those of [`mac`]; one queue each; both up.
+    pub fn wire(&self, a: (&str, &str), b: (&str, &str), offloads: Offloads) -> Result<(), Error> {
+        let (near, far) = (self.node(a.0)?, self.node(b.0)?);
+        near.run(&format!(
+            "ip link add {} address {} numtxqueues 1 numrxqueues 1 type veth peer name {} netns {} address {} numtxqueues 1 numrxqueues 1",
+            a.1,
+            text(mac(a.0, a.1)),
+            b.1,
+            far.name(),
+            text(mac(b.0, b.1)),
+        ))?;
+        for (node, device) in [(near, a.1), (far, b.1)] {
+            if offloads == Offloads::Plain {
+                node.run(&format!("ethtool -K {device} rx off tx off tso off gso off gro on"))?;
+                node.run(&format!("ip link set {device} gro_max_size 1"))?;
+            }
+            node.run(&format!("ip link set {device} up"))?;
+        }
+        Ok(())
+    }
+
+    /// Gives a device an address, `10.0.0.1/24`. IPv6 addresses are usable at once.
+    pub fn address(&self, role: &str, device: &str, address: &str) -> Result<(), Error> {
+        let nodad = if address.contains(':') { " nodad" } else { "" };
+        let line = format!("ip addr add {address} dev {device}{nodad}");
+        self.node(role)?.run(&line).map(drop)
+    }
+
+    /// Sets the largest IP packet of a device, octets.
+    pub fn mtu(&self, role: &str, device: &str, mtu: u16) -> Result<(), Error> {
+        let line = format!("ip link set {device} mtu {mtu}");
+        self.node(role)?.run(&line).map(drop)
+    }
+
+    /// Enters a permanent neighbour, so that nobody ever asks for it. Without this, neighbours are resolved as usual.
+    pub fn neighbour(&self, role: &str, device: &str, address: IpAddr, mac: Mac) -> Result<(), Error> {
+        let line = format!("ip neigh replace {address} lladdr {} dev {device} nud permanent", text(mac));
+        self.node(role)?.run(&line).map(drop)
+    }
+
+    /// Adds a route: `to` is a prefix or `default`.
+    pub fn route(&self, role: &str, to: &str, via: IpAddr) -> Result<(), Error> {
+        let family = if via.is_ipv6() { "-6" } else { "-4" };
+        let line = format!("ip {family} route replace {to} via {via}");
+        self.node(role)?.run(&line).map(drop)
+    }
+
+    /// Switches forwarding of both families.
+    pub fn forwarding(&self, role: &str, on: bool) -> Result<(), Error> {
+        let node = self.node(role)?;
+        node.sysctl("net.ipv4.ip_forward", u8::from(on))?;
+        node.sysctl("net.ipv6.conf.all.forwarding", u8::from(on))
+    }
+
+    /// Masquerades what leaves by `device`, IPv4 and, where asked, IPv6; table `inet nat`, chain `post`.
+    pub fn masquerade(&self, role: &str, device: &str, ipv4: bool, ipv6: bool) -> Result<(), Error> {
+        let mut rules = String::new();
+        for (on, family) in [(ipv4, "ipv4"), (ipv6, "ipv6")] {
+            if on {
+                rules += &format!("oifname \"{device}\" meta nfproto {family} masquerade\n");
+            }
+        }
+        let text = format!(
+            "table inet nat {{ chain post {{ type nat hook postrouting priority srcnat; policy accept;\n{rules} }} }}\n"
+        );
+        self.node(role)?.nft(&text).map(drop)
+    }
+
+    /// The interface index of a device in its namespace.
+    pub fn index(&self, role: &str, device: &str) -> Result<u32, Error> {
+        let node = self.node(role)?;
+        node.enter(|| nix::net::if_::if_nametoindex(device))?
+            .map_err(Error::system(format!("find {role}:{device}")))
+    }
+}
+
+/// The MAC of a device: from role and name, so that every lab of the same shape has the same ones. Unicast, locally administered.
+pub fn mac(role: &str, device: &str) -> Mac {
+    // FNV-1a: short, and stable for ever.
+    let hash = format!("{role}:{device}")
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+        .to_be_bytes();
+    [0x02, hash[3], hash[4], hash[5], hash[6], hash[7]]
+}
+
+/// `02:00:…`.
+pub fn text(mac: Mac) -> String {
+    mac.map(|byte| format!("{byte:02x}")).join(":")
+}
+
+/// Makes a namespace say nothing of its own accord: no duplicate address detection, no link-local addresses, no router
+/// solicitations, no redirects. Must precede the devices, which copy the defaults.
+fn silence(node: &Namespace) -> Result<(), Error> {
+    for scope in ["all", "default"] {
+        for (key, value) in [("accept_dad", 0), ("addr_gen_mode", 1), ("router_solicitations", 0), ("accept_ra", 0)] {
+            node.sysctl(&format!("net.ipv6.conf.{scope}.{key}"), value)?;
+        }
+        node.sysctl(&format!("net.ipv4.conf.{scope}.send_redirects"), 0)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,129 @@
+//! Raw frames at a device of a namespace.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::ifaddrs::getifaddrs;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{
+    AddressFamily, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrLike, bind, recvfrom, send, setsockopt,
+    socket, sockopt,
+};
+
+use crate::{Error, Namespace};
+
+/// PACKET_OUTGOING (include/uapi/linux/if_packet.h): a frame this host sent itself.
+const OUTGOING: u8 = 4;
+/// Room for bursts, octets; the reader may be off the processor for long on a busy machine.
+const BUFFER: usize = 16 << 20;
+/// Longest frame that can arrive: a super-packet of 64 KiB and its headers.
+const LONGEST: usize = 65_536 + 128;
+
+/// A frame as it arrived, from the Ethernet header on, without the frame check sequence. The kernel takes a VLAN tag off before we see it.
+pub type Frame = Vec<u8>;
+
+/// A packet socket on one device. Frames are sent exactly as given (checksums too) and received whatever their MAC address is.
+#[derive(Debug)]
+pub struct Tap {
+    socket: OwnedFd,
+    name: String,
+    buffer: Vec<u8>,
+}
+
+impl Tap {
+    /// Opens one on `device` of `namespace`. Promiscuous, so that a device with a MAC filter would show everything too.
+    pub fn open(namespace: &Namespace, device: &str) -> Result<Self, Error> {
+        let name = format!("{}:{device}", namespace.role());
+        namespace.run(&format!("ip link set {device} promisc on"))?;
+        let socket = namespace
+            .enter(|| open(device))?
+            .map_err(Error::system(format!("open a packet socket on {name}")))?;
+        let mut tap = Self {
+            socket,
+            name,
+            buffer: vec![0; LONGEST],
+        };
+        // Before it was bound the socket heard all devices.
+        while tap.receive(Duration::ZERO)?.is_some() {}
+        Ok(tap)
+    }
+
+    /// `role:device`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Puts a frame on the wire, away from this host.
+    pub fn send(&self, frame: &[u8]) -> Result<(), Error> {
+        loop {
+            match send(self.socket.as_raw_fd(), frame, MsgFlags::empty()) {
+                Ok(_) => return Ok(()),
+                Err(Errno::EINTR | Errno::ENOBUFS | Errno::EAGAIN) => std::thread::yield_now(),
+                Err(error) => {
+                    let doing = format!("send {} octets at {}", frame.len(), self.name);
+                    return Err(Error::system::<Errno>(doing)(error));
+                }
+            }
+        }
+    }
+
+    /// The next frame that arrives at this host, or `None` when none does within `timeout`. Frames the host sends are left out.
+    pub fn receive(&mut self, timeout: Duration) -> Result<Option<Frame>, Error> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            match recvfrom::<LinkAddr>(self.socket.as_raw_fd(), &mut self.buffer) {
+                Ok((_, Some(from))) if from.pkttype() == OUTGOING => continue,
+                Ok((length, _)) => return Ok(Some(self.buffer[..length].to_vec())),
+                Err(Errno::EINTR | Errno::ENETDOWN) => continue,
+                Err(Errno::EAGAIN) => {}
+                Err(error) => return Err(Error::system::<Errno>(format!("receive at {}", self.name))(error)),
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            self.poll(left)?;
+        }
+    }
+
+    /// Everything that arrives until nothing has for `quiet`.
+    pub fn drain(&mut self, quiet: Duration) -> Result<Vec<Frame>, Error> {
+        let mut frames = Vec::new();
+        while let Some(frame) = self.receive(quiet)? {
+            frames.push(frame);
+        }
+        Ok(frames)
+    }
+
+    fn poll(&self, left: Duration) -> Result<(), Error> {
+        // Rounded up: poll counts milliseconds, and 0 would be a busy loop.
+        let timeout = PollTimeout::try_from(left.as_millis() + 1).unwrap_or(PollTimeout::MAX);
+        let mut sources = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut sources, timeout) {
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Err(error) => Err(Error::system::<Errno>(format!("wait at {}", self.name))(error)),
+        }
+    }
+}
+
+fn open(device: &str) -> io::Result<OwnedFd> {
+    let address = link_address(device)?;
+    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+    let socket = socket(AddressFamily::Packet, SockType::Raw, flags, SockProtocol::EthAll)?;
+    setsockopt(&socket, sockopt::RcvBufForce, &BUFFER)?;
+    bind(socket.as_raw_fd(), &address)?;
+    Ok(socket)
+}
+
+/// The packet socket address of a device. `getifaddrs` makes it for us, without unsafe code; its protocol is 0, which leaves the
+/// socket with the protocol it was opened with.
+fn link_address(device: &str) -> io::Result<LinkAddr> {
+    getifaddrs()?
+        .filter(|entry| entry.interface_name == device)
+        .filter_map(|entry| entry.address)
+        .filter(|address| address.family() == Some(AddressFamily::Packet))
+        .find_map(|address| address.as_link_addr().copied())
+        .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("no device {device}")))
+}

@@ -1,0 +1,143 @@
+//! What the core asks of the outside.
+
+use std::fmt;
+
+use kernel::{ConnectionId, Mac, Source, Tuple};
+
+use crate::ports::PortPlan;
+
+/// A monotonic clock in milliseconds; its zero means nothing.
+pub type Millis = u64;
+
+/// Names one tracked connection, and both of its records in the packet path: an index into a slab.
+///
+/// A number whose [`Action::Install`] or [`Action::Remove`] was given out is not reused before two calls of [`crate::Core::tick`]
+/// have passed. So whoever applies the actions at least once between two ticks never sees one number in two lives at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FlowId(pub u32);
+
+/// What the packet path says of one direction of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Packets forwarded since the install.
+    pub packets: u64,
+    /// Octets of IP packets forwarded since the install.
+    pub octets: u64,
+    /// Whether the kernel's forwarding is proven at present.
+    pub proven: bool,
+}
+
+/// One of the two directions of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// As the first packet went.
+    Original,
+    /// The way back.
+    Reply,
+}
+
+/// Why all proofs end.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// The nftables ruleset or an element of a set changed; the new generation.
+    Firewall(u32),
+    /// A route, rule or next hop changed.
+    Routing,
+    /// A device changed in a way that matters, or is gone; its name.
+    Link(String),
+    /// An address of this router came or went.
+    Address,
+    /// More neighbours than are remembered: a change among the others ends everything.
+    Neighbours,
+    /// Events were lost.
+    Overrun(Source),
+    /// New settings.
+    Reload,
+    /// Forwarding was switched on or off on a device.
+    Forwarding,
+    /// A firewall that tells of no changes (iptables-legacy) is in use.
+    Legacy,
+}
+
+impl Cause {
+    /// The kind of cause in one word, for counters.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Firewall(_) => "firewall",
+            Self::Routing => "routing",
+            Self::Link(_) => "link",
+            Self::Address => "address",
+            Self::Neighbours => "neighbours",
+            Self::Overrun(_) => "overrun",
+            Self::Reload => "reload",
+            Self::Forwarding => "forwarding",
+            Self::Legacy => "legacy",
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Firewall(generation) => write!(f, "the firewall changed (generation {generation})"),
+            Self::Routing => f.write_str("a route, rule or next hop changed"),
+            Self::Link(name) => write!(f, "device {name} changed"),
+            Self::Address => f.write_str("an address of this router changed"),
+            Self::Neighbours => f.write_str("a neighbour changed, among more than are remembered"),
+            Self::Overrun(source) => write!(f, "events of {source:?} were lost"),
+            Self::Reload => f.write_str("new settings"),
+            Self::Forwarding => f.write_str("forwarding was switched"),
+            Self::Legacy => f.write_str("a firewall that tells of no changes is in use"),
+        }
+    }
+}
+
+/// One thing to do. Actions are in order; those of one flow must be applied in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Both directions become known. `original` and `reply` are the tuples at ingress; the original direction leaves as
+    /// `reply.reversed()`, the reply direction as `original.reversed()`.
+    Install {
+        /// The connection.
+        flow: FlowId,
+        /// Tuple of packets of the original direction at ingress.
+        original: Tuple,
+        /// Tuple of packets of the reply direction at ingress.
+        reply: Tuple,
+    },
+    /// Both directions are forgotten, at once.
+    Remove {
+        /// The connection.
+        flow: FlowId,
+    },
+    /// Make conntrack liberal about the TCP window of this connection, whose packets it will no longer see. Comes before the
+    /// install of a TCP flow.
+    Relax(ConnectionId),
+    /// Tell conntrack that this connection lives. Where the entry is gone (ENOENT), hand the core a `ConnectionGone`.
+    Refresh {
+        /// The connection.
+        id: ConnectionId,
+        /// New time-out.
+        seconds: u32,
+        /// New value of all status bits, where they change.
+        status: Option<u32>,
+    },
+    /// End the proof of this flow's two directions: the next packet of each goes to the kernel.
+    Prove {
+        /// The connection.
+        flow: FlowId,
+    },
+    /// All proofs end.
+    Bump(Cause),
+    /// The neighbour that had this hardware address changed: end the proofs over hops to it.
+    BumpHops {
+        /// Out device.
+        link: u32,
+        /// The hardware address it had.
+        mac: Mac,
+    },
+    /// Ask the kernel for everything of this source again; the answer ends with `Event::DumpEnd`.
+    Dump(Source),
+    /// Attach to a device, change it, or detach.
+    Port(PortPlan),
+}

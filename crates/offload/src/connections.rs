@@ -1,0 +1,342 @@
+//! Connections: from conntrack events to installs and removes.
+
+use kernel::{Connection, ConnectionId, Protocol, status};
+
+use crate::action::{Action, FlowId, Millis};
+use crate::core::Core;
+use crate::decline::Decline;
+use crate::flow::Flow;
+use crate::judge::judge;
+
+/// Waiting connections let in by one event: it ends some, mostly one, and must stay short.
+pub(crate) const ADMIT_PER_EVENT: usize = 64;
+/// Waiting connections let in by one tick.
+pub(crate) const ADMIT_PER_TICK: usize = 1_024;
+/// Pause before an install that found no room is tried again.
+const RETRY: Millis = 1_000;
+
+impl Core {
+    /// A connection appeared or changed.
+    pub(crate) fn connection(&mut self, connection: &Connection, out: &mut Vec<Action>) {
+        let generation = self.connections.generation;
+        let Some(id) = self.table.find(&connection.id) else { return self.appear(connection, out) };
+        let now = self.now;
+        let Some(flow) = self.table.get_mut(id) else { return };
+        flow.merge(connection, generation, now);
+        if flow.reply == connection.reply {
+            self.settle(id, out);
+        } else {
+            let former = self.table.sharers(id);
+            self.revoke(id, Decline::StatusUnknown, out);
+            if let Some(flow) = self.table.get_mut(id) {
+                flow.refusal = None;
+            }
+            self.table.set_reply(id, connection.reply);
+            self.settle_all(&former, out);
+            self.settle_with_sharers(id, out);
+        }
+        self.forget_beyond_limit(id);
+    }
+
+    /// A connection was deleted. Only this very id: a successor with the same tuple stays.
+    pub(crate) fn connection_gone(&mut self, id: &ConnectionId, out: &mut Vec<Action>) {
+        if let Some(flow) = self.table.find(id) {
+            self.drop_flows(&[flow], out);
+        }
+    }
+
+    /// A connection that was not known.
+    fn appear(&mut self, connection: &Connection, out: &mut Vec<Action>) {
+        let bits = connection.status.unwrap_or(0);
+        if bits & status::DYING != 0 {
+            return;
+        }
+        self.zones.insert(connection.id.zone);
+        // The kernel has one entry of a tuple in a zone, so another one that we know must be gone; except after a race of two
+        // first packets (nf_ct_resolve_clash_harder), when both live for a second.
+        if bits & status::NAT_CLASH == 0 {
+            let former: Vec<FlowId> = self
+                .table
+                .ends(&connection.id.original)
+                .map(|(id, _)| id)
+                .filter(|id| {
+                    self.table.get(*id).is_some_and(|flow| {
+                        flow.id.original == connection.id.original
+                            && flow.id.zone == connection.id.zone
+                            && !flow.has(status::NAT_CLASH)
+                    })
+                })
+                .collect();
+            self.drop_flows(&former, out);
+        }
+        let flow = Flow::new(connection, self.connections.generation, self.now);
+        let Some(id) = self.insert(flow, out) else { return };
+        self.settle_with_sharers(id, out);
+        self.forget_beyond_limit(id);
+    }
+
+    /// Puts a new, declined connection in the table, or forgets it.
+    fn insert(&mut self, flow: Flow, out: &mut Vec<Action>) -> Option<FlowId> {
+        // Twice the flows that are wanted: the other half for numbers that rest.
+        let limit = self.settings.max_flows.saturating_add(self.settings.max_declined).saturating_add(1).saturating_mul(2);
+        let reason = flow.declined;
+        let tuples = [flow.id.original, flow.reply];
+        let Some(id) = self.table.insert(flow, limit) else {
+            let sharers: Vec<FlowId> =
+                tuples.iter().flat_map(|tuple| self.table.ends(tuple)).map(|(sharer, _)| sharer).collect();
+            self.contest(&sharers);
+            self.settle_all(&sharers, out);
+            return None;
+        };
+        if let Some(reason) = reason {
+            self.statistics.declined[reason.index()] += 1;
+        }
+        Some(id)
+    }
+
+    /// Removes connections, and then looks again at those that shared a tuple with them: none that is to go may come to be
+    /// installed, and change its number, meanwhile.
+    fn drop_flows(&mut self, ids: &[FlowId], out: &mut Vec<Action>) {
+        let mut sharers: Vec<FlowId> = Vec::new();
+        for id in ids {
+            sharers.extend(self.table.sharers(*id));
+            self.revoke(*id, Decline::Dying, out);
+            self.take(*id);
+        }
+        self.settle_all(&sharers, out);
+    }
+
+    /// Takes a declined connection out of table, queue and counters.
+    fn take(&mut self, id: FlowId) -> Option<Flow> {
+        let flow = self.table.remove(id)?;
+        if let Some(turn) = flow.turn {
+            self.waiting.remove(&turn);
+        }
+        if let Some(reason) = flow.declined {
+            self.statistics.declined[reason.index()] -= 1;
+        }
+        Some(flow)
+    }
+
+    fn settle_all(&mut self, ids: &[FlowId], out: &mut Vec<Action>) {
+        for id in ids {
+            self.settle(*id, out);
+        }
+    }
+
+    /// Looks at a connection and at all that share a tuple with it. The sharers first: they are removed before this one could
+    /// take their place.
+    fn settle_with_sharers(&mut self, id: FlowId, out: &mut Vec<Action>) {
+        let sharers = self.table.sharers(id);
+        self.settle_all(&sharers, out);
+        self.settle(id, out);
+    }
+
+    /// Everything against a connection except want of room.
+    fn verdict(&self, id: FlowId, flow: &Flow) -> Result<(), Decline> {
+        judge(flow, &self.settings, |address| self.around.ours(address))?;
+        if flow.contested || self.table.shared(id) {
+            return Err(Decline::Ambiguous);
+        }
+        // The packet path does not see zones. With more than one, a tuple is only known to be unique when all are remembered;
+        // with one, the kernel makes it so.
+        if self.forgot && self.zones.len() > 1 && !flow.installed() {
+            return Err(Decline::Crowded);
+        }
+        Ok(())
+    }
+
+    /// Brings what is installed in line with the verdict.
+    pub(crate) fn settle(&mut self, id: FlowId, out: &mut Vec<Action>) {
+        let Some(flow) = self.table.get(id) else { return };
+        match self.verdict(id, flow) {
+            Err(reason) => self.revoke(id, reason, out),
+            Ok(()) if flow.installed() || flow.turn.is_some() => {}
+            Ok(()) if self.statistics.installed < self.settings.max_flows => {
+                self.install(id, out);
+            }
+            Ok(()) => self.wait(id, 0),
+        }
+    }
+
+    /// Declines a connection, and removes it where it is installed.
+    fn revoke(&mut self, id: FlowId, reason: Decline, out: &mut Vec<Action>) {
+        let installed = self.table.get(id).is_some_and(Flow::installed);
+        if installed {
+            out.push(Action::Remove { flow: id });
+            self.statistics.removes += 1;
+            self.table.touch(id);
+        }
+        self.leave_queue(id);
+        self.decline(id, reason);
+    }
+
+    /// Notes a reason.
+    fn decline(&mut self, id: FlowId, reason: Decline) {
+        let Some(flow) = self.table.get_mut(id) else { return };
+        match flow.declined.replace(reason) {
+            Some(former) => self.statistics.declined[former.index()] -= 1,
+            None => self.statistics.installed -= 1,
+        }
+        self.statistics.declined[reason.index()] += 1;
+    }
+
+    /// Installs a declined connection. Its number changes where the old one may still be on its way out.
+    fn install(&mut self, id: FlowId, out: &mut Vec<Action>) {
+        let id = if self.table.pending(id) {
+            let Some(flow) = self.take(id) else { return };
+            // The number that was left rests, so this one is another. No room at all: forgotten.
+            match self.insert(flow, out) {
+                Some(id) => id,
+                None => return,
+            }
+        } else {
+            id
+        };
+        self.leave_queue(id);
+        let Some(flow) = self.table.get_mut(id) else { return };
+        flow.moved = [0; 2];
+        if let Some(reason) = flow.declined.take() {
+            self.statistics.declined[reason.index()] -= 1;
+            self.statistics.installed += 1;
+        }
+        if flow.id.original.protocol == Protocol::Tcp {
+            out.push(Action::Relax(flow.id));
+        }
+        out.push(Action::Install { flow: id, original: flow.id.original, reply: flow.reply });
+        self.statistics.installs += 1;
+        self.table.touch(id);
+    }
+
+    /// Queues a connection for room.
+    fn wait(&mut self, id: FlowId, not_before: Millis) {
+        self.leave_queue(id);
+        self.decline(id, Decline::TableFull);
+        self.turns += 1;
+        let turn = (not_before, self.turns);
+        if let Some(flow) = self.table.get_mut(id) {
+            flow.turn = Some(turn);
+            self.waiting.insert(turn, id);
+        }
+    }
+
+    fn leave_queue(&mut self, id: FlowId) {
+        if let Some(turn) = self.table.get_mut(id).and_then(|flow| flow.turn.take()) {
+            self.waiting.remove(&turn);
+        }
+    }
+
+    /// Lets waiting connections in, as many as there is room for, at most `budget`.
+    pub(crate) fn admit(&mut self, budget: usize, out: &mut Vec<Action>) {
+        for _ in 0..budget {
+            if self.statistics.installed >= self.settings.max_flows {
+                return;
+            }
+            let Some(entry) = self.waiting.first_entry().filter(|entry| entry.key().0 <= self.now) else { return };
+            let id = entry.remove();
+            if let Some(flow) = self.table.get_mut(id) {
+                flow.turn = None;
+            }
+            self.settle(id, out);
+        }
+    }
+
+    /// The packet path refused an install.
+    pub(crate) fn refuse(&mut self, id: FlowId, reason: Decline) {
+        if !self.table.get(id).is_some_and(Flow::installed) {
+            return;
+        }
+        self.statistics.refusals += 1;
+        if reason == Decline::TableFull {
+            self.wait(id, self.now + RETRY);
+        } else {
+            if let Some(flow) = self.table.get_mut(id) {
+                flow.refusal = Some(reason);
+            }
+            self.decline(id, reason);
+        }
+        self.forget_beyond_limit(id);
+    }
+
+    /// Removes what is installed beyond the limit.
+    pub(crate) fn trim(&mut self, out: &mut Vec<Action>) {
+        let excess = self.statistics.installed.saturating_sub(self.settings.max_flows);
+        let ids: Vec<FlowId> =
+            self.table.iter().filter(|(_, flow)| flow.installed()).map(|(id, _)| id).take(excess).collect();
+        for id in ids {
+            self.revoke(id, Decline::TableFull, out);
+            self.wait(id, 0);
+        }
+    }
+
+    /// Forgets a declined connection when there are too many of them.
+    fn forget_beyond_limit(&mut self, id: FlowId) {
+        let declined = self.table.get(id).is_some_and(|flow| !flow.installed());
+        if !declined || self.statistics.declined_total() <= self.settings.max_declined {
+            return;
+        }
+        let sharers = self.table.sharers(id);
+        self.take(id);
+        self.contest(&sharers);
+    }
+
+    /// After a change of many: forgets as many as are too many.
+    pub(crate) fn forget_excess(&mut self) {
+        let excess = self.statistics.declined_total().saturating_sub(self.settings.max_declined);
+        let ids: Vec<FlowId> =
+            self.table.iter().filter(|(_, flow)| !flow.installed()).map(|(id, _)| id).take(excess).collect();
+        for id in ids {
+            self.forget_beyond_limit(id);
+        }
+    }
+
+    /// A connection is not remembered. Those that share a tuple with it stay declined: its end will not be noticed.
+    fn contest(&mut self, sharers: &[FlowId]) {
+        self.statistics.forgotten += 1;
+        self.forgot = true;
+        self.forgot_lately = true;
+        for id in sharers {
+            if let Some(flow) = self.table.get_mut(*id) {
+                flow.contested = true;
+            }
+        }
+    }
+
+    /// The dump is complete: connections that neither it nor an event since its start told are gone.
+    pub(crate) fn sweep_connections(&mut self, out: &mut Vec<Action>) {
+        let generation = self.connections.generation;
+        let gone: Vec<FlowId> =
+            self.table.iter().filter(|(_, flow)| flow.seen != generation).map(|(id, _)| id).collect();
+        self.drop_flows(&gone, out);
+        if self.forgot && !self.forgot_lately {
+            // Everything is remembered again: what was declined for doubt alone can be judged.
+            self.forgot = false;
+            let doubted: Vec<FlowId> = self
+                .table
+                .iter()
+                .filter(|(_, flow)| flow.contested || flow.declined == Some(Decline::Crowded))
+                .map(|(id, _)| id)
+                .collect();
+            for id in &doubted {
+                if let Some(flow) = self.table.get_mut(*id) {
+                    flow.contested = false;
+                }
+            }
+            self.settle_all(&doubted, out);
+        }
+    }
+
+    /// Looks again at the connections that one of our addresses came to or left.
+    pub(crate) fn settle_at(&mut self, address: &std::net::IpAddr, out: &mut Vec<Action>) {
+        let affected: Vec<FlowId> = self
+            .table
+            .iter()
+            .filter(|(_, flow)| flow.id.original.source == *address || flow.reply.source == *address)
+            .map(|(id, _)| id)
+            .collect();
+        self.settle_all(&affected, out);
+        for id in affected {
+            self.forget_beyond_limit(id);
+        }
+    }
+}

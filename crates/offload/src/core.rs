@@ -1,0 +1,273 @@
+//! The core: what it knows, and who gets which event.
+
+use std::collections::{BTreeMap, HashSet};
+
+use kernel::{Address, Event, Link, Mac, Neighbour, Source, Tuple};
+
+use crate::action::{Action, Cause, FlowId, Millis, Reading};
+use crate::decline::Decline;
+use crate::flow::Flow;
+use crate::ports::{PortFacts, PortPlan};
+use crate::settings::Settings;
+use crate::statistics::Statistics;
+use crate::surroundings::Surroundings;
+use crate::table::Table;
+use crate::upkeep::Sweep;
+
+/// A dump of one source: asked for, and what it will have shown by its end.
+#[derive(Default)]
+pub(crate) struct Dump {
+    /// When it was asked for, while the end is awaited.
+    pub(crate) running: Option<Millis>,
+    /// Events were lost while it ran: what it shows is not everything.
+    pub(crate) again: bool,
+    /// Which dump this is; what is told from its start on carries this number.
+    pub(crate) generation: u32,
+    /// When the last one was asked for.
+    pub(crate) last: Millis,
+}
+
+/// The decisions of weir. One event or tick in, actions out; see the crate's documentation.
+///
+/// Every call appends to `out`; actions must be applied in order, and at least once between two ticks.
+pub struct Core {
+    pub(crate) settings: Settings,
+    pub(crate) table: Table,
+    pub(crate) around: Surroundings,
+    pub(crate) connections: Dump,
+    pub(crate) routes: Dump,
+    pub(crate) firewall: Option<u32>,
+    /// Connections that may be installed once there is room: (not before, order of coming) → flow.
+    pub(crate) waiting: BTreeMap<(Millis, u64), FlowId>,
+    pub(crate) turns: u64,
+    /// There are connections that are not remembered.
+    pub(crate) forgot: bool,
+    /// And some of them were told by the dump under way.
+    pub(crate) forgot_lately: bool,
+    /// Conntrack zones ever seen.
+    pub(crate) zones: HashSet<u16>,
+    pub(crate) statistics: Statistics,
+    pub(crate) now: Millis,
+    pub(crate) reproof: Sweep,
+    pub(crate) refresh: Sweep,
+    pub(crate) legacy: Option<Millis>,
+}
+
+impl Core {
+    /// A core that knows nothing yet. Follow with [`Core::start`].
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            table: Table::new(),
+            around: Surroundings::default(),
+            connections: Dump::default(),
+            routes: Dump::default(),
+            firewall: None,
+            waiting: BTreeMap::new(),
+            turns: 0,
+            forgot: false,
+            forgot_lately: false,
+            zones: HashSet::new(),
+            statistics: Statistics::default(),
+            now: 0,
+            reproof: Sweep::default(),
+            refresh: Sweep::default(),
+            legacy: None,
+        }
+    }
+
+    /// Asks for the first dumps: addresses before connections, so that what ends here is known as such.
+    pub fn start(&mut self, now: Millis, out: &mut Vec<Action>) {
+        self.clock(now);
+        self.dump(Source::Route, out);
+        self.dump(Source::Conntrack, out);
+    }
+
+    /// Takes one event.
+    pub fn handle(&mut self, event: Event, now: Millis, out: &mut Vec<Action>) {
+        self.clock(now);
+        match event {
+            Event::Connection(connection) => self.connection(&connection, out),
+            Event::ConnectionGone(id) => self.connection_gone(&id, out),
+            Event::Link(link) => self.link(link, out),
+            Event::LinkGone(index) => self.link_gone(index, out),
+            Event::Address(address, true) => self.address(address, out),
+            Event::Address(address, false) => self.address_gone(&address, out),
+            Event::Routing => self.bump(Cause::Routing, out),
+            Event::Neighbour(neighbour) => self.neighbour(neighbour, out),
+            Event::Qdisc(qdisc) => self.qdisc(qdisc, out),
+            Event::Firewall(generation) => {
+                if self.firewall != Some(generation) {
+                    self.firewall = Some(generation);
+                    self.bump(Cause::Firewall(generation), out);
+                }
+            }
+            Event::DumpEnd(source) => self.dump_end(source, out),
+            Event::Overrun(source) => {
+                self.bump(Cause::Overrun(source), out);
+                match source {
+                    Source::Conntrack | Source::Route => self.dump(source, out),
+                    // The next generation, whatever it is, bumps again.
+                    Source::Firewall => {}
+                }
+            }
+        }
+        self.admit(crate::connections::ADMIT_PER_EVENT, out);
+    }
+
+    /// To be called several times a second: refreshes conntrack time-outs, spreads re-proofs, frees numbers, repeats what went
+    /// unanswered. `read` gives the original and the reply direction of an installed flow.
+    ///
+    /// The work is a share of all flows that follows from the time since the last tick, not all of them.
+    pub fn tick(&mut self, now: Millis, read: &mut dyn FnMut(FlowId) -> [Reading; 2], out: &mut Vec<Action>) {
+        self.clock(now);
+        self.table.turn();
+        self.upkeep(read, out);
+        self.admit(crate::connections::ADMIT_PER_TICK, out);
+    }
+
+    /// The packet path could not do an [`Action::Install`]; it does not know this flow. `TableFull` is tried again a second
+    /// later; any other reason stands until the connection ends or its reply tuple changes.
+    pub fn refused(&mut self, flow: FlowId, reason: Decline) {
+        self.refuse(flow, reason);
+    }
+
+    /// What was found out about a device otherwise than by events.
+    pub fn facts(&mut self, link: u32, facts: PortFacts, now: Millis, out: &mut Vec<Action>) {
+        self.clock(now);
+        self.learn_facts(link, facts, out);
+    }
+
+    /// New settings: every connection and device is looked at again, and all proofs end.
+    pub fn reload(&mut self, settings: Settings, now: Millis, out: &mut Vec<Action>) {
+        self.clock(now);
+        self.settings = settings;
+        self.bump(Cause::Reload, out);
+        self.trim(out);
+        let all: Vec<FlowId> = self.table.iter().map(|(id, _)| id).collect();
+        for id in all {
+            self.settle(id, out);
+        }
+        self.forget_excess();
+        self.replan_all(out);
+        self.admit(usize::MAX, out);
+    }
+
+    /// One tracked connection.
+    pub fn flow(&self, flow: FlowId) -> Option<&Flow> {
+        self.table.get(flow)
+    }
+
+    /// Every tracked connection, declined ones too.
+    pub fn flows(&self) -> impl Iterator<Item = (FlowId, &Flow)> {
+        self.table.iter()
+    }
+
+    /// Connections that have this tuple, in either direction.
+    pub fn find(&self, tuple: &Tuple) -> Vec<FlowId> {
+        let mut found: Vec<FlowId> = self.table.ends(tuple).map(|(flow, _)| flow).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// What was decided for each device, by index.
+    pub fn ports(&self) -> impl Iterator<Item = &PortPlan> {
+        self.around.plans.values()
+    }
+
+    /// The devices known, by index.
+    pub fn links(&self) -> impl Iterator<Item = &Link> {
+        self.around.links.values().map(|(link, _)| link)
+    }
+
+    /// What is known of a device otherwise than by events.
+    pub fn port_facts(&self, link: u32) -> Option<&PortFacts> {
+        self.around.facts.get(&link)
+    }
+
+    /// The addresses of this router, in no order.
+    pub fn addresses(&self) -> impl Iterator<Item = Address> {
+        self.around.addresses.keys().copied()
+    }
+
+    /// The neighbours with a known hardware address, in no order.
+    pub fn neighbours(&self) -> impl Iterator<Item = Neighbour> {
+        self.around.neighbours.iter().map(|(&(link, address), &(mac, _))| Neighbour { link, address, mac: Some(mac) })
+    }
+
+    /// Counters.
+    pub fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The generation of the nftables ruleset, once told.
+    pub fn firewall(&self) -> Option<u32> {
+        self.firewall
+    }
+
+    /// The clock never goes back, whatever the caller says.
+    fn clock(&mut self, now: Millis) {
+        self.now = self.now.max(now);
+    }
+
+    /// Ends all proofs.
+    pub(crate) fn bump(&mut self, cause: Cause, out: &mut Vec<Action>) {
+        *self.statistics.bumps.entry(cause.word()).or_default() += 1;
+        out.push(Action::Bump(cause));
+    }
+
+    /// Ends the proofs over one neighbour.
+    pub(crate) fn bump_hops(&mut self, link: u32, mac: Mac, out: &mut Vec<Action>) {
+        self.statistics.hop_bumps += 1;
+        out.push(Action::BumpHops { link, mac });
+    }
+
+    /// Asks for a dump; one at a time, since the kernel answers a second request on the same socket with EBUSY.
+    pub(crate) fn dump(&mut self, source: Source, out: &mut Vec<Action>) {
+        let now = self.now;
+        let dump = match source {
+            Source::Conntrack => &mut self.connections,
+            Source::Route => &mut self.routes,
+            Source::Firewall => return,
+        };
+        if dump.running.is_some() {
+            dump.again = true;
+            return;
+        }
+        dump.running = Some(now);
+        dump.last = now;
+        dump.again = false;
+        dump.generation = dump.generation.wrapping_add(1);
+        if source == Source::Conntrack {
+            self.forgot_lately = false;
+        }
+        out.push(Action::Dump(source));
+    }
+
+    /// A dump is complete: what it did not show, and no event since its start, is gone.
+    fn dump_end(&mut self, source: Source, out: &mut Vec<Action>) {
+        let dump = match source {
+            Source::Conntrack => &mut self.connections,
+            Source::Route => &mut self.routes,
+            Source::Firewall => return,
+        };
+        // An answer nobody asked for shows nothing about what it leaves out.
+        if dump.running.take().is_none() {
+            return;
+        }
+        if dump.again {
+            return self.dump(source, out);
+        }
+        match source {
+            Source::Conntrack => self.sweep_connections(out),
+            Source::Route => self.sweep_surroundings(out),
+            Source::Firewall => {}
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Why a connection stays with the kernel.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// Why a connection is not installed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Decline {
+    /// TCP, or UDP, is switched off in the settings.
+    ProtocolOff,
+    /// No message has told the status bits yet.
+    StatusUnknown,
+    /// Not in the conntrack table yet, or a template.
+    NotConfirmed,
+    /// Being removed.
+    Dying,
+    /// IPS_NAT_CLASH.
+    Clash,
+    /// A helper follows it.
+    Helper,
+    /// Sequence numbers are adjusted, or a SYN proxy sits in between.
+    SequenceAdjusted,
+    /// An nftables flowtable has it.
+    Flowtable,
+    /// Its mark is the one to leave alone.
+    OptedOut,
+    /// The two tuples do not belong together: another protocol or family.
+    Malformed,
+    /// An address that is not forwarded.
+    SpecialAddress,
+    /// Source and destination are one.
+    SelfTalk,
+    /// Ends at this router.
+    LocalIn,
+    /// Begins at this router.
+    LocalOut,
+    /// TCP in another state than ESTABLISHED.
+    NotEstablished,
+    /// UDP without an answer.
+    NoReply,
+    /// Another entry has one of its tuples.
+    Ambiguous,
+    /// Zones are in use, and not all connections are remembered.
+    Crowded,
+    /// No room.
+    TableFull,
+    /// The packet path cannot take it.
+    Unsupported,
+}
+
+impl Decline {
+    /// How many reasons there are.
+    pub const COUNT: usize = Self::ALL.len();
+
+    /// All reasons, in the order of [`Decline::index`].
+    pub const ALL: [Self; 20] = [
+        Self::ProtocolOff,
+        Self::StatusUnknown,
+        Self::NotConfirmed,
+        Self::Dying,
+        Self::Clash,
+        Self::Helper,
+        Self::SequenceAdjusted,
+        Self::Flowtable,
+        Self::OptedOut,
+        Self::Malformed,
+        Self::SpecialAddress,
+        Self::SelfTalk,
+        Self::LocalIn,
+        Self::LocalOut,
+        Self::NotEstablished,
+        Self::NoReply,
+        Self::Ambiguous,
+        Self::Crowded,
+        Self::TableFull,
+        Self::Unsupported,
+    ];
+
+    /// A number below [`Decline::COUNT`].
+    pub fn index(self) -> usize {
+        self as usize
+    }
+
+    /// A short name for counters and JSON.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::ProtocolOff => "protocol-off",
+            Self::StatusUnknown => "status-unknown",
+            Self::NotConfirmed => "not-confirmed",
+            Self::Dying => "dying",
+            Self::Clash => "clash",
+            Self::Helper => "helper",
+            Self::SequenceAdjusted => "sequence-adjusted",
+            Self::Flowtable => "flowtable",
+            Self::OptedOut => "opted-out",
+            Self::Malformed => "malformed",
+            Self::SpecialAddress => "special-address",
+            Self::SelfTalk => "self-talk",
+            Self::LocalIn => "local-in",
+            Self::LocalOut => "local-out",
+            Self::NotEstablished => "not-established",
+            Self::NoReply => "no-reply",
+            Self::Ambiguous => "ambiguous",
+            Self::Crowded => "crowded",
+            Self::TableFull => "table-full",
+            Self::Unsupported => "unsupported",
+        }
+    }
+
+    /// What it is, in plain words.
+    pub fn explain(&self) -> &'static str {
+        match self {
+            Self::ProtocolOff => "this protocol is switched off in the settings",
+            Self::StatusUnknown => "the kernel has not told the state of this connection yet",
+            Self::NotConfirmed => "the kernel has not accepted the first packet yet",
+            Self::Dying => "the kernel is removing this connection",
+            Self::Clash => "two packets raced to open this connection, and the kernel keeps it for a second only (NAT clash)",
+            Self::Helper => "a conntrack helper reads the packets of this connection (FTP, SIP, …)",
+            Self::SequenceAdjusted => "the kernel changes the TCP sequence numbers of this connection (helper or SYN proxy)",
+            Self::Flowtable => "an nftables flowtable already forwards this connection",
+            Self::OptedOut => "its connection mark says to leave it alone",
+            Self::Malformed => "the kernel told two directions that do not belong together",
+            Self::SpecialAddress => "a loopback, multicast, broadcast, unspecified or link-local address",
+            Self::SelfTalk => "source and destination are the same address",
+            Self::LocalIn => "the connection ends at this router",
+            Self::LocalOut => "the connection begins at this router",
+            Self::NotEstablished => "the TCP connection is not established, or is closing",
+            Self::NoReply => "no UDP packet has come back yet",
+            Self::Ambiguous => "another connection has the same addresses and ports, in another conntrack zone or by a race",
+            Self::Crowded => "conntrack zones are in use and there are too many connections to tell them apart",
+            Self::TableFull => "there is no room for another flow",
+            Self::Unsupported => "the packet path cannot take this connection",
+        }
+    }
+
+    /// What would change it.
+    pub fn mend(&self) -> &'static str {
+        match self {
+            Self::ProtocolOff => "switch the protocol on in the settings",
+            Self::StatusUnknown | Self::NotConfirmed => "nothing to do: the next event of the connection tells",
+            Self::Dying => "nothing to do: it is over",
+            Self::Clash => "nothing to do: it ends by itself, and the other entry takes over",
+            Self::Helper => "remove the rule that assigns the helper, if its protocol is not needed",
+            Self::SequenceAdjusted => "do without the helper or the SYN proxy for this traffic",
+            Self::Flowtable => "remove the `flow add` rule, or leave this traffic to the flowtable",
+            Self::OptedOut => "change the rule that sets the connection mark",
+            Self::Malformed => "report it, with the output of `conntrack -L`",
+            Self::SpecialAddress | Self::SelfTalk => "nothing to do: such traffic is not forwarded",
+            Self::LocalIn | Self::LocalOut => "nothing to do: only forwarded traffic is taken over",
+            Self::NotEstablished => "nothing to do: it is taken over once established",
+            Self::NoReply => "nothing to do: it is taken over once an answer came",
+            Self::Ambiguous => "give the networks different addresses, or wait until one connection remains",
+            Self::Crowded => "raise the number of flows and of remembered connections in the settings",
+            Self::TableFull => "raise the number of flows in the settings",
+            Self::Unsupported => "look at what the log said when it was refused",
+        }
+    }
+}
+
+impl fmt::Display for Decline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.explain())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_reason_has_its_own_number_and_texts() {
+        let mut words = HashSet::new();
+        let mut texts = HashSet::new();
+        for (index, reason) in Decline::ALL.iter().enumerate() {
+            assert_eq!(reason.index(), index);
+            assert!(words.insert(reason.word()));
+            assert!(texts.insert(reason.explain()));
+            assert!(!reason.mend().is_empty());
+            assert_eq!(serde_json::to_value(reason).unwrap(), reason.word());
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! The decisions of weir, without a clock, a socket or BPF: `(event, now) → actions`.
+//!
+//! [`Core`] is told what the kernel says ([`kernel::Event`]) and answers with [`Action`]s: which connections the packet path may
+//! know, when their proofs end, which conntrack time-outs to refresh, and where to attach. It never evaluates a rule or a
+//! route: a connection is made *known* here, and forwarded only once the packet path has *seen* it come in and the kernel has
+//! *proven* it by sending it.
+//!
+//! [`ports::plan`] (a device → hook) and [`ruleset::examine`] (a ruleset → what must see each packet) are plain functions.
+
+mod action;
+mod connections;
+mod core;
+mod decline;
+mod flow;
+mod judge;
+mod network;
+pub mod ports;
+pub mod ruleset;
+mod settings;
+mod statistics;
+mod surroundings;
+mod table;
+mod upkeep;
+
+pub use action::{Action, Cause, Direction, FlowId, Millis, Reading};
+pub use core::Core;
+pub use decline::Decline;
+pub use flow::Flow;
+pub use ports::{PortFacts, PortPlan, PortReason};
+pub use settings::{Hook, Mark, Settings, Timeouts};
+pub use statistics::Statistics;

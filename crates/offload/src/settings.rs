@@ -1,0 +1,101 @@
+//! What the operator decides.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::action::Millis;
+
+/// Where the packet path attaches to a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Hook {
+    /// Whatever fits the device best; a wish, never part of a plan.
+    #[default]
+    Auto,
+    /// Native XDP.
+    Xdp,
+    /// TC ingress.
+    Tc,
+    /// Not at all.
+    Off,
+}
+
+/// A connection mark to compare with: matches where `mark & mask == value & mask`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// Wanted bits.
+    pub value: u32,
+    /// Bits looked at.
+    pub mask: u32,
+}
+
+impl Mark {
+    /// Whether a connection mark matches.
+    pub fn matches(&self, mark: u32) -> bool {
+        mark & self.mask == self.value & self.mask
+    }
+}
+
+/// Conntrack time-outs in seconds, as the sysctls `net.netfilter.nf_conntrack_*` say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timeouts {
+    /// `tcp_timeout_established`.
+    pub tcp_established: u32,
+    /// `udp_timeout`.
+    pub udp: u32,
+    /// `udp_timeout_stream`.
+    pub udp_stream: u32,
+}
+
+impl Default for Timeouts {
+    /// The kernel's own defaults.
+    fn default() -> Self {
+        Self { tcp_established: 432_000, udp: 30, udp_stream: 120 }
+    }
+}
+
+/// Everything that steers the core.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Most connections installed at a time.
+    pub max_flows: usize,
+    /// Most declined connections remembered with their reason; what is beyond is only counted.
+    pub max_declined: usize,
+    /// Connections with this mark stay with the kernel.
+    pub opt_out: Option<Mark>,
+    /// Each proven flow proves anew once in this time; 0 switches that off.
+    pub reprove: Millis,
+    /// Take over TCP.
+    pub tcp: bool,
+    /// Take over UDP.
+    pub udp: bool,
+    /// Time-outs to refresh conntrack entries with.
+    pub timeouts: Timeouts,
+    /// Where to attach, unless `ports` says otherwise.
+    pub hook: Hook,
+    /// Device name → where to attach.
+    pub ports: BTreeMap<String, Hook>,
+    /// A firewall is in use that tells of no changes: end all proofs every second.
+    pub legacy_firewall: bool,
+    /// Compute everything, forward nothing. Carried for the packet path; the core decides the same.
+    pub shadow: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            max_flows: 65_536,
+            max_declined: 65_536,
+            opt_out: None,
+            reprove: 20_000,
+            tcp: true,
+            udp: true,
+            timeouts: Timeouts::default(),
+            hook: Hook::Auto,
+            ports: BTreeMap::new(),
+            legacy_firewall: false,
+            shadow: false,
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! What the core counted.
+
+use std::collections::BTreeMap;
+
+use crate::decline::Decline;
+
+/// Counters of the core since its start, and how many connections there are now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Installs asked for.
+    pub installs: u64,
+    /// Removes asked for.
+    pub removes: u64,
+    /// Installs that the packet path refused.
+    pub refusals: u64,
+    /// Time-out refreshes asked for.
+    pub refreshes: u64,
+    /// Staggered re-proofs asked for.
+    pub proofs: u64,
+    /// Ends of the proofs over one neighbour.
+    pub hop_bumps: u64,
+    /// Ends of all proofs, by [`crate::Cause::word`].
+    pub bumps: BTreeMap<&'static str, u64>,
+    /// Times a declined connection was not remembered for want of room.
+    pub forgotten: u64,
+    /// Connections installed now.
+    pub installed: usize,
+    /// Connections remembered as declined now, by [`Decline::index`].
+    pub declined: [usize; Decline::COUNT],
+}
+
+impl Statistics {
+    /// Declined connections remembered now.
+    pub fn declined_total(&self) -> usize {
+        self.declined.iter().sum()
+    }
+
+    /// Declined connections remembered now, with their reason; reasons without any are left out.
+    pub fn declines(&self) -> impl Iterator<Item = (Decline, usize)> + '_ {
+        Decline::ALL.into_iter().map(|reason| (reason, self.declined[reason.index()])).filter(|(_, count)| *count > 0)
+    }
+}

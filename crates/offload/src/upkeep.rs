@@ -1,0 +1,149 @@
+//! What time brings: refreshed time-outs, staggered proofs, repeated requests.
+
+use kernel::Source;
+
+use crate::action::{Action, Cause, FlowId, Millis, Reading};
+use crate::core::Core;
+
+/// A dump that has no end after this time is asked for again. A million connections take some seconds on a slow router.
+const DUMP_PATIENCE: Millis = 60_000;
+/// Pause between dumps to learn again of connections that were forgotten.
+const RELEARN: Millis = 60_000;
+/// A firewall that tells of no changes: how long a proof may last.
+const LEGACY: Millis = 1_000;
+/// Shortest and longest time for a visit to every flow to see whether its time-out is to be refreshed.
+const VISIT: std::ops::RangeInclusive<Millis> = 1_000..=20_000;
+
+/// Walks the slab in a given time, a share of it at each tick.
+#[derive(Default)]
+pub(crate) struct Sweep {
+    last: Option<Millis>,
+    cursor: usize,
+    /// Slots × milliseconds that no visit has been made for yet.
+    owed: u128,
+}
+
+impl Sweep {
+    /// The slots to visit now, of `length`, when each is to be visited once in `period`.
+    fn share(&mut self, length: usize, period: Millis, now: Millis) -> impl Iterator<Item = usize> + use<> {
+        let elapsed = now.saturating_sub(self.last.unwrap_or(now));
+        self.last = Some(now);
+        let period = u128::from(period.max(1));
+        self.owed += length as u128 * u128::from(elapsed);
+        let mut visits = (self.owed / period) as usize;
+        self.owed %= period;
+        visits = visits.min(length);
+        let start = if self.cursor < length { self.cursor } else { 0 };
+        self.cursor = (start + visits) % length.max(1);
+        (start..start + visits).map(move |slot| slot % length)
+    }
+}
+
+impl Core {
+    /// The part of a tick that reads and refreshes.
+    pub(crate) fn upkeep(&mut self, read: &mut dyn FnMut(FlowId) -> [Reading; 2], out: &mut Vec<Action>) {
+        let now = self.now;
+        self.repeat_requests(out);
+        if self.settings.legacy_firewall {
+            if self.legacy.is_none_or(|last| now.saturating_sub(last) >= LEGACY) {
+                self.legacy = Some(now);
+                self.bump(Cause::Legacy, out);
+            }
+        } else {
+            self.legacy = None;
+        }
+
+        let length = self.table.len();
+        for slot in self.refresh.share(length, self.visit_period(), now) {
+            self.refresh_flow(FlowId(slot as u32), read, out);
+        }
+        if self.settings.reprove == 0 {
+            return;
+        }
+        for slot in self.reproof.share(length, self.settings.reprove, now) {
+            let id = FlowId(slot as u32);
+            if self.table.get(id).is_some_and(|flow| flow.installed()) && read(id).iter().any(|reading| reading.proven) {
+                self.statistics.proofs += 1;
+                out.push(Action::Prove { flow: id });
+            }
+        }
+    }
+
+    /// A quarter of the shortest time-out, so that one that is used is refreshed well before it ends.
+    fn visit_period(&self) -> Millis {
+        let timeouts = &self.settings.timeouts;
+        let shortest = timeouts.tcp_established.min(timeouts.udp).min(timeouts.udp_stream);
+        (Millis::from(shortest) * 250).clamp(*VISIT.start(), *VISIT.end())
+    }
+
+    /// Tells conntrack that a flow lives, if packets moved since the last time and a quarter of its time is over. A flow that
+    /// stands still must be able to time out.
+    fn refresh_flow(
+        &mut self,
+        id: FlowId,
+        read: &mut dyn FnMut(FlowId) -> [Reading; 2],
+        out: &mut Vec<Action>,
+    ) {
+        let now = self.now;
+        let Some(flow) = self.table.get_mut(id).filter(|flow| flow.installed()) else { return };
+        let moved = read(id).map(|reading| reading.packets);
+        if moved == flow.moved {
+            return;
+        }
+        let (seconds, status) = flow.policy(&self.settings.timeouts, moved, now);
+        // Measured by what is left, since the kernel may have told less than the policy: 30 s at a first UDP answer.
+        let left = flow.expires.map_or(0, |expires| expires.saturating_sub(now));
+        if left > Millis::from(seconds) * 750 {
+            return;
+        }
+        flow.moved = moved;
+        flow.expires = Some(now.saturating_add(Millis::from(seconds) * 1_000));
+        self.statistics.refreshes += 1;
+        out.push(Action::Refresh { id: flow.id, seconds, status });
+    }
+
+    /// Dumps that were not answered, and the one that brings forgotten connections back once there is room.
+    fn repeat_requests(&mut self, out: &mut Vec<Action>) {
+        let now = self.now;
+        for source in [Source::Route, Source::Conntrack] {
+            let dump = if source == Source::Route { &mut self.routes } else { &mut self.connections };
+            if dump.running.is_some_and(|since| now.saturating_sub(since) >= DUMP_PATIENCE) {
+                dump.running = None;
+                self.dump(source, out);
+            }
+        }
+        let room = self.statistics.declined_total() <= self.settings.max_declined / 2;
+        let rested = now.saturating_sub(self.connections.last) >= RELEARN;
+        if self.forgot && room && rested && self.connections.running.is_none() {
+            self.dump(Source::Conntrack, out);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Sweep;
+
+    #[test]
+    fn a_sweep_visits_every_slot_once_in_its_period_and_evenly() {
+        let mut sweep = Sweep::default();
+        let mut visits = vec![0; 1_000];
+        assert_eq!(sweep.share(1_000, 20_000, 50).count(), 0);
+        for tick in 1..=200 {
+            let share: Vec<usize> = sweep.share(1_000, 20_000, 50 + tick * 100).collect();
+            assert_eq!(share.len(), 5);
+            share.into_iter().for_each(|slot| visits[slot] += 1);
+        }
+        assert!(visits.iter().all(|count| *count == 1));
+    }
+
+    #[test]
+    fn few_slots_and_long_pauses_lose_and_double_nothing() {
+        let mut sweep = Sweep::default();
+        sweep.share(3, 1_000, 0).for_each(drop);
+        let seen: Vec<usize> = (1..=10).flat_map(|tick| sweep.share(3, 1_000, tick * 100).collect::<Vec<_>>()).collect();
+        assert_eq!(seen, [0, 1, 2]);
+        assert_eq!(sweep.share(3, 1_000, 1_000_000).count(), 3, "never more than all of them");
+        assert_eq!(sweep.share(0, 1_000, 2_000_000).count(), 0);
+    }
+}

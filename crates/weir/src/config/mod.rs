@@ -1,0 +1,18 @@
+//! The configuration file: `/etc/weir/weir.toml`.
+//!
+//! [`parse`] is pure: text in, [`Effective`] or every error of the text out. [`Source`] remembers where the text came from and
+//! what the command line said, so that a reload asks the same again.
+
+mod error;
+mod file;
+mod keys;
+mod parse;
+mod settings;
+mod suggest;
+mod values;
+
+pub use error::ConfigError;
+pub use file::{DEFAULT_FILE, Source};
+pub use keys::{KeyHelp, help};
+pub use parse::parse;
+pub use settings::{Api, Effective, FlowRoom, HookChoice, Log, LogLevel, Mark, Offload, Origin, PortHook, PortSettings, Setting};

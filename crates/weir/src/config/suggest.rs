@@ -1,0 +1,59 @@
+//! The name that was probably meant.
+
+/// Of `names`, the one nearest to `typed`, where it is near enough to be a slip: a third of its letters at most.
+pub(super) fn nearest<'a>(typed: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let typed = typed.to_lowercase();
+    names
+        .into_iter()
+        .map(|name| (distance(&typed, name), name))
+        .filter(|(distance, name)| *distance <= name.chars().count().div_ceil(3))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours that lead from one to the other (Damerau, CACM 7(3), 1964; the
+/// variant that touches no letter twice).
+fn distance(from: &str, to: &str) -> usize {
+    // No name here is longer than that, and the work grows with the square.
+    const LONGEST: usize = 64;
+    let from: Vec<char> = from.chars().take(LONGEST).collect();
+    let to: Vec<char> = to.chars().take(LONGEST).collect();
+    let mut older: Vec<usize> = Vec::new();
+    let mut previous: Vec<usize> = (0..=to.len()).collect();
+    for (row, &letter) in from.iter().enumerate() {
+        let mut current = vec![row + 1];
+        for (column, &other) in to.iter().enumerate() {
+            let replaced = previous[column] + usize::from(letter != other);
+            let mut best = replaced.min(previous[column + 1] + 1).min(current[column] + 1);
+            if row > 0 && column > 0 && letter == to[column - 1] && from[row - 1] == other {
+                best = best.min(older[column - 1] + 1);
+            }
+            current.push(best);
+        }
+        older = std::mem::replace(&mut previous, current);
+    }
+    previous.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_slips() {
+        for (from, to, steps) in [("", "", 0), ("tcp", "tcp", 0), ("tpc", "tcp", 1), ("", "abc", 3), ("kitten", "sitting", 3)] {
+            assert_eq!(distance(from, to), steps, "{from} {to}");
+            assert_eq!(distance(to, from), steps, "{to} {from}");
+        }
+    }
+
+    #[test]
+    fn suggests_slips_only() {
+        let names = ["enabled", "tcp", "udp", "reprove"];
+        assert_eq!(nearest("enable", names), Some("enabled"));
+        assert_eq!(nearest("Enabled", names), Some("enabled"));
+        assert_eq!(nearest("tpc", names), Some("tcp"));
+        assert_eq!(nearest("colour", names), None);
+        assert_eq!(nearest("", []), None);
+    }
+}

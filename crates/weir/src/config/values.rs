@@ -1,0 +1,200 @@
+//! Values of the file: from TOML to a type and back, with what is allowed in words.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+use toml::de::DeValue;
+
+use super::settings::{FlowRoom, HookChoice, LogLevel, Mark, PortHook};
+use super::suggest::nearest;
+
+/// What is wrong with a value, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wrong {
+    pub(super) what: String,
+    pub(super) mend: String,
+}
+
+/// A type that a key can have.
+pub(super) trait FileValue: Sized {
+    /// What is allowed, after "write".
+    const ALLOWED: &'static str;
+
+    /// Reads it. `Err(None)`: of a wrong type, or not understood at all.
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>>;
+
+    /// As it would be in the file; `null` where it would not be there.
+    fn show(&self) -> Value;
+
+    /// Reads it, or says what is wrong.
+    fn from_file(value: &DeValue<'_>) -> Result<Self, Wrong> {
+        Self::read(value).map_err(|wrong| {
+            wrong.unwrap_or_else(|| Wrong { what: format!("cannot be {}", named(value)), mend: format!("write {}", Self::ALLOWED) })
+        })
+    }
+}
+
+/// A value in words, short enough for a message.
+fn named(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) => format!("{:?}", text.chars().take(60).collect::<String>()),
+        DeValue::Integer(number) => format!("the number {}", number.as_str().chars().take(30).collect::<String>()),
+        DeValue::Float(number) => format!("the number {}", number.as_str().chars().take(30).collect::<String>()),
+        DeValue::Boolean(truth) => truth.to_string(),
+        DeValue::Datetime(_) => "a date".to_owned(),
+        DeValue::Array(_) => "a list".to_owned(),
+        DeValue::Table(_) => "a table".to_owned(),
+    }
+}
+
+fn integer(value: &DeValue<'_>) -> Option<i128> {
+    let number = value.as_integer()?;
+    i128::from_str_radix(number.as_str(), number.radix()).ok()
+}
+
+impl FileValue for bool {
+    const ALLOWED: &'static str = "true or false, without quotes";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        value.as_bool().ok_or(None)
+    }
+
+    fn show(&self) -> Value {
+        Value::Bool(*self)
+    }
+}
+
+/// Shortest and longest `reprove`, milliseconds. Below a second every packet of a slow flow would go to the kernel; above ten
+/// minutes it would be no safeguard.
+const REPROVE: std::ops::RangeInclusive<u64> = 1_000..=600_000;
+
+impl FileValue for Duration {
+    const ALLOWED: &'static str = "a time from \"1s\" to \"10m\": a whole number and ms, s or m, in quotes";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        let text = value.as_str().ok_or(None)?;
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, unit) = text.split_at(digits);
+        let number: u64 = number.parse().map_err(|_| None)?;
+        let unit = match unit {
+            "ms" => 1,
+            "s" => 1_000,
+            "m" => 60_000,
+            _ => return Err(None),
+        };
+        let milliseconds = number.checked_mul(unit).filter(|time| REPROVE.contains(time)).ok_or(None)?;
+        Ok(Self::from_millis(milliseconds))
+    }
+
+    fn show(&self) -> Value {
+        let milliseconds = self.as_millis();
+        if milliseconds.is_multiple_of(1_000) { format!("{}s", milliseconds / 1_000) } else { format!("{milliseconds}ms") }.into()
+    }
+}
+
+impl FileValue for FlowRoom {
+    const ALLOWED: &'static str = "\"auto\", or a number of connections from 1024 to 4194304, without quotes";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        if value.as_str() == Some("auto") {
+            return Ok(Self::Auto);
+        }
+        let number = integer(value).and_then(|number| u32::try_from(number).ok()).ok_or(None)?;
+        if !(Self::FEWEST..=Self::MOST).contains(&number) {
+            return Err(None);
+        }
+        Ok(Self::Connections(number))
+    }
+
+    fn show(&self) -> Value {
+        match self {
+            Self::Auto => "auto".into(),
+            Self::Connections(number) => (*number).into(),
+        }
+    }
+}
+
+impl FileValue for Option<Mark> {
+    const ALLOWED: &'static str = "\"none\", or VALUE/MASK in hexadecimal and quotes, such as \"0x10/0xf0\"";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        let text = value.as_str().ok_or(None)?;
+        if text == "none" {
+            return Ok(None);
+        }
+        let (value, mask) = text.split_once('/').ok_or(None)?;
+        let (value, mask) = (hexadecimal(value).ok_or(None)?, hexadecimal(mask).ok_or(None)?);
+        let wrong = |what: &str, mend: &str| Err(Some(Wrong { what: what.to_owned(), mend: mend.to_owned() }));
+        if mask == 0 {
+            return wrong("the mask is 0, so that every connection would be left out", "set the bits that are to be looked at");
+        }
+        if value & !mask != 0 {
+            return wrong("the value has bits outside of the mask, so that no mark fits", "widen the mask, or drop the bits");
+        }
+        Ok(Some(Mark { value, mask }))
+    }
+
+    fn show(&self) -> Value {
+        self.map_or_else(|| "none".into(), |mark| mark.to_string().into())
+    }
+}
+
+fn hexadecimal(text: &str) -> Option<u32> {
+    let digits = text.strip_prefix("0x")?;
+    // from_str_radix would take a sign too.
+    if digits.starts_with('+') { None } else { u32::from_str_radix(digits, 16).ok() }
+}
+
+impl FileValue for Option<PathBuf> {
+    const ALLOWED: &'static str = "\"auto\", or an absolute path of at most 107 octets, in quotes";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        let text = value.as_str().ok_or(None)?;
+        if text == "auto" {
+            return Ok(None);
+        }
+        // unix(7): sun_path, without the 0 at its end.
+        if !text.starts_with('/') || text.ends_with('/') || text.len() > 107 || text.contains('\0') {
+            return Err(None);
+        }
+        Ok(Some(PathBuf::from(text)))
+    }
+
+    fn show(&self) -> Value {
+        self.as_ref().map_or_else(|| "auto".into(), |path| path.to_string_lossy().into())
+    }
+}
+
+/// A type whose values are words.
+macro_rules! words {
+    ($type:ty, $allowed:literal, $($word:literal => $value:expr),+) => {
+        impl FileValue for $type {
+            const ALLOWED: &'static str = $allowed;
+
+            fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+                let text = value.as_str().ok_or(None)?;
+                match text {
+                    $($word => Ok($value),)+
+                    _ => Err(nearest(text, [$($word),+]).map(|word| Wrong {
+                        what: format!("cannot be {}", named(value)),
+                        mend: format!("did you mean \"{word}\"? Write {}", Self::ALLOWED),
+                    })),
+                }
+            }
+
+            fn show(&self) -> Value {
+                $(if *self == $value {
+                    return $word.into();
+                })+
+                Value::Null
+            }
+        }
+    };
+}
+
+words!(HookChoice, "\"auto\", \"xdp\" or \"tc\"", "auto" => Self::Auto, "xdp" => Self::Xdp, "tc" => Self::Tc);
+words!(PortHook, "\"auto\", \"xdp\", \"tc\" or \"off\"",
+    "auto" => Self::Auto, "xdp" => Self::Xdp, "tc" => Self::Tc, "off" => Self::Off);
+words!(LogLevel, "\"error\", \"warn\", \"info\", \"debug\" or \"trace\"",
+    "error" => Self::Error, "warn" => Self::Warn, "info" => Self::Info, "debug" => Self::Debug, "trace" => Self::Trace);

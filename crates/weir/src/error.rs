@@ -1,0 +1,128 @@
+//! What a person is told when a command fails: what, why, and what to do about it.
+
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+use api::ClientError;
+
+use crate::config::ConfigError;
+
+/// A command's failure.
+#[derive(Debug)]
+pub enum Error {
+    /// Something to tell.
+    Told {
+        /// What failed, one sentence without a full stop.
+        what: String,
+        /// Why, where there is more to say: one line each.
+        why: Vec<String>,
+        /// What to do about it.
+        mend: String,
+        /// Whether the command line is at fault: exit code 2 instead of 1.
+        usage: bool,
+    },
+    /// Nothing more to tell: the command has printed what is wrong (`weir check`).
+    Quiet,
+    /// The reader of the output went away (`weir flows | head`): not a failure.
+    ReaderGone,
+}
+
+impl Error {
+    /// A failure: exit code 1.
+    pub fn new(what: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self::Told { what: what.into(), why: Vec::new(), mend: mend.into(), usage: false }
+    }
+
+    /// A failure, with its cause and the causes of that.
+    pub fn because(what: impl Into<String>, cause: &dyn std::error::Error, mend: impl Into<String>) -> Self {
+        let causes = std::iter::successors(Some(cause), |cause| cause.source());
+        let why = causes.map(ToString::to_string).collect();
+        Self::Told { what: what.into(), why, mend: mend.into(), usage: false }
+    }
+
+    /// The command line cannot be understood: exit code 2.
+    pub fn usage(what: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self::Told { what: what.into(), why: Vec::new(), mend: mend.into(), usage: true }
+    }
+
+    /// 0, 1 or 2, as documented in `weir --help`.
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::ReaderGone => ExitCode::SUCCESS,
+            Self::Told { usage: true, .. } => ExitCode::from(2),
+            Self::Told { .. } | Self::Quiet => ExitCode::FAILURE,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    /// `weir: what`, then the causes and the mend, indented.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Told { what, why, mend, .. } = self else { return Ok(()) };
+        write!(f, "weir: {what}")?;
+        for line in why {
+            write!(f, "\n  {line}")?;
+        }
+        if mend.is_empty() { Ok(()) } else { write!(f, "\n  mend: {mend}") }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<io::Error> for Error {
+    /// Of writing the output; what else fails says more than this.
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Self::ReaderGone;
+        }
+        Self::because("the output cannot be written", &error, "see whether the disk is full")
+    }
+}
+
+impl From<ClientError> for Error {
+    fn from(error: ClientError) -> Self {
+        let mend = error.mend();
+        match error {
+            ClientError::Output(error) => error.into(),
+            ClientError::Problem(problem) => {
+                Self::Told { what: problem.detail, why: problem.errors, mend: problem.mend, usage: false }
+            }
+            other => Self::new(other.to_string(), mend),
+        }
+    }
+}
+
+impl From<Vec<ConfigError>> for Error {
+    fn from(errors: Vec<ConfigError>) -> Self {
+        let what = match errors.len() {
+            1 => "the configuration has an error".to_owned(),
+            count => format!("the configuration has {count} errors"),
+        };
+        let why = errors.iter().map(ToString::to_string).collect();
+        Self::Told { what, why, mend: "nothing was changed; `weir config --keys` lists what there is".to_owned(), usage: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_what_why_and_mend() {
+        let cause = io::Error::other("no room");
+        let error = Error::because("the file cannot be written", &cause, "make room");
+        assert_eq!(error.to_string(), "weir: the file cannot be written\n  no room\n  mend: make room");
+    }
+
+    #[test]
+    fn a_closed_pipe_is_no_failure() {
+        let error = Error::from(io::Error::from(io::ErrorKind::BrokenPipe));
+        assert_eq!(error.exit_code(), ExitCode::SUCCESS);
+        assert_eq!(error.to_string(), "");
+        let error = Error::from(ClientError::Output(io::ErrorKind::BrokenPipe.into()));
+        assert_eq!(error.exit_code(), ExitCode::SUCCESS);
+        assert_eq!(Error::usage("x", "y").exit_code(), ExitCode::from(2));
+        assert_eq!(Error::new("x", "y").exit_code(), ExitCode::FAILURE);
+    }
+}
