@@ -1,9 +1,8 @@
 # What one does with weir, by name. Each target is a thin line over cargo or a script; `make help` lists them.
 #
-# Variables: PREFIX, DESTDIR, SYSCONFDIR for install; SECONDS_PER_TARGET for fuzz; KERNELS for test-vm; CARGO_TARGET_DIR.
+# Variables: PREFIX, DESTDIR, UNITDIR for install; SECONDS_PER_TARGET for fuzz; KERNELS for test-vm; CARGO_TARGET_DIR.
 
 PREFIX ?= /usr/local
-SYSCONFDIR ?= /etc
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 SECONDS_PER_TARGET ?= 60
 KERNELS ?= 6.12 6.1
@@ -15,9 +14,10 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 WORKSPACE := --workspace --locked
 # Tests that make namespaces need root; cargo hands each test binary to this command.
 ROOT_RUNNER := CARGO_TARGET_$(shell uname -m | tr a-z A-Z)_UNKNOWN_LINUX_GNU_RUNNER=$(CURDIR)/scripts/as-root
-SHELL_SCRIPTS := $(filter-out %.service,$(wildcard scripts/*)) .ci/run tests/vm/run
+SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run packaging/openwrt/files/weir.init
 
 .DEFAULT_GOAL := help
+.NOTPARALLEL:
 .PHONY: help setup build test test-vm lint compile unit system demo bench fuzz fuzz-short vm-short install clean
 MAKEFLAGS += --no-print-directory
 
@@ -50,6 +50,7 @@ compile: ## builds the tests, and the binaries they run
 
 unit: ## tests inside the crates
 	$(ROOT_RUNNER) $(CARGO) test $(WORKSPACE) --lib --bins --no-fail-fast
+	$(CARGO) test $(WORKSPACE) --doc
 
 # Two at a time: each builds routers in namespaces, and shares the processors with their traffic.
 system: ## tests that need the kernel: routers in namespaces, the command line, golden packets
@@ -73,7 +74,7 @@ vm-short: ## runs the short VM list on kernel 6.12
 # Not after `build`: `sudo make install` should need no compiler, and leave no files of root in target/.
 install: ## installs binary, man pages, completions and service under DESTDIR and PREFIX
 	@test -x $(TARGET_DIR)/release/weir || { echo "install: run 'make build' first" >&2; exit 1; }
-	scripts/install $(TARGET_DIR)/release/weir "$(DESTDIR)" "$(PREFIX)" "$(UNITDIR)" "$(SYSCONFDIR)"
+	scripts/install $(TARGET_DIR)/release/weir "$(DESTDIR)" "$(PREFIX)" "$(UNITDIR)"
 
 clean: ## removes what was built
 	$(CARGO) clean

@@ -17,17 +17,27 @@ fn main() {
     if Path::new(&multiarch).exists() {
         args.push(format!("-idirafter{multiarch}"));
     }
-    SkeletonBuilder::new()
-        .source(bpf.join("weir.bpf.c"))
-        .obj(out.join("weir.bpf.o"))
-        .clang_args(args)
-        .reference_obj(true)
-        .build_and_generate(out.join("weir.skel.rs"))
-        .unwrap_or_else(|error| panic!("cannot compile bpf/weir.bpf.c (is clang installed? `scripts/setup` sees to it): {error:?}"));
+    compile(&bpf, &out, "weir", &args);
+    if env::var_os("CARGO_FEATURE_BENCH").is_some() {
+        compile(&bpf, &out, "bench", &args);
+    }
 
     let reasons = fs::read_to_string(bpf.join("include/reason.h")).expect("bpf/include/reason.h");
     fs::write(out.join("reason.rs"), reason_enum(&reasons)).expect("write reason.rs");
     println!("cargo:rerun-if-changed={}", bpf.display());
+}
+
+/// bpf/NAME.bpf.c becomes NAME.skel.rs.
+fn compile(bpf: &Path, out: &Path, name: &str, args: &[String]) {
+    SkeletonBuilder::new()
+        .source(bpf.join(format!("{name}.bpf.c")))
+        .obj(out.join(format!("{name}.bpf.o")))
+        .clang_args(args)
+        .reference_obj(true)
+        .build_and_generate(out.join(format!("{name}.skel.rs")))
+        .unwrap_or_else(|error| {
+            panic!("cannot compile bpf/{name}.bpf.c (is clang installed? `scripts/setup` sees to it): {error:?}")
+        });
 }
 
 /// One variant for each `REASON_X, /* text */` line.

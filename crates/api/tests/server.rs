@@ -273,11 +273,21 @@ fn a_full_table_is_listed_piece_by_piece() {
         "those that ended meanwhile are left out"
     );
 
-    let answer = server.request("GET", "/v1/flows?limit=1000");
+    let answer = server.request("GET", "/v1/flows?limit=10000");
     assert!(
         answer.contains("transfer-encoding: chunked\r\n"),
         "not gathered before it is sent"
     );
+    // The length of each chunk is on a line of its own, in hexadecimal (RFC 9112 section 7.1); the body is one line.
+    let (_, mut rest) = answer.split_once("\r\n\r\n").expect("a head and a body");
+    let mut chunks = 0;
+    while let Some((length, after)) = rest.split_once("\r\n").filter(|(length, _)| *length != "0") {
+        let length = usize::from_str_radix(length, 16).expect("a length");
+        assert!(length < 64 * 1024, "a piece of {length} octets");
+        rest = after.get(length + 2..).expect("a whole chunk");
+        chunks += 1;
+    }
+    assert!(chunks > 10, "{chunks} pieces");
 }
 
 #[test]

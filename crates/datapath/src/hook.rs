@@ -43,12 +43,15 @@ impl Drop for Attachment {
 /// All attachments, by device.
 #[derive(Default)]
 pub struct Hooks {
-    by_link: HashMap<u32, Vec<Attachment>>,
+    by_link: HashMap<u32, (Hook, Vec<Attachment>)>,
 }
 
 impl Hooks {
-    /// Attaches what `hook` needs; replaces what was there before.
+    /// Attaches what `hook` needs, where it is not attached already.
     pub fn attach(&mut self, skel: &WeirSkel<'_>, link: u32, name: &str, hook: Hook) -> Result<(), Error> {
+        if self.by_link.get(&link).is_some_and(|(attached, _)| *attached == hook) {
+            return Ok(());
+        }
         self.by_link.remove(&link);
         let mut made = Vec::with_capacity(3);
         // The witness first: no packet may be taken over before it can be proven.
@@ -60,7 +63,7 @@ impl Hooks {
                 |source| Error::System { what: format!("attach XDP to {name} (`hook = \"tc\"` avoids it)"), source },
             )?));
         }
-        self.by_link.insert(link, made);
+        self.by_link.insert(link, (hook, made));
         Ok(())
     }
 
@@ -92,7 +95,7 @@ fn attach_tc(program: &ProgramMut<'_>, link: u32, name: &str, point: TcAttachPoi
     hook.attach().map(Attachment::Filter).map_err(|e| Error::bpf(format!("attach TC to {name}"), e))
 }
 
-fn link_create(program: &ProgramMut<'_>, link: u32, kind: u32, flags: u32) -> Result<OwnedFd, std::io::Error> {
+pub(crate) fn link_create(program: &ProgramMut<'_>, link: u32, kind: u32, flags: u32) -> Result<OwnedFd, std::io::Error> {
     // SAFETY: all-zero options are valid; sz tells libbpf how much of the struct we know.
     let mut options: libbpf_sys::bpf_link_create_opts = unsafe { std::mem::zeroed() };
     options.sz = size_of::<libbpf_sys::bpf_link_create_opts>() as libbpf_sys::size_t;
@@ -104,6 +107,18 @@ fn link_create(program: &ProgramMut<'_>, link: u32, kind: u32, flags: u32) -> Re
     }
     // SAFETY: a descriptor just made, owned by nobody else.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// The kernel's number of a loaded program.
+pub fn program_id(program: &ProgramMut<'_>) -> Option<u32> {
+    // SAFETY: all-zero is a valid value of this plain struct.
+    let mut info: libbpf_sys::bpf_prog_info = unsafe { std::mem::zeroed() };
+    let mut length = size_of_val(&info) as u32;
+    // SAFETY: the buffer is ours and as long as said.
+    let failed = unsafe {
+        libbpf_sys::bpf_obj_get_info_by_fd(program.as_fd().as_raw_fd(), (&raw mut info).cast(), &mut length)
+    };
+    (failed == 0).then_some(info.id)
 }
 
 /// Lets XDP send out of a device.

@@ -9,7 +9,8 @@ use crate::skel::types;
 
 /// HOPS_MAX of bpf/include/hop.h.
 pub const MAX: u32 = 1024;
-const XDP: u32 = 1 << 1;
+/// HOP_XDP of bpf/include/hop.h.
+pub const XDP: u32 = 1 << 1;
 
 /// A way out: a device, and the header that the kernel was seen to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +58,18 @@ pub fn bump(hops: &mut Mapped<types::hop>, link: u32, mac: &Mac) -> u32 {
         }
     }
     bumped
+}
+
+/// Whether XDP may send out of `link` changed.
+pub fn set_transmit(hops: &mut Mapped<types::hop>, link: u32, transmit: bool) {
+    for index in 0..MAX {
+        let (Some(p), Some(hop)) = (hops.at(index), hops.get(index)) else { break };
+        if hop.key.ifindex == link {
+            let flags = if transmit { hop.flags | XDP } else { hop.flags & !XDP };
+            // SAFETY: as in `bump`.
+            unsafe { (&raw mut (*p).flags).write_volatile(flags) };
+        }
+    }
 }
 
 /// Empties the table. The packet path must be disarmed and idle on it. Epochs are kept, so that no old proof matches a new hop.

@@ -4,6 +4,8 @@
 //! ([`Datapath::bump`], [`Datapath::prove`], [`Datapath::bump_hops`]), attaches programs to devices ([`Datapath::attach`]) and
 //! reads counters. Whether a packet is forwarded is decided in `bpf/` alone.
 
+#[cfg(feature = "bench")]
+pub mod bench;
 mod clock;
 mod error;
 mod hook;
@@ -27,7 +29,7 @@ mod reason {
 
 pub use error::Error;
 pub use hook::Hook;
-pub use hops::Hop;
+pub use hops::{Hop, MAX as HOPS};
 pub use load::{Options, Sizes};
 pub use reason::Reason;
 pub use table::Reading;
@@ -116,6 +118,21 @@ impl Datapath {
         self.control().epoch
     }
 
+    /// Whether packets may be forwarded, as long as the heartbeat is not overdue.
+    pub fn armed(&mut self) -> bool {
+        self.control().armed != 0
+    }
+
+    /// Hops in use.
+    pub fn hops_used(&mut self) -> u32 {
+        self.control().hops.min(hops::MAX)
+    }
+
+    /// How it was loaded.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
     fn control(&mut self) -> &mut types::control {
         &mut self.skel.maps.bss_data.as_mut().expect("the object has a .bss").control
     }
@@ -189,7 +206,7 @@ impl Datapath {
 
     /// Attaches the programs to a device and makes it a port. `transmit`: XDP frames may be sent out of it.
     pub fn attach(&mut self, link: u32, name: &str, mac: &Mac, hook: Hook, transmit: bool) -> Result<(), Error> {
-        let slot = link & (self.sizes.ports - 1);
+        let slot = self.slot(link);
         if let Some(port) = self.ports.get(slot)
             && port.ifindex != 0
             && port.ifindex != link
@@ -197,17 +214,23 @@ impl Datapath {
             return Err(Error::PortTaken { name: name.into(), link, other: port.ifindex });
         }
         self.hooks.attach(&self.skel, link, name, hook)?;
-        if transmit {
-            hook::allow_transmit(&self.skel.maps.transmit, slot, link)?;
-        }
-        let flags = view::port_flags(transmit);
-        self.ports.set(slot, types::port { ifindex: link, flags, mac: *mac, reserved: 0 });
+        self.declare(link, mac, transmit)?;
         self.bump()
+    }
+
+    /// The kernel's number of the XDP program: what a device shows when weir is attached to it.
+    pub fn xdp_program(&self) -> Option<u32> {
+        hook::program_id(&self.skel.progs.weir_xdp)
+    }
+
+    /// Where a device is among the ports.
+    pub fn slot(&self, link: u32) -> u32 {
+        link & (self.sizes.ports - 1)
     }
 
     /// Takes the programs off a device. Its flows go back to the kernel.
     pub fn detach(&mut self, link: u32) -> Result<(), Error> {
-        let slot = link & (self.sizes.ports - 1);
+        let slot = self.slot(link);
         if self.ports.get(slot).is_some_and(|p| p.ifindex == link) {
             self.ports.set(slot, types::port::default());
         }
@@ -238,11 +261,12 @@ impl Datapath {
 
     /// Makes a device a port without attaching anything to it: for runs of a program by [`Datapath::test_xdp`].
     pub fn declare(&mut self, link: u32, mac: &Mac, transmit: bool) -> Result<(), Error> {
-        let slot = link & (self.sizes.ports - 1);
+        let slot = self.slot(link);
         if transmit {
             hook::allow_transmit(&self.skel.maps.transmit, slot, link)?;
         }
         self.ports.set(slot, types::port { ifindex: link, flags: view::port_flags(transmit), mac: *mac, reserved: 0 });
+        hops::set_transmit(&mut self.hops, link, transmit);
         Ok(())
     }
 }

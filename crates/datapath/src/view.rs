@@ -19,6 +19,10 @@ pub struct Direction {
     pub port: u32,
     /// Hop it leaves by, once proven.
     pub hop: u32,
+    /// Device of that hop; 0 where there is none.
+    pub hop_link: u32,
+    /// XDP may send over that hop.
+    pub hop_xdp: bool,
     /// Longest IP packet proven, octets.
     pub length: u16,
     /// TTLs proven, at ingress.
@@ -72,6 +76,8 @@ pub fn directions(
             proven: record.proof == epoch.wrapping_add(hop.epoch),
             port: record.r#in & 0xffff,
             hop: u32::from(record.hop),
+            hop_link: hop.key.ifindex,
+            hop_xdp: hop.flags & crate::hops::XDP != 0,
             length: record.len,
             ttl: (record.ttl_lo, record.ttl_hi),
             tos: record.tos,

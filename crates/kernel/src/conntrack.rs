@@ -3,13 +3,16 @@
 //!
 //! Two facts of the kernel to know:
 //! - An update tells what changed, not everything: see the `Option`s of [`Connection`]. Mark and helper are told whenever they exist.
-//! - With the sysctl `nf_conntrack_events` = 2 (the default since Linux 6.1), an entry that was made while nobody listened never
-//!   causes events, not even when it goes. A dump shows it; only the next dump, or `ENOENT` for a refresh, shows that it went.
+//! - With the sysctl `nf_conntrack_events` = 2 (the default of newer kernels), an entry that was made while nobody on the machine
+//!   listened never causes events, not even when it goes: seen here on 6.18 for all that is older than the first listener. A dump
+//!   shows it; that it went shows only in the next dump, or in [`Outcome::gone`](crate::io::Outcome) of a refresh.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::event::{Connection, ConnectionId, Event, status};
-use crate::message::{Attribute, Attributes, DecodeError, Message, Problem, Tally, decode_datagram};
+use crate::message::{
+    Attribute, Attributes, DecodeError, Message, Problem, Tally, decode_datagram,
+};
 use crate::tuple::{Protocol, Tuple};
 
 pub(crate) mod request;
@@ -73,7 +76,11 @@ pub fn decode_message(message: &Message<'_>) -> Result<Option<Event>, DecodeErro
     };
     let (_, attributes) = message.split::<4>("nfgenmsg")?;
     Ok(entry(attributes, gone)?.map(|connection| {
-        if gone { Event::ConnectionGone(connection.id) } else { Event::Connection(connection) }
+        if gone {
+            Event::ConnectionGone(connection.id)
+        } else {
+            Event::Connection(connection)
+        }
     }))
 }
 
@@ -103,7 +110,10 @@ fn entry(attributes: Attributes<'_>, gone: bool) -> Result<Option<Connection>, D
             _ => found.read(&attribute)?,
         }
     }
-    if found.status.is_some_and(|bits| bits & status::TEMPLATE != 0) {
+    if found
+        .status
+        .is_some_and(|bits| bits & status::TEMPLATE != 0)
+    {
         return Ok(None);
     }
     let original = original.ok_or(DecodeError::missing("CTA_TUPLE_ORIG"))?;
@@ -117,7 +127,11 @@ fn entry(attributes: Attributes<'_>, gone: bool) -> Result<Option<Connection>, D
     }
     let bits = found.status.unwrap_or(0);
     Ok(Some(Connection {
-        id: ConnectionId { id: id.ok_or(DecodeError::missing("CTA_ID"))?, original, zone },
+        id: ConnectionId {
+            id: id.ok_or(DecodeError::missing("CTA_ID"))?,
+            original,
+            zone,
+        },
         reply,
         status: found.status,
         mark: found.mark,
@@ -147,7 +161,8 @@ impl Found {
             CTA_HELP => self.helper = true,
             CTA_TIMEOUT => self.timeout = Some(attribute.u32_network("CTA_TIMEOUT")?),
             CTA_MARK => self.mark = attribute.u32_network("CTA_MARK")?,
-            CTA_SEQ_ADJ_ORIG | CTA_SEQ_ADJ_REPLY | CTA_SYNPROXY => self.sequence_adjusted = true,
+            CTA_SEQ_ADJ_ORIG | CTA_SEQ_ADJ_REPLY => self.sequence_adjusted = true,
+            CTA_SYNPROXY => self.sequence_adjusted |= synproxied(attribute)?,
             _ => {}
         }
         Ok(())
@@ -155,7 +170,10 @@ impl Found {
 }
 
 /// A tuple, with its zone where it has its own. `None`: neither TCP nor UDP.
-fn tuple(attribute: &Attribute<'_>, part: &'static str) -> Result<Option<(Tuple, Option<u16>)>, DecodeError> {
+fn tuple(
+    attribute: &Attribute<'_>,
+    part: &'static str,
+) -> Result<Option<(Tuple, Option<u16>)>, DecodeError> {
     let mut addresses = None;
     let mut ports = None;
     let mut zone = None;
@@ -172,8 +190,18 @@ fn tuple(attribute: &Attribute<'_>, part: &'static str) -> Result<Option<(Tuple,
         }
     }
     let (source, destination) = addresses.ok_or(DecodeError::missing("CTA_TUPLE_IP"))?;
-    let (protocol, source_port, destination_port) = ports.ok_or(DecodeError::missing("CTA_TUPLE_PROTO"))?;
-    Ok(Some((Tuple { protocol, source, source_port, destination, destination_port }, zone)))
+    let (protocol, source_port, destination_port) =
+        ports.ok_or(DecodeError::missing("CTA_TUPLE_PROTO"))?;
+    Ok(Some((
+        Tuple {
+            protocol,
+            source,
+            source_port,
+            destination,
+            destination_port,
+        },
+        zone,
+    )))
 }
 
 fn addresses(attribute: &Attribute<'_>) -> Result<(IpAddr, IpAddr), DecodeError> {
@@ -181,8 +209,16 @@ fn addresses(attribute: &Attribute<'_>) -> Result<(IpAddr, IpAddr), DecodeError>
     let mut destination = None;
     for attribute in attribute.nested("CTA_TUPLE_IP") {
         let attribute = attribute?;
-        let v4 = |part| attribute.array::<4>(part).map(|octets| IpAddr::V4(Ipv4Addr::from(octets)));
-        let v6 = |part| attribute.array::<16>(part).map(|octets| IpAddr::V6(Ipv6Addr::from(octets)));
+        let v4 = |part| {
+            attribute
+                .array::<4>(part)
+                .map(|octets| IpAddr::V4(Ipv4Addr::from(octets)))
+        };
+        let v6 = |part| {
+            attribute
+                .array::<16>(part)
+                .map(|octets| IpAddr::V6(Ipv6Addr::from(octets)))
+        };
         match attribute.kind {
             CTA_IP_V4_SRC => source = Some(v4("CTA_IP_V4_SRC")?),
             CTA_IP_V4_DST => destination = Some(v4("CTA_IP_V4_DST")?),
@@ -209,7 +245,9 @@ fn ports(attribute: &Attribute<'_>) -> Result<Option<(Protocol, u16, u16)>, Deco
         match attribute.kind {
             CTA_PROTO_NUM => {
                 let [number] = attribute.array("CTA_PROTO_NUM")?;
-                let Some(known) = Protocol::from_number(number) else { return Ok(None) };
+                let Some(known) = Protocol::from_number(number) else {
+                    return Ok(None);
+                };
                 protocol = Some(known);
             }
             CTA_PROTO_SRC_PORT => source = Some(attribute.u16_network("CTA_PROTO_SRC_PORT")?),
@@ -239,6 +277,17 @@ fn tcp_state(attribute: &Attribute<'_>) -> Result<Option<u8>, DecodeError> {
         }
     }
     Ok(None)
+}
+
+/// Whether a SYN proxy is at work. Entries that ctnetlink itself made (`conntrack -I`, conntrackd after a fail-over) always have the
+/// attribute, with nothing but zeros.
+fn synproxied(attribute: &Attribute<'_>) -> Result<bool, DecodeError> {
+    for attribute in attribute.nested("CTA_SYNPROXY") {
+        if attribute?.value.iter().any(|octet| *octet != 0) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 #[cfg(test)]

@@ -162,6 +162,7 @@ pub struct Neighbour {
 pub struct Qdisc {
     /// Device.
     pub link: u32,
-    /// Kind.
+    /// Kind. Empty: deleted. The kernel then tells its successor right away (a replacement), or puts its default there and tells
+    /// nothing: ask for [`Table::Qdiscs`](crate::route::Table::Qdiscs).
     pub kind: String,
 }

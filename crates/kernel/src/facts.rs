@@ -27,7 +27,10 @@ fn driver_below(root: &Path, name: &str) -> Option<String> {
 /// The sysctl exists but cannot be read or understood.
 pub fn forwarding(name: &str) -> io::Result<(bool, bool)> {
     if !is_device_name(name) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{name:?} is no name of a device")));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("{name:?} is no name of a device"),
+        ));
     }
     let of = |family| sysctl(&format!("/proc/sys/net/{family}/conf/{name}/forwarding"));
     Ok((of("ipv4")?.unwrap_or(0) != 0, of("ipv6")?.unwrap_or(0) != 0))
@@ -54,9 +57,12 @@ pub struct ConntrackSettings {
 /// A sysctl exists but cannot be read or understood.
 pub fn conntrack_settings() -> io::Result<Option<ConntrackSettings>> {
     let of = |name: &str| sysctl(&format!("/proc/sys/net/netfilter/nf_conntrack_{name}"));
-    let (Some(tcp), Some(udp), Some(stream), Some(max)) =
-        (of("tcp_timeout_established")?, of("udp_timeout")?, of("udp_timeout_stream")?, of("max")?)
-    else {
+    let (Some(tcp), Some(udp), Some(stream), Some(max)) = (
+        of("tcp_timeout_established")?,
+        of("udp_timeout")?,
+        of("udp_timeout_stream")?,
+        of("max")?,
+    ) else {
         return Ok(None);
     };
     Ok(Some(ConntrackSettings {
@@ -79,7 +85,12 @@ pub fn legacy_tables() -> io::Result<Vec<String>> {
     for (path, prefix) in [("ip_tables_names", ""), ("ip6_tables_names", "ip6:")] {
         // Not /proc/net, which is that of the process' first thread.
         if let Some(names) = read(&format!("/proc/thread-self/net/{path}"))? {
-            tables.extend(names.lines().filter(|name| !name.is_empty()).map(|name| format!("{prefix}{name}")));
+            tables.extend(
+                names
+                    .lines()
+                    .filter(|name| !name.is_empty())
+                    .map(|name| format!("{prefix}{name}")),
+            );
         }
     }
     Ok(tables)
@@ -92,10 +103,15 @@ fn is_device_name(name: &str) -> bool {
 
 /// A number; `None` where the file is not there.
 fn sysctl(path: &str) -> io::Result<Option<u32>> {
-    let Some(text) = read(path)? else { return Ok(None) };
+    let Some(text) = read(path)? else {
+        return Ok(None);
+    };
     match text.trim().parse() {
         Ok(number) => Ok(Some(number)),
-        Err(_) => Err(io::Error::new(io::ErrorKind::InvalidData, format!("{path} holds {:?}", text.trim()))),
+        Err(_) => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("{path} holds {:?}", text.trim()),
+        )),
     }
 }
 
@@ -116,7 +132,10 @@ mod tests {
         for name in ["", ".", "..", "a/b", "../net", "0123456789abcdef"] {
             assert!(!is_device_name(name), "{name}");
             assert_eq!(driver(name), None);
-            assert_eq!(forwarding(name).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+            assert_eq!(
+                forwarding(name).unwrap_err().kind(),
+                io::ErrorKind::InvalidInput
+            );
         }
         assert!(is_device_name("eth0.5") && is_device_name("pppoe-wan"));
     }
@@ -126,7 +145,8 @@ mod tests {
         let root = std::env::temp_dir().join(format!("weir-facts-{}", std::process::id()));
         let device = root.join("eth0/device");
         fs::create_dir_all(&device).expect("directory");
-        std::os::unix::fs::symlink("../../../bus/pci/drivers/igc", device.join("driver")).expect("link");
+        std::os::unix::fs::symlink("../../../bus/pci/drivers/igc", device.join("driver"))
+            .expect("link");
         let found = driver_below(&root, "eth0");
         let none = driver_below(&root, "eth1");
         fs::remove_dir_all(&root).expect("clean up");
@@ -136,6 +156,11 @@ mod tests {
     #[test]
     fn a_file_that_is_not_there_is_no_error() {
         assert!(matches!(sysctl("/proc/sys/net/none"), Ok(None)));
-        assert!(sysctl("/proc/sys/kernel/ostype").unwrap_err().to_string().contains("Linux"));
+        assert!(
+            sysctl("/proc/sys/kernel/ostype")
+                .unwrap_err()
+                .to_string()
+                .contains("Linux")
+        );
     }
 }

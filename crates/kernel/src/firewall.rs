@@ -36,7 +36,9 @@ pub fn decode_message(message: &Message<'_>) -> Result<Option<Event>, DecodeErro
 /// Asks for the generation of now; an acknowledgement follows it.
 pub(crate) fn get(sequence: u32) -> Vec<u8> {
     let mut encoder = Encoder::default();
-    encoder.message(NFT_MSG_GETGEN, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| e.fixed(&[0; 4]));
+    encoder.message(NFT_MSG_GETGEN, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
+        e.fixed(&[0; 4])
+    });
     encoder.finish()
 }
 
@@ -53,7 +55,10 @@ mod tests {
             tally.add(decode(&datagram, &mut out));
         }
         assert_eq!(out, [Event::Firewall(2), Event::Firewall(3)]);
-        assert_eq!((tally.understood, tally.ignored, tally.malformed), (2, 2, 0));
+        assert_eq!(
+            (tally.understood, tally.ignored, tally.malformed),
+            (2, 2, 0)
+        );
     }
 
     #[test]
@@ -68,6 +73,9 @@ mod tests {
     #[test]
     fn what_conntrack_says_is_ignored() {
         let tally = decode(&datagram("tcp"), &mut Vec::new());
-        assert_eq!((tally.understood, tally.ignored, tally.malformed), (0, 1, 0));
+        assert_eq!(
+            (tally.understood, tally.ignored, tally.malformed),
+            (0, 1, 0)
+        );
     }
 }

@@ -110,8 +110,10 @@ impl<'a> Message<'a> {
         &self,
         part: &'static str,
     ) -> Result<(&'a [u8; N], Attributes<'a>), DecodeError> {
-        let (fixed, rest) =
-            self.payload.split_first_chunk::<N>().ok_or(DecodeError::new(part, Problem::CutShort))?;
+        let (fixed, rest) = self
+            .payload
+            .split_first_chunk::<N>()
+            .ok_or(DecodeError::new(part, Problem::CutShort))?;
         Ok((fixed, Attributes::new(rest, part)))
     }
 }
@@ -168,7 +170,9 @@ pub(crate) struct Attribute<'a> {
 impl<'a> Attribute<'a> {
     /// The value as an array; `part` names the attribute in the error.
     pub fn array<const N: usize>(&self, part: &'static str) -> Result<[u8; N], DecodeError> {
-        self.value.try_into().map_err(|_| DecodeError::new(part, Problem::Length))
+        self.value
+            .try_into()
+            .map_err(|_| DecodeError::new(part, Problem::Length))
     }
 
     /// A number in network byte order (netfilter).
@@ -188,7 +192,11 @@ impl<'a> Attribute<'a> {
 
     /// A string, up to its first zero octet. Device names are octets to the kernel: what is not UTF-8 is replaced.
     pub fn text(&self) -> String {
-        let end = self.value.iter().position(|octet| *octet == 0).unwrap_or(self.value.len());
+        let end = self
+            .value
+            .iter()
+            .position(|octet| *octet == 0)
+            .unwrap_or(self.value.len());
         String::from_utf8_lossy(&self.value[..end]).into_owned()
     }
 
@@ -226,7 +234,10 @@ impl<'a> Iterator for Attributes<'a> {
             if let Some(value) = bytes.get(4..length) {
                 // The padding of the last attribute may be left out.
                 self.rest = bytes.get(align(length)..).unwrap_or_default();
-                return Some(Ok(Attribute { kind: u16_at(bytes, 2) & TYPE_MASK, value }));
+                return Some(Ok(Attribute {
+                    kind: u16_at(bytes, 2) & TYPE_MASK,
+                    value,
+                }));
             }
         }
         Some(Err(DecodeError::new(self.within, Problem::CutShort)))
@@ -245,7 +256,11 @@ pub(crate) fn decode_datagram(
     for message in Messages::new(datagram) {
         let decoded = message.and_then(|message| {
             let own = own_port != 0 && message.port == own_port;
-            if own || message.kind < NLMSG_MIN_TYPE { Ok(None) } else { decoder(&message) }
+            if own || message.kind < NLMSG_MIN_TYPE {
+                Ok(None)
+            } else {
+                decoder(&message)
+            }
         });
         match decoded {
             Ok(Some(event)) => {
@@ -294,10 +309,13 @@ mod tests {
 
     #[test]
     fn messages_are_split_and_a_lying_header_ends_the_datagram() {
-        let mut datagram = message(20, &[1, 2, 3, 4, 5]);
-        datagram.resize(24, 0);
+        let mut datagram = message(20, &[1, 2, 3, 4, 5, 0, 0, 0]);
+        // A length without its padding, as the kernel writes it.
+        datagram[..4].copy_from_slice(&21u32.to_ne_bytes());
         datagram.extend(message(21, &[]));
-        let read: Vec<_> = Messages::new(&datagram).map(|m| m.map(|m| (m.kind, m.payload.to_vec()))).collect();
+        let read: Vec<_> = Messages::new(&datagram)
+            .map(|m| m.map(|m| (m.kind, m.payload.to_vec())))
+            .collect();
         assert_eq!(read, [Ok((20, vec![1, 2, 3, 4, 5])), Ok((21, vec![]))]);
 
         for length in [0u32, 15, 17, u32::MAX] {
@@ -305,19 +323,32 @@ mod tests {
             lying[24..28].copy_from_slice(&length.to_ne_bytes());
             let read: Vec<_> = Messages::new(&lying).collect();
             assert_eq!(read.len(), 2, "length {length}");
-            assert_eq!(read[1].as_ref().unwrap_err().to_string(), "nlmsghdr is cut short");
+            assert_eq!(
+                read[1].as_ref().unwrap_err().to_string(),
+                "nlmsghdr is cut short"
+            );
         }
     }
 
     #[test]
     fn attributes_name_what_is_cut() {
         let good = [5, 0, 1, 0x80, 9, 0, 0, 0, 4, 0, 2, 0];
-        let read: Vec<_> = Attributes::new(&good, "CTA").map(|a| a.map(|a| (a.kind, a.value))).collect();
+        let read: Vec<_> = Attributes::new(&good, "CTA")
+            .map(|a| a.map(|a| (a.kind, a.value)))
+            .collect();
         assert_eq!(read, [Ok((1, &[9u8][..])), Ok((2, &[][..]))]);
-        for bad in [&[3u8, 0, 1, 0][..], &[6, 0, 1, 0, 9], &[0, 0, 0], &[0xff, 0xff, 0, 0]] {
+        for bad in [
+            &[3u8, 0, 1, 0][..],
+            &[6, 0, 1, 0, 9],
+            &[0, 0, 0],
+            &[0xff, 0xff, 0, 0],
+        ] {
             let read: Vec<_> = Attributes::new(bad, "CTA").collect();
             assert_eq!(read.len(), 1);
-            assert_eq!(*read[0].as_ref().unwrap_err(), DecodeError::new("CTA", Problem::CutShort));
+            assert_eq!(
+                *read[0].as_ref().unwrap_err(),
+                DecodeError::new("CTA", Problem::CutShort)
+            );
         }
     }
 
@@ -331,7 +362,10 @@ mod tests {
             20 => Ok(Some(Event::LinkGone(1))),
             _ => Err(DecodeError::missing("X")),
         });
-        assert_eq!((tally.understood, tally.ignored, tally.malformed), (1, 1, 1));
+        assert_eq!(
+            (tally.understood, tally.ignored, tally.malformed),
+            (1, 1, 1)
+        );
         assert_eq!(tally.last_error, Some(DecodeError::missing("X")));
         assert_eq!(out, [Event::LinkGone(1)]);
     }
@@ -341,6 +375,9 @@ mod tests {
         let datagram: Vec<u8> = (0..3).flat_map(|_| message(24, &[])).collect();
         let mut out = Vec::new();
         let tally = decode_datagram(&datagram, 0, &mut out, |_| Ok(Some(Event::Routing)));
-        assert_eq!((tally.understood, out.as_slice()), (3, &[Event::Routing][..]));
+        assert_eq!(
+            (tally.understood, out.as_slice()),
+            (3, &[Event::Routing][..])
+        );
     }
 }

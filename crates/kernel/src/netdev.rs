@@ -115,19 +115,28 @@ pub fn decode_family(message: &Message<'_>) -> Result<Option<Family>, DecodeErro
             _ => {}
         }
     }
-    Ok(Some(Family { id: id.ok_or(DecodeError::missing("CTRL_ATTR_FAMILY_ID"))?, management }))
+    Ok(Some(Family {
+        id: id.ok_or(DecodeError::missing("CTRL_ATTR_FAMILY_ID"))?,
+        management,
+    }))
 }
 
 /// Decodes an answer or a change of `family`. `None`: another message, or a device that goes.
 ///
 /// # Errors
 /// Names the attribute that is cut short, missing or of a wrong length.
-pub fn decode_device(message: &Message<'_>, family: u16) -> Result<Option<DeviceFeatures>, DecodeError> {
+pub fn decode_device(
+    message: &Message<'_>,
+    family: u16,
+) -> Result<Option<DeviceFeatures>, DecodeError> {
     if message.kind != family {
         return Ok(None);
     }
     let (fixed, attributes) = message.split::<4>("genlmsghdr")?;
-    if !matches!(fixed[0], NETDEV_CMD_DEV_GET | NETDEV_CMD_DEV_ADD_NTF | NETDEV_CMD_DEV_CHANGE_NTF) {
+    if !matches!(
+        fixed[0],
+        NETDEV_CMD_DEV_GET | NETDEV_CMD_DEV_ADD_NTF | NETDEV_CMD_DEV_CHANGE_NTF
+    ) {
         return Ok(None);
     }
     let mut link = None;
@@ -176,20 +185,37 @@ mod tests {
     use crate::message::Messages;
 
     fn only<T>(bytes: &[u8], decode: impl Fn(&Message<'_>) -> T) -> T {
-        decode(&Messages::new(bytes).next().expect("a message").expect("whole"))
+        decode(
+            &Messages::new(bytes)
+                .next()
+                .expect("a message")
+                .expect("whole"),
+        )
     }
 
     #[test]
     fn the_family_and_its_group_are_found() {
         let bytes = datagram("netdev-family");
-        assert_eq!(only(&bytes, decode_family), Ok(Some(Family { id: 20, management: Some(4) })));
+        assert_eq!(
+            only(&bytes, decode_family),
+            Ok(Some(Family {
+                id: 20,
+                management: Some(4)
+            }))
+        );
     }
 
     #[test]
     fn features_of_a_veth() {
         let bytes = datagram("netdev-veth");
-        let found = only(&bytes, |m| decode_device(m, 20)).expect("valid").expect("a device");
-        assert!(found.features.basic() && found.features.redirect() && found.features.receive_fragments());
+        let found = only(&bytes, |m| decode_device(m, 20))
+            .expect("valid")
+            .expect("a device");
+        assert!(
+            found.features.basic()
+                && found.features.redirect()
+                && found.features.receive_fragments()
+        );
         assert!(!found.features.transmit() && !found.features.transmit_fragments());
         assert_eq!(only(&bytes, |m| decode_device(m, 21)), Ok(None));
     }

@@ -5,7 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::event::{Address, Event, Mac, Neighbour, Qdisc};
-use crate::message::{Attribute, DecodeError, Message, Problem, Tally, decode_datagram, u16_at, u32_at};
+use crate::message::{
+    Attribute, DecodeError, Message, Problem, Tally, decode_datagram, u16_at, u32_at,
+};
 
 mod link;
 
@@ -103,7 +105,13 @@ fn address(message: &Message<'_>, present: bool) -> Result<Option<Event>, Decode
         return Ok(None);
     }
     let address = local.or(other).ok_or(DecodeError::missing("IFA_ADDRESS"))?;
-    Ok(Some(Event::Address(Address { link: u32_at(fixed, 4), address }, present)))
+    Ok(Some(Event::Address(
+        Address {
+            link: u32_at(fixed, 4),
+            address,
+        },
+        present,
+    )))
 }
 
 fn route(message: &Message<'_>) -> Result<Option<Event>, DecodeError> {
@@ -142,19 +150,29 @@ fn qdisc(message: &Message<'_>, present: bool) -> Result<Option<Event>, DecodeEr
     }
     let link = u32_at(fixed, 4);
     if !present {
-        return Ok(Some(Event::Qdisc(Qdisc { link, kind: String::new() })));
+        return Ok(Some(Event::Qdisc(Qdisc {
+            link,
+            kind: String::new(),
+        })));
     }
     for attribute in attributes {
         let attribute = attribute?;
         if attribute.kind == TCA_KIND {
-            return Ok(Some(Event::Qdisc(Qdisc { link, kind: attribute.text() })));
+            return Ok(Some(Event::Qdisc(Qdisc {
+                link,
+                kind: attribute.text(),
+            })));
         }
     }
     Err(DecodeError::missing("TCA_KIND"))
 }
 
 /// An address of `family`; `None` for families that are not IP.
-fn ip(attribute: &Attribute<'_>, family: u8, part: &'static str) -> Result<Option<IpAddr>, DecodeError> {
+fn ip(
+    attribute: &Attribute<'_>,
+    family: u8,
+    part: &'static str,
+) -> Result<Option<IpAddr>, DecodeError> {
     match family {
         AF_INET => Ok(Some(Ipv4Addr::from(attribute.array::<4>(part)?).into())),
         AF_INET6 => Ok(Some(Ipv6Addr::from(attribute.array::<16>(part)?).into())),

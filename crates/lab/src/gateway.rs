@@ -93,7 +93,8 @@ impl Lab {
         if options.raw {
             for role in ["client", "server"] {
                 for scope in ["all", "default"] {
-                    lab.node(role)?.sysctl(&format!("net.ipv6.conf.{scope}.disable_ipv6"), 1)?;
+                    lab.node(role)?
+                        .sysctl(&format!("net.ipv6.conf.{scope}.disable_ipv6"), 1)?;
                 }
             }
         }
@@ -101,8 +102,20 @@ impl Lab {
         lab.wire(("router", "wan0"), ("server", "eth0"), offloads)?;
         let ipv6 = options.ipv6 != Ipv6::Off;
         let mut wires = vec![
-            ("client", "eth0", "lan0", (ROUTER_LAN, CLIENT), (ROUTER_LAN6, CLIENT6)),
-            ("server", "eth0", "wan0", (ROUTER_WAN, SERVER), (ROUTER_WAN6, SERVER6)),
+            (
+                "client",
+                "eth0",
+                "lan0",
+                (ROUTER_LAN, CLIENT),
+                (ROUTER_LAN6, CLIENT6),
+            ),
+            (
+                "server",
+                "eth0",
+                "wan0",
+                (ROUTER_WAN, SERVER),
+                (ROUTER_WAN6, SERVER6),
+            ),
         ];
         if options.second_path {
             lab.wire(("router", "wan1"), ("server", "eth1"), offloads)?;
@@ -112,6 +125,11 @@ impl Lab {
             if port.starts_with("wan") {
                 lab.mtu("router", port, options.wan_mtu)?;
                 lab.mtu(host, device, options.wan_mtu)?;
+            }
+            if ipv6 && !options.raw {
+                // A router solicits its neighbours from the link-local address, and the lab gives none by itself.
+                lab.address("router", port, "fe80::1/64")?;
+                lab.address(host, device, "fe80::2/64")?;
             }
             let families = [(true, ipv4, 24), (ipv6, v6, 64)];
             for (_, (router, end), length) in families.into_iter().filter(|(on, ..)| *on) {
@@ -127,7 +145,10 @@ impl Lab {
         if options.raw {
             patient(lab.node("router")?)?;
         }
-        for device in ["wan0", "wan1"].iter().take(1 + usize::from(options.second_path)) {
+        for device in ["wan0", "wan1"]
+            .iter()
+            .take(1 + usize::from(options.second_path))
+        {
             lab.translate(options, device)?;
         }
         Ok(lab)
@@ -135,8 +156,22 @@ impl Lab {
 
     fn routes(&self, options: &Options, ipv6: bool) -> Result<(), Error> {
         let families = [
-            (true, ROUTER_LAN, ROUTER_WAN, SERVER, "192.168.1.0/24", SERVER_INNER),
-            (ipv6, ROUTER_LAN6, ROUTER_WAN6, SERVER6, "2001:db8:1::/64", SERVER_INNER6),
+            (
+                true,
+                ROUTER_LAN,
+                ROUTER_WAN,
+                SERVER,
+                "192.168.1.0/24",
+                SERVER_INNER,
+            ),
+            (
+                ipv6,
+                ROUTER_LAN6,
+                ROUTER_WAN6,
+                SERVER6,
+                "2001:db8:1::/64",
+                SERVER_INNER6,
+            ),
         ];
         for (_, lan, wan, server, inside, inner) in families.into_iter().filter(|(on, ..)| *on) {
             if !options.raw {

@@ -89,7 +89,9 @@ impl Namespace {
                 switch(handle)?;
                 Ok(work())
             });
-            inside.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked))
+            inside
+                .join()
+                .unwrap_or_else(|panicked| panic::resume_unwind(panicked))
         })
     }
 
@@ -116,7 +118,9 @@ impl Namespace {
     /// Starts a plain `command` inside, with the mounts of the caller. It is stopped when the answer or the namespace is dropped.
     pub fn start(&self, command: &mut Command) -> Result<Process, Error> {
         let line = format!("{command:?}");
-        let child = self.enter(|| command.spawn())?.map_err(Error::system(line))?;
+        let child = self
+            .enter(|| command.spawn())?
+            .map_err(Error::system(line))?;
         let child = Arc::new(Mutex::new(child));
         lock(&self.children).push(child.clone());
         Ok(Process { child })
@@ -182,7 +186,9 @@ impl Process {
 
     /// How it ended, or `None` while it runs.
     pub fn ended(&self) -> Result<Option<ExitStatus>, Error> {
-        lock(&self.child).try_wait().map_err(Error::system("look after a process"))
+        lock(&self.child)
+            .try_wait()
+            .map_err(Error::system("look after a process"))
     }
 
     /// Takes the child's pipes or does something else with it. It must not be waited for while it runs: use [`Process::wait`].
@@ -217,7 +223,11 @@ impl Drop for Process {
 }
 
 /// Waits until `done` says so, at most `limit`; `what` is named in the error.
-pub fn wait_until(what: &str, limit: Duration, mut done: impl FnMut() -> Result<bool, Error>) -> Result<(), Error> {
+pub fn wait_until(
+    what: &str,
+    limit: Duration,
+    mut done: impl FnMut() -> Result<bool, Error>,
+) -> Result<(), Error> {
     let deadline = Instant::now() + limit;
     while !done()? {
         if Instant::now() >= deadline {
@@ -234,11 +244,19 @@ pub fn sweep() -> Result<Vec<String>, Error> {
     let entries = match fs::read_dir(NAMES) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Error::system::<std::io::Error>(format!("read {NAMES}"))(error)),
+        Err(error) => {
+            return Err(Error::system::<std::io::Error>(format!("read {NAMES}"))(
+                error,
+            ));
+        }
     };
     let mut removed = Vec::new();
-    for name in entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
-        let orphan = owner(&name).is_some_and(|pid| !PathBuf::from(format!("/proc/{pid}")).exists());
+    for name in entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+    {
+        let orphan =
+            owner(&name).is_some_and(|pid| !PathBuf::from(format!("/proc/{pid}")).exists());
         if orphan && remove(&name) {
             removed.push(name);
         }
@@ -270,7 +288,11 @@ fn checked(command: &mut Command, input: Option<&str>) -> Result<String, Error> 
 }
 
 fn output(command: &mut Command, input: Option<&str>) -> std::io::Result<Output> {
-    let stdin = if input.is_some() { Stdio::piped() } else { Stdio::null() };
+    let stdin = if input.is_some() {
+        Stdio::piped()
+    } else {
+        Stdio::null()
+    };
     let mut child = command
         .stdin(stdin)
         .stdout(Stdio::piped())
@@ -326,7 +348,9 @@ fn handle_signals() {
     use tokio::signal::unix::{SignalKind, signal};
 
     let watch = || -> std::io::Result<()> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
         runtime.block_on(async {
             let mut interrupt = signal(SignalKind::interrupt())?;
             let mut terminate = signal(SignalKind::terminate())?;
@@ -340,7 +364,9 @@ fn handle_signals() {
             std::process::exit(130);
         })
     };
-    let started = thread::Builder::new().name("lab-signals".into()).spawn(watch);
+    let started = thread::Builder::new()
+        .name("lab-signals".into())
+        .spawn(watch);
     if let Err(error) = started {
         eprintln!("lab: cannot watch for signals, so Ctrl-C will leave namespaces behind: {error}");
     }

@@ -74,7 +74,9 @@ impl Lab {
         ))?;
         for (node, device) in [(near, a.1), (far, b.1)] {
             if offloads == Offloads::Plain {
-                node.run(&format!("ethtool -K {device} rx off tx off tso off gso off gro on"))?;
+                node.run(&format!(
+                    "ethtool -K {device} rx off tx off tso off gso off gro on"
+                ))?;
                 node.run(&format!("ip link set {device} gro_max_size 1"))?;
             }
             node.run(&format!("ip link set {device} up"))?;
@@ -96,8 +98,17 @@ impl Lab {
     }
 
     /// Enters a permanent neighbour, so that nobody ever asks for it. Without this, neighbours are resolved as usual.
-    pub fn neighbour(&self, role: &str, device: &str, address: IpAddr, mac: Mac) -> Result<(), Error> {
-        let line = format!("ip neigh replace {address} lladdr {} dev {device} nud permanent", text(mac));
+    pub fn neighbour(
+        &self,
+        role: &str,
+        device: &str,
+        address: IpAddr,
+        mac: Mac,
+    ) -> Result<(), Error> {
+        let line = format!(
+            "ip neigh replace {address} lladdr {} dev {device} nud permanent",
+            text(mac)
+        );
         self.node(role)?.run(&line).map(drop)
     }
 
@@ -116,7 +127,13 @@ impl Lab {
     }
 
     /// Masquerades what leaves by `device`, IPv4 and, where asked, IPv6; table `inet nat`, chain `post`.
-    pub fn masquerade(&self, role: &str, device: &str, ipv4: bool, ipv6: bool) -> Result<(), Error> {
+    pub fn masquerade(
+        &self,
+        role: &str,
+        device: &str,
+        ipv4: bool,
+        ipv6: bool,
+    ) -> Result<(), Error> {
         let mut rules = String::new();
         for (on, family) in [(ipv4, "ipv4"), (ipv6, "ipv6")] {
             if on {
@@ -124,7 +141,7 @@ impl Lab {
             }
         }
         let text = format!(
-            "table inet nat {{ chain post {{ type nat hook postrouting priority srcnat; policy accept;\n{rules} }} }}\n"
+            "table inet nat {{ chain post {{ type nat hook postrouting priority srcnat; policy accept;\n{rules}}}\n}}\n"
         );
         self.node(role)?.nft(&text).map(drop)
     }
@@ -155,10 +172,15 @@ pub fn text(mac: Mac) -> String {
 }
 
 /// Makes a namespace say nothing of its own accord: no duplicate address detection, no link-local addresses, no router
-/// solicitations, no redirects. Must precede the devices, which copy the defaults.
+/// solicitations, no redirects. A router that is to resolve IPv6 neighbours needs a link-local address by [`Lab::address`]. Must precede the devices, which copy the defaults.
 fn silence(node: &Namespace) -> Result<(), Error> {
     for scope in ["all", "default"] {
-        for (key, value) in [("accept_dad", 0), ("addr_gen_mode", 1), ("router_solicitations", 0), ("accept_ra", 0)] {
+        for (key, value) in [
+            ("accept_dad", 0),
+            ("addr_gen_mode", 1),
+            ("router_solicitations", 0),
+            ("accept_ra", 0),
+        ] {
             node.sysctl(&format!("net.ipv6.conf.{scope}.{key}"), value)?;
         }
         node.sysctl(&format!("net.ipv4.conf.{scope}.send_redirects"), 0)?;

@@ -16,7 +16,10 @@ pub fn checksum(start: u32, bytes: &[u8]) -> u16 {
 /// One's complement sum, folded. 0xffff or 0 over everything including the checksum means that it is right.
 pub fn fold(start: u32, bytes: &[u8]) -> u16 {
     let mut sum = bytes.chunks(2).fold(u64::from(start), |sum, pair| {
-        sum + u64::from(u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]))
+        sum + u64::from(u16::from_be_bytes([
+            pair[0],
+            pair.get(1).copied().unwrap_or(0),
+        ]))
     });
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
@@ -132,7 +135,10 @@ impl View {
             return None;
         }
         let bytes = frame.get(self.body..self.end)?;
-        Some(fold(pseudo_header(self.from, self.to, self.protocol, bytes.len()), bytes))
+        Some(fold(
+            pseudo_header(self.from, self.to, self.protocol, bytes.len()),
+            bytes,
+        ))
     }
 }
 
@@ -151,7 +157,10 @@ mod tests {
 
     #[test]
     fn sums_the_example_of_rfc_1071() {
-        assert_eq!(fold(0, &[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), 0xddf2);
+        assert_eq!(
+            fold(0, &[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]),
+            0xddf2
+        );
     }
 
     #[test]
@@ -159,9 +168,16 @@ mod tests {
         use crate::frame::{Body, Packet};
         for (from, to) in [("192.0.2.1", "192.0.2.2"), ("2001:db8::1", "2001:db8::2")] {
             let address = |text: &str| text.parse().expect("an address");
-            let packet = Packet::new(([2; 6], address(from)), ([4; 6], address(to)), Body::Udp(1, 2, vec![0; 9]));
+            let packet = Packet::new(
+                ([2; 6], address(from)),
+                ([4; 6], address(to)),
+                Body::Udp(1, 2, vec![0; 9]),
+            );
             let frame = packet.bytes();
-            assert_eq!(View::of(&frame).and_then(|view| view.residue(&frame)), Some(0xffff));
+            assert_eq!(
+                View::of(&frame).and_then(|view| view.residue(&frame)),
+                Some(0xffff)
+            );
             for length in 0..frame.len() {
                 if let Some(view) = View::of(&frame[..length]) {
                     assert!(view.end <= length);

@@ -8,8 +8,8 @@ use nix::errno::Errno;
 use nix::ifaddrs::getifaddrs;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{
-    AddressFamily, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrLike, bind, recvfrom, send, setsockopt,
-    socket, sockopt,
+    AddressFamily, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrLike, bind,
+    recvfrom, send, setsockopt, socket, sockopt,
 };
 
 use crate::{Error, Namespace};
@@ -78,7 +78,11 @@ impl Tap {
                 Ok((length, _)) => return Ok(Some(self.buffer[..length].to_vec())),
                 Err(Errno::EINTR | Errno::ENETDOWN) => continue,
                 Err(Errno::EAGAIN) => {}
-                Err(error) => return Err(Error::system::<Errno>(format!("receive at {}", self.name))(error)),
+                Err(error) => {
+                    return Err(Error::system::<Errno>(format!("receive at {}", self.name))(
+                        error,
+                    ));
+                }
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -103,7 +107,9 @@ impl Tap {
         let mut sources = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
         match poll(&mut sources, timeout) {
             Ok(_) | Err(Errno::EINTR) => Ok(()),
-            Err(error) => Err(Error::system::<Errno>(format!("wait at {}", self.name))(error)),
+            Err(error) => Err(Error::system::<Errno>(format!("wait at {}", self.name))(
+                error,
+            )),
         }
     }
 }
@@ -111,7 +117,12 @@ impl Tap {
 fn open(device: &str) -> io::Result<OwnedFd> {
     let address = link_address(device)?;
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-    let socket = socket(AddressFamily::Packet, SockType::Raw, flags, SockProtocol::EthAll)?;
+    let socket = socket(
+        AddressFamily::Packet,
+        SockType::Raw,
+        flags,
+        SockProtocol::EthAll,
+    )?;
     setsockopt(&socket, sockopt::RcvBufForce, &BUFFER)?;
     bind(socket.as_raw_fd(), &address)?;
     Ok(socket)

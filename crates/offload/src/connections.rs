@@ -35,7 +35,6 @@ impl Core {
             self.settle_all(&former, out);
             self.settle_with_sharers(id, out);
         }
-        self.forget_beyond_limit(id);
     }
 
     /// A connection was deleted. Only this very id: a successor with the same tuple stays.
@@ -72,7 +71,6 @@ impl Core {
         let flow = Flow::new(connection, self.connections.generation, self.now);
         let Some(id) = self.insert(flow, out) else { return };
         self.settle_with_sharers(id, out);
-        self.forget_beyond_limit(id);
     }
 
     /// Puts a new, declined connection in the table, or forgets it.
@@ -90,6 +88,7 @@ impl Core {
         };
         if let Some(reason) = reason {
             self.statistics.declined[reason.index()] += 1;
+            self.fresh.push(id);
         }
         Some(id)
     }
@@ -176,7 +175,10 @@ impl Core {
         let Some(flow) = self.table.get_mut(id) else { return };
         match flow.declined.replace(reason) {
             Some(former) => self.statistics.declined[former.index()] -= 1,
-            None => self.statistics.installed -= 1,
+            None => {
+                self.statistics.installed -= 1;
+                self.fresh.push(id);
+            }
         }
         self.statistics.declined[reason.index()] += 1;
     }
@@ -255,7 +257,7 @@ impl Core {
             }
             self.decline(id, reason);
         }
-        self.forget_beyond_limit(id);
+        self.forget_excess();
     }
 
     /// Removes what is installed beyond the limit.
@@ -269,24 +271,16 @@ impl Core {
         }
     }
 
-    /// Forgets a declined connection when there are too many of them.
-    fn forget_beyond_limit(&mut self, id: FlowId) {
-        let declined = self.table.get(id).is_some_and(|flow| !flow.installed());
-        if !declined || self.statistics.declined_total() <= self.settings.max_declined {
-            return;
-        }
-        let sharers = self.table.sharers(id);
-        self.take(id);
-        self.contest(&sharers);
-    }
-
-    /// After a change of many: forgets as many as are too many.
+    /// Forgets as many of those declined just now as are too many. Called at the end of everything that may decline.
     pub(crate) fn forget_excess(&mut self) {
-        let excess = self.statistics.declined_total().saturating_sub(self.settings.max_declined);
-        let ids: Vec<FlowId> =
-            self.table.iter().filter(|(_, flow)| !flow.installed()).map(|(id, _)| id).take(excess).collect();
-        for id in ids {
-            self.forget_beyond_limit(id);
+        while let Some(id) = self.fresh.pop() {
+            if self.statistics.declined_total() <= self.settings.max_declined {
+                self.fresh.clear();
+            } else if self.table.get(id).is_some_and(|flow| !flow.installed()) {
+                let sharers = self.table.sharers(id);
+                self.take(id);
+                self.contest(&sharers);
+            }
         }
     }
 
@@ -335,8 +329,5 @@ impl Core {
             .map(|(id, _)| id)
             .collect();
         self.settle_all(&affected, out);
-        for id in affected {
-            self.forget_beyond_limit(id);
-        }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use kernel::{Address, Event, Link, Mac, Neighbour, Source, Tuple};
 
 use crate::action::{Action, Cause, FlowId, Millis, Reading};
+use crate::connections::{ADMIT_PER_EVENT, ADMIT_PER_TICK};
 use crate::decline::Decline;
 use crate::flow::Flow;
 use crate::ports::{PortFacts, PortPlan};
@@ -44,6 +45,8 @@ pub struct Core {
     pub(crate) forgot: bool,
     /// And some of them were told by the dump under way.
     pub(crate) forgot_lately: bool,
+    /// Connections declined by the call under way.
+    pub(crate) fresh: Vec<FlowId>,
     /// Conntrack zones ever seen.
     pub(crate) zones: HashSet<u16>,
     pub(crate) statistics: Statistics,
@@ -67,6 +70,7 @@ impl Core {
             turns: 0,
             forgot: false,
             forgot_lately: false,
+            fresh: Vec::new(),
             zones: HashSet::new(),
             statistics: Statistics::default(),
             now: 0,
@@ -112,7 +116,8 @@ impl Core {
                 }
             }
         }
-        self.admit(crate::connections::ADMIT_PER_EVENT, out);
+        self.forget_excess();
+        self.admit(ADMIT_PER_EVENT, out);
     }
 
     /// To be called several times a second: refreshes conntrack time-outs, spreads re-proofs, frees numbers, repeats what went
@@ -123,7 +128,8 @@ impl Core {
         self.clock(now);
         self.table.turn();
         self.upkeep(read, out);
-        self.admit(crate::connections::ADMIT_PER_TICK, out);
+        self.admit(ADMIT_PER_TICK, out);
+        self.forget_excess();
     }
 
     /// The packet path could not do an [`Action::Install`]; it does not know this flow. `TableFull` is tried again a second
@@ -148,9 +154,11 @@ impl Core {
         for id in all {
             self.settle(id, out);
         }
+        self.admit(usize::MAX, out);
+        // The limit may be a lower one: all that are declined are up for it.
+        self.fresh = self.table.iter().filter(|(_, flow)| !flow.installed()).map(|(id, _)| id).collect();
         self.forget_excess();
         self.replan_all(out);
-        self.admit(usize::MAX, out);
     }
 
     /// One tracked connection.

@@ -23,7 +23,7 @@ mod table;
 mod upkeep;
 
 pub use action::{Action, Cause, Direction, FlowId, Millis, Reading};
-pub use core::Core;
+pub use self::core::Core;
 pub use decline::Decline;
 pub use flow::Flow;
 pub use ports::{PortFacts, PortPlan, PortReason};

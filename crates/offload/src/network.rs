@@ -94,7 +94,7 @@ impl Core {
         let key = (neighbour.link, neighbour.address);
         let known = self.around.neighbours.get(&key).map(|(mac, _)| *mac);
         match (known, neighbour.mac) {
-            (None, Some(_)) | (None, None) if self.around.neighbours.len() >= NEIGHBOURS_MAX => {
+            (None, _) if self.around.neighbours.len() >= NEIGHBOURS_MAX => {
                 // It may be one that could not be remembered, with another hardware address then.
                 return self.bump(Cause::Neighbours, out);
             }

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use api::ClientError;
 
 use crate::config::ConfigError;
+use crate::output::harmless;
 
 /// A command's failure.
 #[derive(Debug)]
@@ -31,19 +32,38 @@ pub enum Error {
 impl Error {
     /// A failure: exit code 1.
     pub fn new(what: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self::Told { what: what.into(), why: Vec::new(), mend: mend.into(), usage: false }
+        Self::Told {
+            what: what.into(),
+            why: Vec::new(),
+            mend: mend.into(),
+            usage: false,
+        }
     }
 
     /// A failure, with its cause and the causes of that.
-    pub fn because(what: impl Into<String>, cause: &dyn std::error::Error, mend: impl Into<String>) -> Self {
+    pub fn because(
+        what: impl Into<String>,
+        cause: &dyn std::error::Error,
+        mend: impl Into<String>,
+    ) -> Self {
         let causes = std::iter::successors(Some(cause), |cause| cause.source());
         let why = causes.map(ToString::to_string).collect();
-        Self::Told { what: what.into(), why, mend: mend.into(), usage: false }
+        Self::Told {
+            what: what.into(),
+            why,
+            mend: mend.into(),
+            usage: false,
+        }
     }
 
     /// The command line cannot be understood: exit code 2.
     pub fn usage(what: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self::Told { what: what.into(), why: Vec::new(), mend: mend.into(), usage: true }
+        Self::Told {
+            what: what.into(),
+            why: Vec::new(),
+            mend: mend.into(),
+            usage: true,
+        }
     }
 
     /// 0, 1 or 2, as documented in `weir --help`.
@@ -59,12 +79,21 @@ impl Error {
 impl fmt::Display for Error {
     /// `weir: what`, then the causes and the mend, indented.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::Told { what, why, mend, .. } = self else { return Ok(()) };
-        write!(f, "weir: {what}")?;
+        let Self::Told {
+            what, why, mend, ..
+        } = self
+        else {
+            return Ok(());
+        };
+        write!(f, "weir: {}", harmless(what))?;
         for line in why {
-            write!(f, "\n  {line}")?;
+            write!(f, "\n  {}", harmless(line))?;
         }
-        if mend.is_empty() { Ok(()) } else { write!(f, "\n  mend: {mend}") }
+        if mend.is_empty() {
+            Ok(())
+        } else {
+            write!(f, "\n  mend: {}", harmless(mend))
+        }
     }
 }
 
@@ -76,7 +105,11 @@ impl From<io::Error> for Error {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self::ReaderGone;
         }
-        Self::because("the output cannot be written", &error, "see whether the disk is full")
+        Self::because(
+            "the output cannot be written",
+            &error,
+            "see whether the disk is full",
+        )
     }
 }
 
@@ -85,9 +118,12 @@ impl From<ClientError> for Error {
         let mend = error.mend();
         match error {
             ClientError::Output(error) => error.into(),
-            ClientError::Problem(problem) => {
-                Self::Told { what: problem.detail, why: problem.errors, mend: problem.mend, usage: false }
-            }
+            ClientError::Problem(problem) => Self::Told {
+                what: problem.detail,
+                why: problem.errors,
+                mend: problem.mend,
+                usage: false,
+            },
             other => Self::new(other.to_string(), mend),
         }
     }
@@ -100,7 +136,12 @@ impl From<Vec<ConfigError>> for Error {
             count => format!("the configuration has {count} errors"),
         };
         let why = errors.iter().map(ToString::to_string).collect();
-        Self::Told { what, why, mend: "nothing was changed; `weir config --keys` lists what there is".to_owned(), usage: false }
+        Self::Told {
+            what,
+            why,
+            mend: "nothing was changed; `weir config --keys` lists what there is".to_owned(),
+            usage: false,
+        }
     }
 }
 
@@ -112,7 +153,10 @@ mod tests {
     fn says_what_why_and_mend() {
         let cause = io::Error::other("no room");
         let error = Error::because("the file cannot be written", &cause, "make room");
-        assert_eq!(error.to_string(), "weir: the file cannot be written\n  no room\n  mend: make room");
+        assert_eq!(
+            error.to_string(),
+            "weir: the file cannot be written\n  no room\n  mend: make room"
+        );
     }
 
     #[test]

@@ -22,7 +22,12 @@ pub struct Refresh {
 /// Asks for all entries of both families.
 pub(crate) fn dump(sequence: u32) -> Vec<u8> {
     let mut encoder = Encoder::default();
-    encoder.message(kind(MESSAGE_GET), NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| e.fixed(&[0; 4]));
+    encoder.message(
+        kind(MESSAGE_GET),
+        NLM_F_REQUEST | NLM_F_DUMP,
+        sequence,
+        |e| e.fixed(&[0; 4]),
+    );
     encoder.finish()
 }
 
@@ -31,7 +36,10 @@ pub(crate) fn relax(encoder: &mut Encoder, sequence: u32, id: &ConnectionId) {
     update(encoder, sequence, id, |e| {
         e.nested(CTA_PROTOINFO, |e| {
             e.nested(CTA_PROTOINFO_TCP, |e| {
-                for flags in [CTA_PROTOINFO_TCP_FLAGS_ORIGINAL, CTA_PROTOINFO_TCP_FLAGS_REPLY] {
+                for flags in [
+                    CTA_PROTOINFO_TCP_FLAGS_ORIGINAL,
+                    CTA_PROTOINFO_TCP_FLAGS_REPLY,
+                ] {
                     e.attribute(flags, &[TCP_BE_LIBERAL, TCP_BE_LIBERAL]);
                 }
             });
@@ -54,7 +62,12 @@ fn kind(message: u8) -> u16 {
 }
 
 /// An update of an entry. CTA_ID is sent although kernels up to 6.18 do not compare it in updates: one that does spares a successor.
-fn update(encoder: &mut Encoder, sequence: u32, id: &ConnectionId, change: impl FnOnce(&mut Encoder)) {
+fn update(
+    encoder: &mut Encoder,
+    sequence: u32,
+    id: &ConnectionId,
+    change: impl FnOnce(&mut Encoder),
+) {
     // AF_INET and AF_INET6.
     let family = if id.original.is_ipv6() { 10 } else { 2 };
     encoder.message(kind(MESSAGE_NEW), NLM_F_REQUEST, sequence, |e| {

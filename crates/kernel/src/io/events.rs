@@ -77,9 +77,13 @@ impl Events {
     }
 
     /// From now on ignores what this port causes: pass [`Requests::port`](super::Requests::port), as the kernel echoes each update
-    /// of a connection to all who listen.
-    pub fn ignore_port(&mut self, port: u32) {
+    /// of a connection to all who listen, and a large refresh would fill the receive buffer with its own echoes.
+    ///
+    /// # Errors
+    /// The kernel refuses the filter. The echoes are still ignored, once read.
+    pub fn ignore_port(&mut self, port: u32) -> io::Result<()> {
         self.own_port = port;
+        self.socket.filter_port(port)
     }
 
     /// Where these events come from.
@@ -98,7 +102,13 @@ impl Events {
     /// # Errors
     /// The socket is broken; waiting again will not help.
     pub async fn recv(&mut self, out: &mut Vec<Event>) -> io::Result<()> {
-        let Self { source, socket, own_port, buffer, tally } = self;
+        let Self {
+            source,
+            socket,
+            own_port,
+            buffer,
+            tally,
+        } = self;
         let mut lost = false;
         let result = socket
             .drain(buffer, MOST, |received, datagram| {

@@ -8,7 +8,9 @@ use nix::sys::socket::SockProtocol;
 use super::RequestError;
 use super::socket::{BUFFER, Received, Socket};
 use crate::message::{DecodeError, Message, Messages, NLMSG_ERROR, Tally, errno};
-use crate::netdev::{DeviceFeatures, Family, XdpFeatures, decode_device, decode_family, get_device, get_family};
+use crate::netdev::{
+    DeviceFeatures, Family, XdpFeatures, decode_device, decode_family, get_device, get_family,
+};
 
 /// Changes read by one [`Netdev::changed`].
 const MOST: usize = 64;
@@ -41,14 +43,22 @@ impl Netdev {
             sequence: 0,
             tally: Tally::default(),
         };
-        netdev.family = match netdev.ask(request, |sequence| get_family(sequence), decode_family) {
-            Err(RequestError::Refused { errno: Errno::ENOENT, .. }) => return Ok(None),
+        netdev.family = match netdev.ask(request, get_family, decode_family) {
+            Err(RequestError::Refused {
+                errno: Errno::ENOENT,
+                ..
+            }) => return Ok(None),
             other => other?,
         };
         // The kernel numbers groups from below; one past the mask's 32 could be joined only with a socket option.
-        if let Some(group) = netdev.family.management.filter(|group| (1..=32).contains(group)) {
+        if let Some(group) = netdev
+            .family
+            .management
+            .filter(|group| (1..=32).contains(group))
+        {
             let mask = 1 << (group - 1);
-            netdev.changes = Some(Socket::open(SockProtocol::NetlinkGeneric, mask, 0).map_err(failed)?);
+            netdev.changes =
+                Some(Socket::open(SockProtocol::NetlinkGeneric, mask, 0).map_err(failed)?);
         }
         Ok(Some(netdev))
     }
@@ -59,11 +69,17 @@ impl Netdev {
     /// The kernel refused, or its answer was not understood.
     pub fn xdp_features(&mut self, link: u32) -> Result<Option<XdpFeatures>, RequestError> {
         let id = self.family.id;
-        let answer =
-            self.ask("XDP features", |sequence| get_device(id, link, sequence), |m| decode_device(m, id));
+        let answer = self.ask(
+            "XDP features",
+            |sequence| get_device(id, link, sequence),
+            |m| decode_device(m, id),
+        );
         match answer {
             Ok(device) => Ok(Some(device.features)),
-            Err(RequestError::Refused { errno: Errno::ENODEV, .. }) => Ok(None),
+            Err(RequestError::Refused {
+                errno: Errno::ENODEV,
+                ..
+            }) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -79,7 +95,14 @@ impl Netdev {
     /// # Errors
     /// The socket is broken.
     pub async fn changed(&mut self, out: &mut Vec<DeviceFeatures>) -> io::Result<bool> {
-        let Self { family, changes: Some(socket), buffer, tally, .. } = self else {
+        let Self {
+            family,
+            changes: Some(socket),
+            buffer,
+            tally,
+            ..
+        } = self
+        else {
             return std::future::pending().await;
         };
         let mut lost = false;

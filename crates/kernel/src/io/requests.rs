@@ -65,7 +65,8 @@ impl Requests {
 
     /// Asks for one table of rtnetlink only; no [`Event::DumpEnd`] follows.
     pub fn table(&mut self, table: Table) {
-        self.route.ask(&[Step::Table(table)]);
+        self.route
+            .ask(&[Step::Table(table), Step::Pause(Source::Route)]);
     }
 
     /// Waits for answers and appends a part of them, at most some 1,000; call it again for more. Waits for ever when nothing was
@@ -93,12 +94,14 @@ impl Requests {
     /// Asks the kernel to let TCP connections go on whatever their sequence numbers are, in both directions. Does not wait; takes
     /// some microseconds per connection.
     pub fn relax(&mut self, connections: &[ConnectionId]) -> Outcome {
-        self.updates.send(connections, |id| *id, conntrack::request::relax)
+        self.updates
+            .send(connections, |id| *id, conntrack::request::relax)
     }
 
     /// Sets time-outs of connections. Does not wait; takes some microseconds per connection.
     pub fn refresh(&mut self, refreshes: &[Refresh]) -> Outcome {
-        self.updates.send(refreshes, |refresh| refresh.id, conntrack::request::refresh)
+        self.updates
+            .send(refreshes, |refresh| refresh.id, conntrack::request::refresh)
     }
 }
 
@@ -108,7 +111,10 @@ enum Step {
     Connections,
     Generation,
     Table(Table),
+    /// The end of all there is of a source.
     End(Source),
+    /// The end of a part of it, of which nothing is told.
+    Pause(Source),
 }
 
 impl Step {
@@ -117,7 +123,7 @@ impl Step {
             Self::Connections => conntrack::request::dump(sequence),
             Self::Generation => firewall::get(sequence),
             Self::Table(table) => route::dump(table, sequence),
-            Self::End(_) => Vec::new(),
+            Self::End(_) | Self::Pause(_) => Vec::new(),
         }
     }
 
@@ -129,16 +135,7 @@ impl Step {
             Self::Table(Table::Addresses) => "dump of addresses",
             Self::Table(Table::Neighbours) => "dump of neighbours",
             Self::Table(Table::Qdiscs) => "dump of qdiscs",
-            Self::End(_) => "end of a dump",
-        }
-    }
-
-    fn source(self) -> Source {
-        match self {
-            Self::Connections => Source::Conntrack,
-            Self::Generation => Source::Firewall,
-            Self::Table(_) => Source::Route,
-            Self::End(source) => source,
+            Self::End(_) | Self::Pause(_) => "end of a dump",
         }
     }
 
@@ -147,7 +144,7 @@ impl Step {
             Self::Connections => conntrack::decode_message(message),
             Self::Generation => firewall::decode_message(message),
             Self::Table(_) => route::decode_message(message),
-            Self::End(_) => Ok(None),
+            Self::End(_) | Self::Pause(_) => Ok(None),
         }
     }
 }
@@ -188,22 +185,38 @@ impl Dumps {
         self.steps.extend(steps);
     }
 
-    async fn recv(&mut self, out: &std::cell::RefCell<&mut Vec<Event>>) -> Result<(), RequestError> {
-        let Some(step) = self.steps.front().copied() else { return std::future::pending().await };
+    async fn recv(
+        &mut self,
+        out: &std::cell::RefCell<&mut Vec<Event>>,
+    ) -> Result<(), RequestError> {
+        let Some(step) = self.steps.front().copied() else {
+            return std::future::pending().await;
+        };
         if let Step::End(source) = step {
             out.borrow_mut().push(Event::DumpEnd(source));
+        }
+        if let Step::End(_) | Step::Pause(_) = step {
             self.next();
             return Ok(());
         }
         if self.progress.sequence == 0 {
             self.sequence = self.sequence.wrapping_add(1).max(1);
             if let Err(source) = self.socket.send(&step.request(self.sequence)) {
-                self.abandon(step.source());
-                return Err(RequestError::Socket { request: step.name(), source });
+                self.abandon();
+                return Err(RequestError::Socket {
+                    request: step.name(),
+                    source,
+                });
             }
             self.progress.sequence = self.sequence;
         }
-        let Self { socket, buffer, progress, tally, .. } = self;
+        let Self {
+            socket,
+            buffer,
+            progress,
+            tally,
+            ..
+        } = self;
         let mut end = None;
         let result = socket
             .drain(buffer, MOST, |received, datagram| {
@@ -216,31 +229,39 @@ impl Dumps {
             })
             .await;
         if let Err(source) = result {
-            self.abandon(step.source());
-            return Err(RequestError::Socket { request: step.name(), source });
+            self.abandon();
+            return Err(RequestError::Socket {
+                request: step.name(),
+                source,
+            });
         }
         match end {
             None => Ok(()),
             Some(0) => {
-                self.finish(step, &mut out.borrow_mut());
+                self.finish(&mut out.borrow_mut());
                 Ok(())
             }
             Some(code) => {
-                self.abandon(step.source());
-                Err(RequestError::Refused { request: step.name(), errno: Errno::from_raw(code) })
+                self.abandon();
+                Err(RequestError::Refused {
+                    request: step.name(),
+                    errno: Errno::from_raw(code),
+                })
             }
         }
     }
 
     /// The step got its whole answer: on to the next, or once more if the table changed meanwhile.
-    fn finish(&mut self, step: Step, out: &mut Vec<Event>) {
+    fn finish(&mut self, out: &mut Vec<Event>) {
         if !self.progress.interrupted {
             self.next();
         } else if self.progress.retries < RETRIES {
-            self.progress = Progress { retries: self.progress.retries + 1, ..Progress::default() };
+            self.progress = Progress {
+                retries: self.progress.retries + 1,
+                ..Progress::default()
+            };
         } else {
-            self.abandon(step.source());
-            out.push(Event::Overrun(step.source()));
+            out.extend(self.abandon().map(Event::Overrun));
         }
     }
 
@@ -249,15 +270,15 @@ impl Dumps {
         self.progress = Progress::default();
     }
 
-    /// Gives up the dump under way, to its end, and leaves those asked for after it.
-    fn abandon(&mut self, source: Source) {
+    /// Gives up the dump under way, to its end, and leaves those asked for after it. Returns what was dumped.
+    fn abandon(&mut self) -> Option<Source> {
         self.progress = Progress::default();
         while let Some(step) = self.steps.pop_front() {
-            let more = self.steps.front().is_some_and(|next| next.source() == source);
-            if step == Step::End(source) || !more {
-                break;
+            if let Step::End(source) | Step::Pause(source) = step {
+                return Some(source);
             }
         }
+        None
     }
 }
 
@@ -291,4 +312,81 @@ fn read(
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn in_runtime(test: impl FnOnce()) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()
+            .expect("a runtime");
+        let _guard = runtime.enter();
+        test();
+    }
+
+    #[test]
+    fn a_dump_that_is_always_interrupted_ends_with_an_overrun() {
+        in_runtime(|| {
+            let mut dumps = Dumps::open(SockProtocol::NetlinkRoute).expect("a socket");
+            let links = Step::Table(Table::Links);
+            dumps.ask(&[
+                links,
+                Step::Table(Table::Addresses),
+                Step::End(Source::Route),
+                links,
+            ]);
+            let mut out = Vec::new();
+            for attempt in 0..=RETRIES {
+                assert_eq!(
+                    (dumps.steps.len(), out.len(), dumps.progress.retries),
+                    (4, 0, attempt)
+                );
+                dumps.progress.interrupted = true;
+                dumps.finish(&mut out);
+            }
+            assert_eq!(out, [Event::Overrun(Source::Route)]);
+            // What was asked for after it is still asked for, afresh.
+            assert_eq!((dumps.steps.len(), dumps.progress.retries), (1, 0));
+        });
+    }
+
+    #[test]
+    fn what_is_given_up_is_one_dump_of_one_source() {
+        in_runtime(|| {
+            let mut dumps = Dumps::open(SockProtocol::NetlinkNetFilter).expect("a socket");
+            let firewall = [Step::Generation, Step::End(Source::Firewall)];
+            dumps.ask(&[Step::Connections, Step::End(Source::Conntrack)]);
+            dumps.ask(&firewall);
+            assert_eq!(dumps.abandon(), Some(Source::Conntrack));
+            assert_eq!(dumps.steps, firewall);
+        });
+    }
+
+    #[test]
+    fn a_flag_in_any_message_interrupts_and_old_answers_are_passed_over() {
+        let mut encoder = crate::encode::Encoder::default();
+        let done = |e: &mut crate::encode::Encoder| e.fixed(&[0; 4]);
+        encoder.message(NLMSG_DONE, 0, 6, done);
+        encoder.message(99, NLM_F_DUMP_INTR, 7, |_| {});
+        encoder.message(NLMSG_DONE, 0, 7, |e| e.fixed(&(-16i32).to_ne_bytes()));
+        let mut progress = Progress {
+            sequence: 7,
+            ..Progress::default()
+        };
+        let mut tally = Tally::default();
+        let end = read(
+            Step::Connections,
+            &mut progress,
+            &encoder.finish(),
+            &mut tally,
+            &mut Vec::new(),
+        );
+        assert_eq!(
+            (end, progress.interrupted, tally.ignored),
+            (Some(16), true, 2)
+        );
+    }
 }

@@ -5,9 +5,10 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use nix::errno::Errno;
 use nix::sys::socket::{
-    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, getsockname, recvmsg, send,
-    setsockopt, socket, sockopt,
+    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, getsockname,
+    recvmsg, send, setsockopt, socket, sockopt,
 };
+use socket2::{SockFilter, SockRef};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -45,7 +46,10 @@ impl Socket {
         }
         bind(fd.as_raw_fd(), &NetlinkAddr::new(0, groups))?;
         let port = getsockname::<NetlinkAddr>(fd.as_raw_fd())?.pid();
-        Ok(Self { fd: AsyncFd::with_interest(fd, Interest::READABLE)?, port })
+        // Deprecated in favour of an unsafe function, because a type could change its descriptor under tokio. `OwnedFd` cannot.
+        #[allow(deprecated)]
+        let fd = AsyncFd::with_interest(fd, Interest::READABLE)?;
+        Ok(Self { fd, port })
     }
 
     /// The number by which the kernel knows this socket: `nlmsg_pid` of what it causes.
@@ -53,19 +57,38 @@ impl Socket {
         self.port
     }
 
+    /// From now on the kernel does not even queue what this port causes: a filter in the classic BPF compares `nlmsg_pid`.
+    pub fn filter_port(&self, port: u32) -> io::Result<()> {
+        // BPF_LD|BPF_W|BPF_ABS reads in network order what the kernel wrote in its own.
+        let filter = [
+            SockFilter::new(0x20, 0, 0, 12),
+            SockFilter::new(0x15, 0, 1, u32::from_be_bytes(port.to_ne_bytes())),
+            SockFilter::new(0x06, 0, 0, 0),
+            SockFilter::new(0x06, 0, 0, u32::MAX),
+        ];
+        SockRef::from(self.fd.get_ref()).attach_filter(&filter)
+    }
+
     /// Sends requests. The kernel has dealt with all of them when this returns, and queued its answers, other than to dumps.
     pub fn send(&self, requests: &[u8]) -> io::Result<()> {
         let sent = send(self.fd.as_raw_fd(), requests, MsgFlags::empty())?;
-        if sent == requests.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+        if sent == requests.len() {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::WriteZero.into())
+        }
     }
 
     /// Reads one datagram without waiting. What is not from the kernel is dropped: a privileged process could send it.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Received> {
         loop {
             let mut slices = [IoSliceMut::new(buffer)];
-            match recvmsg::<NetlinkAddr>(self.fd.as_raw_fd(), &mut slices, None, MsgFlags::empty()) {
+            match recvmsg::<NetlinkAddr>(self.fd.as_raw_fd(), &mut slices, None, MsgFlags::empty())
+            {
                 Ok(message) if message.address.is_none_or(|address| address.pid() != 0) => {}
-                Ok(message) if message.flags.contains(MsgFlags::MSG_TRUNC) => return Ok(Received::TooLong),
+                Ok(message) if message.flags.contains(MsgFlags::MSG_TRUNC) => {
+                    return Ok(Received::TooLong);
+                }
                 Ok(message) => return Ok(Received::Datagram(message.bytes)),
                 Err(Errno::EINTR) => {}
                 Err(Errno::ENOBUFS) => return Ok(Received::Lost),

@@ -70,14 +70,23 @@ impl Updates {
             }
             match self.socket.send(&encoder.finish()) {
                 Ok(()) => self.refusals(first, batch, &id, &mut outcome),
-                Err(error) => outcome.fail(batch.len(), Errno::from_raw(error.raw_os_error().unwrap_or(0))),
+                Err(error) => outcome.fail(
+                    batch.len(),
+                    Errno::from_raw(error.raw_os_error().unwrap_or(0)),
+                ),
             }
         }
         outcome
     }
 
     /// Reads the refusals of the batch whose first number is `first`.
-    fn refusals<T>(&mut self, first: u32, batch: &[T], id: &impl Fn(&T) -> ConnectionId, outcome: &mut Outcome) {
+    fn refusals<T>(
+        &mut self,
+        first: u32,
+        batch: &[T],
+        id: &impl Fn(&T) -> ConnectionId,
+        outcome: &mut Outcome,
+    ) {
         loop {
             let length = match self.socket.receive(&mut self.buffer) {
                 Ok(Received::Datagram(length)) => length,
@@ -93,7 +102,9 @@ impl Updates {
             };
             for message in Messages::new(&self.buffer[..length]).flatten() {
                 let item = batch.get(message.sequence.wrapping_sub(first) as usize);
-                let (NLMSG_ERROR, Some(item)) = (message.kind, item) else { continue };
+                let (NLMSG_ERROR, Some(item)) = (message.kind, item) else {
+                    continue;
+                };
                 match errno(&message).map(Errno::from_raw) {
                     Ok(Errno::ENOENT) => outcome.gone.push(id(item)),
                     Ok(error) => outcome.fail(1, error),

@@ -35,7 +35,9 @@ const IFINFOMSG: usize = 16;
 
 /// A device that appeared or changed.
 pub(super) fn link(message: &Message<'_>) -> Result<Option<Event>, DecodeError> {
-    let Some((fixed, attributes)) = of_device(message)? else { return Ok(None) };
+    let Some((fixed, attributes)) = of_device(message)? else {
+        return Ok(None);
+    };
     let mut link = Link {
         index: index(u32_at(fixed, 4))?,
         name: String::new(),
@@ -54,12 +56,18 @@ pub(super) fn link(message: &Message<'_>) -> Result<Option<Event>, DecodeError> 
     for attribute in attributes {
         let attribute = attribute?;
         match attribute.kind {
-            IFLA_ADDRESS if link.hardware == ARPHRD_ETHER => link.mac = Mac::try_from(attribute.value).ok(),
+            IFLA_ADDRESS if link.hardware == ARPHRD_ETHER => {
+                link.mac = Mac::try_from(attribute.value).ok()
+            }
             IFLA_IFNAME => link.name = attribute.text(),
             IFLA_MTU => link.mtu = attribute.u32_native("IFLA_MTU")?,
-            IFLA_LINK => link.lower = Some(attribute.u32_native("IFLA_LINK")?).filter(|index| *index != 0),
+            IFLA_LINK => {
+                link.lower = Some(attribute.u32_native("IFLA_LINK")?).filter(|index| *index != 0)
+            }
             IFLA_QDISC => link.qdisc = attribute.text(),
-            IFLA_MASTER => link.master = Some(attribute.u32_native("IFLA_MASTER")?).filter(|index| *index != 0),
+            IFLA_MASTER => {
+                link.master = Some(attribute.u32_native("IFLA_MASTER")?).filter(|index| *index != 0)
+            }
             // A message of the wireless extensions: nothing but a name, the rest would read as zero.
             IFLA_WIRELESS => return Ok(None),
             IFLA_LINKINFO => link.kind = kind(&attribute)?,
@@ -80,7 +88,9 @@ pub(super) fn link(message: &Message<'_>) -> Result<Option<Event>, DecodeError> 
 
 /// A device that went.
 pub(super) fn gone(message: &Message<'_>) -> Result<Option<Event>, DecodeError> {
-    let Some((fixed, _)) = of_device(message)? else { return Ok(None) };
+    let Some((fixed, _)) = of_device(message)? else {
+        return Ok(None);
+    };
     Ok(Some(Event::LinkGone(index(u32_at(fixed, 4))?)))
 }
 

@@ -81,7 +81,9 @@ impl Kind {
             Self::IpOptions | Self::IpChecksum | Self::HeaderLength => !flow.ipv6,
             Self::Extensions => flow.ipv6,
             Self::UdpNoChecksum | Self::UdpLength => !flow.tcp,
-            Self::Flags | Self::BadFlags | Self::Syn | Self::Fin | Self::Rst | Self::DataOffset => flow.tcp,
+            Self::Flags | Self::BadFlags | Self::Syn | Self::Fin | Self::Rst | Self::DataOffset => {
+                flow.tcp
+            }
             _ => true,
         }
     }

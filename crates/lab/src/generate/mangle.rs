@@ -16,7 +16,9 @@ pub(super) fn frame(workload: &Workload, step: &Step, translation: Translation) 
     let mut random = Random::new(step.seed);
     let mut packet = ordinary(workload, flow, step, translation, &mut random);
     match step.kind {
-        Kind::FragmentFirst | Kind::FragmentLast | Kind::FragmentAlone => fragment(step, packet, &mut random),
+        Kind::FragmentFirst | Kind::FragmentLast | Kind::FragmentAlone => {
+            fragment(step, packet, &mut random)
+        }
         _ => {
             mangle(workload, flow, step, translation, &mut packet, &mut random);
             packet.bytes()
@@ -25,7 +27,13 @@ pub(super) fn frame(workload: &Workload, step: &Step, translation: Translation) 
 }
 
 /// The packet before anything is done to it.
-fn ordinary(workload: &Workload, flow: &Flow, step: &Step, translation: Translation, random: &mut Random) -> Packet {
+fn ordinary(
+    workload: &Workload,
+    flow: &Flow,
+    step: &Step,
+    translation: Translation,
+    random: &mut Random,
+) -> Packet {
     let limit = usize::from(workload.mtu) - HEADERS;
     let payload = match step.kind {
         Kind::Open if flow.tcp => 0,
@@ -38,21 +46,39 @@ fn ordinary(workload: &Workload, flow: &Flow, step: &Step, translation: Translat
     let payload = random.bytes(payload);
     let index = usize::from(step.side == Side::Server);
     let (from, to, ports) = match step.side {
-        Side::Client => (flow.client(), flow.server(), (flow.client_port, flow.server_port)),
-        Side::Server => (flow.server(), translation.address, (flow.server_port, translation.port)),
+        Side::Client => (
+            flow.client(),
+            flow.server(),
+            (flow.client_port, flow.server_port),
+        ),
+        Side::Server => (
+            flow.server(),
+            translation.address,
+            (flow.server_port, translation.port),
+        ),
     };
     let body = match flow.tcp {
         true => Body::Tcp(segment(flow, step, ports, payload, random)),
         false => Body::Udp(ports.0, ports.1, payload),
     };
-    let mut packet = Packet::new((step.side.host_mac(), from), (step.side.router_mac(), to), body);
+    let mut packet = Packet::new(
+        (step.side.host_mac(), from),
+        (step.side.router_mac(), to),
+        body,
+    );
     packet.ttl = flow.ttl[index];
     packet.dont_fragment = flow.dont_fragment;
     packet.id = step.id;
     packet
 }
 
-fn segment(flow: &Flow, step: &Step, ports: (u16, u16), payload: Vec<u8>, random: &mut Random) -> Tcp {
+fn segment(
+    flow: &Flow,
+    step: &Step,
+    ports: (u16, u16),
+    payload: Vec<u8>,
+    random: &mut Random,
+) -> Tcp {
     let (own, peer) = match step.side {
         Side::Client => (flow.isn[0], flow.isn[1]),
         Side::Server => (flow.isn[1], flow.isn[0]),
@@ -140,7 +166,8 @@ fn mangle(
         Kind::Vlan => packet.tags = tags(random),
         Kind::OtherMac => packet.to_mac[5] ^= random.between(1, 255) as u8,
         Kind::GroupMac => {
-            packet.to_mac = random.pick(&[[0xff; 6], [1, 0, 0x5e, 0, 0, 1], [0x33, 0x33, 0, 0, 0, 1]]);
+            packet.to_mac =
+                random.pick(&[[0xff; 6], [1, 0, 0x5e, 0, 0, 1], [0x33, 0x33, 0, 0, 0, 1]]);
         }
         Kind::IcmpError => icmp_error(flow, step, translation, packet, random),
         Kind::Echo => {
@@ -151,7 +178,9 @@ fn mangle(
         }
         Kind::Mtu => resize(packet, mtu(workload, step.side, random), random),
         Kind::HeaderLength => packet.lies.header_length = Some(random.pick(&[0, 1, 4, 6, 10, 15])),
-        Kind::Version => packet.lies.version = Some(random.pick(&[0, 5, 7, if flow.ipv6 { 4 } else { 6 }])),
+        Kind::Version => {
+            packet.lies.version = Some(random.pick(&[0, 5, 7, if flow.ipv6 { 4 } else { 6 }]))
+        }
         Kind::Flags | Kind::BadFlags | Kind::Syn | Kind::Fin | Kind::Rst | Kind::DataOffset => {
             if let Body::Tcp(tcp) = &mut packet.body {
                 flags(flow, step, tcp, random);
@@ -167,13 +196,16 @@ fn bits(random: &mut Random) -> u16 {
 
 /// What is allowed, and what conntrack refuses (`tcp_valid_flags` in net/netfilter/nf_conntrack_proto_tcp.c).
 fn flags(flow: &Flow, step: &Step, tcp: &mut Tcp, random: &mut Random) {
-    let (own, ack) = match step.side {
-        Side::Client => (flow.isn[0], flag::ACK),
-        Side::Server => (flow.isn[1], flag::ACK),
-    };
+    let own = flow.isn[usize::from(step.side == Side::Server)];
     match step.kind {
         Kind::Flags => {
-            tcp.flags |= random.pick(&[flag::ECE, flag::CWR, flag::ECE | flag::CWR, flag::URG, flag::URG | flag::PSH]);
+            tcp.flags |= random.pick(&[
+                flag::ECE,
+                flag::CWR,
+                flag::ECE | flag::CWR,
+                flag::URG,
+                flag::URG | flag::PSH,
+            ]);
             if tcp.flags & flag::URG != 0 {
                 tcp.urgent = tcp.payload.len() as u16;
             }
@@ -196,11 +228,11 @@ fn flags(flow: &Flow, step: &Step, tcp: &mut Tcp, random: &mut Random) {
             tcp.flags = flag::SYN;
             tcp.payload.clear();
         }
-        Kind::Fin => tcp.flags = flag::FIN | ack,
+        Kind::Fin => tcp.flags = flag::FIN | flag::ACK,
         Kind::Rst => {
             // Just the number that the other end expects: any other one leaves the state to circumstances.
             tcp.sequence = own.wrapping_add(1);
-            tcp.flags = flag::RST | random.pick(&[0, ack]);
+            tcp.flags = flag::RST | random.pick(&[0, flag::ACK]);
             tcp.payload.clear();
         }
         _ => {
@@ -290,7 +322,13 @@ fn resize(packet: &mut Packet, length: usize, random: &mut Random) {
 }
 
 /// An error about a packet of the other direction, as it looked on this side.
-fn icmp_error(flow: &Flow, step: &Step, translation: Translation, packet: &mut Packet, random: &mut Random) {
+fn icmp_error(
+    flow: &Flow,
+    step: &Step,
+    translation: Translation,
+    packet: &mut Packet,
+    random: &mut Random,
+) {
     let other = Step {
         side: step.side.other(),
         ..step.clone()
@@ -315,7 +353,14 @@ fn icmp_error(flow: &Flow, step: &Step, translation: Translation, packet: &mut P
     quoted.truncate(random.pick(&[28, 48, 60, 200]));
     let (kind, code, word) = match flow.ipv6 {
         true => random.pick(&[(1, 0, 0), (1, 4, 0), (2, 0, 1300), (3, 0, 0), (4, 1, 6)]),
-        false => random.pick(&[(3, 1, 0), (3, 3, 0), (3, 4, 1300), (3, 13, 0), (11, 0, 0), (12, 0, 0)]),
+        false => random.pick(&[
+            (3, 1, 0),
+            (3, 3, 0),
+            (3, 4, 1300),
+            (3, 13, 0),
+            (11, 0, 0),
+            (12, 0, 0),
+        ]),
     };
     packet.body = Body::Icmp(kind, code, word, quoted);
 }

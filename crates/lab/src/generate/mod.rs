@@ -83,12 +83,20 @@ pub struct Flow {
 impl Flow {
     /// The client's address.
     pub fn client(&self) -> IpAddr {
-        if self.ipv6 { gateway::CLIENT6 } else { gateway::CLIENT }
+        if self.ipv6 {
+            gateway::CLIENT6
+        } else {
+            gateway::CLIENT
+        }
     }
 
     /// The server's address.
     pub fn server(&self) -> IpAddr {
-        if self.ipv6 { gateway::SERVER6 } else { gateway::SERVER }
+        if self.ipv6 {
+            gateway::SERVER6
+        } else {
+            gateway::SERVER
+        }
     }
 }
 
@@ -167,7 +175,9 @@ impl Workload {
     pub fn from_recipe(recipe: &Recipe) -> Self {
         let mut random = Random::new(recipe.seed);
         let count = recipe.flows.clamp(1, FLOWS_MAX);
-        let flows: Vec<_> = (0..count).map(|number| flow(number, recipe.ipv6, &mut random)).collect();
+        let flows: Vec<_> = (0..count)
+            .map(|number| flow(number, recipe.ipv6, &mut random))
+            .collect();
         let mut workload = Self {
             seed: recipe.seed,
             opening: opening(&flows, &mut random),
@@ -231,7 +241,7 @@ impl Workload {
 }
 
 fn flow(number: usize, ipv6: bool, random: &mut Random) -> Flow {
-    let tcp = number % 2 == 0;
+    let tcp = number.is_multiple_of(2);
     Flow {
         number,
         ipv6: ipv6 && number % 3 == 2,
@@ -279,7 +289,10 @@ mod tests {
         let workload = Workload::new(seed, 20, 3000);
         let frame = |step: &Step| {
             let flow = &workload.flows[step.flow];
-            let translation = Translation { address: flow.client(), port: flow.client_port };
+            let translation = Translation {
+                address: flow.client(),
+                port: flow.client_port,
+            };
             workload.frame(step, translation)
         };
         workload.all().map(frame).collect()
@@ -294,10 +307,17 @@ mod tests {
     #[test]
     fn most_packets_are_ordinary_and_all_kinds_occur() {
         let workload = Workload::new(3, 60, 20_000);
-        let data = workload.steps.iter().filter(|step| step.kind == Kind::Data).count();
+        let data = workload
+            .steps
+            .iter()
+            .filter(|step| step.kind == Kind::Data)
+            .count();
         assert!((10_000..16_000).contains(&data), "{data}");
         for (kind, _) in Mix::default().weights() {
-            assert!(workload.steps.iter().any(|step| step.kind == *kind), "{kind:?} never occurs");
+            assert!(
+                workload.steps.iter().any(|step| step.kind == *kind),
+                "{kind:?} never occurs"
+            );
         }
     }
 
@@ -305,9 +325,15 @@ mod tests {
     #[test]
     fn ordinary_packets_are_right() {
         let workload = Workload::new(5, 40, 5000);
-        for step in workload.all().filter(|step| matches!(step.kind, Kind::Open | Kind::Confirm | Kind::Data)) {
+        for step in workload
+            .all()
+            .filter(|step| matches!(step.kind, Kind::Open | Kind::Confirm | Kind::Data))
+        {
             let flow = &workload.flows[step.flow];
-            let translation = Translation { address: flow.client(), port: flow.client_port };
+            let translation = Translation {
+                address: flow.client(),
+                port: flow.client_port,
+            };
             let frame = workload.frame(step, translation);
             let view = View::of(&frame).expect("IP");
             assert_eq!(view.residue(&frame), Some(0xffff), "step {}", step.number);

@@ -1,43 +1,247 @@
 //! All keys: one table, from which the file is read, the effective configuration shown and the manual written.
 
+use api::{Config, ConfigEntry};
 use serde_json::Value;
 use toml::de::DeValue;
 
-use super::settings::{Effective, Origin, PortSettings, Setting};
+use super::settings::{
+    Effective, FlowRoom, HookChoice, LogLevel, Mark, Origin, PortHook, PortSettings, Setting,
+};
 use super::values::{FileValue, Wrong};
 
-/// One key of a section of type `S`.
+/// One key of a section, which is kept in a type `S`.
 pub(super) struct Key<S: 'static> {
     pub(super) name: &'static str,
     pub(super) read: fn(&mut S, &DeValue<'_>, Origin) -> Result<(), Wrong>,
-    pub(super) show: fn(&S) -> (Value, &Origin),
+    show: fn(&S) -> (Value, &Origin),
     allowed: &'static str,
     about: &'static str,
 }
 
-/// One section, `[name]`.
-pub(super) struct Section {
-    pub(super) name: &'static str,
-    pub(super) keys: &'static [Key<Effective>],
-}
-
-fn set<T: FileValue>(setting: &mut Setting<T>, value: &DeValue<'_>, origin: Origin) -> Result<(), Wrong> {
-    *setting = Setting { value: T::from_file(value)?, origin };
+fn set<T: FileValue>(
+    setting: &mut Setting<T>,
+    value: &DeValue<'_>,
+    origin: Origin,
+) -> Result<(), Wrong> {
+    *setting = Setting {
+        value: T::from_file(value)?,
+        origin,
+    };
     Ok(())
 }
 
-fn allowed<T: FileValue>(_: fn(&Effective) -> &Setting<T>) -> &'static str {
-    T::ALLOWED
-}
-
 macro_rules! key {
-    ($name:literal, $section:ident . $field:ident : $type:ty, $about:literal) => {
-        Key {
+    ($settings:ty, $name:literal, $($field:ident).+, $type:ty, $about:literal) => {
+        Key::<$settings> {
             name: $name,
-            read: |all: &mut Effective, value, origin| set(&mut all.$section.$field, value, origin),
-            show: |all: &Effective| (all.$section.$field.value.show(), &all.$section.$field.origin),
+            read: |all, value, origin| set(&mut all.$($field).+, value, origin),
+            show: |all| (all.$($field).+.value.show(), &all.$($field).+.origin),
             allowed: <$type as FileValue>::ALLOWED,
             about: $about,
         }
     };
+}
+
+type Time = std::time::Duration;
+type Path = std::path::PathBuf;
+
+static OFFLOAD: [Key<Effective>; 8] = [
+    key!(
+        Effective,
+        "enabled",
+        offload.enabled,
+        bool,
+        "Take connections over at all."
+    ),
+    key!(Effective, "tcp", offload.tcp, bool, "Take TCP over."),
+    key!(
+        Effective,
+        "udp",
+        offload.udp,
+        bool,
+        "Take UDP (and so QUIC) over."
+    ),
+    key!(
+        Effective,
+        "reprove",
+        offload.reprove,
+        Time,
+        "How often the kernel is shown a packet of each flow again, so that nothing it would do differently goes unnoticed."
+    ),
+    key!(
+        Effective,
+        "flows",
+        offload.flows,
+        FlowRoom,
+        "How many connections there is room for; \"auto\" goes by memory."
+    ),
+    key!(
+        Effective,
+        "opt_out_mark",
+        offload.opt_out_mark,
+        Option<Mark>,
+        "Connections whose connection mark, under the mask, has this value stay with the kernel."
+    ),
+    key!(
+        Effective,
+        "hook",
+        offload.hook,
+        HookChoice,
+        "Where packets are taken, on devices that [ports] says nothing about. \"auto\" is XDP where the driver can, else TC."
+    ),
+    key!(
+        Effective,
+        "shadow",
+        offload.shadow,
+        bool,
+        "Prove and count, but leave every packet to the kernel."
+    ),
+];
+
+static API: [Key<Effective>; 1] = [key!(
+    Effective,
+    "socket",
+    api.socket,
+    Option<Path>,
+    "Socket of the API. \"auto\" is /run/weir/weir.sock, or one named for the network namespace in any but the first."
+)];
+
+static LOG: [Key<Effective>; 1] = [key!(
+    Effective,
+    "level",
+    log.level,
+    LogLevel,
+    "How much is told on standard error."
+)];
+
+/// Keys of each `[ports.NAME]`.
+pub(super) static PORT: [Key<PortSettings>; 1] = [key!(
+    PortSettings,
+    "hook",
+    hook,
+    PortHook,
+    "Where packets of this device are taken. \"auto\" is as offload.hook says; \"off\" leaves the device alone."
+)];
+
+/// Sections with a fixed name, in the order of the manual.
+pub(super) static SECTIONS: [(&str, &[Key<Effective>]); 3] =
+    [("offload", &OFFLOAD), ("api", &API), ("log", &LOG)];
+
+/// Name of the section that holds one table a device.
+pub(super) const PORTS: &str = "ports";
+
+/// What the manual says of one key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyHelp {
+    /// Section: `offload`, or `ports.NAME`.
+    pub section: &'static str,
+    /// Key in it.
+    pub name: &'static str,
+    /// What it does, one sentence or two.
+    pub about: &'static str,
+    /// What can be written, in words.
+    pub allowed: &'static str,
+    /// What it is when nothing is written.
+    pub default: Value,
+}
+
+/// Every key, in the order of the manual.
+pub fn help() -> Vec<KeyHelp> {
+    fn of<S: Default>(
+        section: &'static str,
+        keys: &'static [Key<S>],
+    ) -> impl Iterator<Item = KeyHelp> {
+        keys.iter().map(move |key| KeyHelp {
+            section,
+            name: key.name,
+            about: key.about,
+            allowed: key.allowed,
+            default: (key.show)(&S::default()).0,
+        })
+    }
+    let [offload, api, log] = &SECTIONS;
+    of(offload.0, offload.1)
+        .chain(of("ports.NAME", &PORT))
+        .chain(of(api.0, api.1))
+        .chain(of(log.0, log.1))
+        .collect()
+}
+
+impl Effective {
+    /// As `GET /v1/config` answers it.
+    pub fn to_api(&self) -> Config {
+        Config {
+            entries: self.entries(),
+        }
+    }
+
+    /// Every key with its value and its origin, in the order of the manual.
+    pub fn entries(&self) -> Vec<ConfigEntry> {
+        let entry = |key: String, (value, origin): (Value, &Origin)| ConfigEntry {
+            key,
+            value,
+            origin: origin.to_string(),
+        };
+        let mut entries = Vec::new();
+        for (section, keys) in &SECTIONS {
+            entries.extend(
+                keys.iter()
+                    .map(|key| entry(format!("{section}.{}", key.name), (key.show)(self))),
+            );
+            if *section == "offload" {
+                for (name, settings) in &self.ports {
+                    entries.extend(
+                        PORT.iter()
+                            .map(|key| entry(port_key(name, key.name), (key.show)(settings))),
+                    );
+                }
+            }
+        }
+        entries
+    }
+}
+
+/// Dotted key of a device's setting; the name is quoted where TOML wants it quoted (`ports."eth0.10".hook`).
+pub(super) fn port_key(device: &str, key: &str) -> String {
+    let bare = !device.is_empty()
+        && device
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+    if bare {
+        format!("{PORTS}.{device}.{key}")
+    } else {
+        format!("{PORTS}.{}.{key}", Value::from(device))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_is_listed_once() {
+        let help = help();
+        assert_eq!(help.len(), 11);
+        let entries = Effective::default().entries();
+        assert_eq!(entries.len(), 10, "no device has settings of its own");
+        assert!(
+            entries
+                .iter()
+                .all(|entry| entry.origin == "default" && !entry.value.is_null())
+        );
+        for entry in entries {
+            let (section, name) = entry.key.split_once('.').expect("dotted");
+            let found = help
+                .iter()
+                .find(|key| key.section == section && key.name == name)
+                .expect("in the manual");
+            assert_eq!(found.default, entry.value);
+        }
+    }
+
+    #[test]
+    fn odd_names_are_quoted() {
+        assert_eq!(port_key("eth0", "hook"), "ports.eth0.hook");
+        assert_eq!(port_key("eth0.10", "hook"), "ports.\"eth0.10\".hook");
+    }
 }

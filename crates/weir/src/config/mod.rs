@@ -15,4 +15,7 @@ pub use error::ConfigError;
 pub use file::{DEFAULT_FILE, Source};
 pub use keys::{KeyHelp, help};
 pub use parse::parse;
-pub use settings::{Api, Effective, FlowRoom, HookChoice, Log, LogLevel, Mark, Offload, Origin, PortHook, PortSettings, Setting};
+pub use settings::{
+    Api, Effective, FlowRoom, HookChoice, Log, LogLevel, Mark, Offload, Origin, PortHook,
+    PortSettings, Setting,
+};

@@ -45,7 +45,10 @@ pub struct Setting<T> {
 impl<T> Setting<T> {
     /// What weir does by itself.
     pub fn default_value(value: T) -> Self {
-        Self { value, origin: Origin::Default }
+        Self {
+            value,
+            origin: Origin::Default,
+        }
     }
 }
 
@@ -209,12 +212,24 @@ pub enum LogLevel {
 }
 
 impl LogLevel {
-    const ALL: [Self; 5] = [Self::Error, Self::Warn, Self::Info, Self::Debug, Self::Trace];
+    const ALL: [Self; 5] = [
+        Self::Error,
+        Self::Warn,
+        Self::Info,
+        Self::Debug,
+        Self::Trace,
+    ];
 
     /// So many steps louder (quieter, when negative), as far as there are any.
     pub fn louder(self, steps: i32) -> Self {
-        let at = Self::ALL.iter().position(|level| *level == self).unwrap_or_default();
-        let at = i32::try_from(at).unwrap_or_default().saturating_add(steps).clamp(0, 4);
+        let at = Self::ALL
+            .iter()
+            .position(|level| *level == self)
+            .unwrap_or_default();
+        let at = i32::try_from(at)
+            .unwrap_or_default()
+            .saturating_add(steps)
+            .clamp(0, 4);
         Self::ALL[usize::try_from(at).unwrap_or_default()]
     }
 }
@@ -232,7 +247,10 @@ mod tests {
 
     #[test]
     fn marks_fit_under_their_mask() {
-        let mark = Mark { value: 0x10, mask: 0xf0 };
+        let mark = Mark {
+            value: 0x10,
+            mask: 0xf0,
+        };
         assert!(mark.fits(0x1f) && !mark.fits(0x20));
         assert_eq!(mark.to_string(), "0x10/0xf0");
     }

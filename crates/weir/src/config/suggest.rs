@@ -1,7 +1,10 @@
 //! The name that was probably meant.
 
 /// Of `names`, the one nearest to `typed`, where it is near enough to be a slip: a third of its letters at most.
-pub(super) fn nearest<'a>(typed: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(super) fn nearest<'a>(
+    typed: &str,
+    names: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     let typed = typed.to_lowercase();
     names
         .into_iter()
@@ -24,7 +27,9 @@ fn distance(from: &str, to: &str) -> usize {
         let mut current = vec![row + 1];
         for (column, &other) in to.iter().enumerate() {
             let replaced = previous[column] + usize::from(letter != other);
-            let mut best = replaced.min(previous[column + 1] + 1).min(current[column] + 1);
+            let mut best = replaced
+                .min(previous[column + 1] + 1)
+                .min(current[column] + 1);
             if row > 0 && column > 0 && letter == to[column - 1] && from[row - 1] == other {
                 best = best.min(older[column - 1] + 1);
             }
@@ -41,7 +46,13 @@ mod tests {
 
     #[test]
     fn counts_slips() {
-        for (from, to, steps) in [("", "", 0), ("tcp", "tcp", 0), ("tpc", "tcp", 1), ("", "abc", 3), ("kitten", "sitting", 3)] {
+        for (from, to, steps) in [
+            ("", "", 0),
+            ("tcp", "tcp", 0),
+            ("tpc", "tcp", 1),
+            ("", "abc", 3),
+            ("kitten", "sitting", 3),
+        ] {
             assert_eq!(distance(from, to), steps, "{from} {to}");
             assert_eq!(distance(to, from), steps, "{to} {from}");
         }

@@ -30,7 +30,10 @@ pub(super) trait FileValue: Sized {
     /// Reads it, or says what is wrong.
     fn from_file(value: &DeValue<'_>) -> Result<Self, Wrong> {
         Self::read(value).map_err(|wrong| {
-            wrong.unwrap_or_else(|| Wrong { what: format!("cannot be {}", named(value)), mend: format!("write {}", Self::ALLOWED) })
+            wrong.unwrap_or_else(|| Wrong {
+                what: format!("cannot be {}", named(value)),
+                mend: format!("write {}", Self::ALLOWED),
+            })
         })
     }
 }
@@ -39,8 +42,14 @@ pub(super) trait FileValue: Sized {
 fn named(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => format!("{:?}", text.chars().take(60).collect::<String>()),
-        DeValue::Integer(number) => format!("the number {}", number.as_str().chars().take(30).collect::<String>()),
-        DeValue::Float(number) => format!("the number {}", number.as_str().chars().take(30).collect::<String>()),
+        DeValue::Integer(number) => format!(
+            "the number {}",
+            number.as_str().chars().take(30).collect::<String>()
+        ),
+        DeValue::Float(number) => format!(
+            "the number {}",
+            number.as_str().chars().take(30).collect::<String>()
+        ),
         DeValue::Boolean(truth) => truth.to_string(),
         DeValue::Datetime(_) => "a date".to_owned(),
         DeValue::Array(_) => "a list".to_owned(),
@@ -70,7 +79,8 @@ impl FileValue for bool {
 const REPROVE: std::ops::RangeInclusive<u64> = 1_000..=600_000;
 
 impl FileValue for Duration {
-    const ALLOWED: &'static str = "a time from \"1s\" to \"10m\": a whole number and ms, s or m, in quotes";
+    const ALLOWED: &'static str =
+        "a time from \"1s\" to \"10m\": a whole number and ms, s or m, in quotes";
 
     fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
         let text = value.as_str().ok_or(None)?;
@@ -83,24 +93,35 @@ impl FileValue for Duration {
             "m" => 60_000,
             _ => return Err(None),
         };
-        let milliseconds = number.checked_mul(unit).filter(|time| REPROVE.contains(time)).ok_or(None)?;
+        let milliseconds = number
+            .checked_mul(unit)
+            .filter(|time| REPROVE.contains(time))
+            .ok_or(None)?;
         Ok(Self::from_millis(milliseconds))
     }
 
     fn show(&self) -> Value {
         let milliseconds = self.as_millis();
-        if milliseconds.is_multiple_of(1_000) { format!("{}s", milliseconds / 1_000) } else { format!("{milliseconds}ms") }.into()
+        if milliseconds.is_multiple_of(1_000) {
+            format!("{}s", milliseconds / 1_000)
+        } else {
+            format!("{milliseconds}ms")
+        }
+        .into()
     }
 }
 
 impl FileValue for FlowRoom {
-    const ALLOWED: &'static str = "\"auto\", or a number of connections from 1024 to 4194304, without quotes";
+    const ALLOWED: &'static str =
+        "\"auto\", or a number of connections from 1024 to 4194304, without quotes";
 
     fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
         if value.as_str() == Some("auto") {
             return Ok(Self::Auto);
         }
-        let number = integer(value).and_then(|number| u32::try_from(number).ok()).ok_or(None)?;
+        let number = integer(value)
+            .and_then(|number| u32::try_from(number).ok())
+            .ok_or(None)?;
         if !(Self::FEWEST..=Self::MOST).contains(&number) {
             return Err(None);
         }
@@ -116,7 +137,8 @@ impl FileValue for FlowRoom {
 }
 
 impl FileValue for Option<Mark> {
-    const ALLOWED: &'static str = "\"none\", or VALUE/MASK in hexadecimal and quotes, such as \"0x10/0xf0\"";
+    const ALLOWED: &'static str =
+        "\"none\", or VALUE/MASK in hexadecimal and quotes, such as \"0x10/0xf0\"";
 
     fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
         let text = value.as_str().ok_or(None)?;
@@ -124,13 +146,27 @@ impl FileValue for Option<Mark> {
             return Ok(None);
         }
         let (value, mask) = text.split_once('/').ok_or(None)?;
-        let (value, mask) = (hexadecimal(value).ok_or(None)?, hexadecimal(mask).ok_or(None)?);
-        let wrong = |what: &str, mend: &str| Err(Some(Wrong { what: what.to_owned(), mend: mend.to_owned() }));
+        let (value, mask) = (
+            hexadecimal(value).ok_or(None)?,
+            hexadecimal(mask).ok_or(None)?,
+        );
+        let wrong = |what: &str, mend: &str| {
+            Err(Some(Wrong {
+                what: what.to_owned(),
+                mend: mend.to_owned(),
+            }))
+        };
         if mask == 0 {
-            return wrong("the mask is 0, so that every connection would be left out", "set the bits that are to be looked at");
+            return wrong(
+                "the mask is 0, so that every connection would be left out",
+                "set the bits that are to be looked at",
+            );
         }
         if value & !mask != 0 {
-            return wrong("the value has bits outside of the mask, so that no mark fits", "widen the mask, or drop the bits");
+            return wrong(
+                "the value has bits outside of the mask, so that no mark fits",
+                "widen the mask, or drop the bits",
+            );
         }
         Ok(Some(Mark { value, mask }))
     }
@@ -143,7 +179,11 @@ impl FileValue for Option<Mark> {
 fn hexadecimal(text: &str) -> Option<u32> {
     let digits = text.strip_prefix("0x")?;
     // from_str_radix would take a sign too.
-    if digits.starts_with('+') { None } else { u32::from_str_radix(digits, 16).ok() }
+    if digits.starts_with('+') {
+        None
+    } else {
+        u32::from_str_radix(digits, 16).ok()
+    }
 }
 
 impl FileValue for Option<PathBuf> {
@@ -155,14 +195,16 @@ impl FileValue for Option<PathBuf> {
             return Ok(None);
         }
         // unix(7): sun_path, without the 0 at its end.
-        if !text.starts_with('/') || text.ends_with('/') || text.len() > 107 || text.contains('\0') {
+        if !text.starts_with('/') || text.ends_with('/') || text.len() > 107 || text.contains('\0')
+        {
             return Err(None);
         }
         Ok(Some(PathBuf::from(text)))
     }
 
     fn show(&self) -> Value {
-        self.as_ref().map_or_else(|| "auto".into(), |path| path.to_string_lossy().into())
+        self.as_ref()
+            .map_or_else(|| "auto".into(), |path| path.to_string_lossy().into())
     }
 }
 

@@ -1,0 +1,89 @@
+//! Measures weir against the kernel and against what XDP could do at best. See docs/performance.md.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use weir_bench::circuit::{Circuit, Path};
+use weir_bench::rounds::{self, Plan};
+use weir_bench::{Error, machine, report};
+
+/// The one-core closed loop: packets per second through the kernel, through weir, and through the least a router must do.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Rounds over all rows
+    #[arg(long, default_value_t = 5)]
+    rounds: u32,
+    /// Seconds for each measurement
+    #[arg(long, default_value_t = 1.0)]
+    seconds: f64,
+    /// Only these rows
+    #[arg(long, value_delimiter = ',', value_parser = path)]
+    only: Vec<Path>,
+    /// Number of flows
+    #[arg(long, default_value_t = 64)]
+    flows: u32,
+    /// Length of the frames, octets
+    #[arg(long, default_value_t = 60)]
+    length: usize,
+    /// Two short rounds: to see that it works
+    #[arg(long)]
+    quick: bool,
+    /// Processor to run on
+    #[arg(long, default_value_t = 1)]
+    cpu: usize,
+    /// Write the rows to this file
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+fn path(name: &str) -> Result<Path, String> {
+    let found = Path::ALL.into_iter().find(|path| path.name() == name);
+    found.ok_or_else(|| format!("one of {}", Path::ALL.map(Path::name).join(", ")))
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<(), Error> {
+    let _lock = machine::Lock::take()?;
+    lab::sweep()?;
+    let plan = if arguments.quick {
+        Plan { rounds: 2, seconds: 0.2, warm: 0.1 }
+    } else {
+        Plan { rounds: arguments.rounds, seconds: arguments.seconds, warm: 0.5 }
+    };
+    let rows = if arguments.only.is_empty() { Path::ALL.to_vec() } else { arguments.only.clone() };
+    let mut circuits = Vec::new();
+    for path in rows {
+        eprintln!("building: {}", path.text());
+        circuits.push(Circuit::build(path, arguments.length, arguments.flows)?);
+    }
+    // After everything else that runs has been started, so that none of it inherits the pin.
+    datapath::bench::pin(arguments.cpu)?;
+    let last = circuits.last_mut().ok_or_else(|| Error::Wrong("no rows".into()))?;
+    let same = rounds::same_against_same(last, &Plan { rounds: plan.rounds.min(3), ..plan })?;
+    let rows = rounds::run(&mut circuits, &plan, |text| eprintln!("{text}"))?;
+    println!("{}", machine::describe());
+    println!(
+        "{} octets, {} flows, one core, {} rounds of {} s. A against A: up to {:.1} %.\n",
+        arguments.length,
+        arguments.flows,
+        plan.rounds,
+        plan.seconds,
+        same.last().unwrap_or(&0.0) * 100.0
+    );
+    println!("{}", report::closed_loop(&rows));
+    if let Some(file) = &arguments.json {
+        let text = serde_json::to_string_pretty(&rows).unwrap_or_default();
+        std::fs::write(file, text).map_err(Error::system(format!("write {}", file.display())))?;
+    }
+    Ok(())
+}

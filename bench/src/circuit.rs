@@ -1,0 +1,276 @@
+//! The rows of the table: each a closed loop of its own – client, router, server – that stays for the whole run.
+//!
+//! The generator feeds the client's device as a driver would; the router's and the server's receive paths run in the same call,
+//! on the same core. Nothing waits, so packets per second are the reciprocal of the cost of a packet.
+
+use datapath::Hook;
+use datapath::bench::{Bench, Program};
+use lab::{Ipv6, Lab, Options};
+
+use crate::Error;
+use crate::direct::Direct;
+use crate::machine::{inside, waited};
+use crate::traffic::Kind;
+use crate::wire;
+
+/// What forwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Path {
+    /// The generator and a drop at the router's port: what is not the router.
+    Nothing,
+    /// The kernel, conntrack not in use.
+    Kernel,
+    /// The kernel with conntrack.
+    Conntrack,
+    /// The kernel with conntrack and masquerading.
+    Masquerade,
+    /// A static rewrite at TC ingress.
+    StaticTc,
+    /// Weir at TC, translating.
+    WeirTc,
+    /// A hash map and source translation at XDP.
+    HashNat,
+    /// A static rewrite at XDP.
+    Ceiling,
+    /// Weir at XDP, translating.
+    WeirXdp,
+    /// The kernel with conntrack, IPv6.
+    Conntrack6,
+    /// Weir at XDP, IPv6, not translating.
+    WeirXdp6,
+}
+
+impl Path {
+    /// In the order of the table.
+    pub const ALL: [Path; 11] = [
+        Self::Nothing,
+        Self::Kernel,
+        Self::Conntrack,
+        Self::Masquerade,
+        Self::StaticTc,
+        Self::WeirTc,
+        Self::HashNat,
+        Self::Ceiling,
+        Self::WeirXdp,
+        Self::Conntrack6,
+        Self::WeirXdp6,
+    ];
+
+    /// Short name, for `--only` and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Kernel => "kernel",
+            Self::Conntrack => "conntrack",
+            Self::Masquerade => "masquerade",
+            Self::StaticTc => "tc-static",
+            Self::WeirTc => "weir-tc",
+            Self::HashNat => "xdp-hash",
+            Self::Ceiling => "ceiling",
+            Self::WeirXdp => "weir-xdp",
+            Self::Conntrack6 => "conntrack6",
+            Self::WeirXdp6 => "weir-xdp6",
+        }
+    }
+
+    /// For the table.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Nothing => "(generator, dropped at the router's port)",
+            Self::Kernel => "kernel, no conntrack",
+            Self::Conntrack => "kernel + conntrack",
+            Self::Masquerade => "kernel + conntrack + masquerade",
+            Self::StaticTc => "TC: static rewrite + redirect",
+            Self::WeirTc => "weir at TC, NAT44",
+            Self::HashNat => "XDP: hash map + SNAT + counters",
+            Self::Ceiling => "XDP: static rewrite + redirect = ceiling",
+            Self::WeirXdp => "weir at XDP, NAT44",
+            Self::Conntrack6 => "kernel + conntrack, IPv6",
+            Self::WeirXdp6 => "weir at XDP, IPv6 routed",
+        }
+    }
+
+    /// Whether frames reach the server without an skb, so that its sink is an XDP one.
+    fn frames(self) -> bool {
+        matches!(self, Self::HashNat | Self::Ceiling | Self::WeirXdp | Self::WeirXdp6)
+    }
+
+    fn hook(self) -> Option<Hook> {
+        match self {
+            Self::WeirTc => Some(Hook::Tc),
+            Self::WeirXdp | Self::WeirXdp6 => Some(Hook::Xdp),
+            _ => None,
+        }
+    }
+
+    fn kind(self, length: usize, flows: u32) -> Kind {
+        let ipv6 = matches!(self, Self::Conntrack6 | Self::WeirXdp6);
+        let translated = !ipv6 && !matches!(self, Self::Kernel | Self::Conntrack);
+        Kind { ipv6, translated, length: length.max(if ipv6 { 62 } else { 60 }), flows }
+    }
+}
+
+/// One measurement.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// Packets that reached the sink.
+    pub packets: u64,
+    /// Time it took, ns, less what the thread waited for its processor.
+    pub nanoseconds: u64,
+    /// Share of the packets that weir forwarded; `None` for other paths.
+    pub share: Option<f64>,
+}
+
+impl Run {
+    /// Packets per second.
+    pub fn rate(&self) -> f64 {
+        self.packets as f64 * 1e9 / self.nanoseconds as f64
+    }
+}
+
+/// A closed loop. Dropped in the order of the fields: programs before namespaces.
+pub struct Circuit {
+    path: Path,
+    kind: Kind,
+    weir: Option<Direct>,
+    #[allow(dead_code)] // holds what is attached in the router
+    middle: Option<Bench>,
+    forward: Bench,
+    replies: Bench,
+    sink: Bench,
+    /// Packets per second as last seen: how many to ask for at once.
+    guess: f64,
+    lab: Lab,
+}
+
+impl Circuit {
+    /// Builds it, and lets all flows be seen in both directions.
+    pub fn build(path: Path, length: usize, flows: u32) -> Result<Self, Error> {
+        let kind = path.kind(length, flows);
+        let lab = Lab::gateway(&Options {
+            nat: kind.translated,
+            ipv6: if kind.ipv6 { Ipv6::Routed } else { Ipv6::Off },
+            plain_offloads: true,
+            raw: true,
+            ..Options::default()
+        })?;
+        if path == Path::Kernel {
+            lab.node("router")?.nft("flush ruleset")?;
+        }
+        let (router, server) = (lab.node("router")?, lab.node("server")?);
+        let load = |traffic, role, device| -> Result<Bench, Error> {
+            Ok(Bench::load(&traffic, lab.index(role, device)?, &datapath::bench::Exit::default())?)
+        };
+        let forward = load(kind.forward(), "client", "eth0")?;
+        let replies = load(kind.reply(), "server", "eth0")?;
+        let mut sink = load(kind.forward(), "server", "eth0")?;
+        let end = lab.index("server", "eth0")?;
+        let program = if path.frames() { Program::SinkXdp } else { Program::SinkTc };
+        if path == Path::Nothing {
+            let port = lab.index("router", "lan0")?;
+            inside(router, || sink.attach(Program::SinkXdp, port, "lan0"))??;
+        } else {
+            inside(server, || sink.attach(program, end, "eth0"))??;
+        }
+        let middle = compared(path, &kind, &lab)?;
+        let weir = path.hook().map(|hook| Direct::start(&lab, kind, hook)).transpose()?;
+        let mut circuit = Self { path, kind, weir, middle, forward, replies, sink, guess: 100_000.0, lab };
+        for _ in 0..2 {
+            circuit.send(flows)?;
+            inside(circuit.lab.node("server")?, || circuit.replies.generate(flows))??;
+        }
+        circuit.send(flows)?;
+        Ok(circuit)
+    }
+
+    /// What forwards here.
+    pub fn path(&self) -> Path {
+        self.path
+    }
+
+    fn send(&mut self, packets: u32) -> Result<u64, Error> {
+        let client = self.lab.node("client")?;
+        let (before, idle) = (self.sink.sunk(), waited());
+        let spent = inside(client, || self.forward.generate(packets))??;
+        let spent = (spent.as_nanos() as u64).saturating_sub(waited() - idle).max(1);
+        let arrived = self.sink.sunk() - before;
+        if arrived > 0 {
+            self.guess = arrived as f64 * 1e9 / spent as f64;
+        }
+        Ok(spent)
+    }
+
+    /// Sends for about so long, in pieces of at most a quarter of a second.
+    fn send_for(&mut self, seconds: f64) -> Result<(u64, u64), Error> {
+        let (mut sent, mut spent) = (0, 0);
+        while (spent as f64) < seconds * 1e9 {
+            let left = seconds - spent as f64 / 1e9;
+            let packets = (self.guess * left.min(0.25)).max(f64::from(self.kind.flows)).max(6400.0) as u32;
+            let packets = packets.next_multiple_of(64);
+            spent += self.send(packets)?;
+            sent += u64::from(packets);
+        }
+        Ok((sent, spent))
+    }
+
+    /// Warms up, then measures.
+    pub fn measure(&mut self, warm: f64, seconds: f64) -> Result<Run, Error> {
+        self.send_for(warm)?;
+        let weir = self.weir.as_ref().map(Direct::forwarded).transpose()?;
+        let before = self.sink.sunk();
+        let (sent, nanoseconds) = self.send_for(seconds)?;
+        let packets = self.sink.sunk() - before;
+        if packets * 100 < sent * 99 {
+            let (path, lost) = (self.path.name(), sent - packets);
+            return Err(Error::Wrong(format!("{path}: {lost} of {sent} packets never reached the sink")));
+        }
+        let share = match (weir, &self.weir) {
+            (Some((before, _)), Some(weir)) => {
+                let (after, passed) = weir.forwarded()?;
+                let share = (after - before) as f64 / packets as f64;
+                if share < 0.99 {
+                    let path = self.path.name();
+                    return Err(Error::Wrong(format!("{path}: only {:.1} % forwarded by weir ({passed})", share * 100.0)));
+                }
+                Some(share)
+            }
+            _ => None,
+        };
+        Ok(Run { packets, nanoseconds, share })
+    }
+
+    /// Checks what arrives at the server.
+    pub fn check_wire(&mut self) -> Result<(), Error> {
+        if self.path == Path::Nothing {
+            return Ok(());
+        }
+        self.sink.sample(64);
+        self.send(self.kind.flows.max(64))?;
+        let samples = self.sink.samples();
+        let named = |error| Error::Wrong(format!("{}: {error}", self.path.name()));
+        wire::check(&self.kind, &samples).map_err(named)
+    }
+}
+
+/// The program that stands in for weir.
+fn compared(path: Path, kind: &Kind, lab: &Lab) -> Result<Option<Bench>, Error> {
+    let program = match path {
+        Path::StaticTc => Program::CeilingTc,
+        Path::HashNat => Program::HashNat,
+        Path::Ceiling => Program::Ceiling,
+        _ => return Ok(None),
+    };
+    let (lan, wan) = (lab.index("router", "lan0")?, lab.index("router", "wan0")?);
+    inside(lab.node("router")?, || {
+        let mut bench = Bench::load(&kind.forward(), 0, &kind.exit(wan))?;
+        if let (Program::HashNat, Some((client, server, outside))) = (program, kind.addresses4()) {
+            for n in 0..kind.flows {
+                let (original, _) = kind.tuples(n);
+                let port = original.source_port;
+                bench.translate((client, port), (server, original.destination_port), (outside, port))?;
+            }
+        }
+        bench.attach(program, lan, "lan0")?;
+        Ok(Some(bench))
+    })?
+}

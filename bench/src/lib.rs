@@ -1,0 +1,13 @@
+//! What weir is measured by: `bench` and `demo`. How to read the figures is told in docs/performance.md.
+
+pub mod circuit;
+pub mod direct;
+pub mod error;
+pub mod machine;
+pub mod programs;
+pub mod report;
+pub mod rounds;
+pub mod traffic;
+pub mod wire;
+
+pub use error::Error;

@@ -1,0 +1,1 @@
+//! Single programs under BPF_PROG_TEST_RUN.

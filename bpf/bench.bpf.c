@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Programs of the benchmark, never of the daemon: traffic, sinks, and packet paths to compare weir's with.
+ * One object is loaded for each namespace and kind of traffic; what differs is set before it is loaded, so that the verifier
+ * folds it into the code, as a hand-written static program would have it.
+ */
+#include "include/csum.h"
+#include "include/flow.h"
+
+#define TEMPLATE_MAX 80
+#define SAMPLES 64
+#define FLOWS_PER_HOST 0x8000 /* flows differ by port, then by the low half of an address */
+
+const volatile __u32 header;         /* octets of the template that are written into each frame: all headers */
+const volatile __u32 ipv6;           /* */
+const volatile __u32 port_at;        /* offset of the port that differs from flow to flow */
+const volatile __u32 host_at;        /* offset of the low half of the address that does */
+const volatile __u32 check_at;       /* offset of the checksum of layer 4 */
+const volatile __u32 flows;          /* number of flows; 0: the template is sent as it is */
+const volatile __u32 out;            /* generator: index of the device it sends by */
+const volatile __u8 exit_header[16]; /* compared paths: Ethernet header of what leaves */
+const volatile __be32 snat;          /* new source address */
+const volatile __u32 snat_delta;     /* checksum difference it makes */
+const volatile __u32 exit_link;      /* index of the device that they send by */
+
+__u8 template[TEMPLATE_MAX] __attribute__((aligned(64)));
+
+/* Written by one CPU: the loop runs on one. */
+struct state {
+	__u32 next;   /* flow of the next frame */
+	__u32 target; /* slot in `targets` that `rotate` goes on to */
+	__u64 sunk;   /* packets that reached a sink */
+	__u32 wanted; /* samples still to be taken */
+	__u32 taken;
+} state __attribute__((aligned(64)));
+
+struct sample {
+	__u32 len;               /* of the frame */
+	__u8 head[TEMPLATE_MAX]; /* 60 octets of a frame shorter than this */
+	__u8 reserved[4];
+} samples[SAMPLES];
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 8);
+	__type(key, __u32);
+	__type(value, __u32);
+} targets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 8);
+	__type(key, __u32);
+	__type(value, __u32);
+} targets_tc SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_DEVMAP);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} transmit SEC(".maps");
+
+struct nat_entry {
+	__be32 saddr;
+	__be16 sport;
+	__u16 delta;
+	__u64 packets;
+	__u64 octets;
+	__u64 last; /* ns */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1 << 18);
+	__type(key, struct flow_key4);
+	__type(value, struct nat_entry);
+} nat_entries SEC(".maps");
+
+/* --- traffic ------------------------------------------------------------------------------------------------------ */
+
+/*
+ * Writes every header of the next flow's frame. All of it: frames are used again as they came back, and a field that is only
+ * lowered (TTL) would reach 0.
+ */
+always_inline int frame_write(void *data, void *end)
+{
+	__u32 len = header, flow = state.next, port, host, i;
+	__u16 *check;
+
+	if (len > TEMPLATE_MAX || data + len > end)
+		return 0;
+#pragma unroll
+	for (i = 0; i < TEMPLATE_MAX / 8; i++)
+		if (i * 8 + 8 <= len)
+			((__u64 *)data)[i] = ((__u64 *)template)[i];
+	if (len & 4)
+		*(__u32 *)(data + (len & ~7)) = *(__u32 *)(template + (len & 0x78));
+	if (len & 2)
+		*(__u16 *)(data + (len & ~3)) = *(__u16 *)(template + (len & 0x7c));
+	if (!flows)
+		return 1;
+
+	state.next = flow + 1 < flows ? flow + 1 : 0;
+	port = bpf_htons(flow % FLOWS_PER_HOST);
+	host = bpf_htons(flow / FLOWS_PER_HOST);
+	*(__be16 *)(data + port_at) = bpf_htons(bpf_ntohs(*(__be16 *)(data + port_at)) + flow % FLOWS_PER_HOST);
+	if (flows > FLOWS_PER_HOST) {
+		*(__be16 *)(data + host_at) = bpf_htons(bpf_ntohs(*(__be16 *)(data + host_at)) + flow / FLOWS_PER_HOST);
+		if (!ipv6)
+			*(__u16 *)(data + 24) = csum_update(*(__u16 *)(data + 24), host);
+	}
+	check = data + check_at;
+	*check = csum_update(*check, port + host);
+	if (!*check)
+		*check = 0xffff;
+	return 1;
+}
+
+/* Traffic, run with BPF_F_TEST_XDP_LIVE_FRAMES: about 4 million frames per second and core. */
+SEC("xdp.frags")
+int generate(struct xdp_md *ctx)
+{
+	if (!frame_write((void *)(long)ctx->data, (void *)(long)ctx->data_end))
+		return XDP_ABORTED;
+	return bpf_redirect(out, 0);
+}
+
+/*
+ * The frame of another flow at each run, then a program: so BPF_PROG_TEST_RUN, which knows only one frame and does not restore
+ * it, can time a program that rewrites what it is given.
+ */
+SEC("xdp.frags")
+int rotate(struct xdp_md *ctx)
+{
+	if (frame_write((void *)(long)ctx->data, (void *)(long)ctx->data_end))
+		bpf_tail_call(ctx, &targets, state.target);
+	return XDP_ABORTED;
+}
+
+SEC("tc")
+int rotate_tc(struct __sk_buff *skb)
+{
+	skb->cb[0] = 0; /* weir's mark on what it sent */
+	if (frame_write((void *)(long)skb->data, (void *)(long)skb->data_end))
+		bpf_tail_call(skb, &targets_tc, state.target);
+	return TC_ACT_SHOT;
+}
+
+/* --- sinks -------------------------------------------------------------------------------------------------------- */
+
+/* Counts a packet; where its octets are to be kept, gives the place. */
+always_inline struct sample *sink(__u32 len)
+{
+	__u32 at = state.taken;
+
+	state.sunk++;
+	if (likely(!state.wanted) || at >= SAMPLES)
+		return NULL;
+	state.wanted--;
+	state.taken = at + 1;
+	samples[at].len = len;
+	return &samples[at];
+}
+
+#define FRAME_MIN 60 /* nothing shorter is sent here */
+
+SEC("xdp.frags")
+int sink_xdp(struct xdp_md *ctx)
+{
+	__u32 len = ctx->data_end - ctx->data;
+	struct sample *s = sink(len);
+
+	if (s)
+		bpf_xdp_load_bytes(ctx, 0, s->head, len < TEMPLATE_MAX ? FRAME_MIN : TEMPLATE_MAX);
+	return XDP_DROP;
+}
+
+SEC("tc")
+int sink_tc(struct __sk_buff *skb)
+{
+	struct sample *s = sink(skb->len);
+
+	if (s)
+		bpf_skb_load_bytes(skb, 0, s->head, skb->len < TEMPLATE_MAX ? FRAME_MIN : TEMPLATE_MAX);
+	return TC_ACT_SHOT;
+}
+
+/* --- packet paths to compare with --------------------------------------------------------------------------------- */
+
+/* The floor of BPF_PROG_TEST_RUN. */
+SEC("xdp.frags")
+int bare(struct xdp_md *ctx)
+{
+	return XDP_DROP;
+}
+
+SEC("tc")
+int bare_tc(struct __sk_buff *skb)
+{
+	return TC_ACT_SHOT;
+}
+
+always_inline void exit_write(void *data)
+{
+	*(__u64 *)data = *(__u64 *)exit_header;
+	*(__u32 *)(data + 8) = *(__u32 *)(exit_header + 8);
+}
+
+/* A rewrite that is right for exactly the bench's traffic, and looks at nothing: what no router can be faster than. */
+always_inline int static_write(void *data, void *end)
+{
+	if (ipv6) {
+		struct ipv6hdr *ip = data + ETH_HLEN;
+
+		if ((void *)(ip + 1) > end)
+			return 0;
+		ip->hop_limit--;
+	} else {
+		struct iphdr *ip = data + ETH_HLEN;
+		struct udphdr *udp = (void *)(ip + 1);
+
+		if ((void *)(udp + 1) > end)
+			return 0;
+		ip->check = csum_update(ip->check, snat_delta + bpf_htons(0xfeff));
+		ip->ttl--;
+		ip->saddr = snat;
+		udp->check = csum_update(udp->check, snat_delta);
+	}
+	exit_write(data);
+	return 1;
+}
+
+SEC("xdp.frags")
+int ceiling(struct xdp_md *ctx)
+{
+	if (!static_write((void *)(long)ctx->data, (void *)(long)ctx->data_end))
+		return XDP_PASS;
+	return bpf_redirect_map(&transmit, 0, 0);
+}
+
+SEC("tc")
+int ceiling_tc(struct __sk_buff *skb)
+{
+	if (!static_write((void *)(long)skb->data, (void *)(long)skb->data_end))
+		return TC_ACT_UNSPEC;
+	return bpf_redirect(exit_link, 0);
+}
+
+/* What most of the field does: a hash map by 5-tuple, its entry counting and dated; no proof, no limits. */
+SEC("xdp.frags")
+int hash_nat(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct iphdr *ip = data + ETH_HLEN;
+	struct udphdr *udp = (void *)(ip + 1);
+	struct flow_key4 key = {};
+	struct nat_entry *entry;
+	__u16 check;
+
+	if ((void *)(udp + 1) > end || ((struct ethhdr *)data)->h_proto != bpf_htons(ETH_P_IP))
+		return XDP_PASS;
+	if (ip->version != 4 || ip->ihl != 5 || ip->frag_off & bpf_htons(0x3fff) || ip->ttl <= 1 ||
+	    ip->protocol != IPPROTO_UDP)
+		return XDP_PASS;
+	key.saddr = ip->saddr;
+	key.daddr = ip->daddr;
+	key.sport = udp->source;
+	key.dport = udp->dest;
+	key.proto = ip->protocol;
+	entry = bpf_map_lookup_elem(&nat_entries, &key);
+	if (!entry)
+		return XDP_PASS;
+	ip->check = csum_update(ip->check, snat_delta + bpf_htons(0xfeff));
+	ip->ttl--;
+	ip->saddr = entry->saddr;
+	udp->source = entry->sport;
+	check = csum_update(udp->check, entry->delta);
+	udp->check = check ? check : 0xffff;
+	exit_write(data);
+	__sync_fetch_and_add(&entry->packets, 1);
+	__sync_fetch_and_add(&entry->octets, bpf_ntohs(ip->tot_len));
+	entry->last = bpf_ktime_get_coarse_ns();
+	return bpf_redirect_map(&transmit, 0, 0);
+}
+
+char _license[] SEC("license") = "GPL";

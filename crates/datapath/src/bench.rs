@@ -1,0 +1,345 @@
+//! The benchmark's hands: traffic, sinks and comparison paths from bpf/bench.bpf.c, and timing of single programs.
+//!
+//! [`Bench::generate`] feeds frames into a device of the current network namespace as a driver would; [`Bench::rotate`] times one
+//! program on the frame of another flow at each run. Built with the feature `bench` only.
+
+use std::mem::{MaybeUninit, offset_of};
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use libbpf_rs::skel::{OpenSkel, SkelBuilder};
+use libbpf_rs::{MapCore, MapFlags, ProgramInput, ProgramMut};
+
+use crate::Datapath;
+use crate::error::Error;
+use crate::hook;
+use crate::load;
+
+/// The generated loader of bpf/bench.bpf.c.
+#[allow(clippy::all, missing_docs, unsafe_op_in_unsafe_fn)]
+mod skel {
+    include!(concat!(env!("OUT_DIR"), "/bench.skel.rs"));
+}
+
+/// TEMPLATE_MAX of bpf/bench.bpf.c: headers, octets.
+const TEMPLATE_MAX: usize = 80;
+const L3: usize = 14;
+
+/// What is sent.
+#[derive(Clone, Debug)]
+pub struct Traffic {
+    /// The frame of flow 0, from the Ethernet header on.
+    pub frame: Vec<u8>,
+    /// How many flows take turns: by port, and beyond 32,768 by the address too. 0: always this very frame, whatever it holds.
+    pub flows: u32,
+    /// Flows differ at the destination instead of the source.
+    pub reply: bool,
+}
+
+/// Where the comparison paths send, and how they translate.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Exit {
+    /// Index of the device.
+    pub link: u32,
+    /// Ethernet header of what leaves.
+    pub header: [u8; 14],
+    /// Old and new IPv4 source address.
+    pub source: Option<(Ipv4Addr, Ipv4Addr)>,
+}
+
+/// What can be attached to a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// Counts and drops at XDP.
+    SinkXdp,
+    /// Counts and drops at TC ingress.
+    SinkTc,
+    /// Static rewrite and redirect at XDP.
+    Ceiling,
+    /// Static rewrite and redirect at TC ingress.
+    CeilingTc,
+    /// Hash map and source translation at XDP.
+    HashNat,
+}
+
+/// What [`Bench::rotate`] times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// XDP: only drops.
+    Bare,
+    /// XDP: static rewrite.
+    Ceiling,
+    /// XDP: hash map and source translation.
+    HashNat,
+    /// XDP: weir; after [`Bench::aim`].
+    Weir,
+    /// TC: only drops.
+    BareTc,
+    /// TC: static rewrite.
+    CeilingTc,
+    /// TC: weir at ingress; after [`Bench::aim`].
+    WeirTc,
+    /// TC: weir's witness; after [`Bench::aim`].
+    Witness,
+}
+
+impl Target {
+    fn is_tc(self) -> bool {
+        matches!(self, Self::BareTc | Self::CeilingTc | Self::WeirTc | Self::Witness)
+    }
+}
+
+/// A packet as it reached a sink.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// Length of the frame, octets.
+    pub length: u32,
+    /// Its first octets: 60, or 80 where it has so many.
+    pub head: Vec<u8>,
+}
+
+/// One loaded copy of bpf/bench.bpf.c. What it attached ends with it.
+pub struct Bench {
+    skel: skel::BenchSkel<'static>,
+    frame: Vec<u8>,
+    links: Vec<OwnedFd>,
+}
+
+/// Where the headers of a frame are.
+struct Layout {
+    headers: usize,
+    ipv6: bool,
+    port: usize,
+    host: usize,
+    check: usize,
+}
+
+impl Layout {
+    fn of(traffic: &Traffic) -> Option<Self> {
+        let frame = &traffic.frame;
+        let ipv6 = match frame.get(12..14)? {
+            [0x08, 0x00] => false,
+            [0x86, 0xdd] => true,
+            _ => return None,
+        };
+        let l4 = L3 + if ipv6 { 40 } else { 20 };
+        let (check, length) = match frame.get(if ipv6 { L3 + 6 } else { L3 + 9 })? {
+            6 => (l4 + 16, 20),
+            17 => (l4 + 6, 8),
+            _ => return None,
+        };
+        let (source, destination) = if ipv6 { (L3 + 8 + 14, L3 + 24 + 14) } else { (L3 + 12 + 2, L3 + 16 + 2) };
+        let (port, host) = if traffic.reply { (l4 + 2, destination) } else { (l4, source) };
+        (frame.len() >= l4 + length).then_some(Self { headers: l4 + length, ipv6, port, host, check })
+    }
+}
+
+impl Bench {
+    /// Loads the programs. `out` is the device that [`Bench::generate`] sends by.
+    pub fn load(traffic: &Traffic, out: u32, exit: &Exit) -> Result<Self, Error> {
+        libbpf_rs::set_print(Some((libbpf_rs::PrintLevel::Warn, |_, t| eprint!("{t}"))));
+        let layout = Layout::of(traffic).filter(|_| traffic.flows > 0).unwrap_or(Layout {
+            headers: traffic.frame.len().min(TEMPLATE_MAX) & !1,
+            ipv6: false,
+            port: 0,
+            host: 0,
+            check: 0,
+        });
+        let storage = Box::leak(Box::new(MaybeUninit::uninit()));
+        let mut open =
+            skel::BenchSkelBuilder::default().open(storage).map_err(|e| Error::bpf("open the benchmark", e))?;
+        let constants = open.maps.rodata_data.as_mut().expect("the object has a .rodata");
+        constants.header = layout.headers as u32;
+        constants.ipv6 = u32::from(layout.ipv6);
+        constants.port_at = layout.port as u32;
+        constants.host_at = layout.host as u32;
+        constants.check_at = layout.check as u32;
+        constants.flows = traffic.flows;
+        constants.out = out;
+        constants.exit_header[..14].copy_from_slice(&exit.header);
+        constants.exit_link = exit.link;
+        if let Some((old, new)) = exit.source {
+            constants.snat = u32::from_ne_bytes(new.octets());
+            constants.snat_delta = delta(old, new);
+        }
+        let state = open.maps.bss_data.as_mut().expect("the object has a .bss");
+        state.template[..layout.headers].copy_from_slice(&traffic.frame[..layout.headers]);
+        let skel = open.load().map_err(|e| Error::bpf("load the benchmark", e))?;
+        let bench = Self { skel, frame: traffic.frame.clone(), links: Vec::new() };
+        let progs = &bench.skel.progs;
+        for (target, program) in [
+            (Target::Bare, &progs.bare),
+            (Target::Ceiling, &progs.ceiling),
+            (Target::HashNat, &progs.hash_nat),
+            (Target::BareTc, &progs.bare_tc),
+            (Target::CeilingTc, &progs.ceiling_tc),
+        ] {
+            bench.enter(target, program)?;
+        }
+        if exit.link != 0 {
+            hook::allow_transmit(&bench.skel.maps.transmit, 0, exit.link)?;
+        }
+        Ok(bench)
+    }
+
+    fn enter(&self, target: Target, program: &ProgramMut<'_>) -> Result<(), Error> {
+        let map = if target.is_tc() { &self.skel.maps.targets_tc } else { &self.skel.maps.targets };
+        map.update(&(target as u32).to_ne_bytes(), &program.as_fd().as_raw_fd().to_ne_bytes(), MapFlags::ANY)
+            .map_err(|e| Error::bpf(format!("enter {target:?} as a target"), e))
+    }
+
+    /// Makes weir's programs targets of [`Bench::rotate`].
+    pub fn aim(&self, path: &Datapath) -> Result<(), Error> {
+        let progs = &path.skel.progs;
+        self.enter(Target::Weir, &progs.weir_xdp)?;
+        self.enter(Target::WeirTc, &progs.weir_tc)?;
+        self.enter(Target::Witness, &progs.weir_witness)
+    }
+
+    /// Attaches a program to a device of the current namespace, for as long as this lives.
+    pub fn attach(&mut self, program: Program, link: u32, name: &str) -> Result<(), Error> {
+        let progs = &self.skel.progs;
+        let (program, kind, flags) = match program {
+            Program::SinkXdp => (&progs.sink_xdp, libbpf_sys::BPF_XDP, libbpf_sys::XDP_FLAGS_DRV_MODE),
+            Program::Ceiling => (&progs.ceiling, libbpf_sys::BPF_XDP, libbpf_sys::XDP_FLAGS_DRV_MODE),
+            Program::HashNat => (&progs.hash_nat, libbpf_sys::BPF_XDP, libbpf_sys::XDP_FLAGS_DRV_MODE),
+            Program::SinkTc => (&progs.sink_tc, libbpf_sys::BPF_TCX_INGRESS, 0),
+            Program::CeilingTc => (&progs.ceiling_tc, libbpf_sys::BPF_TCX_INGRESS, 0),
+        };
+        let link = hook::link_create(program, link, kind, flags)
+            .map_err(|source| Error::System { what: format!("attach to {name}"), source })?;
+        self.links.push(link);
+        Ok(())
+    }
+
+    /// Takes off everything that was attached.
+    pub fn detach(&mut self) {
+        self.links.clear();
+    }
+
+    /// Sends so many frames, rounded up to 64, from the current namespace, whose device `out` is; returns the time it took.
+    /// Receivers run on this CPU, within this call, when their NAPI is not threaded.
+    pub fn generate(&mut self, packets: u32) -> Result<Duration, Error> {
+        // BPF_F_TEST_XDP_LIVE_FRAMES; batches of 64 are the kernel's default.
+        let input = ProgramInput {
+            data_in: Some(&self.frame),
+            repeat: packets.max(1),
+            flags: libbpf_sys::BPF_F_TEST_XDP_LIVE_FRAMES,
+            ..Default::default()
+        };
+        let start = Instant::now();
+        self.skel.progs.generate.test_run(input).map_err(|e| Error::bpf("send frames", e))?;
+        Ok(start.elapsed())
+    }
+
+    /// Packets that reached this copy's sinks.
+    pub fn sunk(&self) -> u64 {
+        self.skel.maps.bss_data.as_ref().map_or(0, |bss| {
+            // SAFETY: an aligned word of a live mapping, which the kernel changes: hence volatile.
+            unsafe { (&raw const bss.state.sunk).read_volatile() }
+        })
+    }
+
+    /// Has the sinks keep the next packets, at most 64.
+    pub fn sample(&mut self, packets: u32) {
+        if let Some(bss) = self.skel.maps.bss_data.as_mut() {
+            bss.state.taken = 0;
+            bss.state.wanted = packets.min(64);
+        }
+    }
+
+    /// What the sinks kept.
+    pub fn samples(&self) -> Vec<Sample> {
+        let Some(bss) = self.skel.maps.bss_data.as_ref() else { return Vec::new() };
+        let taken = (bss.state.taken as usize).min(bss.samples.len());
+        bss.samples[..taken]
+            .iter()
+            .map(|s| Sample { length: s.len, head: s.head[..if (s.len as usize) < TEMPLATE_MAX { 60 } else { TEMPLATE_MAX }].to_vec() })
+            .collect()
+    }
+
+    /// Enters a UDP flow into the hash map of [`Program::HashNat`]: old source, destination, new source.
+    pub fn translate(
+        &self,
+        from: (Ipv4Addr, u16),
+        to: (Ipv4Addr, u16),
+        source: (Ipv4Addr, u16),
+    ) -> Result<(), Error> {
+        let mut key = [0; 16]; // struct flow_key4
+        key[..4].copy_from_slice(&from.0.octets());
+        key[4..8].copy_from_slice(&to.0.octets());
+        key[8..10].copy_from_slice(&from.1.to_be_bytes());
+        key[10..12].copy_from_slice(&to.1.to_be_bytes());
+        key[12] = 17;
+        let ports = fold(u32::from(!from.1.to_be()) + u32::from(source.1.to_be()));
+        let difference = fold(delta(from.0, source.0) + u32::from(if from.1 == source.1 { 0 } else { ports }));
+        let mut value = [0; size_of::<skel::types::nat_entry>()];
+        let at = (
+            offset_of!(skel::types::nat_entry, saddr),
+            offset_of!(skel::types::nat_entry, sport),
+            offset_of!(skel::types::nat_entry, delta),
+        );
+        value[at.0..at.0 + 4].copy_from_slice(&source.0.octets());
+        value[at.1..at.1 + 2].copy_from_slice(&source.1.to_be_bytes());
+        value[at.2..at.2 + 2].copy_from_slice(&difference.to_ne_bytes());
+        self.skel
+            .maps
+            .nat_entries
+            .update(&key, &value, MapFlags::ANY)
+            .map_err(|e| Error::bpf("enter a flow into the hash map", e))
+    }
+
+    /// Writes the next flow's frame and runs a program on it, `runs` times, as if it came in at `link`: mean time in
+    /// nanoseconds, of which [`Target::Bare`] or [`Target::BareTc`] gives what is not the program's own.
+    pub fn rotate(&mut self, target: Target, link: u32, runs: u32) -> Result<u64, Error> {
+        if let Some(bss) = self.skel.maps.bss_data.as_mut() {
+            bss.state.target = target as u32;
+        }
+        let (frame, progs) = (&self.frame, &self.skel.progs);
+        let (_, _, time) = if target.is_tc() {
+            load::test_run_skb(&progs.rotate_tc, frame, link, runs)?
+        } else {
+            load::test_run(&progs.rotate, frame, Some(link), runs)?
+        };
+        Ok(time)
+    }
+}
+
+/// Keeps the calling thread on one CPU and lets it go before all ordinary ones: on a busy machine, only so figures repeat.
+pub fn pin(cpu: usize) -> Result<(), Error> {
+    // SAFETY: a zeroed set is an empty one; CPU_SET checks nothing, hence the test of the index.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    if cpu >= libc::CPU_SETSIZE as usize {
+        return Err(Error::System { what: format!("use CPU {cpu}"), source: std::io::ErrorKind::InvalidInput.into() });
+    }
+    // SAFETY: the index is within the set.
+    unsafe { libc::CPU_SET(cpu, &mut set) };
+    // SAFETY: the set is a local of the size said; 0 is the calling thread.
+    if unsafe { libc::sched_setaffinity(0, size_of_val(&set), &set) } != 0 {
+        return Err(Error::last_os(format!("use CPU {cpu}")));
+    }
+    // SAFETY: plain numbers; 0 is the calling thread.
+    if unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) } != 0 {
+        return Err(Error::last_os("go before other threads"));
+    }
+    Ok(())
+}
+
+/// Checksum difference between two addresses, in memory order.
+fn delta(old: Ipv4Addr, new: Ipv4Addr) -> u32 {
+    if old == new {
+        return 0;
+    }
+    let halves = |a: Ipv4Addr| {
+        let o = a.octets();
+        [u16::from_ne_bytes([o[0], o[1]]), u16::from_ne_bytes([o[2], o[3]])]
+    };
+    let sum = halves(old).map(|w| u32::from(!w)).iter().sum::<u32>() + halves(new).map(u32::from).iter().sum::<u32>();
+    u32::from(fold(sum))
+}
+
+fn fold(sum: u32) -> u16 {
+    let sum = (sum & 0xffff) + (sum >> 16);
+    ((sum & 0xffff) + (sum >> 16)) as u16
+}

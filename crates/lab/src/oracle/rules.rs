@@ -1,0 +1,259 @@
+//! What two right routers may do differently, and nothing else.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use crate::gateway;
+use crate::generate::{Side, Translation};
+use crate::view::{View, checksum, fold};
+use crate::wire::Frame;
+
+/// A difference that is in the nature of things. Each is checked, counted, and no mismatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Difference {
+    /// A packet of a known flow with a wrong TCP or UDP checksum. Conntrack calls it invalid, so the kernel sends it untranslated or drops it; the
+    /// router under test forwarded it translated, with the checksum as wrong as it was.
+    BadChecksumForwarded,
+}
+
+/// TTL of packets that the router itself makes. The workload sends nothing that would have it behind the router.
+const OWN_TTL: u8 = 64;
+
+/// Takes out what the router may choose freely: the IPv4 identification of its own packets, which are ICMP and RST from an address of its own
+/// with its own TTL. The header checksum is taken out with it, once it has been found right.
+pub(super) fn normal(frame: &[u8]) -> Frame {
+    let mut frame = frame.to_vec();
+    let own = [gateway::ROUTER_LAN, gateway::ROUTER_WAN];
+    let Some(view) = View::of(&frame) else {
+        return frame;
+    };
+    let made = own.contains(&view.from) && view.ttl == OWN_TTL && matches!(view.protocol, 1 | 6);
+    let right = frame
+        .get(14..view.body)
+        .is_some_and(|header| fold(0, header) == 0xffff);
+    if made && right {
+        frame[18..20].fill(0);
+        frame[24..26].fill(0);
+    }
+    frame
+}
+
+/// What is compared in order: addresses, protocol and ports. Fragments and what is no IP have no ports.
+pub(super) type Key = (Side, Option<(IpAddr, IpAddr, u8, Option<(u16, u16)>)>);
+
+/// The frames of one side by flow, in order.
+pub(super) fn by_flow(side: Side, frames: &[Frame]) -> BTreeMap<Key, Vec<Frame>> {
+    let mut flows: BTreeMap<Key, Vec<Frame>> = BTreeMap::new();
+    for frame in frames {
+        let flow = View::of(frame).map(|view| (view.from, view.to, view.protocol, view.ports));
+        flows.entry((side, flow)).or_default().push(normal(frame));
+    }
+    flows
+        .values_mut()
+        .for_each(|frames| renumber_fragments(frames));
+    flows
+}
+
+/// Conntrack assembles IPv6 packets, and the kernel cuts them up again under an identification of its own (`ip6_fragment`). Which one is free; which fragments
+/// share it is not. So they are numbered in the order in which they appear.
+fn renumber_fragments(frames: &mut [Frame]) {
+    let mut known = Vec::new();
+    for frame in frames {
+        // The fragment header comes first; the identification is its second half (RFC 8200 section 4.5).
+        let fragment =
+            View::of(frame).is_some_and(|view| view.from.is_ipv6() && view.protocol == 44);
+        let Some(id) = frame.get_mut(58..62).filter(|_| fragment) else {
+            continue;
+        };
+        let number = known
+            .iter()
+            .position(|other| *other == id)
+            .unwrap_or(known.len());
+        if number == known.len() {
+            known.push(id.to_vec());
+        }
+        id.copy_from_slice(&(number as u32).to_be_bytes());
+    }
+}
+
+/// Whether conntrack finds the checksum of layer 4 wrong.
+pub(super) fn checksum_wrong(frame: &[u8]) -> bool {
+    View::of(frame)
+        .and_then(|view| view.residue(frame))
+        .is_some_and(|residue| !matches!(residue, 0 | 0xffff))
+}
+
+/// The frame as a router forwards it that only lowers the TTL: new MACs, no trailer.
+pub(super) fn forwarded(frame: &[u8], side: Side) -> Option<Frame> {
+    let view = View::of(frame)?;
+    let out = side.other();
+    let mut frame = frame.get(..view.end)?.to_vec();
+    frame[..6].copy_from_slice(&out.host_mac());
+    frame[6..12].copy_from_slice(&out.router_mac());
+    if view.from.is_ipv6() {
+        frame[21] = view.ttl.checked_sub(1)?;
+    } else {
+        frame[22] = view.ttl.checked_sub(1)?;
+        finish_header(&mut frame, view.body);
+    }
+    Some(frame)
+}
+
+/// The frame as a router forwards it that translates without looking at the checksum. The field itself is left as it was: [`same_but_checksum`] judges it.
+pub(super) fn translated(
+    frame: &[u8],
+    side: Side,
+    client: (IpAddr, u16),
+    translation: Translation,
+) -> Option<Frame> {
+    let mut out = forwarded(frame, side)?;
+    let view = View::of(&out)?;
+    view.ports?;
+    let (address, port) = match side {
+        Side::Client => (translation.address, translation.port),
+        Side::Server => client,
+    };
+    // The source on the way out, the destination on the way back.
+    let back = usize::from(side == Side::Server);
+    match address {
+        IpAddr::V4(address) => {
+            let at = 26 + 4 * back;
+            out[at..at + 4].copy_from_slice(&address.octets());
+            finish_header(&mut out, view.body);
+        }
+        IpAddr::V6(address) => {
+            let at = 22 + 16 * back;
+            out[at..at + 16].copy_from_slice(&address.octets());
+        }
+    }
+    let at = view.body + 2 * back;
+    out[at..at + 2].copy_from_slice(&port.to_be_bytes());
+    Some(out)
+}
+
+/// Whether `out` is `expected` in everything but the checksum of layer 4, and that is exactly as wrong as it was in `sent`: the sums over pseudo-header,
+/// data and checksum are equal, as an incremental update (RFC 1624) keeps them.
+pub(super) fn same_but_checksum(sent: &[u8], expected: &[u8], out: &[u8]) -> bool {
+    let views = View::of(sent).zip(View::of(out));
+    let Some((at, (sent_view, out_view))) =
+        views.and_then(|views| Some((views.1.checksum_at()?, views)))
+    else {
+        return false;
+    };
+    let blank = |frame: &[u8]| {
+        let mut frame = frame.to_vec();
+        if let Some(field) = frame.get_mut(at..at + 2) {
+            field.fill(0);
+        }
+        frame
+    };
+    blank(expected) == blank(out)
+        && checksum_wrong(out)
+        && sent_view.residue(sent) == out_view.residue(out)
+}
+
+fn finish_header(frame: &mut [u8], end: usize) {
+    frame[24..26].fill(0);
+    let sum = checksum(0, &frame[14..end]);
+    frame[24..26].copy_from_slice(&sum.to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{Body, Checksum, Packet};
+    use crate::view::{pseudo_header, word};
+
+    fn sent() -> Packet {
+        let body = Body::Udp(20_000, 2_000, b"payload".to_vec());
+        Packet::new(
+            (Side::Client.host_mac(), gateway::CLIENT),
+            (Side::Client.router_mac(), gateway::SERVER),
+            body,
+        )
+    }
+
+    fn translation() -> Translation {
+        Translation {
+            address: gateway::ROUTER_WAN,
+            port: 4_000,
+        }
+    }
+
+    /// The frame that comes out, built from the model instead of by changing bytes.
+    fn out(checksum: Checksum) -> Frame {
+        let mut packet = sent();
+        packet.from_mac = Side::Server.router_mac();
+        packet.to_mac = Side::Server.host_mac();
+        packet.from = gateway::ROUTER_WAN;
+        packet.ttl -= 1;
+        packet.body = Body::Udp(4_000, 2_000, b"payload".to_vec());
+        packet.lies.checksum = checksum;
+        packet.bytes()
+    }
+
+    #[test]
+    fn accepts_a_translation_that_keeps_the_checksum_wrong() {
+        let mut packet = sent();
+        packet.lies.checksum = Checksum::Wrong(0x0010);
+        let frame = packet.bytes();
+        let client = (gateway::CLIENT, 20_000);
+        let expected = translated(&frame, Side::Client, client, translation()).expect("UDP");
+        // An incremental update: the field changes by what the rest does.
+        let wrong = word(&frame, 40).expect("a checksum");
+        let right = word(&sent().bytes(), 40).expect("a checksum");
+        let error = (u32::from(wrong) + u32::from(!right)) % 0xffff;
+        let fixed = word(&out(Checksum::Right), 40).expect("a checksum");
+        let field = (u32::from(fixed) + error) % 0xffff;
+        let mut kept = out(Checksum::Right);
+        kept[40..42].copy_from_slice(&(field as u16).to_be_bytes());
+        assert!(checksum_wrong(&frame) && same_but_checksum(&frame, &expected, &kept));
+        // A router that repaired the checksum hid a broken packet; one that broke it otherwise is wrong too.
+        assert!(!same_but_checksum(&frame, &expected, &out(Checksum::Right)));
+        assert!(!same_but_checksum(
+            &frame,
+            &expected,
+            &out(Checksum::Wrong(0x4242))
+        ));
+        kept[45] ^= 1;
+        assert!(!same_but_checksum(&frame, &expected, &kept));
+    }
+
+    #[test]
+    fn only_the_routers_own_packets_lose_their_identification() {
+        let mut packet = sent();
+        packet.id = 77;
+        packet.from = gateway::ROUTER_WAN;
+        packet.body = Body::Icmp(11, 0, 0, vec![0; 28]);
+        assert_eq!(word(&normal(&packet.bytes()), 18), Some(0));
+        packet.ttl = 63;
+        assert_eq!(word(&normal(&packet.bytes()), 18), Some(77));
+        packet.ttl = 64;
+        packet.lies.ip_checksum = 1;
+        assert_eq!(word(&normal(&packet.bytes()), 18), Some(77));
+    }
+
+    #[test]
+    fn fragments_may_have_any_identification_but_must_share_it() {
+        let pair = |ids: [u16; 2]| {
+            let mut packet = sent();
+            packet.from = gateway::CLIENT6;
+            packet.to = gateway::SERVER6;
+            let mut halves = [0, 1].map(|half| {
+                packet.id = ids[half];
+                packet.fragments(8)[half].clone()
+            });
+            renumber_fragments(&mut halves);
+            halves
+        };
+        assert_eq!(pair([5, 5]), pair([9, 9]));
+        assert_ne!(pair([5, 5]), pair([5, 9]));
+    }
+
+    #[test]
+    fn the_pseudo_header_is_part_of_the_residue() {
+        let frame = sent().bytes();
+        let sum = pseudo_header(gateway::CLIENT, gateway::SERVER, 17, 15);
+        assert_eq!(fold(sum, &frame[34..]), 0xffff);
+    }
+}

@@ -1,0 +1,200 @@
+//! iperf3 in namespaces.
+
+use std::io::Read;
+use std::net::IpAddr;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::namespace::wait_until;
+use crate::{Error, Namespace, Process};
+
+/// How long a program may take to start, or beyond its own running time to end.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// An iperf3 server, listening. Stopped when dropped.
+#[derive(Debug)]
+pub struct Iperf {
+    process: Process,
+    port: u16,
+}
+
+/// What an iperf3 client does.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// Address of the server.
+    pub to: IpAddr,
+    /// Seconds.
+    pub seconds: u32,
+    /// Parallel streams.
+    pub streams: u32,
+    /// UDP at that many bit/s per stream, 0 for as many as possible; else TCP.
+    pub udp: Option<u64>,
+    /// The server sends.
+    pub reverse: bool,
+    /// Octets written at once; for UDP the size of a datagram.
+    pub length: Option<u32>,
+}
+
+impl Load {
+    /// One TCP stream to the server.
+    pub fn tcp(to: IpAddr, seconds: u32) -> Self {
+        Self {
+            to,
+            seconds,
+            streams: 1,
+            udp: None,
+            reverse: false,
+            length: None,
+        }
+    }
+}
+
+/// What iperf3 measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Throughput {
+    /// As received, bit/s.
+    pub bits_per_second: f64,
+    /// Octets received.
+    pub octets: u64,
+    /// Datagrams sent (UDP only).
+    pub packets: u64,
+    /// Of these, lost.
+    pub lost: u64,
+    /// Segments sent again (TCP only).
+    pub retransmits: u64,
+    /// Processor time of the client, percent of one processor.
+    pub cpu_local: f64,
+    /// And of the server.
+    pub cpu_remote: f64,
+}
+
+impl Iperf {
+    /// Starts a server and waits until it listens on `port`.
+    pub fn serve(namespace: &Namespace, port: u16) -> Result<Self, Error> {
+        let mut command = Command::new("iperf3");
+        command.args(["--server", "--port", &port.to_string()]);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let process = namespace.start(&mut command)?;
+        wait_until("iperf3 to listen", PATIENCE, || {
+            if let Some(status) = process.ended()? {
+                return Err(Error::Unexpected(format!(
+                    "iperf3 --server ended at once: {status}"
+                )));
+            }
+            let listening = namespace.run(&format!("ss -Hltn sport = :{port}"))?;
+            Ok(!listening.is_empty())
+        })?;
+        Ok(Self { process, port })
+    }
+
+    /// Runs a client in `namespace` against this server, to its end.
+    pub fn run(&self, namespace: &Namespace, load: &Load) -> Result<Throughput, Error> {
+        if let Some(status) = self.process.ended()? {
+            return Err(Error::Unexpected(format!(
+                "the iperf3 server has ended: {status}"
+            )));
+        }
+        let mut command = Command::new("iperf3");
+        command.args(["--json", "--client", &load.to.to_string()]);
+        command.args([
+            "--port",
+            &self.port.to_string(),
+            "--time",
+            &load.seconds.to_string(),
+        ]);
+        command.args(["--parallel", &load.streams.to_string()]);
+        if let Some(rate) = load.udp {
+            command.args(["--udp", "--bitrate", &rate.to_string()]);
+        }
+        if load.reverse {
+            command.arg("--reverse");
+        }
+        if let Some(length) = load.length {
+            command.args(["--length", &length.to_string()]);
+        }
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let process = namespace.start(&mut command)?;
+        let pipe = process.with(|child| child.stdout.take());
+        // Read while it runs: the pipe is shorter than the answer.
+        let reader = thread::spawn(move || {
+            let mut text = String::new();
+            pipe.map(|mut pipe| pipe.read_to_string(&mut text));
+            text
+        });
+        let ended = process.wait(Duration::from_secs(load.seconds.into()) + PATIENCE);
+        process.stop();
+        let text = reader.join().unwrap_or_default();
+        ended?;
+        parse(&text)
+    }
+}
+
+/// From the JSON of `iperf3 --json` (3.12).
+fn parse(text: &str) -> Result<Throughput, Error> {
+    let json: Value = serde_json::from_str(text)
+        .map_err(|error| Error::Unexpected(format!("iperf3 said no JSON: {error}")))?;
+    if let Some(error) = json["error"].as_str() {
+        return Err(Error::Unexpected(format!("iperf3: {error}")));
+    }
+    let end = &json["end"];
+    let cpu = &end["cpu_utilization_percent"];
+    let udp = end["sum"]["packets"].is_u64();
+    let received = if udp {
+        &end["sum"]
+    } else {
+        &end["sum_received"]
+    };
+    let missing = || Error::Unexpected("iperf3: no result".into());
+    let mut throughput = Throughput {
+        bits_per_second: received["bits_per_second"].as_f64().ok_or_else(missing)?,
+        octets: received["bytes"].as_u64().ok_or_else(missing)?,
+        packets: end["sum"]["packets"].as_u64().unwrap_or(0),
+        lost: end["sum"]["lost_packets"].as_u64().unwrap_or(0),
+        retransmits: end["sum_sent"]["retransmits"].as_u64().unwrap_or(0),
+        cpu_local: cpu["host_total"].as_f64().unwrap_or(0.0),
+        cpu_remote: cpu["remote_total"].as_f64().unwrap_or(0.0),
+    };
+    if udp && throughput.packets > 0 {
+        // `sum` counts what was sent.
+        let share = 1.0 - throughput.lost as f64 / throughput.packets as f64;
+        throughput.bits_per_second *= share;
+        throughput.octets = (throughput.octets as f64 * share) as u64;
+    }
+    Ok(throughput)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_tcp_udp_and_errors() {
+        let tcp = r#"{"end":{"sum_sent":{"bits_per_second":9.0,"retransmits":3,"bytes":90},
+            "sum_received":{"bits_per_second":8.0,"bytes":80},"cpu_utilization_percent":{"host_total":1.5,"remote_total":2.5}}}"#;
+        let found = parse(tcp).expect("TCP");
+        assert_eq!(
+            (
+                found.bits_per_second,
+                found.octets,
+                found.retransmits,
+                found.cpu_remote
+            ),
+            (8.0, 80, 3, 2.5)
+        );
+        let udp = r#"{"end":{"sum":{"bits_per_second":100.0,"bytes":1000,"packets":10,"lost_packets":1}}}"#;
+        let found = parse(udp).expect("UDP");
+        assert_eq!((found.packets, found.lost, found.octets), (10, 1, 900));
+        let error = parse(r#"{"start":{},"error":"unable to connect"}"#).expect_err("an error");
+        assert!(error.to_string().contains("unable to connect"));
+        assert!(parse("{}").is_err() && parse("").is_err());
+    }
+}

@@ -1,0 +1,112 @@
+//! The oracle against plain kernels: equal when they are equal, and not fooled when they are not.
+
+use weir_lab::gateway::Ipv6;
+use weir_lab::generate::{Kind, Side};
+use weir_lab::oracle::{self, Difference, Plan, Settle};
+use weir_lab::{Error, Lab};
+
+#[test]
+fn two_kernels_are_equal() {
+    for default in [1, 2] {
+        let plan = Plan::new(oracle::seed(default), 60, 1000);
+        let report =
+            oracle::compare(&plan, &oracle::plain).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(report.sent, 60 * 5 + 1000);
+        assert!(report.received > 900, "{report:?}");
+        assert!(report.differences.is_empty(), "{report:?}");
+    }
+}
+
+#[test]
+fn two_kernels_are_equal_with_nat66_and_without_nat() {
+    for (nat, ipv6) in [(true, Ipv6::Nat66), (false, Ipv6::Off)] {
+        let plan = Plan {
+            nat,
+            ipv6,
+            ..Plan::new(oracle::seed(3), 20, 300)
+        };
+        oracle::compare(&plan, &oracle::plain).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+/// A router B whose nftables rules do something that router A does not.
+fn sabotaged(rules: &'static str) -> impl Fn(&Lab) -> Result<Settle, Error> {
+    move |lab| {
+        lab.node("router")?.nft(&format!(
+            "table inet sabotage {{ chain forward {{ type filter hook forward priority 0;\n{rules}\n}}\n}}\n"
+        ))?;
+        oracle::plain(lab)
+    }
+}
+
+/// With a fixed seed: not every workload happens to have the packets that the rules below change.
+fn found(rules: &'static str) -> Box<oracle::Mismatch> {
+    let plan = Plan::new(4, 30, 600);
+    match oracle::compare(&plan, &sabotaged(rules)) {
+        Err(Error::Differs(found)) => {
+            println!("{found}");
+            found
+        }
+        other => panic!("not detected: {other:?}"),
+    }
+}
+
+#[test]
+fn a_changed_ttl_is_found_and_shrunk() {
+    // Of one flow only, and not of its opening.
+    let found = found("udp sport 2007 ip length > 400 ip ttl set 9");
+    assert!(found.shrunk);
+    assert_eq!(found.steps.len(), 1, "{found}");
+    let (side, a, b) = &found.differing[0];
+    assert_eq!((*side, a.len(), b.len()), (Side::Client, 1, 1));
+    assert_eq!(b[0][22], 9);
+    assert_ne!(a[0][22], 9);
+}
+
+#[test]
+fn a_dropped_port_is_found_and_shrunk() {
+    let found = found("tcp dport 2004 tcp flags & syn == 0 drop");
+    assert!(found.shrunk);
+    assert_eq!(found.steps.len(), 1, "{found}");
+    assert!(
+        found
+            .differing
+            .iter()
+            .any(|(_, a, b)| a.len() == 1 && b.is_empty())
+    );
+    assert_ne!(found.steps[0].kind, Kind::Open);
+}
+
+/// A kernel that does not look at checksums forwards packets with a wrong one translated, as a router under test may.
+#[test]
+fn bad_checksums_may_be_forwarded_if_they_stay_bad() {
+    let careless = |lab: &Lab| {
+        lab.node("router")?
+            .sysctl("net.netfilter.nf_conntrack_checksum", 0)?;
+        oracle::plain(lab)
+    };
+    let plan = Plan {
+        ipv6: Ipv6::Nat66,
+        ..Plan::new(5, 30, 600)
+    };
+    let report = oracle::compare(&plan, &careless).unwrap_or_else(|error| panic!("{error}"));
+    assert!(
+        report
+            .differences
+            .get(&Difference::BadChecksumForwarded)
+            .is_some_and(|count| *count > 5),
+        "{report:?}"
+    );
+}
+
+/// Two packets are needed: the second one is dropped because of what the first one did to the connection.
+#[test]
+fn a_difference_that_takes_two_packets_is_shrunk_to_two() {
+    let found = found(
+        "meta l4proto udp ip dscp != cs0 ct mark set 7\nct mark 7 ct direction reply ip dscp cs0 drop",
+    );
+    assert!(found.shrunk);
+    assert_eq!(found.steps.len(), 2, "{found}");
+    assert_eq!(found.steps[0].kind, Kind::Tos);
+    assert!(found.steps.iter().all(|step| !step.frame.is_empty()));
+}

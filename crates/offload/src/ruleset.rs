@@ -1,0 +1,264 @@
+//! Reads `nft -j list ruleset` and names what must see each packet, or what an early hook would skip.
+//!
+//! Weir evaluates no rule. A flow that netfilter accepted is forwarded past it, which is right for rules that say the same of
+//! every packet of a connection; this finds those that do not. The format is that of libnftables-json(5).
+
+mod reach;
+mod statements;
+
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// What was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A rate limit.
+    Limit,
+    /// A quota of octets.
+    Quota,
+    /// A number generator.
+    Numgen,
+    /// A log for each packet.
+    Log,
+    /// Time of day, day or date.
+    Time,
+    /// Octets, packets or packet size of the connection.
+    CountedBytes,
+    /// Number of connections.
+    ConnectionLimit,
+    /// A user space queue.
+    Queue,
+    /// A transparent proxy.
+    Tproxy,
+    /// A SYN proxy.
+    Synproxy,
+    /// A copy of each packet.
+    Duplicate,
+    /// Bytes of the packet are written that the packet path does not compare.
+    Rewrite,
+    /// TTL, DSCP, an address or a port is written: the packet path notices, and leaves such flows to the kernel.
+    Remark,
+    /// Elements of a set are added or kept alive by packets.
+    DynamicSet,
+    /// A counter.
+    Counter,
+    /// An extension of iptables that nft does not spell out.
+    Opaque,
+    /// A conntrack zone is assigned.
+    Zone,
+    /// Connection tracking is switched off.
+    Notrack,
+    /// A chain at a device's ingress.
+    IngressChain,
+    /// A chain at a device's egress.
+    EgressChain,
+    /// A flowtable.
+    Flowtable,
+}
+
+impl Kind {
+    /// Whether it is only worth knowing: nothing goes wrong.
+    pub fn noted(self) -> bool {
+        matches!(
+            self,
+            Self::Remark
+                | Self::DynamicSet
+                | Self::Counter
+                | Self::Opaque
+                | Self::Zone
+                | Self::Notrack
+                | Self::Flowtable
+        )
+    }
+
+    /// What it means, in plain words.
+    pub fn explain(self) -> &'static str {
+        match self {
+            Self::Limit => "a rate limit counts packets; it would count only those the kernel still sees",
+            Self::Quota => "a quota counts octets; it would count only those the kernel still sees",
+            Self::Numgen => "a number generator decides for each packet anew",
+            Self::Log => "each packet is to be logged; only those the kernel still sees would be",
+            Self::Time => "the time decides; a flow taken over would outlive the hour",
+            Self::CountedBytes => "what the connection has carried decides; conntrack would not count what it does not see",
+            Self::ConnectionLimit => "the number of connections decides for each packet",
+            Self::Queue => "each packet is to go to a program in user space",
+            Self::Tproxy => "packets are turned to a local proxy",
+            Self::Synproxy => "a SYN proxy adjusts each packet; such connections stay with the kernel",
+            Self::Duplicate => "each packet is to be copied; only those the kernel still sees would be",
+            Self::Rewrite => "bytes of each packet are written, and the fast path would not write them",
+            Self::Remark => "the TTL, DSCP, an address or a port is written; such flows stay with the kernel",
+            Self::DynamicSet => "packets add or refresh elements of a set; it sees one packet of a flow every re-proof",
+            Self::Counter => "a counter counts only what the kernel still sees; weir's own counters see all",
+            Self::Opaque => "an iptables extension that cannot be read here",
+            Self::Zone => "conntrack zones are in use; connections with the same tuple in two zones stay with the kernel",
+            Self::Notrack => "untracked packets are never taken over",
+            Self::IngressChain => "a chain at ingress, which would be skipped; its devices are left alone",
+            Self::EgressChain => "a chain at egress, which XDP would skip",
+            Self::Flowtable => "a flowtable; the connections in it are left to it",
+        }
+    }
+
+    /// What to do about it.
+    pub fn mend(self) -> &'static str {
+        match self {
+            Self::Limit | Self::Log | Self::ConnectionLimit => {
+                "match `ct state new` in the rule, or set the opt-out mark on these connections"
+            }
+            Self::Quota | Self::Numgen | Self::Time | Self::CountedBytes | Self::Queue | Self::Duplicate | Self::Rewrite => {
+                "set the opt-out mark on the connections this rule is for"
+            }
+            Self::Opaque => "look at the rule with iptables-save; set the opt-out mark if it must see each packet",
+            Self::IngressChain => "move the chain's rules to prerouting or forward",
+            Self::EgressChain => "move the chain's rules to postrouting, or set the device to tc",
+            Self::Flowtable => "remove the `flow add` rules, if weir is to do their work",
+            Self::Tproxy
+            | Self::Synproxy
+            | Self::Remark
+            | Self::DynamicSet
+            | Self::Counter
+            | Self::Zone
+            | Self::Notrack => "nothing to do",
+        }
+    }
+}
+
+/// One thing found in the ruleset.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// `ip`, `ip6`, `inet`, `netdev`, …
+    pub family: String,
+    /// Table.
+    pub table: String,
+    /// Chain; of a flowtable, its name.
+    pub chain: String,
+    /// Handle of the rule, chain or flowtable.
+    pub handle: u64,
+    /// What it is.
+    pub kind: Kind,
+    /// What it means, with the statement.
+    pub text: String,
+    /// What to do about it.
+    pub mend: &'static str,
+    /// Devices of an ingress or egress chain or flowtable. Empty where nft did not tell (1.0.6 does not): then it may be any.
+    pub devices: Vec<String>,
+}
+
+/// Why a ruleset could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RulesetError {
+    /// Where: line and column, or the path of the value, such as `nftables[3].rule.handle`.
+    pub place: String,
+    /// What is wrong there.
+    pub problem: String,
+}
+
+impl fmt::Display for RulesetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "nft ruleset, {}: {}", self.place, self.problem)
+    }
+}
+
+impl std::error::Error for RulesetError {}
+
+/// Reads the output of `nft -j list ruleset`. Findings are in the order of the ruleset.
+///
+/// # Errors
+/// Where it is not JSON, or not that of libnftables-json(5); objects of unknown kinds are passed over.
+pub fn examine(json: &str) -> Result<Vec<Finding>, RulesetError> {
+    let root: Value = serde_json::from_str(json).map_err(|error| RulesetError {
+        place: format!("line {}, column {}", error.line(), error.column()),
+        problem: error.to_string(),
+    })?;
+    let objects = root
+        .get("nftables")
+        .and_then(Value::as_array)
+        .ok_or_else(|| RulesetError { place: "nftables".into(), problem: "expected an array".into() })?;
+    let ruleset = reach::Ruleset::read(objects)?;
+    let reached = ruleset.reached();
+
+    let mut findings = Vec::new();
+    for object in &ruleset.objects {
+        match object {
+            reach::Object::Chain(chain) => {
+                if let Some(kind) = chain.at_device() {
+                    findings.push(chain.home.finding(chain.name, kind, None, chain.devices.clone()));
+                }
+            }
+            reach::Object::Flowtable { home, name, devices } => {
+                findings.push(home.finding(name, Kind::Flowtable, None, devices.clone()));
+            }
+            reach::Object::Rule(rule) if reached.contains(&rule.key()) && !ruleset.settled(rule) => {
+                for (kind, statement) in statements::scan(rule.expressions) {
+                    findings.push(rule.home.finding(rule.chain, kind, Some(statement), Vec::new()));
+                }
+            }
+            reach::Object::Rule(_) => {}
+        }
+    }
+    Ok(findings)
+}
+
+/// Where an object lives, and its handle.
+#[derive(Clone, Copy)]
+struct Home<'a> {
+    family: &'a str,
+    table: &'a str,
+    handle: u64,
+}
+
+impl Home<'_> {
+    fn finding(&self, chain: &str, kind: Kind, statement: Option<&Value>, devices: Vec<String>) -> Finding {
+        let mut text = kind.explain().to_owned();
+        if let Some(statement) = statement {
+            // Enough to find the rule by; a statement may hold a set of thousands.
+            let shown: String = statement.to_string().chars().take(120).collect();
+            text = format!("{text}: {shown}");
+        }
+        Finding {
+            family: self.family.to_owned(),
+            table: self.table.to_owned(),
+            chain: chain.to_owned(),
+            handle: self.handle,
+            kind,
+            text,
+            mend: kind.mend(),
+            devices,
+        }
+    }
+}
+
+/// An object's fields, with its path for messages.
+struct Fields<'a> {
+    place: String,
+    map: &'a Map<String, Value>,
+}
+
+impl<'a> Fields<'a> {
+    fn text(&self, name: &str) -> Result<&'a str, RulesetError> {
+        self.map.get(name).and_then(Value::as_str).ok_or_else(|| self.error(name, "expected a string"))
+    }
+
+    fn number(&self, name: &str) -> Result<u64, RulesetError> {
+        self.map.get(name).and_then(Value::as_u64).ok_or_else(|| self.error(name, "expected a number"))
+    }
+
+    /// A string or an array of strings; none when left out.
+    fn texts(&self, name: &str) -> Result<Vec<String>, RulesetError> {
+        match self.map.get(name) {
+            None => Ok(Vec::new()),
+            Some(Value::String(one)) => Ok(vec![one.clone()]),
+            Some(Value::Array(many)) => many
+                .iter()
+                .map(|one| one.as_str().map(str::to_owned).ok_or_else(|| self.error(name, "expected strings")))
+                .collect(),
+            Some(_) => Err(self.error(name, "expected a string or an array")),
+        }
+    }
+
+    fn error(&self, name: &str, problem: &str) -> RulesetError {
+        RulesetError { place: format!("{}.{name}", self.place), problem: problem.to_owned() }
+    }
+}

@@ -1,0 +1,63 @@
+//! `weir hops`: ways out.
+
+use std::io;
+
+use api::Hop;
+use clap::Args;
+
+use super::client;
+use crate::Error;
+use crate::cli::{Connection, Format};
+use crate::output::{Align, Cell, Output, Table, units};
+
+/// List the ways out that weir learned from the kernel
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+A hop is a device, and the bytes that the kernel put before the IP header of what it sent there. FLOWS counts directions.
+Example:
+  weir hops --json | jq '.[].header'")]
+pub struct HopsArgs {
+    #[command(flatten)]
+    connection: Connection,
+    #[command(flatten)]
+    format: Format,
+}
+
+pub(super) fn run(args: &HopsArgs, output: &mut Output<'_>) -> Result<(), Error> {
+    let hops = client(&args.connection)?.hops()?;
+    if args.format.json {
+        output.json(&hops)?
+    } else {
+        print(&hops, output)?
+    }
+    Ok(())
+}
+
+fn print(hops: &[Hop], output: &mut Output<'_>) -> io::Result<()> {
+    let mut table = Table::new([
+        ("INDEX", Align::Right),
+        ("DEVICE", Align::Left),
+        ("DESTINATION", Align::Left),
+        ("SOURCE", Align::Left),
+        ("TYPE", Align::Left),
+        ("XDP", Align::Left),
+        ("FLOWS", Align::Right),
+        ("EPOCH", Align::Right),
+        ("HEADER", Align::Left),
+    ]);
+    for hop in hops {
+        let row = [
+            hop.index.to_string().into(),
+            hop.device.as_str().into(),
+            Cell::or_dash(hop.destination.as_ref()),
+            Cell::or_dash(hop.source.as_ref()),
+            Cell::or_dash(hop.ethertype.map(|number| format!("{number:#06x}"))),
+            if hop.xdp { "yes" } else { "no" }.into(),
+            units::count(hop.flows).into(),
+            hop.epoch.to_string().into(),
+            hop.header.as_str().into(),
+        ];
+        table.row(row, output)?;
+    }
+    table.finish(output)
+}

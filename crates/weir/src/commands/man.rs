@@ -1,0 +1,129 @@
+//! `weir man`: the manual.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, CommandFactory};
+
+use crate::Error;
+use crate::cli::Cli;
+use crate::config::{DEFAULT_FILE, KeyHelp, help};
+use crate::output::{Output, harmless};
+
+/// Write the manual pages into a directory
+#[derive(Args, Debug)]
+#[command(after_long_help = "Example:
+  weir man /usr/local/share/man")]
+pub struct ManArgs {
+    /// Directory; the pages are written into man1 and man5 below it
+    directory: PathBuf,
+}
+
+pub(super) fn run(args: &ManArgs, output: &mut Output<'_>) -> Result<(), Error> {
+    let written = write(&args.directory).map_err(|error| {
+        let what = format!(
+            "the manual cannot be written to {}",
+            args.directory.display()
+        );
+        Error::because(what, &error, "name a directory that you may write to")
+    })?;
+    for page in written {
+        output.line(&harmless(&page.to_string_lossy()))?;
+    }
+    Ok(())
+}
+
+fn write(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let (commands, files) = (directory.join("man1"), directory.join("man5"));
+    fs::create_dir_all(&commands)?;
+    fs::create_dir_all(&files)?;
+    let mut pages = Vec::new();
+
+    let mut command = Cli::command();
+    command.build();
+    let mut put = |command: clap::Command| -> std::io::Result<()> {
+        let page = clap_mangen::Man::new(command);
+        pages.push(page.generate_to(&commands)?);
+        Ok(())
+    };
+    for sub in command.get_subcommands() {
+        put(sub.clone())?;
+    }
+    put(command)?;
+
+    let file = files.join("weir.toml.5");
+    fs::write(&file, configuration_page(&help()))?;
+    pages.push(file);
+    pages.sort();
+    Ok(pages)
+}
+
+/// weir.toml(5), in the language of man(7).
+fn configuration_page(keys: &[KeyHelp]) -> String {
+    let mut page = format!(
+        ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n.TH weir.toml 5 \"\" \"weir {}\"\n.SH NAME\nweir.toml \\- configuration of weir\n\
+         .SH DESCRIPTION\n{}\n.P\n{}\n.P\n{}\n",
+        env!("CARGO_PKG_VERSION"),
+        roff(&format!(
+            "{DEFAULT_FILE} need not exist: everything has a default. It is written in TOML (https://toml.io)."
+        )),
+        roff(
+            "An unknown key is an error, as is a value that cannot be. All errors of a file are told at once, with their lines."
+        ),
+        roff(
+            "`weir config` prints what the file comes to. `weir reload` or SIGHUP makes the daemon read it again."
+        ),
+    );
+    let mut section = "";
+    for key in keys {
+        if key.section != section {
+            section = key.section;
+            page.push_str(&format!(".SH \"[{}]\"\n", roff(section)));
+        }
+        let line = format!("{} = {}", key.name, key.default);
+        page.push_str(&format!(
+            ".TP\n\\fB{}\\fR\n{}\nWrite {}.\n",
+            roff(&line),
+            roff(key.about),
+            roff(key.allowed)
+        ));
+    }
+    page.push_str(&format!(
+        ".SH EXAMPLE\n.nf\n{}\n.fi\n.SH \"SEE ALSO\"\n\\fBweir\\fR(1), \\fBweir\\-config\\fR(1)\n",
+        roff("[offload]\nopt_out_mark = \"0x10/0xf0\"\n\n[ports.wan0]\nhook = \"tc\"")
+    ));
+    page
+}
+
+/// Text that roff takes for text.
+fn roff(text: &str) -> String {
+    let text = text.replace('\\', "\\e").replace('-', "\\-");
+    let lines = text.lines().map(|line| match line.chars().next() {
+        Some('.' | '\'') => format!("\\&{line}"),
+        _ => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_not_taken_for_requests() {
+        assert_eq!(roff(".so\n'x\na-b\\c"), "\\&.so\n\\&'x\na\\-b\\ec");
+    }
+
+    #[test]
+    fn the_manual_names_every_key() {
+        let page = configuration_page(&help());
+        for key in help() {
+            assert!(
+                page.contains(&format!("\\fB{} = ", key.name)),
+                "{}",
+                key.name
+            );
+        }
+        assert!(page.lines().all(|line| !line.starts_with('\'')));
+    }
+}

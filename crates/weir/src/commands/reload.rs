@@ -1,0 +1,36 @@
+//! `weir reload`: have the configuration read again.
+
+use clap::Args;
+
+use super::client;
+use crate::Error;
+use crate::cli::{Connection, Format};
+use crate::output::{Output, harmless};
+
+/// Have the daemon read its configuration again
+///
+/// The new configuration takes effect as a whole. Where it has an error, all errors are told and nothing changes.
+#[derive(Args, Debug)]
+pub struct ReloadArgs {
+    #[command(flatten)]
+    connection: Connection,
+    #[command(flatten)]
+    format: Format,
+}
+
+pub(super) fn run(args: &ReloadArgs, output: &mut Output<'_>) -> Result<(), Error> {
+    let reloaded = client(&args.connection)?.reload()?;
+    if args.format.json {
+        return Ok(output.json(&reloaded)?);
+    }
+    if reloaded.changed.is_empty() {
+        output.line("nothing changed")?;
+    }
+    for change in &reloaded.changed {
+        output.line(&harmless(&format!(
+            "{}: {} is now {}",
+            change.key, change.from, change.to
+        )))?;
+    }
+    Ok(())
+}

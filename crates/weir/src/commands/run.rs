@@ -1,0 +1,91 @@
+//! `weir run`: the daemon.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::Error;
+use crate::config::Source;
+use crate::{daemon, log};
+
+/// Run the daemon: forward packets until told to stop
+///
+/// Needs no configuration: it finds the devices that forward. Stops at SIGTERM or SIGINT, reads the configuration again at
+/// SIGHUP. When it stops, or is killed, connections go on through the kernel.
+#[derive(Args, Debug)]
+#[command(after_long_help = "Examples:
+  weir run                      with /etc/weir/weir.toml, where it exists
+  weir run --shadow -v          forward nothing, but say and count what would be
+  weir run --config ./weir.toml")]
+pub struct RunArgs {
+    /// Configuration file; has to exist [default: /etc/weir/weir.toml, where it exists]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Run these modules only
+    #[arg(long, value_name = "MODULE", value_delimiter = ',')]
+    pub only: Vec<Module>,
+    /// Prove and count, but leave every packet to the kernel
+    #[arg(long)]
+    pub shadow: bool,
+    /// Socket to serve the API on [default: $WEIR_SOCKET, else the configuration's, else by network namespace]
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+    /// Tell more; twice: still more
+    #[arg(short, long, action = clap::ArgAction::Count, conflicts_with = "quiet")]
+    pub verbose: u8,
+    /// Tell less; twice: errors only
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    pub quiet: u8,
+}
+
+/// Parts of the daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Module {
+    /// The fast path
+    Offload,
+    /// Records of flows (not in this version)
+    Monitor,
+    /// Several ways to the Internet at once (not in this version)
+    Multipath,
+}
+
+impl Module {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Offload => "offload",
+            Self::Monitor => "monitor",
+            Self::Multipath => "multipath",
+        }
+    }
+}
+
+pub(super) fn run(args: &RunArgs) -> Result<(), Error> {
+    check_modules(&args.only)?;
+    let source = Source {
+        file: args.config.clone(),
+        socket: args.socket.clone(),
+        shadow: args.shadow,
+        louder: i32::from(args.verbose) - i32::from(args.quiet),
+    };
+    let config = source.load()?;
+    log::start(*config.log.level);
+    let socket = api::path::socket_path(args.socket.as_deref(), config.api.socket.as_deref());
+    let options = daemon::RunOptions {
+        source: Box::new(move || source.load()),
+        socket,
+        shadow: args.shadow,
+    };
+    daemon::run(config, options)
+}
+
+fn check_modules(only: &[Module]) -> Result<(), Error> {
+    let Some(missing) = only.iter().find(|module| **module != Module::Offload) else {
+        return Ok(());
+    };
+    let what = format!("the module `{}` is not in this version", missing.name());
+    Err(Error::usage(
+        what,
+        "leave --only away, or use --only offload",
+    ))
+}

@@ -1,0 +1,472 @@
+//! From text to settings: every error at once, each with its place.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::error::{ConfigError, place};
+use super::keys::{Key, PORT, PORTS, SECTIONS, port_key};
+use super::settings::{Effective, Origin, PortSettings};
+use super::suggest::nearest;
+
+/// Reads a configuration. `filename` is only for messages and origins. Either all of it is good, or every error is returned, in
+/// the order of the text.
+pub fn parse(text: &str, filename: &str) -> Result<Effective, Vec<ConfigError>> {
+    let (table, syntax) = DeTable::parse_recoverable(text);
+    let mut reader = Reader {
+        text,
+        filename,
+        errors: Vec::new(),
+    };
+    for error in syntax {
+        let span = error.span().unwrap_or_default();
+        let mend = "see https://toml.io for how such a file is written; text values need quotes";
+        reader.error(
+            &span,
+            None,
+            format!("not TOML: {}", error.message().replace('\n', ", ")),
+            mend.to_owned(),
+        );
+    }
+    let broken: Vec<usize> = reader.errors.iter().map(|error| error.line).collect();
+
+    let mut effective = Effective::default();
+    reader.document(table.get_ref(), &mut effective);
+
+    // A broken line was already told of; what is made of the rest of it is guesswork.
+    let mut errors = reader.errors;
+    let told = broken.len();
+    let mut position = 0;
+    errors.retain(|error| {
+        position += 1;
+        position <= told || !broken.contains(&error.line)
+    });
+    errors.sort_by_key(|error| (error.line, error.column));
+    if errors.is_empty() {
+        Ok(effective)
+    } else {
+        Err(errors)
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    filename: &'a str,
+    errors: Vec<ConfigError>,
+}
+
+impl Reader<'_> {
+    fn error(&mut self, span: &Range<usize>, key: Option<String>, what: String, mend: String) {
+        let (line, column) = place(self.text, span);
+        self.errors.push(ConfigError {
+            file: self.filename.to_owned(),
+            line,
+            column,
+            key,
+            what,
+            mend,
+        });
+    }
+
+    fn document(&mut self, table: &DeTable<'_>, effective: &mut Effective) {
+        for (name, value) in table {
+            let word: &str = name.get_ref();
+            if word == PORTS {
+                if let Some(ports) = self.table(PORTS, value) {
+                    self.ports(ports, effective);
+                }
+            } else if let Some((section, keys)) =
+                SECTIONS.iter().find(|(section, _)| *section == word)
+            {
+                if let Some(table) = self.table(section, value) {
+                    self.section(table, keys, effective, |key| format!("{section}.{key}"));
+                }
+            } else {
+                self.unknown_section(word, &name.span());
+            }
+        }
+    }
+
+    fn unknown_section(&mut self, word: &str, span: &Range<usize>) {
+        let sections = || SECTIONS.iter().map(|(section, _)| *section).chain([PORTS]);
+        let homes: Vec<String> = SECTIONS
+            .iter()
+            .filter(|(_, keys)| keys.iter().any(|key| key.name == word))
+            .map(|(section, _)| format!("[{section}]"))
+            .collect();
+        let mend = if !homes.is_empty() {
+            format!("`{word}` belongs into {}", homes.join(" or "))
+        } else if let Some(near) = nearest(word, sections()) {
+            format!("did you mean [{near}]?")
+        } else {
+            format!(
+                "there are {}",
+                sections()
+                    .map(|name| format!("[{name}]"))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            )
+        };
+        self.error(span, Some(clip(word)), "unknown section".to_owned(), mend);
+    }
+
+    fn table<'t, 'i>(
+        &mut self,
+        name: &str,
+        value: &'t Spanned<DeValue<'i>>,
+    ) -> Option<&'t DeTable<'i>> {
+        let table = value.get_ref().as_table();
+        if table.is_none() {
+            let mend = format!("write [{name}] on a line of its own, and the keys below it");
+            self.error(
+                &value.span(),
+                Some(clip(name)),
+                "has to be a section".to_owned(),
+                mend,
+            );
+        }
+        table
+    }
+
+    fn ports(&mut self, table: &DeTable<'_>, effective: &mut Effective) {
+        for (name, value) in table {
+            let device: &str = name.get_ref();
+            if !is_device_name(device) {
+                let mend = "a device's name has 1 to 15 octets, without spaces, `/` and `:`; see `ip link`";
+                let what = "not the name of a network device".to_owned();
+                self.error(
+                    &name.span(),
+                    Some(clip(&format!("{PORTS}.{device}"))),
+                    what,
+                    mend.to_owned(),
+                );
+                continue;
+            }
+            if let Some(table) = self.table(&format!("{PORTS}.{device}"), value) {
+                let mut settings = PortSettings::default();
+                self.section(table, &PORT, &mut settings, |key| port_key(device, key));
+                effective.ports.insert(device.to_owned(), settings);
+            }
+        }
+    }
+
+    fn section<S>(
+        &mut self,
+        table: &DeTable<'_>,
+        keys: &[Key<S>],
+        settings: &mut S,
+        dotted: impl Fn(&str) -> String,
+    ) {
+        for (name, value) in table {
+            let word: &str = name.get_ref();
+            let Some(key) = keys.iter().find(|key| key.name == word) else {
+                let names = || keys.iter().map(|key| key.name);
+                let mend = match nearest(word, names()) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
+                };
+                self.error(
+                    &name.span(),
+                    Some(dotted(&clip(word))),
+                    "unknown key".to_owned(),
+                    mend,
+                );
+                continue;
+            };
+            let (line, _) = place(self.text, &name.span());
+            let origin = Origin::File {
+                name: self.filename.to_owned(),
+                line,
+            };
+            if let Err(wrong) = (key.read)(settings, value.get_ref(), origin) {
+                self.error(&value.span(), Some(dotted(word)), wrong.what, wrong.mend);
+            }
+        }
+    }
+}
+
+/// `dev_valid_name` (net/core/dev.c): shorter than IFNAMSIZ, neither `.` nor `..`, without `/`, `:` and white space.
+fn is_device_name(name: &str) -> bool {
+    (1..=15).contains(&name.len())
+        && name != "."
+        && name != ".."
+        && !name.chars().any(|letter| {
+            letter == '/' || letter == ':' || letter.is_whitespace() || letter.is_control()
+        })
+}
+
+/// A name for a message: not pages of it, and nothing that a terminal would obey.
+fn clip(name: &str) -> String {
+    name.chars()
+        .take(60)
+        .map(|letter| if letter.is_control() { '?' } else { letter })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::super::settings::{FlowRoom, HookChoice, LogLevel, Mark, PortHook};
+    use super::*;
+
+    fn errors(text: &str) -> Vec<String> {
+        parse(text, "weir.toml")
+            .expect_err("to have errors")
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    }
+
+    #[test]
+    fn nothing_is_the_default() {
+        for text in ["", "\n\n", "# only a comment\n", "[offload]\n", "[ports]\n"] {
+            assert_eq!(
+                parse(text, "weir.toml"),
+                Ok(Effective::default()),
+                "{text:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_key_is_read_with_its_line() {
+        let text = r#"
+[offload]
+enabled = false
+tcp = false
+udp = false
+reprove = "1m"
+flows = 65536
+opt_out_mark = "0x10/0xF0"
+hook = "tc"
+shadow = true
+
+[ports.wan0]
+hook = "xdp"
+[ports."eth0.10"]
+hook = "off"
+
+[api]
+socket = "/run/other.sock"
+
+[log]
+level = "debug"
+"#;
+        let read = parse(text, "weir.toml").expect("good");
+        assert!(
+            !*read.offload.enabled
+                && !*read.offload.tcp
+                && !*read.offload.udp
+                && *read.offload.shadow
+        );
+        assert_eq!(*read.offload.reprove, Duration::from_secs(60));
+        assert_eq!(*read.offload.flows, FlowRoom::Connections(65536));
+        assert_eq!(
+            *read.offload.opt_out_mark,
+            Some(Mark {
+                value: 0x10,
+                mask: 0xf0
+            })
+        );
+        assert_eq!(*read.offload.hook, HookChoice::Tc);
+        assert_eq!(*read.ports["wan0"].hook, PortHook::Xdp);
+        assert_eq!(*read.ports["eth0.10"].hook, PortHook::Off);
+        assert_eq!(
+            read.api.socket.as_deref(),
+            Some(std::path::Path::new("/run/other.sock"))
+        );
+        assert_eq!(*read.log.level, LogLevel::Debug);
+        assert_eq!(
+            read.offload.reprove.origin,
+            Origin::File {
+                name: "weir.toml".into(),
+                line: 6
+            }
+        );
+        assert_eq!(
+            read.ports["eth0.10"].hook.origin.to_string(),
+            "weir.toml:15"
+        );
+        assert!(
+            read.entries()
+                .iter()
+                .all(|entry| entry.origin.starts_with("weir.toml:"))
+        );
+    }
+
+    #[test]
+    fn all_errors_are_told_in_order() {
+        let text = "[ofload]\n[offload]\ntpc = true\nreprove = 20\nflows = 7\nhook = \"xpd\"\ncolour = 1\n[log]\nlevel = \"loud\"\n";
+        assert_eq!(
+            errors(text),
+            [
+                "weir.toml:1:2: ofload: unknown section; did you mean [offload]?",
+                "weir.toml:3:1: offload.tpc: unknown key; did you mean `tcp`?",
+                "weir.toml:4:11: offload.reprove: cannot be the number 20; \
+                 write a time from \"1s\" to \"10m\": a whole number and ms, s or m, in quotes",
+                "weir.toml:5:9: offload.flows: cannot be the number 7; \
+                 write \"auto\", or a number of connections from 1024 to 4194304, without quotes",
+                "weir.toml:6:8: offload.hook: cannot be \"xpd\"; did you mean \"xdp\"? Write \"auto\", \"xdp\" or \"tc\"",
+                "weir.toml:7:1: offload.colour: unknown key; \
+                 there are enabled, tcp, udp, reprove, flows, opt_out_mark, hook, shadow",
+                "weir.toml:9:9: log.level: cannot be \"loud\"; \
+                 write \"error\", \"warn\", \"info\", \"debug\" or \"trace\"",
+            ]
+        );
+    }
+
+    #[test]
+    fn syntax_errors_do_not_hide_the_others() {
+        let found = errors("[offload]\ntcp = \nudp = yes\nshadow = 1\n");
+        assert_eq!(found.len(), 3, "{found:#?}");
+        assert!(found[0].starts_with("weir.toml:2:"), "{found:#?}");
+        assert!(found[1].starts_with("weir.toml:3:"), "{found:#?}");
+        assert!(
+            found[2].starts_with("weir.toml:4:10: offload.shadow: cannot be the number 1;"),
+            "{found:#?}"
+        );
+        assert_eq!(errors("[offload]\ntcp = true\ntcp = false\n").len(), 1);
+    }
+
+    #[test]
+    fn sections_and_devices_are_looked_at() {
+        for (text, error) in [
+            (
+                "tcp = true",
+                "weir.toml:1:1: tcp: unknown section; `tcp` belongs into [offload]",
+            ),
+            (
+                "zzz = true",
+                "weir.toml:1:1: zzz: unknown section; there are [offload], [api], [log], [ports]",
+            ),
+            (
+                "offload = 1",
+                "weir.toml:1:11: offload: has to be a section; write [offload] on a line of its own, and the keys below it",
+            ),
+            (
+                "[ports.\"a/b\"]",
+                "weir.toml:1:8: ports.a/b: not the name of a network device; \
+                 a device's name has 1 to 15 octets, without spaces, `/` and `:`; see `ip link`",
+            ),
+            (
+                "[ports.a]\nhok = \"tc\"",
+                "weir.toml:2:1: ports.a.hok: unknown key; did you mean `hook`?",
+            ),
+        ] {
+            assert_eq!(errors(text), [error]);
+        }
+    }
+
+    #[test]
+    fn marks_that_fit_nothing_or_everything_are_errors() {
+        for (mark, part) in [
+            ("0x1/0x0", "the mask is 0"),
+            ("0x10/0x0f", "bits outside of the mask"),
+            ("16/0xff", "cannot be"),
+            ("0x1ffffffff/0xff", "cannot be"),
+            ("0x+1/0xff", "cannot be"),
+            ("", "cannot be"),
+        ] {
+            let found = errors(&format!("[offload]\nopt_out_mark = \"{mark}\"\n"));
+            assert!(
+                found.len() == 1 && found[0].contains(part),
+                "{mark}: {found:?}"
+            );
+        }
+        assert_eq!(
+            parse("offload.opt_out_mark = \"none\"", "f")
+                .expect("good")
+                .offload
+                .opt_out_mark
+                .value,
+            None
+        );
+    }
+
+    #[test]
+    fn times_and_paths_have_bounds() {
+        for time in [
+            "0s",
+            "999ms",
+            "11m",
+            "-1s",
+            "1.5s",
+            "s",
+            "20",
+            "99999999999999999999s",
+            "18446744073709551615m",
+        ] {
+            assert_eq!(
+                errors(&format!("offload.reprove = \"{time}\"")).len(),
+                1,
+                "{time}"
+            );
+        }
+        assert_eq!(
+            *parse("offload.reprove = \"1500ms\"", "f")
+                .expect("good")
+                .offload
+                .reprove,
+            Duration::from_millis(1500)
+        );
+        for path in [
+            "run/x",
+            "/run/",
+            "",
+            "/\\u0000",
+            &format!("/{}", "x".repeat(107)),
+        ] {
+            assert_eq!(
+                errors(&format!("api.socket = \"{path}\"")).len(),
+                1,
+                "{path}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(text in "\\PC*") {
+            let _ = parse(&text, "weir.toml");
+        }
+
+        #[test]
+        fn never_panics_on_what_looks_like_it(
+            lines in proptest::collection::vec(
+                "(\\[(offload|ports\\.[a-z.\"]{0,5}|api|log|[a-z]{0,4})\\]|(tcp|hook|flows|reprove|opt_out_mark|socket|level|[a-zé]{0,5}) ?= ?(true|\"\\PC{0,12}\"|-?[0-9a-fx_]{0,25}|\\[.{0,4}\\]|\\{.{0,6}\\}|[0-9.e]{1,5})?)",
+                0..12,
+            )
+        ) {
+            let text = lines.join("\n");
+            match parse(&text, "weir.toml") {
+                Ok(read) => prop_assert!(read.entries().len() >= 10),
+                Err(errors) => {
+                    prop_assert!(!errors.is_empty());
+                    for error in errors {
+                        prop_assert!(error.line >= 1 && error.line <= lines.len().max(1) && error.column >= 1);
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn what_is_shown_can_be_read(tcp: bool, seconds in 1..600u64, flows in 1024..4_194_304u32, value: u32, mask in 1..u32::MAX) {
+            let mark = Mark { value: value & mask, mask };
+            let text = format!(
+                "[offload]\ntcp = {tcp}\nreprove = \"{seconds}s\"\nflows = {flows}\nopt_out_mark = \"{mark}\"\n"
+            );
+            let read = parse(&text, "f").expect("good");
+            let again: String =
+                read.entries().iter().map(|entry| format!("{} = {}\n", entry.key, entry.value)).collect();
+            let again = parse(&again, "f").expect("good");
+            prop_assert_eq!(*again.offload.tcp, tcp);
+            prop_assert_eq!(*again.offload.reprove, Duration::from_secs(seconds));
+            prop_assert_eq!(*again.offload.flows, FlowRoom::Connections(flows));
+            prop_assert_eq!(*again.offload.opt_out_mark, Some(mark));
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The daemon: `weir run`. One thread, one loop: the kernel's events, the heartbeat, the API, signals.
+
+mod account;
+mod explain;
+mod guard;
+mod privileges;
+mod provider;
+mod router;
+mod settings;
+mod surroundings;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use api::{Limits, Listener, Provider};
+use datapath::Datapath;
+use kernel::io::{Events, Requests};
+use kernel::{Event, Source};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::MissedTickBehavior;
+use tracing::{error, info, warn};
+
+use crate::config::Effective;
+use crate::error::Error;
+use provider::Face;
+use router::Router;
+pub use settings::{RunOptions, Settings};
+use surroundings::Surroundings;
+
+/// Time-outs, re-proofs and retries.
+const TICK: Duration = Duration::from_millis(250);
+/// Heartbeat; the packet path waits four of them.
+const BEAT: Duration = Duration::from_millis(500);
+/// Counters, and sysctls, which change without an event.
+const COUNT: Duration = Duration::from_secs(1);
+
+/// Runs until told to stop. A signal or an error leaves the kernel forwarding everything.
+pub fn run(effective: Effective, options: RunOptions) -> Result<(), Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Error::because("the event loop cannot be made", &e, "see whether too many files are open"))?;
+    runtime.block_on(async { Daemon::new(effective, options)?.serve().await })
+}
+
+/// What is open.
+struct Daemon {
+    router: Rc<RefCell<Router>>,
+    settings: Rc<RefCell<Settings>>,
+    listener: Listener,
+    conntrack: Events,
+    route: Events,
+    firewall: Events,
+    dumps: Requests,
+    _guard: guard::Guard,
+}
+
+impl Daemon {
+    fn new(effective: Effective, options: RunOptions) -> Result<Self, Error> {
+        let guard = guard::take()
+            .map_err(|e| Error::because("weir cannot see whether another one runs here", &e, "start it as root"))?
+            .ok_or_else(|| {
+                Error::new(
+                    "another weir runs in this network namespace",
+                    "`weir status` shows it; stop it first, or `weir reload` to change its settings",
+                )
+            })?;
+        // Listening before dumping: what changes in between is told twice, not lost.
+        let events = |source| {
+            Events::open(source).map_err(|e| {
+                Error::because(format!("weir cannot listen to {source:?} events"), &e, "start it as root, with conntrack and nftables in the kernel")
+            })
+        };
+        let mut conntrack = events(Source::Conntrack)?;
+        let route = events(Source::Route)?;
+        let firewall = events(Source::Firewall)?;
+        let requests = || Requests::open().map_err(|e| Error::because("weir cannot ask the kernel", &e, "start it as root"));
+        let (updates, dumps) = (requests()?, requests()?);
+        conntrack
+            .ignore_port(updates.port())
+            .map_err(|e| Error::because("weir cannot tell its own updates apart", &e, "start it as root"))?;
+
+        let shadow = options.shadow || *effective.offload.shadow;
+        let path = Datapath::load(settings::sizes(&effective, &links()), settings::options(shadow))
+            .map_err(|e| Error::because("the packet path cannot be loaded", &e, "`weir check` shows what the kernel lacks"))?;
+        let core = offload::Core::new(settings::offload_settings(&effective, shadow));
+        let mut router = Router::new(core, path, updates, Surroundings::new());
+        let listener = Listener::bind(&options.socket)
+            .map_err(|e| Error::because("the API cannot listen", &e, "`--socket PATH` chooses another place"))?;
+        router.start().map_err(|e| Error::because("the packet path does not start", &e, "`weir check` shows what the kernel lacks"))?;
+        info!(socket = %options.socket.display(), table = router.path.sizes().octets(), shadow, "weir runs");
+        privileges::drop_privileges();
+        let settings = Settings::new(effective, options.shadow, options.source);
+        Ok(Self {
+            router: Rc::new(RefCell::new(router)),
+            settings: Rc::new(RefCell::new(settings)),
+            listener,
+            conntrack,
+            route,
+            firewall,
+            dumps,
+            _guard: guard,
+        })
+    }
+
+    async fn serve(self) -> Result<(), Error> {
+        let Self { router, settings, listener, mut conntrack, mut route, mut firewall, mut dumps, _guard } = self;
+        let face = Rc::new(Face {
+            router: Rc::clone(&router),
+            settings,
+            started: provider::unix_seconds(),
+            netns: netns_inode(),
+        });
+        let provider: Rc<dyn Provider> = face.clone();
+        let api = api::serve(&listener, provider, Limits::default());
+        tokio::pin!(api);
+
+        let signals = |kind| signal(kind).map_err(|e| Error::because("signals cannot be caught", &e, "report this"));
+        let mut terminate = signals(SignalKind::terminate())?;
+        let mut interrupt = signals(SignalKind::interrupt())?;
+        let mut hang_up = signals(SignalKind::hangup())?;
+        let every = |period| {
+            let mut interval = tokio::time::interval(period);
+            interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            interval
+        };
+        let (mut tick, mut beat, mut count) = (every(TICK), every(BEAT), every(COUNT));
+        // One for each socket, as all are waited for at once.
+        let mut found: [Vec<Event>; 4] = Default::default();
+        let ruleset = RefCell::new(None);
+
+        let outcome = loop {
+            let [from_firewall, from_route, from_conntrack, from_dumps] = &mut found;
+            // In order of urgency: a change of rules must not wait behind a flood of new connections.
+            tokio::select! {
+                biased;
+                _ = beat.tick() => router.borrow_mut().beat(),
+                _ = terminate.recv() => break Ok(()),
+                _ = interrupt.recv() => break Ok(()),
+                result = firewall.recv(from_firewall) => if let Err(e) = result { break Err(broken(Source::Firewall, &e)) },
+                result = route.recv(from_route) => if let Err(e) = result { break Err(broken(Source::Route, &e)) },
+                _ = tick.tick() => router.borrow_mut().tick(),
+                result = conntrack.recv(from_conntrack) => if let Err(e) = result { break Err(broken(Source::Conntrack, &e)) },
+                result = dumps.recv(from_dumps) => if let Err(e) = result { warn!(error = %e, "a dump failed") },
+                findings = ruleset_read(&ruleset) => {
+                    *ruleset.borrow_mut() = None;
+                    match findings {
+                        Ok(findings) => router.borrow_mut().surroundings.findings = findings,
+                        Err(error) => warn!(error, "the ruleset cannot be read: rules that need each packet are not found"),
+                    }
+                    router.borrow_mut().look_around();
+                }
+                _ = count.tick() => {
+                    let router = &mut *router.borrow_mut();
+                    router.count();
+                    router.look_around();
+                }
+                _ = hang_up.recv() => match face.reload() {
+                    Ok(reloaded) => info!(changes = reloaded.changed.len(), "reloaded"),
+                    Err(problem) => error!(error = problem.detail, errors = ?problem.errors, "not reloaded"),
+                },
+                () = &mut api => {}
+            }
+            for events in found.iter_mut().filter(|events| !events.is_empty()) {
+                router.borrow_mut().events(events);
+            }
+            for source in router.borrow_mut().dumps.drain(..) {
+                dumps.dump(source);
+            }
+            if ruleset.borrow().is_none() && router.borrow().surroundings.due() {
+                router.borrow_mut().surroundings.reading();
+                *ruleset.borrow_mut() = Some(Box::pin(surroundings::read_ruleset()));
+            }
+        };
+        router.borrow_mut().path.disarm();
+        info!("weir stops: the kernel forwards everything");
+        outcome
+    }
+}
+
+fn broken(source: Source, error: &std::io::Error) -> Error {
+    Error::because(format!("{source:?} events ended"), error, "start weir again")
+}
+
+type RulesetRead = std::pin::Pin<Box<dyn Future<Output = Result<Vec<offload::ruleset::Finding>, String>>>>;
+
+/// The reading of the ruleset under way; for ever where there is none.
+async fn ruleset_read(under_way: &RefCell<Option<RulesetRead>>) -> Result<Vec<offload::ruleset::Finding>, String> {
+    std::future::poll_fn(|context| match under_way.borrow_mut().as_mut() {
+        Some(read) => read.as_mut().poll(context),
+        None => std::task::Poll::Pending,
+    })
+    .await
+}
+
+/// Indices of the devices there are, so that port slots are chosen apart.
+fn links() -> Vec<u32> {
+    nix::net::if_::if_nameindex().map(|list| list.iter().map(|i| i.index()).collect()).unwrap_or_default()
+}
+
+fn netns_inode() -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata("/proc/self/ns/net").map_or(0, |m| m.ino())
+}

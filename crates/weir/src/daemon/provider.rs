@@ -1,0 +1,268 @@
+//! The daemon's face: what the API shows, made from the core's and the packet path's knowledge when asked.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::SystemTime;
+
+use api::{
+    Config, Endpoints, Explanation, FlowCounts, FlowFilter, FlowId, FlowQuery, FlowState, Heartbeat, Hop,
+    HopCounts, Mode, PacketCounts, Port, Problem, Provider, Reason, Reloaded, Selection, Status, Translated, TtlRange,
+    Witness, WitnessName,
+};
+use datapath::Direction;
+use kernel::{Tuple, status};
+
+use super::Settings;
+use super::router::Router;
+
+/// A daemon that can be asked.
+pub struct Face {
+    /// What it shows.
+    pub router: Rc<RefCell<Router>>,
+    /// What it was told.
+    pub settings: Rc<RefCell<Settings>>,
+    /// When it began, seconds since 1970.
+    pub started: u64,
+    /// Inode of the network namespace.
+    pub netns: u64,
+}
+
+/// Seconds since 1970.
+pub fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs())
+}
+
+impl Provider for Face {
+    fn status(&self) -> Status {
+        let router = &mut *self.router.borrow_mut();
+        router.count();
+        let mut flows = FlowCounts::default();
+        let ids: Vec<_> = router.core.flows().map(|(id, f)| (id, f.installed(), f.original().is_ipv6())).collect();
+        for (id, installed, ipv6) in ids {
+            let family = if ipv6 { &mut flows.ipv6 } else { &mut flows.ipv4 };
+            if !installed {
+                family.declined += 1;
+                continue;
+            }
+            family.known += 1;
+            family.proven += u64::from(router.path.read(id.0).is_some_and(|r| r.iter().any(|d| d.proven)));
+        }
+        flows.ipv4.capacity = u64::from(router.path.sizes().flows4) / 2;
+        flows.ipv6.capacity = u64::from(router.path.sizes().flows6) / 2;
+        let totals = router.path.totals().unwrap_or_default();
+        let packets = PacketCounts {
+            forwarded_tc: totals.tc_packets,
+            forwarded_xdp: router.account.packets.saturating_sub(totals.tc_packets),
+            octets: router.account.octets,
+            passed: totals.passed.iter().map(|(reason, n)| (reason.code().to_owned(), *n)).collect(),
+        };
+        let statistics = router.core.statistics();
+        let shadow = self.settings.borrow().shadow;
+        Status {
+            version: env!("CARGO_PKG_VERSION").into(),
+            started: self.started,
+            uptime_seconds: unix_seconds().saturating_sub(self.started),
+            netns: self.netns,
+            modules: vec!["offload".into()],
+            mode: if shadow { Mode::Shadow } else { Mode::Forward },
+            share_of_packets: packets.share_of_packets(),
+            packets,
+            bumps: statistics.bumps.iter().map(|(cause, n)| ((*cause).to_owned(), *n)).collect(),
+            refused: statistics.declines().map(|(reason, n)| (reason.word().to_owned(), n as u64)).collect(),
+            armed: router.path.armed(),
+            epoch: router.path.epoch(),
+            hops: HopCounts { used: router.path.hops_used(), capacity: datapath::HOPS },
+            flows,
+            lost_events: router.lost,
+            heartbeat: Heartbeat {
+                age_seconds: router.beaten.elapsed().as_secs_f64(),
+                limit_seconds: f64::from(router.path.options().silence) / 1000.0,
+            },
+        }
+    }
+
+    fn select(&self, filter: &FlowFilter) -> Selection {
+        let router = &mut *self.router.borrow_mut();
+        let ids: Vec<_> = router.core.flows().map(|(id, _)| id).collect();
+        filter.select(ids.into_iter().filter_map(|id| flow(router, id)))
+    }
+
+    fn flow(&self, id: FlowId) -> Option<api::Flow> {
+        let router = &mut *self.router.borrow_mut();
+        let found = offload::FlowId(id.0 as u32);
+        flow(router, found).filter(|flow| flow.id == id)
+    }
+
+    fn hops(&self) -> Vec<Hop> {
+        let router = &mut *self.router.borrow_mut();
+        let names = names(router);
+        let mut users: BTreeMap<u32, u64> = BTreeMap::new();
+        let ids: Vec<_> = router.core.flows().filter(|(_, f)| f.installed()).map(|(id, _)| id).collect();
+        for direction in ids.into_iter().filter_map(|id| router.path.inspect(id.0)).flatten() {
+            if direction.proven {
+                *users.entry(direction.hop).or_default() += 1;
+            }
+        }
+        let mac = |octets: &[u8]| octets.iter().map(|o| format!("{o:02x}")).collect::<Vec<_>>().join(":");
+        router
+            .path
+            .hops()
+            .into_iter()
+            .map(|hop| Hop {
+                index: hop.index as u16,
+                device: names.get(&hop.link).cloned().unwrap_or_else(|| format!("#{}", hop.link)),
+                header: hop.header.iter().map(|o| format!("{o:02x}")).collect(),
+                destination: hop.header.get(..6).map(mac),
+                source: hop.header.get(6..12).map(mac),
+                ethertype: hop.header.get(12..14).map(|t| u16::from_be_bytes([t[0], t[1]])),
+                epoch: hop.epoch,
+                flows: users.get(&hop.index).copied().unwrap_or_default(),
+                xdp: hop.xdp,
+            })
+            .collect()
+    }
+
+    fn ports(&self) -> Vec<Port> {
+        let router = &mut *self.router.borrow_mut();
+        router.count();
+        let plans: Vec<_> = router.core.ports().cloned().collect();
+        plans
+            .into_iter()
+            .map(|plan| {
+                let count = router.account.port(router.path.slot(plan.link), plan.link);
+                Port {
+                    name: plan.name.clone(),
+                    index: plan.link,
+                    mac: (plan.mac != [0; 6]).then(|| plan.mac.map(|o| format!("{o:02x}")).join(":")),
+                    hook: hook(plan.hook),
+                    xdp_transmit: plan.xdp_transmit,
+                    reason: Some(Reason {
+                        code: word(&plan.reason),
+                        text: plan.reason.explain(),
+                        mend: Some(plan.reason.mend().to_owned()).filter(|m| !m.is_empty()),
+                    }),
+                    packets_in: count.packets_in,
+                    packets_out: count.packets_out,
+                }
+            })
+            .collect()
+    }
+
+    fn explain(&self, asked: &FlowQuery) -> Result<Explanation, Problem> {
+        let router = &mut *self.router.borrow_mut();
+        Ok(super::explain::explain(router, asked))
+    }
+
+    fn config(&self) -> Config {
+        self.settings.borrow().effective.to_api()
+    }
+
+    fn reload(&self) -> Result<Reloaded, Problem> {
+        let (reloaded, offload) = self.settings.borrow_mut().reload()?;
+        self.router.borrow_mut().reload(offload);
+        Ok(reloaded)
+    }
+}
+
+/// Where packets of a port are taken over, if anywhere.
+fn hook(hook: offload::Hook) -> Option<api::Hook> {
+    match hook {
+        offload::Hook::Xdp => Some(api::Hook::Xdp),
+        offload::Hook::Tc => Some(api::Hook::Tc),
+        offload::Hook::Off | offload::Hook::Auto => None,
+    }
+}
+
+/// The tag of a reason, as its JSON has it.
+fn word(reason: &offload::PortReason) -> String {
+    serde_json::to_value(reason).ok().and_then(|v| Some(v.get("reason")?.as_str()?.to_owned())).unwrap_or_default()
+}
+
+/// Device names by index.
+pub fn names(router: &Router) -> BTreeMap<u32, String> {
+    router.core.links().map(|link| (link.index, link.name.clone())).collect()
+}
+
+fn endpoints(tuple: &Tuple) -> Endpoints {
+    Endpoints {
+        source: tuple.source,
+        source_port: tuple.source_port,
+        destination: tuple.destination,
+        destination_port: tuple.destination_port,
+    }
+}
+
+/// One flow as the API shows it.
+pub fn flow(router: &mut Router, id: offload::FlowId) -> Option<api::Flow> {
+    let now = router.now();
+    let flow = router.core.flow(id)?.clone();
+    let (readings, details) = if flow.installed() {
+        (router.path.read(id.0).unwrap_or_default(), router.path.inspect(id.0))
+    } else {
+        Default::default()
+    };
+    let proven = readings.iter().any(|r| r.proven);
+    let state = match (flow.installed(), proven) {
+        (false, _) => FlowState::Declined,
+        (true, false) => FlowState::Known,
+        (true, true) => FlowState::Forwarded,
+    };
+    let bits = flow.status.unwrap_or_default();
+    let direction = |i: usize| {
+        let reading = readings[i];
+        let mut shown = api::Direction {
+            packets: reading.packets,
+            octets: reading.octets,
+            proven: reading.proven,
+            ..Default::default()
+        };
+        if let Some(detail) = details.map(|d: [Direction; 2]| d[i]).filter(|d| d.proven) {
+            let link = |index: u32| router.core.links().find(|l| l.index == index).map(|l| l.name.clone());
+            let plan_in = router.core.ports().find(|p| router.path.slot(p.link) == detail.port);
+            shown.port_in = plan_in.map(|p| p.name.clone());
+            shown.port_out = link(detail.hop_link);
+            shown.hop = Some(detail.hop as u16);
+            let xdp = plan_in.is_some_and(|p| p.hook == offload::Hook::Xdp) && detail.hop_xdp;
+            shown.hook = Some(if xdp { api::Hook::Xdp } else { api::Hook::Tc });
+            shown.ttl = Some(TtlRange { lowest: detail.ttl.0, highest: detail.ttl.1 });
+            shown.longest = Some(detail.length);
+        }
+        shown
+    };
+    let directions = api::Directions { original: direction(0), reply: direction(1) };
+    let reason = match flow.declined {
+        Some(decline) => Some(Reason {
+            code: decline.word().to_owned(),
+            text: decline.explain().to_owned(),
+            mend: Some(decline.mend().to_owned()).filter(|m| !m.is_empty()),
+        }),
+        None => details.filter(|_| !proven).map(|d| Reason {
+            code: d[0].reason.code().to_owned(),
+            text: d[0].reason.text().to_owned(),
+            mend: None,
+        }),
+    };
+    Some(api::Flow {
+        // The conntrack id tells two lives of one number apart.
+        id: FlowId(u64::from(flow.id.id) << 32 | u64::from(id.0)),
+        protocol: match flow.original().protocol {
+            kernel::Protocol::Tcp => api::Protocol::Tcp,
+            kernel::Protocol::Udp => api::Protocol::Udp,
+        },
+        original: endpoints(&flow.original()),
+        reply: endpoints(&flow.reply),
+        translated: Translated { snat: bits & status::SRC_NAT != 0, dnat: bits & status::DST_NAT != 0 },
+        state,
+        reason,
+        directions,
+        mark: flow.mark,
+        zone: flow.id.zone,
+        age_seconds: now.saturating_sub(flow.since) / 1000,
+    })
+}
+
+/// A witness' word.
+pub fn witness(name: WitnessName, ok: bool, text: impl Into<String>) -> Witness {
+    Witness { name, ok, text: text.into() }
+}

@@ -1,0 +1,269 @@
+//! The middle of the daemon: events in, decisions from the pure core, actions out to the packet path and to conntrack.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use datapath::Datapath;
+use kernel::conntrack::Refresh;
+use kernel::io::Requests;
+use kernel::{ConnectionId, Event, Link, Source};
+use offload::{Action, Core, Decline, FlowId, Millis, Reading};
+use tracing::{debug, info, warn};
+
+use super::account::Account;
+use super::surroundings::Surroundings;
+
+/// Everything the daemon holds, and the order in which things are done with it.
+pub struct Router {
+    /// The decisions.
+    pub core: Core,
+    /// The packet path.
+    pub path: Datapath,
+    /// What went through each port, and through flows that ended.
+    pub account: Account,
+    /// What only looking tells of devices and the firewall.
+    pub surroundings: Surroundings,
+    /// Events that were lost, and devices that could not be attached: for `weir status`.
+    pub lost: u64,
+    /// The heartbeat as it was last given.
+    pub beaten: Instant,
+    /// Dumps that are to be asked for.
+    pub dumps: Vec<Source>,
+    updates: Requests,
+    attached: HashMap<u32, offload::PortPlan>,
+    started: Instant,
+    updates_failed: u64,
+}
+
+impl Router {
+    /// Nothing is known or attached yet.
+    pub fn new(core: Core, path: Datapath, updates: Requests, surroundings: Surroundings) -> Self {
+        let now = Instant::now();
+        Self {
+            core,
+            path,
+            account: Account::default(),
+            surroundings,
+            lost: 0,
+            beaten: now,
+            dumps: Vec::new(),
+            updates,
+            attached: HashMap::new(),
+            started: now,
+            updates_failed: 0,
+        }
+    }
+
+    /// Milliseconds since the daemon began.
+    pub fn now(&self) -> Millis {
+        self.started.elapsed().as_millis() as Millis
+    }
+
+    /// Begins to forward.
+    pub fn start(&mut self) -> Result<(), datapath::Error> {
+        self.path.arm()?;
+        let mut actions = Vec::new();
+        self.core.start(self.now(), &mut actions);
+        self.apply(actions);
+        Ok(())
+    }
+
+    /// Takes what the kernel said.
+    pub fn events(&mut self, events: &mut Vec<Event>) {
+        let mut actions = Vec::new();
+        let now = self.now();
+        for event in events.drain(..) {
+            let link = match &event {
+                Event::Link(link) => Some(link.clone()),
+                Event::Overrun(source) => {
+                    self.lost += 1;
+                    warn!(?source, "events were lost: asking for everything again");
+                    None
+                }
+                Event::Firewall(_) => {
+                    self.surroundings.firewall_changed();
+                    None
+                }
+                _ => None,
+            };
+            self.core.handle(event, now, &mut actions);
+            if let Some(link) = link {
+                self.look_at(&link, &mut actions);
+            }
+        }
+        self.apply(actions);
+    }
+
+    /// Tells the core what is to be found out about a device by looking.
+    fn look_at(&mut self, link: &Link, actions: &mut Vec<Action>) {
+        let known = self.core.port_facts(link.index).cloned().unwrap_or_default();
+        let facts = self.surroundings.facts(link, known, self.path.xdp_program());
+        self.core.facts(link.index, facts, self.now(), actions);
+    }
+
+    /// Looks at all devices again: sysctls change without an event.
+    pub fn look_around(&mut self) {
+        let links: Vec<Link> = self.core.links().cloned().collect();
+        let mut actions = Vec::new();
+        for link in &links {
+            self.look_at(link, &mut actions);
+        }
+        self.apply(actions);
+    }
+
+    /// The heartbeat; due twice a second.
+    pub fn beat(&mut self) {
+        match self.path.beat() {
+            Ok(()) => self.beaten = Instant::now(),
+            Err(error) => warn!(%error, "the heartbeat failed"),
+        }
+    }
+
+    /// Time goes by: time-outs, re-proofs, counters.
+    pub fn tick(&mut self) {
+        let now = self.now();
+        let mut actions = Vec::new();
+        let path = &mut self.path;
+        self.core.tick(now, &mut |flow| readings(path, flow), &mut actions);
+        self.apply(actions);
+        if let Err(error) = self.path.tidy(Instant::now()) {
+            warn!(%error, "cannot tidy the tables");
+        }
+    }
+
+    /// Adds up what went through; due every second, as the shared counters are narrow.
+    pub fn count(&mut self) {
+        let Self { core, path, account, .. } = self;
+        for (flow, _) in core.flows().filter(|(_, flow)| flow.installed()) {
+            account.read(path, flow.0);
+        }
+    }
+
+    /// Applies new settings.
+    pub fn reload(&mut self, settings: offload::Settings) {
+        let mut actions = Vec::new();
+        self.core.reload(settings, self.now(), &mut actions);
+        self.apply(actions);
+    }
+
+    /// Does what the core asks. Proofs end first: a packet must not go by an old rule because an install took long.
+    fn apply(&mut self, mut actions: Vec<Action>) {
+        let mut rounds = 0;
+        while !actions.is_empty() && rounds < 8 {
+            rounds += 1;
+            let mut more = Vec::new();
+            self.end_proofs(&actions);
+            self.update_connections(&actions, &mut more);
+            for action in actions {
+                self.perform(action, &mut more);
+            }
+            actions = more;
+        }
+    }
+
+    fn end_proofs(&mut self, actions: &[Action]) {
+        let Some(cause) = actions.iter().find_map(|a| if let Action::Bump(cause) = a { Some(cause) } else { None }) else {
+            return;
+        };
+        debug!(%cause, "all proofs end");
+        if let Err(error) = self.path.bump() {
+            // Without it nothing is safe: give everything back to the kernel until the next change.
+            warn!(%error, "cannot end proofs: the kernel forwards everything");
+            self.path.disarm();
+        }
+    }
+
+    /// Time-outs and TCP windows, in one go each: relaxing comes before any install of the same batch.
+    fn update_connections(&mut self, actions: &[Action], more: &mut Vec<Action>) {
+        let relax: Vec<ConnectionId> =
+            actions.iter().filter_map(|a| if let Action::Relax(id) = a { Some(*id) } else { None }).collect();
+        let refresh: Vec<Refresh> = actions
+            .iter()
+            .filter_map(|a| match a {
+                Action::Refresh { id, seconds, status } => Some(Refresh { id: *id, timeout: *seconds, status: *status }),
+                _ => None,
+            })
+            .collect();
+        let mut gone = Vec::new();
+        for outcome in [
+            (!relax.is_empty()).then(|| self.updates.relax(&relax)),
+            (!refresh.is_empty()).then(|| self.updates.refresh(&refresh)),
+        ]
+        .into_iter()
+        .flatten()
+        {
+            if outcome.failed > 0 {
+                self.updates_failed += outcome.failed;
+                debug!(failed = outcome.failed, error = ?outcome.error, "conntrack refused updates");
+            }
+            gone.extend(outcome.gone);
+        }
+        let now = self.now();
+        for id in gone {
+            self.core.handle(Event::ConnectionGone(id), now, more);
+        }
+    }
+
+    fn perform(&mut self, action: Action, more: &mut Vec<Action>) {
+        match action {
+            Action::Install { flow, original, reply } => match self.path.install(flow.0, &original, &reply) {
+                Ok(()) => {}
+                Err(datapath::Error::Full) => self.core.refused(flow, Decline::TableFull),
+                Err(error) => {
+                    debug!(%error, "cannot install a flow");
+                    self.core.refused(flow, Decline::Unsupported);
+                }
+            },
+            Action::Remove { flow } => {
+                self.account.close(&mut self.path, flow.0);
+                self.path.remove(flow.0);
+            }
+            Action::Prove { flow } => self.path.prove(flow.0),
+            Action::BumpHops { link, mac } => {
+                self.path.bump_hops(link, &mac);
+            }
+            Action::Dump(source) => self.dumps.push(source),
+            Action::Port(plan) => self.port(plan, more),
+            // Done before, all of a batch together.
+            Action::Bump(_) | Action::Relax(_) | Action::Refresh { .. } => {}
+        }
+    }
+
+    /// Attaches to a device, changes it, or takes hands off it.
+    fn port(&mut self, plan: offload::PortPlan, more: &mut Vec<Action>) {
+        let hook = match plan.hook {
+            offload::Hook::Xdp => datapath::Hook::Xdp,
+            offload::Hook::Tc => datapath::Hook::Tc,
+            offload::Hook::Off | offload::Hook::Auto => {
+                if self.attached.remove(&plan.link).is_some() {
+                    info!(device = plan.name, reason = plan.reason.explain(), "no longer a port");
+                    if let Err(error) = self.path.detach(plan.link) {
+                        warn!(device = plan.name, %error, "cannot detach");
+                    }
+                }
+                return;
+            }
+        };
+        match self.path.attach(plan.link, &plan.name, &plan.mac, hook, plan.xdp_transmit) {
+            Ok(()) => {
+                info!(device = plan.name, hook = ?plan.hook, reason = plan.reason.explain(), "is a port");
+                self.attached.insert(plan.link, plan);
+            }
+            Err(error) => {
+                warn!(device = plan.name, %error, "cannot be a port this way");
+                self.attached.remove(&plan.link);
+                let mut facts = self.core.port_facts(plan.link).cloned().unwrap_or_default();
+                match hook {
+                    datapath::Hook::Xdp => facts.xdp_refused = true,
+                    datapath::Hook::Tc => facts.tc_refused = true,
+                }
+                self.core.facts(plan.link, facts, self.started.elapsed().as_millis() as Millis, more);
+            }
+        }
+    }
+}
+
+/// Counters of a flow as the core wants them; zero where the packet path does not know it.
+fn readings(path: &mut Datapath, flow: FlowId) -> [Reading; 2] {
+    path.read(flow.0).unwrap_or_default().map(|r| Reading { packets: r.packets, octets: r.octets, proven: r.proven })
+}

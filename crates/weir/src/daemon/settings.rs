@@ -1,0 +1,143 @@
+//! From the configuration to what the core and the packet path take.
+
+use std::path::PathBuf;
+
+use api::{ConfigChange, Problem, Reloaded};
+use datapath::{Options, Sizes};
+use kernel::facts;
+
+use crate::config::{ConfigError, Effective, FlowRoom, HookChoice, PortHook};
+
+/// Reads the configuration anew.
+pub type Source = Box<dyn Fn() -> Result<Effective, Vec<ConfigError>>>;
+
+/// How `weir run` was started.
+pub struct RunOptions {
+    /// Where the configuration comes from, for a reload.
+    pub source: Source,
+    /// Where the API listens.
+    pub socket: PathBuf,
+    /// Let the kernel forward, and compare.
+    pub shadow: bool,
+}
+
+/// The configuration in force, and where it comes from.
+pub struct Settings {
+    /// As read.
+    pub effective: Effective,
+    /// Shadow mode, by option or by configuration.
+    pub shadow: bool,
+    source: Source,
+}
+
+impl Settings {
+    /// As at the start.
+    pub fn new(effective: Effective, shadow: bool, source: Source) -> Self {
+        let shadow = shadow || *effective.offload.shadow;
+        Self { effective, shadow, source }
+    }
+
+    /// Reads the configuration again. Nothing changes where it has an error.
+    pub fn reload(&mut self) -> Result<(Reloaded, offload::Settings), Problem> {
+        let effective = (self.source)().map_err(|errors| {
+            let mut problem = Problem::new(
+                422,
+                "configuration",
+                "the configuration has errors; what ran before goes on",
+                "correct the file and reload again",
+            );
+            problem.errors = errors.iter().map(ToString::to_string).collect();
+            problem
+        })?;
+        let before = self.effective.to_api();
+        let after = effective.to_api();
+        let changed = after
+            .entries
+            .iter()
+            .filter_map(|entry| {
+                let old = before.entries.iter().find(|e| e.key == entry.key).map(|e| e.value.clone());
+                let old = old.unwrap_or(serde_json::Value::Null);
+                (old != entry.value).then(|| ConfigChange { key: entry.key.clone(), from: old, to: entry.value.clone() })
+            })
+            .chain(before.entries.iter().filter(|e| after.entries.iter().all(|n| n.key != e.key)).map(|e| ConfigChange {
+                key: e.key.clone(),
+                from: e.value.clone(),
+                to: serde_json::Value::Null,
+            }))
+            .collect();
+        let settings = offload_settings(&effective, self.shadow);
+        self.effective = effective;
+        Ok((Reloaded { changed }, settings))
+    }
+}
+
+/// What the core is told.
+pub fn offload_settings(effective: &Effective, shadow: bool) -> offload::Settings {
+    let offload = &effective.offload;
+    let mut timeouts = offload::Timeouts::default();
+    if let Ok(Some(settings)) = facts::conntrack_settings() {
+        let seconds = |d: std::time::Duration| u32::try_from(d.as_secs()).unwrap_or(u32::MAX);
+        timeouts = offload::Timeouts {
+            tcp_established: seconds(settings.tcp_established),
+            udp: seconds(settings.udp),
+            udp_stream: seconds(settings.udp_stream),
+        };
+    }
+    let (four, six) = connections(effective);
+    offload::Settings {
+        max_flows: (four + six) as usize,
+        opt_out: offload.opt_out_mark.map(|mark| offload::Mark { value: mark.value, mask: mark.mask }),
+        reprove: offload.reprove.as_millis() as offload::Millis,
+        tcp: *offload.enabled && *offload.tcp,
+        udp: *offload.enabled && *offload.udp,
+        timeouts,
+        hook: match *offload.hook {
+            HookChoice::Auto => offload::Hook::Auto,
+            HookChoice::Xdp => offload::Hook::Xdp,
+            HookChoice::Tc => offload::Hook::Tc,
+        },
+        ports: effective
+            .ports
+            .iter()
+            .map(|(name, port)| {
+                let hook = match *port.hook {
+                    PortHook::Auto => offload::Hook::Auto,
+                    PortHook::Xdp => offload::Hook::Xdp,
+                    PortHook::Tc => offload::Hook::Tc,
+                    PortHook::Off => offload::Hook::Off,
+                };
+                (name.clone(), hook)
+            })
+            .collect(),
+        legacy_firewall: facts::legacy_tables().is_ok_and(|tables| !tables.is_empty()),
+        shadow,
+        ..Default::default()
+    }
+}
+
+/// Connections to make room for, IPv4 and IPv6: as told, or one for each 8 KiB of memory, an eighth of them IPv6 at least 1024.
+fn connections(effective: &Effective) -> (u32, u32) {
+    let all = match *effective.offload.flows {
+        FlowRoom::Connections(n) => return (n, n / 2),
+        FlowRoom::Auto => (memory() / 8192).clamp(4096, 65_536) as u32,
+    };
+    (all, all / 4)
+}
+
+/// Memory of this machine, octets.
+fn memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let kib = text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB")?.trim().parse().ok());
+    kib.unwrap_or(128 * 1024) * 1024
+}
+
+/// Table sizes for these devices.
+pub fn sizes(effective: &Effective, links: &[u32]) -> Sizes {
+    let (four, six) = connections(effective);
+    Sizes::new(four, six, links)
+}
+
+/// How the packet path is loaded.
+pub fn options(shadow: bool) -> Options {
+    Options { shadow, ..Default::default() }
+}

@@ -1,0 +1,48 @@
+//! Weir, the command and the daemon: one file per command in [`commands`], the configuration in [`config`], what is printed in
+//! [`output`].
+
+pub mod check;
+pub mod cli;
+pub mod commands;
+pub mod config;
+// Stands in for the daemon until it is here: replace these two lines by `pub mod daemon;` and delete the file.
+#[path = "daemon_placeholder.rs"]
+pub mod daemon;
+pub mod error;
+pub mod log;
+pub mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+pub use error::Error;
+
+use output::Output;
+
+/// Reads the command line and does what it says. Exit codes: 0 done, 1 failed, 2 the command line cannot be understood.
+pub fn main() -> ExitCode {
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(answer) => {
+            // Help and version come this way too. A closed pipe is no reason to complain.
+            let _ = answer.print();
+            return ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2));
+        }
+    };
+    let mut output = Output::stdout();
+    let result = commands::run(&cli.command, &mut output);
+    let flushed = output.flush().map_err(Error::from);
+    match result.and(flushed) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let text = error.to_string();
+            if !text.is_empty() {
+                use std::io::Write;
+                // Nowhere left to complain to, where this fails.
+                let _ = writeln!(std::io::stderr(), "{text}");
+            }
+            error.exit_code()
+        }
+    }
+}

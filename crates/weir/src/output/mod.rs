@@ -1,0 +1,157 @@
+//! What commands print: tables, units, colour. Everything goes through [`Output`], whose errors are told, not panicked over.
+
+mod table;
+pub mod units;
+
+use std::io::{self, BufWriter, IsTerminal, Write};
+
+use serde::Serialize;
+
+pub use table::{Align, Cell, Table};
+
+/// Meaning of a piece of text; a colour where there is colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tone {
+    /// Nothing particular.
+    #[default]
+    Plain,
+    /// As it should be: green.
+    Good,
+    /// To be looked at: yellow.
+    Warn,
+    /// Wrong: red.
+    Bad,
+    /// Of less interest.
+    Dim,
+    /// A heading.
+    Bold,
+}
+
+/// Standard output, or a test's memory.
+pub struct Output<'a> {
+    writer: Box<dyn Write + 'a>,
+    colour: bool,
+    terminal: bool,
+}
+
+impl<'a> Output<'a> {
+    /// Standard output; with colour on a terminal, unless `NO_COLOR` (no-color.org) or a dumb terminal says otherwise.
+    pub fn stdout() -> Output<'static> {
+        let terminal = io::stdout().is_terminal();
+        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let colour = terminal && !set("NO_COLOR") && !dumb;
+        Output {
+            writer: Box::new(BufWriter::new(io::stdout().lock())),
+            colour,
+            terminal,
+        }
+    }
+
+    /// Anything else that can be written to.
+    pub fn to(writer: impl Write + 'a, colour: bool) -> Self {
+        Self {
+            writer: Box::new(writer),
+            colour,
+            terminal: false,
+        }
+    }
+
+    /// Whether a person looks at it at once.
+    pub fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
+    /// Whether text is coloured.
+    pub fn has_colour(&self) -> bool {
+        self.colour
+    }
+
+    /// Text, coloured where there is colour.
+    pub fn toned(&self, tone: Tone, text: &str) -> String {
+        let code = match tone {
+            Tone::Plain => return text.to_owned(),
+            _ if !self.colour => return text.to_owned(),
+            Tone::Good => "32",
+            Tone::Warn => "33",
+            Tone::Bad => "31",
+            Tone::Dim => "2",
+            Tone::Bold => "1",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+
+    /// One line.
+    pub fn line(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.writer, "{text}")
+    }
+
+    /// `name  value`, the names of one width.
+    pub fn field(&mut self, name: &str, value: &str) -> io::Result<()> {
+        let name = self.toned(Tone::Dim, &format!("{name:<12}"));
+        writeln!(self.writer, "{name}  {value}")
+    }
+
+    /// One JSON document, indented, and a newline.
+    pub fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut self.writer, value)?;
+        writeln!(self.writer)
+    }
+
+    /// Octets as they are.
+    pub fn raw(&mut self) -> &mut dyn Write {
+        &mut self.writer
+    }
+
+    /// Makes sure that all of it is out.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+/// Text from outside, without what a terminal would obey: a device may be named anything but `/`.
+pub fn harmless(text: &str) -> String {
+    text.chars()
+        .map(|letter| if letter.is_control() { '?' } else { letter })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colour_only_where_wanted() {
+        let mut memory = Vec::new();
+        assert_eq!(Output::to(&mut memory, false).toned(Tone::Bad, "x"), "x");
+        assert_eq!(
+            Output::to(&mut memory, true).toned(Tone::Bad, "x"),
+            "\x1b[31mx\x1b[0m"
+        );
+        assert_eq!(Output::to(&mut memory, true).toned(Tone::Plain, "x"), "x");
+    }
+
+    #[test]
+    fn escapes_are_defused() {
+        assert_eq!(harmless("eth\x1b[2J0é"), "eth?[2J0é");
+    }
+
+    #[test]
+    fn a_closed_pipe_is_seen() {
+        struct Closed;
+        impl Write for Closed {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let error = Output::to(Closed, false).json(&[1, 2]).expect_err("closed");
+        assert_eq!(
+            error.kind(),
+            io::ErrorKind::BrokenPipe,
+            "serde_json keeps the kind"
+        );
+    }
+}

@@ -1,0 +1,177 @@
+//! Aligned columns, for any number of rows.
+
+use std::io;
+
+use super::{Output, Tone, harmless};
+
+/// Rows that are looked at before the widths are set. Later rows that are wider push their neighbours, which is better than
+/// keeping a hundred thousand rows.
+const SAMPLE: usize = 512;
+
+/// Which side of its column a text keeps to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Align {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// One field of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell {
+    text: String,
+    tone: Tone,
+}
+
+impl Cell {
+    /// A text with a meaning.
+    pub fn toned(text: impl AsRef<str>, tone: Tone) -> Self {
+        Self {
+            text: harmless(text.as_ref()),
+            tone,
+        }
+    }
+
+    /// A text, or `-` where there is none.
+    pub fn or_dash(text: Option<impl AsRef<str>>) -> Self {
+        match text {
+            Some(text) => text.as_ref().into(),
+            None => Self::toned("-", Tone::Dim),
+        }
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        Self::toned(text, Tone::Plain)
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self::toned(text, Tone::Plain)
+    }
+}
+
+/// Writes rows under a heading.
+pub struct Table<const N: usize> {
+    columns: [(&'static str, Align); N],
+    waiting: Vec<[Cell; N]>,
+    widths: Option<[usize; N]>,
+}
+
+impl<const N: usize> Table<N> {
+    /// With these headings.
+    pub fn new(columns: [(&'static str, Align); N]) -> Self {
+        Self {
+            columns,
+            waiting: Vec::new(),
+            widths: None,
+        }
+    }
+
+    /// One more row.
+    pub fn row(&mut self, row: [Cell; N], output: &mut Output<'_>) -> io::Result<()> {
+        if let Some(widths) = self.widths {
+            return self.write(&row, &widths, output);
+        }
+        self.waiting.push(row);
+        if self.waiting.len() >= SAMPLE {
+            self.release(output)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Writes what was kept back, or at least the heading.
+    pub fn finish(mut self, output: &mut Output<'_>) -> io::Result<()> {
+        if self.widths.is_none() {
+            self.release(output)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn release(&mut self, output: &mut Output<'_>) -> io::Result<()> {
+        let width = |text: &str| text.chars().count();
+        let mut widths = self.columns.map(|(heading, _)| width(heading));
+        for row in &self.waiting {
+            for (widest, cell) in widths.iter_mut().zip(row) {
+                *widest = (*widest).max(width(&cell.text));
+            }
+        }
+        self.widths = Some(widths);
+        let headings = self
+            .columns
+            .map(|(heading, _)| Cell::toned(heading, Tone::Bold));
+        self.write(&headings, &widths, output)?;
+        for row in std::mem::take(&mut self.waiting) {
+            self.write(&row, &widths, output)?;
+        }
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        row: &[Cell; N],
+        widths: &[usize; N],
+        output: &mut Output<'_>,
+    ) -> io::Result<()> {
+        let mut line = String::new();
+        for (index, (cell, width)) in row.iter().zip(widths).enumerate() {
+            if index > 0 {
+                line.push_str("  ");
+            }
+            let padding = " ".repeat(width.saturating_sub(cell.text.chars().count()));
+            let text = output.toned(cell.tone, &cell.text);
+            match self.columns[index].1 {
+                Align::Left => line.extend([text, padding]),
+                Align::Right => line.extend([padding, text]),
+            }
+        }
+        output.line(line.trim_end())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(rows: usize) -> String {
+        let mut memory = Vec::new();
+        let mut output = Output::to(&mut memory, false);
+        let mut table = Table::new([
+            ("NAME", Align::Left),
+            ("N", Align::Right),
+            ("LAST", Align::Left),
+        ]);
+        for number in 0..rows {
+            let last = Cell::or_dash((number > 0).then_some("é"));
+            table
+                .row(["x".into(), number.to_string().into(), last], &mut output)
+                .expect("memory");
+        }
+        table.finish(&mut output).expect("memory");
+        drop(output);
+        String::from_utf8(memory).expect("text")
+    }
+
+    #[test]
+    fn columns_line_up() {
+        assert_eq!(table(0), "NAME  N  LAST\n");
+        assert_eq!(table(2), "NAME  N  LAST\nx     0  -\nx     1  é\n");
+        assert!(table(12).contains("\nx      9  é\nx     10  é\n"));
+    }
+
+    #[test]
+    fn no_row_is_lost_after_the_sample() {
+        for rows in [SAMPLE - 1, SAMPLE, SAMPLE + 1, 3 * SAMPLE] {
+            assert_eq!(table(rows).lines().count(), rows + 1);
+        }
+        assert!(
+            table(1001).ends_with("x     1000  é\n"),
+            "wider than the sample"
+        );
+    }
+}

@@ -1,0 +1,313 @@
+//! The command as it is typed: what it prints, where, and with which exit code.
+
+mod support;
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use support::{Daemon, Directory, golden, ran, run, weir};
+
+const COMMANDS: [&str; 11] = [
+    "run",
+    "status",
+    "flows",
+    "explain",
+    "ports",
+    "hops",
+    "check",
+    "config",
+    "reload",
+    "completions",
+    "man",
+];
+
+#[test]
+fn help_is_as_written() {
+    let all = run(&["--help"]);
+    assert_eq!((all.code, all.err.as_str()), (Some(0), ""));
+    golden("help.txt", &all.out);
+    for command in COMMANDS {
+        assert!(
+            all.out.contains(&format!("\n  {command} ")),
+            "{command} is listed"
+        );
+        let help = run(&[command, "--help"]);
+        assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{command}");
+        golden(&format!("help-{command}.txt"), &help.out);
+    }
+    assert_eq!(
+        run(&["--version"]).out,
+        format!("weir {}\n", env!("CARGO_PKG_VERSION"))
+    );
+}
+
+#[test]
+fn usage_errors_exit_with_2() {
+    for arguments in [
+        &["nonsense"][..],
+        &[],
+        &["flows", "--port", "many"],
+        &["flows", "--follow", "--json"],
+        &["flows", "--address", "10.0.0.0/40"],
+        &["explain"],
+        &["explain", "hello"],
+        &["run", "--only", "monitor"],
+        &["run", "--only", "offload,multipath"],
+        &["run", "--only", "tetris"],
+        &["run", "-v", "-q"],
+    ] {
+        let ran = run(arguments);
+        assert_eq!(ran.code, Some(2), "{arguments:?}: {}", ran.err);
+        assert!(ran.out.is_empty() && !ran.err.is_empty(), "{arguments:?}");
+    }
+    let ran = run(&["run", "--only", "monitor"]);
+    assert_eq!(
+        ran.err,
+        "weir: the module `monitor` is not in this version\n  mend: leave --only away, or use --only offload\n"
+    );
+}
+
+#[test]
+fn without_a_daemon_it_says_how_to_start_one() {
+    let directory = Directory::new();
+    let socket = directory.path().join("none.sock");
+    let socket = socket.to_str().expect("text");
+    for command in [
+        &["status"][..],
+        &["flows"],
+        &["flows", "--json"],
+        &["ports"],
+        &["hops"],
+        &["reload"],
+    ] {
+        let ran = run(&[command, &["--socket", socket]].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{command:?}");
+        let expected = format!(
+            "weir: weir is not running in this network namespace (nobody answers at {socket})\n"
+        );
+        assert!(ran.err.starts_with(&expected), "{}", ran.err);
+        assert!(
+            ran.err.contains("\n  mend: start it with `weir run`"),
+            "{}",
+            ran.err
+        );
+    }
+    let variable = ran(weir(&["status"])
+        .env("WEIR_SOCKET", socket)
+        .output()
+        .expect("runs"));
+    assert!(variable.err.contains(socket), "{}", variable.err);
+}
+
+#[test]
+fn tables_are_as_drawn() {
+    let daemon = Daemon::start(0);
+    for (name, arguments) in [
+        ("status.txt", &["status"][..]),
+        ("flows.txt", &["flows"]),
+        (
+            "flows-limit.txt",
+            &["flows", "--limit", "1", "--sort", "age"],
+        ),
+        ("ports.txt", &["ports"]),
+        ("hops.txt", &["hops"]),
+        (
+            "explain.txt",
+            &[
+                "explain",
+                "udp",
+                "[2001:db8::2]:5000",
+                ">",
+                "[2001:db8:1::1]:53",
+            ],
+        ),
+    ] {
+        let ran = daemon.run(arguments);
+        assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{name}");
+        assert!(
+            !ran.out.contains('\x1b'),
+            "no colour, and no escapes of others, in a pipe"
+        );
+        golden(name, &ran.out);
+    }
+}
+
+#[test]
+fn json_is_one_document() {
+    let daemon = Daemon::start(10);
+    for arguments in [
+        &["status"][..],
+        &["flows"],
+        &["flows", "--state", "declined"],
+        &["ports"],
+        &["hops"],
+        &["explain", "00000001"],
+        &["config", "--running"],
+    ] {
+        let ran = daemon.run(&[arguments, &["--json"]].concat());
+        assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.err);
+        serde_json::from_str::<serde_json::Value>(&ran.out).expect("one JSON document");
+        assert!(ran.out.ends_with('\n'));
+    }
+    let declined = daemon.run(&["flows", "--state", "declined", "--json"]).out;
+    let declined: serde_json::Value = serde_json::from_str(&declined).expect("JSON");
+    assert_eq!(declined["matched"], 1);
+    assert_eq!(declined["flows"][0]["reason"]["code"], "helper");
+}
+
+#[test]
+fn a_refused_reload_tells_every_error() {
+    let ran = Daemon::start(0).run(&["reload"]);
+    assert_eq!(ran.code, Some(1));
+    assert_eq!(
+        ran.err,
+        "weir: the configuration has 1 error\n  \
+         weir.toml:1:1: tcp: unknown section; `tcp` belongs into [offload]\n  mend: correct the file\n"
+    );
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let daemon = Daemon::start(20_000);
+    for arguments in [&["flows"][..], &["flows", "--json"]] {
+        let mut child = weir(&[arguments, &["--socket", daemon.socket()]].concat())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("runs");
+        let mut reader = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut first = [0; 1];
+        std::io::Read::read_exact(&mut reader, &mut first).expect("some output");
+        drop(reader);
+        let ran = ran(child.wait_with_output().expect("ends"));
+        assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{arguments:?}");
+    }
+}
+
+#[test]
+fn following_goes_on_until_the_reader_leaves() {
+    let daemon = Daemon::start(0);
+    let mut child = weir(&[
+        "flows",
+        "--follow",
+        "--limit",
+        "1",
+        "--socket",
+        daemon.socket(),
+    ])
+    .stdout(Stdio::piped())
+    .stderr(Stdio::piped())
+    .spawn()
+    .expect("runs");
+    let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let headings = lines
+        .map(|line| line.expect("text"))
+        .filter(|line| line.starts_with("ID "))
+        .take(2)
+        .count();
+    assert_eq!(headings, 2);
+    let ran = ran(child.wait_with_output().expect("ends"));
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn the_configuration_is_printed_as_a_file_again() {
+    let directory = Directory::new();
+    let file = directory.path().join("weir.toml");
+    let path = file.to_str().expect("text");
+    fs::write(
+        &file,
+        "[offload]\ntcp = false\n\n[ports.\"eth0.10\"]\nhook = \"off\"\n",
+    )
+    .expect("written");
+    let printed = run(&["config", "--config", path]);
+    assert_eq!(printed.code, Some(0), "{}", printed.err);
+    golden("config.txt", &printed.out.replace(path, "FILE"));
+
+    let again = directory.path().join("again.toml");
+    fs::write(&again, &printed.out).expect("written");
+    let values = |path: &str| -> Vec<(String, serde_json::Value)> {
+        let out = run(&["config", "--json", "--config", path]).out;
+        let config: api::Config = serde_json::from_str(&out).expect("JSON");
+        config
+            .entries
+            .into_iter()
+            .map(|entry| (entry.key, entry.value))
+            .collect()
+    };
+    assert_eq!(values(again.to_str().expect("text")), values(path));
+    golden("config-keys.txt", &run(&["config", "--keys"]).out);
+}
+
+#[test]
+fn a_bad_configuration_is_told_whole() {
+    let directory = Directory::new();
+    let file = directory.path().join("weir.toml");
+    let path = file.to_str().expect("text");
+    fs::write(&file, "[offload]\ntpc = true\nreprove = 3\n").expect("written");
+    for command in ["config", "run", "check"] {
+        let ran = run(&[command, "--config", path]);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{command}");
+        assert_eq!(
+            ran.err.replace(path, "FILE"),
+            "weir: the configuration has 2 errors\n  \
+             FILE:2:1: offload.tpc: unknown key; did you mean `tcp`?\n  \
+             FILE:3:11: offload.reprove: cannot be the number 3; \
+             write a time from \"1s\" to \"10m\": a whole number and ms, s or m, in quotes\n  \
+             mend: nothing was changed; `weir config --keys` lists what there is\n"
+        );
+    }
+    let ran = run(&["run", "--config", "/nonexistent/weir.toml"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.err
+            .contains("/nonexistent/weir.toml: cannot be read: No such file"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn completions_know_the_commands() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let ran = run(&["completions", shell]);
+        assert_eq!(ran.code, Some(0));
+        for command in COMMANDS {
+            assert!(ran.out.contains(command), "{shell}: {command}");
+        }
+    }
+}
+
+#[test]
+fn the_manual_is_written_and_formats() {
+    let directory = Directory::new();
+    let path = directory.path().to_str().expect("text");
+    let written = run(&["man", path]);
+    assert_eq!(written.code, Some(0), "{}", written.err);
+    let pages: Vec<&str> = written.out.lines().collect();
+    assert_eq!(pages.len(), COMMANDS.len() + 2, "{pages:?}");
+    for name in ["man1/weir.1", "man1/weir-flows.1", "man5/weir.toml.5"] {
+        assert!(
+            pages.contains(&directory.path().join(name).to_str().expect("text")),
+            "{name}"
+        );
+    }
+    for page in pages {
+        let text = fs::read_to_string(page).expect("a page");
+        assert!(text.contains(".TH") && text.contains(".SH NAME"), "{page}");
+        // man is not everywhere; where it is, it has the last word.
+        let formatted = Command::new("man")
+            .args(["--warnings", "-l", page])
+            .env("MANPAGER", "cat")
+            .output();
+        if let Ok(formatted) = formatted {
+            let complaints = String::from_utf8_lossy(&formatted.stderr);
+            assert!(
+                formatted.status.success() && complaints.is_empty(),
+                "{page}: {complaints}"
+            );
+        }
+    }
+    assert_eq!(run(&["man", "/proc/nonexistent"]).code, Some(1));
+}

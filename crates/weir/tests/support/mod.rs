@@ -1,0 +1,364 @@
+//! Runs the command against a daemon made of paper.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+use api::{
+    Config, Direction, Directions, Endpoints, Explanation, FamilyFlows, Flow, FlowCounts,
+    FlowFilter, FlowId, FlowQuery, FlowState, Heartbeat, Hook, Hop, HopCounts, Limits, Listener,
+    Mode, PacketCounts, Port, Problem, Protocol, Provider, Reason, Reloaded, Selection, Status,
+    Translated, TtlRange, Witness, WitnessName, serve,
+};
+use tokio::sync::oneshot;
+
+/// A directory that goes away again.
+pub struct Directory(PathBuf);
+
+impl Directory {
+    pub fn new() -> Self {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("weir-cli-{}-{number}", std::process::id()));
+        fs::create_dir_all(&path).expect("a temporary directory");
+        Self(path)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The command, in an environment that says nothing.
+pub fn weir(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+    command.args(arguments).env_clear().stdin(Stdio::null());
+    command
+}
+
+/// What came out, as text.
+pub struct Ran {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+pub fn run(arguments: &[&str]) -> Ran {
+    ran(weir(arguments).output().expect("the command runs"))
+}
+
+pub fn ran(output: Output) -> Ran {
+    Ran {
+        code: output.status.code(),
+        out: String::from_utf8(output.stdout).expect("text"),
+        err: String::from_utf8(output.stderr).expect("text"),
+    }
+}
+
+/// Compares with a file of `tests/golden`; with `WEIR_UPDATE_GOLDEN` set, writes it instead.
+pub fn golden(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name);
+    if std::env::var_os("WEIR_UPDATE_GOLDEN").is_some() {
+        fs::write(&path, text).expect("written");
+        return;
+    }
+    let expected =
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    assert!(
+        text == expected,
+        "{} differs; it is now:\n{text}",
+        path.display()
+    );
+}
+
+/// A running daemon of paper; stops when dropped.
+pub struct Daemon {
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+    socket: String,
+    _directory: Directory,
+}
+
+impl Daemon {
+    /// With so many flows besides the three that are shown.
+    pub fn start(more: u64) -> Self {
+        let directory = Directory::new();
+        let socket = directory.path().join("weir.sock");
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (ready, is_ready) = std::sync::mpsc::channel();
+        let path = socket.clone();
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("a runtime");
+            runtime.block_on(async {
+                let listener = Listener::bind(&path).expect("a socket");
+                ready.send(()).expect("the test waits");
+                tokio::select! {
+                    () = serve(&listener, Rc::new(Paper { more }), Limits::default()) => {}
+                    _ = stopped => {}
+                }
+            });
+        });
+        is_ready.recv().expect("the daemon starts");
+        let socket = socket.to_str().expect("text").to_owned();
+        Self {
+            stop: Some(stop),
+            thread: Some(thread),
+            socket,
+            _directory: directory,
+        }
+    }
+
+    pub fn socket(&self) -> &str {
+        &self.socket
+    }
+
+    /// Runs a command against it.
+    pub fn run(&self, arguments: &[&str]) -> Ran {
+        run(&[arguments, &["--socket", &self.socket]].concat())
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Paper {
+    more: u64,
+}
+
+fn endpoints(source: &str, destination: &str) -> Endpoints {
+    let parse = |text: &str| {
+        text.parse::<std::net::SocketAddr>()
+            .expect("an address and a port")
+    };
+    let (source, destination) = (parse(source), parse(destination));
+    Endpoints {
+        source: source.ip(),
+        source_port: source.port(),
+        destination: destination.ip(),
+        destination_port: destination.port(),
+    }
+}
+
+fn direction(packets: u64, hook: Hook) -> Direction {
+    Direction {
+        packets,
+        octets: packets * 1200,
+        proven: true,
+        port_in: Some("lan0".into()),
+        port_out: Some("wan0".into()),
+        hop: Some(0),
+        hook: Some(hook),
+        ttl: Some(TtlRange {
+            lowest: 64,
+            highest: 64,
+        }),
+        longest: Some(1500),
+    }
+}
+
+fn plain(id: u64) -> Flow {
+    Flow {
+        id: FlowId(id),
+        protocol: Protocol::Tcp,
+        original: endpoints("192.168.1.2:40000", "198.51.100.1:443"),
+        reply: endpoints("198.51.100.1:443", "203.0.113.7:40000"),
+        translated: Translated {
+            snat: true,
+            dnat: false,
+        },
+        state: FlowState::Forwarded,
+        reason: None,
+        directions: Directions {
+            original: direction(1_234_567, Hook::Xdp),
+            reply: direction(99, Hook::Tc),
+        },
+        mark: 0,
+        zone: 0,
+        age_seconds: 3_700,
+    }
+}
+
+impl Provider for Paper {
+    fn status(&self) -> Status {
+        let packets = PacketCounts {
+            forwarded_xdp: 9_000_000,
+            forwarded_tc: 1_000,
+            octets: 12_000_000_000,
+            passed: [("unproven", 5_000), ("fragment", 12), ("ttl", 0)]
+                .map(|(name, n)| (name.to_owned(), n))
+                .into(),
+        };
+        Status {
+            version: "1.2.3".into(),
+            started: 1_700_000_000,
+            uptime_seconds: 90_061,
+            netns: 4_026_531_840,
+            modules: vec!["offload".into()],
+            mode: Mode::Forward,
+            armed: true,
+            epoch: 7,
+            flows: FlowCounts {
+                ipv4: FamilyFlows {
+                    known: 20,
+                    proven: 18,
+                    declined: 3,
+                    capacity: 65_536,
+                },
+                ipv6: FamilyFlows {
+                    known: 1,
+                    proven: 1,
+                    declined: 0,
+                    capacity: 32_768,
+                },
+            },
+            hops: HopCounts {
+                used: 2,
+                capacity: 1024,
+            },
+            share_of_packets: packets.share_of_packets(),
+            packets,
+            bumps: [("routing".to_owned(), 4), ("firewall".to_owned(), 2)].into(),
+            refused: [].into(),
+            lost_events: 0,
+            heartbeat: Heartbeat {
+                age_seconds: 0.25,
+                limit_seconds: 2.0,
+            },
+        }
+    }
+
+    fn select(&self, filter: &FlowFilter) -> Selection {
+        filter.select((0..3 + self.more).filter_map(|id| self.flow(FlowId(id))))
+    }
+
+    fn flow(&self, id: FlowId) -> Option<Flow> {
+        let mut flow = plain(id.0);
+        match id.0 {
+            1 => {
+                flow.protocol = Protocol::Udp;
+                flow.original = endpoints("[2001:db8::2]:5000", "[2001:db8:1::1]:53");
+                flow.reply = endpoints("[2001:db8:1::1]:53", "[2001:db8::2]:5000");
+                flow.translated = Translated::default();
+                flow.state = FlowState::Known;
+                flow.directions = Directions::default();
+                flow.age_seconds = 3;
+            }
+            2 => {
+                flow.translated = Translated {
+                    snat: false,
+                    dnat: true,
+                };
+                flow.reply = endpoints("10.0.0.9:8443", "192.168.1.2:40000");
+                flow.state = FlowState::Declined;
+                flow.reason = Some(Reason {
+                    code: "helper".into(),
+                    text: "A helper follows it.".into(),
+                    mend: None,
+                });
+                flow.directions = Directions::default();
+            }
+            _ => {}
+        }
+        Some(flow)
+    }
+
+    fn hops(&self) -> Vec<Hop> {
+        vec![Hop {
+            index: 0,
+            device: "wan0".into(),
+            header: "02005e10000102005e1000020800".into(),
+            destination: Some("02:00:5e:10:00:01".into()),
+            source: Some("02:00:5e:10:00:02".into()),
+            ethertype: Some(0x0800),
+            epoch: 1,
+            flows: 12,
+            xdp: true,
+        }]
+    }
+
+    fn ports(&self) -> Vec<Port> {
+        let reason = Reason {
+            code: "no_mac".into(),
+            text: "It has no Ethernet header.".into(),
+            mend: Some("None is needed.".into()),
+        };
+        vec![
+            Port {
+                name: "lan\u{1b}0".into(),
+                index: 2,
+                mac: Some("02:00:5e:10:00:02".into()),
+                hook: Some(Hook::Xdp),
+                xdp_transmit: true,
+                reason: None,
+                packets_in: 1_500,
+                packets_out: 20,
+            },
+            Port {
+                name: "wg0".into(),
+                index: 13,
+                mac: None,
+                hook: None,
+                xdp_transmit: false,
+                reason: Some(reason),
+                packets_in: 0,
+                packets_out: 0,
+            },
+        ]
+    }
+
+    fn explain(&self, asked: &FlowQuery) -> Result<Explanation, Problem> {
+        let witness = |name, ok, text: &str| Witness {
+            name,
+            ok,
+            text: text.into(),
+        };
+        Ok(Explanation {
+            asked: asked.to_string(),
+            verdict: "The kernel forwards it, because no packet has proven the way yet.".into(),
+            witnesses: vec![
+                witness(WitnessName::Seen, true, "came in at lan0"),
+                witness(WitnessName::Known, true, "established, for 3 s"),
+                witness(WitnessName::Proven, false, "not seen to leave"),
+            ],
+            change: vec!["One more packet in each direction.".into()],
+            flow: None,
+        })
+    }
+
+    fn config(&self) -> Config {
+        Config::default()
+    }
+
+    fn reload(&self) -> Result<Reloaded, Problem> {
+        let mut problem = Problem::new(
+            422,
+            "configuration",
+            "the configuration has 1 error",
+            "correct the file",
+        );
+        problem
+            .errors
+            .push("weir.toml:1:1: tcp: unknown section; `tcp` belongs into [offload]".into());
+        Err(problem)
+    }
+}
