@@ -92,7 +92,10 @@ impl Path {
 
     /// Whether frames reach the server without an skb, so that its sink is an XDP one.
     fn frames(self) -> bool {
-        matches!(self, Self::HashNat | Self::Ceiling | Self::WeirXdp | Self::WeirXdp6)
+        matches!(
+            self,
+            Self::HashNat | Self::Ceiling | Self::WeirXdp | Self::WeirXdp6
+        )
     }
 
     fn hook(self) -> Option<Hook> {
@@ -106,7 +109,12 @@ impl Path {
     fn kind(self, length: usize, flows: u32) -> Kind {
         let ipv6 = matches!(self, Self::Conntrack6 | Self::WeirXdp6);
         let translated = !ipv6 && !matches!(self, Self::Kernel | Self::Conntrack);
-        Kind { ipv6, translated, length: length.max(if ipv6 { 62 } else { 60 }), flows }
+        Kind {
+            ipv6,
+            translated,
+            length: length.max(if ipv6 { 62 } else { 60 }),
+            flows,
+        }
     }
 }
 
@@ -158,14 +166,32 @@ impl Circuit {
             lab.node("router")?.nft("flush ruleset")?;
         }
         let (router, server) = (lab.node("router")?, lab.node("server")?);
+        // A veth tells its peer that it takes XDP frames when GRO is switched on while it is up, and not before.
+        for (node, device) in [
+            (router, "lan0"),
+            (router, "wan0"),
+            (server, "eth0"),
+            (lab.node("client")?, "eth0"),
+        ] {
+            node.run(&format!("ethtool -K {device} gro off"))?;
+            node.run(&format!("ethtool -K {device} gro on"))?;
+        }
         let load = |traffic, role, device| -> Result<Bench, Error> {
-            Ok(Bench::load(&traffic, lab.index(role, device)?, &datapath::bench::Exit::default())?)
+            Ok(Bench::load(
+                &traffic,
+                lab.index(role, device)?,
+                &datapath::bench::Exit::default(),
+            )?)
         };
         let forward = load(kind.forward(), "client", "eth0")?;
         let replies = load(kind.reply(), "server", "eth0")?;
         let mut sink = load(kind.forward(), "server", "eth0")?;
         let end = lab.index("server", "eth0")?;
-        let program = if path.frames() { Program::SinkXdp } else { Program::SinkTc };
+        let program = if path.frames() {
+            Program::SinkXdp
+        } else {
+            Program::SinkTc
+        };
         if path == Path::Nothing {
             let port = lab.index("router", "lan0")?;
             inside(router, || sink.attach(Program::SinkXdp, port, "lan0"))??;
@@ -173,11 +199,26 @@ impl Circuit {
             inside(server, || sink.attach(program, end, "eth0"))??;
         }
         let middle = compared(path, &kind, &lab)?;
-        let weir = path.hook().map(|hook| Direct::start(&lab, kind, hook)).transpose()?;
-        let mut circuit = Self { path, kind, weir, middle, forward, replies, sink, guess: 100_000.0, lab };
+        let weir = path
+            .hook()
+            .map(|hook| Direct::start(&lab, kind, hook))
+            .transpose()?;
+        let mut circuit = Self {
+            path,
+            kind,
+            weir,
+            middle,
+            forward,
+            replies,
+            sink,
+            guess: 100_000.0,
+            lab,
+        };
         for _ in 0..2 {
             circuit.send(flows)?;
-            inside(circuit.lab.node("server")?, || circuit.replies.generate(flows))??;
+            inside(circuit.lab.node("server")?, || {
+                circuit.replies.generate(flows)
+            })??;
         }
         circuit.send(flows)?;
         Ok(circuit)
@@ -192,7 +233,9 @@ impl Circuit {
         let client = self.lab.node("client")?;
         let (before, idle) = (self.sink.sunk(), waited());
         let spent = inside(client, || self.forward.generate(packets))??;
-        let spent = (spent.as_nanos() as u64).saturating_sub(waited() - idle).max(1);
+        let spent = (spent.as_nanos() as u64)
+            .saturating_sub(waited() - idle)
+            .max(1);
         let arrived = self.sink.sunk() - before;
         if arrived > 0 {
             self.guess = arrived as f64 * 1e9 / spent as f64;
@@ -205,7 +248,9 @@ impl Circuit {
         let (mut sent, mut spent) = (0, 0);
         while (spent as f64) < seconds * 1e9 {
             let left = seconds - spent as f64 / 1e9;
-            let packets = (self.guess * left.min(0.25)).max(f64::from(self.kind.flows)).max(6400.0) as u32;
+            let packets = (self.guess * left.min(0.25))
+                .max(f64::from(self.kind.flows))
+                .max(6400.0) as u32;
             let packets = packets.next_multiple_of(64);
             spent += self.send(packets)?;
             sent += u64::from(packets);
@@ -222,7 +267,9 @@ impl Circuit {
         let packets = self.sink.sunk() - before;
         if packets * 100 < sent * 99 {
             let (path, lost) = (self.path.name(), sent - packets);
-            return Err(Error::Wrong(format!("{path}: {lost} of {sent} packets never reached the sink")));
+            return Err(Error::Wrong(format!(
+                "{path}: {lost} of {sent} packets never reached the sink"
+            )));
         }
         let share = match (weir, &self.weir) {
             (Some((before, _)), Some(weir)) => {
@@ -230,13 +277,20 @@ impl Circuit {
                 let share = (after - before) as f64 / packets as f64;
                 if share < 0.99 {
                     let path = self.path.name();
-                    return Err(Error::Wrong(format!("{path}: only {:.1} % forwarded by weir ({passed})", share * 100.0)));
+                    return Err(Error::Wrong(format!(
+                        "{path}: only {:.1} % forwarded by weir ({passed})",
+                        share * 100.0
+                    )));
                 }
                 Some(share)
             }
             _ => None,
         };
-        Ok(Run { packets, nanoseconds, share })
+        Ok(Run {
+            packets,
+            nanoseconds,
+            share,
+        })
     }
 
     /// Checks what arrives at the server.
@@ -263,11 +317,10 @@ fn compared(path: Path, kind: &Kind, lab: &Lab) -> Result<Option<Bench>, Error> 
     let (lan, wan) = (lab.index("router", "lan0")?, lab.index("router", "wan0")?);
     inside(lab.node("router")?, || {
         let mut bench = Bench::load(&kind.forward(), 0, &kind.exit(wan))?;
-        if let (Program::HashNat, Some((client, server, outside))) = (program, kind.addresses4()) {
+        if program == Program::HashNat {
             for n in 0..kind.flows {
-                let (original, _) = kind.tuples(n);
-                let port = original.source_port;
-                bench.translate((client, port), (server, original.destination_port), (outside, port))?;
+                let (original, reply) = kind.tuples(n);
+                bench.translate(&original, &reply)?;
             }
         }
         bench.attach(program, lan, "lan0")?;

@@ -25,25 +25,36 @@ impl Direct {
         let (lan, wan) = (lab.index("router", "lan0")?, lab.index("router", "wan0")?);
         let (questions, asked) = mpsc::channel();
         let (started, outcome) = mpsc::channel();
-        let thread = lab.node("router")?.background(move || match attach(lan, wan, kind, hook) {
-            Ok(path) => {
-                let _ = started.send(Ok(()));
-                tend(path, kind.flows, &asked);
-            }
-            Err(error) => {
-                let _ = started.send(Err(error));
-            }
-        })?;
-        outcome.recv().map_err(|_| Error::Wrong("the packet path's thread ended".into()))??;
+        let thread =
+            lab.node("router")?
+                .background(move || match attach(lan, wan, kind, hook) {
+                    Ok(path) => {
+                        let _ = started.send(Ok(()));
+                        tend(path, kind.flows, &asked);
+                    }
+                    Err(error) => {
+                        let _ = started.send(Err(error));
+                    }
+                })?;
+        outcome
+            .recv()
+            .map_err(|_| Error::Wrong("the packet path's thread ended".into()))??;
         let thread = std::thread::spawn(move || drop(thread.join()));
-        Ok(Self { questions: Some(questions), thread: Some(thread) })
+        Ok(Self {
+            questions: Some(questions),
+            thread: Some(thread),
+        })
     }
 
     /// Packets that weir forwarded so far, and in words what it did not.
     pub fn forwarded(&self) -> Result<Answer, Error> {
         let gone = || Error::Wrong("the packet path's thread ended".into());
         let (reply, answer) = mpsc::channel();
-        self.questions.as_ref().ok_or_else(gone)?.send(reply).map_err(|_| gone())?;
+        self.questions
+            .as_ref()
+            .ok_or_else(gone)?
+            .send(reply)
+            .map_err(|_| gone())?;
         answer.recv().map_err(|_| gone())
     }
 }
@@ -56,7 +67,10 @@ impl Drop for Direct {
 }
 
 fn attach(lan: u32, wan: u32, kind: Kind, hook: Hook) -> Result<Datapath, Error> {
-    let mut path = Datapath::load(Sizes::new(kind.flows, kind.flows, &[lan, wan]), Options::default())?;
+    let mut path = Datapath::load(
+        Sizes::new(kind.flows.max(1024), kind.flows.max(1024), &[lan, wan]),
+        Options::default(),
+    )?;
     for n in 0..kind.flows {
         let (original, reply) = kind.tuples(n);
         path.install(n, &original, &reply)?;
@@ -73,11 +87,20 @@ fn tend(mut path: Datapath, flows: u32, asked: &Receiver<Sender<Answer>>) {
     loop {
         let question = asked.recv_timeout(Duration::from_millis(400));
         let _ = path.beat();
-        let packets = (0..flows).filter_map(|n| path.read(n)).map(|[original, _]| original.packets).sum();
+        let packets = (0..flows)
+            .filter_map(|n| path.read(n))
+            .map(|[original, _]| original.packets)
+            .sum();
         match question {
             Ok(reply) => {
-                let passed = path.totals().map(|totals| totals.passed).unwrap_or_default();
-                let words: Vec<_> = passed.iter().map(|(reason, n)| format!("{} {n}", reason.code())).collect();
+                let passed = path
+                    .totals()
+                    .map(|totals| totals.passed)
+                    .unwrap_or_default();
+                let words: Vec<_> = passed
+                    .iter()
+                    .map(|(reason, n)| format!("{} {n}", reason.code()))
+                    .collect();
                 let _ = reply.send((packets, words.join(", ")));
             }
             Err(RecvTimeoutError::Timeout) => {}

@@ -27,6 +27,9 @@ pub enum Error {
 impl Error {
     /// Adapts an I/O error; `doing` says what was being done.
     pub fn system<E: Into<io::Error>>(doing: impl Into<String>) -> impl FnOnce(E) -> Self {
-        move |source| Self::System { doing: doing.into(), source: source.into() }
+        move |source| Self::System {
+            doing: doing.into(),
+            source: source.into(),
+        }
     }
 }

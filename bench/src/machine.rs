@@ -17,13 +17,15 @@ impl Lock {
     /// Waits until no other bench runs on this machine.
     pub fn take() -> Result<Self, Error> {
         let path = PathBuf::from("/run/lock/weir-bench");
-        let file = File::create(&path).map_err(Error::system(format!("open {}", path.display())))?;
+        let file =
+            File::create(&path).map_err(Error::system(format!("open {}", path.display())))?;
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(lock) => Ok(Self(lock)),
             Err((file, _)) => {
                 eprintln!("bench: another one is running; waiting for it");
                 let lock = Flock::lock(file, FlockArg::LockExclusive);
-                lock.map(Self).map_err(|(_, error)| Error::system("wait for the other bench")(error))
+                lock.map(Self)
+                    .map_err(|(_, error)| Error::system("wait for the other bench")(error))
             }
         }
     }
@@ -32,9 +34,12 @@ impl Lock {
 /// Runs `work` with this thread inside a namespace. Unlike [`Namespace::enter`] it stays on this thread, which is pinned, and
 /// which holds things that cannot change threads.
 pub fn inside<T>(node: &Namespace, work: impl FnOnce() -> T) -> Result<T, Error> {
-    let open = |path: &Path| File::open(path).map_err(Error::system(format!("open {}", path.display())));
+    let open =
+        |path: &Path| File::open(path).map_err(Error::system(format!("open {}", path.display())));
     let home = open(Path::new("/proc/thread-self/ns/net"))?;
-    let enter = |file: File| setns(file, CloneFlags::CLONE_NEWNET).map_err(Error::system("enter a network namespace"));
+    let enter = |file: File| {
+        setns(file, CloneFlags::CLONE_NEWNET).map_err(Error::system("enter a network namespace"))
+    };
     enter(open(&node.path())?)?;
     let result = work();
     enter(home)?;
@@ -44,7 +49,10 @@ pub fn inside<T>(node: &Namespace, work: impl FnOnce() -> T) -> Result<T, Error>
 /// Nanoseconds for which this thread waited for its processor so far (CONFIG_SCHED_INFO; 0 without it).
 pub fn waited() -> u64 {
     let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    text.split_whitespace().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0)
+    text.split_whitespace()
+        .nth(1)
+        .and_then(|word| word.parse().ok())
+        .unwrap_or(0)
 }
 
 /// One line about processor and kernel, for the record.
@@ -52,10 +60,25 @@ pub fn describe() -> String {
     let processor = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = processor
         .lines()
-        .find_map(|line| line.strip_prefix("model name")?.split(':').nth(1).map(str::trim))
+        .find_map(|line| {
+            line.strip_prefix("model name")?
+                .split(':')
+                .nth(1)
+                .map(str::trim)
+        })
         .unwrap_or("unknown processor");
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let processors = processor.lines().filter(|line| line.starts_with("processor")).count();
-    let virtual_ = if processor.contains(" hypervisor") { ", virtual machine" } else { "" };
-    format!("{model}, {processors} processors{virtual_}, Linux {}", kernel.trim())
+    let processors = processor
+        .lines()
+        .filter(|line| line.starts_with("processor"))
+        .count();
+    let virtual_ = if processor.contains(" hypervisor") {
+        ", virtual machine"
+    } else {
+        ""
+    };
+    format!(
+        "{model}, {processors} processors{virtual_}, Linux {}",
+        kernel.trim()
+    )
 }

@@ -1,1 +1,304 @@
-//! Single programs under BPF_PROG_TEST_RUN.
+//! Single programs under BPF_PROG_TEST_RUN: nanoseconds per run, or instructions where the clock counts those (`scripts/vm --icount`).
+//!
+//! A small program writes the next flow's frame and calls the program to be timed. What this and the harness take is measured
+//! with a program that only drops, and subtracted. Flows take turns in order; their records lie where their hashes say, so
+//! with many flows the figures include the cache misses of the records, and of nothing else: frames stay in the first cache.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use datapath::bench::{Bench, Exit, Target, Traffic};
+use datapath::{Datapath, Options, Sizes};
+use lab::frame::{Body, Packet, Tcp, flag};
+use lab::topology::mac;
+use lab::{Ipv6, Lab};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::machine::inside;
+use crate::rounds::median;
+use crate::traffic::Kind;
+
+/// The cost of one path through a program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// What ran, and on what.
+    pub name: String,
+    /// Nanoseconds, or instructions, beyond those of a drop.
+    pub own: f64,
+    /// Nanoseconds, or instructions, of the drop: harness, frame writer, call.
+    pub drop: f64,
+}
+
+/// How thoroughly.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Runs in a batch.
+    pub runs: u32,
+    /// Batches, of which the median counts.
+    pub batches: u32,
+    /// The largest number of flows.
+    pub flows: u32,
+}
+
+struct Stage {
+    path: Datapath,
+    lan: u32,
+    wan: u32,
+    effort: Effort,
+    costs: Vec<Cost>,
+}
+
+/// Times everything. The figures are in the order of the table in docs/performance.md.
+pub fn all(effort: Effort) -> Result<Vec<Cost>, Error> {
+    let lab = Lab::gateway(&lab::Options {
+        ipv6: Ipv6::Off,
+        raw: true,
+        ..lab::Options::default()
+    })?;
+    let (lan, wan) = (lab.index("router", "lan0")?, lab.index("router", "wan0")?);
+    inside(lab.node("router")?, || {
+        let options = Options {
+            rehearsal: true,
+            ..Options::default()
+        };
+        let mut path = Datapath::load(
+            Sizes::new(effort.flows.max(1024), 4096, &[lan, wan]),
+            options,
+        )?;
+        path.declare(lan, &mac("router", "lan0"), true)?;
+        path.declare(wan, &mac("router", "wan0"), true)?;
+        path.arm()?;
+        let mut stage = Stage {
+            path,
+            lan,
+            wan,
+            effort,
+            costs: Vec::new(),
+        };
+        stage.forwarding()?;
+        stage.passing()?;
+        Ok(stage.costs)
+    })?
+}
+
+impl Stage {
+    /// Beyond what weir is compared with: flows known and proven.
+    fn forwarding(&mut self) -> Result<(), Error> {
+        let nat = Kind {
+            ipv6: false,
+            translated: true,
+            length: 60,
+            flows: self.effort.flows,
+        };
+        let routed = Kind {
+            ipv6: true,
+            translated: false,
+            length: 62,
+            flows: 1000.min(self.effort.flows),
+        };
+        self.prove(&nat, 0)?;
+        self.prove(&routed, nat.flows)?;
+        self.time(
+            "XDP static rewrite",
+            &Kind { flows: 64, ..nat },
+            Target::Ceiling,
+        )?;
+        let counts = [1, 10, 1000, 100_000].map(|n: u32| n.min(self.effort.flows));
+        for (target, name) in [
+            (Target::HashNat, "XDP hash map + SNAT"),
+            (Target::Weir, "weir XDP NAT44"),
+        ] {
+            for (index, flows) in counts.into_iter().enumerate() {
+                if index == 0 || counts[index - 1] < flows {
+                    self.time(
+                        &format!("{name}, {flows} flows"),
+                        &Kind { flows, ..nat },
+                        target,
+                    )?;
+                }
+            }
+        }
+        self.time(
+            &format!("weir XDP IPv6 routed, {} flows", routed.flows),
+            &routed,
+            Target::Weir,
+        )?;
+        self.time(
+            "TC static rewrite",
+            &Kind { flows: 64, ..nat },
+            Target::CeilingTc,
+        )?;
+        self.time(
+            "weir TC NAT44, 64 flows",
+            &Kind { flows: 64, ..nat },
+            Target::WeirTc,
+        )?;
+        self.time(
+            "weir TC IPv6 routed, 64 flows",
+            &Kind {
+                flows: 64,
+                ..routed
+            },
+            Target::WeirTc,
+        )
+    }
+
+    /// Packets that go to the kernel.
+    fn passing(&mut self) -> Result<(), Error> {
+        let kind = Kind {
+            ipv6: false,
+            translated: true,
+            length: 60,
+            flows: self.effort.flows,
+        };
+        let known = kind.received(0);
+        let unknown = |ipv6| {
+            let kind = Kind {
+                ipv6,
+                translated: false,
+                length: 62,
+                flows: 64,
+            };
+            let mut packet = kind.received(0);
+            packet.body = Body::Udp(1024, 9999, vec![0; 18]);
+            packet
+        };
+        let tcp = |flags| {
+            Body::Tcp(Tcp {
+                from: 1024,
+                to: 443,
+                flags,
+                window: 1000,
+                ..Tcp::default()
+            })
+        };
+        let changed = |change: &dyn Fn(&mut Packet)| {
+            let mut packet = known.clone();
+            change(&mut packet);
+            packet.bytes()
+        };
+        for (ipv6, name) in [
+            (false, "weir XDP, unknown flow"),
+            (true, "weir XDP, unknown flow, IPv6"),
+        ] {
+            let traffic = Traffic {
+                frame: unknown(ipv6).bytes(),
+                flows: 64,
+                reply: false,
+            };
+            self.time_traffic(name, &traffic, &kind, Target::Weir)?;
+        }
+        let mut arp = known.bytes();
+        arp[12..14].copy_from_slice(&[0x08, 0x06]);
+        let frames = [
+            ("unknown flow, TCP", changed(&|p| p.body = tcp(flag::ACK))),
+            ("ARP", arp),
+            ("other MAC", changed(&|p| p.to_mac = [2, 9, 9, 9, 9, 9])),
+            ("TTL 1", changed(&|p| p.ttl = 1)),
+            ("fragment", known.fragments(8)[0].clone()),
+            ("options", changed(&|p| p.options = vec![1; 4])),
+            (
+                "ICMP",
+                changed(&|p| p.body = Body::Icmp(8, 0, 7, vec![0; 20])),
+            ),
+        ];
+        for (name, frame) in frames {
+            let traffic = Traffic {
+                frame,
+                flows: 0,
+                reply: false,
+            };
+            self.time_traffic(&format!("weir XDP, {name}"), &traffic, &kind, Target::Weir)?;
+        }
+        self.path.bump()?;
+        self.time(
+            "weir XDP, known but not proven, 64 flows",
+            &Kind { flows: 64, ..kind },
+            Target::Weir,
+        )?;
+        self.time(
+            "weir witness, unknown flow",
+            &Kind { flows: 64, ..kind },
+            Target::Witness,
+        )
+    }
+
+    /// Makes flows known and lets the kernel's part be played.
+    fn prove(&mut self, kind: &Kind, first: u32) -> Result<(), Error> {
+        for n in 0..kind.flows {
+            let (original, reply) = kind.tuples(n);
+            match self.path.install(first + n, &original, &reply) {
+                // A few in a thousand find both their buckets full, and are left to the kernel: too few to show.
+                Ok(()) | Err(datapath::Error::Full) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        // The pause after arming.
+        sleep(Duration::from_millis(25));
+        for n in 0..kind.flows {
+            if n % 1000 == 0 {
+                self.path.beat()?;
+            }
+            self.path.test_xdp(&kind.received(n).bytes(), self.lan, 1)?;
+            self.path.test_witness(&kind.sent(n), self.wan)?;
+        }
+        let proven = (0..kind.flows)
+            .filter_map(|n| self.path.read(first + n))
+            .filter(|r| r[0].proven)
+            .count();
+        match proven * 1000 >= kind.flows as usize * 998 {
+            true => Ok(()),
+            false => Err(Error::Wrong(format!(
+                "{proven} of {} flows proven: {:?}",
+                kind.flows,
+                self.path.totals()
+            ))),
+        }
+    }
+
+    fn time(&mut self, name: &str, kind: &Kind, target: Target) -> Result<(), Error> {
+        self.time_traffic(name, &kind.forward(), kind, target)
+    }
+
+    fn time_traffic(
+        &mut self,
+        name: &str,
+        traffic: &Traffic,
+        kind: &Kind,
+        target: Target,
+    ) -> Result<(), Error> {
+        let exit: Exit = kind.exit(self.wan);
+        let mut bench = Bench::load(traffic, 0, &exit)?;
+        bench.aim(&self.path)?;
+        if target == Target::HashNat {
+            for n in 0..kind.flows {
+                let (original, reply) = kind.tuples(n);
+                bench.translate(&original, &reply)?;
+            }
+        }
+        let tc = matches!(target, Target::CeilingTc | Target::WeirTc | Target::Witness);
+        let runs = self.effort.runs.max(traffic.flows);
+        let (mut drops, mut all) = (Vec::new(), Vec::new());
+        bench.rotate(target, self.lan, traffic.flows.max(64))?;
+        for _ in 0..self.effort.batches {
+            self.path.beat()?;
+            drops.push(bench.rotate(
+                if tc { Target::BareTc } else { Target::Bare },
+                self.lan,
+                runs,
+            )? as f64);
+            all.push(bench.rotate(target, self.lan, runs)? as f64);
+        }
+        let [drop, all] = [drops, all].map(|mut values| {
+            values.sort_by(f64::total_cmp);
+            median(&values)
+        });
+        self.costs.push(Cost {
+            name: name.to_owned(),
+            own: all - drop,
+            drop,
+        });
+        Ok(())
+    }
+}

@@ -72,11 +72,19 @@ pub fn median(sorted: &[f64]) -> f64 {
 }
 
 /// Measures all circuits in turn, round after round, and checks the wire beside it.
-pub fn run(circuits: &mut [Circuit], plan: &Plan, mut progress: impl FnMut(&str)) -> Result<Vec<Row>, Error> {
+pub fn run(
+    circuits: &mut [Circuit],
+    plan: &Plan,
+    mut progress: impl FnMut(&str),
+) -> Result<Vec<Row>, Error> {
     let mut rates: BTreeMap<usize, (Vec<f64>, Option<f64>)> = BTreeMap::new();
     for round in 1..=plan.rounds {
         for (index, circuit) in circuits.iter_mut().enumerate() {
-            progress(&format!("round {round} of {}: {}", plan.rounds, circuit.path().text()));
+            progress(&format!(
+                "round {round} of {}: {}",
+                plan.rounds,
+                circuit.path().text()
+            ));
             let run = circuit.measure(plan.warm, plan.seconds)?;
             circuit.check_wire()?;
             let entry = rates.entry(index).or_default();
@@ -87,7 +95,10 @@ pub fn run(circuits: &mut [Circuit], plan: &Plan, mut progress: impl FnMut(&str)
             };
         }
     }
-    Ok(rates.into_iter().map(|(index, (rates, share))| Row::of(circuits[index].path(), rates, share)).collect())
+    Ok(rates
+        .into_iter()
+        .map(|(index, (rates, share))| Row::of(circuits[index].path(), rates, share))
+        .collect())
 }
 
 /// A against A: the same circuit measured twice in a row, as often as there are rounds; the relative differences, sorted. What
@@ -95,7 +106,10 @@ pub fn run(circuits: &mut [Circuit], plan: &Plan, mut progress: impl FnMut(&str)
 pub fn same_against_same(circuit: &mut Circuit, plan: &Plan) -> Result<Vec<f64>, Error> {
     let mut differences = Vec::new();
     for _ in 0..plan.rounds {
-        let (a, b) = (circuit.measure(plan.warm, plan.seconds)?, circuit.measure(plan.warm, plan.seconds)?);
+        let (a, b) = (
+            circuit.measure(plan.warm, plan.seconds)?,
+            circuit.measure(plan.warm, plan.seconds)?,
+        );
         differences.push((a.rate() / b.rate() - 1.0).abs());
     }
     differences.sort_by(f64::total_cmp);
@@ -112,6 +126,9 @@ mod tests {
         assert_eq!(median(&[1.0, 2.0, 4.0, 9.0]), 3.0);
         assert!(median(&[]).is_nan());
         let row = Row::of(Path::Ceiling, vec![4.0, 1.0, 2.0], None);
-        assert_eq!((row.median, row.least, row.most, row.spread()), (2.0, 1.0, 4.0, 1.5));
+        assert_eq!(
+            (row.median, row.least, row.most, row.spread()),
+            (2.0, 1.0, 4.0, 1.5)
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! The frames: UDP from the client to the server, and back.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use datapath::bench::{Exit, Traffic};
 use kernel::{Protocol, Tuple};
@@ -12,6 +12,17 @@ use lab::topology::mac;
 pub const FIRST_PORT: u16 = 1024;
 /// Destination port of all flows.
 pub const SERVICE: u16 = 443;
+
+/// FLOWS_PER_HOST of bpf/bench.bpf.c.
+const FLOWS_PER_HOST: u32 = 0x8000;
+
+/// The `n`-th address after one, by its low half.
+fn plus(address: IpAddr, n: u32) -> IpAddr {
+    match address {
+        IpAddr::V4(address) => Ipv4Addr::from(u32::from(address) + n).into(),
+        IpAddr::V6(address) => Ipv6Addr::from(u128::from(address) + u128::from(n)).into(),
+    }
+}
 
 /// A kind of traffic through the gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,12 +39,20 @@ pub struct Kind {
 
 impl Kind {
     fn ends(&self) -> (IpAddr, IpAddr) {
-        if self.ipv6 { (CLIENT6, SERVER6) } else { (CLIENT, SERVER) }
+        if self.ipv6 {
+            (CLIENT6, SERVER6)
+        } else {
+            (CLIENT, SERVER)
+        }
     }
 
     /// The source address behind the router.
     fn outside(&self) -> IpAddr {
-        if self.translated { ROUTER_WAN } else { self.ends().0 }
+        if self.translated {
+            ROUTER_WAN
+        } else {
+            self.ends().0
+        }
     }
 
     fn payload(&self) -> Vec<u8> {
@@ -43,10 +62,11 @@ impl Kind {
 
     /// From the client.
     pub fn forward(&self) -> Traffic {
-        let (client, server) = self.ends();
-        let body = Body::Udp(FIRST_PORT, SERVICE, self.payload());
-        let packet = Packet::new((mac("client", "eth0"), client), (mac("router", "lan0"), server), body);
-        Traffic { frame: packet.bytes(), flows: self.flows, reply: false }
+        Traffic {
+            frame: self.received(0).bytes(),
+            flows: self.flows,
+            reply: false,
+        }
     }
 
     /// From the server, to where the router translated.
@@ -54,17 +74,72 @@ impl Kind {
         let body = Body::Udp(SERVICE, FIRST_PORT, self.payload());
         let from = (mac("server", "eth0"), self.ends().1);
         let packet = Packet::new(from, (mac("router", "wan0"), self.outside()), body);
-        Traffic { frame: packet.bytes(), flows: self.flows, reply: true }
+        Traffic {
+            frame: packet.bytes(),
+            flows: self.flows,
+            reply: true,
+        }
     }
 
-    /// Flow `n` as it comes in, and as its replies do. The kernel keeps ports where it can, and here it can.
+    /// Flow `n` as it comes in, and as its replies do. The kernel keeps ports where it can, and in the closed loop it can. Beyond
+    /// 32,768 flows there are more clients and more outside addresses: see bpf/bench.bpf.c.
     pub fn tuples(&self, n: u32) -> (Tuple, Tuple) {
-        let (source, destination) = self.ends();
-        let source_port = FIRST_PORT + n as u16;
+        let (client, destination) = self.ends();
+        let (host, port) = (n / FLOWS_PER_HOST, (n % FLOWS_PER_HOST) as u16);
+        let source = plus(client, host);
+        let source_port = FIRST_PORT + port;
         let protocol = Protocol::Udp;
-        let original = Tuple { protocol, source, source_port, destination, destination_port: SERVICE };
-        let reply = Tuple { destination: self.outside(), ..original.reversed() };
-        (original, reply)
+        let original = Tuple {
+            protocol,
+            source,
+            source_port,
+            destination,
+            destination_port: SERVICE,
+        };
+        let outside = match (self.translated, host) {
+            (false, _) => source,
+            (true, 0) => self.outside(),
+            (true, _) => plus(IpAddr::V4(Ipv4Addr::new(203, 0, 113, 0)), host),
+        };
+        (
+            original,
+            Tuple {
+                destination: outside,
+                ..original.reversed()
+            },
+        )
+    }
+
+    /// Flow `n` as the router sends it on.
+    pub fn sent(&self, n: u32) -> Vec<u8> {
+        let (original, reply) = self.tuples(n);
+        let body = Body::Udp(
+            reply.destination_port,
+            original.destination_port,
+            self.payload(),
+        );
+        let ends = (
+            (mac("router", "wan0"), reply.destination),
+            (mac("server", "eth0"), original.destination),
+        );
+        let mut packet = Packet::new(ends.0, ends.1, body);
+        packet.ttl = 63;
+        packet.bytes()
+    }
+
+    /// Flow `n` as it comes in.
+    pub fn received(&self, n: u32) -> Packet {
+        let (original, _) = self.tuples(n);
+        let body = Body::Udp(
+            original.source_port,
+            original.destination_port,
+            self.payload(),
+        );
+        let ends = (
+            (mac("client", "eth0"), original.source),
+            (mac("router", "lan0"), original.destination),
+        );
+        Packet::new(ends.0, ends.1, body)
     }
 
     /// What the comparison paths do with it, sending by the device with index `link`.
@@ -72,19 +147,19 @@ impl Kind {
         let mut header = [0; 14];
         header[..6].copy_from_slice(&mac("server", "eth0"));
         header[6..12].copy_from_slice(&mac("router", "wan0"));
-        header[12..].copy_from_slice(if self.ipv6 { &[0x86, 0xdd] } else { &[0x08, 0x00] });
+        header[12..].copy_from_slice(if self.ipv6 {
+            &[0x86, 0xdd]
+        } else {
+            &[0x08, 0x00]
+        });
         let source = match (self.ends().0, self.outside()) {
             (IpAddr::V4(old), IpAddr::V4(new)) => Some((old, new)),
             _ => None,
         };
-        Exit { link, header, source }
-    }
-
-    /// Client, server and translated address, of IPv4.
-    pub fn addresses4(&self) -> Option<(Ipv4Addr, Ipv4Addr, Ipv4Addr)> {
-        match (self.ends().0, self.ends().1, self.outside()) {
-            (IpAddr::V4(client), IpAddr::V4(server), IpAddr::V4(outside)) => Some((client, server, outside)),
-            _ => None,
+        Exit {
+            link,
+            header,
+            source,
         }
     }
 }

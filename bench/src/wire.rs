@@ -16,14 +16,23 @@ pub fn check(kind: &Kind, samples: &[Sample]) -> Result<(), Error> {
     }
     let mut ports = BTreeSet::new();
     for sample in samples {
-        let port = check_one(kind, sample)
-            .map_err(|what| Error::Wrong(format!("a packet reached the server {what}:\n{}", lab::view::hex(&sample.head))))?;
+        let port = check_one(kind, sample).map_err(|what| {
+            Error::Wrong(format!(
+                "a packet reached the server {what}:\n{}",
+                lab::view::hex(&sample.head)
+            ))
+        })?;
         ports.insert(port);
     }
     let expected = samples.len().min(kind.flows as usize);
     // Packets keep their order on one core, so consecutive ones are of different flows.
     if ports.len() < expected {
-        return Err(Error::Wrong(format!("{} ports in {} packets of {} flows", ports.len(), samples.len(), kind.flows)));
+        return Err(Error::Wrong(format!(
+            "{} ports in {} packets of {} flows",
+            ports.len(),
+            samples.len(),
+            kind.flows
+        )));
     }
     Ok(())
 }
@@ -33,7 +42,10 @@ fn check_one(kind: &Kind, sample: &Sample) -> Result<u16, String> {
     let view = View::of(frame).ok_or("that is not IP")?;
     let (original, reply) = kind.tuples(0);
     if sample.length as usize != kind.length {
-        return Err(format!("{} octets long, not {}", sample.length, kind.length));
+        return Err(format!(
+            "{} octets long, not {}",
+            sample.length, kind.length
+        ));
     }
     let ends = [mac("server", "eth0"), mac("router", "wan0")].concat();
     if frame[..12] != ends[..] {
@@ -48,7 +60,7 @@ fn check_one(kind: &Kind, sample: &Sample) -> Result<u16, String> {
     if !kind.ipv6 && fold(0, &frame[14..34]) != 0xffff {
         return Err("with a wrong header checksum".into());
     }
-    // A sample may lack the end of the payload, which is all one octet, or of UDP's checksum in IPv6, which is too.
+    // A sample may lack the end of the payload, which is all one octet.
     let mut whole = frame.clone();
     whole.resize(sample.length as usize, 0x5a);
     let whole_view = View::of(&whole).ok_or("that is not IP")?;
@@ -56,7 +68,9 @@ fn check_one(kind: &Kind, sample: &Sample) -> Result<u16, String> {
         return Err("with a wrong UDP checksum".into());
     }
     match view.ports {
-        Some((from, SERVICE)) if (FIRST_PORT..FIRST_PORT + kind.flows as u16).contains(&from) => Ok(from),
+        Some((from, SERVICE)) if (FIRST_PORT..FIRST_PORT + kind.flows as u16).contains(&from) => {
+            Ok(from)
+        }
         ports => Err(format!("with ports {ports:?}")),
     }
 }

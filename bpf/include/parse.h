@@ -87,8 +87,11 @@ always_inline int parse_l4(const struct frame *f, void *l4, __u32 room, struct p
 		if (l4 + sizeof(*udp) > f->end)
 			return REASON_TRUNCATED;
 		p->l4_len = sizeof(*udp);
-		/* conntrack calls a datagram that is longer than its packet, or has no room for its header, invalid */
-		if (room < sizeof(*udp) || bpf_ntohs(udp->len) > room || bpf_ntohs(udp->len) < sizeof(*udp))
+		/*
+		 * Conntrack sums over the whole IP payload, so that a datagram shorter than it is invalid there (unless it has no
+		 * checksum); a longer one always is.
+		 */
+		if (bpf_ntohs(udp->len) != room || room < sizeof(*udp))
 			return REASON_HEADER;
 		p->tcp_flags = 0;
 		p->l4_check = udp->check;

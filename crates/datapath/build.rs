@@ -48,13 +48,26 @@ fn reason_enum(header: &str) -> String {
     let mut all = String::new();
     let mut number = 0;
     for line in header.lines() {
-        let Some(rest) = line.trim().strip_prefix("REASON_") else { continue };
-        let name = rest.split(|c: char| !c.is_ascii_uppercase() && c != '_').next().unwrap_or_default();
+        let Some(rest) = line.trim().strip_prefix("REASON_") else {
+            continue;
+        };
+        let name = rest
+            .split(|c: char| !c.is_ascii_uppercase() && c != '_')
+            .next()
+            .unwrap_or_default();
         if name == "COUNT" {
             break;
         }
-        let text = rest.split("/*").nth(1).and_then(|t| t.split("*/").next()).expect("every reason has a comment").trim();
-        let variant: String = name.split('_').map(|w| w[..1].to_string() + &w[1..].to_lowercase()).collect();
+        let text = rest
+            .split("/*")
+            .nth(1)
+            .and_then(|t| t.split("*/").next())
+            .expect("every reason has a comment")
+            .trim();
+        let variant: String = name
+            .split('_')
+            .map(|w| w[..1].to_string() + &w[1..].to_lowercase())
+            .collect();
         let code = name.to_lowercase();
         writeln!(variants, "    /// {text}\n    {variant} = {number},").unwrap();
         writeln!(codes, "            Self::{variant} => {code:?},").unwrap();

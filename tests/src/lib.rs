@@ -1,1 +1,213 @@
-//! stub
+//! A running weir, for tests: the real binary, started in a namespace of the lab, asked through its real API.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use api::{Client, Flow, FlowFilter, FlowState, Status};
+use lab::namespace::{Namespace, Process, wait_until};
+use lab::{Error, Lab};
+
+/// How long anything may take on a loaded machine.
+pub const LIMIT: Duration = Duration::from_secs(30);
+
+/// The binary under test: WEIR_BIN, or the one built beside this test.
+pub fn binary() -> PathBuf {
+    if let Some(path) = std::env::var_os("WEIR_BIN") {
+        return path.into();
+    }
+    let test = std::env::current_exe().expect("a test has a path");
+    let built = test
+        .parent()
+        .and_then(Path::parent)
+        .map(|folder| folder.join("weir"))
+        .unwrap_or_default();
+    assert!(
+        built.exists(),
+        "{} is not built: `cargo build -p weir` first, or set WEIR_BIN",
+        built.display()
+    );
+    built
+}
+
+/// A weir in a namespace; stopped when dropped.
+pub struct Weir {
+    /// The process.
+    pub process: Process,
+    socket: PathBuf,
+    folder: PathBuf,
+}
+
+impl Weir {
+    /// Starts weir with a configuration and waits until it answers.
+    ///
+    /// # Errors
+    /// It ended, or did not answer in time: with what it said.
+    pub fn start(namespace: &Namespace, config: &str, options: &[&str]) -> Result<Self, Error> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let folder =
+            std::env::temp_dir().join(format!("weir-test-{}-{number}", std::process::id()));
+        let failed =
+            |error: std::io::Error| Error::Unexpected(format!("{}: {error}", folder.display()));
+        std::fs::create_dir_all(&folder).map_err(failed)?;
+        let file = folder.join("weir.toml");
+        std::fs::write(&file, config).map_err(failed)?;
+        let socket = folder.join("socket");
+        let log = std::fs::File::create(folder.join("log")).map_err(failed)?;
+        let again = log.try_clone().map_err(failed)?;
+        let mut command = Command::new(binary());
+        command
+            .arg("run")
+            .arg("--config")
+            .arg(&file)
+            .arg("--socket")
+            .arg(&socket)
+            .args(options);
+        command.stdin(Stdio::null()).stdout(log).stderr(again);
+        let process = namespace.start(&mut command)?;
+        let weir = Self {
+            process,
+            socket,
+            folder,
+        };
+        wait_until("weir answers", LIMIT, || {
+            if weir.process.ended()?.is_some() {
+                return Err(Error::Unexpected(format!("weir ended: {}", weir.log())));
+            }
+            Ok(weir.client().is_ok_and(|c| c.status().is_ok()))
+        })?;
+        Ok(weir)
+    }
+
+    /// What it printed.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.join("log")).unwrap_or_default()
+    }
+
+    /// The socket of its API.
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// The configuration file it was started with.
+    pub fn config_file(&self) -> PathBuf {
+        self.folder.join("weir.toml")
+    }
+
+    /// Someone to ask.
+    ///
+    /// # Errors
+    /// No runtime can be made.
+    pub fn client(&self) -> Result<Client, Error> {
+        Client::new(&self.socket).map_err(|e| Error::Unexpected(e.to_string()))
+    }
+
+    /// How it is doing.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub fn status(&self) -> Result<Status, Error> {
+        self.client()?
+            .status()
+            .map_err(|e| Error::Unexpected(e.to_string()))
+    }
+
+    /// Its flows.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub fn flows(&self) -> Result<Vec<Flow>, Error> {
+        let mut flows = Vec::new();
+        let take = |flow| {
+            flows.push(flow);
+            Ok(())
+        };
+        self.client()?
+            .flows(&FlowFilter::default(), take)
+            .map_err(|e| Error::Unexpected(e.to_string()))?;
+        Ok(flows)
+    }
+
+    /// Waits until both devices of the gateway are ports.
+    ///
+    /// # Errors
+    /// They do not become ports.
+    pub fn wait_for_ports(&self, count: usize) -> Result<(), Error> {
+        wait_until("devices become ports", LIMIT, || {
+            let ports = self
+                .client()?
+                .ports()
+                .map_err(|e| Error::Unexpected(e.to_string()))?;
+            Ok(ports.iter().filter(|p| p.hook.is_some()).count() >= count)
+        })
+    }
+
+    /// Waits until so many flows are known.
+    ///
+    /// # Errors
+    /// Fewer became known: with what weir has and said.
+    pub fn wait_for_known(&self, count: usize) -> Result<(), Error> {
+        let known = || -> Result<usize, Error> {
+            Ok(self
+                .flows()?
+                .iter()
+                .filter(|f| f.state != FlowState::Declined)
+                .count())
+        };
+        wait_until("flows become known", LIMIT, || Ok(known()? >= count)).map_err(|error| {
+            let declined: Vec<_> = self
+                .flows()
+                .unwrap_or_default()
+                .into_iter()
+                .filter(|f| f.state == FlowState::Declined)
+                .map(|f| {
+                    format!(
+                        "{} {}: {:?}",
+                        f.protocol,
+                        f.original,
+                        f.reason.map(|r| r.code)
+                    )
+                })
+                .collect();
+            Error::Unexpected(format!(
+                "{error}: {:?} of {count}; {declined:?}; {}",
+                known(),
+                self.log()
+            ))
+        })
+    }
+
+    /// Packets it forwarded so far.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub fn forwarded(&self) -> Result<u64, Error> {
+        Ok(self.status()?.packets.forwarded())
+    }
+}
+
+impl Drop for Weir {
+    fn drop(&mut self) {
+        let _ = self.process.stop();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Both ports of the gateway at this hook.
+pub fn hooked(hook: &str) -> String {
+    format!(
+        "[ports.lan0]\nhook = \"{hook}\"\n[ports.wan0]\nhook = \"{hook}\"\n[log]\nlevel = \"debug\"\n"
+    )
+}
+
+/// A router that weir forwards for.
+///
+/// # Errors
+/// Weir does not start there.
+pub fn gateway_weir(lab: &Lab, hook: &str) -> Result<Weir, Error> {
+    let weir = Weir::start(lab.node("router")?, &hooked(hook), &[])?;
+    weir.wait_for_ports(2)?;
+    Ok(weir)
+}

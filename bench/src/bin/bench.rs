@@ -3,14 +3,18 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use weir_bench::circuit::{Circuit, Path};
+use weir_bench::programs::{self, Effort};
 use weir_bench::rounds::{self, Plan};
 use weir_bench::{Error, machine, report};
 
 /// The one-core closed loop: packets per second through the kernel, through weir, and through the least a router must do.
 #[derive(Debug, Parser)]
+#[command(args_conflicts_with_subcommands = true)]
 struct Arguments {
+    #[command(subcommand)]
+    part: Option<Part>,
     /// Rounds over all rows
     #[arg(long, default_value_t = 5)]
     rounds: u32,
@@ -37,6 +41,13 @@ struct Arguments {
     json: Option<PathBuf>,
 }
 
+/// What else can be measured.
+#[derive(Debug, Subcommand)]
+enum Part {
+    /// Single programs, nanoseconds per packet beyond those of a drop
+    Programs,
+}
+
 fn path(name: &str) -> Result<Path, String> {
     let found = Path::ALL.into_iter().find(|path| path.name() == name);
     found.ok_or_else(|| format!("one of {}", Path::ALL.map(Path::name).join(", ")))
@@ -55,12 +66,46 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<(), Error> {
     let _lock = machine::Lock::take()?;
     lab::sweep()?;
+    match &arguments.part {
+        None => closed_loop(arguments),
+        Some(Part::Programs) => single_programs(arguments.cpu),
+    }
+}
+
+fn single_programs(cpu: usize) -> Result<(), Error> {
+    datapath::bench::pin(cpu)?;
+    let costs = programs::all(Effort {
+        runs: 200_000,
+        batches: 7,
+        flows: 100_000,
+    })?;
+    println!(
+        "{}\n\n{}",
+        machine::describe(),
+        report::programs(&costs, "ns")
+    );
+    Ok(())
+}
+
+fn closed_loop(arguments: &Arguments) -> Result<(), Error> {
     let plan = if arguments.quick {
-        Plan { rounds: 2, seconds: 0.2, warm: 0.1 }
+        Plan {
+            rounds: 2,
+            seconds: 0.2,
+            warm: 0.1,
+        }
     } else {
-        Plan { rounds: arguments.rounds, seconds: arguments.seconds, warm: 0.5 }
+        Plan {
+            rounds: arguments.rounds,
+            seconds: arguments.seconds,
+            warm: 0.5,
+        }
     };
-    let rows = if arguments.only.is_empty() { Path::ALL.to_vec() } else { arguments.only.clone() };
+    let rows = if arguments.only.is_empty() {
+        Path::ALL.to_vec()
+    } else {
+        arguments.only.clone()
+    };
     let mut circuits = Vec::new();
     for path in rows {
         eprintln!("building: {}", path.text());
@@ -68,8 +113,16 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
     }
     // After everything else that runs has been started, so that none of it inherits the pin.
     datapath::bench::pin(arguments.cpu)?;
-    let last = circuits.last_mut().ok_or_else(|| Error::Wrong("no rows".into()))?;
-    let same = rounds::same_against_same(last, &Plan { rounds: plan.rounds.min(3), ..plan })?;
+    let last = circuits
+        .last_mut()
+        .ok_or_else(|| Error::Wrong("no rows".into()))?;
+    let same = rounds::same_against_same(
+        last,
+        &Plan {
+            rounds: plan.rounds.min(3),
+            ..plan
+        },
+    )?;
     let rows = rounds::run(&mut circuits, &plan, |text| eprintln!("{text}"))?;
     println!("{}", machine::describe());
     println!(

@@ -4,10 +4,11 @@
 //! program on the frame of another flow at each run. Built with the feature `bench` only.
 
 use std::mem::{MaybeUninit, offset_of};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use kernel::Tuple;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{MapCore, MapFlags, ProgramInput, ProgramMut};
 
@@ -86,7 +87,10 @@ pub enum Target {
 
 impl Target {
     fn is_tc(self) -> bool {
-        matches!(self, Self::BareTc | Self::CeilingTc | Self::WeirTc | Self::Witness)
+        matches!(
+            self,
+            Self::BareTc | Self::CeilingTc | Self::WeirTc | Self::Witness
+        )
     }
 }
 
@@ -95,7 +99,7 @@ impl Target {
 pub struct Sample {
     /// Length of the frame, octets.
     pub length: u32,
-    /// Its first octets: 60, or 80 where it has so many.
+    /// Its first octets: 60, 62 or 80 of them.
     pub head: Vec<u8>,
 }
 
@@ -129,9 +133,23 @@ impl Layout {
             17 => (l4 + 6, 8),
             _ => return None,
         };
-        let (source, destination) = if ipv6 { (L3 + 8 + 14, L3 + 24 + 14) } else { (L3 + 12 + 2, L3 + 16 + 2) };
-        let (port, host) = if traffic.reply { (l4 + 2, destination) } else { (l4, source) };
-        (frame.len() >= l4 + length).then_some(Self { headers: l4 + length, ipv6, port, host, check })
+        let (source, destination) = if ipv6 {
+            (L3 + 8 + 14, L3 + 24 + 14)
+        } else {
+            (L3 + 12 + 2, L3 + 16 + 2)
+        };
+        let (port, host) = if traffic.reply {
+            (l4 + 2, destination)
+        } else {
+            (l4, source)
+        };
+        (frame.len() >= l4 + length).then_some(Self {
+            headers: l4 + length,
+            ipv6,
+            port,
+            host,
+            check,
+        })
     }
 }
 
@@ -139,17 +157,24 @@ impl Bench {
     /// Loads the programs. `out` is the device that [`Bench::generate`] sends by.
     pub fn load(traffic: &Traffic, out: u32, exit: &Exit) -> Result<Self, Error> {
         libbpf_rs::set_print(Some((libbpf_rs::PrintLevel::Warn, |_, t| eprint!("{t}"))));
-        let layout = Layout::of(traffic).filter(|_| traffic.flows > 0).unwrap_or(Layout {
-            headers: traffic.frame.len().min(TEMPLATE_MAX) & !1,
-            ipv6: false,
-            port: 0,
-            host: 0,
-            check: 0,
-        });
+        let layout = Layout::of(traffic)
+            .filter(|_| traffic.flows > 0)
+            .unwrap_or(Layout {
+                headers: traffic.frame.len().min(TEMPLATE_MAX) & !1,
+                ipv6: false,
+                port: 0,
+                host: 0,
+                check: 0,
+            });
         let storage = Box::leak(Box::new(MaybeUninit::uninit()));
-        let mut open =
-            skel::BenchSkelBuilder::default().open(storage).map_err(|e| Error::bpf("open the benchmark", e))?;
-        let constants = open.maps.rodata_data.as_mut().expect("the object has a .rodata");
+        let mut open = skel::BenchSkelBuilder::default()
+            .open(storage)
+            .map_err(|e| Error::bpf("open the benchmark", e))?;
+        let constants = open
+            .maps
+            .rodata_data
+            .as_mut()
+            .expect("the object has a .rodata");
         constants.header = layout.headers as u32;
         constants.ipv6 = u32::from(layout.ipv6);
         constants.port_at = layout.port as u32;
@@ -165,8 +190,14 @@ impl Bench {
         }
         let state = open.maps.bss_data.as_mut().expect("the object has a .bss");
         state.template[..layout.headers].copy_from_slice(&traffic.frame[..layout.headers]);
-        let skel = open.load().map_err(|e| Error::bpf("load the benchmark", e))?;
-        let bench = Self { skel, frame: traffic.frame.clone(), links: Vec::new() };
+        let skel = open
+            .load()
+            .map_err(|e| Error::bpf("load the benchmark", e))?;
+        let bench = Self {
+            skel,
+            frame: traffic.frame.clone(),
+            links: Vec::new(),
+        };
         let progs = &bench.skel.progs;
         for (target, program) in [
             (Target::Bare, &progs.bare),
@@ -184,9 +215,17 @@ impl Bench {
     }
 
     fn enter(&self, target: Target, program: &ProgramMut<'_>) -> Result<(), Error> {
-        let map = if target.is_tc() { &self.skel.maps.targets_tc } else { &self.skel.maps.targets };
-        map.update(&(target as u32).to_ne_bytes(), &program.as_fd().as_raw_fd().to_ne_bytes(), MapFlags::ANY)
-            .map_err(|e| Error::bpf(format!("enter {target:?} as a target"), e))
+        let map = if target.is_tc() {
+            &self.skel.maps.targets_tc
+        } else {
+            &self.skel.maps.targets
+        };
+        map.update(
+            &(target as u32).to_ne_bytes(),
+            &program.as_fd().as_raw_fd().to_ne_bytes(),
+            MapFlags::ANY,
+        )
+        .map_err(|e| Error::bpf(format!("enter {target:?} as a target"), e))
     }
 
     /// Makes weir's programs targets of [`Bench::rotate`].
@@ -201,14 +240,29 @@ impl Bench {
     pub fn attach(&mut self, program: Program, link: u32, name: &str) -> Result<(), Error> {
         let progs = &self.skel.progs;
         let (program, kind, flags) = match program {
-            Program::SinkXdp => (&progs.sink_xdp, libbpf_sys::BPF_XDP, libbpf_sys::XDP_FLAGS_DRV_MODE),
-            Program::Ceiling => (&progs.ceiling, libbpf_sys::BPF_XDP, libbpf_sys::XDP_FLAGS_DRV_MODE),
-            Program::HashNat => (&progs.hash_nat, libbpf_sys::BPF_XDP, libbpf_sys::XDP_FLAGS_DRV_MODE),
+            Program::SinkXdp => (
+                &progs.sink_xdp,
+                libbpf_sys::BPF_XDP,
+                libbpf_sys::XDP_FLAGS_DRV_MODE,
+            ),
+            Program::Ceiling => (
+                &progs.ceiling,
+                libbpf_sys::BPF_XDP,
+                libbpf_sys::XDP_FLAGS_DRV_MODE,
+            ),
+            Program::HashNat => (
+                &progs.hash_nat,
+                libbpf_sys::BPF_XDP,
+                libbpf_sys::XDP_FLAGS_DRV_MODE,
+            ),
             Program::SinkTc => (&progs.sink_tc, libbpf_sys::BPF_TCX_INGRESS, 0),
             Program::CeilingTc => (&progs.ceiling_tc, libbpf_sys::BPF_TCX_INGRESS, 0),
         };
-        let link = hook::link_create(program, link, kind, flags)
-            .map_err(|source| Error::System { what: format!("attach to {name}"), source })?;
+        let link =
+            hook::link_create(program, link, kind, flags).map_err(|source| Error::System {
+                what: format!("attach to {name}"),
+                source,
+            })?;
         self.links.push(link);
         Ok(())
     }
@@ -229,7 +283,11 @@ impl Bench {
             ..Default::default()
         };
         let start = Instant::now();
-        self.skel.progs.generate.test_run(input).map_err(|e| Error::bpf("send frames", e))?;
+        self.skel
+            .progs
+            .generate
+            .test_run(input)
+            .map_err(|e| Error::bpf("send frames", e))?;
         Ok(start.elapsed())
     }
 
@@ -251,38 +309,47 @@ impl Bench {
 
     /// What the sinks kept.
     pub fn samples(&self) -> Vec<Sample> {
-        let Some(bss) = self.skel.maps.bss_data.as_ref() else { return Vec::new() };
+        let Some(bss) = self.skel.maps.bss_data.as_ref() else {
+            return Vec::new();
+        };
         let taken = (bss.state.taken as usize).min(bss.samples.len());
         bss.samples[..taken]
             .iter()
-            .map(|s| Sample { length: s.len, head: s.head[..if (s.len as usize) < TEMPLATE_MAX { 60 } else { TEMPLATE_MAX }].to_vec() })
+            .map(|s| Sample {
+                length: s.len,
+                head: s.head[..sample_length(s.len)].to_vec(),
+            })
             .collect()
     }
 
-    /// Enters a UDP flow into the hash map of [`Program::HashNat`]: old source, destination, new source.
-    pub fn translate(
-        &self,
-        from: (Ipv4Addr, u16),
-        to: (Ipv4Addr, u16),
-        source: (Ipv4Addr, u16),
-    ) -> Result<(), Error> {
+    /// Enters a flow into the hash map of [`Program::HashNat`] and [`Target::HashNat`]: IPv4, its source translated.
+    pub fn translate(&self, original: &Tuple, reply: &Tuple) -> Result<(), Error> {
+        let (IpAddr::V4(from), IpAddr::V4(to), IpAddr::V4(source)) =
+            (original.source, original.destination, reply.destination)
+        else {
+            return Err(Error::MixedFamilies);
+        };
         let mut key = [0; 16]; // struct flow_key4
-        key[..4].copy_from_slice(&from.0.octets());
-        key[4..8].copy_from_slice(&to.0.octets());
-        key[8..10].copy_from_slice(&from.1.to_be_bytes());
-        key[10..12].copy_from_slice(&to.1.to_be_bytes());
-        key[12] = 17;
-        let ports = fold(u32::from(!from.1.to_be()) + u32::from(source.1.to_be()));
-        let difference = fold(delta(from.0, source.0) + u32::from(if from.1 == source.1 { 0 } else { ports }));
+        key[..4].copy_from_slice(&from.octets());
+        key[4..8].copy_from_slice(&to.octets());
+        key[8..10].copy_from_slice(&original.source_port.to_be_bytes());
+        key[10..12].copy_from_slice(&original.destination_port.to_be_bytes());
+        key[12] = original.protocol.number();
         let mut value = [0; size_of::<skel::types::nat_entry>()];
         let at = (
             offset_of!(skel::types::nat_entry, saddr),
             offset_of!(skel::types::nat_entry, sport),
-            offset_of!(skel::types::nat_entry, delta),
+            offset_of!(skel::types::nat_entry, addr_delta),
+            offset_of!(skel::types::nat_entry, port_delta),
         );
-        value[at.0..at.0 + 4].copy_from_slice(&source.0.octets());
-        value[at.1..at.1 + 2].copy_from_slice(&source.1.to_be_bytes());
-        value[at.2..at.2 + 2].copy_from_slice(&difference.to_ne_bytes());
+        let ports = match (original.source_port, reply.destination_port) {
+            (old, new) if old == new => 0,
+            (old, new) => fold(u32::from(!old.to_be()) + u32::from(new.to_be())),
+        };
+        value[at.0..at.0 + 4].copy_from_slice(&source.octets());
+        value[at.1..at.1 + 2].copy_from_slice(&reply.destination_port.to_be_bytes());
+        value[at.2..at.2 + 2].copy_from_slice(&fold(delta(from, source)).to_ne_bytes());
+        value[at.3..at.3 + 2].copy_from_slice(&ports.to_ne_bytes());
         self.skel
             .maps
             .nat_entries
@@ -311,7 +378,10 @@ pub fn pin(cpu: usize) -> Result<(), Error> {
     // SAFETY: a zeroed set is an empty one; CPU_SET checks nothing, hence the test of the index.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     if cpu >= libc::CPU_SETSIZE as usize {
-        return Err(Error::System { what: format!("use CPU {cpu}"), source: std::io::ErrorKind::InvalidInput.into() });
+        return Err(Error::System {
+            what: format!("use CPU {cpu}"),
+            source: std::io::ErrorKind::InvalidInput.into(),
+        });
     }
     // SAFETY: the index is within the set.
     unsafe { libc::CPU_SET(cpu, &mut set) };
@@ -326,6 +396,15 @@ pub fn pin(cpu: usize) -> Result<(), Error> {
     Ok(())
 }
 
+/// `sample_len` of bpf/bench.bpf.c.
+fn sample_length(frame: u32) -> usize {
+    match frame as usize {
+        0..62 => 60,
+        62..TEMPLATE_MAX => 62,
+        _ => TEMPLATE_MAX,
+    }
+}
+
 /// Checksum difference between two addresses, in memory order.
 fn delta(old: Ipv4Addr, new: Ipv4Addr) -> u32 {
     if old == new {
@@ -333,9 +412,13 @@ fn delta(old: Ipv4Addr, new: Ipv4Addr) -> u32 {
     }
     let halves = |a: Ipv4Addr| {
         let o = a.octets();
-        [u16::from_ne_bytes([o[0], o[1]]), u16::from_ne_bytes([o[2], o[3]])]
+        [
+            u16::from_ne_bytes([o[0], o[1]]),
+            u16::from_ne_bytes([o[2], o[3]]),
+        ]
     };
-    let sum = halves(old).map(|w| u32::from(!w)).iter().sum::<u32>() + halves(new).map(u32::from).iter().sum::<u32>();
+    let sum = halves(old).map(|w| u32::from(!w)).iter().sum::<u32>()
+        + halves(new).map(u32::from).iter().sum::<u32>();
     u32::from(fold(sum))
 }
 

@@ -2,7 +2,10 @@
 
 /// Ticks per second (CONFIG_HZ), as the resolution of the coarse clock gives it away (kernel/time/posix-timers.c: KTIME_LOW_RES).
 pub fn ticks_per_second() -> u32 {
-    let mut resolution = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut resolution = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: the pointer is to a local of the right type.
     let failed = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &mut resolution) } != 0;
     if failed || resolution.tv_nsec <= 0 {

@@ -27,7 +27,9 @@ pub enum Error {
     #[error("no room in the flow table (raise `flows` under [offload])")]
     Full,
     /// Two devices share a port slot.
-    #[error("device {name} (index {link}) shares its slot with device index {other}: restart weir, which then makes more slots")]
+    #[error(
+        "device {name} (index {link}) shares its slot with device index {other}: restart weir, which then makes more slots"
+    )]
     PortTaken {
         /// The device that cannot be a port.
         name: String,
@@ -44,14 +46,25 @@ pub enum Error {
 impl Error {
     pub(crate) fn bpf(what: impl Into<String>, source: libbpf_rs::Error) -> Self {
         let hint = match source.kind() {
-            libbpf_rs::ErrorKind::PermissionDenied => " (weir needs to start as root, or with CAP_BPF and CAP_NET_ADMIN)",
-            libbpf_rs::ErrorKind::OutOfMemory => " (not enough memory: lower `flows` under [offload])",
+            libbpf_rs::ErrorKind::PermissionDenied => {
+                " (weir needs to start as root, or with CAP_BPF and CAP_NET_ADMIN)"
+            }
+            libbpf_rs::ErrorKind::OutOfMemory => {
+                " (not enough memory: lower `flows` under [offload])"
+            }
             _ => "",
         };
-        Self::Bpf { what: what.into(), source, hint }
+        Self::Bpf {
+            what: what.into(),
+            source,
+            hint,
+        }
     }
 
     pub(crate) fn last_os(what: impl Into<String>) -> Self {
-        Self::System { what: what.into(), source: io::Error::last_os_error() }
+        Self::System {
+            what: what.into(),
+            source: io::Error::last_os_error(),
+        }
     }
 }

@@ -4,7 +4,10 @@
 use std::collections::HashMap;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
-use libbpf_rs::{MapCore, MapFlags, MapMut, ProgramMut, TC_EGRESS, TC_INGRESS, TcAttachPoint, TcHook, TcHookBuilder};
+use libbpf_rs::{
+    MapCore, MapFlags, MapMut, ProgramMut, TC_EGRESS, TC_INGRESS, TcAttachPoint, TcHook,
+    TcHookBuilder,
+};
 
 use crate::error::Error;
 use crate::skel::WeirSkel;
@@ -48,8 +51,18 @@ pub struct Hooks {
 
 impl Hooks {
     /// Attaches what `hook` needs, where it is not attached already.
-    pub fn attach(&mut self, skel: &WeirSkel<'_>, link: u32, name: &str, hook: Hook) -> Result<(), Error> {
-        if self.by_link.get(&link).is_some_and(|(attached, _)| *attached == hook) {
+    pub fn attach(
+        &mut self,
+        skel: &WeirSkel<'_>,
+        link: u32,
+        name: &str,
+        hook: Hook,
+    ) -> Result<(), Error> {
+        if self
+            .by_link
+            .get(&link)
+            .is_some_and(|(attached, _)| *attached == hook)
+        {
             return Ok(());
         }
         self.by_link.remove(&link);
@@ -59,9 +72,14 @@ impl Hooks {
         made.push(attach_tc(&skel.progs.weir_tc, link, name, TC_INGRESS)?);
         if hook == Hook::Xdp {
             let flags = libbpf_sys::XDP_FLAGS_DRV_MODE;
-            made.push(Attachment::Link(link_create(&skel.progs.weir_xdp, link, libbpf_sys::BPF_XDP, flags).map_err(
-                |source| Error::System { what: format!("attach XDP to {name} (`hook = \"tc\"` avoids it)"), source },
-            )?));
+            made.push(Attachment::Link(
+                link_create(&skel.progs.weir_xdp, link, libbpf_sys::BPF_XDP, flags).map_err(
+                    |source| Error::System {
+                        what: format!("attach XDP to {name} (`hook = \"tc\"` avoids it)"),
+                        source,
+                    },
+                )?,
+            ));
         }
         self.by_link.insert(link, (hook, made));
         Ok(())
@@ -74,34 +92,60 @@ impl Hooks {
     }
 }
 
-fn attach_tc(program: &ProgramMut<'_>, link: u32, name: &str, point: TcAttachPoint) -> Result<Attachment, Error> {
-    let kind = if point == TC_INGRESS { libbpf_sys::BPF_TCX_INGRESS } else { libbpf_sys::BPF_TCX_EGRESS };
+fn attach_tc(
+    program: &ProgramMut<'_>,
+    link: u32,
+    name: &str,
+    point: TcAttachPoint,
+) -> Result<Attachment, Error> {
+    let kind = if point == TC_INGRESS {
+        libbpf_sys::BPF_TCX_INGRESS
+    } else {
+        libbpf_sys::BPF_TCX_EGRESS
+    };
     match link_create(program, link, kind, 0) {
         Ok(fd) => return Ok(Attachment::Link(fd)),
         // EINVAL: the kernel knows no TCX.
         Err(error) if error.raw_os_error() != Some(libc::EINVAL) => {
-            return Err(Error::System { what: format!("attach TC to {name}"), source: error });
+            return Err(Error::System {
+                what: format!("attach TC to {name}"),
+                source: error,
+            });
         }
         Err(_) => {}
     }
-    let priority = if point == TC_INGRESS { PRIORITY_INGRESS } else { PRIORITY_EGRESS };
+    let priority = if point == TC_INGRESS {
+        PRIORITY_INGRESS
+    } else {
+        PRIORITY_EGRESS
+    };
     let mut hook = TcHookBuilder::new(program.as_fd())
         .ifindex(link as i32)
         .replace(true)
         .handle(HANDLE)
         .priority(priority)
         .hook(point);
-    hook.create().map_err(|e| Error::bpf(format!("make clsact on {name}"), e))?;
-    hook.attach().map(Attachment::Filter).map_err(|e| Error::bpf(format!("attach TC to {name}"), e))
+    hook.create()
+        .map_err(|e| Error::bpf(format!("make clsact on {name}"), e))?;
+    hook.attach()
+        .map(Attachment::Filter)
+        .map_err(|e| Error::bpf(format!("attach TC to {name}"), e))
 }
 
-pub(crate) fn link_create(program: &ProgramMut<'_>, link: u32, kind: u32, flags: u32) -> Result<OwnedFd, std::io::Error> {
+pub(crate) fn link_create(
+    program: &ProgramMut<'_>,
+    link: u32,
+    kind: u32,
+    flags: u32,
+) -> Result<OwnedFd, std::io::Error> {
     // SAFETY: all-zero options are valid; sz tells libbpf how much of the struct we know.
     let mut options: libbpf_sys::bpf_link_create_opts = unsafe { std::mem::zeroed() };
     options.sz = size_of::<libbpf_sys::bpf_link_create_opts>() as libbpf_sys::size_t;
     options.flags = flags;
     // SAFETY: the descriptors and the options outlive the call.
-    let fd = unsafe { libbpf_sys::bpf_link_create(program.as_fd().as_raw_fd(), link as i32, kind, &options) };
+    let fd = unsafe {
+        libbpf_sys::bpf_link_create(program.as_fd().as_raw_fd(), link as i32, kind, &options)
+    };
     if fd < 0 {
         return Err(std::io::Error::from_raw_os_error(-fd));
     }
@@ -116,7 +160,11 @@ pub fn program_id(program: &ProgramMut<'_>) -> Option<u32> {
     let mut length = size_of_val(&info) as u32;
     // SAFETY: the buffer is ours and as long as said.
     let failed = unsafe {
-        libbpf_sys::bpf_obj_get_info_by_fd(program.as_fd().as_raw_fd(), (&raw mut info).cast(), &mut length)
+        libbpf_sys::bpf_obj_get_info_by_fd(
+            program.as_fd().as_raw_fd(),
+            (&raw mut info).cast(),
+            &mut length,
+        )
     };
     (failed == 0).then_some(info.id)
 }

@@ -63,9 +63,15 @@ pub fn bump(hops: &mut Mapped<types::hop>, link: u32, mac: &Mac) -> u32 {
 /// Whether XDP may send out of `link` changed.
 pub fn set_transmit(hops: &mut Mapped<types::hop>, link: u32, transmit: bool) {
     for index in 0..MAX {
-        let (Some(p), Some(hop)) = (hops.at(index), hops.get(index)) else { break };
+        let (Some(p), Some(hop)) = (hops.at(index), hops.get(index)) else {
+            break;
+        };
         if hop.key.ifindex == link {
-            let flags = if transmit { hop.flags | XDP } else { hop.flags & !XDP };
+            let flags = if transmit {
+                hop.flags | XDP
+            } else {
+                hop.flags & !XDP
+            };
             // SAFETY: as in `bump`.
             unsafe { (&raw mut (*p).flags).write_volatile(flags) };
         }
@@ -76,11 +82,19 @@ pub fn set_transmit(hops: &mut Mapped<types::hop>, link: u32, transmit: bool) {
 pub fn forget(hops: &mut Mapped<types::hop>, index: &MapMut<'_>) -> Result<(), Error> {
     let keys: Vec<_> = index.keys().collect();
     for key in keys {
-        index.delete(&key).map_err(|e| Error::bpf("forget a hop", e))?;
+        index
+            .delete(&key)
+            .map_err(|e| Error::bpf("forget a hop", e))?;
     }
     for slot in 0..MAX {
         let epoch = hops.get(slot).map_or(0, |h| h.epoch);
-        hops.set(slot, types::hop { epoch, ..Default::default() });
+        hops.set(
+            slot,
+            types::hop {
+                epoch,
+                ..Default::default()
+            },
+        );
     }
     Ok(())
 }

@@ -59,7 +59,12 @@ impl Datapath {
     /// Loads the programs. Nothing is attached, and nothing forwards until [`Datapath::arm`].
     pub fn load(sizes: Sizes, options: Options) -> Result<Self, Error> {
         let skel = load::load(&sizes, &options)?;
-        let seed = skel.maps.rodata_data.as_ref().map(|r| r.hash_seed).unwrap_or_default();
+        let seed = skel
+            .maps
+            .rodata_data
+            .as_ref()
+            .map(|r| r.hash_seed)
+            .unwrap_or_default();
         Ok(Self {
             table: Table::new(
                 Mapped::new(&skel.maps.flows4, sizes.buckets4())?,
@@ -108,8 +113,15 @@ impl Datapath {
         let mut context = [0u8; 8];
         context[..4].copy_from_slice(&quiet.to_ne_bytes());
         context[4..].copy_from_slice(&bump.to_ne_bytes());
-        let input = libbpf_rs::ProgramInput { context_in: Some(&mut context), ..Default::default() };
-        self.skel.progs.weir_beat.test_run(input).map_err(|e| Error::bpf("run the heartbeat", e))?;
+        let input = libbpf_rs::ProgramInput {
+            context_in: Some(&mut context),
+            ..Default::default()
+        };
+        self.skel
+            .progs
+            .weir_beat
+            .test_run(input)
+            .map_err(|e| Error::bpf("run the heartbeat", e))?;
         Ok(())
     }
 
@@ -134,7 +146,13 @@ impl Datapath {
     }
 
     fn control(&mut self) -> &mut types::control {
-        &mut self.skel.maps.bss_data.as_mut().expect("the object has a .bss").control
+        &mut self
+            .skel
+            .maps
+            .bss_data
+            .as_mut()
+            .expect("the object has a .bss")
+            .control
     }
 
     /// Makes both directions of a connection known under `flow`, a number of the caller's. Neither forwards before it is proven.
@@ -205,13 +223,24 @@ impl Datapath {
     }
 
     /// Attaches the programs to a device and makes it a port. `transmit`: XDP frames may be sent out of it.
-    pub fn attach(&mut self, link: u32, name: &str, mac: &Mac, hook: Hook, transmit: bool) -> Result<(), Error> {
+    pub fn attach(
+        &mut self,
+        link: u32,
+        name: &str,
+        mac: &Mac,
+        hook: Hook,
+        transmit: bool,
+    ) -> Result<(), Error> {
         let slot = self.slot(link);
         if let Some(port) = self.ports.get(slot)
             && port.ifindex != 0
             && port.ifindex != link
         {
-            return Err(Error::PortTaken { name: name.into(), link, other: port.ifindex });
+            return Err(Error::PortTaken {
+                name: name.into(),
+                link,
+                other: port.ifindex,
+            });
         }
         self.hooks.attach(&self.skel, link, name, hook)?;
         self.declare(link, mac, transmit)?;
@@ -245,12 +274,22 @@ impl Datapath {
 
     /// Runs the XDP program on one frame as if it came in at `link`, which must be a port of this namespace and exist:
     /// `(action, frame out, nanoseconds per run)`.
-    pub fn test_xdp(&self, frame: &[u8], link: u32, repeat: u32) -> Result<(u32, Vec<u8>, u64), Error> {
+    pub fn test_xdp(
+        &self,
+        frame: &[u8],
+        link: u32,
+        repeat: u32,
+    ) -> Result<(u32, Vec<u8>, u64), Error> {
         load::test_run(&self.skel.progs.weir_xdp, frame, Some(link), repeat)
     }
 
     /// Runs the TC program on one frame: see [`Datapath::test_xdp`].
-    pub fn test_tc(&self, frame: &[u8], link: u32, repeat: u32) -> Result<(u32, Vec<u8>, u64), Error> {
+    pub fn test_tc(
+        &self,
+        frame: &[u8],
+        link: u32,
+        repeat: u32,
+    ) -> Result<(u32, Vec<u8>, u64), Error> {
         load::test_run_skb(&self.skel.progs.weir_tc, frame, link, repeat)
     }
 
@@ -265,7 +304,15 @@ impl Datapath {
         if transmit {
             hook::allow_transmit(&self.skel.maps.transmit, slot, link)?;
         }
-        self.ports.set(slot, types::port { ifindex: link, flags: view::port_flags(transmit), mac: *mac, reserved: 0 });
+        self.ports.set(
+            slot,
+            types::port {
+                ifindex: link,
+                flags: view::port_flags(transmit),
+                mac: *mac,
+                reserved: 0,
+            },
+        );
         hops::set_transmit(&mut self.hops, link, transmit);
         Ok(())
     }

@@ -32,7 +32,11 @@ impl Sizes {
         while ports < 1 << 16 && collide(links, ports) {
             ports *= 2;
         }
-        Self { flows4: records(connections4), flows6: records(connections6), ports }
+        Self {
+            flows4: records(connections4),
+            flows6: records(connections6),
+            ports,
+        }
     }
 
     pub(crate) fn buckets4(&self) -> u32 {
@@ -55,7 +59,9 @@ impl Sizes {
 
 fn collide(links: &[u32], slots: u32) -> bool {
     let mut taken = vec![false; slots as usize];
-    links.iter().any(|link| std::mem::replace(&mut taken[(link & (slots - 1)) as usize], true))
+    links
+        .iter()
+        .any(|link| std::mem::replace(&mut taken[(link & (slots - 1)) as usize], true))
 }
 
 /// How the packet path behaves.
@@ -75,7 +81,13 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { shadow: false, silence: 2000, quiet: 4, hold: 60, rehearsal: false }
+        Self {
+            shadow: false,
+            silence: 2000,
+            quiet: 4,
+            hold: 60,
+            rehearsal: false,
+        }
     }
 }
 
@@ -88,7 +100,9 @@ impl Options {
 /// Opens, sizes and loads the object. Kernels from 5.18 on let XDP see frames in several buffers; older ones refuse the flag.
 pub fn load(sizes: &Sizes, options: &Options) -> Result<WeirSkel<'static>, Error> {
     match try_load(sizes, options, libbpf_sys::BPF_F_XDP_HAS_FRAGS) {
-        Err(Error::Bpf { source, .. }) if source.kind() == ErrorKind::InvalidInput => try_load(sizes, options, 0),
+        Err(Error::Bpf { source, .. }) if source.kind() == ErrorKind::InvalidInput => {
+            try_load(sizes, options, 0)
+        }
         other => other,
     }
 }
@@ -97,9 +111,15 @@ fn try_load(sizes: &Sizes, options: &Options, xdp_flags: u32) -> Result<WeirSkel
     libbpf_rs::set_print(None);
     // The object lives as long as the process: the daemon loads it once.
     let storage = Box::leak(Box::new(MaybeUninit::uninit()));
-    let mut open = WeirSkelBuilder::default().open(storage).map_err(|e| Error::bpf("open the packet path", e))?;
+    let mut open = WeirSkelBuilder::default()
+        .open(storage)
+        .map_err(|e| Error::bpf("open the packet path", e))?;
 
-    let constants = open.maps.rodata_data.as_mut().expect("the object has a .rodata");
+    let constants = open
+        .maps
+        .rodata_data
+        .as_mut()
+        .expect("the object has a .rodata");
     constants.hash_seed = random_seed()?;
     constants.flows4_mask = sizes.buckets4() - 1;
     constants.flows6_mask = sizes.buckets6() - 1;
@@ -110,7 +130,12 @@ fn try_load(sizes: &Sizes, options: &Options, xdp_flags: u32) -> Result<WeirSkel
     constants.rehearsal = u32::from(options.rehearsal);
     constants.shadow = u32::from(options.shadow);
     // 0 and 1 mean "not proven" and "being proven" (bpf/include/witness.h).
-    open.maps.bss_data.as_mut().expect("the object has a .bss").control.epoch = 16;
+    open.maps
+        .bss_data
+        .as_mut()
+        .expect("the object has a .bss")
+        .control
+        .epoch = 16;
 
     for (map, entries) in [
         (&mut open.maps.flows4, sizes.buckets4()),
@@ -119,13 +144,19 @@ fn try_load(sizes: &Sizes, options: &Options, xdp_flags: u32) -> Result<WeirSkel
         (&mut open.maps.ports, sizes.ports),
         (&mut open.maps.transmit, sizes.ports),
     ] {
-        map.set_max_entries(entries).map_err(|e| Error::bpf("size a map", e))?;
+        map.set_max_entries(entries)
+            .map_err(|e| Error::bpf("size a map", e))?;
     }
     // SAFETY: a program of an open object that is not loaded yet.
-    let refused =
-        unsafe { libbpf_sys::bpf_program__set_flags(open.progs.weir_xdp.as_libbpf_object().as_ptr(), xdp_flags) };
+    let refused = unsafe {
+        libbpf_sys::bpf_program__set_flags(
+            open.progs.weir_xdp.as_libbpf_object().as_ptr(),
+            xdp_flags,
+        )
+    };
     debug_assert_eq!(refused, 0);
-    open.load().map_err(|e| Error::bpf("load the packet path", e))
+    open.load()
+        .map_err(|e| Error::bpf("load the packet path", e))
 }
 
 /// Three random numbers, the last two odd.
@@ -164,7 +195,12 @@ pub fn test_run_skb(
     let mut context = [0u8; 192]; // struct __sk_buff
     let at = std::mem::offset_of!(crate::skel::types::__sk_buff, ifindex);
     context[at..at + 4].copy_from_slice(&link.to_ne_bytes());
-    run(program, frame, &mut context[..size_of::<crate::skel::types::__sk_buff>()], repeat)
+    run(
+        program,
+        frame,
+        &mut context[..size_of::<crate::skel::types::__sk_buff>()],
+        repeat,
+    )
 }
 
 fn run(
@@ -181,7 +217,9 @@ fn run(
         repeat,
         ..Default::default()
     };
-    let result = program.test_run(input).map_err(|e| Error::bpf("run a program on a frame", e))?;
+    let result = program
+        .test_run(input)
+        .map_err(|e| Error::bpf("run a program on a frame", e))?;
     let (action, spent) = (result.return_value, result.duration);
     let length = result.data.map_or(0, |d| d.len());
     out.truncate(length);

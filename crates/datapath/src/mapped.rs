@@ -26,7 +26,11 @@ impl<T: Copy> Mapped<T> {
     pub fn new(map: &impl MapCore, len: u32) -> Result<Self, Error> {
         // The kernel rounds elements up to 8 octets (kernel/bpf/arraymap.c).
         let stride = size_of::<T>().next_multiple_of(8);
-        assert_eq!(map.value_size() as usize, size_of::<T>(), "element size differs from the skeleton's");
+        assert_eq!(
+            map.value_size() as usize,
+            size_of::<T>(),
+            "element size differs from the skeleton's"
+        );
         assert!(len > 0 && len <= map.max_entries());
         // SAFETY: a fresh shared mapping of a file descriptor we hold; the kernel checks its size.
         let base = unsafe {
@@ -40,9 +44,17 @@ impl<T: Copy> Mapped<T> {
             )
         };
         if base == libc::MAP_FAILED {
-            return Err(Error::last_os(format!("map {}", map.name().to_string_lossy())));
+            return Err(Error::last_os(format!(
+                "map {}",
+                map.name().to_string_lossy()
+            )));
         }
-        Ok(Self { base: base.cast(), stride, len, element: PhantomData })
+        Ok(Self {
+            base: base.cast(),
+            stride,
+            len,
+            element: PhantomData,
+        })
     }
 
     /// Number of elements.

@@ -56,7 +56,13 @@ pub struct Table {
 
 impl Table {
     pub fn new(v4: Mapped<types::bucket4>, v6: Mapped<types::bucket6>, seed: [u64; 3]) -> Self {
-        Self { v4, v6, seed, pairs: Vec::new(), resting: VecDeque::new() }
+        Self {
+            v4,
+            v6,
+            seed,
+            pairs: Vec::new(),
+            resting: VecDeque::new(),
+        }
     }
 
     /// Number of IPv4 records; IPv6 trials come after them.
@@ -66,7 +72,11 @@ impl Table {
 
     /// Index of a record's trial.
     pub fn trial_of(&self, reference: u32) -> u32 {
-        if reference & IPV6 != 0 { self.records4() + (reference & !IPV6) } else { reference }
+        if reference & IPV6 != 0 {
+            self.records4() + (reference & !IPV6)
+        } else {
+            reference
+        }
     }
 
     /// Both records' numbers.
@@ -93,9 +103,18 @@ impl Table {
             return Err(Error::Full);
         };
         let refs = [first, second];
-        for (i, (tuple, leaves)) in [(original, reply.reversed()), (reply, original.reversed())].into_iter().enumerate() {
+        for (i, (tuple, leaves)) in [(original, reply.reversed()), (reply, original.reversed())]
+            .into_iter()
+            .enumerate()
+        {
             self.write(refs[i], tuple, &leaves);
-            trials.set(self.trial_of(refs[i]), types::trial { peer: refs[1 - i], ..Default::default() });
+            trials.set(
+                self.trial_of(refs[i]),
+                types::trial {
+                    peer: refs[1 - i],
+                    ..Default::default()
+                },
+            );
         }
         // What was written above is seen before LIVE is.
         fence(Ordering::Release);
@@ -106,12 +125,18 @@ impl Table {
         if self.pairs.len() <= slot {
             self.pairs.resize(slot + 1, None);
         }
-        self.pairs[slot] = Some(Pair { refs, seen: [0; 2], total: [Reading::default(); 2] });
+        self.pairs[slot] = Some(Pair {
+            refs,
+            seen: [0; 2],
+            total: [Reading::default(); 2],
+        });
         Ok(())
     }
 
     pub fn remove(&mut self, flow: u32, now: Instant) {
-        let Some(pair) = self.pairs.get_mut(flow as usize).and_then(Option::take) else { return };
+        let Some(pair) = self.pairs.get_mut(flow as usize).and_then(Option::take) else {
+            return;
+        };
         for reference in pair.refs {
             self.proof(reference).store(0, Ordering::Relaxed);
             self.next_state(reference, RETIRED);
@@ -136,7 +161,11 @@ impl Table {
         }
     }
 
-    pub fn read(&mut self, flow: u32, proven: impl Fn(&types::flow) -> bool) -> Option<[Reading; 2]> {
+    pub fn read(
+        &mut self,
+        flow: u32,
+        proven: impl Fn(&types::flow) -> bool,
+    ) -> Option<[Reading; 2]> {
         let mut pair = self.pairs.get(flow as usize).copied().flatten()?;
         for i in 0..2 {
             let record = self.common(pair.refs[i]);
@@ -161,7 +190,11 @@ impl Table {
     /// A free record in one of the two buckets of a tuple, marked CLAIMED.
     fn claim(&mut self, tuple: &Tuple) -> Option<u32> {
         let hash = self.hash(tuple);
-        let (family, mask) = if tuple.is_ipv6() { (IPV6, self.v6.len() - 1) } else { (0, self.v4.len() - 1) };
+        let (family, mask) = if tuple.is_ipv6() {
+            (IPV6, self.v6.len() - 1)
+        } else {
+            (0, self.v4.len() - 1)
+        };
         for bucket in [(hash >> 40) as u32 & mask, (hash >> 16) as u32 & mask] {
             for way in 0..WAYS {
                 let reference = family | (bucket * WAYS + way);
@@ -169,7 +202,9 @@ impl Table {
                 let word = owner.load(Ordering::Acquire);
                 let claimed = (word & !0xff) | CLAIMED;
                 if word & 0xff == FREE
-                    && owner.compare_exchange(word, claimed, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+                    && owner
+                        .compare_exchange(word, claimed, Ordering::AcqRel, Ordering::Relaxed)
+                        .is_ok()
                 {
                     return Some(reference);
                 }
@@ -179,13 +214,35 @@ impl Table {
     }
 
     fn write(&mut self, reference: u32, tuple: &Tuple, leaves: &Tuple) {
-        let Translation { addresses, ports, flags } = translate::translation(tuple, leaves);
+        let Translation {
+            addresses,
+            ports,
+            flags,
+        } = translate::translation(tuple, leaves);
         let owner = self.owner(reference).load(Ordering::Relaxed);
-        let f = types::flow { owner, flags, addr_delta: addresses, port_delta: ports, ..Default::default() };
-        let (source, destination) = (translate::words(tuple.source), translate::words(tuple.destination));
-        let (out_source, out_destination) = (translate::words(leaves.source), translate::words(leaves.destination));
-        let (sport, dport) = (translate::port(tuple.source_port), translate::port(tuple.destination_port));
-        let (out_sport, out_dport) = (translate::port(leaves.source_port), translate::port(leaves.destination_port));
+        let f = types::flow {
+            owner,
+            flags,
+            addr_delta: addresses,
+            port_delta: ports,
+            ..Default::default()
+        };
+        let (source, destination) = (
+            translate::words(tuple.source),
+            translate::words(tuple.destination),
+        );
+        let (out_source, out_destination) = (
+            translate::words(leaves.source),
+            translate::words(leaves.destination),
+        );
+        let (sport, dport) = (
+            translate::port(tuple.source_port),
+            translate::port(tuple.destination_port),
+        );
+        let (out_sport, out_dport) = (
+            translate::port(leaves.source_port),
+            translate::port(leaves.destination_port),
+        );
         let proto = tuple.protocol.number();
         let slot = reference & !IPV6;
         let way = (slot % WAYS) as usize;
@@ -193,7 +250,14 @@ impl Table {
             let bucket = self.v6.at(slot / WAYS).expect("a claimed record exists");
             let record = types::flow6 {
                 f,
-                key: types::flow_key6 { saddr: source, daddr: destination, sport, dport, proto, reserved: [0; 3] },
+                key: types::flow_key6 {
+                    saddr: source,
+                    daddr: destination,
+                    sport,
+                    dport,
+                    proto,
+                    reserved: [0; 3],
+                },
                 nat: types::flow_nat6 {
                     saddr: out_source,
                     daddr: out_destination,
@@ -256,13 +320,20 @@ impl Table {
     fn next_state(&self, reference: u32, state: u32) {
         let owner = self.owner(reference);
         let lives = owner.load(Ordering::Relaxed) & !0xff;
-        let lives = if state == FREE { lives.wrapping_add(0x100) } else { lives };
+        let lives = if state == FREE {
+            lives.wrapping_add(0x100)
+        } else {
+            lives
+        };
         owner.store(lives | state, Ordering::Release);
     }
 
     /// bpf/include/table.h, hash_key.
     fn hash(&self, tuple: &Tuple) -> u64 {
-        let (source, destination) = (translate::words(tuple.source), translate::words(tuple.destination));
+        let (source, destination) = (
+            translate::words(tuple.source),
+            translate::words(tuple.destination),
+        );
         let pair = |first: u32, second: u32| {
             let mut octets = [0; 8];
             octets[..4].copy_from_slice(&first.to_ne_bytes());

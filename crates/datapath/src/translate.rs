@@ -9,7 +9,9 @@ pub type Words = [u32; 4];
 
 /// The words of an address, in memory order.
 pub fn words(address: IpAddr) -> Words {
-    let word = |octets: &[u8], i: usize| u32::from_ne_bytes([octets[i], octets[i + 1], octets[i + 2], octets[i + 3]]);
+    let word = |octets: &[u8], i: usize| {
+        u32::from_ne_bytes([octets[i], octets[i + 1], octets[i + 2], octets[i + 3]])
+    };
     match address {
         IpAddr::V4(a) => [word(&a.octets(), 0), 0, 0, 0],
         IpAddr::V6(a) => {
@@ -36,12 +38,18 @@ fn delta(old: &[u16], new: &[u16]) -> u16 {
     if old == new {
         return 0;
     }
-    fold(old.iter().map(|w| u64::from(!w)).sum::<u64>() + new.iter().map(|w| u64::from(*w)).sum::<u64>())
+    fold(
+        old.iter().map(|w| u64::from(!w)).sum::<u64>()
+            + new.iter().map(|w| u64::from(*w)).sum::<u64>(),
+    )
 }
 
 fn halves(words: &Words, ipv6: bool) -> Vec<u16> {
     let n = if ipv6 { 4 } else { 1 };
-    words[..n].iter().flat_map(|w| [*w as u16, (*w >> 16) as u16]).collect()
+    words[..n]
+        .iter()
+        .flat_map(|w| [*w as u16, (*w >> 16) as u16])
+        .collect()
 }
 
 /// How packets of `from` are changed so that they leave as `to`.
@@ -63,7 +71,13 @@ pub const FLOW_PORT: u8 = 2;
 /// The difference between a tuple as it comes in and as it leaves.
 pub fn translation(from: &Tuple, to: &Tuple) -> Translation {
     let v6 = from.is_ipv6();
-    let side = |t: &Tuple| [halves(&words(t.source), v6), halves(&words(t.destination), v6)].concat();
+    let side = |t: &Tuple| {
+        [
+            halves(&words(t.source), v6),
+            halves(&words(t.destination), v6),
+        ]
+        .concat()
+    };
     let ports = |t: &Tuple| [port(t.source_port), port(t.destination_port)];
     let (old, new) = (side(from), side(to));
     let mut flags = 0;
@@ -73,7 +87,11 @@ pub fn translation(from: &Tuple, to: &Tuple) -> Translation {
     if ports(from) != ports(to) {
         flags |= FLOW_PORT;
     }
-    Translation { addresses: delta(&old, &new), ports: delta(&ports(from), &ports(to)), flags }
+    Translation {
+        addresses: delta(&old, &new),
+        ports: delta(&ports(from), &ports(to)),
+        flags,
+    }
 }
 
 #[cfg(test)]
@@ -94,23 +112,40 @@ mod tests {
     #[test]
     fn nothing_translated_has_no_difference() {
         let t = tuple("10.0.0.1", 1, "10.0.0.2", 2);
-        assert_eq!(translation(&t, &t), Translation { addresses: 0, ports: 0, flags: 0 });
+        assert_eq!(
+            translation(&t, &t),
+            Translation {
+                addresses: 0,
+                ports: 0,
+                flags: 0
+            }
+        );
     }
 
     /// The checksum of the translated header, computed in full, equals the incremental one for many headers.
     #[test]
     fn differences_agree_with_full_checksums() {
         for i in 0..2000u32 {
-            let from = tuple(&format!("10.{}.{}.1", i % 256, i / 7 % 256), 1000 + i as u16, "192.0.2.7", 53);
+            let from = tuple(
+                &format!("10.{}.{}.1", i % 256, i / 7 % 256),
+                1000 + i as u16,
+                "192.0.2.7",
+                53,
+            );
             let to = tuple("203.0.113.9", 60000 - i as u16, "192.0.2.7", 53);
             let t = translation(&from, &to);
             let all = |x: &Tuple| {
-                let mut v = [halves(&words(x.source), false), halves(&words(x.destination), false)].concat();
+                let mut v = [
+                    halves(&words(x.source), false),
+                    halves(&words(x.destination), false),
+                ]
+                .concat();
                 v.extend([port(x.source_port), port(x.destination_port), 0x1234]);
                 v
             };
             let full = |x: &Tuple| !fold(all(x).iter().map(|w| u64::from(*w)).sum());
-            let updated = !fold(u64::from(!full(&from)) + u64::from(t.addresses) + u64::from(t.ports));
+            let updated =
+                !fold(u64::from(!full(&from)) + u64::from(t.addresses) + u64::from(t.ports));
             assert_eq!(updated, full(&to), "{from} -> {to}");
         }
     }

@@ -57,7 +57,11 @@ pub fn port_flags(transmit: bool) -> u32 {
     const ON: u32 = 1 << 0;
     const XDP_TX: u32 = 1 << 1;
     const OUT: u32 = 1 << 2;
-    if transmit { ON | OUT | XDP_TX } else { ON | OUT }
+    if transmit {
+        ON | OUT | XDP_TX
+    } else {
+        ON | OUT
+    }
 }
 
 pub fn directions(
@@ -83,7 +87,10 @@ pub fn directions(
             tos: record.tos,
             mark: trial.mark,
             priority: trial.priority,
-            reason: Reason::ALL.get(usize::from(trial.reason)).copied().unwrap_or(Reason::None),
+            reason: Reason::ALL
+                .get(usize::from(trial.reason))
+                .copied()
+                .unwrap_or(Reason::None),
         }
     }))
 }
@@ -115,4 +122,3 @@ fn sum(map: &MapMut<'_>, key: u32) -> Result<u64, Error> {
         .map(u64::from_ne_bytes)
         .fold(0, u64::wrapping_add))
 }
-

@@ -15,7 +15,12 @@ fn a_proven_flow_is_forwarded_as_the_kernel_did_it() {
             bench.prove(&frame);
             let expected = bench.sent(&frame).bytes();
             let (action, out) = bench.xdp(&frame.bytes());
-            assert_eq!(action, XDP_REDIRECT, "{protocol} ipv6={ipv6}: {:?}", bench.path.totals());
+            assert_eq!(
+                action,
+                XDP_REDIRECT,
+                "{protocol} ipv6={ipv6}: {:?}",
+                bench.path.totals()
+            );
             assert_eq!(out, expected, "{protocol} ipv6={ipv6} at XDP");
             let (action, out) = bench.tc(&frame.bytes());
             assert_eq!(action, TC_REDIRECT);

@@ -201,6 +201,8 @@ fn patient(router: &Namespace) -> Result<(), Error> {
         ("net.ipv4.icmp_ratelimit", "0"),
         ("net.ipv4.icmp_ratemask", "0"),
         ("net.ipv6.icmp.ratelimit", "0"),
+        ("net.ipv4.icmp_msgs_per_sec", "1000000"),
+        ("net.ipv4.icmp_msgs_burst", "100000"),
         // A label made from a hash would differ between namespaces on some kernels.
         ("net.ipv6.auto_flowlabels", "0"),
     ] {

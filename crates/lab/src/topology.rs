@@ -72,6 +72,7 @@ impl Lab {
             far.name(),
             text(mac(b.0, b.1)),
         ))?;
+        // Both ends are set before either is up: a veth learns whether it takes XDP frames when it goes up, from its peer's GRO.
         for (node, device) in [(near, a.1), (far, b.1)] {
             if offloads == Offloads::Plain {
                 node.run(&format!(
@@ -79,6 +80,8 @@ impl Lab {
                 ))?;
                 node.run(&format!("ip link set {device} gro_max_size 1"))?;
             }
+        }
+        for (node, device) in [(near, a.1), (far, b.1)] {
             node.run(&format!("ip link set {device} up"))?;
         }
         Ok(())
@@ -141,7 +144,7 @@ impl Lab {
             }
         }
         let text = format!(
-            "table inet nat {{ chain post {{ type nat hook postrouting priority srcnat; policy accept;\n{rules}}}\n}}\n"
+            "table inet nat {{ chain post {{ type nat hook postrouting priority srcnat; policy accept;\n{rules}}}\nchain track {{ type filter hook forward priority filter; policy accept;\nct state established accept\n}}\n}}\n"
         );
         self.node(role)?.nft(&text).map(drop)
     }

@@ -79,7 +79,9 @@ impl Cause {
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Firewall(generation) => write!(f, "the firewall changed (generation {generation})"),
+            Self::Firewall(generation) => {
+                write!(f, "the firewall changed (generation {generation})")
+            }
             Self::Routing => f.write_str("a route, rule or next hop changed"),
             Self::Link(name) => write!(f, "device {name} changed"),
             Self::Address => f.write_str("an address of this router changed"),

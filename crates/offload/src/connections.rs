@@ -19,9 +19,13 @@ impl Core {
     /// A connection appeared or changed.
     pub(crate) fn connection(&mut self, connection: &Connection, out: &mut Vec<Action>) {
         let generation = self.connections.generation;
-        let Some(id) = self.table.find(&connection.id) else { return self.appear(connection, out) };
+        let Some(id) = self.table.find(&connection.id) else {
+            return self.appear(connection, out);
+        };
         let now = self.now;
-        let Some(flow) = self.table.get_mut(id) else { return };
+        let Some(flow) = self.table.get_mut(id) else {
+            return;
+        };
         flow.merge(connection, generation, now);
         if flow.reply == connection.reply {
             self.settle(id, out);
@@ -69,19 +73,29 @@ impl Core {
             self.drop_flows(&former, out);
         }
         let flow = Flow::new(connection, self.connections.generation, self.now);
-        let Some(id) = self.insert(flow, out) else { return };
+        let Some(id) = self.insert(flow, out) else {
+            return;
+        };
         self.settle_with_sharers(id, out);
     }
 
     /// Puts a new, declined connection in the table, or forgets it.
     fn insert(&mut self, flow: Flow, out: &mut Vec<Action>) -> Option<FlowId> {
         // Twice the flows that are wanted: the other half for numbers that rest.
-        let limit = self.settings.max_flows.saturating_add(self.settings.max_declined).saturating_add(1).saturating_mul(2);
+        let limit = self
+            .settings
+            .max_flows
+            .saturating_add(self.settings.max_declined)
+            .saturating_add(1)
+            .saturating_mul(2);
         let reason = flow.declined;
         let tuples = [flow.id.original, flow.reply];
         let Some(id) = self.table.insert(flow, limit) else {
-            let sharers: Vec<FlowId> =
-                tuples.iter().flat_map(|tuple| self.table.ends(tuple)).map(|(sharer, _)| sharer).collect();
+            let sharers: Vec<FlowId> = tuples
+                .iter()
+                .flat_map(|tuple| self.table.ends(tuple))
+                .map(|(sharer, _)| sharer)
+                .collect();
             self.contest(&sharers);
             self.settle_all(&sharers, out);
             return None;
@@ -147,7 +161,9 @@ impl Core {
 
     /// Brings what is installed in line with the verdict.
     pub(crate) fn settle(&mut self, id: FlowId, out: &mut Vec<Action>) {
-        let Some(flow) = self.table.get(id) else { return };
+        let Some(flow) = self.table.get(id) else {
+            return;
+        };
         match self.verdict(id, flow) {
             Err(reason) => self.revoke(id, reason, out),
             Ok(()) if flow.installed() || flow.turn.is_some() => {}
@@ -172,7 +188,9 @@ impl Core {
 
     /// Notes a reason.
     fn decline(&mut self, id: FlowId, reason: Decline) {
-        let Some(flow) = self.table.get_mut(id) else { return };
+        let Some(flow) = self.table.get_mut(id) else {
+            return;
+        };
         match flow.declined.replace(reason) {
             Some(former) => self.statistics.declined[former.index()] -= 1,
             None => {
@@ -196,7 +214,9 @@ impl Core {
             id
         };
         self.leave_queue(id);
-        let Some(flow) = self.table.get_mut(id) else { return };
+        let Some(flow) = self.table.get_mut(id) else {
+            return;
+        };
         flow.moved = [0; 2];
         if let Some(reason) = flow.declined.take() {
             self.statistics.declined[reason.index()] -= 1;
@@ -205,7 +225,11 @@ impl Core {
         if flow.id.original.protocol == Protocol::Tcp {
             out.push(Action::Relax(flow.id));
         }
-        out.push(Action::Install { flow: id, original: flow.id.original, reply: flow.reply });
+        out.push(Action::Install {
+            flow: id,
+            original: flow.id.original,
+            reply: flow.reply,
+        });
         self.statistics.installs += 1;
         self.table.touch(id);
     }
@@ -234,7 +258,13 @@ impl Core {
             if self.statistics.installed >= self.settings.max_flows {
                 return;
             }
-            let Some(entry) = self.waiting.first_entry().filter(|entry| entry.key().0 <= self.now) else { return };
+            let Some(entry) = self
+                .waiting
+                .first_entry()
+                .filter(|entry| entry.key().0 <= self.now)
+            else {
+                return;
+            };
             let id = entry.remove();
             if let Some(flow) = self.table.get_mut(id) {
                 flow.turn = None;
@@ -262,21 +292,31 @@ impl Core {
 
     /// Removes what is installed beyond the limit.
     pub(crate) fn trim(&mut self, out: &mut Vec<Action>) {
-        let excess = self.statistics.installed.saturating_sub(self.settings.max_flows);
-        let ids: Vec<FlowId> =
-            self.table.iter().filter(|(_, flow)| flow.installed()).map(|(id, _)| id).take(excess).collect();
+        let excess = self
+            .statistics
+            .installed
+            .saturating_sub(self.settings.max_flows);
+        let ids: Vec<FlowId> = self
+            .table
+            .iter()
+            .filter(|(_, flow)| flow.installed())
+            .map(|(id, _)| id)
+            .take(excess)
+            .collect();
         for id in ids {
             self.revoke(id, Decline::TableFull, out);
             self.wait(id, 0);
         }
     }
 
-    /// Forgets as many of those declined just now as are too many. Called at the end of everything that may decline.
+    /// Forgets as many of those declined just now as are too many, in the order they were declined: a
+    /// newcomer before those it collides with. Called at the end of everything that may decline.
     pub(crate) fn forget_excess(&mut self) {
-        while let Some(id) = self.fresh.pop() {
+        for id in std::mem::take(&mut self.fresh) {
             if self.statistics.declined_total() <= self.settings.max_declined {
-                self.fresh.clear();
-            } else if self.table.get(id).is_some_and(|flow| !flow.installed()) {
+                return;
+            }
+            if self.table.get(id).is_some_and(|flow| !flow.installed()) {
                 let sharers = self.table.sharers(id);
                 self.take(id);
                 self.contest(&sharers);
@@ -299,8 +339,12 @@ impl Core {
     /// The dump is complete: connections that neither it nor an event since its start told are gone.
     pub(crate) fn sweep_connections(&mut self, out: &mut Vec<Action>) {
         let generation = self.connections.generation;
-        let gone: Vec<FlowId> =
-            self.table.iter().filter(|(_, flow)| flow.seen != generation).map(|(id, _)| id).collect();
+        let gone: Vec<FlowId> = self
+            .table
+            .iter()
+            .filter(|(_, flow)| flow.seen != generation)
+            .map(|(id, _)| id)
+            .collect();
         self.drop_flows(&gone, out);
         if self.forgot && !self.forgot_lately {
             // Everything is remembered again: what was declined for doubt alone can be judged.
@@ -325,7 +369,9 @@ impl Core {
         let affected: Vec<FlowId> = self
             .table
             .iter()
-            .filter(|(_, flow)| flow.id.original.source == *address || flow.reply.source == *address)
+            .filter(|(_, flow)| {
+                flow.id.original.source == *address || flow.reply.source == *address
+            })
             .map(|(id, _)| id)
             .collect();
         self.settle_all(&affected, out);

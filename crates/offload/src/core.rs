@@ -124,7 +124,12 @@ impl Core {
     /// unanswered. `read` gives the original and the reply direction of an installed flow.
     ///
     /// The work is a share of all flows that follows from the time since the last tick, not all of them.
-    pub fn tick(&mut self, now: Millis, read: &mut dyn FnMut(FlowId) -> [Reading; 2], out: &mut Vec<Action>) {
+    pub fn tick(
+        &mut self,
+        now: Millis,
+        read: &mut dyn FnMut(FlowId) -> [Reading; 2],
+        out: &mut Vec<Action>,
+    ) {
         self.clock(now);
         self.table.turn();
         self.upkeep(read, out);
@@ -156,7 +161,12 @@ impl Core {
         }
         self.admit(usize::MAX, out);
         // The limit may be a lower one: all that are declined are up for it.
-        self.fresh = self.table.iter().filter(|(_, flow)| !flow.installed()).map(|(id, _)| id).collect();
+        self.fresh = self
+            .table
+            .iter()
+            .filter(|(_, flow)| !flow.installed())
+            .map(|(id, _)| id)
+            .collect();
         self.forget_excess();
         self.replan_all(out);
     }
@@ -201,7 +211,14 @@ impl Core {
 
     /// The neighbours with a known hardware address, in no order.
     pub fn neighbours(&self) -> impl Iterator<Item = Neighbour> {
-        self.around.neighbours.iter().map(|(&(link, address), &(mac, _))| Neighbour { link, address, mac: Some(mac) })
+        self.around
+            .neighbours
+            .iter()
+            .map(|(&(link, address), &(mac, _))| Neighbour {
+                link,
+                address,
+                mac: Some(mac),
+            })
     }
 
     /// Counters.

@@ -116,20 +116,30 @@ impl Decline {
             Self::StatusUnknown => "the kernel has not told the state of this connection yet",
             Self::NotConfirmed => "the kernel has not accepted the first packet yet",
             Self::Dying => "the kernel is removing this connection",
-            Self::Clash => "two packets raced to open this connection, and the kernel keeps it for a second only (NAT clash)",
+            Self::Clash => {
+                "two packets raced to open this connection, and the kernel keeps it for a second only (NAT clash)"
+            }
             Self::Helper => "a conntrack helper reads the packets of this connection (FTP, SIP, …)",
-            Self::SequenceAdjusted => "the kernel changes the TCP sequence numbers of this connection (helper or SYN proxy)",
+            Self::SequenceAdjusted => {
+                "the kernel changes the TCP sequence numbers of this connection (helper or SYN proxy)"
+            }
             Self::Flowtable => "an nftables flowtable already forwards this connection",
             Self::OptedOut => "its connection mark says to leave it alone",
             Self::Malformed => "the kernel told two directions that do not belong together",
-            Self::SpecialAddress => "a loopback, multicast, broadcast, unspecified or link-local address",
+            Self::SpecialAddress => {
+                "a loopback, multicast, broadcast, unspecified or link-local address"
+            }
             Self::SelfTalk => "source and destination are the same address",
             Self::LocalIn => "the connection ends at this router",
             Self::LocalOut => "the connection begins at this router",
             Self::NotEstablished => "the TCP connection is not established, or is closing",
             Self::NoReply => "no UDP packet has come back yet",
-            Self::Ambiguous => "another connection has the same addresses and ports, in another conntrack zone or by a race",
-            Self::Crowded => "conntrack zones are in use and there are too many connections to tell them apart",
+            Self::Ambiguous => {
+                "another connection has the same addresses and ports, in another conntrack zone or by a race"
+            }
+            Self::Crowded => {
+                "conntrack zones are in use and there are too many connections to tell them apart"
+            }
             Self::TableFull => "there is no room for another flow",
             Self::Unsupported => "the packet path cannot take this connection",
         }
@@ -139,10 +149,14 @@ impl Decline {
     pub fn mend(&self) -> &'static str {
         match self {
             Self::ProtocolOff => "switch the protocol on in the settings",
-            Self::StatusUnknown | Self::NotConfirmed => "nothing to do: the next event of the connection tells",
+            Self::StatusUnknown | Self::NotConfirmed => {
+                "nothing to do: the next event of the connection tells"
+            }
             Self::Dying => "nothing to do: it is over",
             Self::Clash => "nothing to do: it ends by itself, and the other entry takes over",
-            Self::Helper => "remove the rule that assigns the helper, if its protocol is not needed",
+            Self::Helper => {
+                "remove the rule that assigns the helper, if its protocol is not needed"
+            }
             Self::SequenceAdjusted => "do without the helper or the SYN proxy for this traffic",
             Self::Flowtable => "remove the `flow add` rule, or leave this traffic to the flowtable",
             Self::OptedOut => "change the rule that sets the connection mark",
@@ -151,8 +165,12 @@ impl Decline {
             Self::LocalIn | Self::LocalOut => "nothing to do: only forwarded traffic is taken over",
             Self::NotEstablished => "nothing to do: it is taken over once established",
             Self::NoReply => "nothing to do: it is taken over once an answer came",
-            Self::Ambiguous => "give the networks different addresses, or wait until one connection remains",
-            Self::Crowded => "raise the number of flows and of remembered connections in the settings",
+            Self::Ambiguous => {
+                "give the networks different addresses, or wait until one connection remains"
+            }
+            Self::Crowded => {
+                "raise the number of flows and of remembered connections in the settings"
+            }
             Self::TableFull => "raise the number of flows in the settings",
             Self::Unsupported => "look at what the log said when it was refused",
         }

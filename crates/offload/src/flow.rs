@@ -117,16 +117,30 @@ impl Flow {
     ///
     /// TCP: never less than `tcp_established`. The time-out told on becoming established may be the short one for
     /// unacknowledged data, and a live connection must not be cut short by it.
-    pub(crate) fn policy(&self, timeouts: &Timeouts, moved: [u64; 2], now: Millis) -> (u32, Option<u32>) {
+    pub(crate) fn policy(
+        &self,
+        timeouts: &Timeouts,
+        moved: [u64; 2],
+        now: Millis,
+    ) -> (u32, Option<u32>) {
         if self.id.original.protocol == Protocol::Tcp {
-            return (self.established_timeout.unwrap_or(0).max(timeouts.tcp_established), None);
+            return (
+                self.established_timeout
+                    .unwrap_or(0)
+                    .max(timeouts.tcp_established),
+                None,
+            );
         }
         let assured = self.has(status::ASSURED);
         if !assured && now.saturating_sub(self.since) < UDP_STREAM_AGE {
             return (timeouts.udp, None);
         }
-        let assure = !assured && moved.iter().all(|packets| *packets > 0) && !self.has(status::NAT_CLASH);
-        let bits = self.status.filter(|_| assure).map(|bits| bits | status::ASSURED);
+        let assure =
+            !assured && moved.iter().all(|packets| *packets > 0) && !self.has(status::NAT_CLASH);
+        let bits = self
+            .status
+            .filter(|_| assure)
+            .map(|bits| bits | status::ASSURED);
         (timeouts.udp_stream, bits)
     }
 }

@@ -11,7 +11,11 @@ use crate::settings::Settings;
 /// The first reason against a connection, or none. `ours`: whether an address is this router's.
 ///
 /// Reasons that last come before those that pass, so that what is shown is what would have to change.
-pub(crate) fn judge(flow: &Flow, settings: &Settings, ours: impl Fn(&IpAddr) -> bool) -> Result<(), Decline> {
+pub(crate) fn judge(
+    flow: &Flow,
+    settings: &Settings,
+    ours: impl Fn(&IpAddr) -> bool,
+) -> Result<(), Decline> {
     let original = &flow.id.original;
     let reply = &flow.reply;
     let refuse = |condition: bool, reason: Decline| if condition { Err(reason) } else { Ok(()) };
@@ -23,17 +27,37 @@ pub(crate) fn judge(flow: &Flow, settings: &Settings, ours: impl Fn(&IpAddr) -> 
     refuse(!enabled, Decline::ProtocolOff)?;
     let bits = flow.status.ok_or(Decline::StatusUnknown)?;
     refuse(bits & status::DYING != 0, Decline::Dying)?;
-    refuse(bits & status::CONFIRMED == 0 || bits & status::TEMPLATE != 0, Decline::NotConfirmed)?;
+    refuse(
+        bits & status::CONFIRMED == 0 || bits & status::TEMPLATE != 0,
+        Decline::NotConfirmed,
+    )?;
     refuse(bits & status::NAT_CLASH != 0, Decline::Clash)?;
     refuse(flow.helper || bits & status::HELPER != 0, Decline::Helper)?;
-    refuse(flow.sequence_adjusted || bits & status::SEQ_ADJUST != 0, Decline::SequenceAdjusted)?;
-    refuse(bits & (status::OFFLOAD | status::HW_OFFLOAD) != 0, Decline::Flowtable)?;
-    refuse(settings.opt_out.is_some_and(|mark| mark.matches(flow.mark)), Decline::OptedOut)?;
+    refuse(
+        flow.sequence_adjusted || bits & status::SEQ_ADJUST != 0,
+        Decline::SequenceAdjusted,
+    )?;
+    refuse(
+        bits & (status::OFFLOAD | status::HW_OFFLOAD) != 0,
+        Decline::Flowtable,
+    )?;
+    refuse(
+        settings.opt_out.is_some_and(|mark| mark.matches(flow.mark)),
+        Decline::OptedOut,
+    )?;
 
     refuse(!belong_together(original, reply), Decline::Malformed)?;
-    let addresses = [&original.source, &original.destination, &reply.source, &reply.destination];
+    let addresses = [
+        &original.source,
+        &original.destination,
+        &reply.source,
+        &reply.destination,
+    ];
     refuse(addresses.into_iter().any(special), Decline::SpecialAddress)?;
-    refuse(original.source == original.destination || reply.source == reply.destination, Decline::SelfTalk)?;
+    refuse(
+        original.source == original.destination || reply.source == reply.destination,
+        Decline::SelfTalk,
+    )?;
     // Where the original direction's packets go after translation is where the answers come from. So this also finds what a
     // `redirect` rule turned to this router, and lets pass what came to one of our addresses and was translated onwards.
     refuse(ours(&reply.source), Decline::LocalIn)?;
@@ -43,7 +67,10 @@ pub(crate) fn judge(flow: &Flow, settings: &Settings, ours: impl Fn(&IpAddr) -> 
     }
 
     match original.protocol {
-        Protocol::Tcp => refuse(flow.tcp_state != Some(TCP_ESTABLISHED), Decline::NotEstablished),
+        Protocol::Tcp => refuse(
+            flow.tcp_state != Some(TCP_ESTABLISHED),
+            Decline::NotEstablished,
+        ),
         Protocol::Udp => refuse(bits & status::SEEN_REPLY == 0, Decline::NoReply),
     }
 }
@@ -52,7 +79,9 @@ pub(crate) fn judge(flow: &Flow, settings: &Settings, ours: impl Fn(&IpAddr) -> 
 fn belong_together(original: &Tuple, reply: &Tuple) -> bool {
     let six = original.source.is_ipv6();
     original.protocol == reply.protocol
-        && [original.destination, reply.source, reply.destination].iter().all(|address| address.is_ipv6() == six)
+        && [original.destination, reply.source, reply.destination]
+            .iter()
+            .all(|address| address.is_ipv6() == six)
 }
 
 /// Addresses that no router forwards, or not like others.
@@ -60,7 +89,11 @@ fn special(address: &IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => {
             // 0.0.0.0/8 is "this network" (RFC 1122, 3.2.1.3).
-            v4.octets()[0] == 0 || v4.is_loopback() || v4.is_multicast() || v4.is_broadcast() || v4.is_link_local()
+            v4.octets()[0] == 0
+                || v4.is_loopback()
+                || v4.is_multicast()
+                || v4.is_broadcast()
+                || v4.is_link_local()
         }
         IpAddr::V6(v6) => {
             v6.is_unspecified()

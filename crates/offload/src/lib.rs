@@ -22,8 +22,8 @@ mod surroundings;
 mod table;
 mod upkeep;
 
-pub use action::{Action, Cause, Direction, FlowId, Millis, Reading};
 pub use self::core::Core;
+pub use action::{Action, Cause, Direction, FlowId, Millis, Reading};
 pub use decline::Decline;
 pub use flow::Flow;
 pub use ports::{PortFacts, PortPlan, PortReason};

@@ -12,20 +12,33 @@ impl Core {
     /// A device appeared or changed.
     pub(crate) fn link(&mut self, link: Link, out: &mut Vec<Action>) {
         let index = link.index;
-        let changed = self.around.links.get(&index).is_some_and(|(old, _)| matters(old, &link));
-        let reused =
-            self.around.links.get(&index).is_some_and(|(old, _)| old.name != link.name && old.mac != link.mac);
+        let changed = self
+            .around
+            .links
+            .get(&index)
+            .is_some_and(|(old, _)| matters(old, &link));
+        let reused = self
+            .around
+            .links
+            .get(&index)
+            .is_some_and(|(old, _)| old.name != link.name && old.mac != link.mac);
         if reused {
             // Another device with the index of a former one, whose end was not told: nothing known of that one holds.
             self.forget_link(index, out);
         }
-        if self.around.plans.get(&index).is_some_and(|plan| plan.hook == Hook::Xdp)
+        if self
+            .around
+            .plans
+            .get(&index)
+            .is_some_and(|plan| plan.hook == Hook::Xdp)
             && let Some(program) = link.xdp_program
         {
             self.around.programs.insert(index, program);
         }
         let name = link.name.clone();
-        self.around.links.insert(index, (link, self.routes.generation));
+        self.around
+            .links
+            .insert(index, (link, self.routes.generation));
         if changed {
             self.bump(Cause::Link(name), out);
         }
@@ -48,21 +61,32 @@ impl Core {
         self.around.facts.remove(&index);
         self.around.programs.remove(&index);
         self.around.neighbours.retain(|(link, _), _| *link != index);
-        let addresses: Vec<Address> =
-            self.around.addresses.keys().filter(|address| address.link == index).copied().collect();
+        let addresses: Vec<Address> = self
+            .around
+            .addresses
+            .keys()
+            .filter(|address| address.link == index)
+            .copied()
+            .collect();
         for address in &addresses {
             self.address_gone(address, out);
         }
         if let Some(plan) = self.around.plans.remove(&index)
             && plan.hook != Hook::Off
         {
-            out.push(Action::Port(PortPlan::off(index, &plan.name, PortReason::Gone)));
+            out.push(Action::Port(PortPlan::off(
+                index,
+                &plan.name,
+                PortReason::Gone,
+            )));
         }
     }
 
     /// The qdisc at the root of a device.
     pub(crate) fn qdisc(&mut self, qdisc: Qdisc, out: &mut Vec<Action>) {
-        let Some((link, _)) = self.around.links.get_mut(&qdisc.link) else { return };
+        let Some((link, _)) = self.around.links.get_mut(&qdisc.link) else {
+            return;
+        };
         if link.qdisc == qdisc.kind {
             return;
         }
@@ -103,7 +127,9 @@ impl Core {
         }
         match neighbour.mac {
             Some(mac) => {
-                self.around.neighbours.insert(key, (mac, self.routes.generation));
+                self.around
+                    .neighbours
+                    .insert(key, (mac, self.routes.generation));
             }
             None => {
                 self.around.neighbours.remove(&key);
@@ -114,13 +140,23 @@ impl Core {
     /// The dump is complete: what neither it nor an event since its start told is gone.
     pub(crate) fn sweep_surroundings(&mut self, out: &mut Vec<Action>) {
         let generation = self.routes.generation;
-        let links: Vec<u32> =
-            self.around.links.iter().filter(|(_, (_, seen))| *seen != generation).map(|(index, _)| *index).collect();
+        let links: Vec<u32> = self
+            .around
+            .links
+            .iter()
+            .filter(|(_, (_, seen))| *seen != generation)
+            .map(|(index, _)| *index)
+            .collect();
         for index in links {
             self.link_gone(index, out);
         }
-        let addresses: Vec<Address> =
-            self.around.addresses.iter().filter(|(_, seen)| **seen != generation).map(|(a, _)| *a).collect();
+        let addresses: Vec<Address> = self
+            .around
+            .addresses
+            .iter()
+            .filter(|(_, seen)| **seen != generation)
+            .map(|(a, _)| *a)
+            .collect();
         for address in &addresses {
             self.address_gone(address, out);
         }
@@ -129,7 +165,11 @@ impl Core {
             .neighbours
             .iter()
             .filter(|(_, (_, seen))| *seen != generation)
-            .map(|((link, address), _)| Neighbour { link: *link, address: *address, mac: None })
+            .map(|((link, address), _)| Neighbour {
+                link: *link,
+                address: *address,
+                mac: None,
+            })
             .collect();
         lost.sort_unstable_by_key(|neighbour| (neighbour.link, neighbour.address));
         for neighbour in lost {
@@ -158,13 +198,17 @@ impl Core {
 
     /// Plans a device, and says so where something is to be done.
     fn replan(&mut self, index: u32, out: &mut Vec<Action>) {
-        let Some((link, _)) = self.around.links.get(&index) else { return };
+        let Some((link, _)) = self.around.links.get(&index) else {
+            return;
+        };
         let plan = match self.around.facts.get(&index) {
             None => PortPlan::off(index, &link.name, PortReason::NotLookedAt),
             Some(facts) => {
                 // A program that is ours is not somebody's.
                 let known = self.around.programs.get(&index).copied();
-                let own = link.xdp_program.is_some_and(|id| known == Some(id) || facts.own_program == Some(id));
+                let own = link
+                    .xdp_program
+                    .is_some_and(|id| known == Some(id) || facts.own_program == Some(id));
                 let mut link = link.clone();
                 link.xdp_program = link.xdp_program.filter(|_| !own);
                 ports::plan(&link, facts, &self.settings)

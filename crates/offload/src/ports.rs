@@ -23,11 +23,30 @@ pub mod xdp {
 /// Drivers whose native XDP takes, redirects and sends frames in every kernel from 5.15 on. Asked only where the kernel does
 /// not say itself (before 6.3); anything else then gets TC.
 const KNOWN_DRIVERS: [&str; 12] = [
-    "bnxt_en", "fsl_dpaa2_eth", "fsl_enetc", "i40e", "ice", "igb", "igc", "ixgbe", "mlx5_core", "mvneta", "mvpp2", "virtio_net",
+    "bnxt_en",
+    "fsl_dpaa2_eth",
+    "fsl_enetc",
+    "i40e",
+    "ice",
+    "igb",
+    "igc",
+    "ixgbe",
+    "mlx5_core",
+    "mvneta",
+    "mvpp2",
+    "virtio_net",
 ];
 
 /// Root qdiscs that may be passed by: none at all, or the defaults, which neither shape nor classify.
-const PASSABLE_QDISCS: [&str; 7] = ["noqueue", "pfifo_fast", "mq", "fq_codel", "fq", "pfifo", "noop"];
+const PASSABLE_QDISCS: [&str; 7] = [
+    "noqueue",
+    "pfifo_fast",
+    "mq",
+    "fq_codel",
+    "fq",
+    "pfifo",
+    "noop",
+];
 
 /// Kinds of devices (IFLA_INFO_KIND) that are Ethernet and can be taken as they are. The empty kind is hardware.
 const PLAIN_KINDS: [&str; 4] = ["", "veth", "tun", "dsa"];
@@ -110,7 +129,10 @@ impl PortReason {
             Self::Native => "the driver runs XDP itself".into(),
             Self::KnownDriver => "the driver is known to run XDP itself".into(),
             Self::Asked => "the settings say so".into(),
-            Self::UnfinishedChecksums => "frames here may carry unfinished checksums, which XDP would send as they are".into(),
+            Self::UnfinishedChecksums => {
+                "frames here may carry unfinished checksums, which XDP would send as they are"
+                    .into()
+            }
             Self::NoNativeXdp => "the driver does not run XDP itself".into(),
             Self::XdpRefused => "the kernel refused to attach at XDP".into(),
             Self::SwitchedOff => "switched off in the settings".into(),
@@ -133,16 +155,24 @@ impl PortReason {
     /// What would change it.
     pub fn mend(&self) -> &'static str {
         match self {
-            Self::Native | Self::KnownDriver | Self::NotLookedAt | Self::Loopback => "nothing to do",
+            Self::Native | Self::KnownDriver | Self::NotLookedAt | Self::Loopback => {
+                "nothing to do"
+            }
             Self::Asked => "set this device to auto for weir to choose",
-            Self::UnfinishedChecksums => "set this device to xdp if nothing on this machine sends into it",
+            Self::UnfinishedChecksums => {
+                "set this device to xdp if nothing on this machine sends into it"
+            }
             Self::NoNativeXdp => "use a network card or driver with native XDP",
             Self::XdpRefused | Self::TcRefused => "look at what the log said when it was refused",
             Self::SwitchedOff => "set this device to auto",
-            Self::NotEthernet | Self::NotYet(_) | Self::Enslaved => "nothing to do: the kernel forwards it as before",
+            Self::NotEthernet | Self::NotYet(_) | Self::Enslaved => {
+                "nothing to do: the kernel forwards it as before"
+            }
             Self::Down => "bring the device up and connect it",
             Self::NoAddress => "give the device a hardware address",
-            Self::NotForwarding => "switch forwarding on (net.ipv4.ip_forward, net.ipv6.conf.all.forwarding)",
+            Self::NotForwarding => {
+                "switch forwarding on (net.ipv4.ip_forward, net.ipv6.conf.all.forwarding)"
+            }
             Self::ForeignXdp => "detach the program, or set this device to tc to run after it",
             Self::IngressChain(_) => "move the chain's rules to prerouting or forward",
             Self::IngressShaper(_) => "shape at the egress of the other device instead",
@@ -186,14 +216,26 @@ impl PortPlan {
 
     /// Whether nothing is to be done to get from one plan to the other.
     pub fn same_effect(&self, other: &Self) -> bool {
-        let effect = |plan: &Self| (plan.link, plan.mac, plan.hook, plan.xdp_transmit, plan.needs_qdisc);
+        let effect = |plan: &Self| {
+            (
+                plan.link,
+                plan.mac,
+                plan.hook,
+                plan.xdp_transmit,
+                plan.needs_qdisc,
+            )
+        };
         effect(self) == effect(other) && (self.hook == Hook::Off || self.name == other.name)
     }
 }
 
 /// Decides what to do with a device. `link.xdp_program` is taken for somebody else's unless `facts.own_program` is the same.
 pub fn plan(link: &Link, facts: &PortFacts, settings: &Settings) -> PortPlan {
-    let wish = settings.ports.get(&link.name).copied().unwrap_or(settings.hook);
+    let wish = settings
+        .ports
+        .get(&link.name)
+        .copied()
+        .unwrap_or(settings.hook);
     let chosen = obstacle(link, facts, wish).map_or_else(|| hook(link, facts, wish), Err);
     let (hook, reason, mac) = match (chosen, link.mac) {
         (Ok((hook, reason)), Some(mac)) => (hook, reason, mac),
@@ -218,7 +260,10 @@ pub fn plan(link: &Link, facts: &PortFacts, settings: &Settings) -> PortPlan {
 
 /// What forbids any hook.
 fn obstacle(link: &Link, facts: &PortFacts, wish: Hook) -> Option<PortReason> {
-    let foreign = facts.foreign_xdp || link.xdp_program.is_some_and(|id| facts.own_program != Some(id));
+    let foreign = facts.foreign_xdp
+        || link
+            .xdp_program
+            .is_some_and(|id| facts.own_program != Some(id));
     if wish == Hook::Off {
         Some(PortReason::SwitchedOff)
     } else if link.hardware == LOOPBACK {
@@ -246,11 +291,19 @@ fn obstacle(link: &Link, facts: &PortFacts, wish: Hook) -> Option<PortReason> {
 /// XDP or TC, with the reason; or the reason against both.
 fn hook(link: &Link, facts: &PortFacts, wish: Hook) -> Result<(Hook, PortReason), PortReason> {
     let native = match facts.xdp_features {
-        Some(features) if features & (xdp::BASIC | xdp::REDIRECT) == xdp::BASIC | xdp::REDIRECT => Some(PortReason::Native),
+        Some(features) if features & (xdp::BASIC | xdp::REDIRECT) == xdp::BASIC | xdp::REDIRECT => {
+            Some(PortReason::Native)
+        }
         None if known_driver(facts) => Some(PortReason::KnownDriver),
         _ => None,
     };
-    let tc = |reason| if facts.tc_refused { Err(PortReason::TcRefused) } else { Ok((Hook::Tc, reason)) };
+    let tc = |reason| {
+        if facts.tc_refused {
+            Err(PortReason::TcRefused)
+        } else {
+            Ok((Hook::Tc, reason))
+        }
+    };
     match (wish, native) {
         (Hook::Tc, _) => tc(PortReason::Asked),
         (Hook::Xdp, _) if !facts.xdp_refused => Ok((Hook::Xdp, PortReason::Asked)),

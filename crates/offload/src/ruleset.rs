@@ -77,25 +77,45 @@ impl Kind {
     /// What it means, in plain words.
     pub fn explain(self) -> &'static str {
         match self {
-            Self::Limit => "a rate limit counts packets; it would count only those the kernel still sees",
+            Self::Limit => {
+                "a rate limit counts packets; it would count only those the kernel still sees"
+            }
             Self::Quota => "a quota counts octets; it would count only those the kernel still sees",
             Self::Numgen => "a number generator decides for each packet anew",
             Self::Log => "each packet is to be logged; only those the kernel still sees would be",
             Self::Time => "the time decides; a flow taken over would outlive the hour",
-            Self::CountedBytes => "what the connection has carried decides; conntrack would not count what it does not see",
+            Self::CountedBytes => {
+                "what the connection has carried decides; conntrack would not count what it does not see"
+            }
             Self::ConnectionLimit => "the number of connections decides for each packet",
             Self::Queue => "each packet is to go to a program in user space",
             Self::Tproxy => "packets are turned to a local proxy",
-            Self::Synproxy => "a SYN proxy adjusts each packet; such connections stay with the kernel",
-            Self::Duplicate => "each packet is to be copied; only those the kernel still sees would be",
-            Self::Rewrite => "bytes of each packet are written, and the fast path would not write them",
-            Self::Remark => "the TTL, DSCP, an address or a port is written; such flows stay with the kernel",
-            Self::DynamicSet => "packets add or refresh elements of a set; it sees one packet of a flow every re-proof",
-            Self::Counter => "a counter counts only what the kernel still sees; weir's own counters see all",
+            Self::Synproxy => {
+                "a SYN proxy adjusts each packet; such connections stay with the kernel"
+            }
+            Self::Duplicate => {
+                "each packet is to be copied; only those the kernel still sees would be"
+            }
+            Self::Rewrite => {
+                "bytes of each packet are written, and the fast path would not write them"
+            }
+            Self::Remark => {
+                "the TTL, DSCP, an address or a port is written; such flows stay with the kernel"
+            }
+            Self::DynamicSet => {
+                "packets add or refresh elements of a set; it sees one packet of a flow every re-proof"
+            }
+            Self::Counter => {
+                "a counter counts only what the kernel still sees; weir's own counters see all"
+            }
             Self::Opaque => "an iptables extension that cannot be read here",
-            Self::Zone => "conntrack zones are in use; connections with the same tuple in two zones stay with the kernel",
+            Self::Zone => {
+                "conntrack zones are in use; connections with the same tuple in two zones stay with the kernel"
+            }
             Self::Notrack => "untracked packets are never taken over",
-            Self::IngressChain => "a chain at ingress, which would be skipped; its devices are left alone",
+            Self::IngressChain => {
+                "a chain at ingress, which would be skipped; its devices are left alone"
+            }
             Self::EgressChain => "a chain at egress, which XDP would skip",
             Self::Flowtable => "a flowtable; the connections in it are left to it",
         }
@@ -107,10 +127,16 @@ impl Kind {
             Self::Limit | Self::Log | Self::ConnectionLimit => {
                 "match `ct state new` in the rule, or set the opt-out mark on these connections"
             }
-            Self::Quota | Self::Numgen | Self::Time | Self::CountedBytes | Self::Queue | Self::Duplicate | Self::Rewrite => {
-                "set the opt-out mark on the connections this rule is for"
+            Self::Quota
+            | Self::Numgen
+            | Self::Time
+            | Self::CountedBytes
+            | Self::Queue
+            | Self::Duplicate
+            | Self::Rewrite => "set the opt-out mark on the connections this rule is for",
+            Self::Opaque => {
+                "look at the rule with iptables-save; set the opt-out mark if it must see each packet"
             }
-            Self::Opaque => "look at the rule with iptables-save; set the opt-out mark if it must see each packet",
             Self::IngressChain => "move the chain's rules to prerouting or forward",
             Self::EgressChain => "move the chain's rules to postrouting, or set the device to tc",
             Self::Flowtable => "remove the `flow add` rules, if weir is to do their work",
@@ -175,7 +201,10 @@ pub fn examine(json: &str) -> Result<Vec<Finding>, RulesetError> {
     let objects = root
         .get("nftables")
         .and_then(Value::as_array)
-        .ok_or_else(|| RulesetError { place: "nftables".into(), problem: "expected an array".into() })?;
+        .ok_or_else(|| RulesetError {
+            place: "nftables".into(),
+            problem: "expected an array".into(),
+        })?;
     let ruleset = reach::Ruleset::read(objects)?;
     let reached = ruleset.reached();
 
@@ -184,15 +213,29 @@ pub fn examine(json: &str) -> Result<Vec<Finding>, RulesetError> {
         match object {
             reach::Object::Chain(chain) => {
                 if let Some(kind) = chain.at_device() {
-                    findings.push(chain.home.finding(chain.name, kind, None, chain.devices.clone()));
+                    findings.push(chain.home.finding(
+                        chain.name,
+                        kind,
+                        None,
+                        chain.devices.clone(),
+                    ));
                 }
             }
-            reach::Object::Flowtable { home, name, devices } => {
+            reach::Object::Flowtable {
+                home,
+                name,
+                devices,
+            } => {
                 findings.push(home.finding(name, Kind::Flowtable, None, devices.clone()));
             }
-            reach::Object::Rule(rule) if reached.contains(&rule.key()) && !ruleset.settled(rule) => {
+            reach::Object::Rule(rule)
+                if reached.contains(&rule.key()) && !ruleset.settled(rule) =>
+            {
                 for (kind, statement) in statements::scan(rule.expressions) {
-                    findings.push(rule.home.finding(rule.chain, kind, Some(statement), Vec::new()));
+                    findings.push(
+                        rule.home
+                            .finding(rule.chain, kind, Some(statement), Vec::new()),
+                    );
                 }
             }
             reach::Object::Rule(_) => {}
@@ -210,7 +253,13 @@ struct Home<'a> {
 }
 
 impl Home<'_> {
-    fn finding(&self, chain: &str, kind: Kind, statement: Option<&Value>, devices: Vec<String>) -> Finding {
+    fn finding(
+        &self,
+        chain: &str,
+        kind: Kind,
+        statement: Option<&Value>,
+        devices: Vec<String>,
+    ) -> Finding {
         let mut text = kind.explain().to_owned();
         if let Some(statement) = statement {
             // Enough to find the rule by; a statement may hold a set of thousands.
@@ -238,11 +287,17 @@ struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     fn text(&self, name: &str) -> Result<&'a str, RulesetError> {
-        self.map.get(name).and_then(Value::as_str).ok_or_else(|| self.error(name, "expected a string"))
+        self.map
+            .get(name)
+            .and_then(Value::as_str)
+            .ok_or_else(|| self.error(name, "expected a string"))
     }
 
     fn number(&self, name: &str) -> Result<u64, RulesetError> {
-        self.map.get(name).and_then(Value::as_u64).ok_or_else(|| self.error(name, "expected a number"))
+        self.map
+            .get(name)
+            .and_then(Value::as_u64)
+            .ok_or_else(|| self.error(name, "expected a number"))
     }
 
     /// A string or an array of strings; none when left out.
@@ -252,13 +307,20 @@ impl<'a> Fields<'a> {
             Some(Value::String(one)) => Ok(vec![one.clone()]),
             Some(Value::Array(many)) => many
                 .iter()
-                .map(|one| one.as_str().map(str::to_owned).ok_or_else(|| self.error(name, "expected strings")))
+                .map(|one| {
+                    one.as_str()
+                        .map(str::to_owned)
+                        .ok_or_else(|| self.error(name, "expected strings"))
+                })
                 .collect(),
             Some(_) => Err(self.error(name, "expected a string or an array")),
         }
     }
 
     fn error(&self, name: &str, problem: &str) -> RulesetError {
-        RulesetError { place: format!("{}.{name}", self.place), problem: problem.to_owned() }
+        RulesetError {
+            place: format!("{}.{name}", self.place),
+            problem: problem.to_owned(),
+        }
     }
 }

@@ -51,7 +51,11 @@ pub struct Timeouts {
 impl Default for Timeouts {
     /// The kernel's own defaults.
     fn default() -> Self {
-        Self { tcp_established: 432_000, udp: 30, udp_stream: 120 }
+        Self {
+            tcp_established: 432_000,
+            udp: 30,
+            udp_stream: 120,
+        }
     }
 }
 

@@ -37,6 +37,9 @@ impl Statistics {
 
     /// Declined connections remembered now, with their reason; reasons without any are left out.
     pub fn declines(&self) -> impl Iterator<Item = (Decline, usize)> + '_ {
-        Decline::ALL.into_iter().map(|reason| (reason, self.declined[reason.index()])).filter(|(_, count)| *count > 0)
+        Decline::ALL
+            .into_iter()
+            .map(|reason| (reason, self.declined[reason.index()]))
+            .filter(|(_, count)| *count > 0)
     }
 }

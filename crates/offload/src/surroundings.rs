@@ -56,7 +56,9 @@ impl Surroundings {
 
     /// The device's name, for messages.
     pub(crate) fn name(&self, link: u32) -> String {
-        self.links.get(&link).map_or_else(|| link.to_string(), |(link, _)| link.name.clone())
+        self.links
+            .get(&link)
+            .map_or_else(|| link.to_string(), |(link, _)| link.name.clone())
     }
 }
 

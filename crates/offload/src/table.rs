@@ -3,7 +3,7 @@
 //! The index holds only hashes; the chain of connections whose tuples share a hash runs through the slab. That is 16 octets
 //! instead of 48 per direction, and one structure answers "who has this tuple", "is it the only one" and "is this id known".
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 
 use kernel::{ConnectionId, Tuple};
@@ -47,7 +47,7 @@ pub(crate) struct Table {
     slots: Vec<Slot>,
     free: Vec<u32>,
     /// Left numbers that may still be under way to the packet path, in the order of `touched`.
-    resting: std::collections::VecDeque<u32>,
+    resting: VecDeque<u32>,
     heads: HashMap<u64, u32, BuildHasherDefault<Ready>>,
     secret: RandomState,
     tick: u64,
@@ -79,7 +79,9 @@ impl Table {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (FlowId, &Flow)> {
-        (0u32..).zip(&self.slots).filter_map(|(index, slot)| Some((FlowId(index), slot.flow.as_ref()?)))
+        (0u32..)
+            .zip(&self.slots)
+            .filter_map(|(index, slot)| Some((FlowId(index), slot.flow.as_ref()?)))
     }
 
     /// Puts a connection in; `None` when as many numbers as `limit` are in use or resting.
@@ -87,7 +89,11 @@ impl Table {
         let index = match self.free.pop() {
             Some(index) => index,
             None if self.slots.len() < limit.min((END / 2) as usize) => {
-                self.slots.push(Slot { flow: None, next: [END; 2], touched: 0 });
+                self.slots.push(Slot {
+                    flow: None,
+                    next: [END; 2],
+                    touched: 0,
+                });
                 (self.slots.len() - 1) as u32
             }
             None => return None,
@@ -132,7 +138,9 @@ impl Table {
 
     /// Whether an install or remove of this number may still be under way.
     pub(crate) fn pending(&self, id: FlowId) -> bool {
-        self.slots.get(id.0 as usize).is_some_and(|slot| rests(slot.touched, self.tick))
+        self.slots
+            .get(id.0 as usize)
+            .is_some_and(|slot| rests(slot.touched, self.tick))
     }
 
     /// A tick passed: numbers that rested long enough are free again.
@@ -149,16 +157,26 @@ impl Table {
     }
 
     /// Everyone who has this tuple, in either direction.
-    pub(crate) fn ends<'a>(&'a self, tuple: &'a Tuple) -> impl Iterator<Item = (FlowId, Direction)> + 'a {
-        let mut end = self.heads.get(&self.secret.hash_one(tuple)).copied().unwrap_or(END);
+    pub(crate) fn ends<'a>(
+        &'a self,
+        tuple: &'a Tuple,
+    ) -> impl Iterator<Item = (FlowId, Direction)> + 'a {
+        let mut end = self
+            .heads
+            .get(&self.secret.hash_one(tuple))
+            .copied()
+            .unwrap_or(END);
         std::iter::from_fn(move || {
             while end != END {
                 let here = end;
                 let slot = &self.slots[(here / 2) as usize];
                 end = slot.next[(here % 2) as usize];
                 let Some(flow) = &slot.flow else { continue };
-                let (own, direction) =
-                    if here % 2 == 0 { (&flow.id.original, Direction::Original) } else { (&flow.reply, Direction::Reply) };
+                let (own, direction) = if here % 2 == 0 {
+                    (&flow.id.original, Direction::Original)
+                } else {
+                    (&flow.reply, Direction::Reply)
+                };
                 if own == tuple {
                     return Some((FlowId(here / 2), direction));
                 }
@@ -170,13 +188,17 @@ impl Table {
     /// The connection of this very id.
     pub(crate) fn find(&self, id: &ConnectionId) -> Option<FlowId> {
         self.ends(&id.original)
-            .find(|(flow, direction)| *direction == Direction::Original && self.get(*flow).is_some_and(|f| f.id == *id))
+            .find(|(flow, direction)| {
+                *direction == Direction::Original && self.get(*flow).is_some_and(|f| f.id == *id)
+            })
             .map(|(flow, _)| flow)
     }
 
     /// All others that have one of this connection's tuples, in either direction.
     pub(crate) fn sharers(&self, id: FlowId) -> Vec<FlowId> {
-        let Some(flow) = self.get(id) else { return Vec::new() };
+        let Some(flow) = self.get(id) else {
+            return Vec::new();
+        };
         let mut found: Vec<FlowId> = self
             .ends(&flow.id.original)
             .chain(self.ends(&flow.reply))
@@ -191,17 +213,24 @@ impl Table {
     /// Whether another connection has one of this one's tuples.
     pub(crate) fn shared(&self, id: FlowId) -> bool {
         self.get(id).is_some_and(|flow| {
-            self.ends(&flow.id.original).chain(self.ends(&flow.reply)).any(|(other, _)| other != id)
+            self.ends(&flow.id.original)
+                .chain(self.ends(&flow.reply))
+                .any(|(other, _)| other != id)
         })
     }
 
     fn hashes(&self, index: u32) -> Option<[u64; 2]> {
         let flow = self.slots[index as usize].flow.as_ref()?;
-        Some([self.secret.hash_one(flow.id.original), self.secret.hash_one(flow.reply)])
+        Some([
+            self.secret.hash_one(flow.id.original),
+            self.secret.hash_one(flow.reply),
+        ])
     }
 
     fn link(&mut self, index: u32) {
-        let Some(hashes) = self.hashes(index) else { return };
+        let Some(hashes) = self.hashes(index) else {
+            return;
+        };
         for (direction, hash) in (0u32..).zip(hashes) {
             let head = self.heads.entry(hash).or_insert(END);
             self.slots[index as usize].next[direction as usize] = *head;
@@ -210,11 +239,18 @@ impl Table {
     }
 
     fn unlink(&mut self, index: u32) {
-        let Some(hashes) = self.hashes(index) else { return };
+        let Some(hashes) = self.hashes(index) else {
+            return;
+        };
         for (direction, hash) in (0u32..).zip(hashes) {
             let end = index * 2 + direction;
-            let after = std::mem::replace(&mut self.slots[index as usize].next[direction as usize], END);
-            let Some(head) = self.heads.get_mut(&hash) else { continue };
+            let after = std::mem::replace(
+                &mut self.slots[index as usize].next[direction as usize],
+                END,
+            );
+            let Some(head) = self.heads.get_mut(&hash) else {
+                continue;
+            };
             if *head == end {
                 if after == END {
                     self.heads.remove(&hash);
@@ -239,4 +275,76 @@ impl Table {
 /// A number rests during the rest of the tick it was touched in, and during the next one.
 fn rests(touched: u64, tick: u64) -> bool {
     touched != 0 && touched + 1 >= tick
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use kernel::{Connection, Protocol};
+
+    use super::*;
+
+    fn flow(zone: u16) -> Flow {
+        let original = Tuple {
+            protocol: Protocol::Udp,
+            source: [10, 0, 0, 1].into(),
+            source_port: 1,
+            destination: [10, 0, 0, 2].into(),
+            destination_port: 2,
+        };
+        let connection = Connection {
+            id: ConnectionId {
+                id: zone.into(),
+                original,
+                zone,
+            },
+            reply: original.reversed(),
+            status: None,
+            mark: 0,
+            timeout: None,
+            tcp_state: None,
+            helper: false,
+            sequence_adjusted: false,
+        };
+        Flow::new(&connection, 0, 0)
+    }
+
+    #[test]
+    fn a_chain_stays_whole_whoever_leaves_it() {
+        for first in 0..4u16 {
+            for second in (0..4).filter(|second| *second != first) {
+                let mut table = Table::new();
+                let ids: Vec<FlowId> = (0..4)
+                    .filter_map(|zone| table.insert(flow(zone), 9))
+                    .collect();
+                let mut left: HashSet<u16> = (0..4).collect();
+                for gone in [first, second] {
+                    table.remove(ids[gone as usize]);
+                    left.remove(&gone);
+                    for tuple in [flow(0).id.original, flow(0).reply] {
+                        let found: Vec<FlowId> = table.ends(&tuple).map(|(id, _)| id).collect();
+                        assert_eq!(found.len(), left.len());
+                        assert!(left.iter().all(|zone| found.contains(&ids[*zone as usize])));
+                    }
+                }
+                for zone in 0..4 {
+                    assert_eq!(table.find(&flow(zone).id).is_some(), left.contains(&zone));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_index_is_empty_when_the_table_is() {
+        let mut table = Table::new();
+        let ids: Vec<FlowId> = (0..4)
+            .filter_map(|zone| table.insert(flow(zone), 4))
+            .collect();
+        assert!(table.insert(flow(9), 4).is_none(), "no number left");
+        ids.into_iter()
+            .for_each(|id| assert!(table.remove(id).is_some() && table.remove(id).is_none()));
+        assert!(table.heads.is_empty());
+        assert_eq!(table.len(), 4);
+    }
 }

@@ -25,7 +25,12 @@ pub(crate) struct Sweep {
 
 impl Sweep {
     /// The slots to visit now, of `length`, when each is to be visited once in `period`.
-    fn share(&mut self, length: usize, period: Millis, now: Millis) -> impl Iterator<Item = usize> + use<> {
+    fn share(
+        &mut self,
+        length: usize,
+        period: Millis,
+        now: Millis,
+    ) -> impl Iterator<Item = usize> + use<> {
         let elapsed = now.saturating_sub(self.last.unwrap_or(now));
         self.last = Some(now);
         let period = u128::from(period.max(1));
@@ -41,11 +46,18 @@ impl Sweep {
 
 impl Core {
     /// The part of a tick that reads and refreshes.
-    pub(crate) fn upkeep(&mut self, read: &mut dyn FnMut(FlowId) -> [Reading; 2], out: &mut Vec<Action>) {
+    pub(crate) fn upkeep(
+        &mut self,
+        read: &mut dyn FnMut(FlowId) -> [Reading; 2],
+        out: &mut Vec<Action>,
+    ) {
         let now = self.now;
         self.repeat_requests(out);
         if self.settings.legacy_firewall {
-            if self.legacy.is_none_or(|last| now.saturating_sub(last) >= LEGACY) {
+            if self
+                .legacy
+                .is_none_or(|last| now.saturating_sub(last) >= LEGACY)
+            {
                 self.legacy = Some(now);
                 self.bump(Cause::Legacy, out);
             }
@@ -62,7 +74,9 @@ impl Core {
         }
         for slot in self.reproof.share(length, self.settings.reprove, now) {
             let id = FlowId(slot as u32);
-            if self.table.get(id).is_some_and(|flow| flow.installed()) && read(id).iter().any(|reading| reading.proven) {
+            if self.table.get(id).is_some_and(|flow| flow.installed())
+                && read(id).iter().any(|reading| reading.proven)
+            {
                 self.statistics.proofs += 1;
                 out.push(Action::Prove { flow: id });
             }
@@ -72,7 +86,10 @@ impl Core {
     /// A quarter of the shortest time-out, so that one that is used is refreshed well before it ends.
     fn visit_period(&self) -> Millis {
         let timeouts = &self.settings.timeouts;
-        let shortest = timeouts.tcp_established.min(timeouts.udp).min(timeouts.udp_stream);
+        let shortest = timeouts
+            .tcp_established
+            .min(timeouts.udp)
+            .min(timeouts.udp_stream);
         (Millis::from(shortest) * 250).clamp(*VISIT.start(), *VISIT.end())
     }
 
@@ -85,29 +102,44 @@ impl Core {
         out: &mut Vec<Action>,
     ) {
         let now = self.now;
-        let Some(flow) = self.table.get_mut(id).filter(|flow| flow.installed()) else { return };
+        let Some(flow) = self.table.get_mut(id).filter(|flow| flow.installed()) else {
+            return;
+        };
         let moved = read(id).map(|reading| reading.packets);
         if moved == flow.moved {
             return;
         }
         let (seconds, status) = flow.policy(&self.settings.timeouts, moved, now);
         // Measured by what is left, since the kernel may have told less than the policy: 30 s at a first UDP answer.
-        let left = flow.expires.map_or(0, |expires| expires.saturating_sub(now));
+        let left = flow
+            .expires
+            .map_or(0, |expires| expires.saturating_sub(now));
         if left > Millis::from(seconds) * 750 {
             return;
         }
         flow.moved = moved;
         flow.expires = Some(now.saturating_add(Millis::from(seconds) * 1_000));
         self.statistics.refreshes += 1;
-        out.push(Action::Refresh { id: flow.id, seconds, status });
+        out.push(Action::Refresh {
+            id: flow.id,
+            seconds,
+            status,
+        });
     }
 
     /// Dumps that were not answered, and the one that brings forgotten connections back once there is room.
     fn repeat_requests(&mut self, out: &mut Vec<Action>) {
         let now = self.now;
         for source in [Source::Route, Source::Conntrack] {
-            let dump = if source == Source::Route { &mut self.routes } else { &mut self.connections };
-            if dump.running.is_some_and(|since| now.saturating_sub(since) >= DUMP_PATIENCE) {
+            let dump = if source == Source::Route {
+                &mut self.routes
+            } else {
+                &mut self.connections
+            };
+            if dump
+                .running
+                .is_some_and(|since| now.saturating_sub(since) >= DUMP_PATIENCE)
+            {
                 dump.running = None;
                 self.dump(source, out);
             }
@@ -141,9 +173,15 @@ mod tests {
     fn few_slots_and_long_pauses_lose_and_double_nothing() {
         let mut sweep = Sweep::default();
         sweep.share(3, 1_000, 0).for_each(drop);
-        let seen: Vec<usize> = (1..=10).flat_map(|tick| sweep.share(3, 1_000, tick * 100).collect::<Vec<_>>()).collect();
+        let seen: Vec<usize> = (1..=10)
+            .flat_map(|tick| sweep.share(3, 1_000, tick * 100).collect::<Vec<_>>())
+            .collect();
         assert_eq!(seen, [0, 1, 2]);
-        assert_eq!(sweep.share(3, 1_000, 1_000_000).count(), 3, "never more than all of them");
+        assert_eq!(
+            sweep.share(3, 1_000, 1_000_000).count(),
+            3,
+            "never more than all of them"
+        );
         assert_eq!(sweep.share(0, 1_000, 2_000_000).count(), 0);
     }
 }

@@ -22,7 +22,13 @@ fn verdict(settings: Settings, connection: &Connection) -> Option<Decline> {
 }
 
 fn ours(rig: &mut Rig, address: &str, there: bool) -> Vec<Action> {
-    rig.tell(Event::Address(Address { link: 1, address: address.parse().unwrap() }, there))
+    rig.tell(Event::Address(
+        Address {
+            link: 1,
+            address: address.parse().unwrap(),
+        },
+        there,
+    ))
 }
 
 #[test]
@@ -30,16 +36,33 @@ fn an_established_connection_is_relaxed_then_installed() {
     let c = one();
     let expected = [
         Action::Relax(c.id),
-        Action::Install { flow: FlowId(0), original: c.id.original, reply: c.reply },
+        Action::Install {
+            flow: FlowId(0),
+            original: c.id.original,
+            reply: c.reply,
+        },
     ];
     assert_eq!(rig().connection(&c), expected);
     let c = udp(1, "[2001:db8::2]:4000", "[2001:db8:1::1]:53");
-    assert_eq!(rig().connection(&c), [Action::Install { flow: FlowId(0), original: c.id.original, reply: c.reply }]);
+    assert_eq!(
+        rig().connection(&c),
+        [Action::Install {
+            flow: FlowId(0),
+            original: c.id.original,
+            reply: c.reply
+        }]
+    );
 }
 
 #[test]
 fn every_condition_declines_with_its_reason() {
-    let settings = Settings { opt_out: Some(Mark { value: 0x100, mask: 0xf00 }), ..Settings::default() };
+    let settings = Settings {
+        opt_out: Some(Mark {
+            value: 0x100,
+            mask: 0xf00,
+        }),
+        ..Settings::default()
+    };
     let with = |change: &dyn Fn(&mut Connection)| {
         let mut c = one();
         change(&mut c);
@@ -48,27 +71,51 @@ fn every_condition_declines_with_its_reason() {
     let bits = |bits: u32| with(&|c| c.status = Some(UP | bits));
     assert_eq!(with(&|_| {}), None);
     assert_eq!(with(&|c| c.status = None), Some(Decline::StatusUnknown));
-    assert_eq!(with(&|c| c.status = Some(status::SEEN_REPLY)), Some(Decline::NotConfirmed));
+    assert_eq!(
+        with(&|c| c.status = Some(status::SEEN_REPLY)),
+        Some(Decline::NotConfirmed)
+    );
     assert_eq!(bits(status::TEMPLATE), Some(Decline::NotConfirmed));
     assert_eq!(bits(status::NAT_CLASH), Some(Decline::Clash));
     assert_eq!(bits(status::HELPER), Some(Decline::Helper));
     assert_eq!(with(&|c| c.helper = true), Some(Decline::Helper));
     assert_eq!(bits(status::SEQ_ADJUST), Some(Decline::SequenceAdjusted));
-    assert_eq!(with(&|c| c.sequence_adjusted = true), Some(Decline::SequenceAdjusted));
+    assert_eq!(
+        with(&|c| c.sequence_adjusted = true),
+        Some(Decline::SequenceAdjusted)
+    );
     assert_eq!(bits(status::OFFLOAD), Some(Decline::Flowtable));
     assert_eq!(bits(status::HW_OFFLOAD), Some(Decline::Flowtable));
     assert_eq!(with(&|c| c.mark = 0x1ff), Some(Decline::OptedOut));
     assert_eq!(with(&|c| c.mark = 0x3ff), None);
-    assert_eq!(with(&|c| c.tcp_state = Some(2)), Some(Decline::NotEstablished));
+    assert_eq!(
+        with(&|c| c.tcp_state = Some(2)),
+        Some(Decline::NotEstablished)
+    );
     assert_eq!(with(&|c| c.tcp_state = None), Some(Decline::NotEstablished));
-    assert_eq!(with(&|c| c.reply = tuple(Protocol::Udp, "192.0.2.1:80", "10.0.0.2:4000")), Some(Decline::Malformed));
-    assert_eq!(with(&|c| c.reply = tuple(Protocol::Tcp, "[2001:db8::1]:80", "[2001:db8::2]:1")), Some(Decline::Malformed));
+    assert_eq!(
+        with(&|c| c.reply = tuple(Protocol::Udp, "192.0.2.1:80", "10.0.0.2:4000")),
+        Some(Decline::Malformed)
+    );
+    assert_eq!(
+        with(&|c| c.reply = tuple(Protocol::Tcp, "[2001:db8::1]:80", "[2001:db8::2]:1")),
+        Some(Decline::Malformed)
+    );
 
-    let off = Settings { tcp: false, ..Settings::default() };
+    let off = Settings {
+        tcp: false,
+        ..Settings::default()
+    };
     assert_eq!(verdict(off.clone(), &one()), Some(Decline::ProtocolOff));
     assert_eq!(verdict(off, &udp(1, "10.0.0.2:4000", "192.0.2.1:53")), None);
-    let off = Settings { udp: false, ..Settings::default() };
-    assert_eq!(verdict(off, &udp(1, "10.0.0.2:4000", "192.0.2.1:53")), Some(Decline::ProtocolOff));
+    let off = Settings {
+        udp: false,
+        ..Settings::default()
+    };
+    assert_eq!(
+        verdict(off, &udp(1, "10.0.0.2:4000", "192.0.2.1:53")),
+        Some(Decline::ProtocolOff)
+    );
     let mut alone = udp(1, "10.0.0.2:4000", "192.0.2.1:53");
     alone.status = Some(status::CONFIRMED);
     assert_eq!(verdict(Settings::default(), &alone), Some(Decline::NoReply));
@@ -103,7 +150,11 @@ fn addresses_that_are_not_forwarded_are_declined() {
     ];
     for (source, destination) in pairs {
         let c = udp(1, source, destination);
-        assert_eq!(verdict(Settings::default(), &c), Some(Decline::SpecialAddress), "{source} {destination}");
+        assert_eq!(
+            verdict(Settings::default(), &c),
+            Some(Decline::SpecialAddress),
+            "{source} {destination}"
+        );
     }
     let c = tcp(1, "10.0.0.2:1", "10.0.0.2:80");
     assert_eq!(verdict(Settings::default(), &c), Some(Decline::SelfTalk));
@@ -124,7 +175,8 @@ fn what_ends_or_begins_here_is_local_and_what_is_translated_here_is_not() {
     for c in [&into, &out_of, &forwarded_port, &masqueraded, &redirected] {
         rig.connection(c);
     }
-    let reasons = [&into, &out_of, &forwarded_port, &masqueraded, &redirected].map(|c| rig.reason(&c.id));
+    let reasons =
+        [&into, &out_of, &forwarded_port, &masqueraded, &redirected].map(|c| rig.reason(&c.id));
     let (local_in, local_out) = (Some(Decline::LocalIn), Some(Decline::LocalOut));
     assert_eq!(reasons, [local_in, local_out, None, None, local_in]);
 }
@@ -135,11 +187,33 @@ fn an_address_that_comes_or_goes_moves_only_what_it_touches() {
     let (a, b) = (one(), udp(2, "10.0.0.3:1", "192.0.2.1:53"));
     rig.connection(&a);
     rig.connection(&b);
-    assert_eq!(ours(&mut rig, "10.0.0.3", true), [Action::Bump(Cause::Address), Action::Remove { flow: FlowId(1) }]);
+    assert_eq!(
+        ours(&mut rig, "10.0.0.3", true),
+        [
+            Action::Bump(Cause::Address),
+            Action::Remove { flow: FlowId(1) }
+        ]
+    );
     assert_eq!(ours(&mut rig, "10.0.0.3", true), [], "told again");
-    rig.tell(Event::Address(Address { link: 2, address: "10.0.0.3".parse().unwrap() }, true));
-    assert_eq!(ours(&mut rig, "10.0.0.3", false), [Action::Bump(Cause::Address)], "still on another device");
-    rig.tell(Event::Address(Address { link: 2, address: "10.0.0.3".parse().unwrap() }, false));
+    rig.tell(Event::Address(
+        Address {
+            link: 2,
+            address: "10.0.0.3".parse().unwrap(),
+        },
+        true,
+    ));
+    assert_eq!(
+        ours(&mut rig, "10.0.0.3", false),
+        [Action::Bump(Cause::Address)],
+        "still on another device"
+    );
+    rig.tell(Event::Address(
+        Address {
+            link: 2,
+            address: "10.0.0.3".parse().unwrap(),
+        },
+        false,
+    ));
     assert_eq!(rig.known().len(), 2);
     assert_eq!(ours(&mut rig, "10.9.9.9", false), [], "never known");
 }
@@ -155,7 +229,11 @@ fn events_that_leave_something_out_change_nothing_of_it() {
     c.sequence_adjusted = true;
     assert_eq!(rig.connection(&c), [Action::Remove { flow: FlowId(0) }]);
     c.sequence_adjusted = false;
-    assert_eq!(rig.connection(&c), [], "an event about something else does not take it back");
+    assert_eq!(
+        rig.connection(&c),
+        [],
+        "an event about something else does not take it back"
+    );
     assert_eq!(rig.reason(&c.id), Some(Decline::SequenceAdjusted));
 }
 
@@ -167,14 +245,25 @@ fn leaving_established_removes_at_once_and_coming_back_takes_another_number() {
     c.tcp_state = Some(4);
     assert_eq!(rig.connection(&c), [Action::Remove { flow: FlowId(0) }]);
     c.tcp_state = Some(3);
-    assert_eq!(rig.connection(&c).last(), Some(&Action::Install { flow: FlowId(1), original: c.id.original, reply: c.reply }));
+    assert_eq!(
+        rig.connection(&c).last(),
+        Some(&Action::Install {
+            flow: FlowId(1),
+            original: c.id.original,
+            reply: c.reply
+        })
+    );
     assert_eq!(rig.core.find(&c.id.original), [FlowId(1)]);
     c.tcp_state = Some(4);
     rig.connection(&c);
     rig.pass(100);
     rig.pass(100);
     c.tcp_state = Some(3);
-    assert!(rig.connection(&c).contains(&Action::Install { flow: FlowId(1), original: c.id.original, reply: c.reply }));
+    assert!(rig.connection(&c).contains(&Action::Install {
+        flow: FlowId(1),
+        original: c.id.original,
+        reply: c.reply
+    }));
 }
 
 #[test]
@@ -199,10 +288,17 @@ fn a_changed_translation_is_a_remove_and_an_install() {
     rig.connection(&c);
     c.reply = tuple(Protocol::Udp, "192.0.2.1:53", "198.51.100.1:999");
     let actions = rig.connection(&c);
-    assert_eq!(actions, [
-        Action::Remove { flow: FlowId(0) },
-        Action::Install { flow: FlowId(1), original: c.id.original, reply: c.reply }
-    ]);
+    assert_eq!(
+        actions,
+        [
+            Action::Remove { flow: FlowId(0) },
+            Action::Install {
+                flow: FlowId(1),
+                original: c.id.original,
+                reply: c.reply
+            }
+        ]
+    );
     assert_eq!(rig.core.find(&c.reply), [FlowId(1)]);
     assert_eq!(rig.core.find(&c.id.original.reversed()), []);
 }
@@ -218,7 +314,10 @@ fn a_tuple_in_two_zones_is_nobodys_until_one_remains() {
     rig.connection(&a);
     assert_eq!(rig.connection(&b), [Action::Remove { flow: FlowId(0) }]);
     rig.connection(&c);
-    assert_eq!([&a, &b, &c].map(|c| rig.reason(&c.id)), [Some(Decline::Ambiguous); 3]);
+    assert_eq!(
+        [&a, &b, &c].map(|c| rig.reason(&c.id)),
+        [Some(Decline::Ambiguous); 3]
+    );
     assert_eq!(rig.core.find(&a.id.original).len(), 3);
     assert_eq!(rig.tell(Event::ConnectionGone(a.id)), []);
     rig.tell(Event::ConnectionGone(c.id));
@@ -247,7 +346,10 @@ fn the_loser_of_a_race_does_not_replace_the_winner() {
     loser.status = Some(UP | status::NAT_CLASH);
     rig.connection(&winner);
     rig.connection(&loser);
-    assert_eq!([rig.reason(&winner.id), rig.reason(&loser.id)], [Some(Decline::Ambiguous), Some(Decline::Clash)]);
+    assert_eq!(
+        [rig.reason(&winner.id), rig.reason(&loser.id)],
+        [Some(Decline::Ambiguous), Some(Decline::Clash)]
+    );
     rig.tell(Event::ConnectionGone(loser.id));
     assert_eq!(rig.known(), [winner.id.original]);
 }
@@ -255,19 +357,36 @@ fn the_loser_of_a_race_does_not_replace_the_winner() {
 #[test]
 fn a_lost_event_asks_for_a_dump_and_the_dump_sweeps() {
     let mut rig = rig();
-    let (a, b, c) = (one(), udp(2, "10.0.0.3:1", "192.0.2.1:53"), udp(3, "10.0.0.4:1", "192.0.2.1:53"));
+    let (a, b, c) = (
+        one(),
+        udp(2, "10.0.0.3:1", "192.0.2.1:53"),
+        udp(3, "10.0.0.4:1", "192.0.2.1:53"),
+    );
     rig.connection(&a);
     rig.connection(&b);
-    assert_eq!(rig.tell(Event::DumpEnd(Source::Conntrack)), [], "nobody asked");
-    assert_eq!(rig.tell(Event::Overrun(Source::Conntrack)), [
-        Action::Bump(Cause::Overrun(Source::Conntrack)),
-        Action::Dump(Source::Conntrack)
-    ]);
+    assert_eq!(
+        rig.tell(Event::DumpEnd(Source::Conntrack)),
+        [],
+        "nobody asked"
+    );
+    assert_eq!(
+        rig.tell(Event::Overrun(Source::Conntrack)),
+        [
+            Action::Bump(Cause::Overrun(Source::Conntrack)),
+            Action::Dump(Source::Conntrack)
+        ]
+    );
     rig.connection(&b);
     rig.connection(&c);
-    assert_eq!(rig.tell(Event::DumpEnd(Source::Conntrack)), [Action::Remove { flow: FlowId(0) }]);
+    assert_eq!(
+        rig.tell(Event::DumpEnd(Source::Conntrack)),
+        [Action::Remove { flow: FlowId(0) }]
+    );
     assert_eq!(rig.known(), [b.id.original, c.id.original]);
-    assert_eq!(rig.tell(Event::Overrun(Source::Firewall)), [Action::Bump(Cause::Overrun(Source::Firewall))]);
+    assert_eq!(
+        rig.tell(Event::Overrun(Source::Firewall)),
+        [Action::Bump(Cause::Overrun(Source::Firewall))]
+    );
 }
 
 #[test]
@@ -275,12 +394,25 @@ fn events_lost_during_a_dump_ask_for_another_before_sweeping() {
     let mut rig = rig();
     rig.connection(&one());
     rig.tell(Event::Overrun(Source::Conntrack));
-    assert_eq!(rig.tell(Event::Overrun(Source::Conntrack)), [Action::Bump(Cause::Overrun(Source::Conntrack))]);
-    assert_eq!(rig.tell(Event::DumpEnd(Source::Conntrack)), [Action::Dump(Source::Conntrack)]);
+    assert_eq!(
+        rig.tell(Event::Overrun(Source::Conntrack)),
+        [Action::Bump(Cause::Overrun(Source::Conntrack))]
+    );
+    assert_eq!(
+        rig.tell(Event::DumpEnd(Source::Conntrack)),
+        [Action::Dump(Source::Conntrack)]
+    );
     assert_eq!(rig.known().len(), 1);
     assert_eq!(rig.pass(59_000), []);
-    assert_eq!(rig.pass(1_000), [Action::Dump(Source::Conntrack)], "unanswered for a minute");
-    assert_eq!(rig.tell(Event::DumpEnd(Source::Conntrack)), [Action::Remove { flow: FlowId(0) }]);
+    assert_eq!(
+        rig.pass(1_000),
+        [Action::Dump(Source::Conntrack)],
+        "unanswered for a minute"
+    );
+    assert_eq!(
+        rig.tell(Event::DumpEnd(Source::Conntrack)),
+        [Action::Remove { flow: FlowId(0) }]
+    );
 }
 
 #[test]
@@ -304,16 +436,30 @@ fn a_sweep_that_ends_a_doubt_installs_what_remains_and_nothing_stale() {
 
 #[test]
 fn beyond_the_limit_connections_wait_for_room_in_order() {
-    let mut rig = Rig::new(Settings { max_flows: 2, ..Settings::default() });
-    let all: Vec<Connection> = (1..=4).map(|n| udp(n, &format!("10.0.0.{n}:1"), "192.0.2.1:53")).collect();
+    let mut rig = Rig::new(Settings {
+        max_flows: 2,
+        ..Settings::default()
+    });
+    let all: Vec<Connection> = (1..=4)
+        .map(|n| udp(n, &format!("10.0.0.{n}:1"), "192.0.2.1:53"))
+        .collect();
     all.iter().for_each(|c| drop(rig.connection(c)));
     assert_eq!(rig.reason(&all[2].id), Some(Decline::TableFull));
-    assert_eq!(rig.core.statistics().declined[Decline::TableFull.index()], 2);
+    assert_eq!(
+        rig.core.statistics().declined[Decline::TableFull.index()],
+        2
+    );
     rig.tell(Event::ConnectionGone(all[0].id));
     assert_eq!(rig.known(), [all[1].id.original, all[2].id.original]);
-    rig.reload(Settings { max_flows: 1, ..Settings::default() });
+    rig.reload(Settings {
+        max_flows: 1,
+        ..Settings::default()
+    });
     assert_eq!(rig.known().len(), 1);
-    rig.reload(Settings { max_flows: 9, ..Settings::default() });
+    rig.reload(Settings {
+        max_flows: 9,
+        ..Settings::default()
+    });
     assert_eq!(rig.known().len(), 3);
 }
 
@@ -338,7 +484,10 @@ fn a_refused_install_is_tried_again_a_second_later() {
 
 #[test]
 fn declined_connections_are_remembered_up_to_a_limit_and_found_again_when_there_is_room() {
-    let mut rig = Rig::new(Settings { max_declined: 4, ..Settings::default() });
+    let mut rig = Rig::new(Settings {
+        max_declined: 4,
+        ..Settings::default()
+    });
     for n in 1..=9 {
         let mut c = udp(n, &format!("10.0.0.{n}:1"), "192.0.2.1:53");
         c.status = Some(status::CONFIRMED);
@@ -350,14 +499,19 @@ fn declined_connections_are_remembered_up_to_a_limit_and_found_again_when_there_
     assert_eq!(rig.known().len(), 1, "its next event tells all");
     assert_eq!(rig.pass(60_000), [], "no room yet");
     for n in 1..=2 {
-        rig.tell(Event::ConnectionGone(udp(n, &format!("10.0.0.{n}:1"), "192.0.2.1:53").id));
+        rig.tell(Event::ConnectionGone(
+            udp(n, &format!("10.0.0.{n}:1"), "192.0.2.1:53").id,
+        ));
     }
     assert_eq!(rig.pass(100), [Action::Dump(Source::Conntrack)]);
 }
 
 #[test]
 fn with_zones_nothing_is_taken_over_while_something_is_forgotten() {
-    let mut rig = Rig::new(Settings { max_declined: 1, ..Settings::default() });
+    let mut rig = Rig::new(Settings {
+        max_declined: 1,
+        ..Settings::default()
+    });
     let in_zone = |id, zone, source: &str, bits| {
         let mut c = udp(id, source, "192.0.2.1:53");
         c.id.zone = zone;
@@ -371,7 +525,10 @@ fn with_zones_nothing_is_taken_over_while_something_is_forgotten() {
     rig.connection(&in_zone(3, 5, "10.0.0.2:1", UP));
     assert_eq!(rig.known(), []);
     // Installed with one that is not remembered beside it: declined for as long as it lives.
-    let mut rig = Rig::new(Settings { max_declined: 1, ..Settings::default() });
+    let mut rig = Rig::new(Settings {
+        max_declined: 1,
+        ..Settings::default()
+    });
     rig.connection(&in_zone(1, 0, "10.0.0.1:1", UP));
     rig.connection(&in_zone(2, 5, "10.0.0.1:1", UP));
     assert_eq!(rig.known(), []);
@@ -387,22 +544,82 @@ fn with_zones_nothing_is_taken_over_while_something_is_forgotten() {
 }
 
 #[test]
+fn beside_a_forgotten_one_a_connection_stays_declined() {
+    let mut rig = Rig::new(Settings {
+        max_declined: 1,
+        ..Settings::default()
+    });
+    let winner = udp(1, "10.0.0.2:1", "192.0.2.1:53");
+    let mut loser = udp(2, "10.0.0.2:1", "192.0.2.1:53");
+    loser.status = Some(UP | status::NAT_CLASH);
+    rig.connection(&winner);
+    rig.connection(&loser);
+    assert_eq!(rig.core.flows().count(), 1);
+    assert_eq!(rig.reason(&winner.id), Some(Decline::Ambiguous));
+    rig.tell(Event::ConnectionGone(loser.id));
+    rig.connection(&winner);
+    assert_eq!(
+        rig.known(),
+        [],
+        "the end of the forgotten one is not noticed"
+    );
+}
+
+#[test]
+fn without_a_number_left_a_collision_is_still_noticed() {
+    let mut rig = Rig::new(Settings {
+        max_flows: 1,
+        max_declined: 0,
+        ..Settings::default()
+    });
+    let all: Vec<Connection> = (1..=4)
+        .map(|n| udp(n, &format!("10.0.0.{n}:1"), "192.0.2.1:53"))
+        .collect();
+    for c in &all[..3] {
+        rig.connection(c);
+        rig.tell(Event::ConnectionGone(c.id));
+    }
+    rig.connection(&all[3]);
+    assert_eq!(rig.known().len(), 1, "four numbers, three of them resting");
+    let mut other = all[3].clone();
+    other.id.zone = 9;
+    rig.connection(&other);
+    assert_eq!(rig.known(), []);
+}
+
+#[test]
 fn a_reload_judges_everything_anew() {
     let mut rig = rig();
     rig.connection(&one());
     rig.connection(&udp(2, "10.0.0.3:1", "192.0.2.1:53"));
-    let actions = rig.reload(Settings { tcp: false, ..Settings::default() });
-    assert_eq!(actions, [Action::Bump(Cause::Reload), Action::Remove { flow: FlowId(0) }]);
+    let actions = rig.reload(Settings {
+        tcp: false,
+        ..Settings::default()
+    });
+    assert_eq!(
+        actions,
+        [
+            Action::Bump(Cause::Reload),
+            Action::Remove { flow: FlowId(0) }
+        ]
+    );
     assert_eq!(rig.reload(Settings::default()).len(), 3);
 }
 
 #[test]
 fn a_hundred_thousand_flows_are_bumped_in_one_action() {
-    let mut core = weir_offload::Core::new(Settings { max_flows: 200_000, ..Settings::default() });
+    let mut core = weir_offload::Core::new(Settings {
+        max_flows: 200_000,
+        ..Settings::default()
+    });
     let mut out = Vec::new();
     for n in 0..100_000u32 {
         let [a, b, c, d] = n.to_be_bytes();
-        let original = tuple(Protocol::Udp, &format!("10.{b}.{c}.{d}:{}", 1 + u16::from(a)), "192.0.2.1:53");
+        let original = tuple(
+            Protocol::Udp,
+            &format!("10.{b}.{c}.{d}:{}", 1 + u16::from(a)),
+            "192.0.2.1:53",
+        );
         core.handle(Event::Connection(connection(n, original)), 0, &mut out);
     }
     assert_eq!(core.statistics().installed, 100_000);

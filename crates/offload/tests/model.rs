@@ -6,7 +6,9 @@ use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
 use common::{Rig, bumps, link, tuple};
-use kernel::{Address, Connection, ConnectionId, Event, Link, Neighbour, Protocol, Source, Tuple, status};
+use kernel::{
+    Address, Connection, ConnectionId, Event, Link, Neighbour, Protocol, Source, Tuple, status,
+};
 use proptest::prelude::*;
 use weir_offload::{Action, Decline, Mark, Reading, Settings};
 
@@ -38,12 +40,26 @@ enum World {
 }
 
 fn original() -> impl Strategy<Value = Tuple> {
-    (prop_oneof![Just(Protocol::Tcp), Just(Protocol::Udp)], 1..3u8, 1..3u8)
-        .prop_map(|(protocol, c, s)| tuple(protocol, &format!("10.0.0.{c}:1000"), &format!("192.0.2.{s}:80")))
+    (
+        prop_oneof![Just(Protocol::Tcp), Just(Protocol::Udp)],
+        1..3u8,
+        1..3u8,
+    )
+        .prop_map(|(protocol, c, s)| {
+            tuple(
+                protocol,
+                &format!("10.0.0.{c}:1000"),
+                &format!("192.0.2.{s}:80"),
+            )
+        })
 }
 
 fn id() -> impl Strategy<Value = ConnectionId> {
-    (1..4u32, original(), 0..2u16).prop_map(|(id, original, zone)| ConnectionId { id, original, zone })
+    (1..4u32, original(), 0..2u16).prop_map(|(id, original, zone)| ConnectionId {
+        id,
+        original,
+        zone,
+    })
 }
 
 fn connection(world: World) -> impl Strategy<Value = Connection> {
@@ -55,34 +71,79 @@ fn connection(world: World) -> impl Strategy<Value = Connection> {
         1 => Just(common::UP | status::OFFLOAD),
         1 => Just(common::UP | if matches!(world, World::Wild) { status::NAT_CLASH } else { status::SEQ_ADJUST }),
     ];
-    let state = prop_oneof![5 => Just(Some(3)), 2 => Just(None), 1 => Just(Some(1)), 1 => Just(Some(4))];
-    let odd = if matches!(world, World::Wild) { 0.05 } else { 0.0 };
-    let flags = (prop::bool::weighted(odd), prop::bool::weighted(odd), prop::bool::weighted(0.1));
-    (id(), prop::option::weighted(0.9, bits), state, flags, 0..5u8).prop_map(
-        move |(id, status, tcp_state, (helper, sequence_adjusted, marked), way)| {
-            let plain = id.original.reversed();
-            let reply = match (world, way) {
-                (World::Lawful, _) | (_, 0..3) => plain,
-                (_, 3) => Tuple { destination: "198.51.100.1".parse().unwrap(), ..plain },
-                // Comes out where another connection begins.
-                _ => Tuple { protocol: plain.protocol, ..tuple(Protocol::Tcp, "10.0.0.1:1000", "192.0.2.2:80") },
-            };
-            let tcp_state = tcp_state.filter(|_| id.original.protocol == Protocol::Tcp);
-            let mark = u32::from(marked);
-            Connection { id, reply, status, mark, timeout: Some(100), tcp_state, helper, sequence_adjusted }
-        },
+    let state =
+        prop_oneof![5 => Just(Some(3)), 2 => Just(None), 1 => Just(Some(1)), 1 => Just(Some(4))];
+    let odd = if matches!(world, World::Wild) {
+        0.05
+    } else {
+        0.0
+    };
+    let flags = (
+        prop::bool::weighted(odd),
+        prop::bool::weighted(odd),
+        prop::bool::weighted(0.1),
+    );
+    (
+        id(),
+        prop::option::weighted(0.9, bits),
+        state,
+        flags,
+        0..5u8,
     )
+        .prop_map(
+            move |(id, status, tcp_state, (helper, sequence_adjusted, marked), way)| {
+                let plain = id.original.reversed();
+                let reply = match (world, way) {
+                    (World::Lawful, _) | (_, 0..3) => plain,
+                    (_, 3) => Tuple {
+                        destination: "198.51.100.1".parse().unwrap(),
+                        ..plain
+                    },
+                    // Comes out where another connection begins.
+                    _ => Tuple {
+                        protocol: plain.protocol,
+                        ..tuple(Protocol::Tcp, "10.0.0.1:1000", "192.0.2.2:80")
+                    },
+                };
+                let tcp_state = tcp_state.filter(|_| id.original.protocol == Protocol::Tcp);
+                let mark = u32::from(marked);
+                Connection {
+                    id,
+                    reply,
+                    status,
+                    mark,
+                    timeout: Some(100),
+                    tcp_state,
+                    helper,
+                    sequence_adjusted,
+                }
+            },
+        )
 }
 
 fn address() -> impl Strategy<Value = Address> {
     let ips = prop_oneof![Just("10.0.0.1"), Just("192.0.2.2"), Just("198.51.100.1")];
-    (1..3u32, ips).prop_map(|(link, ip)| Address { link, address: ip.parse().unwrap() })
+    (1..3u32, ips).prop_map(|(link, ip)| Address {
+        link,
+        address: ip.parse().unwrap(),
+    })
 }
 
 fn device() -> impl Strategy<Value = Link> {
-    (5..7u32, any::<bool>(), 0..2u32, prop::option::of(Just(9)), 0..3u32).prop_map(|(index, up, mtu, master, tx_queues)| {
-        Link { up, mtu: 1400 + mtu, master, tx_queues, ..link(index, "dev") }
-    })
+    (
+        5..7u32,
+        any::<bool>(),
+        0..2u32,
+        prop::option::of(Just(9)),
+        0..3u32,
+    )
+        .prop_map(|(index, up, mtu, master, tx_queues)| Link {
+            up,
+            mtu: 1400 + mtu,
+            master,
+            tx_queues,
+            ..link(index, "dev")
+        })
 }
 
 fn step(world: World) -> impl Strategy<Value = Step> {
@@ -142,14 +203,18 @@ impl Model {
         match step {
             Step::Connection(told) => self.connection(told),
             Step::Gone(id) => self.entries.retain(|(entry, _)| entry.id != *id),
-            Step::Address(address, true) => due.bump = self.addresses.insert(*address, true).is_none(),
+            Step::Address(address, true) => {
+                due.bump = self.addresses.insert(*address, true).is_none()
+            }
             Step::Address(address, false) => due.bump = self.addresses.remove(address).is_some(),
             Step::Overrun(source) => {
                 due.bump = true;
                 self.ask(*source, &mut due);
             }
             Step::DumpEnd(source) => self.end(*source, &mut due),
-            Step::Firewall(generation) => due.bump = self.generation.replace(*generation) != Some(*generation),
+            Step::Firewall(generation) => {
+                due.bump = self.generation.replace(*generation) != Some(*generation)
+            }
             Step::Routing | Step::OptOut(_) | Step::Tcp(_) => {
                 due.bump = true;
                 match step {
@@ -170,7 +235,10 @@ impl Model {
                     Some(mac) => self.neighbours.insert(key, (mac, true)),
                     None => self.neighbours.remove(&key),
                 };
-                due.hops.extend(old.filter(|(old, _)| Some(*old) != told.mac).map(|(old, _)| (told.link, old)));
+                due.hops.extend(
+                    old.filter(|(old, _)| Some(*old) != told.mac)
+                        .map(|(old, _)| (told.link, old)),
+                );
             }
             Step::Tick(_) => {}
         }
@@ -186,7 +254,11 @@ impl Model {
     }
 
     fn connection(&mut self, told: &Connection) {
-        if let Some((entry, seen)) = self.entries.iter_mut().find(|(entry, _)| entry.id == told.id) {
+        if let Some((entry, seen)) = self
+            .entries
+            .iter_mut()
+            .find(|(entry, _)| entry.id == told.id)
+        {
             let old = entry.clone();
             *entry = told.clone();
             entry.status = told.status.or(old.status);
@@ -201,8 +273,10 @@ impl Model {
             return;
         }
         if !has(told, status::NAT_CLASH) {
-            let same = |a: &ConnectionId, b: &ConnectionId| (a.original, a.zone) == (b.original, b.zone);
-            self.entries.retain(|(entry, _)| has(entry, status::NAT_CLASH) || !same(&entry.id, &told.id));
+            let same =
+                |a: &ConnectionId, b: &ConnectionId| (a.original, a.zone) == (b.original, b.zone);
+            self.entries
+                .retain(|(entry, _)| has(entry, status::NAT_CLASH) || !same(&entry.id, &told.id));
         }
         self.entries.push((told.clone(), true));
     }
@@ -216,14 +290,19 @@ impl Model {
             asked.again = true;
             return;
         }
-        *asked = Asked { running: true, again: false };
+        *asked = Asked {
+            running: true,
+            again: false,
+        };
         due.dump = Some(source);
         if source == Source::Conntrack {
             self.entries.iter_mut().for_each(|(_, seen)| *seen = false);
         } else {
             self.addresses.values_mut().for_each(|seen| *seen = false);
             self.links.values_mut().for_each(|(_, seen)| *seen = false);
-            self.neighbours.values_mut().for_each(|(_, seen)| *seen = false);
+            self.neighbours
+                .values_mut()
+                .for_each(|(_, seen)| *seen = false);
         }
     }
 
@@ -239,12 +318,24 @@ impl Model {
             self.entries.retain(|(_, seen)| *seen);
             return;
         }
-        let gone: Vec<u32> = self.links.iter().filter(|(_, (_, seen))| !seen).map(|(index, _)| *index).collect();
-        due.bump = gone.iter().fold(false, |any, index| self.lose_link(*index) || any);
+        let gone: Vec<u32> = self
+            .links
+            .iter()
+            .filter(|(_, (_, seen))| !seen)
+            .map(|(index, _)| *index)
+            .collect();
+        due.bump = !gone.is_empty();
+        for index in gone {
+            self.lose_link(index);
+        }
         let before = self.addresses.len();
         self.addresses.retain(|_, seen| *seen);
         due.bump |= self.addresses.len() != before;
-        let lost = self.neighbours.iter().filter(|(_, (_, seen))| !seen).map(|((link, _), (mac, _))| (*link, *mac));
+        let lost = self
+            .neighbours
+            .iter()
+            .filter(|(_, (_, seen))| !seen)
+            .map(|((link, _), (mac, _))| (*link, *mac));
         due.hops.extend(lost);
         self.neighbours.retain(|_, (_, seen)| *seen);
     }
@@ -264,15 +355,24 @@ impl Model {
                 && !(self.no_tcp && tcp)
                 && !ours(c.id.original.source)
                 && !ours(c.reply.source)
-                && if tcp { c.tcp_state == Some(3) } else { bits & status::SEEN_REPLY != 0 }
+                && if tcp {
+                    c.tcp_state == Some(3)
+                } else {
+                    bits & status::SEEN_REPLY != 0
+                }
         };
         let alone = |c: &Connection| {
             let others = self.entries.iter().filter(|(other, _)| other.id != c.id);
             let mut tuples = others.flat_map(|(other, _)| [other.id.original, other.reply]);
             !tuples.any(|tuple| tuple == c.id.original || tuple == c.reply)
         };
-        let mut found: Vec<Tuple> =
-            self.entries.iter().map(|(c, _)| c).filter(|c| clean(c) && alone(c)).map(|c| c.id.original).collect();
+        let mut found: Vec<Tuple> = self
+            .entries
+            .iter()
+            .map(|(c, _)| c)
+            .filter(|c| clean(c) && alone(c))
+            .map(|c| c.id.original)
+            .collect();
         found.sort();
         found
     }
@@ -296,7 +396,11 @@ fn run(settings: Settings, steps: &[Step], check: impl Fn(&Rig, Vec<Tuple>)) {
             Step::LinkGone(index) => rig.tell(Event::LinkGone(index)),
             Step::Neighbour(neighbour) => rig.tell(Event::Neighbour(neighbour)),
             Step::Tick(millis) => rig.pass_reading(millis, &mut |flow| {
-                [Reading { packets: u64::from(flow.0), octets: 0, proven: flow.0 % 2 == 0 }; 2]
+                [Reading {
+                    packets: u64::from(flow.0),
+                    octets: 0,
+                    proven: flow.0 % 2 == 0,
+                }; 2]
             }),
             Step::OptOut(_) | Step::Tcp(_) => {
                 let mut settings = rig.core.settings().clone();
@@ -305,7 +409,10 @@ fn run(settings: Settings, steps: &[Step], check: impl Fn(&Rig, Vec<Tuple>)) {
                 rig.reload(settings)
             }
         };
-        let mut seen = Due { bump: bumps(&out) > 0, ..Due::default() };
+        let mut seen = Due {
+            bump: bumps(&out) > 0,
+            ..Due::default()
+        };
         for action in &out {
             match action {
                 Action::BumpHops { link, mac } => drop(seen.hops.insert((*link, *mac))),
@@ -316,7 +423,10 @@ fn run(settings: Settings, steps: &[Step], check: impl Fn(&Rig, Vec<Tuple>)) {
         assert_eq!(seen, due, "after {step:?}");
         let statistics = rig.core.statistics();
         assert_eq!(statistics.installed, rig.installed.len());
-        assert_eq!(statistics.installed + statistics.declined_total(), rig.core.flows().count());
+        assert_eq!(
+            statistics.installed + statistics.declined_total(),
+            rig.core.flows().count()
+        );
         check(&rig, model.eligible());
     }
 }

@@ -22,7 +22,10 @@ fn hops(link: u32, mac: Mac) -> Vec<Action> {
 #[test]
 fn each_generation_bumps_once() {
     let mut rig = rig();
-    assert_eq!(rig.tell(Event::Firewall(3)), [Action::Bump(Cause::Firewall(3))]);
+    assert_eq!(
+        rig.tell(Event::Firewall(3)),
+        [Action::Bump(Cause::Firewall(3))]
+    );
     assert_eq!(rig.tell(Event::Firewall(3)), []);
     assert_eq!(rig.tell(Event::Firewall(4)).len(), 1);
     assert_eq!(rig.tell(Event::Routing), [Action::Bump(Cause::Routing)]);
@@ -35,7 +38,11 @@ fn a_device_bumps_only_for_what_matters() {
     let first = link(2, "lan0");
     assert_eq!(tell(&mut rig, &first), [], "new");
     assert_eq!(tell(&mut rig, &first), [], "told again");
-    let unimportant: [fn(&mut Link); 3] = [|l| l.tx_queues = 9, |l| l.lower = Some(7), |l| l.xdp_program = Some(4)];
+    let unimportant: [fn(&mut Link); 3] = [
+        |l| l.tx_queues = 9,
+        |l| l.lower = Some(7),
+        |l| l.xdp_program = Some(4),
+    ];
     for change in unimportant {
         let mut changed = first.clone();
         change(&mut changed);
@@ -55,7 +62,10 @@ fn a_device_bumps_only_for_what_matters() {
         assert_eq!(bumps(&tell(&mut rig, &changed)), 1, "{changed:?}");
         assert_eq!(bumps(&tell(&mut rig, &first)), 1, "and back");
     }
-    assert_eq!(rig.tell(Event::LinkGone(2)), [Action::Bump(Cause::Link("lan0".into()))]);
+    assert_eq!(
+        rig.tell(Event::LinkGone(2)),
+        [Action::Bump(Cause::Link("lan0".into()))]
+    );
     assert_eq!(rig.tell(Event::LinkGone(2)), []);
 }
 
@@ -64,7 +74,11 @@ fn a_neighbour_bumps_the_hops_to_what_it_was() {
     let mut rig = rig();
     let (a, b) = ([2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]);
     let mut say = |mac| {
-        rig.tell(Event::Neighbour(Neighbour { link: 3, address: "192.0.2.1".parse().unwrap(), mac }))
+        rig.tell(Event::Neighbour(Neighbour {
+            link: 3,
+            address: "192.0.2.1".parse().unwrap(),
+            mac,
+        }))
     };
     assert_eq!(say(None), []);
     assert_eq!(say(Some(a)), []);
@@ -79,32 +93,63 @@ fn a_neighbour_bumps_the_hops_to_what_it_was() {
 #[test]
 fn neighbours_beyond_the_limit_bump_everything() {
     let mut rig = rig();
-    let at = |n: u32| Neighbour { link: 1, address: std::net::Ipv4Addr::from(0x0a00_0000 + n).into(), mac: Some([2; 6]) };
+    let at = |n: u32| Neighbour {
+        link: 1,
+        address: std::net::Ipv4Addr::from(0x0a00_0000 + n).into(),
+        mac: Some([2; 6]),
+    };
     for n in 0..16_384 {
         assert_eq!(rig.tell(Event::Neighbour(at(n))), []);
     }
-    assert_eq!(rig.tell(Event::Neighbour(at(16_384))), [Action::Bump(Cause::Neighbours)]);
-    assert_eq!(rig.tell(Event::Neighbour(at(5))), [], "known ones are told apart as before");
+    assert_eq!(
+        rig.tell(Event::Neighbour(at(16_384))),
+        [Action::Bump(Cause::Neighbours)]
+    );
+    assert_eq!(
+        rig.tell(Event::Neighbour(at(5))),
+        [],
+        "known ones are told apart as before"
+    );
     assert_eq!(rig.core.neighbours().count(), 16_384);
 }
 
 #[test]
 fn lost_route_events_ask_for_a_dump_that_sweeps() {
     let mut rig = rig();
-    let address = Address { link: 2, address: "198.51.100.1".parse().unwrap() };
-    let neighbour = Neighbour { link: 3, address: "192.0.2.1".parse().unwrap(), mac: Some([7; 6]) };
+    let address = Address {
+        link: 2,
+        address: "198.51.100.1".parse().unwrap(),
+    };
+    let neighbour = Neighbour {
+        link: 3,
+        address: "192.0.2.1".parse().unwrap(),
+        mac: Some([7; 6]),
+    };
     tell(&mut rig, &link(2, "lan0"));
     tell(&mut rig, &link(3, "wan0"));
     rig.tell(Event::Address(address, true));
     rig.tell(Event::Neighbour(neighbour));
     let lost = rig.tell(Event::Overrun(Source::Route));
-    assert_eq!(lost, [Action::Bump(Cause::Overrun(Source::Route)), Action::Dump(Source::Route)]);
+    assert_eq!(
+        lost,
+        [
+            Action::Bump(Cause::Overrun(Source::Route)),
+            Action::Dump(Source::Route)
+        ]
+    );
     assert_eq!(tell(&mut rig, &link(3, "wan0")), []);
     let end = rig.tell(Event::DumpEnd(Source::Route));
     assert_eq!(end[0], Action::Bump(Cause::Address));
     assert_eq!(end[1], Action::Bump(Cause::Link("lan0".into())));
     assert_eq!(end[2..], hops(3, [7; 6]));
-    assert_eq!((rig.core.links().count(), rig.core.addresses().count(), rig.core.neighbours().count()), (1, 0, 0));
+    assert_eq!(
+        (
+            rig.core.links().count(),
+            rig.core.addresses().count(),
+            rig.core.neighbours().count()
+        ),
+        (1, 0, 0)
+    );
 }
 
 #[test]
@@ -112,12 +157,23 @@ fn a_start_asks_for_addresses_before_connections() {
     let mut core = weir_offload::Core::new(Settings::default());
     let mut out = Vec::new();
     core.start(5, &mut out);
-    assert_eq!(out, [Action::Dump(Source::Route), Action::Dump(Source::Conntrack)]);
+    assert_eq!(
+        out,
+        [Action::Dump(Source::Route), Action::Dump(Source::Conntrack)]
+    );
 }
 
 fn only_plan(actions: &[Action]) -> &PortPlan {
-    let plans: Vec<&PortPlan> =
-        actions.iter().filter_map(|a| if let Action::Port(plan) = a { Some(plan) } else { None }).collect();
+    let plans: Vec<&PortPlan> = actions
+        .iter()
+        .filter_map(|a| {
+            if let Action::Port(plan) = a {
+                Some(plan)
+            } else {
+                None
+            }
+        })
+        .collect();
     assert_eq!(plans.len(), 1, "{actions:?}");
     plans[0]
 }
@@ -127,7 +183,10 @@ fn a_port_is_planned_when_link_and_facts_are_known_and_again_when_they_change() 
     let mut rig = rig();
     let mut lan = link(2, "lan0");
     assert_eq!(tell(&mut rig, &lan), []);
-    assert_eq!(rig.core.ports().next().unwrap().reason, PortReason::NotLookedAt);
+    assert_eq!(
+        rig.core.ports().next().unwrap().reason,
+        PortReason::NotLookedAt
+    );
     let actions = rig.facts(2, facts());
     assert_eq!(only_plan(&actions).hook, Hook::Xdp);
     assert_eq!(bumps(&actions), 0, "nothing was proven over it yet");
@@ -141,17 +200,47 @@ fn a_port_is_planned_when_link_and_facts_are_known_and_again_when_they_change() 
     assert_eq!(only_plan(&rig.reload(by_name)).hook, Hook::Tc);
     assert_eq!(only_plan(&rig.reload(Settings::default())).hook, Hook::Xdp);
 
-    let cake = rig.tell(Event::Qdisc(Qdisc { link: 2, kind: "cake".into() }));
-    assert_eq!((only_plan(&cake).xdp_transmit, only_plan(&cake).needs_qdisc), (false, true));
+    let cake = rig.tell(Event::Qdisc(Qdisc {
+        link: 2,
+        kind: "cake".into(),
+    }));
+    assert_eq!(
+        (only_plan(&cake).xdp_transmit, only_plan(&cake).needs_qdisc),
+        (false, true)
+    );
     assert!(bumps(&cake) > 0);
-    assert_eq!(rig.tell(Event::Qdisc(Qdisc { link: 2, kind: "cake".into() })), []);
-    assert_eq!(rig.tell(Event::Qdisc(Qdisc { link: 99, kind: "cake".into() })), []);
+    assert_eq!(
+        rig.tell(Event::Qdisc(Qdisc {
+            link: 2,
+            kind: "cake".into()
+        })),
+        []
+    );
+    assert_eq!(
+        rig.tell(Event::Qdisc(Qdisc {
+            link: 99,
+            kind: "cake".into()
+        })),
+        []
+    );
 
-    let off = rig.facts(2, PortFacts { forwarding_v4: false, ..facts() });
-    assert_eq!((only_plan(&off).hook, &only_plan(&off).reason), (Hook::Off, &PortReason::NotForwarding));
+    let off = rig.facts(
+        2,
+        PortFacts {
+            forwarding_v4: false,
+            ..facts()
+        },
+    );
+    assert_eq!(
+        (only_plan(&off).hook, &only_plan(&off).reason),
+        (Hook::Off, &PortReason::NotForwarding)
+    );
     assert!(off.contains(&Action::Bump(Cause::Forwarding)));
     rig.facts(2, facts());
-    assert_eq!(only_plan(&rig.tell(Event::LinkGone(2))).reason, PortReason::Gone);
+    assert_eq!(
+        only_plan(&rig.tell(Event::LinkGone(2))).reason,
+        PortReason::Gone
+    );
     assert_eq!(rig.core.ports().count(), 0);
 }
 
@@ -160,14 +249,21 @@ fn an_index_that_was_reused_inherits_nothing() {
     let mut rig = rig();
     tell(&mut rig, &link(2, "lan0"));
     rig.facts(2, facts());
-    rig.tell(Event::Neighbour(Neighbour { link: 2, address: "10.0.0.9".parse().unwrap(), mac: Some([7; 6]) }));
+    rig.tell(Event::Neighbour(Neighbour {
+        link: 2,
+        address: "10.0.0.9".parse().unwrap(),
+        mac: Some([7; 6]),
+    }));
     let mut other = link(2, "usb0");
     other.mac = Some([8; 6]);
     let actions = tell(&mut rig, &other);
     assert_eq!(only_plan(&actions).reason, PortReason::Gone);
     assert!(bumps(&actions) > 0);
     assert_eq!(rig.core.neighbours().count(), 0);
-    assert_eq!(rig.core.ports().next().unwrap().reason, PortReason::NotLookedAt);
+    assert_eq!(
+        rig.core.ports().next().unwrap().reason,
+        PortReason::NotLookedAt
+    );
     assert_eq!(only_plan(&rig.facts(2, facts())).name, "usb0");
 }
 
@@ -185,20 +281,56 @@ fn obstacles_are_named() {
     assert_eq!(with(&|_, _| {}), (Hook::Xdp, PortReason::Native));
     assert_eq!(with(&|l, _| l.hardware = 772), off(PortReason::Loopback));
     assert_eq!(with(&|l, _| l.hardware = 512), off(PortReason::NotEthernet));
-    for kind in ["bridge", "vlan", "bond", "macvlan", "ipvlan", "ppp", "wireguard", "dummy", "vxlan", "ifb", "vrf"] {
-        assert_eq!(with(&|l, _| l.kind = kind.into()), off(PortReason::NotYet(kind.into())));
+    for kind in [
+        "bridge",
+        "vlan",
+        "bond",
+        "macvlan",
+        "ipvlan",
+        "ppp",
+        "wireguard",
+        "dummy",
+        "vxlan",
+        "ifb",
+        "vrf",
+    ] {
+        assert_eq!(
+            with(&|l, _| l.kind = kind.into()),
+            off(PortReason::NotYet(kind.into()))
+        );
     }
     assert_eq!(with(&|l, _| l.master = Some(9)), off(PortReason::Enslaved));
     assert_eq!(with(&|l, _| l.up = false), off(PortReason::Down));
     assert_eq!(with(&|l, _| l.mac = None), off(PortReason::NoAddress));
-    assert_eq!(with(&|_, f| f.forwarding_v4 = false), off(PortReason::NotForwarding));
-    assert_eq!(with(&|_, f| (f.forwarding_v4, f.forwarding_v6) = (false, true)).0, Hook::Xdp);
-    assert_eq!(with(&|l, _| l.xdp_program = Some(1)), off(PortReason::ForeignXdp));
-    assert_eq!(with(&|_, f| f.foreign_xdp = true), off(PortReason::ForeignXdp));
-    assert_eq!(with(&|l, f| (l.xdp_program, f.own_program) = (Some(1), Some(1))).0, Hook::Xdp);
+    assert_eq!(
+        with(&|_, f| f.forwarding_v4 = false),
+        off(PortReason::NotForwarding)
+    );
+    assert_eq!(
+        with(&|_, f| (f.forwarding_v4, f.forwarding_v6) = (false, true)).0,
+        Hook::Xdp
+    );
+    assert_eq!(
+        with(&|l, _| l.xdp_program = Some(1)),
+        off(PortReason::ForeignXdp)
+    );
+    assert_eq!(
+        with(&|_, f| f.foreign_xdp = true),
+        off(PortReason::ForeignXdp)
+    );
+    assert_eq!(
+        with(&|l, f| (l.xdp_program, f.own_program) = (Some(1), Some(1))).0,
+        Hook::Xdp
+    );
     let chain = || "netdev t c".to_owned();
-    assert_eq!(with(&|_, f| f.ingress_chains = vec![chain()]), off(PortReason::IngressChain(chain())));
-    assert_eq!(with(&|_, f| f.ingress_shaper = Some("police".into())), off(PortReason::IngressShaper("police".into())));
+    assert_eq!(
+        with(&|_, f| f.ingress_chains = vec![chain()]),
+        off(PortReason::IngressChain(chain()))
+    );
+    assert_eq!(
+        with(&|_, f| f.ingress_shaper = Some("police".into())),
+        off(PortReason::IngressShaper("police".into()))
+    );
 }
 
 #[test]
@@ -210,23 +342,58 @@ fn the_hook_follows_device_and_kernel() {
         (plan.hook, plan.reason, plan.xdp_transmit, plan.needs_qdisc)
     };
     let checksums = PortReason::UnfinishedChecksums;
-    assert_eq!(with(&|l, _| l.kind = "veth".into()), (Hook::Tc, checksums.clone(), true, false));
-    assert_eq!(with(&|l, _| l.kind = "tun".into()), (Hook::Tc, checksums, true, false));
+    assert_eq!(
+        with(&|l, _| l.kind = "veth".into()),
+        (Hook::Tc, checksums.clone(), true, false)
+    );
+    assert_eq!(
+        with(&|l, _| l.kind = "tun".into()),
+        (Hook::Tc, checksums, true, false)
+    );
     assert_eq!(with(&|_, f| f.driver = "virtio_net".into()).0, Hook::Xdp);
-    assert_eq!(with(&|_, f| f.xdp_features = Some(0)), (Hook::Tc, PortReason::NoNativeXdp, false, false));
+    assert_eq!(
+        with(&|_, f| f.xdp_features = Some(0)),
+        (Hook::Tc, PortReason::NoNativeXdp, false, false)
+    );
     assert_eq!(with(&|_, f| f.xdp_features = Some(xdp::BASIC)).0, Hook::Tc);
-    assert_eq!(with(&|_, f| f.xdp_features = Some(xdp::BASIC | xdp::REDIRECT)), (Hook::Xdp, PortReason::Native, false, false));
-    assert_eq!(with(&|_, f| f.xdp_features = None), (Hook::Xdp, PortReason::KnownDriver, true, false));
+    assert_eq!(
+        with(&|_, f| f.xdp_features = Some(xdp::BASIC | xdp::REDIRECT)),
+        (Hook::Xdp, PortReason::Native, false, false)
+    );
+    assert_eq!(
+        with(&|_, f| f.xdp_features = None),
+        (Hook::Xdp, PortReason::KnownDriver, true, false)
+    );
     let unknown = |f: &mut PortFacts| (f.xdp_features, f.driver) = (None, "r8169".into());
-    assert_eq!(with(&|_, f| unknown(f)), (Hook::Tc, PortReason::NoNativeXdp, false, false));
-    for qdisc in ["noqueue", "pfifo_fast", "mq", "fq_codel", "fq", "pfifo", "noop"] {
-        assert_eq!(with(&|l, _| l.qdisc = qdisc.into()), (Hook::Xdp, PortReason::Native, true, false));
+    assert_eq!(
+        with(&|_, f| unknown(f)),
+        (Hook::Tc, PortReason::NoNativeXdp, false, false)
+    );
+    for qdisc in [
+        "noqueue",
+        "pfifo_fast",
+        "mq",
+        "fq_codel",
+        "fq",
+        "pfifo",
+        "noop",
+    ] {
+        assert_eq!(
+            with(&|l, _| l.qdisc = qdisc.into()),
+            (Hook::Xdp, PortReason::Native, true, false)
+        );
     }
     for qdisc in ["cake", "htb", "tbf", ""] {
-        assert_eq!(with(&|l, _| l.qdisc = qdisc.into()), (Hook::Xdp, PortReason::Native, false, true));
+        assert_eq!(
+            with(&|l, _| l.qdisc = qdisc.into()),
+            (Hook::Xdp, PortReason::Native, false, true)
+        );
     }
     assert_eq!(with(&|_, f| f.xdp_refused = true).1, PortReason::XdpRefused);
-    assert_eq!(with(&|_, f| (f.xdp_refused, f.tc_refused) = (true, true)).1, PortReason::TcRefused);
+    assert_eq!(
+        with(&|_, f| (f.xdp_refused, f.tc_refused) = (true, true)).1,
+        PortReason::TcRefused
+    );
 }
 
 #[test]
@@ -234,22 +401,52 @@ fn the_settings_have_the_last_word() {
     let with = |hook, name: &str, wish, change: &dyn Fn(&mut Link, &mut PortFacts)| {
         let (mut link, mut facts) = (link(2, "lan0"), facts());
         change(&mut link, &mut facts);
-        let mut settings = Settings { hook, ..Settings::default() };
+        let mut settings = Settings {
+            hook,
+            ..Settings::default()
+        };
         settings.ports.insert(name.into(), wish);
         let plan = plan(&link, &facts, &settings);
         (plan.hook, plan.reason)
     };
     let plain = &|_: &mut Link, _: &mut PortFacts| {};
-    assert_eq!(with(Hook::Auto, "lan0", Hook::Off, plain), (Hook::Off, PortReason::SwitchedOff));
-    assert_eq!(with(Hook::Auto, "wan0", Hook::Off, plain), (Hook::Xdp, PortReason::Native));
-    assert_eq!(with(Hook::Auto, "lan0", Hook::Tc, plain), (Hook::Tc, PortReason::Asked));
-    assert_eq!(with(Hook::Tc, "lan0", Hook::Auto, plain), (Hook::Xdp, PortReason::Native));
-    assert_eq!(with(Hook::Tc, "wan0", Hook::Auto, plain), (Hook::Tc, PortReason::Asked));
+    assert_eq!(
+        with(Hook::Auto, "lan0", Hook::Off, plain),
+        (Hook::Off, PortReason::SwitchedOff)
+    );
+    assert_eq!(
+        with(Hook::Auto, "wan0", Hook::Off, plain),
+        (Hook::Xdp, PortReason::Native)
+    );
+    assert_eq!(
+        with(Hook::Auto, "lan0", Hook::Tc, plain),
+        (Hook::Tc, PortReason::Asked)
+    );
+    assert_eq!(
+        with(Hook::Tc, "lan0", Hook::Auto, plain),
+        (Hook::Xdp, PortReason::Native)
+    );
+    assert_eq!(
+        with(Hook::Tc, "wan0", Hook::Auto, plain),
+        (Hook::Tc, PortReason::Asked)
+    );
     let veth = &|l: &mut Link, _: &mut PortFacts| l.kind = "veth".into();
-    assert_eq!(with(Hook::Auto, "lan0", Hook::Xdp, veth), (Hook::Xdp, PortReason::Asked));
+    assert_eq!(
+        with(Hook::Auto, "lan0", Hook::Xdp, veth),
+        (Hook::Xdp, PortReason::Asked)
+    );
     let refused = &|_: &mut Link, f: &mut PortFacts| f.xdp_refused = true;
-    assert_eq!(with(Hook::Auto, "lan0", Hook::Xdp, refused), (Hook::Tc, PortReason::XdpRefused));
+    assert_eq!(
+        with(Hook::Auto, "lan0", Hook::Xdp, refused),
+        (Hook::Tc, PortReason::XdpRefused)
+    );
     let foreign = &|_: &mut Link, f: &mut PortFacts| f.foreign_xdp = true;
-    assert_eq!(with(Hook::Auto, "lan0", Hook::Tc, foreign), (Hook::Tc, PortReason::Asked));
-    assert_eq!(with(Hook::Auto, "lan0", Hook::Xdp, foreign), (Hook::Off, PortReason::ForeignXdp));
+    assert_eq!(
+        with(Hook::Auto, "lan0", Hook::Tc, foreign),
+        (Hook::Tc, PortReason::Asked)
+    );
+    assert_eq!(
+        with(Hook::Auto, "lan0", Hook::Xdp, foreign),
+        (Hook::Off, PortReason::ForeignXdp)
+    );
 }

@@ -7,7 +7,9 @@ use weir_offload::ruleset::{Finding, Kind, examine};
 const EVERYTHING: &str = include_str!("rulesets/everything.json");
 
 fn kinds_of(findings: &[Finding], table: &str, chain: &str) -> Vec<(u64, Kind)> {
-    let here = findings.iter().filter(|f| f.table == table && f.chain == chain);
+    let here = findings
+        .iter()
+        .filter(|f| f.table == table && f.chain == chain);
     here.map(|f| (f.handle, f.kind)).collect()
 }
 
@@ -15,11 +17,30 @@ fn kinds_of(findings: &[Finding], table: &str, chain: &str) -> Vec<(u64, Kind)> 
 fn each_statement_is_found_where_established_packets_come() {
     let findings = examine(EVERYTHING).unwrap();
     let of = |chain| kinds_of(&findings, "filter", chain);
-    assert_eq!(of("mapped"), [(15, Kind::Log)], "reached by a jump in a named map");
+    assert_eq!(
+        of("mapped"),
+        [(15, Kind::Log)],
+        "reached by a jump in a named map"
+    );
     assert_eq!(of("jumped"), [(17, Kind::Time)]);
-    assert_eq!(of("inmap"), [(18, Kind::Numgen)], "reached by a goto in an anonymous map");
-    assert_eq!(of("pre"), [(20, Kind::Zone), (21, Kind::Notrack), (22, Kind::Limit), (23, Kind::Quota)]);
-    assert_eq!(of("mangle"), [(24, Kind::Tproxy), (25, Kind::Remark), (26, Kind::Remark)]);
+    assert_eq!(
+        of("inmap"),
+        [(18, Kind::Numgen)],
+        "reached by a goto in an anonymous map"
+    );
+    assert_eq!(
+        of("pre"),
+        [
+            (20, Kind::Zone),
+            (21, Kind::Notrack),
+            (22, Kind::Limit),
+            (23, Kind::Quota)
+        ]
+    );
+    assert_eq!(
+        of("mangle"),
+        [(24, Kind::Tproxy), (25, Kind::Remark), (26, Kind::Remark)]
+    );
     assert_eq!(
         of("fw"),
         [
@@ -36,18 +57,27 @@ fn each_statement_is_found_where_established_packets_come() {
         ],
         "not: limits on new or invalid packets, options of SYNs, what comes after `established accept`"
     );
-    assert_eq!(kinds_of(&findings, "copies", "fw"), [
-        (2, Kind::Duplicate),
-        (65, Kind::Numgen),
-        (66, Kind::Opaque),
-        (67, Kind::Rewrite)
-    ]);
+    assert_eq!(
+        kinds_of(&findings, "copies", "fw"),
+        [
+            (2, Kind::Duplicate),
+            (65, Kind::Numgen),
+            (66, Kind::Opaque),
+            (67, Kind::Rewrite)
+        ]
+    );
 }
 
 #[test]
 fn what_established_packets_never_come_to_is_left_out() {
     let findings = examine(EVERYTHING).unwrap();
-    for (table, chain) in [("filter", "unreached"), ("filter", "in"), ("filter", "nat"), ("filter", "post"), ("asleep", "fw")] {
+    for (table, chain) in [
+        ("filter", "unreached"),
+        ("filter", "in"),
+        ("filter", "nat"),
+        ("filter", "post"),
+        ("asleep", "fw"),
+    ] {
         assert_eq!(kinds_of(&findings, table, chain), [], "{table} {chain}");
     }
 }
@@ -56,19 +86,38 @@ fn what_established_packets_never_come_to_is_left_out() {
 fn chains_and_flowtables_come_with_their_devices() {
     let findings = examine(EVERYTHING).unwrap();
     let devices = |kind, name: &str| {
-        let finding = findings.iter().find(|f| f.kind == kind && f.chain == name).unwrap();
+        let finding = findings
+            .iter()
+            .find(|f| f.kind == kind && f.chain == name)
+            .unwrap();
         (finding.handle, finding.devices.clone())
     };
-    assert_eq!(devices(Kind::IngressChain, "early"), (63, vec!["wan0".to_owned()]));
-    assert_eq!(devices(Kind::IngressChain, "ing"), (1, vec![]), "nft 1.0.6 leaves the device out");
-    assert_eq!(devices(Kind::EgressChain, "late"), (64, vec!["lan0".to_owned()]));
-    assert_eq!(devices(Kind::Flowtable, "ft"), (60, vec!["lan0".to_owned(), "wan0".to_owned()]));
+    assert_eq!(
+        devices(Kind::IngressChain, "early"),
+        (63, vec!["wan0".to_owned()])
+    );
+    assert_eq!(
+        devices(Kind::IngressChain, "ing"),
+        (1, vec![]),
+        "nft 1.0.6 leaves the device out"
+    );
+    assert_eq!(
+        devices(Kind::EgressChain, "late"),
+        (64, vec!["lan0".to_owned()])
+    );
+    assert_eq!(
+        devices(Kind::Flowtable, "ft"),
+        (60, vec!["lan0".to_owned(), "wan0".to_owned()])
+    );
 }
 
 #[test]
 fn texts_name_the_statement_and_what_to_do() {
     let findings = examine(EVERYTHING).unwrap();
-    let limit = findings.iter().find(|f| f.handle == 22 && f.kind == Kind::Limit).unwrap();
+    let limit = findings
+        .iter()
+        .find(|f| f.handle == 22 && f.kind == Kind::Limit)
+        .unwrap();
     assert!(limit.text.contains(r#"{"limit":"slow"}"#), "{}", limit.text);
     assert!(limit.mend.contains("ct state new"));
     assert!(!Kind::Limit.noted());
@@ -77,7 +126,10 @@ fn texts_name_the_statement_and_what_to_do() {
 
 #[test]
 fn an_empty_ruleset_has_no_findings() {
-    assert_eq!(examine(r#"{"nftables": [{"metainfo": {"version": "1.1.0"}}]}"#).unwrap(), []);
+    assert_eq!(
+        examine(r#"{"nftables": [{"metainfo": {"version": "1.1.0"}}]}"#).unwrap(),
+        []
+    );
 }
 
 /// One forward chain with these rules.
@@ -87,38 +139,72 @@ fn forward(rules: &[&str]) -> Vec<Kind> {
         {"chain":{"family":"inet","table":"t","name":"f","handle":2,"type":"filter","hook":"forward","prio":0,"policy":"accept"}}"#,
     );
     for rule in rules {
-        json += &format!(r#",{{"rule":{{"family":"inet","table":"t","chain":"f","handle":3,"expr":{rule}}}}}"#);
+        json += &format!(
+            r#",{{"rule":{{"family":"inet","table":"t","chain":"f","handle":3,"expr":{rule}}}}}"#
+        );
     }
-    examine(&(json + "]}")).unwrap().into_iter().map(|finding| finding.kind).collect()
+    examine(&(json + "]}"))
+        .unwrap()
+        .into_iter()
+        .map(|finding| finding.kind)
+        .collect()
 }
 
 #[test]
 fn an_accept_with_another_condition_settles_nothing() {
     let log = r#"[{"log":null}]"#;
-    let established = r#"{"match":{"op":"in","left":{"ct":{"key":"state"}},"right":["established","related"]}}"#;
-    let port = r#"{"match":{"op":"==","left":{"payload":{"protocol":"tcp","field":"dport"}},"right":22}}"#;
-    assert_eq!(forward(&[&format!("[{established},{{\"accept\":null}}]"), log]), []);
-    assert_eq!(forward(&[&format!("[{established},{port},{{\"accept\":null}}]"), log]), [Kind::Log]);
-    assert_eq!(forward(&[&format!("[{established},{{\"jump\":{{\"target\":\"x\"}}}}]"), log]), [Kind::Log]);
-    assert_eq!(forward(&[r#"[{"accept":null}]"#, log]), [Kind::Log], "the first says nothing of the state");
-    assert_eq!(forward(&[log, &format!("[{established},{{\"accept\":null}}]")]), [Kind::Log]);
+    let established =
+        r#"{"match":{"op":"in","left":{"ct":{"key":"state"}},"right":["established","related"]}}"#;
+    let port =
+        r#"{"match":{"op":"==","left":{"payload":{"protocol":"tcp","field":"dport"}},"right":22}}"#;
+    assert_eq!(
+        forward(&[&format!("[{established},{{\"accept\":null}}]"), log]),
+        []
+    );
+    assert_eq!(
+        forward(&[&format!("[{established},{port},{{\"accept\":null}}]"), log]),
+        [Kind::Log]
+    );
+    assert_eq!(
+        forward(&[
+            &format!("[{established},{{\"jump\":{{\"target\":\"x\"}}}}]"),
+            log
+        ]),
+        [Kind::Log]
+    );
+    assert_eq!(
+        forward(&[r#"[{"accept":null}]"#, log]),
+        [Kind::Log],
+        "the first says nothing of the state"
+    );
+    assert_eq!(
+        forward(&[log, &format!("[{established},{{\"accept\":null}}]")]),
+        [Kind::Log]
+    );
 }
 
 #[test]
 fn conditions_on_state_and_flags_are_read_with_their_operator() {
     let with = |left: &str, op: &str, right: &str| {
-        forward(&[&format!(r#"[{{"match":{{"op":"{op}","left":{left},"right":{right}}}}},{{"log":null}}]"#)])
+        forward(&[&format!(
+            r#"[{{"match":{{"op":"{op}","left":{left},"right":{right}}}}},{{"log":null}}]"#
+        )])
     };
     let state = r#"{"ct":{"key":"state"}}"#;
     assert_eq!(with(state, "in", r#"["new","established"]"#), [Kind::Log]);
     assert_eq!(with(state, "!=", r#""established""#), []);
     assert_eq!(with(state, "!=", r#""new""#), [Kind::Log]);
-    assert_eq!(with(state, "==", r#""@states""#), [Kind::Log], "a named set may hold anything");
+    assert_eq!(
+        with(state, "==", r#""@states""#),
+        [Kind::Log],
+        "a named set may hold anything"
+    );
     assert_eq!(with(state, "==", r#"{"set":["new","invalid"]}"#), []);
     let flags = r#"{"payload":{"protocol":"tcp","field":"flags"}}"#;
     assert_eq!(with(flags, "in", r#"["syn","ack"]"#), [Kind::Log]);
     assert_eq!(with(flags, "in", r#"["syn","rst"]"#), []);
-    let masked = r#"{"&":[{"payload":{"protocol":"tcp","field":"flags"}},["fin","syn","rst","ack"]]}"#;
+    let masked =
+        r#"{"&":[{"payload":{"protocol":"tcp","field":"flags"}},["fin","syn","rst","ack"]]}"#;
     assert_eq!(with(masked, "==", r#""syn""#), []);
     assert_eq!(with(masked, "==", r#""ack""#), [Kind::Log]);
 }
@@ -131,15 +217,21 @@ fn bad_input_is_an_error_that_names_the_place() {
     assert_eq!(place(r#"{"nftables": [7]}"#), "nftables[0]");
     assert_eq!(place(r#"{"nftables": [{"rule": []}]}"#), "nftables[0].rule");
     assert_eq!(
-        place(r#"{"nftables": [{"metainfo": {}}, {"rule": {"family": "ip", "table": "t", "chain": "c"}}]}"#),
+        place(
+            r#"{"nftables": [{"metainfo": {}}, {"rule": {"family": "ip", "table": "t", "chain": "c"}}]}"#
+        ),
         "nftables[1].rule.handle"
     );
     assert_eq!(
-        place(r#"{"nftables": [{"rule": {"family": "ip", "table": "t", "chain": "c", "handle": 1}}]}"#),
+        place(
+            r#"{"nftables": [{"rule": {"family": "ip", "table": "t", "chain": "c", "handle": 1}}]}"#
+        ),
         "nftables[0].rule.expr"
     );
     assert_eq!(
-        place(r#"{"nftables": [{"chain": {"family": "ip", "table": "t", "name": "c", "handle": 1, "dev": 3}}]}"#),
+        place(
+            r#"{"nftables": [{"chain": {"family": "ip", "table": "t", "name": "c", "handle": 1, "dev": 3}}]}"#
+        ),
         "nftables[0].chain.dev"
     );
 }

@@ -7,7 +7,11 @@ use kernel::{ConnectionId, Event, status};
 use weir_offload::{Action, Cause, Millis, Reading, Settings, Timeouts};
 
 fn reading(packets: u64, proven: bool) -> Reading {
-    Reading { packets, octets: packets * 100, proven }
+    Reading {
+        packets,
+        octets: packets * 100,
+        proven,
+    }
 }
 
 /// Ticks every 100 ms for a time; the refreshes with when they came.
@@ -19,9 +23,15 @@ fn refreshes(
     let mut found = Vec::new();
     for _ in 0..millis / 100 {
         let now = rig.now + 100;
-        for action in rig.pass_reading(100, &mut |_| read(now).map(|packets| reading(packets, false))) {
+        for action in rig.pass_reading(100, &mut |_| {
+            read(now).map(|packets| reading(packets, false))
+        }) {
             match action {
-                Action::Refresh { id, seconds, status } => found.push((rig.now, id, seconds, status)),
+                Action::Refresh {
+                    id,
+                    seconds,
+                    status,
+                } => found.push((rig.now, id, seconds, status)),
                 other => panic!("{other:?}"),
             }
         }
@@ -34,8 +44,16 @@ fn a_flow_that_stands_still_is_never_refreshed() {
     let mut rig = Rig::new(Settings::default());
     rig.connection(&udp(1, "10.0.0.2:1", "192.0.2.1:53"));
     assert_eq!(refreshes(&mut rig, 200_000, &mut |_| [0, 0]), []);
-    assert_eq!(refreshes(&mut rig, 20_000, &mut |_| [5, 5]).len(), 1, "moved once");
-    assert_eq!(refreshes(&mut rig, 400_000, &mut |_| [5, 5]), [], "and stood still again");
+    assert_eq!(
+        refreshes(&mut rig, 20_000, &mut |_| [5, 5]).len(),
+        1,
+        "moved once"
+    );
+    assert_eq!(
+        refreshes(&mut rig, 400_000, &mut |_| [5, 5]),
+        [],
+        "and stood still again"
+    );
 }
 
 #[test]
@@ -48,15 +66,27 @@ fn a_udp_flow_that_moves_never_times_out_and_becomes_a_stream() {
     let told = refreshes(&mut rig, 600_000, &mut |now| [now, now]);
     for (when, id, seconds, bits) in &told {
         assert_eq!((*id, *seconds, *bits), (c.id, 120, Some(UP)));
-        assert!(*when < expires, "timed out at {expires}, refreshed at {when}");
+        assert!(
+            *when < expires,
+            "timed out at {expires}, refreshed at {when}"
+        );
         expires = when + 120_000;
     }
-    assert!((10..=21).contains(&told.len()), "a quarter of 120 s between: {}", told.len());
+    assert!(
+        (10..=21).contains(&told.len()),
+        "a quarter of 120 s between: {}",
+        told.len()
+    );
     // Once the kernel has told that it is assured, only the time is refreshed.
     c.status = Some(UP);
     c.timeout = Some(120);
     rig.connection(&c);
-    assert_eq!(refreshes(&mut rig, 40_000, &mut |now| [now, now]).first().map(|found| found.3), Some(None));
+    assert_eq!(
+        refreshes(&mut rig, 40_000, &mut |now| [now, now])
+            .first()
+            .map(|found| found.3),
+        Some(None)
+    );
 }
 
 #[test]
@@ -67,10 +97,19 @@ fn a_udp_flow_of_one_direction_or_young_is_not_assured() {
     rig.connection(&c);
     let told = refreshes(&mut rig, 60_000, &mut |now| [now, 0]);
     assert!(!told.is_empty());
-    assert!(told.iter().all(|(_, _, seconds, bits)| (*seconds, *bits) == (120, None)));
+    assert!(
+        told.iter()
+            .all(|(_, _, seconds, bits)| (*seconds, *bits) == (120, None))
+    );
 
-    let quick = Timeouts { udp: 4, ..Timeouts::default() };
-    let mut rig = Rig::new(Settings { timeouts: quick, ..Settings::default() });
+    let quick = Timeouts {
+        udp: 4,
+        ..Timeouts::default()
+    };
+    let mut rig = Rig::new(Settings {
+        timeouts: quick,
+        ..Settings::default()
+    });
     c.timeout = Some(3);
     rig.connection(&c);
     let told = refreshes(&mut rig, 1_500, &mut |now| [now, now]);
@@ -80,17 +119,30 @@ fn a_udp_flow_of_one_direction_or_young_is_not_assured() {
 #[test]
 fn tcp_is_refreshed_with_the_longer_of_told_and_set() {
     let long = |timeout| {
-        let mut rig = Rig::new(Settings { timeouts: Timeouts { tcp_established: 400, ..Timeouts::default() }, ..Settings::default() });
+        let mut rig = Rig::new(Settings {
+            timeouts: Timeouts {
+                tcp_established: 400,
+                ..Timeouts::default()
+            },
+            ..Settings::default()
+        });
         let mut c = tcp(1, "10.0.0.2:1", "192.0.2.1:80");
         c.timeout = timeout;
         rig.connection(&c);
         refreshes(&mut rig, 4_000_000, &mut |now| [now, now])[1]
     };
     assert_eq!(long(Some(7_200)).2, 7_200);
-    assert_eq!(long(Some(300)).2, 400, "the short time-out of unacknowledged data does not cut it short");
+    assert_eq!(
+        long(Some(300)).2,
+        400,
+        "the short time-out of unacknowledged data does not cut it short"
+    );
     let (when, _, seconds, bits) = long(None);
     assert_eq!((seconds, bits), (400, None));
-    assert!((100_000..130_000).contains(&when), "a quarter after the first: {when}");
+    assert!(
+        (100_000..130_000).contains(&when),
+        "a quarter after the first: {when}"
+    );
 }
 
 #[test]
@@ -101,7 +153,11 @@ fn a_quarter_is_waited_after_the_kernel_told() {
     assert_eq!(refreshes(&mut rig, 100_000, &mut |now| [now, now]), []);
     c.timeout = Some(3);
     rig.connection(&c);
-    assert_eq!(refreshes(&mut rig, 8_000, &mut |now| [now, now]).len(), 1, "little is left");
+    assert_eq!(
+        refreshes(&mut rig, 8_000, &mut |now| [now, now]).len(),
+        1,
+        "little is left"
+    );
 }
 
 #[test]
@@ -113,18 +169,33 @@ fn proofs_are_renewed_once_in_their_time_and_evenly() {
     rig.pass(0);
     let mut count = vec![0; 200];
     for _ in 0..200 {
-        let actions = rig.pass_reading(100, &mut |flow| [reading(0, false), reading(0, flow.0 != 7)]);
+        let actions = rig.pass_reading(100, &mut |flow| {
+            [reading(0, false), reading(0, flow.0 != 7)]
+        });
         assert!(actions.len() <= 1, "spread over the ticks");
         for action in actions {
-            let Action::Prove { flow } = action else { panic!("{action:?}") };
+            let Action::Prove { flow } = action else {
+                panic!("{action:?}")
+            };
             count[flow.0 as usize] += 1;
         }
     }
     for (flow, count) in count.into_iter().enumerate() {
-        assert_eq!(count, u32::from(flow != 7), "flow {flow}: one that is not proven is let be");
+        assert_eq!(
+            count,
+            u32::from(flow != 7),
+            "flow {flow}: one that is not proven is let be"
+        );
     }
-    rig.reload(Settings { reprove: 0, ..Settings::default() });
-    assert_eq!(rig.pass_reading(60_000, &mut |_| [reading(0, true); 2]), [], "switched off");
+    rig.reload(Settings {
+        reprove: 0,
+        ..Settings::default()
+    });
+    assert_eq!(
+        rig.pass_reading(60_000, &mut |_| [reading(0, true); 2]),
+        [],
+        "switched off"
+    );
 }
 
 #[test]
@@ -139,13 +210,23 @@ fn a_tick_visits_a_share_and_not_all() {
         reads += 1;
         [Reading::default(); 2]
     });
-    assert_eq!(reads, 5 + 2, "400 in 7.5 s to refresh, 400 in 20 s to prove");
+    assert_eq!(
+        reads,
+        5 + 2,
+        "400 in 7.5 s to refresh, 400 in 20 s to prove"
+    );
 }
 
 #[test]
 fn a_firewall_that_tells_nothing_ends_all_proofs_every_second() {
-    let mut rig = Rig::new(Settings { legacy_firewall: true, ..Settings::default() });
-    let bumps: usize = (0..100).map(|_| rig.pass(100)).filter(|out| *out == [Action::Bump(Cause::Legacy)]).count();
+    let mut rig = Rig::new(Settings {
+        legacy_firewall: true,
+        ..Settings::default()
+    });
+    let bumps: usize = (0..100)
+        .map(|_| rig.pass(100))
+        .filter(|out| *out == [Action::Bump(Cause::Legacy)])
+        .count();
     assert_eq!(bumps, 10);
     rig.reload(Settings::default());
     assert_eq!(rig.pass(5_000), []);

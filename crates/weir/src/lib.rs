@@ -5,8 +5,6 @@ pub mod check;
 pub mod cli;
 pub mod commands;
 pub mod config;
-// Stands in for the daemon until it is here: replace these two lines by `pub mod daemon;` and delete the file.
-#[path = "daemon_placeholder.rs"]
 pub mod daemon;
 pub mod error;
 pub mod log;

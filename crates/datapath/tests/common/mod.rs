@@ -22,18 +22,47 @@ pub const TC_REDIRECT: u32 = 7;
 /// Moves this thread into a fresh namespace with the two devices of a router.
 pub fn namespace() {
     // SAFETY: affects this thread only.
-    assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWNET) }, 0, "needs root: unshare: {}", std::io::Error::last_os_error());
+    assert_eq!(
+        unsafe { libc::unshare(libc::CLONE_NEWNET) },
+        0,
+        "needs root: unshare: {}",
+        std::io::Error::last_os_error()
+    );
     for (name, index, mac) in [("lan0", LAN, ROUTER_LAN), ("wan0", WAN, ROUTER_WAN)] {
         let mac = mac.map(|o| format!("{o:02x}")).join(":");
         let made = Command::new("ip")
-            .args(["link", "add", name, "index", &index.to_string(), "address", &mac, "type", "veth", "peer", "name"])
+            .args([
+                "link",
+                "add",
+                name,
+                "index",
+                &index.to_string(),
+                "address",
+                &mac,
+                "type",
+                "veth",
+                "peer",
+                "name",
+            ])
             .arg(format!("{name}-peer"))
             .status()
             .expect("ip is installed");
         assert!(made.success());
-        assert!(Command::new("ip").args(["link", "set", name, "up"]).status().unwrap().success());
+        assert!(
+            Command::new("ip")
+                .args(["link", "set", name, "up"])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
-    assert!(Command::new("ip").args(["link", "set", "lo", "up"]).status().unwrap().success());
+    assert!(
+        Command::new("ip")
+            .args(["link", "set", "lo", "up"])
+            .status()
+            .unwrap()
+            .success()
+    );
 }
 
 pub fn tuple(protocol: Protocol, source: &str, sport: u16, destination: &str, dport: u16) -> Tuple {
@@ -75,7 +104,13 @@ impl Frame {
 
     /// As the router sends it on: from the WAN port to the server, TTL one less.
     pub fn forwarded(&self, tuple: Tuple) -> Self {
-        Self { source_mac: ROUTER_WAN, destination_mac: SERVER, tuple, ttl: self.ttl - 1, ..self.clone() }
+        Self {
+            source_mac: ROUTER_WAN,
+            destination_mac: SERVER,
+            tuple,
+            ttl: self.ttl - 1,
+            ..self.clone()
+        }
     }
 
     pub fn bytes(&self) -> Vec<u8> {
@@ -110,12 +145,17 @@ impl Frame {
         };
         let mut out = Vec::new();
         match self.tuple.protocol {
-            Protocol::Udp => {
-                ip.udp(self.tuple.source_port, self.tuple.destination_port).write(&mut out, &payload).unwrap()
-            }
+            Protocol::Udp => ip
+                .udp(self.tuple.source_port, self.tuple.destination_port)
+                .write(&mut out, &payload)
+                .unwrap(),
             Protocol::Tcp => {
-                let mut header =
-                    etherparse::TcpHeader::new(self.tuple.source_port, self.tuple.destination_port, 1000, 5000);
+                let mut header = etherparse::TcpHeader::new(
+                    self.tuple.source_port,
+                    self.tuple.destination_port,
+                    1000,
+                    5000,
+                );
                 header.ack = self.flags & ACK != 0;
                 header.syn = self.flags & 2 != 0;
                 header.fin = self.flags & 1 != 0;
@@ -137,22 +177,41 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(protocol: Protocol, ipv6: bool) -> Self {
-        Self::with(protocol, ipv6, true, Options { quiet: 1, rehearsal: true, ..Default::default() })
+        Self::with(
+            protocol,
+            ipv6,
+            true,
+            Options {
+                quiet: 1,
+                rehearsal: true,
+                ..Default::default()
+            },
+        )
     }
 
     pub fn with(protocol: Protocol, ipv6: bool, translated: bool, options: Options) -> Self {
-        let (client, router, server) =
-            if ipv6 { ("fd00:1::2", "fd00:2::1", "fd00:2::2") } else { ("192.168.1.2", "10.0.0.1", "10.0.0.2") };
+        let (client, router, server) = if ipv6 {
+            ("fd00:1::2", "fd00:2::1", "fd00:2::2")
+        } else {
+            ("192.168.1.2", "10.0.0.1", "10.0.0.2")
+        };
         let original = tuple(protocol, client, 40000, server, 443);
-        let reply =
-            if translated { tuple(protocol, server, 443, router, 50000) } else { original.reversed() };
+        let reply = if translated {
+            tuple(protocol, server, 443, router, 50000)
+        } else {
+            original.reversed()
+        };
         namespace();
         let mut path = Datapath::load(Sizes::new(64, 64, &[LAN, WAN]), options).expect("loads");
         path.declare(LAN, &ROUTER_LAN, true).unwrap();
         path.declare(WAN, &ROUTER_WAN, true).unwrap();
         path.install(1, &original, &reply).unwrap();
         path.arm().unwrap();
-        let mut bench = Self { path, original, reply };
+        let mut bench = Self {
+            path,
+            original,
+            reply,
+        };
         bench.bump();
         bench
     }
@@ -178,7 +237,9 @@ impl Bench {
         let (action, _, _) = self.path.test_xdp(&frame.bytes(), LAN, 1).unwrap();
         assert_eq!(action, XDP_PASS, "not proven yet, so not forwarded");
         self.path.beat().unwrap();
-        self.path.test_witness(&self.sent(frame).bytes(), WAN).unwrap();
+        self.path
+            .test_witness(&self.sent(frame).bytes(), WAN)
+            .unwrap();
     }
 
     pub fn xdp(&mut self, frame: &[u8]) -> (u32, Vec<u8>) {

@@ -19,10 +19,17 @@ pub enum Difference {
 /// TTL of packets that the router itself makes. The workload sends nothing that would have it behind the router.
 const OWN_TTL: u8 = 64;
 
-/// Takes out what the router may choose freely: the IPv4 identification of its own packets, which are ICMP and RST from an address of its own
+/// The shortest Ethernet frame without its checksum (IEEE 802.3).
+const SHORTEST: usize = 60;
+
+/// Takes out what is not the router's to choose, or is free to it. A frame below the shortest is filled up with zeros, as every
+/// Ethernet device does (a veth does not). And the IPv4 identification of its own packets, which are ICMP and RST from an address of its own
 /// with its own TTL. The header checksum is taken out with it, once it has been found right.
 pub(super) fn normal(frame: &[u8]) -> Frame {
     let mut frame = frame.to_vec();
+    if frame.len() < SHORTEST {
+        frame.resize(SHORTEST, 0);
+    }
     let own = [gateway::ROUTER_LAN, gateway::ROUTER_WAN];
     let Some(view) = View::of(&frame) else {
         return frame;

@@ -29,8 +29,13 @@ impl Chain<'_> {
 
     /// Whether packets of established, forwarded connections enter here. Chains of type nat see only the first packet.
     fn entry(&self) -> bool {
-        let forwarded = matches!(self.hook, Some("prerouting" | "forward" | "postrouting" | "ingress" | "egress"));
-        forwarded && self.kind != Some("nat") && matches!(self.home.family, "ip" | "ip6" | "inet" | "netdev")
+        let forwarded = matches!(
+            self.hook,
+            Some("prerouting" | "forward" | "postrouting" | "ingress" | "egress")
+        );
+        forwarded
+            && self.kind != Some("nat")
+            && matches!(self.home.family, "ip" | "ip6" | "inet" | "netdev")
     }
 }
 
@@ -51,7 +56,11 @@ impl<'a> Rule<'a> {
 pub(super) enum Object<'a> {
     Chain(Chain<'a>),
     Rule(Rule<'a>),
-    Flowtable { home: Home<'a>, name: &'a str, devices: Vec<String> },
+    Flowtable {
+        home: Home<'a>,
+        name: &'a str,
+        devices: Vec<String>,
+    },
 }
 
 /// The parts of a ruleset that matter here.
@@ -66,18 +75,32 @@ pub(super) struct Ruleset<'a> {
 impl<'a> Ruleset<'a> {
     /// From the array under `nftables`. Dormant tables are passed over.
     pub(super) fn read(values: &'a [Value]) -> Result<Self, RulesetError> {
-        let mut ruleset = Self { objects: Vec::new(), maps: HashMap::new(), settles: HashMap::new() };
+        let mut ruleset = Self {
+            objects: Vec::new(),
+            maps: HashMap::new(),
+            settles: HashMap::new(),
+        };
         let mut dormant = HashSet::new();
         for (order, value) in values.iter().enumerate() {
-            let Some((kind, body)) = value.as_object().and_then(|object| object.iter().next()) else {
-                return Err(RulesetError { place: format!("nftables[{order}]"), problem: "expected an object".into() });
+            let Some((kind, body)) = value.as_object().and_then(|object| object.iter().next())
+            else {
+                return Err(RulesetError {
+                    place: format!("nftables[{order}]"),
+                    problem: "expected an object".into(),
+                });
             };
-            if !matches!(kind.as_str(), "table" | "chain" | "rule" | "map" | "flowtable") {
+            if !matches!(
+                kind.as_str(),
+                "table" | "chain" | "rule" | "map" | "flowtable"
+            ) {
                 continue;
             }
             let place = format!("nftables[{order}].{kind}");
             let Some(map) = body.as_object() else {
-                return Err(RulesetError { place, problem: "expected an object".into() });
+                return Err(RulesetError {
+                    place,
+                    problem: "expected an object".into(),
+                });
             };
             let fields = Fields { place, map };
             let family = fields.text("family")?;
@@ -88,13 +111,23 @@ impl<'a> Ruleset<'a> {
             if kind == "table" || dormant.contains(&(family, table)) {
                 continue;
             }
-            let home = Home { family, table, handle: fields.number("handle")? };
+            let home = Home {
+                family,
+                table,
+                handle: fields.number("handle")?,
+            };
             ruleset.add(kind, &fields, home, order)?;
         }
         Ok(ruleset)
     }
 
-    fn add(&mut self, kind: &str, fields: &Fields<'a>, home: Home<'a>, order: usize) -> Result<(), RulesetError> {
+    fn add(
+        &mut self,
+        kind: &str,
+        fields: &Fields<'a>,
+        home: Home<'a>,
+        order: usize,
+    ) -> Result<(), RulesetError> {
         match kind {
             "chain" => self.objects.push(Object::Chain(Chain {
                 home,
@@ -105,11 +138,16 @@ impl<'a> Ruleset<'a> {
             })),
             "flowtable" => {
                 let (name, devices) = (fields.text("name")?, fields.texts("dev")?);
-                self.objects.push(Object::Flowtable { home, name, devices });
+                self.objects.push(Object::Flowtable {
+                    home,
+                    name,
+                    devices,
+                });
             }
             "map" => {
                 if let Some(elements) = fields.map.get("elem") {
-                    self.maps.insert((home.family, home.table, fields.text("name")?), elements);
+                    self.maps
+                        .insert((home.family, home.table, fields.text("name")?), elements);
                 }
             }
             _ => {
@@ -118,7 +156,12 @@ impl<'a> Ruleset<'a> {
                     .get("expr")
                     .and_then(Value::as_array)
                     .ok_or_else(|| fields.error("expr", "expected an array"))?;
-                let rule = Rule { home, chain: fields.text("chain")?, expressions, order };
+                let rule = Rule {
+                    home,
+                    chain: fields.text("chain")?,
+                    expressions,
+                    order,
+                };
                 if statements::settles_established(expressions) {
                     self.settles.entry(rule.key()).or_insert(order);
                 }
@@ -131,7 +174,9 @@ impl<'a> Ruleset<'a> {
     /// Whether established connections never come to this rule: another conntrack state or TCP flag is asked for, or a rule before
     /// it in its chain decides for them.
     pub(super) fn settled(&self, rule: &Rule<'a>) -> bool {
-        self.settles.get(&rule.key()).is_some_and(|order| *order < rule.order)
+        self.settles
+            .get(&rule.key())
+            .is_some_and(|order| *order < rule.order)
             || statements::never_established(rule.expressions)
     }
 
@@ -175,15 +220,20 @@ impl<'a> Ruleset<'a> {
                     }
                 }
             }
-            Value::Array(values) => values.iter().for_each(|inner| self.targets(inner, family, table, found)),
+            Value::Array(values) => values
+                .iter()
+                .for_each(|inner| self.targets(inner, family, table, found)),
             Value::String(text) => {
                 // Elements hold verdicts, not names of other maps: no further than one step.
                 if let Some(name) = text.strip_prefix('@')
                     && let Some(Value::Array(elements)) = self.maps.get(&(family, table, name))
                 {
-                    elements.iter().filter(|element| !element.is_string()).for_each(|element| {
-                        self.verdicts(element, family, table, found);
-                    });
+                    elements
+                        .iter()
+                        .filter(|element| !element.is_string())
+                        .for_each(|element| {
+                            self.verdicts(element, family, table, found);
+                        });
                 }
             }
             _ => {}
@@ -191,7 +241,13 @@ impl<'a> Ruleset<'a> {
     }
 
     /// The jumps in elements of a map.
-    fn verdicts(&self, value: &'a Value, family: &'a str, table: &'a str, found: &mut Vec<Key<'a>>) {
+    fn verdicts(
+        &self,
+        value: &'a Value,
+        family: &'a str,
+        table: &'a str,
+        found: &mut Vec<Key<'a>>,
+    ) {
         match value {
             Value::Object(map) => map.iter().for_each(|(name, inner)| {
                 match (name.as_str(), inner.get("target").and_then(Value::as_str)) {
@@ -199,7 +255,9 @@ impl<'a> Ruleset<'a> {
                     _ => self.verdicts(inner, family, table, found),
                 }
             }),
-            Value::Array(values) => values.iter().for_each(|inner| self.verdicts(inner, family, table, found)),
+            Value::Array(values) => values
+                .iter()
+                .for_each(|inner| self.verdicts(inner, family, table, found)),
             _ => {}
         }
     }

@@ -53,7 +53,14 @@ fn kind(name: &str, inner: &Value) -> Option<Kind> {
         "counter" | "last" => Kind::Counter,
         "notrack" => Kind::Notrack,
         // The statement, not the braces of an anonymous set.
-        "set" | "map" if matches!(inner.get("op").and_then(Value::as_str), Some("add" | "update")) => Kind::DynamicSet,
+        "set" | "map"
+            if matches!(
+                inner.get("op").and_then(Value::as_str),
+                Some("add" | "update")
+            ) =>
+        {
+            Kind::DynamicSet
+        }
         "meter" => Kind::DynamicSet,
         "mangle" => return written(inner.get("key")?),
         "xt" => return extension(inner),
@@ -68,8 +75,15 @@ fn written(target: &Value) -> Option<Kind> {
     }
     if let Some(payload) = target.get("payload") {
         let field = payload.get("field").and_then(Value::as_str);
-        let compared = matches!(field, Some("dscp" | "ttl" | "hoplimit" | "saddr" | "daddr" | "sport" | "dport"));
-        return Some(if compared { Kind::Remark } else { Kind::Rewrite });
+        let compared = matches!(
+            field,
+            Some("dscp" | "ttl" | "hoplimit" | "saddr" | "daddr" | "sport" | "dport")
+        );
+        return Some(if compared {
+            Kind::Remark
+        } else {
+            Kind::Rewrite
+        });
     }
     // Marks and priorities are the kernel's own; options and extension headers are on the wire.
     (target.get("tcp option").is_some() || target.get("exthdr").is_some()).then_some(Kind::Rewrite)
@@ -77,7 +91,9 @@ fn written(target: &Value) -> Option<Kind> {
 
 /// An iptables extension (`xt`), by its name where nft tells one.
 fn extension(inner: &Value) -> Option<Kind> {
-    let Some(name) = inner.get("name").and_then(Value::as_str) else { return Some(Kind::Opaque) };
+    let Some(name) = inner.get("name").and_then(Value::as_str) else {
+        return Some(Kind::Opaque);
+    };
     Some(match name {
         "limit" | "hashlimit" | "rateest" => Kind::Limit,
         "quota" | "quota2" => Kind::Quota,
@@ -127,32 +143,41 @@ fn is_tcp_flags(value: &Value) -> bool {
         payload.get("protocol").and_then(Value::as_str) == Some("tcp")
             && payload.get("field").and_then(Value::as_str) == Some("flags")
     });
-    own || value.get("&").and_then(Value::as_array).and_then(|both| both.first()).is_some_and(is_tcp_flags)
+    own || value
+        .get("&")
+        .and_then(Value::as_array)
+        .and_then(|both| both.first())
+        .is_some_and(is_tcp_flags)
 }
 
 /// Whether a rule matches no packet that would be forwarded past the kernel: other conntrack states only, or a SYN, FIN or RST.
 pub(super) fn never_established(expressions: &[Value]) -> bool {
     const KERNEL_FLAGS: [&str; 3] = ["syn", "fin", "rst"];
-    expressions.iter().filter_map(|expression| expression.get("match")).any(|condition| {
-        let (Some(left), Some(right)) = (condition.get("left"), condition.get("right")) else { return false };
-        let operator = condition.get("op").and_then(Value::as_str);
-        if is_ct_state(left) {
-            const STATES: [&str; 5] = ["new", "related", "invalid", "untracked", "established"];
-            // What is not spelled in words (a named set, a number) is not known.
-            return only(right, &STATES)
-                && match operator {
-                    Some("in" | "==") => !mentions(right, &["established"]),
-                    Some("!=") => mentions(right, &["established"]),
-                    _ => false,
-                };
-        }
-        is_tcp_flags(left)
-            && match operator {
-                Some("in") => only(right, &KERNEL_FLAGS),
-                Some("==") => mentions(right, &KERNEL_FLAGS),
-                _ => false,
+    expressions
+        .iter()
+        .filter_map(|expression| expression.get("match"))
+        .any(|condition| {
+            let (Some(left), Some(right)) = (condition.get("left"), condition.get("right")) else {
+                return false;
+            };
+            let operator = condition.get("op").and_then(Value::as_str);
+            if is_ct_state(left) {
+                const STATES: [&str; 5] = ["new", "related", "invalid", "untracked", "established"];
+                // What is not spelled in words (a named set, a number) is not known.
+                return only(right, &STATES)
+                    && match operator {
+                        Some("in" | "==") => !mentions(right, &["established"]),
+                        Some("!=") => mentions(right, &["established"]),
+                        _ => false,
+                    };
             }
-    })
+            is_tcp_flags(left)
+                && match operator {
+                    Some("in") => only(right, &KERNEL_FLAGS),
+                    Some("==") => mentions(right, &KERNEL_FLAGS),
+                    _ => false,
+                }
+        })
 }
 
 /// Whether a rule ends the way of every packet of an established connection through its chain: `ct state established accept`, or
@@ -160,12 +185,19 @@ pub(super) fn never_established(expressions: &[Value]) -> bool {
 pub(super) fn settles_established(expressions: &[Value]) -> bool {
     let mut asked = false;
     for expression in expressions {
-        let Some((name, inner)) = expression.as_object().and_then(|object| object.iter().next()) else { return false };
+        let Some((name, inner)) = expression
+            .as_object()
+            .and_then(|object| object.iter().next())
+        else {
+            return false;
+        };
         match name.as_str() {
             "match" => {
                 let state = inner.get("left").is_some_and(is_ct_state)
                     && matches!(inner.get("op").and_then(Value::as_str), Some("in" | "=="))
-                    && inner.get("right").is_some_and(|right| mentions(right, &["established"]));
+                    && inner
+                        .get("right")
+                        .is_some_and(|right| mentions(right, &["established"]));
                 if !state {
                     return false;
                 }
@@ -182,11 +214,21 @@ pub(super) fn settles_established(expressions: &[Value]) -> bool {
 
 /// Whether a verdict map on the conntrack state accepts or drops what is established.
 fn map_settles(map: &Value) -> bool {
-    let Some(elements) = map.get("data").and_then(|data| data.get("set")).and_then(Value::as_array) else { return false };
-    elements.iter().filter_map(Value::as_array).any(|pair| match pair.as_slice() {
-        [state, verdict] => {
-            mentions(state, &["established"]) && (verdict.get("accept").is_some() || verdict.get("drop").is_some())
-        }
-        _ => false,
-    })
+    let Some(elements) = map
+        .get("data")
+        .and_then(|data| data.get("set"))
+        .and_then(Value::as_array)
+    else {
+        return false;
+    };
+    elements
+        .iter()
+        .filter_map(Value::as_array)
+        .any(|pair| match pair.as_slice() {
+            [state, verdict] => {
+                mentions(state, &["established"])
+                    && (verdict.get("accept").is_some() || verdict.get("drop").is_some())
+            }
+            _ => false,
+        })
 }

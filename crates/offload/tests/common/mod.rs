@@ -13,8 +13,15 @@ pub fn tuple(protocol: Protocol, source: &str, destination: &str) -> Tuple {
         let socket: std::net::SocketAddr = text.parse().unwrap();
         (socket.ip(), socket.port())
     };
-    let ((source, source_port), (destination, destination_port)) = (split(source), split(destination));
-    Tuple { protocol, source, source_port, destination, destination_port }
+    let ((source, source_port), (destination, destination_port)) =
+        (split(source), split(destination));
+    Tuple {
+        protocol,
+        source,
+        source_port,
+        destination,
+        destination_port,
+    }
 }
 
 /// An established TCP connection without translation.
@@ -29,11 +36,19 @@ pub fn udp(id: u32, source: &str, destination: &str) -> Connection {
 
 pub fn connection(id: u32, original: Tuple) -> Connection {
     Connection {
-        id: ConnectionId { id, original, zone: 0 },
+        id: ConnectionId {
+            id,
+            original,
+            zone: 0,
+        },
         reply: original.reversed(),
         status: Some(UP),
         mark: 0,
-        timeout: Some(if original.protocol == Protocol::Tcp { 432_000 } else { 30 }),
+        timeout: Some(if original.protocol == Protocol::Tcp {
+            432_000
+        } else {
+            30
+        }),
         tcp_state: (original.protocol == Protocol::Tcp).then_some(3),
         helper: false,
         sequence_adjusted: false,
@@ -105,13 +120,20 @@ impl Rig {
         self.pass_reading(millis, &mut |_| [Reading::default(); 2])
     }
 
-    pub fn pass_reading(&mut self, millis: Millis, read: &mut dyn FnMut(FlowId) -> [Reading; 2]) -> Vec<Action> {
+    pub fn pass_reading(
+        &mut self,
+        millis: Millis,
+        read: &mut dyn FnMut(FlowId) -> [Reading; 2],
+    ) -> Vec<Action> {
         self.now += millis;
         self.ticks += 1;
         let mut out = Vec::new();
         let installed = self.installed.clone();
         let mut honest = |flow: FlowId| {
-            assert!(installed.contains_key(&flow), "read of {flow:?}, which is not installed");
+            assert!(
+                installed.contains_key(&flow),
+                "read of {flow:?}, which is not installed"
+            );
             read(flow)
         };
         self.core.tick(self.now, &mut honest, &mut out);
@@ -142,35 +164,64 @@ impl Rig {
     fn replay(&mut self, actions: &[Action]) {
         for action in actions {
             match action {
-                Action::Install { flow, original, reply } => {
-                    assert!(!self.installed.contains_key(flow), "{flow:?} is installed already");
+                Action::Install {
+                    flow,
+                    original,
+                    reply,
+                } => {
+                    assert!(
+                        !self.installed.contains_key(flow),
+                        "{flow:?} is installed already"
+                    );
                     if let Some(tick) = self.touched.get(flow) {
-                        assert!(self.ticks > tick + 1, "{flow:?} is reused while it may be under way");
+                        assert!(
+                            self.ticks > tick + 1,
+                            "{flow:?} is reused while it may be under way"
+                        );
                     }
                     for (own, other) in self.installed.values() {
                         for tuple in [original, reply] {
-                            assert!(tuple != own && tuple != other, "{tuple} is installed already");
+                            assert!(
+                                tuple != own && tuple != other,
+                                "{tuple} is installed already"
+                            );
                         }
                     }
                     if original.protocol == Protocol::Tcp {
-                        let relaxed = self.relaxed.iter().copied().find(|id| id.original == *original);
-                        let id = relaxed.unwrap_or_else(|| panic!("{original} was not relaxed before its install"));
+                        let relaxed = self
+                            .relaxed
+                            .iter()
+                            .copied()
+                            .find(|id| id.original == *original);
+                        let id = relaxed.unwrap_or_else(|| {
+                            panic!("{original} was not relaxed before its install")
+                        });
                         self.relaxed.remove(&id);
                     }
                     self.installed.insert(*flow, (*original, *reply));
                     self.touched.insert(*flow, self.ticks);
                 }
                 Action::Remove { flow } => {
-                    assert!(self.installed.remove(flow).is_some(), "{flow:?} is not installed");
+                    assert!(
+                        self.installed.remove(flow).is_some(),
+                        "{flow:?} is not installed"
+                    );
                     self.touched.insert(*flow, self.ticks);
                 }
                 Action::Relax(id) => {
                     assert_eq!(id.original.protocol, Protocol::Tcp);
                     self.relaxed.insert(*id);
                 }
-                Action::Prove { flow } => assert!(self.installed.contains_key(flow), "{flow:?} is not installed"),
+                Action::Prove { flow } => assert!(
+                    self.installed.contains_key(flow),
+                    "{flow:?} is not installed"
+                ),
                 Action::Refresh { id, .. } => {
-                    assert!(self.installed.values().any(|(original, _)| *original == id.original));
+                    assert!(
+                        self.installed
+                            .values()
+                            .any(|(original, _)| *original == id.original)
+                    );
                 }
                 Action::Port(plan) => assert_ne!(plan.hook, Hook::Auto),
                 Action::Bump(_) | Action::BumpHops { .. } | Action::Dump(_) => {}
@@ -180,17 +231,29 @@ impl Rig {
 
     /// The original tuples installed, sorted.
     pub fn known(&self) -> Vec<Tuple> {
-        let mut known: Vec<Tuple> = self.installed.values().map(|(original, _)| *original).collect();
+        let mut known: Vec<Tuple> = self
+            .installed
+            .values()
+            .map(|(original, _)| *original)
+            .collect();
         known.sort();
         known
     }
 
     /// The reason of the one connection with this id.
     pub fn reason(&self, id: &ConnectionId) -> Option<weir_offload::Decline> {
-        self.core.flows().find(|(_, flow)| flow.id == *id).expect("tracked").1.declined
+        self.core
+            .flows()
+            .find(|(_, flow)| flow.id == *id)
+            .expect("tracked")
+            .1
+            .declined
     }
 }
 
 pub fn bumps(actions: &[Action]) -> usize {
-    actions.iter().filter(|action| matches!(action, Action::Bump(_))).count()
+    actions
+        .iter()
+        .filter(|action| matches!(action, Action::Bump(_)))
+        .count()
 }

@@ -10,7 +10,9 @@ use super::router::Router;
 pub fn explain(router: &mut Router, asked: &FlowQuery) -> Explanation {
     let ids = find(router, asked);
     let shown = ids.first().and_then(|id| flow(router, *id));
-    let Some(shown) = shown else { return unknown(router, asked) };
+    let Some(shown) = shown else {
+        return unknown(router, asked);
+    };
     let details = router.path.inspect(ids[0].0);
 
     let mut witnesses = Vec::new();
@@ -18,8 +20,16 @@ pub fn explain(router: &mut Router, asked: &FlowQuery) -> Explanation {
     let known = shown.state != FlowState::Declined;
     let why = shown.reason.as_ref();
     witnesses.push(match (known, why) {
-        (false, Some(reason)) => witness(WitnessName::Known, false, format!("conntrack has it, but {}", reason.text)),
-        _ => witness(WitnessName::Known, true, "conntrack has it, in a state that can be forwarded"),
+        (false, Some(reason)) => witness(
+            WitnessName::Known,
+            false,
+            format!("conntrack has it, but {}", reason.text),
+        ),
+        _ => witness(
+            WitnessName::Known,
+            true,
+            "conntrack has it, in a state that can be forwarded",
+        ),
     });
     if let Some(mend) = why.and_then(|r| r.mend.clone()) {
         change.push(mend);
@@ -27,40 +37,76 @@ pub fn explain(router: &mut Router, asked: &FlowQuery) -> Explanation {
     if known && let Some(details) = details {
         let ways = ["from client to server", "from server to client"];
         for (detail, way) in details.iter().zip(ways) {
-            let never = !detail.proven && detail.reason == datapath::Reason::None && detail.length == 0;
+            let never =
+                !detail.proven && detail.reason == datapath::Reason::None && detail.length == 0;
             if never {
-                witnesses.push(witness(WitnessName::Seen, false, format!("{way}: no packet came in at a port yet")));
+                witnesses.push(witness(
+                    WitnessName::Seen,
+                    false,
+                    format!("{way}: no packet came in at a port yet"),
+                ));
                 continue;
             }
-            witnesses.push(witness(WitnessName::Seen, true, format!("{way}: packets come in at a port")));
+            witnesses.push(witness(
+                WitnessName::Seen,
+                true,
+                format!("{way}: packets come in at a port"),
+            ));
             witnesses.push(if detail.proven {
                 witness(
                     WitnessName::Proven,
                     true,
-                    format!("{way}: the kernel sent it over hop {} with TTL one less, up to {} octets", detail.hop, detail.length),
+                    format!(
+                        "{way}: the kernel sent it over hop {} with TTL one less, up to {} octets",
+                        detail.hop, detail.length
+                    ),
                 )
             } else {
-                witness(WitnessName::Proven, false, format!("{way}: {}", detail.reason.text()))
+                witness(
+                    WitnessName::Proven,
+                    false,
+                    format!("{way}: {}", detail.reason.text()),
+                )
             });
         }
         if details.iter().any(|d| !d.proven) && change.is_empty() {
-            change.push("the next packet that the kernel forwards out of a port proves that direction".into());
+            change.push(
+                "the next packet that the kernel forwards out of a port proves that direction"
+                    .into(),
+            );
         }
     }
     let name = format!("{} {}", shown.protocol, shown.original);
     let verdict = match shown.state {
         FlowState::Forwarded => format!("{name} is forwarded by weir."),
-        FlowState::Known => format!("{name} may be forwarded, but is not at the moment: the kernel does it."),
+        FlowState::Known => {
+            format!("{name} may be forwarded, but is not at the moment: the kernel does it.")
+        }
         FlowState::Declined => format!("{name} is left to the kernel."),
     };
-    Explanation { asked: text(asked), verdict, witnesses, change, flow: Some(shown) }
+    Explanation {
+        asked: text(asked),
+        verdict,
+        witnesses,
+        change,
+        flow: Some(shown),
+    }
 }
 
 fn unknown(router: &Router, asked: &FlowQuery) -> Explanation {
-    let ports = router.core.ports().filter(|p| p.hook != offload::Hook::Off).count();
-    let mut change = vec!["a packet of it through this router, accepted by the firewall and tracked by conntrack".to_owned()];
+    let ports = router
+        .core
+        .ports()
+        .filter(|p| p.hook != offload::Hook::Off)
+        .count();
+    let mut change = vec![
+        "a packet of it through this router, accepted by the firewall and tracked by conntrack"
+            .to_owned(),
+    ];
     if ports < 2 {
-        change.push(format!("there are {ports} ports: `weir ports` says why devices are left out"));
+        change.push(format!(
+            "there are {ports} ports: `weir ports` says why devices are left out"
+        ));
     }
     Explanation {
         asked: text(asked),
@@ -79,9 +125,18 @@ fn find(router: &Router, asked: &FlowQuery) -> Vec<offload::FlowId> {
     match asked {
         FlowQuery::Id(id) => {
             let found = offload::FlowId(id.0 as u32);
-            router.core.flow(found).filter(|f| u64::from(f.id.id) == id.0 >> 32).map(|_| found).into_iter().collect()
+            router
+                .core
+                .flow(found)
+                .filter(|f| u64::from(f.id.id) == id.0 >> 32)
+                .map(|_| found)
+                .into_iter()
+                .collect()
         }
-        FlowQuery::Tuple { protocol, endpoints } => {
+        FlowQuery::Tuple {
+            protocol,
+            endpoints,
+        } => {
             let protocols: &[Protocol] = match protocol {
                 Some(api::Protocol::Tcp) => &[Protocol::Tcp],
                 Some(api::Protocol::Udp) => &[Protocol::Udp],

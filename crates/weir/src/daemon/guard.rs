@@ -12,8 +12,16 @@ pub struct Guard(#[allow(dead_code)] OwnedFd);
 
 /// Whether this is the only weir here; `None` when there is another.
 pub fn take() -> nix::Result<Option<Guard>> {
-    let fd = socket(AddressFamily::Unix, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
-    match bind(std::os::fd::AsRawFd::as_raw_fd(&fd), &UnixAddr::new_abstract(b"weir-offload")?) {
+    let fd = socket(
+        AddressFamily::Unix,
+        SockType::Datagram,
+        SockFlag::SOCK_CLOEXEC,
+        None,
+    )?;
+    match bind(
+        std::os::fd::AsRawFd::as_raw_fd(&fd),
+        &UnixAddr::new_abstract(b"weir-offload")?,
+    ) {
         Ok(()) => Ok(Some(Guard(fd))),
         Err(Errno::EADDRINUSE) => Ok(None),
         Err(error) => Err(error),

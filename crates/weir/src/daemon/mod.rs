@@ -40,7 +40,13 @@ pub fn run(effective: Effective, options: RunOptions) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|e| Error::because("the event loop cannot be made", &e, "see whether too many files are open"))?;
+        .map_err(|e| {
+            Error::because(
+                "the event loop cannot be made",
+                &e,
+                "see whether too many files are open",
+            )
+        })?;
     runtime.block_on(async { Daemon::new(effective, options)?.serve().await })
 }
 
@@ -69,26 +75,57 @@ impl Daemon {
         // Listening before dumping: what changes in between is told twice, not lost.
         let events = |source| {
             Events::open(source).map_err(|e| {
-                Error::because(format!("weir cannot listen to {source:?} events"), &e, "start it as root, with conntrack and nftables in the kernel")
+                Error::because(
+                    format!("weir cannot listen to {source:?} events"),
+                    &e,
+                    "start it as root, with conntrack and nftables in the kernel",
+                )
             })
         };
         let mut conntrack = events(Source::Conntrack)?;
         let route = events(Source::Route)?;
         let firewall = events(Source::Firewall)?;
-        let requests = || Requests::open().map_err(|e| Error::because("weir cannot ask the kernel", &e, "start it as root"));
+        let requests = || {
+            Requests::open()
+                .map_err(|e| Error::because("weir cannot ask the kernel", &e, "start it as root"))
+        };
         let (updates, dumps) = (requests()?, requests()?);
-        conntrack
-            .ignore_port(updates.port())
-            .map_err(|e| Error::because("weir cannot tell its own updates apart", &e, "start it as root"))?;
+        conntrack.ignore_port(updates.port()).map_err(|e| {
+            Error::because(
+                "weir cannot tell its own updates apart",
+                &e,
+                "start it as root",
+            )
+        })?;
 
         let shadow = options.shadow || *effective.offload.shadow;
-        let path = Datapath::load(settings::sizes(&effective, &links()), settings::options(shadow))
-            .map_err(|e| Error::because("the packet path cannot be loaded", &e, "`weir check` shows what the kernel lacks"))?;
+        let path = Datapath::load(
+            settings::sizes(&effective, &links()),
+            settings::options(shadow),
+        )
+        .map_err(|e| {
+            Error::because(
+                "the packet path cannot be loaded",
+                &e,
+                "`weir check` shows what the kernel lacks",
+            )
+        })?;
         let core = offload::Core::new(settings::offload_settings(&effective, shadow));
         let mut router = Router::new(core, path, updates, Surroundings::new());
-        let listener = Listener::bind(&options.socket)
-            .map_err(|e| Error::because("the API cannot listen", &e, "`--socket PATH` chooses another place"))?;
-        router.start().map_err(|e| Error::because("the packet path does not start", &e, "`weir check` shows what the kernel lacks"))?;
+        let listener = Listener::bind(&options.socket).map_err(|e| {
+            Error::because(
+                "the API cannot listen",
+                &e,
+                "`--socket PATH` chooses another place",
+            )
+        })?;
+        router.start().map_err(|e| {
+            Error::because(
+                "the packet path does not start",
+                &e,
+                "`weir check` shows what the kernel lacks",
+            )
+        })?;
         info!(socket = %options.socket.display(), table = router.path.sizes().octets(), shadow, "weir runs");
         privileges::drop_privileges();
         let settings = Settings::new(effective, options.shadow, options.source);
@@ -105,7 +142,16 @@ impl Daemon {
     }
 
     async fn serve(self) -> Result<(), Error> {
-        let Self { router, settings, listener, mut conntrack, mut route, mut firewall, mut dumps, _guard } = self;
+        let Self {
+            router,
+            settings,
+            listener,
+            mut conntrack,
+            mut route,
+            mut firewall,
+            mut dumps,
+            _guard,
+        } = self;
         let face = Rc::new(Face {
             router: Rc::clone(&router),
             settings,
@@ -116,7 +162,9 @@ impl Daemon {
         let api = api::serve(&listener, provider, Limits::default());
         tokio::pin!(api);
 
-        let signals = |kind| signal(kind).map_err(|e| Error::because("signals cannot be caught", &e, "report this"));
+        let signals = |kind| {
+            signal(kind).map_err(|e| Error::because("signals cannot be caught", &e, "report this"))
+        };
         let mut terminate = signals(SignalKind::terminate())?;
         let mut interrupt = signals(SignalKind::interrupt())?;
         let mut hang_up = signals(SignalKind::hangup())?;
@@ -180,13 +228,20 @@ impl Daemon {
 }
 
 fn broken(source: Source, error: &std::io::Error) -> Error {
-    Error::because(format!("{source:?} events ended"), error, "start weir again")
+    Error::because(
+        format!("{source:?} events ended"),
+        error,
+        "start weir again",
+    )
 }
 
-type RulesetRead = std::pin::Pin<Box<dyn Future<Output = Result<Vec<offload::ruleset::Finding>, String>>>>;
+type RulesetRead =
+    std::pin::Pin<Box<dyn Future<Output = Result<Vec<offload::ruleset::Finding>, String>>>>;
 
 /// The reading of the ruleset under way; for ever where there is none.
-async fn ruleset_read(under_way: &RefCell<Option<RulesetRead>>) -> Result<Vec<offload::ruleset::Finding>, String> {
+async fn ruleset_read(
+    under_way: &RefCell<Option<RulesetRead>>,
+) -> Result<Vec<offload::ruleset::Finding>, String> {
     std::future::poll_fn(|context| match under_way.borrow_mut().as_mut() {
         Some(read) => read.as_mut().poll(context),
         None => std::task::Poll::Pending,
@@ -196,7 +251,9 @@ async fn ruleset_read(under_way: &RefCell<Option<RulesetRead>>) -> Result<Vec<of
 
 /// Indices of the devices there are, so that port slots are chosen apart.
 fn links() -> Vec<u32> {
-    nix::net::if_::if_nameindex().map(|list| list.iter().map(|i| i.index()).collect()).unwrap_or_default()
+    nix::net::if_::if_nameindex()
+        .map(|list| list.iter().map(|i| i.index()).collect())
+        .unwrap_or_default()
 }
 
 fn netns_inode() -> u64 {

@@ -5,7 +5,11 @@ use caps::{CapSet, Capability, CapsHashSet};
 use tracing::{debug, warn};
 
 /// What is kept.
-const KEPT: [Capability; 3] = [Capability::CAP_NET_ADMIN, Capability::CAP_BPF, Capability::CAP_PERFMON];
+const KEPT: [Capability; 3] = [
+    Capability::CAP_NET_ADMIN,
+    Capability::CAP_BPF,
+    Capability::CAP_PERFMON,
+];
 
 /// Gives up all other capabilities, for this process and what it starts. A failure is told and not fatal: the daemon works as before.
 pub fn drop_privileges() {
@@ -19,7 +23,10 @@ pub fn drop_privileges() {
     ] {
         let result = match set {
             // Dropping from the bounding set needs CAP_SETPCAP, hence first.
-            CapSet::Bounding => had.iter().filter(|c| !kept.contains(c)).try_for_each(|c| caps::drop(None, set, *c)),
+            CapSet::Bounding => had
+                .iter()
+                .filter(|c| !kept.contains(c))
+                .try_for_each(|c| caps::drop(None, set, *c)),
             // nft is started with the same rights.
             CapSet::Inheritable => caps::set(None, set, &kept),
             _ => caps::set(None, set, &kept),

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use std::time::SystemTime;
 
 use api::{
-    Config, Endpoints, Explanation, FlowCounts, FlowFilter, FlowId, FlowQuery, FlowState, Heartbeat, Hop,
-    HopCounts, Mode, PacketCounts, Port, Problem, Provider, Reason, Reloaded, Selection, Status, Translated, TtlRange,
-    Witness, WitnessName,
+    Config, Endpoints, Explanation, FlowCounts, FlowFilter, FlowId, FlowQuery, FlowState,
+    Heartbeat, Hop, HopCounts, Mode, PacketCounts, Port, Problem, Provider, Reason, Reloaded,
+    Selection, Status, Translated, TtlRange, Witness, WitnessName,
 };
 use datapath::Direction;
 use kernel::{Tuple, status};
@@ -30,7 +30,9 @@ pub struct Face {
 
 /// Seconds since 1970.
 pub fn unix_seconds() -> u64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs())
+    SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, |d| d.as_secs())
 }
 
 impl Provider for Face {
@@ -38,15 +40,28 @@ impl Provider for Face {
         let router = &mut *self.router.borrow_mut();
         router.count();
         let mut flows = FlowCounts::default();
-        let ids: Vec<_> = router.core.flows().map(|(id, f)| (id, f.installed(), f.original().is_ipv6())).collect();
+        let ids: Vec<_> = router
+            .core
+            .flows()
+            .map(|(id, f)| (id, f.installed(), f.original().is_ipv6()))
+            .collect();
         for (id, installed, ipv6) in ids {
-            let family = if ipv6 { &mut flows.ipv6 } else { &mut flows.ipv4 };
+            let family = if ipv6 {
+                &mut flows.ipv6
+            } else {
+                &mut flows.ipv4
+            };
             if !installed {
                 family.declined += 1;
                 continue;
             }
             family.known += 1;
-            family.proven += u64::from(router.path.read(id.0).is_some_and(|r| r.iter().any(|d| d.proven)));
+            family.proven += u64::from(
+                router
+                    .path
+                    .read(id.0)
+                    .is_some_and(|r| r.iter().any(|d| d.proven)),
+            );
         }
         flows.ipv4.capacity = u64::from(router.path.sizes().flows4) / 2;
         flows.ipv6.capacity = u64::from(router.path.sizes().flows6) / 2;
@@ -55,7 +70,11 @@ impl Provider for Face {
             forwarded_tc: totals.tc_packets,
             forwarded_xdp: router.account.packets.saturating_sub(totals.tc_packets),
             octets: router.account.octets,
-            passed: totals.passed.iter().map(|(reason, n)| (reason.code().to_owned(), *n)).collect(),
+            passed: totals
+                .passed
+                .iter()
+                .map(|(reason, n)| (reason.code().to_owned(), *n))
+                .collect(),
         };
         let statistics = router.core.statistics();
         let shadow = self.settings.borrow().shadow;
@@ -68,11 +87,21 @@ impl Provider for Face {
             mode: if shadow { Mode::Shadow } else { Mode::Forward },
             share_of_packets: packets.share_of_packets(),
             packets,
-            bumps: statistics.bumps.iter().map(|(cause, n)| ((*cause).to_owned(), *n)).collect(),
-            refused: statistics.declines().map(|(reason, n)| (reason.word().to_owned(), n as u64)).collect(),
+            bumps: statistics
+                .bumps
+                .iter()
+                .map(|(cause, n)| ((*cause).to_owned(), *n))
+                .collect(),
+            refused: statistics
+                .declines()
+                .map(|(reason, n)| (reason.word().to_owned(), n as u64))
+                .collect(),
             armed: router.path.armed(),
             epoch: router.path.epoch(),
-            hops: HopCounts { used: router.path.hops_used(), capacity: datapath::HOPS },
+            hops: HopCounts {
+                used: router.path.hops_used(),
+                capacity: datapath::HOPS,
+            },
             flows,
             lost_events: router.lost,
             heartbeat: Heartbeat {
@@ -98,24 +127,45 @@ impl Provider for Face {
         let router = &mut *self.router.borrow_mut();
         let names = names(router);
         let mut users: BTreeMap<u32, u64> = BTreeMap::new();
-        let ids: Vec<_> = router.core.flows().filter(|(_, f)| f.installed()).map(|(id, _)| id).collect();
-        for direction in ids.into_iter().filter_map(|id| router.path.inspect(id.0)).flatten() {
+        let ids: Vec<_> = router
+            .core
+            .flows()
+            .filter(|(_, f)| f.installed())
+            .map(|(id, _)| id)
+            .collect();
+        for direction in ids
+            .into_iter()
+            .filter_map(|id| router.path.inspect(id.0))
+            .flatten()
+        {
             if direction.proven {
                 *users.entry(direction.hop).or_default() += 1;
             }
         }
-        let mac = |octets: &[u8]| octets.iter().map(|o| format!("{o:02x}")).collect::<Vec<_>>().join(":");
+        let mac = |octets: &[u8]| {
+            octets
+                .iter()
+                .map(|o| format!("{o:02x}"))
+                .collect::<Vec<_>>()
+                .join(":")
+        };
         router
             .path
             .hops()
             .into_iter()
             .map(|hop| Hop {
                 index: hop.index as u16,
-                device: names.get(&hop.link).cloned().unwrap_or_else(|| format!("#{}", hop.link)),
+                device: names
+                    .get(&hop.link)
+                    .cloned()
+                    .unwrap_or_else(|| format!("#{}", hop.link)),
                 header: hop.header.iter().map(|o| format!("{o:02x}")).collect(),
                 destination: hop.header.get(..6).map(mac),
                 source: hop.header.get(6..12).map(mac),
-                ethertype: hop.header.get(12..14).map(|t| u16::from_be_bytes([t[0], t[1]])),
+                ethertype: hop
+                    .header
+                    .get(12..14)
+                    .map(|t| u16::from_be_bytes([t[0], t[1]])),
                 epoch: hop.epoch,
                 flows: users.get(&hop.index).copied().unwrap_or_default(),
                 xdp: hop.xdp,
@@ -134,7 +184,8 @@ impl Provider for Face {
                 Port {
                     name: plan.name.clone(),
                     index: plan.link,
-                    mac: (plan.mac != [0; 6]).then(|| plan.mac.map(|o| format!("{o:02x}")).join(":")),
+                    mac: (plan.mac != [0; 6])
+                        .then(|| plan.mac.map(|o| format!("{o:02x}")).join(":")),
                     hook: hook(plan.hook),
                     xdp_transmit: plan.xdp_transmit,
                     reason: Some(Reason {
@@ -176,12 +227,19 @@ fn hook(hook: offload::Hook) -> Option<api::Hook> {
 
 /// The tag of a reason, as its JSON has it.
 fn word(reason: &offload::PortReason) -> String {
-    serde_json::to_value(reason).ok().and_then(|v| Some(v.get("reason")?.as_str()?.to_owned())).unwrap_or_default()
+    serde_json::to_value(reason)
+        .ok()
+        .and_then(|v| Some(v.get("reason")?.as_str()?.to_owned()))
+        .unwrap_or_default()
 }
 
 /// Device names by index.
 pub fn names(router: &Router) -> BTreeMap<u32, String> {
-    router.core.links().map(|link| (link.index, link.name.clone())).collect()
+    router
+        .core
+        .links()
+        .map(|link| (link.index, link.name.clone()))
+        .collect()
 }
 
 fn endpoints(tuple: &Tuple) -> Endpoints {
@@ -198,7 +256,10 @@ pub fn flow(router: &mut Router, id: offload::FlowId) -> Option<api::Flow> {
     let now = router.now();
     let flow = router.core.flow(id)?.clone();
     let (readings, details) = if flow.installed() {
-        (router.path.read(id.0).unwrap_or_default(), router.path.inspect(id.0))
+        (
+            router.path.read(id.0).unwrap_or_default(),
+            router.path.inspect(id.0),
+        )
     } else {
         Default::default()
     };
@@ -218,19 +279,34 @@ pub fn flow(router: &mut Router, id: offload::FlowId) -> Option<api::Flow> {
             ..Default::default()
         };
         if let Some(detail) = details.map(|d: [Direction; 2]| d[i]).filter(|d| d.proven) {
-            let link = |index: u32| router.core.links().find(|l| l.index == index).map(|l| l.name.clone());
-            let plan_in = router.core.ports().find(|p| router.path.slot(p.link) == detail.port);
+            let link = |index: u32| {
+                router
+                    .core
+                    .links()
+                    .find(|l| l.index == index)
+                    .map(|l| l.name.clone())
+            };
+            let plan_in = router
+                .core
+                .ports()
+                .find(|p| router.path.slot(p.link) == detail.port);
             shown.port_in = plan_in.map(|p| p.name.clone());
             shown.port_out = link(detail.hop_link);
             shown.hop = Some(detail.hop as u16);
             let xdp = plan_in.is_some_and(|p| p.hook == offload::Hook::Xdp) && detail.hop_xdp;
             shown.hook = Some(if xdp { api::Hook::Xdp } else { api::Hook::Tc });
-            shown.ttl = Some(TtlRange { lowest: detail.ttl.0, highest: detail.ttl.1 });
+            shown.ttl = Some(TtlRange {
+                lowest: detail.ttl.0,
+                highest: detail.ttl.1,
+            });
             shown.longest = Some(detail.length);
         }
         shown
     };
-    let directions = api::Directions { original: direction(0), reply: direction(1) };
+    let directions = api::Directions {
+        original: direction(0),
+        reply: direction(1),
+    };
     let reason = match flow.declined {
         Some(decline) => Some(Reason {
             code: decline.word().to_owned(),
@@ -252,7 +328,10 @@ pub fn flow(router: &mut Router, id: offload::FlowId) -> Option<api::Flow> {
         },
         original: endpoints(&flow.original()),
         reply: endpoints(&flow.reply),
-        translated: Translated { snat: bits & status::SRC_NAT != 0, dnat: bits & status::DST_NAT != 0 },
+        translated: Translated {
+            snat: bits & status::SRC_NAT != 0,
+            dnat: bits & status::DST_NAT != 0,
+        },
         state,
         reason,
         directions,
@@ -264,5 +343,9 @@ pub fn flow(router: &mut Router, id: offload::FlowId) -> Option<api::Flow> {
 
 /// A witness' word.
 pub fn witness(name: WitnessName, ok: bool, text: impl Into<String>) -> Witness {
-    Witness { name, ok, text: text.into() }
+    Witness {
+        name,
+        ok,
+        text: text.into(),
+    }
 }

@@ -96,8 +96,14 @@ impl Router {
 
     /// Tells the core what is to be found out about a device by looking.
     fn look_at(&mut self, link: &Link, actions: &mut Vec<Action>) {
-        let known = self.core.port_facts(link.index).cloned().unwrap_or_default();
-        let facts = self.surroundings.facts(link, known, self.path.xdp_program());
+        let known = self
+            .core
+            .port_facts(link.index)
+            .cloned()
+            .unwrap_or_default();
+        let facts = self
+            .surroundings
+            .facts(link, known, self.path.xdp_program());
         self.core.facts(link.index, facts, self.now(), actions);
     }
 
@@ -124,7 +130,8 @@ impl Router {
         let now = self.now();
         let mut actions = Vec::new();
         let path = &mut self.path;
-        self.core.tick(now, &mut |flow| readings(path, flow), &mut actions);
+        self.core
+            .tick(now, &mut |flow| readings(path, flow), &mut actions);
         self.apply(actions);
         if let Err(error) = self.path.tidy(Instant::now()) {
             warn!(%error, "cannot tidy the tables");
@@ -133,7 +140,12 @@ impl Router {
 
     /// Adds up what went through; due every second, as the shared counters are narrow.
     pub fn count(&mut self) {
-        let Self { core, path, account, .. } = self;
+        let Self {
+            core,
+            path,
+            account,
+            ..
+        } = self;
         for (flow, _) in core.flows().filter(|(_, flow)| flow.installed()) {
             account.read(path, flow.0);
         }
@@ -162,7 +174,13 @@ impl Router {
     }
 
     fn end_proofs(&mut self, actions: &[Action]) {
-        let Some(cause) = actions.iter().find_map(|a| if let Action::Bump(cause) = a { Some(cause) } else { None }) else {
+        let Some(cause) = actions.iter().find_map(|a| {
+            if let Action::Bump(cause) = a {
+                Some(cause)
+            } else {
+                None
+            }
+        }) else {
             return;
         };
         debug!(%cause, "all proofs end");
@@ -175,12 +193,28 @@ impl Router {
 
     /// Time-outs and TCP windows, in one go each: relaxing comes before any install of the same batch.
     fn update_connections(&mut self, actions: &[Action], more: &mut Vec<Action>) {
-        let relax: Vec<ConnectionId> =
-            actions.iter().filter_map(|a| if let Action::Relax(id) = a { Some(*id) } else { None }).collect();
+        let relax: Vec<ConnectionId> = actions
+            .iter()
+            .filter_map(|a| {
+                if let Action::Relax(id) = a {
+                    Some(*id)
+                } else {
+                    None
+                }
+            })
+            .collect();
         let refresh: Vec<Refresh> = actions
             .iter()
             .filter_map(|a| match a {
-                Action::Refresh { id, seconds, status } => Some(Refresh { id: *id, timeout: *seconds, status: *status }),
+                Action::Refresh {
+                    id,
+                    seconds,
+                    status,
+                } => Some(Refresh {
+                    id: *id,
+                    timeout: *seconds,
+                    status: *status,
+                }),
                 _ => None,
             })
             .collect();
@@ -206,7 +240,11 @@ impl Router {
 
     fn perform(&mut self, action: Action, more: &mut Vec<Action>) {
         match action {
-            Action::Install { flow, original, reply } => match self.path.install(flow.0, &original, &reply) {
+            Action::Install {
+                flow,
+                original,
+                reply,
+            } => match self.path.install(flow.0, &original, &reply) {
                 Ok(()) => {}
                 Err(datapath::Error::Full) => self.core.refused(flow, Decline::TableFull),
                 Err(error) => {
@@ -236,7 +274,11 @@ impl Router {
             offload::Hook::Tc => datapath::Hook::Tc,
             offload::Hook::Off | offload::Hook::Auto => {
                 if self.attached.remove(&plan.link).is_some() {
-                    info!(device = plan.name, reason = plan.reason.explain(), "no longer a port");
+                    info!(
+                        device = plan.name,
+                        reason = plan.reason.explain(),
+                        "no longer a port"
+                    );
                     if let Err(error) = self.path.detach(plan.link) {
                         warn!(device = plan.name, %error, "cannot detach");
                     }
@@ -244,7 +286,10 @@ impl Router {
                 return;
             }
         };
-        match self.path.attach(plan.link, &plan.name, &plan.mac, hook, plan.xdp_transmit) {
+        match self
+            .path
+            .attach(plan.link, &plan.name, &plan.mac, hook, plan.xdp_transmit)
+        {
             Ok(()) => {
                 info!(device = plan.name, hook = ?plan.hook, reason = plan.reason.explain(), "is a port");
                 self.attached.insert(plan.link, plan);
@@ -257,7 +302,12 @@ impl Router {
                     datapath::Hook::Xdp => facts.xdp_refused = true,
                     datapath::Hook::Tc => facts.tc_refused = true,
                 }
-                self.core.facts(plan.link, facts, self.started.elapsed().as_millis() as Millis, more);
+                self.core.facts(
+                    plan.link,
+                    facts,
+                    self.started.elapsed().as_millis() as Millis,
+                    more,
+                );
             }
         }
     }
@@ -265,5 +315,9 @@ impl Router {
 
 /// Counters of a flow as the core wants them; zero where the packet path does not know it.
 fn readings(path: &mut Datapath, flow: FlowId) -> [Reading; 2] {
-    path.read(flow.0).unwrap_or_default().map(|r| Reading { packets: r.packets, octets: r.octets, proven: r.proven })
+    path.read(flow.0).unwrap_or_default().map(|r| Reading {
+        packets: r.packets,
+        octets: r.octets,
+        proven: r.proven,
+    })
 }

@@ -34,7 +34,11 @@ impl Settings {
     /// As at the start.
     pub fn new(effective: Effective, shadow: bool, source: Source) -> Self {
         let shadow = shadow || *effective.offload.shadow;
-        Self { effective, shadow, source }
+        Self {
+            effective,
+            shadow,
+            source,
+        }
     }
 
     /// Reads the configuration again. Nothing changes where it has an error.
@@ -55,15 +59,29 @@ impl Settings {
             .entries
             .iter()
             .filter_map(|entry| {
-                let old = before.entries.iter().find(|e| e.key == entry.key).map(|e| e.value.clone());
+                let old = before
+                    .entries
+                    .iter()
+                    .find(|e| e.key == entry.key)
+                    .map(|e| e.value.clone());
                 let old = old.unwrap_or(serde_json::Value::Null);
-                (old != entry.value).then(|| ConfigChange { key: entry.key.clone(), from: old, to: entry.value.clone() })
+                (old != entry.value).then(|| ConfigChange {
+                    key: entry.key.clone(),
+                    from: old,
+                    to: entry.value.clone(),
+                })
             })
-            .chain(before.entries.iter().filter(|e| after.entries.iter().all(|n| n.key != e.key)).map(|e| ConfigChange {
-                key: e.key.clone(),
-                from: e.value.clone(),
-                to: serde_json::Value::Null,
-            }))
+            .chain(
+                before
+                    .entries
+                    .iter()
+                    .filter(|e| after.entries.iter().all(|n| n.key != e.key))
+                    .map(|e| ConfigChange {
+                        key: e.key.clone(),
+                        from: e.value.clone(),
+                        to: serde_json::Value::Null,
+                    }),
+            )
             .collect();
         let settings = offload_settings(&effective, self.shadow);
         self.effective = effective;
@@ -86,7 +104,10 @@ pub fn offload_settings(effective: &Effective, shadow: bool) -> offload::Setting
     let (four, six) = connections(effective);
     offload::Settings {
         max_flows: (four + six) as usize,
-        opt_out: offload.opt_out_mark.map(|mark| offload::Mark { value: mark.value, mask: mark.mask }),
+        opt_out: offload.opt_out_mark.map(|mark| offload::Mark {
+            value: mark.value,
+            mask: mark.mask,
+        }),
         reprove: offload.reprove.as_millis() as offload::Millis,
         tcp: *offload.enabled && *offload.tcp,
         udp: *offload.enabled && *offload.udp,
@@ -127,7 +148,14 @@ fn connections(effective: &Effective) -> (u32, u32) {
 /// Memory of this machine, octets.
 fn memory() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let kib = text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB")?.trim().parse().ok());
+    let kib = text.lines().find_map(|line| {
+        line.strip_prefix("MemTotal:")?
+            .trim()
+            .strip_suffix(" kB")?
+            .trim()
+            .parse()
+            .ok()
+    });
     kib.unwrap_or(128 * 1024) * 1024
 }
 
@@ -139,5 +167,8 @@ pub fn sizes(effective: &Effective, links: &[u32]) -> Sizes {
 
 /// How the packet path is loaded.
 pub fn options(shadow: bool) -> Options {
-    Options { shadow, ..Default::default() }
+    Options {
+        shadow,
+        ..Default::default()
+    }
 }

@@ -26,7 +26,12 @@ impl Surroundings {
             debug!(%error, "no netdev family");
             None
         });
-        Self { netdev, findings: Vec::new(), stale: true, read: None }
+        Self {
+            netdev,
+            findings: Vec::new(),
+            stale: true,
+            read: None,
+        }
     }
 
     /// The ruleset is no longer what was read.
@@ -48,10 +53,17 @@ impl Surroundings {
     /// What is known of a device, brought up to date. What was learned by trying (`xdp_refused`, …) stays.
     pub fn facts(&mut self, link: &Link, known: PortFacts, own_program: Option<u32>) -> PortFacts {
         let (forwarding_v4, forwarding_v6) = facts::forwarding(&link.name).unwrap_or_default();
-        let features = self.netdev.as_mut().and_then(|n| n.xdp_features(link.index).ok().flatten());
+        let features = self
+            .netdev
+            .as_mut()
+            .and_then(|n| n.xdp_features(link.index).ok().flatten());
         let ingress_chains = ingress_chains(&self.findings, &link.name);
         PortFacts {
-            driver: if link.kind.is_empty() { facts::driver(&link.name).unwrap_or_default() } else { link.kind.clone() },
+            driver: if link.kind.is_empty() {
+                facts::driver(&link.name).unwrap_or_default()
+            } else {
+                link.kind.clone()
+            },
             xdp_features: features.map(|f| f.0),
             forwarding_v4,
             forwarding_v6,
@@ -67,7 +79,10 @@ impl Surroundings {
 fn ingress_chains(findings: &[Finding], device: &str) -> Vec<String> {
     findings
         .iter()
-        .filter(|f| f.kind == Kind::IngressChain && (f.devices.is_empty() || f.devices.iter().any(|d| d == device)))
+        .filter(|f| {
+            f.kind == Kind::IngressChain
+                && (f.devices.is_empty() || f.devices.iter().any(|d| d == device))
+        })
         .map(|f| format!("{} {} {}", f.family, f.table, f.chain))
         .collect()
 }

@@ -1,0 +1,1 @@
+//! A long TCP transfer through weir, and what must not, or must, cut it.
