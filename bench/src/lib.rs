@@ -3,6 +3,7 @@
 pub mod circuit;
 pub mod direct;
 pub mod error;
+pub mod gate;
 pub mod machine;
 pub mod programs;
 pub mod report;

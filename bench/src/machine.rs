@@ -67,7 +67,6 @@ pub fn describe() -> String {
                 .map(str::trim)
         })
         .unwrap_or("unknown processor");
-    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let processors = processor
         .lines()
         .filter(|line| line.starts_with("processor"))
@@ -79,6 +78,11 @@ pub fn describe() -> String {
     };
     format!(
         "{model}, {processors} processors{virtual_}, Linux {}",
-        kernel.trim()
+        kernel()
     )
+}
+
+/// Version of the running kernel.
+pub fn kernel() -> String {
+    fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned()
 }

@@ -11,7 +11,7 @@ use datapath::bench::{Bench, Exit, Target, Traffic};
 use datapath::{Datapath, Options, Sizes};
 use lab::frame::{Body, Packet, Tcp, flag};
 use lab::topology::mac;
-use lab::{Ipv6, Lab};
+use lab::{Lab, Offloads};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -51,11 +51,12 @@ struct Stage {
 
 /// Times everything. The figures are in the order of the table in docs/performance.md.
 pub fn all(effort: Effort) -> Result<Vec<Cost>, Error> {
-    let lab = Lab::gateway(&lab::Options {
-        ipv6: Ipv6::Off,
-        raw: true,
-        ..lab::Options::default()
-    })?;
+    let mut lab = Lab::new();
+    for role in ["client", "router", "server"] {
+        lab.host(role)?;
+    }
+    lab.wire(("client", "eth0"), ("router", "lan0"), Offloads::Plain)?;
+    lab.wire(("router", "wan0"), ("server", "eth0"), Offloads::Plain)?;
     let (lan, wan) = (lab.index("router", "lan0")?, lab.index("router", "wan0")?);
     inside(lab.node("router")?, || {
         let options = Options {
@@ -63,12 +64,13 @@ pub fn all(effort: Effort) -> Result<Vec<Cost>, Error> {
             ..Options::default()
         };
         let mut path = Datapath::load(
-            Sizes::new(effort.flows.max(1024), 4096, &[lan, wan]),
+            Sizes::new(effort.flows.max(4096), 4096, &[lan, wan]),
             options,
         )?;
         path.declare(lan, &mac("router", "lan0"), true)?;
         path.declare(wan, &mac("router", "wan0"), true)?;
         path.arm()?;
+        path.bump()?;
         let mut stage = Stage {
             path,
             lan,
@@ -234,7 +236,7 @@ impl Stage {
                 Err(error) => return Err(error.into()),
             }
         }
-        // The pause after arming.
+        // The pause after a change.
         sleep(Duration::from_millis(25));
         for n in 0..kind.flows {
             if n % 1000 == 0 {

@@ -29,7 +29,6 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6)
 	struct trial *t;
 	__u64 mangled;
 	int reason;
-	void *l3;
 
 	tc_pull(skb, l4_at + sizeof(struct tcphdr));
 	f.data = (void *)(long)skb->data;
@@ -44,10 +43,12 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6)
 			segment = l4_at - L3_ETHERNET + p.l4_len + skb->gso_size;
 			segments = skb->gso_segs ? skb->gso_segs : 1;
 		}
-		if (!fits(&v, &p, segment, in))
+		if (!fits(&v, &p, segment, in)) {
 			reason = REASON_LENGTH;
-		else if (shadow)
+		} else if (shadow) {
+			shadow_expect(&f, ipv6, &p, &v, 0);
 			reason = REASON_SHADOW;
+		}
 	}
 	t = reason ? NULL : trial_get(v.ref);
 	if (!t) {
@@ -72,29 +73,9 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6)
 	f.end = (void *)(long)skb->data_end;
 	if (f.data + l4_at + sizeof(struct udphdr) > f.end)
 		return TC_ACT_SHOT; /* for the verifier: pulled above */
-	l3 = f.data + L3_ETHERNET;
-	if (ipv6) {
-		struct ipv6hdr *ip = l3;
-		const struct flow_nat6 *nat = v.nat;
-
-		ip->hop_limit--;
-		if (v.flags & FLOW_ADDR) {
-			__builtin_memcpy(&ip->saddr, nat->saddr, 16);
-			__builtin_memcpy(&ip->daddr, nat->daddr, 16);
-		}
-		if (v.flags & FLOW_PORT)
-			*(__u32 *)(f.data + l4_at) = *(__u32 *)&nat->sport;
-	} else {
-		struct iphdr *ip = l3;
-		const struct flow_nat4 *nat = v.nat;
-
-		ip->check = csum_update(ip->check, v.addr_delta + bpf_htons(0xfeff));
-		ip->ttl--;
-		ip->saddr = nat->saddr;
-		ip->daddr = nat->daddr;
-		if (v.flags & FLOW_PORT)
-			*(__u32 *)(f.data + l4_at) = *(__u32 *)&nat->sport;
-	}
+	l3_write(f.data + L3_ETHERNET, ipv6, &v);
+	if (v.flags & FLOW_PORT)
+		*(__u32 *)(f.data + l4_at) = ports_out(ipv6, &v);
 	header_write(f.data, v.hop);
 	/* IPv6 has no header checksum to balance what the helper did to a complete checksum of the whole packet: undo it. */
 	if (ipv6 && v.flags & FLOW_ADDR)

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "forward.h"
+#include "shadow.h"
 
 /* Marks an skb that weir itself sends, in cb[0] and cb[1]: the witness must not take it for the kernel's. */
 #define OURS_0 0x77656972
@@ -104,6 +104,8 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6)
 	if (!flow || !t || (READ_ONCE(flow->owner) & 0xff) != FLOW_LIVE)
 		return REASON_NONE;
 
+	if (shadow)
+		shadow_compare(&f, ipv6, ref, &p);
 	epoch = READ_ONCE(control.epoch);
 	if (READ_ONCE(t->epoch) != epoch || later(now(), t->when + patience))
 		reason = REASON_NOT_SEEN;

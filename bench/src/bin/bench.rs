@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use weir_bench::circuit::{Circuit, Path};
 use weir_bench::programs::{self, Effort};
 use weir_bench::rounds::{self, Plan};
-use weir_bench::{Error, machine, report};
+use weir_bench::{Error, gate, machine, report};
 
 /// The one-core closed loop: packets per second through the kernel, through weir, and through the least a router must do.
 #[derive(Debug, Parser)]
@@ -46,6 +46,15 @@ struct Arguments {
 enum Part {
     /// Single programs, nanoseconds per packet beyond those of a drop
     Programs,
+    /// The same in instructions, against what is recorded; to be run by `scripts/vm --icount`
+    Instructions {
+        /// What is recorded
+        #[arg(long, default_value = "bench/instructions.json")]
+        file: PathBuf,
+        /// Record instead of comparing; in the machine `$VM_OUT` is where files last
+        #[arg(long)]
+        record: bool,
+    },
 }
 
 fn path(name: &str) -> Result<Path, String> {
@@ -69,6 +78,7 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
     match &arguments.part {
         None => closed_loop(arguments),
         Some(Part::Programs) => single_programs(arguments.cpu),
+        Some(Part::Instructions { file, record }) => instructions(file, *record),
     }
 }
 
@@ -85,6 +95,23 @@ fn single_programs(cpu: usize) -> Result<(), Error> {
         report::programs(&costs, "ns")
     );
     Ok(())
+}
+
+fn instructions(file: &std::path::Path, record: bool) -> Result<(), Error> {
+    datapath::bench::pin(0)?;
+    // Nothing varies, so little is enough.
+    let costs = programs::all(Effort { runs: 1000, batches: 3, flows: 1000 })?;
+    let now = gate::Record { kernel: machine::kernel(), costs };
+    if record {
+        println!("{}", report::programs(&now.costs, "instructions"));
+        return now.write(file);
+    }
+    let (table, failed) = gate::compare(&gate::Record::read(file)?, &now);
+    println!("{table}");
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(Error::Wrong(format!("more instructions than recorded: {}", failed.join("; ")))),
+    }
 }
 
 fn closed_loop(arguments: &Arguments) -> Result<(), Error> {

@@ -33,7 +33,7 @@ pub use hops::{Hop, MAX as HOPS};
 pub use load::{Options, Sizes};
 pub use reason::Reason;
 pub use table::Reading;
-pub use view::{Direction, Totals};
+pub use view::{Difference, Direction, Totals};
 
 use std::time::{Duration, Instant};
 
@@ -49,6 +49,7 @@ pub struct Datapath {
     trials: Mapped<types::trial>,
     ports: Mapped<types::port>,
     hops: Mapped<types::hop>,
+    expectations: Mapped<types::expectation>,
     hooks: hook::Hooks,
     options: Options,
     sizes: Sizes,
@@ -74,6 +75,7 @@ impl Datapath {
             trials: Mapped::new(&skel.maps.trials, sizes.trials())?,
             ports: Mapped::new(&skel.maps.ports, sizes.ports)?,
             hops: Mapped::new(&skel.maps.hops, hops::MAX)?,
+            expectations: Mapped::new(&skel.maps.expectations, if options.shadow { sizes.trials() } else { 1 })?,
             hooks: hook::Hooks::default(),
             skel,
             options,
@@ -187,6 +189,11 @@ impl Datapath {
     pub fn inspect(&mut self, flow: u32) -> Option<[Direction; 2]> {
         let epoch = self.control().epoch;
         view::directions(&self.table, &self.trials, &self.hops, epoch, flow)
+    }
+
+    /// Shadow mode: directions of a flow whose packets the kernel last sent otherwise than weir would have.
+    pub fn differences(&self, flow: u32) -> Vec<Difference> {
+        view::differences(&self.table, &self.expectations, flow)
     }
 
     /// Ends all proofs over hops out of `link` to the neighbour at `mac`.

@@ -141,6 +141,7 @@ fn try_load(sizes: &Sizes, options: &Options, xdp_flags: u32) -> Result<WeirSkel
         (&mut open.maps.flows4, sizes.buckets4()),
         (&mut open.maps.flows6, sizes.buckets6()),
         (&mut open.maps.trials, sizes.trials()),
+        (&mut open.maps.expectations, if options.shadow { sizes.trials() } else { 1 }),
         (&mut open.maps.ports, sizes.ports),
         (&mut open.maps.transmit, sizes.ports),
     ] {

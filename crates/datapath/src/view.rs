@@ -52,6 +52,37 @@ pub struct Totals {
     pub shadow_different: u64,
 }
 
+/// Shadow mode: the headers that weir would have sent, and those that the kernel sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// 0: original direction, 1: reply.
+    pub direction: usize,
+    /// How often so far.
+    pub times: u16,
+    /// Ethernet, IP and layer 4 header as weir would have sent them.
+    pub expected: Vec<u8>,
+    /// As the kernel sent them.
+    pub sent: Vec<u8>,
+}
+
+/// Both directions' last differences, where there were any.
+pub fn differences(table: &Table, expectations: &Mapped<types::expectation>, flow: u32) -> Vec<Difference> {
+    let refs = table.refs(flow).into_iter().flatten();
+    refs.enumerate()
+        .filter_map(|(direction, reference)| {
+            let e = expectations.get(table.trial_of(reference)).filter(|e| e.different > 0)?;
+            // Trailing octets beyond the headers were never written.
+            let used = e.sent.iter().rposition(|o| *o != 0).map_or(0, |at| at + 1);
+            Some(Difference {
+                direction,
+                times: e.different,
+                expected: e.expected[..used].to_vec(),
+                sent: e.sent[..used].to_vec(),
+            })
+        })
+        .collect()
+}
+
 /// enum port_flags.
 pub fn port_flags(transmit: bool) -> u32 {
     const ON: u32 = 1 << 0;

@@ -38,6 +38,9 @@ pub struct Status {
     pub refused: BTreeMap<String, u64>,
     /// How often the kernel said that it dropped events because weir was slow (ENOBUFS); each led to a new dump.
     pub lost_events: u64,
+    /// Shadow mode only: how well what weir would have sent agrees with what the kernel sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shadow: Option<ShadowCounts>,
     /// Whether the packet path believes that the daemon lives.
     pub heartbeat: Heartbeat,
 }
@@ -121,6 +124,15 @@ pub struct Heartbeat {
     pub age_seconds: f64,
     /// Seconds of silence after which the packet path stands aside.
     pub limit_seconds: f64,
+}
+
+/// Packets compared in shadow mode. A packet that shared its flow with another one under way is not compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShadowCounts {
+    /// Sent by the kernel as weir would have.
+    pub same: u64,
+    /// Sent otherwise. Anything but 0 is a bug of weir's: please report it with the log.
+    pub different: u64,
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use api::{
     Config, Endpoints, Explanation, FlowCounts, FlowFilter, FlowId, FlowQuery, FlowState,
     Heartbeat, Hop, HopCounts, Mode, PacketCounts, Port, Problem, Provider, Reason, Reloaded,
-    Selection, Status, Translated, TtlRange, Witness, WitnessName,
+    Selection, ShadowCounts, Status, Translated, TtlRange, Witness, WitnessName,
 };
 use datapath::Direction;
 use kernel::{Tuple, status};
@@ -104,6 +104,7 @@ impl Provider for Face {
             },
             flows,
             lost_events: router.lost,
+            shadow: shadow.then_some(ShadowCounts { same: totals.shadow_same, different: totals.shadow_different }),
             heartbeat: Heartbeat {
                 age_seconds: router.beaten.elapsed().as_secs_f64(),
                 limit_seconds: f64::from(router.path.options().silence) / 1000.0,

@@ -33,6 +33,7 @@ pub struct Router {
     attached: HashMap<u32, offload::PortPlan>,
     started: Instant,
     updates_failed: u64,
+    differences: u64,
 }
 
 impl Router {
@@ -51,6 +52,7 @@ impl Router {
             attached: HashMap::new(),
             started: now,
             updates_failed: 0,
+            differences: 0,
         }
     }
 
@@ -148,6 +150,25 @@ impl Router {
         } = self;
         for (flow, _) in core.flows().filter(|(_, flow)| flow.installed()) {
             account.read(path, flow.0);
+        }
+        if self.path.options().shadow {
+            self.tell_differences();
+        }
+    }
+
+    /// Shadow mode: what the kernel did otherwise than weir would have, each time there is something new.
+    fn tell_differences(&mut self) {
+        let different = self.path.totals().map_or(0, |t| t.shadow_different);
+        if different <= self.differences {
+            return;
+        }
+        self.differences = different;
+        let hex = |octets: &[u8]| octets.iter().map(|o| format!("{o:02x}")).collect::<String>();
+        for (id, flow) in self.core.flows().filter(|(_, flow)| flow.installed()) {
+            for d in self.path.differences(id.0) {
+                let tuple = if d.direction == 0 { flow.original() } else { flow.reply };
+                warn!(%tuple, times = d.times, weir = hex(&d.expected), kernel = hex(&d.sent), "the kernel sent it otherwise");
+            }
         }
     }
 

@@ -1,0 +1,79 @@
+//! The gate against slow creep: instructions per packet, which under `scripts/vm --icount` repeat to the instruction.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::programs::Cost;
+use crate::report::table;
+
+/// A recorded measurement, bench/instructions.json.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The kernel it was made with: another one's compiler for BPF may make other instructions.
+    pub kernel: String,
+    /// Instructions beyond those of a drop, by program.
+    pub costs: Vec<Cost>,
+}
+
+impl Record {
+    /// Reads one.
+    pub fn read(file: &Path) -> Result<Self, Error> {
+        let text = std::fs::read_to_string(file).map_err(Error::system(format!("read {}", file.display())))?;
+        serde_json::from_str(&text).map_err(|error| Error::Wrong(format!("{}: {error}", file.display())))
+    }
+
+    /// Writes it.
+    pub fn write(&self, file: &Path) -> Result<(), Error> {
+        let text = serde_json::to_string_pretty(self).map_err(|error| Error::Wrong(error.to_string()))?;
+        std::fs::write(file, text + "\n").map_err(Error::system(format!("write {}", file.display())))
+    }
+}
+
+/// What is allowed: 3 %, and two instructions, so that a short path does not fail for one.
+fn grown(before: f64, after: f64) -> bool {
+    after > before * 1.03 && after > before + 2.0
+}
+
+/// Both side by side, and the names of what became dearer, or is missing on one side.
+pub fn compare(recorded: &Record, now: &Record) -> (String, Vec<String>) {
+    let mut lines = Vec::new();
+    let mut failed = Vec::new();
+    for cost in &now.costs {
+        let before = recorded.costs.iter().find(|c| c.name == cost.name).map(|c| c.own);
+        let change = before.map(|before| (cost.own / before - 1.0) * 100.0);
+        if before.is_none_or(|before| grown(before, cost.own)) {
+            failed.push(cost.name.clone());
+        }
+        lines.push(vec![
+            cost.name.clone(),
+            before.map_or("–".into(), |before| format!("{before:.0}")),
+            format!("{:.0}", cost.own),
+            change.map_or("new".into(), |change| format!("{change:+.1} %")),
+        ]);
+    }
+    failed.extend(
+        recorded.costs.iter().map(|c| &c.name).filter(|name| now.costs.iter().all(|c| c.name != **name)).cloned(),
+    );
+    (table(&["program", "recorded", "now", "change"], &lines), failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(costs: &[(&str, f64)]) -> Record {
+        let costs = costs.iter().map(|(name, own)| Cost { name: (*name).into(), own: *own, drop: 100.0 }).collect();
+        Record { kernel: "6.12".into(), costs }
+    }
+
+    #[test]
+    fn only_what_grew_fails() {
+        let old = record(&[("a", 100.0), ("b", 100.0), ("short", 10.0), ("gone", 1.0)]);
+        let new = record(&[("a", 102.0), ("b", 104.0), ("short", 11.0), ("new", 5.0)]);
+        let (text, failed) = compare(&old, &new);
+        assert_eq!(failed, ["b", "new", "gone"]);
+        assert!(text.contains("+4.0 %"));
+    }
+}

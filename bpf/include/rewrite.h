@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What forwarding does to a packet whose checksums are complete: the hop's header, TTL, addresses, ports, checksums. Works on a
+ * frame as well as on a copy of its headers.
+ */
+#pragma once
+
+#include "forward.h"
+
+/* TTL is the high octet of its word: minus one is plus the complement of 0x0100. */
+#define TTL_DELTA bpf_htons(0xfeff)
+
+/* Puts the hop's header before the IP header. Words lie as in the hop: 2 octets, then words. */
+always_inline void header_write(void *data, const struct hop *hop)
+{
+	const void *h = hop->key.header;
+
+	*(__u16 *)data = *(__u16 *)h;
+	*(__u32 *)(data + 2) = *(__u32 *)(h + 2);
+	*(__u32 *)(data + 6) = *(__u32 *)(h + 6);
+	*(__u32 *)(data + 10) = *(__u32 *)(h + 10);
+}
+
+/* TTL and addresses; of IPv4 the header checksum, too. */
+always_inline void l3_write(void *l3, int ipv6, const struct verdict *v)
+{
+	if (ipv6) {
+		struct ipv6hdr *ip = l3;
+		const struct flow_nat6 *nat = v->nat;
+
+		ip->hop_limit--;
+		if (v->flags & FLOW_ADDR) {
+			__builtin_memcpy(&ip->saddr, nat->saddr, 16);
+			__builtin_memcpy(&ip->daddr, nat->daddr, 16);
+		}
+	} else {
+		struct iphdr *ip = l3;
+		const struct flow_nat4 *nat = v->nat;
+
+		ip->check = csum_update(ip->check, v->addr_delta + TTL_DELTA);
+		ip->ttl--;
+		ip->saddr = nat->saddr;
+		ip->daddr = nat->daddr;
+	}
+}
+
+/* Source and destination port as they leave, in one word. */
+always_inline __u32 ports_out(int ipv6, const struct verdict *v)
+{
+	return ipv6 ? *(__u32 *)&((const struct flow_nat6 *)v->nat)->sport : *(__u32 *)&((const struct flow_nat4 *)v->nat)->sport;
+}
+
+/* Layer 4: ports and checksum. A UDP checksum of 0 says that there is none (RFC 768); one that comes out as 0 is sent as 0xffff. */
+always_inline void l4_write(void *l4, void *end, const struct packet *p, const struct verdict *v, __u32 ports)
+{
+	__u16 check;
+
+	*(__u32 *)l4 = ports;
+	if (p->proto == IPPROTO_TCP) {
+		if (l4 + sizeof(struct tcphdr) > end)
+			return; /* for the verifier: the parser saw to it */
+		((struct tcphdr *)l4)->check = csum_update(p->l4_check, v->addr_delta + v->port_delta);
+	} else if (p->l4_check) {
+		check = csum_update(p->l4_check, v->addr_delta + v->port_delta);
+		((struct udphdr *)l4)->check = check ? check : 0xffff;
+	}
+}
+
+always_inline void rewrite(void *data, void *end, int ipv6, const struct packet *p, const struct verdict *v)
+{
+	void *l3 = data + L3_ETHERNET;
+
+	l3_write(l3, ipv6, v);
+	if (v->flags)
+		l4_write(l3 + (ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr)), end, p, v, ports_out(ipv6, v));
+	header_write(data, v->hop);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Shadow mode: every packet that would be forwarded goes to the kernel, and what would have been sent is kept, by flow, until the
+ * witness sees what the kernel sends. Several packets of a flow may be under way: only the last one is compared.
+ */
+#pragma once
+
+#include "rewrite.h"
+
+#define SHADOW_HEADERS 74 /* Ethernet 14, IPv6 40, TCP 20 */
+
+struct expectation {
+	__u8 expected[SHADOW_HEADERS];
+	__u8 sent[SHADOW_HEADERS]; /* of the last difference */
+	__u16 len;                 /* octets of headers; 0: nothing expected */
+	__u16 packet;              /* octets of the IP packet */
+	__u16 different;           /* how often the kernel sent something else */
+	__u16 finished;            /* the layer 4 checksum is complete: seen at XDP */
+};
+_Static_assert(sizeof(struct expectation) == 156, "expectation");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* as many as trials in shadow mode */
+	__type(key, __u32);
+	__type(value, struct expectation);
+} expectations SEC(".maps");
+
+always_inline struct expectation *expectation_get(__u32 ref)
+{
+	__u32 index = ref & FLOW_REF_IPV6 ? FLOWS4 + (ref & ~FLOW_REF_IPV6) : ref;
+
+	return bpf_map_lookup_elem(&expectations, &index);
+}
+
+/* Copies a constant number of octets, 2 at a time, as frames are aligned to that. */
+#define SHADOW_COPY(to, from, len)                                          \
+	do {                                                                \
+		_Pragma("unroll") for (int i = 0; i < (len) / 2; i++)        \
+			((__u16 *)(to))[i] = ((const __u16 *)(from))[i];     \
+	} while (0)
+
+#define SHADOW_UDP(ipv6) (L3_ETHERNET + ((ipv6) ? 40 : 20) + 8)
+#define SHADOW_TCP(ipv6) (L3_ETHERNET + ((ipv6) ? 40 : 20) + 20)
+
+/* `finished`: the checksum in the frame is complete. Of a packet that both hooks see, XDP's word stands. */
+always_inline void shadow_expect(const struct frame *f, int ipv6, const struct packet *p, const struct verdict *v, int finished)
+{
+	struct expectation *e = expectation_get(v->ref);
+
+	if (!e || (!finished && e->finished))
+		return;
+	e->len = 0;
+	e->finished = finished;
+	if (p->proto == IPPROTO_TCP) {
+		if (f->data + SHADOW_TCP(ipv6) > f->end)
+			return;
+		SHADOW_COPY(e->expected, f->data, SHADOW_TCP(ipv6));
+	} else {
+		if (f->data + SHADOW_UDP(ipv6) > f->end)
+			return;
+		SHADOW_COPY(e->expected, f->data, SHADOW_UDP(ipv6));
+	}
+	rewrite(e->expected, e->expected + SHADOW_HEADERS, ipv6, p, v);
+	e->packet = p->len;
+	e->len = p->proto == IPPROTO_TCP ? SHADOW_TCP(ipv6) : SHADOW_UDP(ipv6);
+}
+
+/*
+ * The same packet? The IPv4 identification, the length, and of TCP both sequence numbers say so, none of which forwarding changes.
+ */
+always_inline int shadow_same_packet(const struct expectation *e, const __u8 *sent, int ipv6, int tcp)
+{
+	const int l4 = L3_ETHERNET + (ipv6 ? 40 : 20);
+
+	if (!ipv6 && *(__u16 *)(e->expected + 18) != *(__u16 *)(sent + 18))
+		return 0;
+	if (tcp)
+		return *(__u16 *)(e->expected + l4 + 4) == *(__u16 *)(sent + l4 + 4) &&
+		       *(__u16 *)(e->expected + l4 + 6) == *(__u16 *)(sent + l4 + 6) &&
+		       *(__u16 *)(e->expected + l4 + 8) == *(__u16 *)(sent + l4 + 8) &&
+		       *(__u16 *)(e->expected + l4 + 10) == *(__u16 *)(sent + l4 + 10);
+	return 1;
+}
+
+/* Octets that differ, leaving out the layer 4 checksum at `check`: where it is not finished, the device will do that. */
+#define SHADOW_DIFFERENCE(result, e, sent_at, total, check)                                                   \
+	do {                                                                                                  \
+		_Pragma("unroll") for (int i = 0; i < (total) / 2; i++)                                        \
+			if (i * 2 != (check))                                                                 \
+				result |= ((__u16 *)(e)->expected)[i] ^ ((const __u16 *)(sent_at))[i];        \
+	} while (0)
+
+/* Compares what the kernel sends with what was expected of this flow. */
+always_inline void shadow_compare(const struct frame *f, int ipv6, __u32 ref, const struct packet *p)
+{
+	struct expectation *e = expectation_get(ref);
+	const int tcp_check = SHADOW_TCP(ipv6) - 4, udp_check = SHADOW_UDP(ipv6) - 2;
+	int tcp = p->proto == IPPROTO_TCP;
+	__u16 wrong = 0, check, expected;
+
+	if (!e || !e->len || e->packet != p->len)
+		return;
+	if (tcp) {
+		if (f->data + SHADOW_TCP(ipv6) > f->end || !shadow_same_packet(e, f->data, ipv6, 1))
+			return;
+		SHADOW_DIFFERENCE(wrong, e, f->data, SHADOW_TCP(ipv6), tcp_check);
+		check = *(__u16 *)(f->data + tcp_check);
+		expected = *(__u16 *)(e->expected + tcp_check);
+	} else {
+		if (f->data + SHADOW_UDP(ipv6) > f->end || !shadow_same_packet(e, f->data, ipv6, 0))
+			return;
+		SHADOW_DIFFERENCE(wrong, e, f->data, SHADOW_UDP(ipv6), udp_check);
+		check = *(__u16 *)(f->data + udp_check);
+		expected = *(__u16 *)(e->expected + udp_check);
+	}
+	if (e->finished)
+		wrong |= check ^ expected;
+	e->len = 0;
+	if (!wrong) {
+		count_total(TOTAL_SHADOW_SAME, 1);
+		return;
+	}
+	count_total(TOTAL_SHADOW_DIFFERENT, 1);
+	e->different++;
+	if (tcp && f->data + SHADOW_TCP(ipv6) <= f->end)
+		SHADOW_COPY(e->sent, f->data, SHADOW_TCP(ipv6));
+	else if (!tcp && f->data + SHADOW_UDP(ipv6) <= f->end)
+		SHADOW_COPY(e->sent, f->data, SHADOW_UDP(ipv6));
+}
