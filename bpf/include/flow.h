@@ -61,6 +61,7 @@ _Static_assert(sizeof(struct flow) == 32, "flow");
 enum flow_flags {
 	FLOW_ADDR = 1 << 0, /* an address is translated */
 	FLOW_PORT = 1 << 1, /* a port is translated */
+	FLOW_META = 1 << 2, /* proven: the kernel sends it with a mark or a priority, kept in its trial; set by the witness */
 };
 
 struct flow4 {

@@ -84,8 +84,6 @@ struct {
 } passed SEC(".maps");
 
 enum total {
-	TOTAL_TC_PACKETS, /* forwarded at TC; what XDP forwarded is the rest of the flows' sum */
-	TOTAL_TC_OCTETS,
 	TOTAL_SHADOW_SAME, /* shadow mode: predicted as the kernel did it */
 	TOTAL_SHADOW_DIFFERENT,
 	TOTAL_COUNT,

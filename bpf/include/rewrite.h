@@ -71,7 +71,7 @@ always_inline void rewrite(void *data, void *end, int ipv6, const struct packet 
 	void *l3 = data + L3_ETHERNET;
 
 	l3_write(l3, ipv6, v);
-	if (v->flags)
+	if (v->flags & (FLOW_ADDR | FLOW_PORT))
 		l4_write(l3 + (ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr)), end, p, v, ports_out(ipv6, v));
 	header_write(data, v->hop);
 }

@@ -50,17 +50,16 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6)
 			reason = REASON_SHADOW;
 		}
 	}
-	t = reason ? NULL : trial_get(v.ref);
-	if (!t) {
+	if (reason) {
 		count_passed(reason);
 		return TC_ACT_UNSPEC;
 	}
 
-	/* Steps that can fail come first, and each leaves a right packet behind. */
+	/*
+	 * Steps that can fail come first, and each leaves a right packet behind. The headers are private to us already: the
+	 * verifier puts that before a program that writes to packets.
+	 */
 	if (!skb->gso_size && f.len > L3_ETHERNET + (__u32)p.len && bpf_skb_change_tail(skb, L3_ETHERNET + p.len, 0))
-		return TC_ACT_UNSPEC;
-	/* Headers directly writable and private to us: after this nothing fails. */
-	if (bpf_skb_pull_data(skb, l4_at + (p.proto == IPPROTO_TCP ? sizeof(struct tcphdr) : sizeof(struct udphdr))))
 		return TC_ACT_UNSPEC;
 	check_at = l4_at + (p.proto == IPPROTO_TCP ? 16 : 6);
 	mangled = p.proto == IPPROTO_TCP ? 0 : BPF_F_MARK_MANGLED_0;
@@ -72,7 +71,7 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6)
 	f.data = (void *)(long)skb->data;
 	f.end = (void *)(long)skb->data_end;
 	if (f.data + l4_at + sizeof(struct udphdr) > f.end)
-		return TC_ACT_SHOT; /* for the verifier: pulled above */
+		return TC_ACT_SHOT; /* for the verifier: the parser saw to it */
 	l3_write(f.data + L3_ETHERNET, ipv6, &v);
 	if (v.flags & FLOW_PORT)
 		*(__u32 *)(f.data + l4_at) = ports_out(ipv6, &v);
@@ -80,13 +79,19 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6)
 	/* IPv6 has no header checksum to balance what the helper did to a complete checksum of the whole packet: undo it. */
 	if (ipv6 && v.flags & FLOW_ADDR)
 		bpf_csum_update(skb, v.addr_delta);
-	skb->mark = t->mark;
-	skb->priority = t->priority;
+	if (v.flags & FLOW_META) {
+		t = trial_get(v.ref);
+		if (t) {
+			skb->mark = t->mark;
+			skb->priority = t->priority;
+		}
+	} else {
+		skb->mark = 0;
+		skb->priority = 0;
+	}
 	skb->cb[0] = OURS_0;
 	skb->cb[1] = OURS_1;
 	flow_count(v.flow, segments, p.len);
-	count_total(TOTAL_TC_PACKETS, segments);
-	count_total(TOTAL_TC_OCTETS, p.len);
 	return bpf_redirect(v.hop->key.ifindex, 0);
 }
 

@@ -41,8 +41,10 @@ always_inline __u32 hop_learn(const struct hop_key *key, __u32 flags)
 	return slot;
 }
 
-/* One packet that left is evidence for one direction of one flow: enters it into the record. */
-always_inline int prove(struct flow *flow, struct trial *t, struct hop *hop, __u32 slot, __u32 epoch, __u32 len)
+/* One packet that left is evidence for one direction of one flow: enters it into the record. `changed`: with another mark or
+ * priority than the packet before.
+ */
+always_inline int prove(struct flow *flow, struct trial *t, struct hop *hop, __u32 slot, __u32 epoch, __u32 len, int changed)
 {
 	__u32 stamp = epoch + READ_ONCE(hop->epoch);
 	__u32 old = READ_ONCE(flow->proof);
@@ -50,7 +52,7 @@ always_inline int prove(struct flow *flow, struct trial *t, struct hop *hop, __u
 
 	if (old == PROOF_WRITING)
 		return REASON_UNPROVEN; /* another CPU is at it */
-	if (old == stamp && flow->hop == slot && flow->in == t->in && flow->tos == tos) {
+	if (old == stamp && flow->hop == slot && flow->in == t->in && flow->tos == tos && !changed) {
 		if (len > flow->len)
 			WRITE_ONCE(flow->len, len);
 		if (ttl < flow->ttl_lo)
@@ -72,6 +74,7 @@ always_inline int prove(struct flow *flow, struct trial *t, struct hop *hop, __u
 	flow->ttl_lo = ttl;
 	flow->ttl_hi = ttl;
 	flow->len = len;
+	flow->flags = (flow->flags & ~FLOW_META) | (t->mark || t->priority ? FLOW_META : 0);
 	__sync_lock_test_and_set(&flow->proof, stamp);
 	__sync_fetch_and_add(&hop->packets, 1);
 	return REASON_NONE;
@@ -87,7 +90,7 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6)
 	struct hop *hop;
 	struct port *port;
 	__u32 ref, slot, epoch, len, out;
-	int reason;
+	int reason, changed;
 
 	reason = ipv6 ? parse_ipv6(&f, L3_ETHERNET, &p) : parse_ipv4(&f, L3_ETHERNET, &p);
 	if (reason)
@@ -149,9 +152,10 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6)
 	len = p.len;
 	if (skb->gso_size)
 		len = (ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr)) + p.l4_len + skb->gso_size;
+	changed = t->mark != skb->mark || t->priority != skb->priority;
 	t->mark = skb->mark;
 	t->priority = skb->priority;
-	reason = prove(flow, t, hop, slot, epoch, len);
+	reason = prove(flow, t, hop, slot, epoch, len, changed);
 	t->reason = reason;
 	t->epoch = 0; /* heard: one trial, one proof */
 	return reason;

@@ -85,6 +85,11 @@ impl Hooks {
         Ok(())
     }
 
+    /// Whether XDP runs on a device.
+    pub fn at_xdp(&self, link: u32) -> bool {
+        self.by_link.get(&link).is_some_and(|(hook, _)| *hook == Hook::Xdp)
+    }
+
     /// Takes everything off a device.
     pub fn detach(&mut self, link: u32) -> Result<(), Error> {
         self.by_link.remove(&link);

@@ -12,6 +12,7 @@ mod hook;
 mod hops;
 mod load;
 mod mapped;
+pub mod probe;
 mod table;
 mod translate;
 mod view;
@@ -30,7 +31,7 @@ mod reason {
 pub use error::Error;
 pub use hook::Hook;
 pub use hops::{Hop, MAX as HOPS};
-pub use load::{Options, Sizes};
+pub use load::{Options, Sizes, SkbFields};
 pub use reason::Reason;
 pub use table::Reading;
 pub use view::{Difference, Direction, Totals};
@@ -188,7 +189,8 @@ impl Datapath {
     /// Both directions of a flow in detail.
     pub fn inspect(&mut self, flow: u32) -> Option<[Direction; 2]> {
         let epoch = self.control().epoch;
-        view::directions(&self.table, &self.trials, &self.hops, epoch, flow)
+        let at_xdp = |slot| self.ports.get(slot).is_some_and(|port| self.hooks.at_xdp(port.ifindex));
+        view::directions(&self.table, &self.trials, &self.hops, epoch, flow, at_xdp)
     }
 
     /// Shadow mode: directions of a flow whose packets the kernel last sent otherwise than weir would have.
@@ -298,6 +300,28 @@ impl Datapath {
         repeat: u32,
     ) -> Result<(u32, Vec<u8>, u64), Error> {
         load::test_run_skb(&self.skel.progs.weir_tc, frame, link, repeat)
+    }
+
+    /// Runs the TC program on one skb, with what it carries beside its octets; the fields are given back as they came out.
+    pub fn test_tc_skb(
+        &self,
+        frame: &[u8],
+        link: u32,
+        fields: &mut SkbFields,
+    ) -> Result<(u32, Vec<u8>), Error> {
+        load::test_run_skb_with(&self.skel.progs.weir_tc, frame, link, fields, 1)
+            .map(|(action, out, _)| (action, out))
+    }
+
+    /// Runs the egress witness on one skb: see [`Datapath::test_tc_skb`].
+    pub fn test_witness_skb(
+        &self,
+        frame: &[u8],
+        link: u32,
+        fields: &mut SkbFields,
+    ) -> Result<(u32, Vec<u8>), Error> {
+        load::test_run_skb_with(&self.skel.progs.weir_witness, frame, link, fields, 1)
+            .map(|(action, out, _)| (action, out))
     }
 
     /// Runs the egress witness on one frame.

@@ -7,6 +7,7 @@ use libbpf_rs::{AsRawLibbpf, ErrorKind, ProgramInput};
 
 use crate::clock;
 use crate::error::Error;
+use crate::probe;
 use crate::skel::{WeirSkel, WeirSkelBuilder};
 
 /// Packets may take this long from ingress to egress through the kernel and still be proof, milliseconds.
@@ -108,7 +109,7 @@ pub fn load(sizes: &Sizes, options: &Options) -> Result<WeirSkel<'static>, Error
 }
 
 fn try_load(sizes: &Sizes, options: &Options, xdp_flags: u32) -> Result<WeirSkel<'static>, Error> {
-    libbpf_rs::set_print(None);
+    probe::listen();
     // The object lives as long as the process: the daemon loads it once.
     let storage = Box::leak(Box::new(MaybeUninit::uninit()));
     let mut open = WeirSkelBuilder::default()
@@ -193,15 +194,65 @@ pub fn test_run_skb(
     link: u32,
     repeat: u32,
 ) -> Result<(u32, Vec<u8>, u64), Error> {
-    let mut context = [0u8; 192]; // struct __sk_buff
-    let at = std::mem::offset_of!(crate::skel::types::__sk_buff, ifindex);
-    context[at..at + 4].copy_from_slice(&link.to_ne_bytes());
-    run(
-        program,
-        frame,
-        &mut context[..size_of::<crate::skel::types::__sk_buff>()],
-        repeat,
-    )
+    test_run_skb_with(program, frame, link, &mut SkbFields::default(), repeat)
+}
+
+/// What an skb carries beside its octets: the fields of `struct __sk_buff` that BPF_PROG_TEST_RUN takes and gives back
+/// (net/bpf/test_run.c, `convert___skb_to_skb`; VLAN tags are not among them).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SkbFields {
+    /// `skb->mark`.
+    pub mark: u32,
+    /// `skb->priority`.
+    pub priority: u32,
+    /// Payload of one segment of a super-packet, octets; 0 for an ordinary packet.
+    pub gso_size: u32,
+    /// Number of segments of a super-packet.
+    pub gso_segs: u32,
+    /// Control block: the first two words mark what weir sent itself.
+    pub cb: [u32; 5],
+}
+
+/// The same with more than octets.
+pub fn test_run_skb_with(
+    program: &libbpf_rs::ProgramMut<'_>,
+    frame: &[u8],
+    link: u32,
+    fields: &mut SkbFields,
+    repeat: u32,
+) -> Result<(u32, Vec<u8>, u64), Error> {
+    use std::mem::offset_of;
+    type Skb = crate::skel::types::__sk_buff;
+
+    let mut context = [0u8; size_of::<Skb>()];
+    let mut words = [
+        (offset_of!(Skb, ifindex), link),
+        (offset_of!(Skb, mark), fields.mark),
+        (offset_of!(Skb, priority), fields.priority),
+        (offset_of!(Skb, gso_size), fields.gso_size),
+        (offset_of!(Skb, gso_segs), fields.gso_segs),
+        (offset_of!(Skb, cb), fields.cb[0]),
+        (offset_of!(Skb, cb) + 4, fields.cb[1]),
+        (offset_of!(Skb, cb) + 8, fields.cb[2]),
+        (offset_of!(Skb, cb) + 12, fields.cb[3]),
+        (offset_of!(Skb, cb) + 16, fields.cb[4]),
+    ];
+    for (at, value) in words {
+        context[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+    }
+    let result = run(program, frame, &mut context, repeat)?;
+    for (at, value) in &mut words {
+        let octets = context[*at..*at + 4].try_into().expect("four octets");
+        *value = u32::from_ne_bytes(octets);
+    }
+    *fields = SkbFields {
+        mark: words[1].1,
+        priority: words[2].1,
+        gso_size: words[3].1,
+        gso_segs: words[4].1,
+        cb: [5, 6, 7, 8, 9].map(|i| words[i].1),
+    };
+    Ok(result)
 }
 
 fn run(

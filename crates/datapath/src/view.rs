@@ -21,8 +21,8 @@ pub struct Direction {
     pub hop: u32,
     /// Device of that hop; 0 where there is none.
     pub hop_link: u32,
-    /// XDP may send over that hop.
-    pub hop_xdp: bool,
+    /// Forwarded at XDP; else, when proven, at TC.
+    pub xdp: bool,
     /// Longest IP packet proven, octets.
     pub length: u16,
     /// TTLs proven, at ingress.
@@ -42,10 +42,6 @@ pub struct Direction {
 pub struct Totals {
     /// Packets given to the kernel, or not accepted as proof.
     pub passed: BTreeMap<Reason, u64>,
-    /// Packets forwarded at TC.
-    pub tc_packets: u64,
-    /// Octets of their IP packets.
-    pub tc_octets: u64,
     /// Shadow mode: packets that the kernel sent as predicted.
     pub shadow_same: u64,
     /// Shadow mode: packets that it sent otherwise.
@@ -101,6 +97,7 @@ pub fn directions(
     hops: &Mapped<types::hop>,
     epoch: u32,
     flow: u32,
+    at_xdp: impl Fn(u32) -> bool,
 ) -> Option<[Direction; 2]> {
     let refs = table.refs(flow)?;
     Some(refs.map(|reference| {
@@ -112,7 +109,7 @@ pub fn directions(
             port: record.r#in & 0xffff,
             hop: u32::from(record.hop),
             hop_link: hop.key.ifindex,
-            hop_xdp: hop.flags & crate::hops::XDP != 0,
+            xdp: hop.flags & crate::hops::XDP != 0 && at_xdp(record.r#in & 0xffff),
             length: record.len,
             ttl: (record.ttl_lo, record.ttl_hi),
             tos: record.tos,
@@ -135,10 +132,8 @@ pub fn totals(passed: &MapMut<'_>, totals: &MapMut<'_>) -> Result<Totals, Error>
         }
     }
     // enum total
-    result.tc_packets = sum(totals, 0)?;
-    result.tc_octets = sum(totals, 1)?;
-    result.shadow_same = sum(totals, 2)?;
-    result.shadow_different = sum(totals, 3)?;
+    result.shadow_same = sum(totals, 0)?;
+    result.shadow_different = sum(totals, 1)?;
     Ok(result)
 }
 

@@ -1,13 +1,127 @@
-//! Looks at the machine. Placeholder: the probes belong here.
+//! Looks at the machine, with the daemon's own eyes, without a daemon.
 
-use super::CheckReport;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use api::{Client, Port};
+use kernel::io::Requests;
+use kernel::{Event, Link, Source, facts};
+
+use super::{CheckReport, devices, features, firewall};
 use crate::Error;
 use crate::config::Effective;
+use crate::daemon::settings;
+use crate::daemon::surroundings::{self, Surroundings};
 
-/// Looks at kernel, devices and firewall, with this configuration in mind. Changes nothing.
-pub fn collect(_config: &Effective) -> Result<CheckReport, Error> {
-    Err(Error::new(
-        "this build cannot look at the kernel",
-        "use a build that can",
-    ))
+/// How long the kernel may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What to look at.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Where a daemon may answer; none is needed.
+    pub socket: PathBuf,
+}
+
+/// Looks at kernel, devices and firewall, with this configuration in mind. Changes nothing: what has to be tried is tried in a
+/// network namespace made for it.
+///
+/// # Errors
+/// No event loop can be made, or the devices cannot be listed.
+pub fn collect(config: &Effective, options: &Options) -> Result<CheckReport, Error> {
+    // Before the event loop: the client has one of its own.
+    let running = running(options);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| {
+            Error::because(
+                "the event loop cannot be made",
+                &e,
+                "see whether too many files are open",
+            )
+        })?;
+    runtime.block_on(look(config, running))
+}
+
+async fn look(config: &Effective, running: Option<Vec<Port>>) -> Result<CheckReport, Error> {
+    let release = features::release();
+    let mut features = features::of_bpf(&release);
+    let mut requests = Requests::open();
+    features.extend(features::of_netfilter(requests.as_mut().ok()).await);
+
+    let mut surroundings = Surroundings::new();
+    let ruleset = surroundings::read_ruleset().await;
+    let readable = ruleset.as_ref().map(|_| ()).map_err(Clone::clone);
+    surroundings.findings = ruleset.unwrap_or_default();
+    features.extend(features::around(
+        config,
+        surroundings.knows_drivers(),
+        readable,
+    ));
+
+    let links = match &mut requests {
+        Ok(requests) => links(requests).await.map_err(|why| {
+            Error::new(
+                format!("the devices cannot be listed: {why}"),
+                "run it as root",
+            )
+        })?,
+        Err(error) => {
+            return Err(Error::because(
+                "the kernel cannot be asked",
+                error,
+                "run it as root",
+            ));
+        }
+    };
+    let settings = settings::offload_settings(config, *config.offload.shadow);
+    let legacy = facts::legacy_tables().unwrap_or_default();
+    Ok(CheckReport {
+        kernel: release,
+        running: running.is_some(),
+        features,
+        devices: devices::plan(&links, &mut surroundings, &settings, running.as_deref()),
+        firewall: firewall::findings(&surroundings.findings, &legacy),
+    })
+}
+
+/// All devices of this network namespace.
+async fn links(requests: &mut Requests) -> Result<Vec<Link>, String> {
+    requests.dump(Source::Route);
+    let mut found = Vec::new();
+    loop {
+        answer(requests, &mut found).await?;
+        let end = |event: &Event| {
+            matches!(event, Event::DumpEnd(Source::Route) | Event::Overrun(Source::Route))
+        };
+        if found.iter().any(end) {
+            break;
+        }
+    }
+    let links = found.into_iter().filter_map(|event| match event {
+        Event::Link(link) => Some(link),
+        _ => None,
+    });
+    Ok(links.collect())
+}
+
+/// More of what was asked for.
+pub(super) async fn answer(requests: &mut Requests, found: &mut Vec<Event>) -> Result<(), String> {
+    match tokio::time::timeout(PATIENCE, requests.recv(found)).await {
+        Ok(answered) => answered.map_err(|error| error.to_string()),
+        Err(_) => Err(format!(
+            "the kernel did not answer within {} seconds",
+            PATIENCE.as_secs()
+        )),
+    }
+}
+
+/// What a daemon of this network namespace made of the devices.
+fn running(options: &Options) -> Option<Vec<Port>> {
+    let client = Client::new(&options.socket).ok()?;
+    let here = api::path::netns_inode().ok()?;
+    // A socket that was named may be that of another namespace's daemon.
+    let status = client.status().ok()?;
+    (status.netns == here).then(|| client.ports().ok()).flatten()
 }

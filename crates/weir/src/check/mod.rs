@@ -1,64 +1,83 @@
 //! What this machine can do, and what stands in the way: the report of `weir check`.
+//!
+//! Features are found by trying, not from the version: distributions carry them back and leave them out. Devices and firewall are
+//! looked at with the daemon's own code.
 
 mod collect;
+mod devices;
+mod features;
+mod firewall;
 mod print;
 
 use api::Hook;
 use serde::{Deserialize, Serialize};
 
-pub use collect::collect;
+pub use collect::{Options, collect};
 
 /// The report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckReport {
-    /// Of the kernel.
+    /// Version of the kernel, in its own words.
+    pub kernel: String,
+    /// A daemon runs in this network namespace: devices are as it has them.
+    pub running: bool,
+    /// Of the kernel and around it.
     pub features: Vec<Feature>,
-    /// That weir looked at.
+    /// All but the loopback device.
     pub devices: Vec<Device>,
-    /// Of the firewall: rules that weir leaves flows to the kernel for.
+    /// Of the firewall: what must see each packet, and what is worth knowing.
     pub firewall: Vec<Finding>,
 }
 
-/// Something the kernel has, or has not.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Something the kernel or its surroundings have, or have not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Feature {
     /// Name, in the kernel's words.
     pub name: String,
-    /// First kernel version that has it: `5.15`.
-    pub min_version: String,
-    /// It is here.
+    /// First kernel version that has it, `5.15`; absent where it does not come with the kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_version: Option<String>,
+    /// It is here: it was tried.
     pub present: bool,
     /// Weir cannot do without it.
     pub required: bool,
     /// What weir does with it, one sentence.
     pub why_needed: String,
-    /// What to do where it is missing; `None` where it is not.
+    /// What was found: the kernel's answer, a value, or that it could not be tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// What to do where it is missing; absent where it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mend: Option<String>,
 }
 
-/// A device, and what weir would do with it.
+/// A device, and what weir would do with it, or does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
     /// Name.
     pub name: String,
-    /// Where packets would be taken; `None`: nowhere.
+    /// Where packets would be taken; absent: nowhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hook: Option<Hook>,
-    /// Why there, or why nowhere: one sentence.
+    /// Why there, or why nowhere, and what that means for what leaves: one sentence.
     pub why: String,
     /// What would make it better, where something would.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mend: Option<String>,
 }
 
-/// Something in the firewall that must see each packet.
+/// Something in the firewall that weir's fast path would go past.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Where: `table inet filter, chain forward, handle 7`.
+    /// Where: `inet filter forward, handle 7`.
     pub place: String,
     /// What, and what it means for weir: one sentence.
     pub what: String,
+    /// The statement itself, as `nft -j` has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statement: Option<String>,
+    /// Only worth knowing: nothing goes wrong.
+    pub noted: bool,
     /// What to do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mend: Option<String>,
@@ -66,11 +85,28 @@ pub struct Finding {
 
 impl CheckReport {
     /// Weir can work here: nothing that it cannot do without is missing, and there is a device to work on. Findings do not
-    /// count: what they concern stays with the kernel, and the rest is forwarded.
+    /// count: they are about single rules.
     pub fn usable(&self) -> bool {
+        self.missing().next().is_none() && self.ports() > 0
+    }
+
+    /// What weir cannot do without, and is not here.
+    fn missing(&self) -> impl Iterator<Item = &Feature> {
         self.features
             .iter()
-            .all(|feature| feature.present || !feature.required)
-            && self.devices.iter().any(|device| device.hook.is_some())
+            .filter(|feature| feature.required && !feature.present)
     }
+
+    /// Devices that weir would work on.
+    fn ports(&self) -> usize {
+        self.devices
+            .iter()
+            .filter(|device| device.hook.is_some())
+            .count()
+    }
+}
+
+/// A mend of another crate, where there is something to do.
+fn mend(text: &str) -> Option<String> {
+    (!text.is_empty() && !text.starts_with("nothing to do")).then(|| text.to_owned())
 }

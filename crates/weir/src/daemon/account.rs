@@ -16,8 +16,10 @@ pub struct PortCount {
 /// Sums that only grow.
 #[derive(Debug, Default)]
 pub struct Account {
-    /// Packets forwarded since the start.
-    pub packets: u64,
+    /// Packets forwarded at XDP since the start.
+    pub xdp_packets: u64,
+    /// Packets forwarded at TC.
+    pub tc_packets: u64,
     /// Octets of their IP packets.
     pub octets: u64,
     seen: HashMap<u32, [Reading; 2]>,
@@ -36,7 +38,9 @@ impl Account {
         }
         let directions = path.inspect(flow);
         for i in 0..2 {
-            self.packets += grown[i];
+            // By where the flow is forwarded now: a flow hardly ever changes its hook.
+            let xdp = directions.as_ref().is_some_and(|d| d[i].xdp);
+            *(if xdp { &mut self.xdp_packets } else { &mut self.tc_packets }) += grown[i];
             self.octets += now[i].octets.saturating_sub(before[i].octets);
             if let Some(directions) = &directions {
                 *self.ports_in.entry(directions[i].port).or_default() += grown[i];

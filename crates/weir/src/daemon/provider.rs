@@ -67,8 +67,8 @@ impl Provider for Face {
         flows.ipv6.capacity = u64::from(router.path.sizes().flows6) / 2;
         let totals = router.path.totals().unwrap_or_default();
         let packets = PacketCounts {
-            forwarded_tc: totals.tc_packets,
-            forwarded_xdp: router.account.packets.saturating_sub(totals.tc_packets),
+            forwarded_tc: router.account.tc_packets,
+            forwarded_xdp: router.account.xdp_packets,
             octets: router.account.octets,
             passed: totals
                 .passed
@@ -294,8 +294,7 @@ pub fn flow(router: &mut Router, id: offload::FlowId) -> Option<api::Flow> {
             shown.port_in = plan_in.map(|p| p.name.clone());
             shown.port_out = link(detail.hop_link);
             shown.hop = Some(detail.hop as u16);
-            let xdp = plan_in.is_some_and(|p| p.hook == offload::Hook::Xdp) && detail.hop_xdp;
-            shown.hook = Some(if xdp { api::Hook::Xdp } else { api::Hook::Tc });
+            shown.hook = Some(if detail.xdp { api::Hook::Xdp } else { api::Hook::Tc });
             shown.ttl = Some(TtlRange {
                 lowest: detail.ttl.0,
                 highest: detail.ttl.1,

@@ -1,0 +1,338 @@
+//! What the kernel can do for the packet path, found by trying: distributions carry features back to old versions and leave others
+//! out of new ones, so a version number tells little. Nothing outside of this process is changed; what needs a device is tried in
+//! a network namespace that is made for it and goes with it.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::{Mutex, PoisonError};
+
+use libbpf_rs::PrintLevel;
+use libbpf_sys::{bpf_insn, bpf_prog_type};
+
+use crate::{Datapath, Error, Hook, Options, Sizes};
+
+/// One thing the kernel can do, or cannot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ability {
+    /// The system call bpf() may be used.
+    Bpf,
+    /// Programs of type XDP load.
+    Xdp,
+    /// Atomic instructions that give the old value back.
+    AtomicFetch,
+    /// Programs of type SYSCALL load.
+    SyscallProgram,
+    /// Arrays that user space can map.
+    MmapableArray,
+    /// Maps of type DEVMAP.
+    Devmap,
+    /// The helper bpf_jiffies64.
+    Jiffies,
+    /// XDP programs that take frames of several buffers.
+    XdpFragments,
+    /// Programs are turned into machine code.
+    Jit,
+    /// TC programs attach by links (TCX).
+    Tcx,
+    /// TC programs attach by clsact.
+    Clsact,
+}
+
+/// Tries it.
+///
+/// # Errors
+/// The kernel's answer. `PermissionDenied` says nothing about the ability.
+pub fn probe(ability: Ability) -> io::Result<()> {
+    // What libbpf says of the failures is expected.
+    libbpf_rs::set_print(None);
+    match ability {
+        Ability::Bpf => map(libbpf_sys::BPF_MAP_TYPE_ARRAY, 0),
+        Ability::MmapableArray => map(libbpf_sys::BPF_MAP_TYPE_ARRAY, libbpf_sys::BPF_F_MMAPABLE),
+        Ability::Devmap => map(libbpf_sys::BPF_MAP_TYPE_DEVMAP, 0),
+        Ability::Xdp => program(libbpf_sys::BPF_PROG_TYPE_XDP, 0, &ZERO).map(drop),
+        Ability::XdpFragments => {
+            let flags = libbpf_sys::BPF_F_XDP_HAS_FRAGS;
+            program(libbpf_sys::BPF_PROG_TYPE_XDP, flags, &ZERO).map(drop)
+        }
+        Ability::SyscallProgram => {
+            let flags = libbpf_sys::BPF_F_SLEEPABLE;
+            program(libbpf_sys::BPF_PROG_TYPE_SYSCALL, flags, &ZERO).map(drop)
+        }
+        Ability::AtomicFetch => program(libbpf_sys::BPF_PROG_TYPE_XDP, 0, &FETCH).map(drop),
+        Ability::Jiffies => program(libbpf_sys::BPF_PROG_TYPE_XDP, 0, &JIFFIES).map(drop),
+        Ability::Jit => jit(),
+        Ability::Tcx => tcx(),
+        Ability::Clsact => in_a_namespace_of_its_own(clsact)?,
+    }
+}
+
+/// Loads the packet path with tiny tables, lets the verifier judge all of it, runs its heartbeat and, where a network namespace can
+/// be made for that, attaches it at TC.
+///
+/// # Errors
+/// What the kernel refused; [`complaints`] then has what the verifier said.
+pub fn rehearse() -> Result<(), Error> {
+    let rehearse = || {
+        let mut path = Datapath::load(Sizes::new(4, 4, &[]), Options::default())?;
+        path.arm()?;
+        path.attach(LOOPBACK, "lo", &[0; 6], Hook::Tc, false)
+    };
+    match in_a_namespace_of_its_own(rehearse) {
+        Ok(result) => result,
+        // Not without CAP_SYS_ADMIN: then at least what needs no device.
+        Err(_) => Datapath::load(Sizes::new(4, 4, &[]), Options::default())
+            .and_then(|mut path| path.arm()),
+    }
+}
+
+/// Lines of libbpf and the verifier that are kept; the reason comes last.
+const LINES: usize = 40;
+
+static HEARD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// What libbpf and the verifier said when the packet path was last loaded, the last lines of it; empty when it went well.
+pub fn complaints() -> Vec<String> {
+    HEARD.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// From here on what libbpf says is kept for [`complaints`] instead of being printed.
+pub(crate) fn listen() {
+    HEARD
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clear();
+    libbpf_rs::set_print(Some((PrintLevel::Warn, hear)));
+}
+
+fn hear(_: PrintLevel, text: String) {
+    let mut heard = HEARD.lock().unwrap_or_else(PoisonError::into_inner);
+    heard.extend(
+        text.lines()
+            .filter(|l| !l.trim().is_empty())
+            .map(str::to_owned),
+    );
+    let surplus = heard.len().saturating_sub(LINES);
+    heard.drain(..surplus);
+}
+
+/// Index of `lo` in every network namespace (LOOPBACK_IFINDEX).
+const LOOPBACK: u32 = 1;
+
+/// Runs `work` on a thread that moves to a network namespace of its own, which ends with it.
+fn in_a_namespace_of_its_own<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    std::thread::scope(|scope| {
+        let inside = scope.spawn(|| {
+            // SAFETY: concerns this thread alone, and takes no pointer.
+            if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            Ok(work())
+        });
+        inside
+            .join()
+            .unwrap_or_else(|panicked| std::panic::resume_unwind(panicked))
+    })
+}
+
+const fn instruction(code: u8, dst: u8, src: u8, off: i16, imm: i32) -> [u8; 8] {
+    // struct bpf_insn: the two registers share an octet, in the order of the machine's bit fields.
+    let registers = if cfg!(target_endian = "big") {
+        dst << 4 | src
+    } else {
+        src << 4 | dst
+    };
+    let (off, imm) = (off.to_ne_bytes(), imm.to_ne_bytes());
+    [
+        code, registers, off[0], off[1], imm[0], imm[1], imm[2], imm[3],
+    ]
+}
+
+/// `r0 = 0`
+const CLEAR: [u8; 8] = instruction(0xb7, 0, 0, 0, 0);
+const EXIT: [u8; 8] = instruction(0x95, 0, 0, 0, 0);
+const ZERO: [[u8; 8]; 2] = [CLEAR, EXIT];
+/// `call bpf_jiffies64`
+const JIFFIES: [[u8; 8]; 3] = [
+    instruction(0x85, 0, 0, 0, libbpf_sys::BPF_FUNC_jiffies64 as i32),
+    CLEAR,
+    EXIT,
+];
+/// `r1 = 1; *(u64 *)(r10 - 8) = r1; r1 = atomic_fetch_add(r10 - 8, r1)`
+const FETCH: [[u8; 8]; 5] = [
+    instruction(0xb7, 1, 0, 0, 1),
+    instruction(0x7b, 10, 1, -8, 0),
+    instruction(0xdb, 10, 1, -8, 1),
+    CLEAR,
+    EXIT,
+];
+
+fn program(kind: bpf_prog_type, flags: u32, code: &[[u8; 8]]) -> io::Result<OwnedFd> {
+    let mut options = libbpf_sys::bpf_prog_load_opts {
+        sz: size_of::<libbpf_sys::bpf_prog_load_opts>() as libbpf_sys::size_t,
+        attempts: 1,
+        prog_flags: flags,
+        ..Default::default()
+    };
+    // SAFETY: the strings end with 0, the instructions are as many as said (an array of octets would not do: `bpf_insn` wants
+    // alignment, so they are copied), and all of it outlives the call.
+    let fd = unsafe {
+        let code: Vec<bpf_insn> = code
+            .iter()
+            .map(|octets| std::ptr::read_unaligned(octets.as_ptr().cast()))
+            .collect();
+        libbpf_sys::bpf_prog_load(
+            kind,
+            c"weir_probe".as_ptr(),
+            c"GPL".as_ptr(),
+            code.as_ptr(),
+            code.len() as libbpf_sys::size_t,
+            &mut options,
+        )
+    };
+    owned(fd)
+}
+
+fn map(kind: libbpf_sys::bpf_map_type, flags: u32) -> io::Result<()> {
+    let options = libbpf_sys::bpf_map_create_opts {
+        sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
+        map_flags: flags,
+        ..Default::default()
+    };
+    // SAFETY: name and options outlive the call.
+    let fd =
+        unsafe { libbpf_sys::bpf_map_create(kind, c"weir_probe".as_ptr(), 4, 4, 1, &options) };
+    owned(fd).map(drop)
+}
+
+/// libbpf's low-level calls return the negated error.
+fn owned(fd: i32) -> io::Result<OwnedFd> {
+    if fd < 0 {
+        return Err(io::Error::from_raw_os_error(-fd));
+    }
+    // SAFETY: a descriptor just made, owned by nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+fn jit() -> io::Result<()> {
+    let program = program(libbpf_sys::BPF_PROG_TYPE_XDP, 0, &ZERO)?;
+    // SAFETY: all-zero is a valid value of this plain struct.
+    let mut info: libbpf_sys::bpf_prog_info = unsafe { std::mem::zeroed() };
+    let mut length = size_of_val(&info) as u32;
+    // SAFETY: the buffer is ours and as long as said.
+    let result = unsafe {
+        libbpf_sys::bpf_obj_get_info_by_fd(
+            program.as_raw_fd(),
+            (&raw mut info).cast(),
+            &mut length,
+        )
+    };
+    match result {
+        failed if failed < 0 => Err(io::Error::from_raw_os_error(-failed)),
+        _ if info.jited_prog_len == 0 => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "programs are interpreted",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// A link to a device that cannot exist: a kernel with TCX misses the device, one without does not know the kind of link.
+fn tcx() -> io::Result<()> {
+    let program = program(libbpf_sys::BPF_PROG_TYPE_SCHED_CLS, 0, &ZERO)?;
+    // SAFETY: no options are a valid choice.
+    let fd = unsafe {
+        libbpf_sys::bpf_link_create(
+            program.as_raw_fd(),
+            i32::MAX,
+            libbpf_sys::BPF_TCX_INGRESS,
+            std::ptr::null(),
+        )
+    };
+    match owned(fd) {
+        Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(()),
+        other => other.map(drop),
+    }
+}
+
+fn clsact() -> io::Result<()> {
+    let program = program(libbpf_sys::BPF_PROG_TYPE_SCHED_CLS, 0, &ZERO)?;
+    let mut hook = libbpf_sys::bpf_tc_hook {
+        sz: size_of::<libbpf_sys::bpf_tc_hook>() as libbpf_sys::size_t,
+        ifindex: LOOPBACK as i32,
+        attach_point: libbpf_sys::BPF_TC_INGRESS,
+        ..Default::default()
+    };
+    let mut options = libbpf_sys::bpf_tc_opts {
+        sz: size_of::<libbpf_sys::bpf_tc_opts>() as libbpf_sys::size_t,
+        prog_fd: program.as_raw_fd(),
+        ..Default::default()
+    };
+    // SAFETY: both structs are ours, say their size, and outlive the calls.
+    let result = unsafe {
+        match libbpf_sys::bpf_tc_hook_create(&mut hook) {
+            0 => libbpf_sys::bpf_tc_attach(&hook, &mut options),
+            failed => failed,
+        }
+    };
+    match result {
+        0 => Ok(()),
+        failed => Err(io::Error::from_raw_os_error(-failed)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Ability; 11] = [
+        Ability::Bpf,
+        Ability::Xdp,
+        Ability::AtomicFetch,
+        Ability::SyscallProgram,
+        Ability::MmapableArray,
+        Ability::Devmap,
+        Ability::Jiffies,
+        Ability::XdpFragments,
+        Ability::Jit,
+        Ability::Tcx,
+        Ability::Clsact,
+    ];
+
+    /// The project's kernels (6.12 and newer in its tests) have all of it.
+    #[test]
+    fn this_kernel_has_everything() {
+        for ability in ALL {
+            if let Err(error) = probe(ability) {
+                panic!("{ability:?}: {error}");
+            }
+        }
+    }
+
+    /// What a probe finds wrong, it must tell: a program the verifier refuses, a map that cannot be.
+    #[test]
+    fn a_refusal_is_seen() {
+        let unset = [EXIT];
+        let refused = program(libbpf_sys::BPF_PROG_TYPE_XDP, 0, &unset).unwrap_err();
+        assert_eq!(refused.raw_os_error(), Some(libc::EACCES), "r0 is not set");
+        let refused = program(u32::MAX, 0, &ZERO).unwrap_err();
+        assert_eq!(refused.raw_os_error(), Some(libc::EINVAL));
+        let refused = map(libbpf_sys::BPF_MAP_TYPE_DEVMAP, libbpf_sys::BPF_F_MMAPABLE).unwrap_err();
+        assert_eq!(refused.raw_os_error(), Some(libc::EINVAL));
+    }
+
+    #[test]
+    fn the_packet_path_is_rehearsed_elsewhere() {
+        let before = loopback();
+        rehearse().unwrap_or_else(|error| panic!("{error}: {:#?}", complaints()));
+        assert_eq!(loopback(), before, "nothing is left attached here");
+    }
+
+    /// The device and what is attached to it.
+    fn loopback() -> String {
+        let output = std::process::Command::new("ip")
+            .args(["-details", "link", "show", "lo"])
+            .output()
+            .expect("ip runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+}

@@ -1,0 +1,421 @@
+//! The packet path under test: a router between a LAN and a WAN port, and the part of the kernel that the test plays.
+
+use std::cell::Cell;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use kernel::{Mac, Protocol, Tuple};
+use weir_datapath::{Datapath, Error, Options, Reason, Sizes, SkbFields};
+
+use super::Frame;
+use super::model::{self, Hook, Way};
+
+pub const LAN: u32 = 10;
+pub const WAN: u32 = 11;
+pub const CLIENT: Mac = [2, 0, 0, 0, 0, 1];
+pub const ROUTER_LAN: Mac = [2, 0, 0, 0, 0, 2];
+pub const ROUTER_WAN: Mac = [2, 0, 0, 0, 0, 3];
+pub const SERVER: Mac = [2, 0, 0, 0, 0, 4];
+const XDP_PASS: u32 = 2;
+const XDP_REDIRECT: u32 = 4;
+const TC_PASS: u32 = u32::MAX;
+const TC_REDIRECT: u32 = 7;
+pub const HOOKS: [Hook; 2] = [Hook::Xdp, Hook::Tc];
+/// Tries before a proof counts as refused: a test may lose the processor for longer than a packet may be under way.
+const TRIES: u32 = 2000;
+
+/// Moves this thread into a fresh namespace with the two devices of a router.
+pub fn namespace() {
+    // SAFETY: affects this thread only.
+    let result = unsafe { libc::unshare(libc::CLONE_NEWNET) };
+    let error = std::io::Error::last_os_error();
+    assert_eq!(result, 0, "needs root: unshare: {error}");
+    for (name, index, mac) in [("lan0", LAN, ROUTER_LAN), ("wan0", WAN, ROUTER_WAN)] {
+        let mac = mac.map(|o| format!("{o:02x}")).join(":");
+        ip(&format!(
+            "link add {name} index {index} address {mac} type veth peer name {name}-peer"
+        ));
+        ip(&format!("link set {name} up"));
+    }
+    ip("link set lo up");
+}
+
+fn ip(line: &str) {
+    let made = Command::new("ip").args(line.split(' ')).status();
+    assert!(made.expect("ip is installed").success(), "ip {line}");
+}
+
+pub fn tuple(protocol: Protocol, source: &str, sport: u16, destination: &str, dport: u16) -> Tuple {
+    Tuple {
+        protocol,
+        source: source.parse().expect("an address"),
+        source_port: sport,
+        destination: destination.parse().expect("an address"),
+        destination_port: dport,
+    }
+}
+
+/// What became of a packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// To the kernel, unchanged, for this reason.
+    Passed(Reason),
+    /// Sent out, as these octets.
+    Forwarded(Vec<u8>),
+}
+
+/// Which way along a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// From the client to the server.
+    Original,
+    /// Back.
+    Reply,
+}
+
+pub const SIDES: [Side; 2] = [Side::Original, Side::Reply];
+
+/// A connection as conntrack would tell of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Connection {
+    pub id: u32,
+    pub original: Tuple,
+    pub reply: Tuple,
+}
+
+impl Connection {
+    pub fn incoming(&self, side: Side) -> Tuple {
+        match side {
+            Side::Original => self.original,
+            Side::Reply => self.reply,
+        }
+    }
+
+    pub fn outgoing(&self, side: Side) -> Tuple {
+        match side {
+            Side::Original => self.reply.reversed(),
+            Side::Reply => self.original.reversed(),
+        }
+    }
+
+    /// An ordinary packet as it comes in.
+    pub fn frame(&self, side: Side) -> Frame {
+        match side {
+            Side::Original => Frame::new(CLIENT, ROUTER_LAN, self.original),
+            Side::Reply => Frame::new(SERVER, ROUTER_WAN, self.reply),
+        }
+    }
+
+    /// That packet as the kernel sends it on.
+    pub fn sent(&self, side: Side, frame: &Frame) -> Frame {
+        let (source_mac, destination_mac) = match side {
+            Side::Original => (ROUTER_WAN, SERVER),
+            Side::Reply => (ROUTER_LAN, CLIENT),
+        };
+        Frame {
+            source_mac,
+            destination_mac,
+            tuple: self.outgoing(side),
+            ttl: frame.ttl - 1,
+            ..frame.clone()
+        }
+    }
+
+    pub fn is_tcp(&self) -> bool {
+        self.original.protocol == Protocol::Tcp
+    }
+
+    pub fn is_ipv6(&self) -> bool {
+        self.original.is_ipv6()
+    }
+}
+
+/// Devices by which a side's packets come in and leave.
+pub fn links(side: Side) -> (u32, u32) {
+    match side {
+        Side::Original => (LAN, WAN),
+        Side::Reply => (WAN, LAN),
+    }
+}
+
+/// The packet path, and the connections it was told of.
+pub struct Router {
+    pub path: Datapath,
+    pub connections: Vec<Connection>,
+    next: Cell<u32>,
+}
+
+/// Times short enough not to wait for: for tests in which they play no part.
+pub fn brief() -> Options {
+    Options {
+        quiet: 1,
+        hold: 1,
+        rehearsal: true,
+        ..Default::default()
+    }
+}
+
+impl Router {
+    /// A router without connections.
+    pub fn new(options: Options) -> Self {
+        Self::sized(options, 64)
+    }
+
+    /// The same with room for so many connections of each family.
+    pub fn sized(options: Options, connections: u32) -> Self {
+        namespace();
+        let sizes = Sizes::new(connections, connections, &[LAN, WAN]);
+        let mut path = Datapath::load(sizes, options).expect("loads");
+        path.declare(LAN, &ROUTER_LAN, true).expect("a port");
+        path.declare(WAN, &ROUTER_WAN, true).expect("a port");
+        path.arm().expect("arms");
+        Self {
+            path,
+            connections: Vec::new(),
+            next: Cell::new(1),
+        }
+    }
+
+    /// A router with four connections, TCP and UDP over IPv4 and IPv6, whose client address and port are translated.
+    pub fn standard() -> Self {
+        Self::with_four(brief(), true)
+    }
+
+    /// The same four, with or without translation.
+    pub fn with_four(options: Options, translated: bool) -> Self {
+        let mut router = Self::new(options);
+        for protocol in [Protocol::Tcp, Protocol::Udp] {
+            for (client, outside, server) in [
+                ("192.168.1.2", "10.0.0.1", "10.0.0.2"),
+                ("fd00:1::2", "fd00:2::1", "fd00:2::2"),
+            ] {
+                let original = tuple(protocol, client, 40000, server, 443);
+                let reply = if translated {
+                    tuple(protocol, server, 443, outside, 50000)
+                } else {
+                    original.reversed()
+                };
+                router.connect(original, reply).expect("room");
+            }
+        }
+        router
+    }
+
+    /// Makes a connection known.
+    pub fn connect(&mut self, original: Tuple, reply: Tuple) -> Result<Connection, Error> {
+        let id = self.next.replace(self.next.get() + 1);
+        self.path.install(id, &original, &reply)?;
+        let connection = Connection {
+            id,
+            original,
+            reply,
+        };
+        self.connections.push(connection);
+        Ok(connection)
+    }
+
+    /// Forgets a connection.
+    pub fn disconnect(&mut self, connection: &Connection) {
+        self.path.remove(connection.id);
+        self.connections.retain(|c| c.id != connection.id);
+    }
+
+    /// Lets rested records be used again, without waiting.
+    pub fn rested(&mut self) {
+        let later = Instant::now() + Duration::from_secs(1);
+        self.path.tidy(later).expect("tidies");
+    }
+
+    /// Runs a frame at a hook, as it came in at `link`.
+    pub fn run(&mut self, hook: Hook, link: u32, frame: &[u8]) -> Outcome {
+        self.path.beat().expect("beats");
+        self.run_unbeaten(hook, link, frame)
+    }
+
+    /// The same without a heartbeat before it.
+    pub fn run_unbeaten(&mut self, hook: Hook, link: u32, frame: &[u8]) -> Outcome {
+        let before = self.counts();
+        let (action, out) = match hook {
+            Hook::Xdp => {
+                let (action, out, _) = self.path.test_xdp(frame, link, 1).expect("runs");
+                (action, out)
+            }
+            Hook::Tc => self
+                .path
+                .test_tc_skb(frame, link, &mut SkbFields::default())
+                .expect("runs"),
+        };
+        self.outcome(action, out, frame, &before)
+    }
+
+    /// Runs an skb with more than octets at TC.
+    pub fn run_skb(&mut self, link: u32, frame: &[u8], fields: &mut SkbFields) -> Outcome {
+        self.path.beat().expect("beats");
+        let before = self.counts();
+        let (action, out) = self
+            .path
+            .test_tc_skb(frame, link, fields)
+            .expect("runs");
+        self.outcome(action, out, frame, &before)
+    }
+
+    fn outcome(&self, action: u32, out: Vec<u8>, frame: &[u8], before: &[u64]) -> Outcome {
+        let reasons = self.reasons_since(before);
+        match action {
+            XDP_REDIRECT | TC_REDIRECT => {
+                assert_eq!(reasons, [], "forwarded, and counted as passed");
+                Outcome::Forwarded(out)
+            }
+            XDP_PASS | TC_PASS => {
+                assert_eq!(out, frame, "passed to the kernel, but changed");
+                assert_eq!(reasons.len(), 1, "every packet passed has one reason: {reasons:?}");
+                Outcome::Passed(reasons[0])
+            }
+            other => panic!("action {other}"),
+        }
+    }
+
+    /// Lets the witness see a frame leave: what it objects to, if anything.
+    pub fn leave(&mut self, link: u32, frame: &[u8]) -> Option<Reason> {
+        self.leave_skb(link, frame, &mut SkbFields::default())
+    }
+
+    /// The same of an skb with more than octets.
+    pub fn leave_skb(
+        &mut self,
+        link: u32,
+        frame: &[u8],
+        fields: &mut SkbFields,
+    ) -> Option<Reason> {
+        self.path.beat().expect("beats");
+        let before = self.counts();
+        let (action, out) = self
+            .path
+            .test_witness_skb(frame, link, fields)
+            .expect("runs");
+        assert_eq!(action, TC_PASS, "the witness only looks");
+        assert_eq!(out, frame, "the witness only looks");
+        let reasons = self.reasons_since(&before);
+        assert!(reasons.len() <= 1, "{reasons:?}");
+        reasons.first().copied()
+    }
+
+    /// Packets passed so far, by reason.
+    fn counts(&self) -> Vec<u64> {
+        let totals = self.path.totals().expect("counters");
+        let of = |reason| totals.passed.get(reason).copied().unwrap_or(0);
+        Reason::ALL.iter().map(of).collect()
+    }
+
+    fn reasons_since(&self, before: &[u64]) -> Vec<Reason> {
+        let after = self.counts();
+        let changed = Reason::ALL.iter().zip(before.iter().zip(&after));
+        changed
+            .flat_map(|(reason, (b, a))| std::iter::repeat_n(*reason, (a - b) as usize))
+            .collect()
+    }
+
+    pub fn proven(&mut self, connection: &Connection, side: Side) -> bool {
+        self.path.read(connection.id).expect("known")[side as usize].proven
+    }
+
+    /// A packet comes in, and leaves as it does through the kernel; what the witness says. Again, where the trial was too old.
+    pub fn witnessed(
+        &mut self,
+        connection: &Connection,
+        side: Side,
+        frame: &Frame,
+        leaves: &[u8],
+    ) -> Option<Reason> {
+        let (link, out) = links(side);
+        for _ in 0..TRIES {
+            let outcome = self.run(Hook::Tc, link, &frame.bytes());
+            assert!(
+                matches!(outcome, Outcome::Passed(_)),
+                "{}: forwarded, so the kernel does not see it",
+                connection.original
+            );
+            match self.leave(out, leaves) {
+                Some(Reason::NotSeen) => {}
+                other => return other,
+            }
+        }
+        panic!("the machine is too busy: no packet was witnessed in time");
+    }
+
+    /// Lets this frame prove its flow.
+    pub fn prove_with(&mut self, connection: &Connection, side: Side, frame: &Frame) {
+        let leaves = connection.sent(side, frame).bytes();
+        for _ in 0..TRIES {
+            match self.witnessed(connection, side, frame, &leaves) {
+                None if self.proven(connection, side) => return,
+                // After a bump, a FIN or so: a moment later.
+                None | Some(Reason::Quiet | Reason::Held | Reason::Differs) => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                Some(other) => panic!("{}: {other:?}", connection.original),
+            }
+        }
+        panic!("{}: never proven", connection.original);
+    }
+
+    /// Proves both directions, by ordinary packets, where they are not.
+    pub fn prove(&mut self, connection: &Connection) {
+        for side in SIDES {
+            if !self.proven(connection, side) {
+                self.prove_with(connection, side, &connection.frame(side));
+            }
+        }
+    }
+
+    pub fn prove_all(&mut self) {
+        for connection in self.connections.clone() {
+            self.prove(&connection);
+        }
+    }
+
+    /// What the model may go by: every direction that is proven now.
+    pub fn ways(&mut self) -> Vec<Way> {
+        let hops = self.path.hops();
+        let mut ways = Vec::new();
+        for connection in &self.connections {
+            let directions = self.path.inspect(connection.id).expect("known");
+            for (side, direction) in SIDES.into_iter().zip(directions) {
+                let (link, mac) = match direction.port {
+                    slot if slot == self.path.slot(LAN) => (LAN, ROUTER_LAN),
+                    _ => (WAN, ROUTER_WAN),
+                };
+                let hop = hops.iter().find(|h| h.index == direction.hop);
+                let (true, Some(hop)) = (direction.proven, hop) else {
+                    continue;
+                };
+                ways.push(Way {
+                    incoming: connection.incoming(side),
+                    outgoing: connection.outgoing(side),
+                    link,
+                    mac,
+                    header: hop.header.clone(),
+                    xdp: direction.hop_xdp,
+                    length: usize::from(direction.length),
+                    ttl: direction.ttl,
+                    tos: direction.tos,
+                });
+            }
+        }
+        ways
+    }
+
+    /// Runs a frame and compares with the model: forwarded exactly where the model says so, as the same octets. The outcome.
+    pub fn compare(&mut self, hook: Hook, link: u32, frame: &[u8]) -> Outcome {
+        let ways = self.ways();
+        let expected = model::forward(hook, link, &ways, frame);
+        let outcome = self.run(hook, link, frame);
+        match (&outcome, expected) {
+            (Outcome::Forwarded(out), Some(expected)) => assert_eq!(*out, expected, "{hook:?}"),
+            (Outcome::Forwarded(_), None) => panic!("{hook:?}: forwarded what is the kernel's: {frame:02x?}"),
+            (Outcome::Passed(reason), Some(_)) => panic!("{hook:?}: passed for {reason:?}: {frame:02x?}"),
+            (Outcome::Passed(_), None) => {}
+        }
+        outcome
+    }
+}
