@@ -1,1 +1,284 @@
-//! A long TCP transfer through weir, and what must not, or must, cut it.
+//! A long transfer, octet for octet, through what happens on a living router: what must not cut it, and what must.
+//!
+//! Each script runs with the kernel alone too: weir has to do no better and no worse.
+
+use std::time::{Duration, Instant};
+
+use lab::gateway::{SERVER, SERVER_INNER};
+use lab::namespace::wait_until;
+use lab::topology::{mac, text};
+use lab::{Error, Options};
+use nix::sys::signal::Signal;
+use weir_tests::LIMIT;
+use weir_tests::scene::{By, PORT, Scene, WAYS};
+
+/// Events must do it: no proof ends of its own accord while a test runs.
+const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
+/// A change of rules or routes has taken effect by then, however busy the machine.
+const SETTLED: Duration = Duration::from_secs(1);
+
+type Step = (&'static str, fn(&mut Scene) -> Result<(), Error>);
+
+fn restart(scene: &mut Scene, signal: Signal) -> Result<(), Error> {
+    let Some(weir) = &mut scene.weir else {
+        return Ok(());
+    };
+    weir.end(signal)?;
+    // Alive without weir: nobody waits for it.
+    scene.transfer.advance(1 << 20, LIMIT)?;
+    weir.restart(scene.lab.node("router")?)
+}
+
+/// What happens, in this order, to one transfer to an address behind two wires, untranslated.
+const HARMLESS: [Step; 9] = [
+    ("the same rules once more", |scene| {
+        let router = scene.router()?;
+        let rules = router.run("nft list ruleset")?;
+        router.nft(&format!("flush ruleset\n{rules}")).map(drop)
+    }),
+    ("another address", |scene| {
+        scene
+            .router()?
+            .run("ip addr add 10.77.0.1/24 dev wan1")
+            .map(drop)
+    }),
+    ("another device comes and goes", |scene| {
+        let router = scene.router()?;
+        router.run("ip link add other type veth peer name rehto")?;
+        router.run("ip link set other up")?;
+        router.run("ip link del other").map(drop)
+    }),
+    ("the server has another MAC", |scene| {
+        let server = scene.lab.node("server")?;
+        server.sysctl("net.ipv4.conf.eth0.arp_notify", 1)?;
+        server
+            .run("ip link set eth0 address 02:00:00:00:07:07")
+            .map(drop)
+    }),
+    ("another route", |scene| {
+        let line = format!("ip route replace {SERVER_INNER}/32 via 10.0.1.2");
+        scene.router()?.run(&line).map(drop)
+    }),
+    (
+        "the neighbour on the other route has another MAC",
+        |scene| {
+            let line = format!("ip link set eth1 address {}", text(mac("server", "eth9")));
+            let server = scene.lab.node("server")?;
+            server.sysctl("net.ipv4.conf.eth1.arp_notify", 1)?;
+            server.run(&line).map(drop)
+        },
+    ),
+    (
+        "weir hangs for longer than its heartbeat may be late",
+        |scene| {
+            let Some(weir) = &scene.weir else {
+                return Ok(());
+            };
+            weir.signal(Signal::SIGSTOP)?;
+            let begun = Instant::now();
+            while begun.elapsed() < Duration::from_secs(3) {
+                scene.transfer.advance(1 << 20, LIMIT)?;
+            }
+            weir.signal(Signal::SIGCONT)
+        },
+    ),
+    ("weir is killed and started again", |scene| {
+        restart(scene, Signal::SIGKILL)
+    }),
+    ("weir is stopped and started again", |scene| {
+        restart(scene, Signal::SIGTERM)
+    }),
+];
+
+fn survives(by: By) {
+    let options = Options {
+        nat: false,
+        second_path: true,
+        ..Options::default()
+    };
+    let run = || -> Result<u64, Error> {
+        let mut scene = Scene::new(by, &options, SERVER_INNER, NO_REPROOF)?;
+        for (what, step) in HARMLESS {
+            step(&mut scene).map_err(|error| Error::Unexpected(format!("{what}: {error}")))?;
+            scene.lives(what)?;
+        }
+        scene.transfer.stop()
+    };
+    run().unwrap_or_else(|error| panic!("{by:?}: {error}"));
+}
+
+#[test]
+fn a_transfer_survives_at_tc() {
+    survives(By::Weir("tc"));
+}
+
+#[test]
+fn a_transfer_survives_at_xdp() {
+    survives(By::Weir("xdp"));
+}
+
+#[test]
+fn a_transfer_survives_without_weir() {
+    survives(By::Kernel);
+}
+
+/// A translated transfer, with the two things that need translation to go on: another neighbour, and a new life of weir.
+#[test]
+fn a_translated_transfer_survives() {
+    let run = |by| -> Result<u64, Error> {
+        let mut scene = Scene::new(by, &Options::default(), SERVER, NO_REPROOF)?;
+        for index in [0, 3, 7] {
+            let (what, step) = HARMLESS[index];
+            step(&mut scene)?;
+            scene.lives(what)?;
+        }
+        scene.transfer.stop()
+    };
+    for by in [By::Weir("tc"), By::Weir("xdp")] {
+        run(by).unwrap_or_else(|error| panic!("{by:?}: {error}"));
+    }
+}
+
+/// Something that holds a transfer up, where to look for packets that come through all the same, and what undoes it.
+struct Cut {
+    what: &'static str,
+    begin: fn(&Scene) -> Result<(), Error>,
+    wire: (&'static str, &'static str),
+    settle: Duration,
+    end: &'static str,
+}
+
+const AT_SERVER: (&str, &str) = ("server", "eth0");
+
+/// Drops what a rule matches, in a table of its own.
+fn block(scene: &Scene, rule: &str) -> Result<(), Error> {
+    let hook = "type filter hook forward priority -10; policy accept;";
+    let table = format!("table inet cut {{ chain forward {{ {hook}\n{rule}\n}}\n}}\n");
+    scene.router()?.nft(&table).map(drop)
+}
+
+const CUTS: [Cut; 7] = [
+    Cut {
+        what: "a rule drops the flow, established or not",
+        begin: |scene| block(scene, &format!("tcp dport {PORT} drop")),
+        wire: AT_SERVER,
+        settle: SETTLED,
+        end: "nft delete table inet cut",
+    },
+    Cut {
+        what: "a rule drops the answers",
+        begin: |scene| block(scene, &format!("tcp sport {PORT} drop")),
+        wire: ("client", "eth0"),
+        settle: SETTLED,
+        end: "nft delete table inet cut",
+    },
+    Cut {
+        what: "an element is added to a set of blocked addresses",
+        begin: |scene| {
+            let hook = "type filter hook forward priority -10; policy accept;";
+            scene.router()?.nft(&format!(
+                "table inet cut {{ set blocked {{ type ipv4_addr; }}\nchain forward {{ {hook}\nip saddr @blocked drop\n}}\n}}\n"
+            ))?;
+            scene.lives("an empty set of blocked addresses")?;
+            let line = "nft add element inet cut blocked { 192.168.1.2 }";
+            scene.router()?.run(line).map(drop)
+        },
+        wire: AT_SERVER,
+        settle: SETTLED,
+        end: "nft delete table inet cut",
+    },
+    Cut {
+        what: "new connections are dropped, and this one is forgotten",
+        begin: |scene| {
+            block(scene, "ct state new drop")?;
+            scene.lives("new connections are dropped")?;
+            scene.router()?.run("conntrack -D -p tcp").map(drop)
+        },
+        wire: AT_SERVER,
+        settle: SETTLED,
+        end: "nft delete table inet cut",
+    },
+    Cut {
+        what: "a route into nothing",
+        begin: |scene| {
+            let line = format!("ip route add blackhole {SERVER}/32");
+            scene.router()?.run(&line).map(drop)
+        },
+        wire: AT_SERVER,
+        settle: SETTLED,
+        end: "ip route del blackhole 10.0.0.2/32",
+    },
+    Cut {
+        what: "forwarding is switched off",
+        begin: |scene| scene.router()?.sysctl("net.ipv4.ip_forward", 0),
+        wire: AT_SERVER,
+        // Sysctls are looked at every second.
+        settle: Duration::from_secs(3),
+        end: "sysctl -qw net.ipv4.ip_forward=1",
+    },
+    Cut {
+        what: "the way out is down",
+        begin: |scene| scene.router()?.run("ip link set wan0 down").map(drop),
+        wire: AT_SERVER,
+        settle: SETTLED,
+        end: "ip link set wan0 up",
+    },
+];
+
+fn is_cut(by: By) {
+    // Untranslated: a server's packet that comes while an entry is forgotten must find its way and not end at the router.
+    let options = Options {
+        nat: false,
+        ..Options::default()
+    };
+    let run = || -> Result<u64, Error> {
+        let scene = Scene::new(by, &options, SERVER, NO_REPROOF)?;
+        for cut in CUTS {
+            (cut.begin)(&scene)?;
+            scene.cut(cut.what, cut.wire, cut.settle)?;
+            scene.router()?.run(cut.end)?;
+            scene.lives(&format!("{}, and no longer", cut.what))?;
+        }
+        // Nothing against new connections: the kernel picks it up where it is.
+        scene.router()?.run("conntrack -D -p tcp")?;
+        scene.lives("the connection was forgotten")?;
+        scene.transfer.stop()
+    };
+    run().unwrap_or_else(|error| panic!("{by:?}: {error}"));
+}
+
+#[test]
+fn what_cuts_a_transfer_at_tc() {
+    is_cut(By::Weir("tc"));
+}
+
+#[test]
+fn what_cuts_a_transfer_at_xdp() {
+    is_cut(By::Weir("xdp"));
+}
+
+#[test]
+fn what_cuts_a_transfer_without_weir() {
+    is_cut(By::Kernel);
+}
+
+/// Masquerading ends a connection whose way out changes: its address is that of the former one.
+#[test]
+fn a_masqueraded_transfer_ends_with_its_way_out() {
+    let options = Options {
+        second_path: true,
+        ..Options::default()
+    };
+    let run = |by| -> Result<(), Error> {
+        let scene = Scene::new(by, &options, SERVER_INNER, NO_REPROOF)?;
+        let line = format!("ip route replace {SERVER_INNER}/32 via 10.0.1.2");
+        scene.router()?.run(&line)?;
+        wait_until("the transfer breaks off", LIMIT, || {
+            Ok(scene.transfer.advance(1, Duration::from_secs(2)).is_err())
+        })?;
+        scene.cut("another way out", AT_SERVER, SETTLED)
+    };
+    for by in WAYS {
+        run(by).unwrap_or_else(|error| panic!("{by:?}: {error}"));
+    }
+}

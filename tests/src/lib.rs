@@ -1,5 +1,8 @@
 //! A running weir, for tests: the real binary, started in a namespace of the lab, asked through its real API.
 
+pub mod conntrack;
+pub mod scene;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,6 +11,8 @@ use std::time::Duration;
 use api::{Client, Flow, FlowFilter, FlowState, Status};
 use lab::namespace::{Namespace, Process, wait_until};
 use lab::{Error, Lab};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 /// How long anything may take on a loaded machine.
 pub const LIMIT: Duration = Duration::from_secs(30);
@@ -31,6 +36,26 @@ pub fn binary() -> PathBuf {
     built
 }
 
+/// Starts the binary with what is in a folder: `weir.toml`, and `socket` and `log`, which it makes.
+fn launch(namespace: &Namespace, folder: &Path, options: &[&str]) -> Result<Process, Error> {
+    let log = std::fs::File::options()
+        .create(true)
+        .append(true)
+        .open(folder.join("log"))
+        .map_err(Error::system("open a log"))?;
+    let again = log.try_clone().map_err(Error::system("open a log"))?;
+    let mut command = Command::new(binary());
+    command
+        .arg("run")
+        .arg("--config")
+        .arg(folder.join("weir.toml"))
+        .arg("--socket")
+        .arg(folder.join("socket"))
+        .args(options);
+    command.stdin(Stdio::null()).stdout(log).stderr(again);
+    namespace.start(&mut command)
+}
+
 /// A weir in a namespace; stopped when dropped.
 pub struct Weir {
     /// The process.
@@ -52,33 +77,51 @@ impl Weir {
         let failed =
             |error: std::io::Error| Error::Unexpected(format!("{}: {error}", folder.display()));
         std::fs::create_dir_all(&folder).map_err(failed)?;
-        let file = folder.join("weir.toml");
-        std::fs::write(&file, config).map_err(failed)?;
-        let socket = folder.join("socket");
-        let log = std::fs::File::create(folder.join("log")).map_err(failed)?;
-        let again = log.try_clone().map_err(failed)?;
-        let mut command = Command::new(binary());
-        command
-            .arg("run")
-            .arg("--config")
-            .arg(&file)
-            .arg("--socket")
-            .arg(&socket)
-            .args(options);
-        command.stdin(Stdio::null()).stdout(log).stderr(again);
-        let process = namespace.start(&mut command)?;
+        std::fs::write(folder.join("weir.toml"), config).map_err(failed)?;
+        let process = launch(namespace, &folder, options)?;
         let weir = Self {
             process,
-            socket,
+            socket: folder.join("socket"),
             folder,
         };
-        wait_until("weir answers", LIMIT, || {
-            if weir.process.ended()?.is_some() {
-                return Err(Error::Unexpected(format!("weir ended: {}", weir.log())));
-            }
-            Ok(weir.client().is_ok_and(|c| c.status().is_ok()))
-        })?;
+        weir.wait_for_answer()?;
         Ok(weir)
+    }
+
+    /// Starts it anew, with the configuration and the socket it had, after it ended.
+    ///
+    /// # Errors
+    /// As for [`Weir::start`].
+    pub fn restart(&mut self, namespace: &Namespace) -> Result<(), Error> {
+        self.process = launch(namespace, &self.folder, &[])?;
+        self.wait_for_answer()
+    }
+
+    fn wait_for_answer(&self) -> Result<(), Error> {
+        wait_until("weir answers", LIMIT, || {
+            if self.process.ended()?.is_some() {
+                return Err(Error::Unexpected(format!("weir ended: {}", self.log())));
+            }
+            Ok(self.client().is_ok_and(|c| c.status().is_ok()))
+        })
+    }
+
+    /// Sends a signal.
+    ///
+    /// # Errors
+    /// It is gone.
+    pub fn signal(&self, signal: Signal) -> Result<(), Error> {
+        let id = i32::try_from(self.process.id()).unwrap_or(0);
+        kill(Pid::from_raw(id), signal).map_err(Error::system(format!("send {signal}")))
+    }
+
+    /// Ends it by a signal, and waits until it is gone.
+    ///
+    /// # Errors
+    /// It does not end.
+    pub fn end(&self, signal: Signal) -> Result<std::process::ExitStatus, Error> {
+        self.signal(signal)?;
+        self.process.wait(LIMIT)
     }
 
     /// What it printed.
@@ -179,6 +222,47 @@ impl Weir {
         })
     }
 
+    /// The flow from or to this port, where it knows one.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub fn flow_at(&self, port: u16) -> Result<Option<Flow>, Error> {
+        let found =
+            |f: &Flow| port == f.original.destination_port || port == f.original.source_port;
+        Ok(self.flows()?.into_iter().find(found))
+    }
+
+    /// Waits until it forwards the flow of this port, in both directions, from now on.
+    ///
+    /// # Errors
+    /// It does not: with what it knows of the flow.
+    pub fn wait_for_forwarding(&self, port: u16) -> Result<(), Error> {
+        // Proofs end now and then, to be given anew: what counts is that the counters grow.
+        let mut begin: Option<Flow> = None;
+        let grows = || -> Result<bool, Error> {
+            let Some(flow) = self.flow_at(port)? else {
+                return Ok(false);
+            };
+            let base = begin.get_or_insert_with(|| flow.clone());
+            if base.id != flow.id {
+                begin = Some(flow);
+                return Ok(false);
+            }
+            let more = |now: u64, then: u64| now > then + 10;
+            Ok(more(
+                flow.directions.original.packets,
+                base.directions.original.packets,
+            ) && more(flow.directions.reply.packets, base.directions.reply.packets))
+        };
+        wait_until("weir forwards the flow", LIMIT, grows).map_err(|error| {
+            Error::Unexpected(format!(
+                "{error}: {:#?}; {}",
+                self.flow_at(port),
+                self.log()
+            ))
+        })
+    }
+
     /// Packets it forwarded so far.
     ///
     /// # Errors
@@ -190,7 +274,7 @@ impl Weir {
 
 impl Drop for Weir {
     fn drop(&mut self) {
-        let _ = self.process.stop();
+        self.process.stop();
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

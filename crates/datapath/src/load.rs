@@ -262,8 +262,10 @@ fn run(
     repeat: u32,
 ) -> Result<(u32, Vec<u8>, u64), Error> {
     let mut out = vec![0; frame.len() + 256];
+    let mut context_in = context.to_vec();
     let input = ProgramInput {
-        context_in: Some(context),
+        context_in: Some(&mut context_in),
+        context_out: Some(context),
         data_in: Some(frame),
         data_out: Some(&mut out),
         repeat,

@@ -20,7 +20,7 @@ pub enum Event {
     LinkGone(u32),
     /// An address of this router appeared (`true`) or went.
     Address(Address, bool),
-    /// A route, rule or next-hop object appeared, changed or went. Weir evaluates none of them: that one changed is all it needs.
+    /// A route, rule, next-hop object, IPsec policy or a device's forwarding switch appeared, changed or went. Weir evaluates none of them: that one changed is all it needs.
     Routing,
     /// A neighbour's hardware address is known, or is not (`None`: failed, incomplete, deleted).
     Neighbour(Neighbour),
@@ -43,6 +43,8 @@ pub enum Source {
     Route,
     /// nf_tables.
     Firewall,
+    /// XFRM: IPsec policies and states. Only told, never dumped.
+    Policy,
 }
 
 /// Names one conntrack entry during its life: CTA_ID, which the kernel derives from the entry's address and a secret, so that a

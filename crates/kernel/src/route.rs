@@ -27,6 +27,8 @@ const RTM_DELRULE: u16 = 33;
 const RTM_NEWQDISC: u16 = 36;
 const RTM_DELQDISC: u16 = 37;
 const RTM_GETQDISC: u16 = 38;
+const RTM_NEWNETCONF: u16 = 80;
+const RTM_DELNETCONF: u16 = 81;
 const RTM_NEWNEXTHOP: u16 = 104;
 const RTM_DELNEXTHOP: u16 = 105;
 
@@ -80,6 +82,8 @@ pub fn decode_message(message: &Message<'_>) -> Result<Option<Event>, DecodeErro
         RTM_DELADDR => address(message, false),
         RTM_NEWROUTE | RTM_DELROUTE => route(message),
         RTM_NEWRULE | RTM_DELRULE | RTM_NEWNEXTHOP | RTM_DELNEXTHOP => Ok(Some(Event::Routing)),
+        // Forwarding was switched, or reverse-path filtering.
+        RTM_NEWNETCONF | RTM_DELNETCONF => Ok(Some(Event::Routing)),
         RTM_NEWNEIGH => neighbour(message, true),
         RTM_DELNEIGH => neighbour(message, false),
         RTM_NEWQDISC => qdisc(message, true),

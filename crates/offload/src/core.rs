@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use kernel::{Address, Event, Link, Mac, Neighbour, Source, Tuple};
+use kernel::{Address, ConnectionId, Event, Link, Mac, Neighbour, Source, Tuple};
 
 use crate::action::{Action, Cause, FlowId, Millis, Reading};
 use crate::connections::{ADMIT_PER_EVENT, ADMIT_PER_TICK};
@@ -54,6 +54,9 @@ pub struct Core {
     pub(crate) reproof: Sweep,
     pub(crate) refresh: Sweep,
     pub(crate) legacy: Option<Millis>,
+    /// Connections of before the start of which no event may ever tell.
+    pub(crate) inherited: Vec<ConnectionId>,
+    inherited_once: bool,
 }
 
 impl Core {
@@ -77,6 +80,8 @@ impl Core {
             reproof: Sweep::default(),
             refresh: Sweep::default(),
             legacy: None,
+            inherited: Vec::new(),
+            inherited_once: false,
         }
     }
 
@@ -112,7 +117,7 @@ impl Core {
                 match source {
                     Source::Conntrack | Source::Route => self.dump(source, out),
                     // The next generation, whatever it is, bumps again.
-                    Source::Firewall => {}
+                    Source::Firewall | Source::Policy => {}
                 }
             }
         }
@@ -254,12 +259,21 @@ impl Core {
     }
 
     /// Asks for a dump; one at a time, since the kernel answers a second request on the same socket with EBUSY.
+    /// After the first dump of connections: remembers those that may never cause an event, not even by ending.
+    fn inherit(&mut self) {
+        if self.settings.events_withheld && !self.inherited_once {
+            let inherited = self.flows().filter(|(_, flow)| flow.installed()).map(|(_, flow)| flow.id);
+            self.inherited = inherited.collect();
+        }
+        self.inherited_once = true;
+    }
+
     pub(crate) fn dump(&mut self, source: Source, out: &mut Vec<Action>) {
         let now = self.now;
         let dump = match source {
             Source::Conntrack => &mut self.connections,
             Source::Route => &mut self.routes,
-            Source::Firewall => return,
+            Source::Firewall | Source::Policy => return,
         };
         if dump.running.is_some() {
             dump.again = true;
@@ -280,7 +294,7 @@ impl Core {
         let dump = match source {
             Source::Conntrack => &mut self.connections,
             Source::Route => &mut self.routes,
-            Source::Firewall => return,
+            Source::Firewall | Source::Policy => return,
         };
         // An answer nobody asked for shows nothing about what it leaves out.
         if dump.running.take().is_none() {
@@ -290,9 +304,12 @@ impl Core {
             return self.dump(source, out);
         }
         match source {
-            Source::Conntrack => self.sweep_connections(out),
+            Source::Conntrack => {
+                self.sweep_connections(out);
+                self.inherit();
+            }
             Source::Route => self.sweep_surroundings(out),
-            Source::Firewall => {}
+            Source::Firewall | Source::Policy => {}
         }
     }
 }

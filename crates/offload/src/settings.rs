@@ -82,6 +82,9 @@ pub struct Settings {
     pub ports: BTreeMap<String, Hook>,
     /// A firewall is in use that tells of no changes: end all proofs every second.
     pub legacy_firewall: bool,
+    /// The kernel tells nothing of connections made before anybody listened (`nf_conntrack_events` = 2): those that were found at
+    /// the start are asked for again now and then, so that their end is noticed.
+    pub events_withheld: bool,
     /// Compute everything, forward nothing. Carried for the packet path; the core decides the same.
     pub shadow: bool,
 }
@@ -99,6 +102,7 @@ impl Default for Settings {
             hook: Hook::Auto,
             ports: BTreeMap::new(),
             legacy_firewall: false,
+            events_withheld: false,
             shadow: false,
         }
     }

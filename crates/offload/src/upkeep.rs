@@ -146,7 +146,14 @@ impl Core {
         }
         let room = self.statistics.declined_total() <= self.settings.max_declined / 2;
         let rested = now.saturating_sub(self.connections.last) >= RELEARN;
-        if self.forgot && room && rested && self.connections.running.is_none() {
+        let mut ask = self.forgot && room;
+        if rested && !self.inherited.is_empty() {
+            let mut inherited = std::mem::take(&mut self.inherited);
+            inherited.retain(|id| self.find(&id.original).iter().any(|flow| self.flow(*flow).is_some_and(|f| f.id == *id)));
+            self.inherited = inherited;
+            ask |= !self.inherited.is_empty();
+        }
+        if ask && rested && self.connections.running.is_none() {
             self.dump(Source::Conntrack, out);
         }
     }

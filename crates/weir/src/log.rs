@@ -1,30 +1,53 @@
 //! What the daemon tells, on standard error.
 
 use std::io::IsTerminal;
+use std::sync::OnceLock;
 
-use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::reload::{self, Handle};
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Registry, fmt};
 
 use crate::config::LogLevel;
 
+/// The level in force, once logging was started.
+static LEVEL: OnceLock<Handle<LevelFilter, Registry>> = OnceLock::new();
+
 /// Starts logging. Does nothing when it was started before.
 pub fn start(level: LogLevel) {
-    let level = match level {
+    let (filter, handle) = reload::Layer::new(filter(level));
+    if LEVEL.set(handle).is_err() {
+        return;
+    }
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let format = fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal() && !plain)
+        .with_target(false);
+    let registry = tracing_subscriber::registry().with(filter);
+    // systemd stamps each line itself.
+    if std::env::var_os("JOURNAL_STREAM").is_some() {
+        let _ = registry.with(format.without_time()).try_init();
+    } else {
+        let _ = registry.with(format).try_init();
+    }
+}
+
+/// Changes how much is told, from now on.
+pub fn set(level: LogLevel) {
+    if let Some(handle) = LEVEL.get() {
+        // Fails only once logging is over.
+        let _ = handle.reload(filter(level));
+    }
+}
+
+fn filter(level: LogLevel) -> LevelFilter {
+    match level {
         LogLevel::Error => LevelFilter::ERROR,
         LogLevel::Warn => LevelFilter::WARN,
         LogLevel::Info => LevelFilter::INFO,
         LogLevel::Debug => LevelFilter::DEBUG,
         LogLevel::Trace => LevelFilter::TRACE,
-    };
-    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let format = tracing_subscriber::fmt()
-        .with_max_level(level)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal() && !plain)
-        .with_target(false);
-    // systemd stamps each line itself.
-    if std::env::var_os("JOURNAL_STREAM").is_some() {
-        let _ = format.without_time().try_init();
-    } else {
-        let _ = format.try_init();
     }
 }

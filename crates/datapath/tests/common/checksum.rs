@@ -54,11 +54,6 @@ pub mod kernel_way {
         *check = csum_fold(sum);
     }
 
-    /// `inet_proto_csum_replace_by_diff`: what bpf_l4_csum_replace does with a difference.
-    pub fn inet_proto_csum_replace_by_diff(check: &mut u16, diff: u32) {
-        *check = csum_fold(csum_add(diff, !u32::from(*check)));
-    }
-
     /// `ip_decrease_ttl`.
     pub fn ip_decrease_ttl(check: &mut u16) {
         let sum = u32::from(*check) + u32::from(0x0100u16.to_be());

@@ -10,7 +10,7 @@ const KEY: usize = 32;
 /// Sets the shared counter of the record that has this IPv4 tuple as its key. Such a tuple must exist once on the machine.
 pub fn set_count(tuple: &Tuple, count: u64) {
     let key = key4(tuple);
-    for info in MapInfoIter::default().filter(|i| i.name.to_bytes() == b"flows4") {
+    for info in MapInfoIter::default().filter(|i| i.name == "flows4") {
         let Ok(map) = MapHandle::from_map_id(info.id) else {
             continue; // gone since
         };

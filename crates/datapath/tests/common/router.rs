@@ -395,7 +395,7 @@ impl Router {
                     link,
                     mac,
                     header: hop.header.clone(),
-                    xdp: direction.hop_xdp,
+                    xdp: hop.xdp,
                     length: usize::from(direction.length),
                     ttl: direction.ttl,
                     tos: direction.tos,

@@ -2,16 +2,16 @@
 
 use std::io;
 
-use nix::sys::socket::SockProtocol;
 
-use super::socket::{BUFFER, Received, Socket};
+use super::socket::{BUFFER, Netlink, Received, Socket};
 use crate::event::{Event, Source};
 use crate::message::Tally;
 use crate::{conntrack, firewall, route};
 
 /// NFNLGRP_CONNTRACK_NEW, UPDATE and DESTROY.
 const CONNTRACK_GROUPS: u32 = group(1) | group(2) | group(3);
-/// RTNLGRP_LINK, NEIGH, TC, IPV4_IFADDR, IPV4_ROUTE, IPV4_RULE, IPV6_IFADDR, IPV6_ROUTE, IPV6_RULE and NEXTHOP.
+/// RTNLGRP_LINK, NEIGH, TC, IPV4_IFADDR, IPV4_ROUTE, IPV4_RULE, IPV6_IFADDR, IPV6_ROUTE, IPV6_RULE, IPV4_NETCONF, IPV6_NETCONF and
+/// NEXTHOP.
 const ROUTE_GROUPS: u32 = group(1)
     | group(3)
     | group(4)
@@ -21,16 +21,31 @@ const ROUTE_GROUPS: u32 = group(1)
     | group(9)
     | group(11)
     | group(19)
+    | group(24)
+    | group(25)
     | group(32);
 /// NFNLGRP_NFTABLES.
 const FIREWALL_GROUPS: u32 = group(7);
+
+/// XFRMNLGRP_SA and POLICY.
+const POLICY_GROUPS: u32 = group(3) | group(4);
 
 const fn group(number: u32) -> u32 {
     1 << (number - 1)
 }
 
+/// Whatever XFRM says, what leaves unencrypted may have changed.
+fn policy(out: &mut Vec<Event>) -> Tally {
+    if out.last() != Some(&Event::Routing) {
+        out.push(Event::Routing);
+    }
+    Tally { understood: 1, ..Tally::default() }
+}
+
 /// Datagrams read by one [`Events::recv`], so that a flood leaves time for other work.
 const MOST: usize = 512;
+/// Datagrams read by one [`Events::recv`] that found some lost: more than the receive buffer holds.
+const BACKLOG: usize = 65_536;
 
 /// The events of one source.
 #[derive(Debug)]
@@ -52,7 +67,7 @@ impl Events {
         let receive_buffer = match source {
             Source::Conntrack => 8 << 20,
             Source::Route => 4 << 20,
-            Source::Firewall => 1 << 20,
+            Source::Firewall | Source::Policy => 1 << 20,
         };
         Self::open_with_buffer(source, receive_buffer)
     }
@@ -63,9 +78,10 @@ impl Events {
     /// As for [`open`](Self::open).
     pub fn open_with_buffer(source: Source, receive_buffer: usize) -> io::Result<Self> {
         let (protocol, groups) = match source {
-            Source::Conntrack => (SockProtocol::NetlinkNetFilter, CONNTRACK_GROUPS),
-            Source::Route => (SockProtocol::NetlinkRoute, ROUTE_GROUPS),
-            Source::Firewall => (SockProtocol::NetlinkNetFilter, FIREWALL_GROUPS),
+            Source::Conntrack => (Netlink::Netfilter, CONNTRACK_GROUPS),
+            Source::Route => (Netlink::Route, ROUTE_GROUPS),
+            Source::Firewall => (Netlink::Netfilter, FIREWALL_GROUPS),
+            Source::Policy => (Netlink::Xfrm, POLICY_GROUPS),
         };
         Ok(Self {
             source,
@@ -99,6 +115,10 @@ impl Events {
     /// Waits for events and appends those that are there, some hundreds at most. Lost or not understood ones give one
     /// [`Event::Overrun`] per call. May append nothing. Cancelling loses nothing.
     ///
+    /// Where events were lost, all that still wait are told before the [`Event::Overrun`]. They are older than the loss, and must not
+    /// be taken for news of the dump that follows; and until the queue is empty the kernel adds nothing to it, and does not say
+    /// so again (net/netlink/af_netlink.c, NETLINK_S_CONGESTED): a dump asked for earlier would miss what happens meanwhile.
+    ///
     /// # Errors
     /// The socket is broken; waiting again will not help.
     pub async fn recv(&mut self, out: &mut Vec<Event>) -> io::Result<()> {
@@ -110,22 +130,38 @@ impl Events {
             tally,
         } = self;
         let mut lost = false;
-        let result = socket
+        let mut take = |received, datagram: &[u8]| {
+            if !matches!(received, Received::Datagram(_)) {
+                lost = true;
+                return;
+            }
+            let new = match source {
+                Source::Conntrack => conntrack::decode(datagram, *own_port, out),
+                Source::Route => route::decode(datagram, out),
+                Source::Firewall => firewall::decode(datagram, out),
+                Source::Policy => policy(out),
+            };
+            lost |= new.malformed != 0;
+            tally.add(new);
+        };
+        let mut congested = false;
+        let mut result = socket
             .drain(buffer, MOST, |received, datagram| {
-                if !matches!(received, Received::Datagram(_)) {
-                    lost = true;
-                    return true;
-                }
-                let new = match source {
-                    Source::Conntrack => conntrack::decode(datagram, *own_port, out),
-                    Source::Route => route::decode(datagram, out),
-                    Source::Firewall => firewall::decode(datagram, out),
-                };
-                lost |= new.malformed != 0;
-                tally.add(new);
-                true
+                take(received, datagram);
+                congested |= received == Received::Lost;
+                !congested
             })
             .await;
+        let mut left = if congested { BACKLOG } else { 0 };
+        while left > 0 && result.is_ok() {
+            left -= 1;
+            match socket.receive(buffer) {
+                Ok(Received::Empty) => break,
+                Ok(Received::Datagram(length)) => take(Received::Datagram(length), &buffer[..length]),
+                Ok(other) => take(other, &[]),
+                Err(error) => result = Err(error),
+            }
+        }
         if lost {
             out.push(Event::Overrun(*source));
         }

@@ -3,10 +3,9 @@
 use std::io;
 
 use nix::errno::Errno;
-use nix::sys::socket::SockProtocol;
 
 use super::RequestError;
-use super::socket::{BUFFER, Received, Socket};
+use super::socket::{BUFFER, Netlink, Received, Socket};
 use crate::message::{DecodeError, Message, Messages, NLMSG_ERROR, Tally, errno};
 use crate::netdev::{
     DeviceFeatures, Family, XdpFeatures, decode_device, decode_family, get_device, get_family,
@@ -37,7 +36,7 @@ impl Netdev {
         let failed = |source| RequestError::Socket { request, source };
         let mut netdev = Self {
             family: Family::default(),
-            requests: Socket::open(SockProtocol::NetlinkGeneric, 0, 0).map_err(failed)?,
+            requests: Socket::open(Netlink::Generic, 0, 0).map_err(failed)?,
             changes: None,
             buffer: vec![0; BUFFER],
             sequence: 0,
@@ -58,7 +57,7 @@ impl Netdev {
         {
             let mask = 1 << (group - 1);
             netdev.changes =
-                Some(Socket::open(SockProtocol::NetlinkGeneric, mask, 0).map_err(failed)?);
+                Some(Socket::open(Netlink::Generic, mask, 0).map_err(failed)?);
         }
         Ok(Some(netdev))
     }

@@ -4,10 +4,9 @@ use std::collections::VecDeque;
 use std::io;
 
 use nix::errno::Errno;
-use nix::sys::socket::SockProtocol;
 
 use super::RequestError;
-use super::socket::{BUFFER, Received, Socket};
+use super::socket::{BUFFER, Netlink, Received, Socket};
 use super::updates::{Outcome, Updates};
 use crate::conntrack::{self, Refresh};
 use crate::event::{ConnectionId, Event, Source};
@@ -36,8 +35,8 @@ impl Requests {
     /// The kernel lacks the protocol, or there are too many open files.
     pub fn open() -> io::Result<Self> {
         Ok(Self {
-            netfilter: Dumps::open(SockProtocol::NetlinkNetFilter)?,
-            route: Dumps::open(SockProtocol::NetlinkRoute)?,
+            netfilter: Dumps::open(Netlink::Netfilter)?,
+            route: Dumps::open(Netlink::Route)?,
             updates: Updates::open()?,
         })
     }
@@ -60,6 +59,7 @@ impl Requests {
                 Step::Table(Table::Qdiscs),
                 Step::End(source),
             ]),
+            Source::Policy => {}
         }
     }
 
@@ -170,7 +170,7 @@ struct Dumps {
 }
 
 impl Dumps {
-    fn open(protocol: SockProtocol) -> io::Result<Self> {
+    fn open(protocol: Netlink) -> io::Result<Self> {
         Ok(Self {
             socket: Socket::open(protocol, 0, 0)?,
             buffer: vec![0; BUFFER],
@@ -330,7 +330,7 @@ mod tests {
     #[test]
     fn a_dump_that_is_always_interrupted_ends_with_an_overrun() {
         in_runtime(|| {
-            let mut dumps = Dumps::open(SockProtocol::NetlinkRoute).expect("a socket");
+            let mut dumps = Dumps::open(Netlink::Route).expect("a socket");
             let links = Step::Table(Table::Links);
             dumps.ask(&[
                 links,
@@ -356,7 +356,7 @@ mod tests {
     #[test]
     fn what_is_given_up_is_one_dump_of_one_source() {
         in_runtime(|| {
-            let mut dumps = Dumps::open(SockProtocol::NetlinkNetFilter).expect("a socket");
+            let mut dumps = Dumps::open(Netlink::Netfilter).expect("a socket");
             let firewall = [Step::Generation, Step::End(Source::Firewall)];
             dumps.ask(&[Step::Connections, Step::End(Source::Conntrack)]);
             dumps.ask(&firewall);

@@ -5,15 +5,27 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use nix::errno::Errno;
 use nix::sys::socket::{
-    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, getsockname,
-    recvmsg, send, setsockopt, socket, sockopt,
+    AddressFamily, MsgFlags, NetlinkAddr, bind, getsockname, recvmsg, send, setsockopt, sockopt,
 };
-use socket2::{SockFilter, SockRef};
+use socket2::{Domain, SockFilter, SockRef, Type};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 /// The kernel fills datagrams of a dump up to 32 KiB; a link with hundreds of virtual functions takes more.
 pub(super) const BUFFER: usize = 64 * 1024;
+
+/// A netlink protocol (`include/uapi/linux/netlink.h`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Netlink {
+    /// Links, addresses, routes, rules, neighbours, qdiscs.
+    Route = 0,
+    /// IPsec.
+    Xfrm = 6,
+    /// Conntrack and nf_tables.
+    Netfilter = 12,
+    /// Families by name.
+    Generic = 16,
+}
 
 /// What a read gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +50,11 @@ pub(super) struct Socket {
 impl Socket {
     /// Opens a socket that listens to `groups`, a mask of the first 32. `receive_buffer` octets (the kernel takes double, for its
     /// book-keeping) are asked for by force, else as far as `net.core.rmem_max` allows; 0 leaves the default.
-    pub fn open(protocol: SockProtocol, groups: u32, receive_buffer: usize) -> io::Result<Self> {
-        let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-        let fd = socket(AddressFamily::Netlink, SockType::Raw, flags, protocol)?;
+    pub fn open(protocol: Netlink, groups: u32, receive_buffer: usize) -> io::Result<Self> {
+        let domain = Domain::from(AddressFamily::Netlink as i32);
+        let socket = socket2::Socket::new(domain, Type::RAW, Some((protocol as i32).into()))?;
+        socket.set_nonblocking(true)?;
+        let fd = OwnedFd::from(socket);
         if receive_buffer != 0 && setsockopt(&fd, sockopt::RcvBufForce, &receive_buffer).is_err() {
             setsockopt(&fd, sockopt::RcvBuf, &receive_buffer)?;
         }

@@ -3,9 +3,8 @@
 use std::io;
 
 use nix::errno::Errno;
-use nix::sys::socket::SockProtocol;
 
-use super::socket::{BUFFER, Received, Socket};
+use super::socket::{BUFFER, Netlink, Received, Socket};
 use crate::encode::Encoder;
 use crate::event::ConnectionId;
 use crate::message::{Messages, NLMSG_ERROR, errno};
@@ -43,7 +42,7 @@ pub(super) struct Updates {
 impl Updates {
     pub fn open() -> io::Result<Self> {
         Ok(Self {
-            socket: Socket::open(SockProtocol::NetlinkNetFilter, 0, 0)?,
+            socket: Socket::open(Netlink::Netfilter, 0, 0)?,
             buffer: vec![0; BUFFER],
             sequence: 0,
         })

@@ -7,7 +7,7 @@ use api::{Client, Port};
 use kernel::io::Requests;
 use kernel::{Event, Link, Source, facts};
 
-use super::{CheckReport, devices, features, firewall};
+use super::{CheckReport, devices, features, firewall, netfilter};
 use crate::Error;
 use crate::config::Effective;
 use crate::daemon::settings;
@@ -48,11 +48,12 @@ async fn look(config: &Effective, running: Option<Vec<Port>>) -> Result<CheckRep
     let release = features::release();
     let mut features = features::of_bpf(&release);
     let mut requests = Requests::open();
-    features.extend(features::of_netfilter(requests.as_mut().ok()).await);
+    features.extend(netfilter::features(requests.as_mut().ok()).await);
 
     let mut surroundings = Surroundings::new();
     let ruleset = surroundings::read_ruleset().await;
     let readable = ruleset.as_ref().map(|_| ()).map_err(Clone::clone);
+    let ruleset_read = ruleset.is_ok();
     surroundings.findings = ruleset.unwrap_or_default();
     features.extend(features::around(
         config,
@@ -81,6 +82,7 @@ async fn look(config: &Effective, running: Option<Vec<Port>>) -> Result<CheckRep
         kernel: release,
         running: running.is_some(),
         features,
+        ruleset_read,
         devices: devices::plan(&links, &mut surroundings, &settings, running.as_deref()),
         firewall: firewall::findings(&surroundings.findings, &legacy),
     })
@@ -93,7 +95,10 @@ async fn links(requests: &mut Requests) -> Result<Vec<Link>, String> {
     loop {
         answer(requests, &mut found).await?;
         let end = |event: &Event| {
-            matches!(event, Event::DumpEnd(Source::Route) | Event::Overrun(Source::Route))
+            matches!(
+                event,
+                Event::DumpEnd(Source::Route) | Event::Overrun(Source::Route)
+            )
         };
         if found.iter().any(end) {
             break;
@@ -123,5 +128,7 @@ fn running(options: &Options) -> Option<Vec<Port>> {
     let here = api::path::netns_inode().ok()?;
     // A socket that was named may be that of another namespace's daemon.
     let status = client.status().ok()?;
-    (status.netns == here).then(|| client.ports().ok()).flatten()
+    (status.netns == here)
+        .then(|| client.ports().ok())
+        .flatten()
 }

@@ -18,7 +18,7 @@ pub fn plan(
     for link in links {
         // A daemon's own XDP program would look like somebody else's; but then what it says is taken.
         let facts = surroundings.facts(link, PortFacts::default(), None);
-        let plan = offload::plan(link, &facts, settings);
+        let plan = offload::ports::plan(link, &facts, settings);
         if plan.reason == PortReason::Loopback {
             continue;
         }

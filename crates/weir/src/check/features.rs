@@ -1,15 +1,10 @@
-//! What of the kernel weir uses: one row each.
+//! What of the kernel weir's packet path uses: one row each; and what is around it. Netfilter has a file of its own.
 
 use std::fs;
-use std::io;
-use std::net::Ipv4Addr;
 use std::path::Path;
 
 use caps::{CapSet, Capability};
 use datapath::probe::{self, Ability};
-use kernel::facts::{self, ConntrackSettings};
-use kernel::io::{Events, Requests};
-use kernel::{ConnectionId, Event, Protocol, Source, Tuple};
 
 use super::Feature;
 use crate::config::Effective;
@@ -118,8 +113,7 @@ const ROWS: [Row; 10] = [
 /// Version, privileges, and what the packet path needs of BPF.
 pub fn of_bpf(release: &str) -> Vec<Feature> {
     let mut features = vec![version(release), privileges()];
-    let privileged = features[1].present;
-    if privileged {
+    if privileged() {
         let refused = probe::probe(Ability::Bpf).err();
         features.push(Feature {
             name: "bpf()".into(),
@@ -147,8 +141,7 @@ pub fn of_bpf(release: &str) -> Vec<Feature> {
         required: false,
         why_needed: "Nothing in this version; it will tell what the firewall dropped.".into(),
         detail: None,
-        mend: (!btf)
-            .then(|| "none needed; CONFIG_DEBUG_INFO_BTF=y makes the kernel larger".into()),
+        mend: (!btf).then(|| "none needed; CONFIG_DEBUG_INFO_BTF=y makes the kernel larger".into()),
     });
     features
 }
@@ -173,8 +166,13 @@ fn parse(release: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-fn privileges() -> Feature {
-    let missing: Vec<String> = [
+/// Whether what needs privileges can be tried at all.
+pub fn privileged() -> bool {
+    missing_privileges().is_empty()
+}
+
+fn missing_privileges() -> Vec<String> {
+    [
         Capability::CAP_NET_ADMIN,
         Capability::CAP_BPF,
         Capability::CAP_PERFMON,
@@ -182,7 +180,11 @@ fn privileges() -> Feature {
     .into_iter()
     .filter(|capability| !caps::has_cap(None, CapSet::Effective, *capability).unwrap_or(false))
     .map(|capability| capability.to_string())
-    .collect();
+    .collect()
+}
+
+fn privileges() -> Feature {
+    let missing = missing_privileges();
     let present = missing.is_empty();
     Feature {
         name: "privileges".into(),
@@ -192,7 +194,7 @@ fn privileges() -> Feature {
         why_needed: "Attaching to devices and loading programs is for root.".into(),
         detail: (!present).then(|| {
             format!(
-                "not here: {}; what needs them was not tried",
+                "missing: {}; what needs them was not tried",
                 missing.join(", ")
             )
         }),
@@ -231,127 +233,17 @@ fn packet_path() -> Feature {
         min_version: None,
         present: refused.is_none(),
         required: true,
-        why_needed: "All of it together: loaded, verified, run and attached at TC, where nothing passes.".into(),
-        mend: refused
-            .is_some()
-            .then(|| "mend what is missing above; else report this, with the kernel's version".into()),
+        why_needed:
+            "All of it together: loaded, verified, run and attached at TC, where nothing passes."
+                .into(),
+        mend: refused.is_some().then(|| {
+            "mend what is missing above; else report this, with the kernel's version".into()
+        }),
         detail: refused.map(|error| {
             let mut lines = vec![error.to_string()];
             lines.extend(probe::complaints());
             lines.join("\n")
         }),
-    }
-}
-
-/// What conntrack and nftables tell.
-pub async fn of_netfilter(requests: Option<&mut Requests>) -> Vec<Feature> {
-    let updated = match requests {
-        Some(requests) => {
-            // Asked first: the question loads the module where it is not loaded yet.
-            let updated = updates(requests);
-            let rules = rules(requests).await;
-            vec![updated, rules]
-        }
-        None => Vec::new(),
-    };
-    let settings = facts::conntrack_settings();
-    let mut features = vec![connections(&settings), told(&settings)];
-    features.extend(updated);
-    features
-}
-
-fn connections(settings: &io::Result<Option<ConntrackSettings>>) -> Feature {
-    let present = matches!(settings, Ok(Some(_)));
-    Feature {
-        name: "conntrack".into(),
-        min_version: Some("2.6".into()),
-        present,
-        required: true,
-        why_needed: "Says which connections the firewall accepted, and how they are translated.".into(),
-        detail: settings.as_ref().err().map(ToString::to_string),
-        mend: (!present).then(|| {
-            "load nf_conntrack and nf_conntrack_netlink, or use a kernel with CONFIG_NF_CT_NETLINK".into()
-        }),
-    }
-}
-
-fn told(settings: &io::Result<Option<ConntrackSettings>>) -> Feature {
-    let value = match settings {
-        Ok(Some(settings)) => settings.events,
-        _ => 0,
-    };
-    let listens = Events::open(Source::Conntrack);
-    let present = value != 0 && listens.is_ok();
-    Feature {
-        name: "conntrack events".into(),
-        min_version: Some("2.6.37".into()),
-        present,
-        required: true,
-        why_needed: "Tell of each connection at once, and of its end.".into(),
-        detail: match (value, listens) {
-            (_, Err(error)) => Some(error.to_string()),
-            (2, _) => Some(
-                "nf_conntrack_events is 2: of connections made before weir started it learns only by asking, not at once"
-                    .into(),
-            ),
-            (0, _) => Some("nf_conntrack_events is 0".into()),
-            _ => None,
-        },
-        mend: (!present).then(|| {
-            "sysctl net.netfilter.nf_conntrack_events=1, in a kernel with CONFIG_NF_CONNTRACK_EVENTS".into()
-        }),
-    }
-}
-
-/// Asks to relax a connection that cannot be: the kernel misses it, unless it knows no such request.
-fn updates(requests: &mut Requests) -> Feature {
-    let nobody = ConnectionId {
-        id: 0,
-        zone: 0,
-        original: Tuple {
-            protocol: Protocol::Tcp,
-            source: Ipv4Addr::UNSPECIFIED.into(),
-            source_port: 0,
-            destination: Ipv4Addr::UNSPECIFIED.into(),
-            destination_port: 0,
-        },
-    };
-    let outcome = requests.relax(&[nobody]);
-    let present = outcome.failed == 0;
-    Feature {
-        name: "conntrack updates".into(),
-        min_version: Some("2.6.23".into()),
-        present,
-        required: true,
-        why_needed: "Keep forwarded connections alive, and their TCP windows unchecked, one by one.".into(),
-        detail: outcome.error.map(|error| error.to_string()),
-        mend: (!present).then(|| "run it as root, on a kernel with CONFIG_NF_CT_NETLINK".into()),
-    }
-}
-
-/// Asks for the generation of the ruleset.
-async fn rules(requests: &mut Requests) -> Feature {
-    requests.dump(Source::Firewall);
-    let mut found = Vec::new();
-    let refused = loop {
-        match super::collect::answer(requests, &mut found).await {
-            Err(error) => break Some(error),
-            Ok(()) if found.iter().any(|e| matches!(e, Event::DumpEnd(Source::Firewall))) => {
-                break None;
-            }
-            Ok(()) => {}
-        }
-    };
-    Feature {
-        name: "nf_tables generations".into(),
-        min_version: Some("3.18".into()),
-        present: refused.is_none(),
-        required: false,
-        why_needed: "Tell of each change of the rules, which ends all proofs at once.".into(),
-        mend: refused.is_some().then(|| {
-            "use a kernel with CONFIG_NF_TABLES; with the old iptables alone, proofs end each second instead".into()
-        }),
-        detail: refused,
     }
 }
 
@@ -363,17 +255,22 @@ pub fn around(config: &Effective, netdev: bool, ruleset: Result<(), String>) -> 
             min_version: Some("6.3".into()),
             present: netdev,
             required: false,
-            why_needed: "Tells which drivers run XDP; without it weir goes by a list of those known to.".into(),
+            why_needed:
+                "Tells which drivers run XDP; without it weir goes by a list of those known to."
+                    .into(),
             detail: None,
-            mend: (!netdev).then(|| "name devices that can do XDP in [ports.NAME], hook = \"xdp\"".into()),
+            mend: (!netdev)
+                .then(|| "name devices that can do XDP in [ports.NAME], hook = \"xdp\"".into()),
         },
         Feature {
             name: "the nft command".into(),
             min_version: None,
             present: ruleset.is_ok(),
             required: false,
-            why_needed: "Reads the rules, to name those that must see each packet, and chains at ingress.".into(),
-            mend: ruleset.is_err().then(|| "install nftables, and run it as root".into()),
+            why_needed:
+                "Reads the rules, to name those that must see each packet, and chains at ingress."
+                    .into(),
+            mend: (ruleset.is_err() && privileged()).then(|| "install nftables".into()),
             detail: ruleset.err(),
         },
         memory(config),
@@ -437,28 +334,5 @@ mod tests {
             assert_eq!(features[1].required, clsact_required);
             assert!(!features[0].required);
         }
-    }
-
-    #[test]
-    fn conntrack_that_tells_nothing_is_missing() {
-        let settings = |events| {
-            Ok(Some(ConntrackSettings {
-                tcp_established: std::time::Duration::ZERO,
-                udp: std::time::Duration::ZERO,
-                udp_stream: std::time::Duration::ZERO,
-                events,
-                max: 1,
-            }))
-        };
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .expect("a runtime");
-        let _inside = runtime.enter();
-        assert!(!told(&settings(0)).present && told(&settings(0)).mend.is_some());
-        assert!(told(&settings(1)).present && told(&settings(1)).detail.is_none());
-        let only_while_listening = told(&settings(2));
-        assert!(only_while_listening.present && only_while_listening.detail.is_some());
-        assert!(!told(&Ok(None)).present && !connections(&Ok(None)).present);
     }
 }

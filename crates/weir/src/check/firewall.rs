@@ -57,10 +57,16 @@ mod tests {
         .expect("a ruleset");
         let found = findings(&rules, &[]);
         assert_eq!(found[0].place, "inet t f, handle 7");
-        assert_eq!(found[0].statement.as_deref(), Some(r#"{"limit":{"rate":5}}"#));
+        assert_eq!(
+            found[0].statement.as_deref(),
+            Some(r#"{"limit":{"rate":5}}"#)
+        );
         assert!(found[0].what.starts_with("a rate limit") && !found[0].noted);
         assert!(found[0].mend.is_some());
-        assert!(found[1].noted && found[1].mend.is_none(), "a counter is only noted");
+        assert!(
+            found[1].noted && found[1].mend.is_none(),
+            "a counter is only noted"
+        );
     }
 
     #[test]

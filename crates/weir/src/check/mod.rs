@@ -7,6 +7,7 @@ mod collect;
 mod devices;
 mod features;
 mod firewall;
+mod netfilter;
 mod print;
 
 use api::Hook;
@@ -25,6 +26,8 @@ pub struct CheckReport {
     pub features: Vec<Feature>,
     /// All but the loopback device.
     pub devices: Vec<Device>,
+    /// The rules could be read; otherwise nothing is known of them.
+    pub ruleset_read: bool,
     /// Of the firewall: what must see each packet, and what is worth knowing.
     pub firewall: Vec<Finding>,
 }

@@ -1,75 +1,126 @@
-//! The report, for people.
+//! The report, for people: 80 columns, what is well in one line each, what is not with its mend.
 
 use std::io;
 
-use super::CheckReport;
-use crate::output::{Output, Tone, harmless};
+use super::{CheckReport, Device, Feature, Finding};
+use crate::output::{Output, Tone, harmless, wrap};
+
+/// Columns of a line.
+const WIDTH: usize = 80;
+/// Where names begin, behind the mark.
+const INDENT: usize = 11;
 
 impl CheckReport {
-    /// Prints it: first what the kernel has, then the devices, then the firewall, then the verdict.
-    pub fn print(&self, output: &mut Output<'_>) -> io::Result<()> {
-        heading("Kernel", output)?;
-        let name_width = self
-            .features
-            .iter()
-            .map(|feature| feature.name.chars().count())
-            .max()
-            .unwrap_or_default();
-        for feature in &self.features {
-            let (tone, word) = match (feature.present, feature.required) {
-                (true, _) => (Tone::Good, "yes    "),
-                (false, true) => (Tone::Bad, "MISSING"),
-                (false, false) => (Tone::Warn, "no     "),
-            };
-            let mark = output.toned(tone, word);
-            let since = format!("(since {})", harmless(&feature.min_version));
-            let (name, why) = (harmless(&feature.name), harmless(&feature.why_needed));
-            output.line(&format!("  {mark}  {name:<name_width$}  {why} {since}"))?;
-            if !feature.present {
-                mend(feature.mend.as_deref(), output)?;
-            }
+    /// Prints it: first what the kernel has, then the devices, then the firewall, then the verdict. `verbose`: also what each
+    /// feature is for, and what of the firewall is only worth knowing.
+    pub fn print(&self, verbose: bool, output: &mut Output<'_>) -> io::Result<()> {
+        heading(&format!("Kernel {}", harmless(&self.kernel)), output)?;
+        for one in &self.features {
+            feature(one, verbose, output)?;
         }
 
-        heading("\nDevices", output)?;
+        heading(
+            if self.running {
+                "\nDevices, as the running daemon has them"
+            } else {
+                "\nDevices, as a daemon would have them"
+            },
+            output,
+        )?;
         if self.devices.is_empty() {
-            output.line("  none that forwards")?;
+            output.line("  none but the loopback")?;
         }
-        let name_width = self
-            .devices
-            .iter()
-            .map(|device| device.name.chars().count())
-            .max()
-            .unwrap_or_default();
-        for device in &self.devices {
-            let mark = match device.hook {
-                Some(hook) => output.toned(Tone::Good, &format!("{:<7}", hook.to_string())),
-                None => output.toned(Tone::Warn, "none   "),
-            };
-            let (name, why) = (harmless(&device.name), harmless(&device.why));
-            output.line(&format!("  {mark}  {name:<name_width$}  {why}"))?;
-            mend(device.mend.as_deref(), output)?;
+        for one in &self.devices {
+            device(one, output)?;
         }
 
         heading("\nFirewall", output)?;
-        if self.firewall.is_empty() {
-            output.line("  no rule has to see each packet")?;
+        let shown: Vec<&Finding> = self
+            .firewall
+            .iter()
+            .filter(|finding| verbose || !finding.noted)
+            .collect();
+        for one in &shown {
+            finding(one, output)?;
         }
-        for finding in &self.firewall {
-            output.line(&format!(
-                "  {}: {}",
-                harmless(&finding.place),
-                harmless(&finding.what)
-            ))?;
-            mend(finding.mend.as_deref(), output)?;
+        let noted = self.firewall.len() - shown.len();
+        if !self.ruleset_read {
+            let unread = "  the rules could not be read, so that none is named here";
+            output.line(&output.toned(Tone::Warn, unread))?;
+        } else if shown.is_empty() {
+            output.line("  no rule found that has to see each packet")?;
         }
-
-        let verdict = if self.usable() {
-            output.toned(Tone::Good, "\nWeir can work here.")
-        } else {
-            output.toned(Tone::Bad, "\nWeir cannot work here.")
-        };
-        output.line(&verdict)
+        if noted > 0 {
+            output.line(&format!("  {noted} more only worth knowing: --verbose"))?;
+        }
+        output.line("")?;
+        self.verdict(output)
     }
+
+    fn verdict(&self, output: &mut Output<'_>) -> io::Result<()> {
+        if self.usable() {
+            let ports = match self.ports() {
+                1 => "1 device; most routers have two".to_owned(),
+                more => format!("{more} devices"),
+            };
+            let text = format!("Weir can work here, on {ports}.");
+            return output.line(&output.toned(Tone::Good, &text));
+        }
+        let missing: Vec<_> = self.missing().map(|f| harmless(&f.name)).collect();
+        let why = if missing.is_empty() {
+            "there is no device to work on".to_owned()
+        } else {
+            format!("it cannot do without: {}", missing.join(", "))
+        };
+        for line in wrap(&format!("Weir cannot work here: {why}."), WIDTH) {
+            output.line(&output.toned(Tone::Bad, &line))?;
+        }
+        Ok(())
+    }
+}
+
+fn feature(feature: &Feature, verbose: bool, output: &mut Output<'_>) -> io::Result<()> {
+    let (tone, word) = match (feature.present, feature.required) {
+        (true, _) => (Tone::Good, "yes    "),
+        (false, true) => (Tone::Bad, "MISSING"),
+        (false, false) => (Tone::Warn, "no     "),
+    };
+    let since = feature
+        .min_version
+        .as_ref()
+        .map(|version| format!(" (Linux {})", harmless(version)));
+    let name = harmless(&feature.name);
+    output.line(&format!(
+        "  {}  {name}{}",
+        output.toned(tone, word),
+        output.toned(Tone::Dim, &since.unwrap_or_default())
+    ))?;
+    if verbose || !feature.present {
+        paragraph("", &feature.why_needed, output)?;
+    }
+    for line in feature.detail.iter().flat_map(|detail| detail.lines()) {
+        paragraph("", line, output)?;
+    }
+    mend(feature.mend.as_deref(), output)
+}
+
+fn device(device: &Device, output: &mut Output<'_>) -> io::Result<()> {
+    let mark = match device.hook {
+        Some(hook) => output.toned(Tone::Good, &format!("{:<7}", hook.to_string())),
+        None => output.toned(Tone::Warn, "none   "),
+    };
+    output.line(&format!("  {mark}  {}", harmless(&device.name)))?;
+    paragraph("", &device.why, output)?;
+    mend(device.mend.as_deref(), output)
+}
+
+fn finding(finding: &Finding, output: &mut Output<'_>) -> io::Result<()> {
+    output.line(&format!("  {}", harmless(&finding.place)))?;
+    paragraph("", &finding.what, output)?;
+    if let Some(statement) = &finding.statement {
+        paragraph("", statement, output)?;
+    }
+    mend(finding.mend.as_deref(), output)
 }
 
 fn heading(text: &str, output: &mut Output<'_>) -> io::Result<()> {
@@ -77,57 +128,84 @@ fn heading(text: &str, output: &mut Output<'_>) -> io::Result<()> {
 }
 
 fn mend(text: Option<&str>, output: &mut Output<'_>) -> io::Result<()> {
-    match text {
-        Some(text) => output.line(&format!("           mend: {}", harmless(text))),
-        None => Ok(()),
+    text.map_or(Ok(()), |text| paragraph("mend: ", text, output))
+}
+
+/// Indented text, `first` before its first line.
+fn paragraph(first: &str, text: &str, output: &mut Output<'_>) -> io::Result<()> {
+    let text = harmless(&format!("{first}{text}"));
+    for line in wrap(&text, WIDTH - INDENT) {
+        output.line(&format!("{:INDENT$}{line}", ""))?;
     }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use api::Hook;
 
-    use super::super::{Device, Feature, Finding};
     use super::*;
 
     fn report() -> CheckReport {
         CheckReport {
+            kernel: "6.1.0".into(),
+            running: false,
+            ruleset_read: true,
             features: vec![
                 Feature {
-                    name: "XDP".into(),
-                    min_version: "4.8".into(),
+                    name: "XDP programs".into(),
+                    min_version: Some("4.8".into()),
                     present: true,
                     required: true,
-                    why_needed: "Takes packets in the driver.".into(),
+                    why_needed: "Packets are forwarded in the driver by one.".into(),
+                    detail: None,
                     mend: None,
                 },
                 Feature {
                     name: "BTF".into(),
-                    min_version: "5.2".into(),
+                    min_version: Some("5.2".into()),
                     present: false,
                     required: false,
                     why_needed: "Tells of drops.".into(),
-                    mend: Some("build the kernel with CONFIG_DEBUG_INFO_BTF".into()),
+                    detail: None,
+                    mend: Some("build the kernel with CONFIG_DEBUG_INFO_BTF, which makes it larger by a good deal".into()),
+                },
+                Feature {
+                    name: "memory".into(),
+                    present: true,
+                    detail: Some("4 MiB".into()),
+                    ..Feature::default()
                 },
             ],
             devices: vec![Device {
                 name: "wan\x1b0".into(),
                 hook: Some(Hook::Tc),
-                why: "The driver has no XDP.".into(),
+                why: "the driver has no XDP".into(),
                 mend: None,
             }],
-            firewall: vec![Finding {
-                place: "chain forward".into(),
-                what: "A limit counts packets.".into(),
-                mend: None,
-            }],
+            firewall: vec![
+                Finding {
+                    place: "inet t forward, handle 7".into(),
+                    what: "a limit counts packets".into(),
+                    statement: Some("{\"limit\":{}}".into()),
+                    noted: false,
+                    mend: Some("match `ct state new`".into()),
+                },
+                Finding {
+                    place: "inet t forward, handle 8".into(),
+                    what: "a counter".into(),
+                    statement: None,
+                    noted: true,
+                    mend: None,
+                },
+            ],
         }
     }
 
-    fn printed(report: &CheckReport) -> String {
+    fn printed(report: &CheckReport, verbose: bool) -> String {
         let mut memory = Vec::new();
         report
-            .print(&mut Output::to(&mut memory, false))
+            .print(verbose, &mut Output::to(&mut memory, false))
             .expect("memory");
         String::from_utf8(memory).expect("text")
     }
@@ -135,22 +213,34 @@ mod tests {
     #[test]
     fn reads_like_this() {
         assert_eq!(
-            printed(&report()),
+            printed(&report(), false),
             "\
-Kernel
-  yes      XDP  Takes packets in the driver. (since 4.8)
-  no       BTF  Tells of drops. (since 5.2)
-           mend: build the kernel with CONFIG_DEBUG_INFO_BTF
+Kernel 6.1.0
+  yes      XDP programs (Linux 4.8)
+  no       BTF (Linux 5.2)
+           Tells of drops.
+           mend: build the kernel with CONFIG_DEBUG_INFO_BTF, which makes it
+           larger by a good deal
+  yes      memory
+           4 MiB
 
-Devices
-  tc       wan?0  The driver has no XDP.
+Devices, as a daemon would have them
+  tc       wan?0
+           the driver has no XDP
 
 Firewall
-  chain forward: A limit counts packets.
+  inet t forward, handle 7
+           a limit counts packets
+           {\"limit\":{}}
+           mend: match `ct state new`
+  1 more only worth knowing: --verbose
 
-Weir can work here.
+Weir can work here, on 1 device; most routers have two.
 "
         );
+        let verbose = printed(&report(), true);
+        assert!(verbose.contains("Packets are forwarded in the driver by one."));
+        assert!(verbose.contains("handle 8") && !verbose.contains("--verbose"));
     }
 
     #[test]
@@ -159,12 +249,19 @@ Weir can work here.
         assert!(wrong.usable(), "BTF is not required");
         wrong.features[0].present = false;
         assert!(!wrong.usable());
+        let text = printed(&wrong, false);
         assert!(
-            printed(&wrong).contains("  MISSING  XDP")
-                && printed(&wrong).ends_with("Weir cannot work here.\n")
+            text.contains("  MISSING  XDP programs")
+                && text.ends_with("Weir cannot work here: it cannot do without: XDP programs.\n"),
+            "{text}"
         );
         let mut idle = report();
         idle.devices[0].hook = None;
         assert!(!idle.usable());
+        assert!(printed(&idle, false).ends_with("there is no device to work on.\n"));
+        let mut unread = report();
+        unread.ruleset_read = false;
+        unread.firewall.clear();
+        assert!(printed(&unread, false).contains("the rules could not be read"));
     }
 }

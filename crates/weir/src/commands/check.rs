@@ -5,23 +5,31 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::Error;
-use crate::check::collect;
-use crate::cli::Format;
+use crate::check::{self, collect};
+use crate::cli::{Connection, Format};
 use crate::config::Source;
 use crate::output::Output;
 
 /// Say what this machine can do, and what stands in the way; needs no daemon
 ///
-/// Looks at the kernel, the network devices and the firewall, changes nothing, and needs no daemon.
+/// Looks at the kernel, the network devices and the firewall. Features are tried, in a network namespace made for it; nothing is
+/// changed. Where a daemon runs, devices are shown as it has them, else as it would.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Exit codes: 0 when weir can work here, 1 when a feature it cannot do without is missing or no device can be used.
-Example:
+Examples:
+  weir check
+  weir check --verbose                    with what each feature is for, and rules that are only worth knowing
   weir check --json | jq '.features[] | select(.present | not)'")]
 pub struct CheckArgs {
     /// Configuration file; has to exist [default: /etc/weir/weir.toml, where it exists]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Say more: what each feature is for, and rules that are only worth knowing
+    #[arg(short, long, conflicts_with = "json")]
+    verbose: bool,
+    #[command(flatten)]
+    connection: Connection,
     #[command(flatten)]
     format: Format,
 }
@@ -32,11 +40,17 @@ pub(super) fn run(args: &CheckArgs, output: &mut Output<'_>) -> Result<(), Error
         ..Source::default()
     }
     .load()?;
-    let report = collect(&config)?;
+    let options = check::Options {
+        socket: api::path::socket_path(
+            args.connection.socket.as_deref(),
+            config.api.socket.as_deref(),
+        ),
+    };
+    let report = collect(&config, &options)?;
     if args.format.json {
         output.json(&report)?
     } else {
-        report.print(output)?
+        report.print(args.verbose, output)?
     }
     if report.usable() {
         Ok(())

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::Error;
-use crate::config::Source;
+use crate::config::{DEFAULT_FILE, Source};
 use crate::{daemon, log};
 
 /// Run the daemon: forward packets until told to stop
@@ -71,7 +71,9 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Error> {
     let config = source.load()?;
     log::start(*config.log.level);
     let socket = api::path::socket_path(args.socket.as_deref(), config.api.socket.as_deref());
+    let file = source.file.clone();
     let options = daemon::RunOptions {
+        config: file.unwrap_or_else(|| DEFAULT_FILE.into()),
         source: Box::new(move || source.load()),
         socket,
         shadow: args.shadow,

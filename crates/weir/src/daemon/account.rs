@@ -40,7 +40,11 @@ impl Account {
         for i in 0..2 {
             // By where the flow is forwarded now: a flow hardly ever changes its hook.
             let xdp = directions.as_ref().is_some_and(|d| d[i].xdp);
-            *(if xdp { &mut self.xdp_packets } else { &mut self.tc_packets }) += grown[i];
+            *(if xdp {
+                &mut self.xdp_packets
+            } else {
+                &mut self.tc_packets
+            }) += grown[i];
             self.octets += now[i].octets.saturating_sub(before[i].octets);
             if let Some(directions) = &directions {
                 *self.ports_in.entry(directions[i].port).or_default() += grown[i];

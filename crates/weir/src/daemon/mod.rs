@@ -1,13 +1,15 @@
 //! The daemon: `weir run`. One thread, one loop: the kernel's events, the heartbeat, the API, signals.
 
 mod account;
+mod confine;
 mod explain;
 mod guard;
+mod notify;
 mod privileges;
 mod provider;
 mod router;
-mod settings;
-mod surroundings;
+pub(crate) mod settings;
+pub(crate) mod surroundings;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -58,7 +60,9 @@ struct Daemon {
     conntrack: Events,
     route: Events,
     firewall: Events,
+    policy: Option<Events>,
     dumps: Requests,
+    notify: notify::Notify,
     _guard: guard::Guard,
 }
 
@@ -85,6 +89,8 @@ impl Daemon {
         let mut conntrack = events(Source::Conntrack)?;
         let route = events(Source::Route)?;
         let firewall = events(Source::Firewall)?;
+        // A kernel without IPsec has no such socket, and no policies.
+        let policy = Events::open(Source::Policy).ok();
         let requests = || {
             Requests::open()
                 .map_err(|e| Error::because("weir cannot ask the kernel", &e, "start it as root"))
@@ -127,7 +133,9 @@ impl Daemon {
             )
         })?;
         info!(socket = %options.socket.display(), table = router.path.sizes().octets(), shadow, "weir runs");
-        privileges::drop_privileges();
+        let notify = notify::Notify::from_environment();
+        confine::confine(&options.config, &options.socket);
+        privileges::drop_privileges(&options.config);
         let settings = Settings::new(effective, options.shadow, options.source);
         Ok(Self {
             router: Rc::new(RefCell::new(router)),
@@ -136,7 +144,9 @@ impl Daemon {
             conntrack,
             route,
             firewall,
+            policy,
             dumps,
+            notify,
             _guard: guard,
         })
     }
@@ -149,7 +159,9 @@ impl Daemon {
             mut conntrack,
             mut route,
             mut firewall,
+            mut policy,
             mut dumps,
+            notify,
             _guard,
         } = self;
         let face = Rc::new(Face {
@@ -175,11 +187,12 @@ impl Daemon {
         };
         let (mut tick, mut beat, mut count) = (every(TICK), every(BEAT), every(COUNT));
         // One for each socket, as all are waited for at once.
-        let mut found: [Vec<Event>; 4] = Default::default();
+        let mut found: [Vec<Event>; 5] = Default::default();
         let ruleset = RefCell::new(None);
 
+        notify.ready();
         let outcome = loop {
-            let [from_firewall, from_route, from_conntrack, from_dumps] = &mut found;
+            let [from_firewall, from_policy, from_route, from_conntrack, from_dumps] = &mut found;
             // In order of urgency: a change of rules must not wait behind a flood of new connections.
             tokio::select! {
                 biased;
@@ -187,6 +200,7 @@ impl Daemon {
                 _ = terminate.recv() => break Ok(()),
                 _ = interrupt.recv() => break Ok(()),
                 result = firewall.recv(from_firewall) => if let Err(e) = result { break Err(broken(Source::Firewall, &e)) },
+                result = heard(&mut policy, from_policy) => if let Err(e) = result { break Err(broken(Source::Policy, &e)) },
                 result = route.recv(from_route) => if let Err(e) = result { break Err(broken(Source::Route, &e)) },
                 _ = tick.tick() => router.borrow_mut().tick(),
                 result = conntrack.recv(from_conntrack) => if let Err(e) = result { break Err(broken(Source::Conntrack, &e)) },
@@ -221,9 +235,18 @@ impl Daemon {
                 *ruleset.borrow_mut() = Some(Box::pin(surroundings::read_ruleset()));
             }
         };
+        notify.stopping();
         router.borrow_mut().path.disarm();
         info!("weir stops: the kernel forwards everything");
         outcome
+    }
+}
+
+/// Events of a source that this kernel may lack; for ever where it does.
+async fn heard(events: &mut Option<Events>, found: &mut Vec<Event>) -> std::io::Result<()> {
+    match events {
+        Some(events) => events.recv(found).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -1,8 +1,12 @@
-//! After set-up the daemon keeps what it needs and no more: to attach to new devices and talk netlink (CAP_NET_ADMIN), and to load
-//! nothing but use its maps (CAP_BPF, CAP_PERFMON where the kernel asks for it).
+//! After set-up the daemon keeps what it needs and no more: to attach to new devices and talk netlink (CAP_NET_ADMIN), and to use
+//! its programs and maps (CAP_BPF, CAP_PERFMON where the kernel asks for it). Files are [`super::confine`]'s.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
 
 use caps::{CapSet, Capability, CapsHashSet};
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 /// What is kept.
 const KEPT: [Capability; 3] = [
@@ -11,32 +15,120 @@ const KEPT: [Capability; 3] = [
     Capability::CAP_PERFMON,
 ];
 
-/// Gives up all other capabilities, for this process and what it starts. A failure is told and not fatal: the daemon works as before.
-pub fn drop_privileges() {
+/// Gives up all other capabilities, for this process and what it starts, and the way to new ones. `config` is read again at a
+/// reload. A failure is told and not fatal: the daemon works as before.
+///
+/// Root without CAP_DAC_OVERRIDE still reads what is root's. Where the configuration is somebody else's and kept from others (a
+/// file in a home directory), CAP_DAC_READ_SEARCH is kept for it.
+pub fn drop_privileges(config: &Path) {
     let had = caps::read(None, CapSet::Permitted).unwrap_or_default();
-    let kept: CapsHashSet = KEPT.into_iter().filter(|c| had.contains(c)).collect();
-    for (set, what) in [
-        (CapSet::Bounding, "bounding"),
+    let mut kept: CapsHashSet = KEPT.into_iter().filter(|c| had.contains(c)).collect();
+    if had.contains(&Capability::CAP_DAC_READ_SEARCH) && !readable_without_override(config) {
+        info!(
+            config = %config.display(),
+            "keeps CAP_DAC_READ_SEARCH to read the configuration again: give the file and its directory to root to do without"
+        );
+        kept.insert(Capability::CAP_DAC_READ_SEARCH);
+    }
+
+    // Dropping from the bounding set needs CAP_SETPCAP, hence first; a service manager that took that away has bounded already.
+    if had.contains(&Capability::CAP_SETPCAP) {
+        let bounds = caps::read(None, CapSet::Bounding).unwrap_or_default();
+        for capability in bounds.difference(&kept) {
+            told("bounding", caps::drop(None, CapSet::Bounding, *capability));
+        }
+    }
+    // `nft` is started with the same ones.
+    for (set, name) in [
         (CapSet::Effective, "effective"),
         (CapSet::Permitted, "permitted"),
         (CapSet::Inheritable, "inheritable"),
     ] {
-        let result = match set {
-            // Dropping from the bounding set needs CAP_SETPCAP, hence first.
-            CapSet::Bounding => had
-                .iter()
-                .filter(|c| !kept.contains(c))
-                .try_for_each(|c| caps::drop(None, set, *c)),
-            // nft is started with the same rights.
-            CapSet::Inheritable => caps::set(None, set, &kept),
-            _ => caps::set(None, set, &kept),
-        };
-        if let Err(error) = result {
-            warn!(%error, set = what, "cannot give up capabilities");
-        }
+        told(name, caps::set(None, set, &kept));
     }
     if let Err(error) = nix::sys::prctl::set_no_new_privs() {
         warn!(%error, "cannot set no-new-privileges");
     }
-    debug!("privileges dropped");
+    debug!(?kept, "privileges dropped");
+}
+
+fn told(set: &str, result: Result<(), caps::errors::CapsError>) {
+    if let Err(error) = result {
+        warn!(%error, set, "cannot give up capabilities");
+    }
+}
+
+/// Whether a file can be read, or seen not to exist, by who is root but obeys the mode bits. The capabilities are effective again
+/// afterwards.
+fn readable_without_override(file: &Path) -> bool {
+    const OVERRIDES: [Capability; 2] = [
+        Capability::CAP_DAC_OVERRIDE,
+        Capability::CAP_DAC_READ_SEARCH,
+    ];
+    let effective = caps::read(None, CapSet::Effective).unwrap_or_default();
+    for capability in OVERRIDES {
+        let _ = caps::drop(None, CapSet::Effective, capability);
+    }
+    let readable = match File::open(file) {
+        Ok(_) => true,
+        Err(error) => error.kind() != io::ErrorKind::PermissionDenied,
+    };
+    let _ = caps::set(None, CapSet::Effective, &effective);
+    readable
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::{fs, thread};
+
+    use super::*;
+
+    /// Capabilities belong to the thread, so that one of its own can lose them.
+    fn alone<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+        thread::spawn(work).join().expect("no panic")
+    }
+
+    #[test]
+    fn three_capabilities_stay_and_no_more_can_come() {
+        let (sets, no_new) = alone(|| {
+            drop_privileges(Path::new("/nonexistent/weir.toml"));
+            let sets = [
+                CapSet::Effective,
+                CapSet::Permitted,
+                CapSet::Inheritable,
+                CapSet::Bounding,
+            ]
+            .map(|set| caps::read(None, set).expect("own capabilities"));
+            (sets, nix::sys::prctl::get_no_new_privs())
+        });
+        assert_eq!(no_new, Ok(true));
+        for set in sets {
+            assert_eq!(set, KEPT.into_iter().collect(), "run as root");
+        }
+    }
+
+    #[test]
+    fn the_file_of_somebody_else_stays_readable() {
+        let directory = std::env::temp_dir().join(format!("weir-privileges-{}", std::process::id()));
+        fs::create_dir_all(&directory).expect("a directory");
+        let file = directory.join("weir.toml");
+        fs::write(&file, "").expect("written");
+        fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).expect("mode");
+        let read = |file: &Path| {
+            let file = file.to_owned();
+            alone(move || {
+                drop_privileges(&file);
+                let kept = caps::has_cap(None, CapSet::Effective, Capability::CAP_DAC_READ_SEARCH);
+                (File::open(&file).is_ok(), kept.expect("own capabilities"))
+            })
+        };
+        let roots = read(&file);
+        let nobody = nix::unistd::Uid::from_raw(65_534);
+        nix::unistd::chown(&file, Some(nobody), None).expect("as root");
+        let somebodys = read(&file);
+        fs::remove_dir_all(&directory).expect("removed");
+        assert_eq!(roots, (true, false), "root's own needs nothing");
+        assert_eq!(somebodys, (true, true));
+    }
 }

@@ -104,7 +104,10 @@ impl Provider for Face {
             },
             flows,
             lost_events: router.lost,
-            shadow: shadow.then_some(ShadowCounts { same: totals.shadow_same, different: totals.shadow_different }),
+            shadow: shadow.then_some(ShadowCounts {
+                same: totals.shadow_same,
+                different: totals.shadow_different,
+            }),
             heartbeat: Heartbeat {
                 age_seconds: router.beaten.elapsed().as_secs_f64(),
                 limit_seconds: f64::from(router.path.options().silence) / 1000.0,
@@ -213,6 +216,7 @@ impl Provider for Face {
     fn reload(&self) -> Result<Reloaded, Problem> {
         let (reloaded, offload) = self.settings.borrow_mut().reload()?;
         self.router.borrow_mut().reload(offload);
+        crate::log::set(*self.settings.borrow().effective.log.level);
         Ok(reloaded)
     }
 }
@@ -294,7 +298,11 @@ pub fn flow(router: &mut Router, id: offload::FlowId) -> Option<api::Flow> {
             shown.port_in = plan_in.map(|p| p.name.clone());
             shown.port_out = link(detail.hop_link);
             shown.hop = Some(detail.hop as u16);
-            shown.hook = Some(if detail.xdp { api::Hook::Xdp } else { api::Hook::Tc });
+            shown.hook = Some(if detail.xdp {
+                api::Hook::Xdp
+            } else {
+                api::Hook::Tc
+            });
             shown.ttl = Some(TtlRange {
                 lowest: detail.ttl.0,
                 highest: detail.ttl.1,

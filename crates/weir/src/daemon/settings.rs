@@ -15,6 +15,8 @@ pub type Source = Box<dyn Fn() -> Result<Effective, Vec<ConfigError>>>;
 pub struct RunOptions {
     /// Where the configuration comes from, for a reload.
     pub source: Source,
+    /// The file that it is read from, whether or not it is there.
+    pub config: PathBuf,
     /// Where the API listens.
     pub socket: PathBuf,
     /// Let the kernel forward, and compare.
@@ -93,8 +95,10 @@ impl Settings {
 pub fn offload_settings(effective: &Effective, shadow: bool) -> offload::Settings {
     let offload = &effective.offload;
     let mut timeouts = offload::Timeouts::default();
+    let mut events_withheld = false;
     if let Ok(Some(settings)) = facts::conntrack_settings() {
         let seconds = |d: std::time::Duration| u32::try_from(d.as_secs()).unwrap_or(u32::MAX);
+        events_withheld = settings.events == 2;
         timeouts = offload::Timeouts {
             tcp_established: seconds(settings.tcp_established),
             udp: seconds(settings.udp),
@@ -131,32 +135,36 @@ pub fn offload_settings(effective: &Effective, shadow: bool) -> offload::Setting
             })
             .collect(),
         legacy_firewall: facts::legacy_tables().is_ok_and(|tables| !tables.is_empty()),
+        events_withheld,
         shadow,
         ..Default::default()
     }
 }
 
-/// Connections to make room for, IPv4 and IPv6: as told, or one for each 8 KiB of memory, an eighth of them IPv6 at least 1024.
+/// Connections to make room for, IPv4 and IPv6: as told, or one for each 16 KiB of memory, and a quarter as many.
 fn connections(effective: &Effective) -> (u32, u32) {
     let all = match *effective.offload.flows {
         FlowRoom::Connections(n) => return (n, n / 2),
-        FlowRoom::Auto => (memory() / 8192).clamp(4096, 65_536) as u32,
+        FlowRoom::Auto => {
+            let memory = meminfo("MemTotal").unwrap_or(128 << 20);
+            (memory / 16_384).clamp(4096, 65_536) as u32
+        }
     };
     (all, all / 4)
 }
 
-/// Memory of this machine, octets.
-fn memory() -> u64 {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let kib = text.lines().find_map(|line| {
-        line.strip_prefix("MemTotal:")?
+/// A line of /proc/meminfo, octets.
+pub fn meminfo(name: &str) -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let kib: u64 = text.lines().find_map(|line| {
+        line.strip_prefix(name)?
+            .strip_prefix(':')?
             .trim()
             .strip_suffix(" kB")?
-            .trim()
             .parse()
             .ok()
-    });
-    kib.unwrap_or(128 * 1024) * 1024
+    })?;
+    Some(kib * 1024)
 }
 
 /// Table sizes for these devices.

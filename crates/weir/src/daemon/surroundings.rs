@@ -34,6 +34,11 @@ impl Surroundings {
         }
     }
 
+    /// Whether the kernel tells what drivers can do.
+    pub fn knows_drivers(&self) -> bool {
+        self.netdev.is_some()
+    }
+
     /// The ruleset is no longer what was read.
     pub fn firewall_changed(&mut self) {
         self.stale = true;
@@ -90,7 +95,7 @@ fn ingress_chains(findings: &[Finding], device: &str) -> Vec<String> {
 /// Reads the ruleset with `nft`. No `nft`: nothing is found, and `weir check` says so.
 pub async fn read_ruleset() -> Result<Vec<Finding>, String> {
     let output = tokio::process::Command::new("nft")
-        .args(["-j", "list", "ruleset"])
+        .args(["--json", "--terse", "list", "ruleset"])
         .stdin(std::process::Stdio::null())
         .kill_on_drop(true)
         .output();

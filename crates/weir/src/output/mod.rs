@@ -116,6 +116,24 @@ pub fn harmless(text: &str) -> String {
         .collect()
 }
 
+/// Text broken between words into lines of at most `width` characters. A longer word has a line of its own, whole: it may be a
+/// path to copy.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("never empty");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,6 +147,13 @@ mod tests {
             "\x1b[31mx\x1b[0m"
         );
         assert_eq!(Output::to(&mut memory, true).toned(Tone::Plain, "x"), "x");
+    }
+
+    #[test]
+    fn lines_break_between_words() {
+        assert_eq!(wrap("", 5), [""]);
+        assert_eq!(wrap("one two  three", 7), ["one two", "three"]);
+        assert_eq!(wrap("a /long/path b", 4), ["a", "/long/path", "b"]);
     }
 
     #[test]

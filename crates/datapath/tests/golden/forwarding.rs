@@ -1,8 +1,6 @@
-//! Packet in, packet out: what the programs do with single ordinary frames, through BPF_PROG_TEST_RUN. Needs root.
+//! Ordinary packets of proven flows.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 
 /// What the kernel would send is what weir sends, on both hooks, for every family, protocol and direction, with and without
 /// translation.

@@ -1,0 +1,15 @@
+//! Packet in, verdict, packet out: what the programs do with single packets, through BPF_PROG_TEST_RUN. Needs root.
+//! docs/limits.md says which trap is tested where.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod checksums;
+mod forwarding;
+// Its tables are one line a case.
+#[rustfmt::skip]
+mod packets;
+mod proof;
+mod segments;
+mod table;
+mod witness;

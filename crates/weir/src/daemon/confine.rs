@@ -1,0 +1,151 @@
+//! Landlock (Linux ≥ 5.13): the daemon, and the `nft` it starts, reach only those parts of the file system that they need from
+//! set-up on. Kernels that know less of it confine less; older ones nothing.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::path::{Component, Path, PathBuf};
+
+use landlock::{
+    ABI, AccessFs, BitFlags, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus,
+    path_beneath_rules,
+};
+use tracing::{debug, warn};
+
+/// The newest version whose rights are known here; the crate leaves out what the kernel lacks.
+const VERSION: ABI = ABI::V5;
+
+/// Where programs and their libraries are.
+const PROGRAMS: [&str; 6] = ["/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin"];
+
+/// What may still be reached.
+#[derive(Debug, PartialEq, Eq)]
+struct Places {
+    /// Programs and libraries: read and execute.
+    programs: BTreeSet<PathBuf>,
+    /// To be read.
+    read: BTreeSet<PathBuf>,
+    /// The directory of the socket: files in it may be removed.
+    socket: PathBuf,
+}
+
+/// Confines this thread and what it starts. `config` can be read again, also when it is replaced, and the socket at `socket` can be
+/// removed at the end. A failure is told and not fatal.
+pub fn confine(config: &Path, socket: &Path) {
+    let search = env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
+    let nft = env::split_paths(&search)
+        .map(|directory| directory.join("nft"))
+        .find(|file| file.is_file());
+    match enforce(&places(config, socket, nft.as_deref())) {
+        Ok(RulesetStatus::NotEnforced) => {
+            debug!("the kernel has no landlock: files are guarded by capabilities alone");
+        }
+        Ok(status) => debug!(?status, "confined to what is needed of the file system"),
+        Err(error) => warn!(%error, "cannot be confined to what is needed of the file system"),
+    }
+}
+
+fn places(config: &Path, socket: &Path, nft: Option<&Path>) -> Places {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let parent = |path: &Path| match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        // A bare name is of the current directory.
+        _ => PathBuf::from("."),
+    };
+    // `nft` may be installed apart, with its libraries: then all of that tree.
+    let programs = PROGRAMS
+        .into_iter()
+        .map(PathBuf::from)
+        .chain(nft.map(real).and_then(|nft| tree(&nft)))
+        .collect();
+    let read = ["/etc", "/proc", "/sys"]
+        .into_iter()
+        .map(PathBuf::from)
+        // Where it is named, and where a symbolic link has it.
+        .chain([parent(config), parent(&real(config))])
+        .collect();
+    Places {
+        programs,
+        read,
+        socket: parent(socket),
+    }
+}
+
+/// The first directory below the root that leads to a file: `/nix` for `/nix/store/…/nft`.
+fn tree(file: &Path) -> Option<PathBuf> {
+    file.components()
+        .find(|part| matches!(part, Component::Normal(_)))
+        .map(|first| Path::new("/").join(first))
+}
+
+fn enforce(places: &Places) -> Result<RulesetStatus, RulesetError> {
+    let read = AccessFs::ReadFile | AccessFs::ReadDir;
+    let all: BitFlags<AccessFs> = AccessFs::from_read(VERSION) | AccessFs::from_write(VERSION);
+    let status = Ruleset::default()
+        .handle_access(all)?
+        .create()?
+        .add_rules(path_beneath_rules(
+            &places.programs,
+            read | AccessFs::Execute,
+        ))?
+        .add_rules(path_beneath_rules(&places.read, read))?
+        .add_rules(path_beneath_rules([&places.socket], AccessFs::RemoveFile))?
+        // What a child without input reads from.
+        .add_rules(path_beneath_rules(
+            ["/dev/null"],
+            AccessFs::ReadFile | AccessFs::WriteFile,
+        ))?
+        .restrict_self()?;
+    Ok(status.ruleset)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+    use std::{fs, io, thread};
+
+    use super::*;
+
+    #[test]
+    fn programs_elsewhere_come_with_their_tree() {
+        let found = places(
+            Path::new("weir.toml"),
+            Path::new("/run/weir/weir.sock"),
+            Some(Path::new("/nowhere/store/nft/bin/nft")),
+        );
+        assert!(found.programs.contains(Path::new("/nowhere")));
+        assert!(found.read.contains(Path::new(".")));
+        assert_eq!(found.socket, Path::new("/run/weir"));
+    }
+
+    #[test]
+    fn what_is_needed_works_and_the_rest_does_not() {
+        let base = env::temp_dir().join(format!("weir-confine-{}", std::process::id()));
+        let (inside, outside) = (base.join("inside"), base.join("outside"));
+        for directory in [&inside, &outside] {
+            fs::create_dir_all(directory).expect("a directory");
+            fs::write(directory.join("weir.toml"), "x").expect("written");
+            fs::write(directory.join("socket"), "").expect("written");
+        }
+        let (config, socket) = (inside.join("weir.toml"), inside.join("socket"));
+        let secret = outside.join("weir.toml");
+        // Of this thread alone, for good.
+        let result = thread::spawn(move || {
+            confine(&config, &socket);
+            let denied = |result: io::Result<()>| {
+                result.is_err_and(|e| e.kind() == io::ErrorKind::PermissionDenied)
+            };
+            assert_eq!(fs::read(&config).expect("the configuration"), b"x");
+            fs::remove_file(&socket).expect("the socket");
+            fs::read("/proc/self/status").expect("/proc");
+            let nft = Command::new("nft").arg("--version").output().expect("nft");
+            assert!(nft.status.success());
+            assert!(denied(fs::read(&secret).map(drop)));
+            assert!(denied(fs::write(&config, "y")));
+            assert!(denied(fs::write(inside.join("new"), "y")));
+            assert!(denied(fs::remove_file(&secret)));
+        })
+        .join();
+        let _ = fs::remove_dir_all(&base);
+        result.expect("no panic");
+    }
+}

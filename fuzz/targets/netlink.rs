@@ -1,0 +1,30 @@
+//! Datagrams as they come from the kernel's netlink sockets: any bytes give events and a tally, never a panic, and whatever was
+//! decoded can be printed. The first octet chooses the family, so that the corpus holds real datagrams of each.
+#![no_main]
+
+use kernel::message::Messages;
+use kernel::{conntrack, firewall, netdev, route};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let Some((&family, datagram)) = data.split_first() else {
+        return;
+    };
+    let mut events = Vec::new();
+    match family % 4 {
+        0 => drop(conntrack::decode(datagram, u32::from(family / 4), &mut events)),
+        1 => drop(route::decode(datagram, &mut events)),
+        2 => drop(firewall::decode(datagram, &mut events)),
+        _ => {
+            for message in Messages::new(datagram).flatten() {
+                let _ = netdev::decode_family(&message).map(|family| format!("{family:?}"));
+                let _ = netdev::decode_device(&message, message.kind)
+                    .map(|device| format!("{device:?}"));
+            }
+        }
+    }
+    // Names and addresses come from outside: printing them must not panic either.
+    for event in &events {
+        assert!(!format!("{event:?}").is_empty());
+    }
+});

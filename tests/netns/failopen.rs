@@ -1,0 +1,316 @@
+//! Whatever becomes of weir, the kernel goes on forwarding, and nothing of weir is left where it ended.
+
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use lab::gateway::{ROUTER_LAN, SERVER};
+use lab::namespace::wait_until;
+use lab::transfer::{Datagrams, Echo, Transfer, ask_tcp};
+use lab::{Error, Lab, Namespace, Options};
+use nix::sys::signal::Signal;
+use weir_tests::scene::{self, By, PORT, Scene};
+use weir_tests::{LIMIT, Weir, conntrack, hooked};
+
+/// Longer than the packet path waits for a heartbeat (2 s).
+const SILENCE: Duration = Duration::from_secs(3);
+
+fn check(run: impl FnOnce() -> Result<(), Error>) {
+    run().unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// What weir may leave on devices: XDP programs, clsact and its filters.
+fn traces(router: &Namespace) -> Result<Vec<String>, Error> {
+    let mut found = Vec::new();
+    for device in ["lan0", "wan0"] {
+        for command in [
+            format!("ip -d link show {device}"),
+            format!("tc qdisc show dev {device}"),
+            format!("tc filter show dev {device} ingress"),
+            format!("tc filter show dev {device} egress"),
+        ] {
+            let shown = router.run(&command).unwrap_or_default();
+            let ours = |line: &&str| {
+                ["xdp", "clsact", "bpf"]
+                    .iter()
+                    .any(|word| line.contains(word))
+            };
+            found.extend(
+                shown
+                    .lines()
+                    .filter(ours)
+                    .map(|line| format!("{command}: {line}")),
+            );
+        }
+    }
+    Ok(found)
+}
+
+#[test]
+fn killed_with_xdp_attached() {
+    check(|| {
+        let scene = Scene::new(By::Weir("xdp"), &Options::default(), SERVER, "")?;
+        let router = scene.router()?;
+        let xdp = || -> Result<usize, Error> {
+            Ok(traces(router)?
+                .iter()
+                .filter(|line| line.contains("prog/xdp"))
+                .count())
+        };
+        assert_eq!(xdp()?, 2, "{:?}", traces(router)?);
+        let weir = scene.weir.as_ref().expect("weir runs");
+        weir.end(Signal::SIGKILL)?;
+        wait_until(
+            "XDP programs go with the process",
+            LIMIT,
+            || Ok(xdp()? == 0),
+        )?;
+        scene.transfer.advance(scene::ENOUGH, LIMIT)?;
+        scene.transfer.stop().map(drop)
+    });
+}
+
+#[test]
+fn silent_for_too_long() {
+    for hook in ["tc", "xdp"] {
+        check(|| {
+            let scene = Scene::new(By::Weir(hook), &Options::default(), SERVER, "")?;
+            let weir = scene.weir.as_ref().expect("weir runs");
+            let silent = || -> Result<u64, Error> {
+                Ok(weir
+                    .status()?
+                    .packets
+                    .passed
+                    .get("silent")
+                    .copied()
+                    .unwrap_or(0))
+            };
+            assert_eq!(silent()?, 0);
+            weir.signal(Signal::SIGSTOP)?;
+            thread::sleep(SILENCE);
+            let before = scene.transfer.progress();
+            scene.transfer.advance(scene::ENOUGH, LIMIT)?;
+            weir.signal(Signal::SIGCONT)?;
+            // Of what arrived since, at 1500 octets a packet, most went by the kernel; at TC many packets are one.
+            let least = (scene.transfer.progress() - before) / 65_536;
+            assert!(silent()? >= least, "{} of {least} packets", silent()?);
+            scene.lives("weir is back")?;
+            scene.transfer.stop().map(drop)
+        });
+    }
+}
+
+/// Weir hangs, rules change, weir goes on: it must have heard of the change before it forwards the next packet.
+#[test]
+fn what_changed_while_weir_hung_is_heard_before_anything_is_forwarded() {
+    for hook in ["tc", "xdp"] {
+        check(|| {
+            let lab = scene::lab(By::Weir(hook), &Options::default())?;
+            let weir = scene::weir(By::Weir(hook), &lab, "")?.expect("weir runs");
+            let to = SocketAddr::new(SERVER, PORT);
+            let bind = |at| move || UdpSocket::bind(at);
+            let failed = || Error::system("use a UDP socket");
+            let server = lab.node("server")?.enter(bind(to))?.map_err(failed())?;
+            let any = SocketAddr::from(([0, 0, 0, 0], 0));
+            let client = lab.node("client")?.enter(bind(any))?.map_err(failed())?;
+            client.connect(to).map_err(failed())?;
+
+            // One answer, so that it may be forwarded; then a flood one way.
+            let mut buffer = [0; 64];
+            client.send(b"first").map_err(failed())?;
+            let (_, from) = server.recv_from(&mut buffer).map_err(failed())?;
+            server.send_to(b"answer", from).map_err(failed())?;
+            let stop = Arc::new(AtomicBool::new(false));
+            let stopped = stop.clone();
+            let flood = thread::spawn(move || {
+                while !stopped.load(Ordering::Relaxed) {
+                    let _ = client.send(b"again");
+                    thread::sleep(Duration::from_micros(20));
+                }
+            });
+            server
+                .set_read_timeout(Some(Duration::from_millis(500)))
+                .map_err(failed())?;
+            let mut drain = || {
+                let mut count = 0;
+                while server.recv_from(&mut buffer).is_ok() {
+                    count += 1;
+                }
+                count
+            };
+            wait_until("weir forwards the flood", LIMIT, || {
+                Ok(weir.forwarded()? > 1000)
+            })?;
+
+            weir.signal(Signal::SIGSTOP)?;
+            thread::sleep(SILENCE);
+            let hook = "type filter hook forward priority -10; policy accept;";
+            lab.node("router")?.nft(&format!(
+                "table inet cut {{ chain forward {{ {hook}\nudp dport {PORT} drop\n}}\n}}\n"
+            ))?;
+            drain();
+            weir.signal(Signal::SIGCONT)?;
+            wait_until("weir is back", LIMIT, || {
+                Ok(weir.status()?.heartbeat.age_seconds < 1.0)
+            })?;
+            let leaked = drain();
+            stop.store(true, Ordering::Relaxed);
+            let _ = flood.join();
+            assert_eq!(leaked, 0, "packets were forwarded by the rules of before");
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn more_connections_than_room() {
+    check(|| {
+        let lab = scene::lab(By::Weir("tc"), &Options::default())?;
+        let router = lab.node("router")?;
+        let weir =
+            scene::weir(By::Weir("tc"), &lab, "[offload]\nflows = 1024\n")?.expect("weir runs");
+        conntrack::crowd(router, 4000)?;
+        let full = || -> Result<u64, Error> {
+            Ok(weir
+                .status()?
+                .refused
+                .get("table-full")
+                .copied()
+                .unwrap_or(0))
+        };
+        wait_until("connections are declined for want of room", LIMIT, || {
+            Ok(full()? > 2000)
+        })?;
+
+        // One more, and it is right, but the kernel's.
+        let (client, server) = (lab.node("client")?, lab.node("server")?);
+        let to = SocketAddr::new(SERVER, PORT);
+        let transfer = Transfer::start(client, server, to, 1, Some(8 << 20))?;
+        transfer.advance(scene::ENOUGH, LIMIT)?;
+        let flow = weir.flow_at(PORT)?.expect("the flow is known");
+        assert_eq!(
+            flow.reason.map(|reason| reason.code).as_deref(),
+            Some("table-full")
+        );
+
+        router.run("conntrack -D -p udp -s 192.168.1.77")?;
+        weir.wait_for_forwarding(PORT)?;
+        wait_until("nobody waits for room", LIMIT, || Ok(full()? == 0))?;
+        transfer.stop().map(drop)
+    });
+}
+
+#[test]
+fn more_events_than_the_kernel_keeps() {
+    check(|| {
+        let scene = Scene::new(By::Weir("tc"), &Options::default(), SERVER, "")?;
+        let router = scene.router()?;
+        let weir = scene.weir.as_ref().expect("weir runs");
+        weir.signal(Signal::SIGSTOP)?;
+        conntrack::crowd(router, 30_000)?;
+        // Nobody hears that these go, nor that this one comes.
+        router.run("conntrack -D -p udp -s 192.168.1.77")?;
+        let to = SocketAddr::new(SERVER, 7);
+        let _echo = Echo::serve(scene.lab.node("server")?, to)?;
+        let datagrams = Datagrams::open(scene.lab.node("client")?, to)?;
+        assert!(datagrams.ask(b"unheard", LIMIT)?);
+        weir.signal(Signal::SIGCONT)?;
+
+        wait_until("the loss is noticed", LIMIT, || {
+            Ok(weir.status()?.lost_events > 0)
+        })?;
+        wait_until("what is gone is forgotten", LIMIT, || {
+            let flows = weir.status()?.flows.ipv4;
+            Ok(flows.known + flows.declined < 10)
+        })?;
+        wait_until("what came unheard is forwarded", LIMIT, || {
+            datagrams.ask(b"heard", LIMIT)?;
+            Ok(weir.flow_at(7)?.is_some_and(|flow| flow.packets() > 10))
+        })?;
+        scene.lives("events were lost")?;
+        scene.transfer.stop().map(drop)
+    });
+}
+
+#[test]
+fn a_second_weir_is_told() {
+    check(|| {
+        let lab = Lab::gateway(&Options::default())?;
+        let router = lab.node("router")?;
+        let first = Weir::start(router, &hooked("tc"), &[])?;
+        let folder = first.socket().with_file_name("second");
+        let second = Weir::start(router, &hooked("tc"), &[])
+            .err()
+            .map(|e| e.to_string());
+        let said = second.expect("the second weir must not run");
+        assert!(
+            said.contains("another weir runs in this network namespace"),
+            "{said}"
+        );
+        assert!(said.contains("stop it first"), "{said}");
+        // The exit code, which `start` does not tell.
+        let mut command = std::process::Command::new(weir_tests::binary());
+        command.arg("run").arg("--socket").arg(&folder);
+        command.stderr(std::process::Stdio::null());
+        let status = router.start(&mut command)?.wait(LIMIT)?;
+        assert_eq!(status.code(), Some(1));
+        assert!(first.status().is_ok(), "the first is not disturbed");
+        Ok(())
+    });
+}
+
+/// Every sysctl of the network that does not count something.
+fn sysctls(router: &Namespace) -> Result<BTreeMap<String, String>, Error> {
+    let counts = ["nf_conntrack_count", "random", "dentry", "nr_open"];
+    let all = router.run("sysctl -a -e -r ^net\\.")?;
+    Ok(all
+        .lines()
+        .filter_map(|line| line.split_once(" = "))
+        .filter(|(key, _)| !counts.iter().any(|word| key.contains(word)))
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect())
+}
+
+#[test]
+fn nothing_is_left_behind_and_nothing_else_is_touched() {
+    for hook in ["tc", "xdp"] {
+        check(|| {
+            let lab = scene::lab(By::Weir(hook), &Options::default())?;
+            let router = lab.node("router")?;
+            let (client, server) = (lab.node("client")?, lab.node("server")?);
+            let before = sysctls(router)?;
+            assert!(before.len() > 100, "only {} sysctls", before.len());
+            assert_eq!(traces(router)?, [""; 0]);
+
+            let weir = scene::weir(By::Weir(hook), &lab, "")?.expect("weir runs");
+            // One flow for weir, and one that ends at the router and is none of its business.
+            let to = SocketAddr::new(SERVER, PORT);
+            let transfer = Transfer::start(client, server, to, 1, Some(8 << 20))?;
+            let local = SocketAddr::new(ROUTER_LAN, 7);
+            let _echo = Echo::serve(router, local)?;
+            assert_eq!(ask_tcp(client, local, b"hello")?, b"hello");
+            weir.wait_for_forwarding(PORT)?;
+            let liberal = |port| -> Result<bool, Error> {
+                Ok(conntrack::entry_to(router, port)?.is_some_and(|entry| entry.liberal))
+            };
+            assert!(
+                liberal(PORT)?,
+                "a forwarded connection is not held to its window"
+            );
+            assert!(conntrack::entry_to(router, 7)?.is_some() && !liberal(7)?);
+            assert_eq!(sysctls(router)?, before, "while it runs");
+
+            let socket = weir.socket().to_owned();
+            assert!(socket.exists());
+            assert!(weir.end(Signal::SIGTERM)?.success(), "{}", weir.log());
+            assert_eq!(traces(router)?, [""; 0]);
+            assert!(!socket.exists(), "{} is left", socket.display());
+            assert_eq!(sysctls(router)?, before, "after it ended");
+            transfer.advance(scene::ENOUGH, LIMIT)?;
+            transfer.stop().map(drop)
+        });
+    }
+}

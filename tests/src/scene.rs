@@ -1,0 +1,148 @@
+//! A router, with weir or without, and a transfer through it: what tests do things to.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use lab::transfer::Transfer;
+use lab::view::View;
+use lab::{Error, Lab, Namespace, Options, Tap};
+
+use crate::{LIMIT, Weir, hooked};
+
+/// The port that transfers go to.
+pub const PORT: u16 = 5001;
+/// Octets that must arrive for a transfer to count as alive.
+pub const ENOUGH: u64 = 2 << 20;
+/// Octets per second: thousands of packets, and still little work for a slow machine.
+const RATE: u64 = 8 << 20;
+
+/// Who forwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The kernel alone.
+    Kernel,
+    /// Weir at this hook.
+    Weir(&'static str),
+}
+
+/// All ways to forward. XDP is for devices that finish checksums, so the hosts of such a lab do.
+pub const WAYS: [By; 3] = [By::Kernel, By::Weir("tc"), By::Weir("xdp")];
+
+/// A lab with a transfer that runs.
+pub struct Scene {
+    /// Weir on the router, where there is one.
+    pub weir: Option<Weir>,
+    /// The transfer from client to server.
+    pub transfer: Transfer,
+    /// Client, router and server.
+    pub lab: Lab,
+}
+
+impl Scene {
+    /// Builds the lab, lets a transfer run to `to`, and waits until weir forwards it. `more` is added to weir's configuration.
+    ///
+    /// # Errors
+    /// Something does not start.
+    pub fn new(by: By, options: &Options, to: IpAddr, more: &str) -> Result<Self, Error> {
+        let lab = lab(by, options)?;
+        let weir = weir(by, &lab, more)?;
+        let to = SocketAddr::new(to, PORT);
+        let transfer =
+            Transfer::start(lab.node("client")?, lab.node("server")?, to, 1, Some(RATE))?;
+        let scene = Self {
+            weir,
+            transfer,
+            lab,
+        };
+        scene.lives("from the start")?;
+        Ok(scene)
+    }
+
+    /// The router.
+    ///
+    /// # Errors
+    /// None in a gateway.
+    pub fn router(&self) -> Result<&Namespace, Error> {
+        self.lab.node("router")
+    }
+
+    /// The transfer goes on, and weir, where there is one, forwards it.
+    ///
+    /// # Errors
+    /// It does not: with what was done before.
+    pub fn lives(&self, after: &str) -> Result<(), Error> {
+        let alive = || {
+            self.transfer.advance(ENOUGH, LIMIT)?;
+            match &self.weir {
+                Some(weir) => weir.wait_for_forwarding(PORT),
+                None => Ok(()),
+            }
+        };
+        alive().map_err(|error| Error::Unexpected(format!("{after}: {error}")))
+    }
+
+    /// Nothing of the transfer arrives at the far device of a wire: not one packet, once `settle` has passed, for a second.
+    ///
+    /// # Errors
+    /// Something did, with how much; or there was no sign of the transfer being held up.
+    pub fn cut(
+        &self,
+        after: &str,
+        (role, device): (&str, &str),
+        settle: Duration,
+    ) -> Result<(), Error> {
+        let mut tap = Tap::open(self.lab.node(role)?, device)?;
+        count(&mut tap, settle)?;
+        let before = self.transfer.progress();
+        let leaked = count(&mut tap, Duration::from_secs(1))?;
+        let grown = self.transfer.progress() - before;
+        if leaked > 0 || grown > 0 {
+            return Err(Error::Unexpected(format!(
+                "{after}: {leaked} packets still arrive at {role}:{device}, {grown} octets were received; {:#?}",
+                self.weir.as_ref().map(|weir| weir.flow_at(PORT)),
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// The gateway for this way of forwarding.
+///
+/// # Errors
+/// It cannot be built.
+pub fn lab(by: By, options: &Options) -> Result<Lab, Error> {
+    let lab = Lab::gateway(&Options {
+        plain_offloads: by == By::Weir("xdp"),
+        ..options.clone()
+    })?;
+    // A connection that was held up tries again within a second, which saves minutes. Kernels before 6.15 cannot.
+    let _ = lab.node("client")?.sysctl("net.ipv4.tcp_rto_max_ms", 1000);
+    Ok(lab)
+}
+
+/// Weir on the router of a lab, its two devices being ports; `more` is put before the rest of the configuration.
+///
+/// # Errors
+/// It does not start.
+pub fn weir(by: By, lab: &Lab, more: &str) -> Result<Option<Weir>, Error> {
+    let By::Weir(hook) = by else { return Ok(None) };
+    let weir = Weir::start(lab.node("router")?, &format!("{more}{}", hooked(hook)), &[])?;
+    weir.wait_for_ports(2)?;
+    Ok(Some(weir))
+}
+
+/// Packets from or to the transfer's port that arrive during `time`.
+fn count(tap: &mut Tap, time: Duration) -> Result<usize, Error> {
+    let end = Instant::now() + time;
+    let mut count = 0;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(count);
+        }
+        if let Some(frame) = tap.receive(left)? {
+            let ports = View::of(&frame).and_then(|view| view.ports);
+            count += usize::from(ports.is_some_and(|(from, to)| from == PORT || to == PORT));
+        }
+    }
+}
