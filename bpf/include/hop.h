@@ -12,8 +12,8 @@
 
 /* What makes two hops the same hop. The header starts at 2 modulo 4, as in a frame, so that words of both are aligned alike. */
 struct hop_key {
-	__u32 ifindex;               /* out device */
-	__u8 len;                    /* of header */
+	__u32 ifindex; /* out device */
+	__u8 len;      /* of header */
 	__u8 reserved;
 	__u8 header[HOP_HEADER_MAX]; /* as sent, ends in the EtherType; unused bytes 0 */
 	__u16 vlan;                  /* tag in skb metadata: TCI, 0 for none (kept for when VLANs are forwarded) */
@@ -21,8 +21,8 @@ struct hop_key {
 _Static_assert(sizeof(struct hop_key) == 40, "hop_key");
 
 struct hop {
-	__u32 epoch;   /* added to the global epoch: see flow.proof */
-	__u32 flags;   /* HOP_* */
+	__u32 epoch; /* added to the global epoch: see flow.proof */
+	__u32 flags; /* HOP_* */
 	struct hop_key key;
 	__u64 packets; /* proofs given: packets the kernel itself sent this way while proving */
 	__u64 reserved;

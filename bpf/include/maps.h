@@ -8,15 +8,16 @@
 #include "kernel.h"
 #include "port.h"
 
-const volatile __u64 hash_seed[3];  /* random, odd: a stranger cannot aim at one bucket */
-const volatile __u32 flows4_mask;   /* number of IPv4 buckets - 1 */
-const volatile __u32 flows6_mask;   /* number of IPv6 buckets - 1 */
-const volatile __u32 ports_mask;    /* number of port slots - 1 */
-const volatile __u32 patience;      /* jiffies that a packet may take from ingress to egress and still be proof */
-const volatile __u32 hold;          /* jiffies after a FIN, RST or SYN during which nothing is proven */
-const volatile __u32 silence;       /* jiffies without a beat after which the daemon counts as dead */
-const volatile __u32 rehearsal;     /* under BPF_PROG_TEST_RUN, where every skb has a socket */
-const volatile __u32 shadow;        /* compute, compare, but let the kernel forward */
+const volatile __u64 hash_seed[3]; /* random, odd: a stranger cannot aim at one bucket */
+const volatile __u32 flows4_mask;  /* number of IPv4 buckets - 1 */
+const volatile __u32 flows6_mask;  /* number of IPv6 buckets - 1 */
+const volatile __u32 ports_mask;   /* number of port slots - 1 */
+const volatile __u32 patience;     /* jiffies that a packet may take from ingress to egress and still be proof */
+const volatile __u32 hold;         /* jiffies after a FIN, RST or SYN during which nothing is proven */
+const volatile __u32 silence;      /* jiffies without a beat after which the daemon counts as dead */
+const volatile __u32 rehearsal;    /* under BPF_PROG_TEST_RUN, where every skb has a socket */
+const volatile __u32 shadow;       /* compute, compare, but let the kernel forward */
+const volatile __u32 buffers;      /* XDP may see frames in several buffers: from Linux 5.18 on */
 
 struct control control __attribute__((aligned(64)));
 

@@ -35,10 +35,9 @@ always_inline struct expectation *expectation_get(__u32 ref)
 }
 
 /* Copies a constant number of octets, 2 at a time, as frames are aligned to that. */
-#define SHADOW_COPY(to, from, len)                                          \
-	do {                                                                \
-		_Pragma("unroll") for (int i = 0; i < (len) / 2; i++)        \
-			((__u16 *)(to))[i] = ((const __u16 *)(from))[i];     \
+#define SHADOW_COPY(to, from, len)                                                                                    \
+	do {                                                                                                          \
+		_Pragma("unroll") for (int i = 0; i < (len) / 2; i++)((__u16 *)(to))[i] = ((const __u16 *)(from))[i]; \
 	} while (0)
 
 #define SHADOW_UDP(ipv6) (L3_ETHERNET + ((ipv6) ? 40 : 20) + 8)
@@ -85,11 +84,10 @@ always_inline int shadow_same_packet(const struct expectation *e, const __u8 *se
 }
 
 /* Octets that differ, leaving out the layer 4 checksum at `check`: where it is not finished, the device will do that. */
-#define SHADOW_DIFFERENCE(result, e, sent_at, total, check)                                                   \
-	do {                                                                                                  \
-		_Pragma("unroll") for (int i = 0; i < (total) / 2; i++)                                        \
-			if (i * 2 != (check))                                                                 \
-				result |= ((__u16 *)(e)->expected)[i] ^ ((const __u16 *)(sent_at))[i];        \
+#define SHADOW_DIFFERENCE(result, e, sent_at, total, check)                                    \
+	do {                                                                                   \
+		_Pragma("unroll") for (int i = 0; i < (total) / 2; i++) if (i * 2 != (check))  \
+			result |= ((__u16 *)(e)->expected)[i] ^ ((const __u16 *)(sent_at))[i]; \
 	} while (0)
 
 /* Compares what the kernel sends with what was expected of this flow. */

@@ -20,6 +20,9 @@ always_inline int xdp_forward(struct xdp_md *ctx, int ipv6)
 	reason = decide(&f, ctx->ingress_ifindex, ipv6, 1, &p, &v);
 	if (!reason && !fits(&v, &p, p.len, in))
 		reason = REASON_LENGTH;
+	/* In several buffers, with the packet's end in the first: cutting the last ones does not cut there. */
+	if (!reason && unlikely(f.len > L3_ETHERNET + (__u32)p.len) && buffers && bpf_xdp_get_buff_len(ctx) != f.len)
+		reason = REASON_HOOK;
 	if (!reason && shadow) {
 		shadow_expect(&f, ipv6, &p, &v, 1);
 		reason = REASON_SHADOW;

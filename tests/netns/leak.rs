@@ -11,9 +11,17 @@ use weir_tests::{LIMIT, gateway_weir};
 #[test]
 fn an_ipsec_policy_ends_plain_packets() -> Result<(), Error> {
     for hook in ["xdp", "tc"] {
-        let lab = Lab::gateway(&Options { nat: true, plain_offloads: true, ..Options::default() })?;
+        let lab = Lab::gateway(&Options {
+            nat: true,
+            plain_offloads: true,
+            ..Options::default()
+        })?;
         let weir = gateway_weir(&lab, hook)?;
-        let (client, server, router) = (lab.node("client")?, lab.node("server")?, lab.node("router")?);
+        let (client, server, router) = (
+            lab.node("client")?,
+            lab.node("server")?,
+            lab.node("router")?,
+        );
         let echo = Echo::serve(server, (gateway::SERVER, 7).into())?;
         let talk = Datagrams::open(client, (gateway::SERVER, 7).into())?;
         wait_until("weir forwards the flow", LIMIT, || {
@@ -28,7 +36,10 @@ fn an_ipsec_policy_ends_plain_packets() -> Result<(), Error> {
         std::thread::sleep(Duration::from_secs(1));
         let mut tap = Tap::open(server, "eth0")?;
         for _ in 0..20 {
-            assert!(!talk.ask(b"hello", Duration::from_millis(50))?, "{hook}: answered in the clear");
+            assert!(
+                !talk.ask(b"hello", Duration::from_millis(50))?,
+                "{hook}: answered in the clear"
+            );
         }
         let leaked = tap
             .drain(Duration::from_millis(100))?

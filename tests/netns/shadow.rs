@@ -7,14 +7,21 @@ use lab::{Error, Lab};
 use weir_tests::{LIMIT, Weir, hooked};
 
 fn shadowed(hook: &str, plain: bool) -> Result<(Lab, Weir), Error> {
-    let lab = Lab::gateway(&Options { nat: true, plain_offloads: plain, ..Options::default() })?;
+    let lab = Lab::gateway(&Options {
+        nat: true,
+        plain_offloads: plain,
+        ..Options::default()
+    })?;
     let weir = Weir::start(lab.node("router")?, &hooked(hook), &["--shadow"])?;
     weir.wait_for_ports(2)?;
     Ok((lab, weir))
 }
 
 fn compared(weir: &Weir) -> Result<(u64, u64), Error> {
-    let shadow = weir.status()?.shadow.ok_or_else(|| Error::Unexpected("not in shadow mode".into()))?;
+    let shadow = weir
+        .status()?
+        .shadow
+        .ok_or_else(|| Error::Unexpected("not in shadow mode".into()))?;
     Ok((shadow.same, shadow.different))
 }
 
@@ -23,14 +30,24 @@ fn the_kernel_sends_what_weir_would_have_sent() -> Result<(), Error> {
     for (hook, plain) in [("xdp", true), ("tc", false)] {
         let (lab, weir) = shadowed(hook, plain)?;
         let to = (gateway::SERVER, 5001).into();
-        let transfer = Transfer::start(lab.node("client")?, lab.node("server")?, to, 1, Some(4_000_000))?;
+        let transfer = Transfer::start(
+            lab.node("client")?,
+            lab.node("server")?,
+            to,
+            1,
+            Some(4_000_000),
+        )?;
         wait_until("packets are compared", LIMIT, || {
             transfer.advance(1 << 16, LIMIT)?;
             Ok(compared(&weir)?.0 > 100)
         })?;
         let status = weir.status()?;
         assert_eq!(compared(&weir)?.1, 0, "{hook}: {}", weir.log());
-        assert_eq!(status.packets.forwarded(), 0, "{hook}: in shadow mode weir forwards nothing");
+        assert_eq!(
+            status.packets.forwarded(),
+            0,
+            "{hook}: in shadow mode weir forwards nothing"
+        );
         transfer.stop()?;
     }
     Ok(())
@@ -45,12 +62,20 @@ fn a_rule_that_changes_some_packets_is_told() -> Result<(), Error> {
          ip saddr 192.168.1.2 meta length > 1000 tcp urgptr set 7\n}\n}\n",
     )?;
     let to = (gateway::SERVER, 5001).into();
-    let transfer = Transfer::start(lab.node("client")?, lab.node("server")?, to, 1, Some(4_000_000))?;
+    let transfer = Transfer::start(
+        lab.node("client")?,
+        lab.node("server")?,
+        to,
+        1,
+        Some(4_000_000),
+    )?;
     wait_until("a difference is found", LIMIT, || {
         transfer.advance(1 << 16, LIMIT)?;
         Ok(compared(&weir)?.1 > 0)
     })?;
-    wait_until("the difference is told", LIMIT, || Ok(weir.log().contains("the kernel sent it otherwise")))?;
+    wait_until("the difference is told", LIMIT, || {
+        Ok(weir.log().contains("the kernel sent it otherwise"))
+    })?;
     transfer.stop()?;
     Ok(())
 }

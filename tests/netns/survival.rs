@@ -157,7 +157,7 @@ fn block(scene: &Scene, rule: &str) -> Result<(), Error> {
     scene.router()?.nft(&table).map(drop)
 }
 
-const CUTS: [Cut; 7] = [
+const CUTS: [Cut; 8] = [
     Cut {
         what: "a rule drops the flow, established or not",
         begin: |scene| block(scene, &format!("tcp dport {PORT} drop")),
@@ -197,6 +197,20 @@ const CUTS: [Cut; 7] = [
         wire: AT_SERVER,
         settle: SETTLED,
         end: "nft delete table inet cut",
+    },
+    Cut {
+        what: "a chain at the egress of the device drops the flow",
+        begin: |scene| {
+            let hook = "type filter hook egress device wan0 priority 0; policy accept;";
+            let chain = format!("chain out {{ {hook}\ntcp dport {PORT} drop\n}}");
+            scene
+                .router()?
+                .nft(&format!("table netdev cut {{ {chain}\n}}\n"))
+                .map(drop)
+        },
+        wire: AT_SERVER,
+        settle: SETTLED,
+        end: "nft delete table netdev cut",
     },
     Cut {
         what: "a route into nothing",

@@ -1,9 +1,11 @@
 //! Connection tracking entries as the kernel tells them, with what `conntrack -L` does not show: ids and the flags of TCP.
 
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 use std::process::{Command, Stdio};
 
+use lab::gateway::CLIENT;
 use lab::{Error, Namespace};
 use nix::sys::socket::{
     AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket,
@@ -165,4 +167,20 @@ pub fn crowd(namespace: &Namespace, count: u32) -> Result<(), Error> {
         true => Ok(()),
         false => Err(Error::Unexpected("`conntrack -R` failed".into())),
     }
+}
+
+/// Gives the TCP connection from the client to this address and port another mark.
+///
+/// # Errors
+/// There is no such connection, or `conntrack` refuses.
+pub fn mark(namespace: &Namespace, to: SocketAddr, mark: u32) -> Result<(), Error> {
+    let entry = entry_to(namespace, to.port())?
+        .ok_or_else(|| Error::Unexpected(format!("no connection to {to}")))?;
+    let (near, far) = entry.ports;
+    let address = to.ip();
+    namespace
+        .run(&format!(
+            "conntrack -U -p tcp -s {CLIENT} -d {address} --sport {near} --dport {far} --mark {mark}"
+        ))
+        .map(drop)
 }

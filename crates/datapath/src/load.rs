@@ -130,6 +130,7 @@ fn try_load(sizes: &Sizes, options: &Options, xdp_flags: u32) -> Result<WeirSkel
     constants.silence = clock::jiffies(options.silence);
     constants.rehearsal = u32::from(options.rehearsal);
     constants.shadow = u32::from(options.shadow);
+    constants.buffers = u32::from(xdp_flags & libbpf_sys::BPF_F_XDP_HAS_FRAGS != 0);
     // 0 and 1 mean "not proven" and "being proven" (bpf/include/witness.h).
     open.maps
         .bss_data

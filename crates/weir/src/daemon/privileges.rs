@@ -110,7 +110,8 @@ mod tests {
 
     #[test]
     fn the_file_of_somebody_else_stays_readable() {
-        let directory = std::env::temp_dir().join(format!("weir-privileges-{}", std::process::id()));
+        let directory =
+            std::env::temp_dir().join(format!("weir-privileges-{}", std::process::id()));
         fs::create_dir_all(&directory).expect("a directory");
         let file = directory.join("weir.toml");
         fs::write(&file, "").expect("written");

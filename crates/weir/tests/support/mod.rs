@@ -239,6 +239,7 @@ impl Provider for Paper {
             packets,
             bumps: [("routing".to_owned(), 4), ("firewall".to_owned(), 2)].into(),
             refused: [].into(),
+            shadow: None,
             lost_events: 0,
             heartbeat: Heartbeat {
                 age_seconds: 0.25,

@@ -1,0 +1,272 @@
+//! `weir check` in routers of the lab: what it makes of devices, rules and qdiscs, without a daemon and with one. Needs root.
+
+mod router;
+
+use std::process::Command;
+
+use datapath::{Datapath, Hook, Options, Sizes};
+use lab::Lab;
+use lab::gateway;
+use lab::namespace::Namespace;
+use serde_json::{Value, json};
+
+/// Runs it in a namespace, where no daemon is unless `socket` names one's.
+fn check(node: &Namespace, options: &[&str], socket: &str) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+    command
+        .arg("check")
+        .args(options)
+        .env("WEIR_SOCKET", socket)
+        .env_remove("NO_COLOR");
+    let output = node
+        .enter(|| command.output())
+        .expect("entered")
+        .expect("runs");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    (
+        output.status.code(),
+        String::from_utf8(output.stdout).expect("text"),
+    )
+}
+
+fn report(node: &Namespace) -> (Option<i32>, Value) {
+    let (code, text) = check(node, &["--json"], "/nonexistent/weir.sock");
+    (code, serde_json::from_str(&text).expect("one document"))
+}
+
+fn device<'a>(report: &'a Value, name: &str) -> &'a Value {
+    let devices = report["devices"].as_array().expect("a list");
+    let found = devices.iter().find(|device| device["name"] == name);
+    found.unwrap_or_else(|| panic!("{name} in {devices:?}"))
+}
+
+fn gateway() -> Lab {
+    Lab::gateway(&gateway::Options::default()).expect("a lab, as root")
+}
+
+#[test]
+fn a_plain_router_can_be_used() {
+    let lab = gateway();
+    let router = lab.node("router").expect("a router");
+    let (code, report) = report(router);
+    assert_eq!(code, Some(0), "{report:#}");
+    assert_eq!(report["running"], false);
+    assert_eq!(report["ruleset_read"], true);
+    assert_eq!(report["firewall"], json!([]));
+    for name in ["lan0", "wan0"] {
+        assert_eq!(device(&report, name)["hook"], "tc", "{report:#}");
+    }
+    assert_eq!(report["devices"].as_array().map(Vec::len), Some(2), "no lo");
+    let features = report["features"].as_array().expect("a list");
+    // The kernels that the tests run on have all of it; one that lost something must not pass unseen.
+    for feature in features {
+        assert_eq!(feature["present"], true, "{feature:#}");
+    }
+    for name in [
+        "kernel",
+        "bpf()",
+        "TCX",
+        "conntrack events",
+        "nf_tables generations",
+        "the packet path",
+        "memory for the table",
+    ] {
+        assert!(features.iter().any(|f| f["name"] == name), "{name}");
+    }
+}
+
+/// The interface: names and kinds of all fields.
+#[test]
+fn json_has_this_shape() {
+    let lab = gateway();
+    let router = lab.node("router").expect("a router");
+    router
+        .nft("table inet f { chain c { type filter hook forward priority 0; limit rate 10/second accept; }; }")
+        .expect("rules");
+    router.sysctl("net.ipv4.ip_forward", 0).expect("set");
+    router
+        .sysctl("net.ipv6.conf.all.forwarding", 0)
+        .expect("set");
+    let (code, report) = report(router);
+    assert_eq!(code, Some(1), "nothing is forwarded");
+    let fields = |value: &Value| -> Vec<String> {
+        let object = value.as_object().expect("an object");
+        object.keys().cloned().collect()
+    };
+    assert_eq!(
+        fields(&report),
+        [
+            "devices",
+            "features",
+            "firewall",
+            "kernel",
+            "ruleset_read",
+            "running"
+        ]
+    );
+    assert_eq!(
+        device(&report, "lan0"),
+        &json!({
+            "name": "lan0",
+            "why": "forwarding is off here for IPv4 and IPv6",
+            "mend": "switch forwarding on (net.ipv4.ip_forward, net.ipv6.conf.all.forwarding)",
+        })
+    );
+    assert_eq!(
+        fields(&report["firewall"][0]),
+        ["mend", "noted", "place", "statement", "what"]
+    );
+    assert_eq!(
+        report["features"][0],
+        json!({
+            "name": "kernel",
+            "min_version": "5.15",
+            "present": true,
+            "required": false,
+            "why_needed": "Older kernels lack something, unless their distribution added it.",
+        })
+    );
+}
+
+#[test]
+fn rules_that_see_each_packet_are_named() {
+    let lab = gateway();
+    let router = lab.node("router").expect("a router");
+    router
+        .nft(
+            "table inet f {
+               chain c { type filter hook forward priority -10; policy accept;
+                 limit rate 10/second accept
+                 counter
+                 ct state new limit rate 5/second accept
+               }
+             }",
+        )
+        .expect("rules");
+    let (code, report) = report(router);
+    assert_eq!(code, Some(0), "single rules do not stop weir: {report:#}");
+    let firewall = report["firewall"].as_array().expect("a list");
+    let of = |noted: bool| -> Vec<&str> {
+        firewall
+            .iter()
+            .filter(|finding| finding["noted"] == noted)
+            .filter_map(|finding| finding["place"].as_str())
+            .collect()
+    };
+    assert_eq!(of(false).len(), 1, "{firewall:#?}");
+    assert!(of(false)[0].starts_with("inet f c, handle "));
+    assert_eq!(of(true).len(), 1, "{firewall:#?}");
+
+    let (_, text) = check(router, &[], "/nonexistent/weir.sock");
+    assert!(text.contains("a rate limit counts packets"), "{text}");
+    assert!(text.contains("1 more only worth knowing"), "{text}");
+    let (_, verbose) = check(router, &["--verbose"], "/nonexistent/weir.sock");
+    assert!(verbose.contains("a counter counts only"), "{verbose}");
+    for line in text.lines().chain(verbose.lines()) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+#[test]
+fn a_chain_at_ingress_keeps_weir_away() {
+    let lab = gateway();
+    let router = lab.node("router").expect("a router");
+    router
+        .nft("table netdev n { chain early { type filter hook ingress device wan0 priority 0; policy accept; }; }")
+        .expect("rules");
+    let (_, report) = report(router);
+    let place = report["firewall"][0]["place"].as_str().expect("text");
+    assert!(place.starts_with("netdev n early, handle "), "{place}");
+    // Not asked of lan0: nft 1.0.6 does not tell the chain's device, and then every device is left alone.
+    let wan = device(&report, "wan0");
+    assert_eq!(wan.get("hook"), None);
+    assert_eq!(
+        wan["why"],
+        "the nftables chain netdev n early would be skipped"
+    );
+}
+
+#[test]
+fn a_shaper_is_kept() {
+    let lab = gateway();
+    let router = lab.node("router").expect("a router");
+    router
+        .run("tc qdisc add dev wan0 root handle 1: htb default 1")
+        .expect("HTB");
+    let (code, report) = report(router);
+    assert_eq!(code, Some(0));
+    let why = device(&report, "wan0")["why"].as_str().expect("text");
+    assert!(
+        why.ends_with("its qdisc htb is kept: what leaves here goes through it"),
+        "{why}"
+    );
+    let why = device(&report, "lan0")["why"].as_str().expect("text");
+    assert!(!why.contains("qdisc"), "{why}");
+}
+
+#[test]
+fn a_program_of_somebody_else_is_left_alone() {
+    let lab = gateway();
+    let router = lab.node("router").expect("a router");
+    let link = lab.index("router", "lan0").expect("an index");
+    // The program cannot leave the thread that loaded it.
+    let look = || {
+        let mut path = Datapath::load(Sizes::new(4, 4, &[link]), Options::default())?;
+        path.attach(link, "lan0", &[2, 0, 0, 0, 0, 1], Hook::Xdp, false)?;
+        Ok::<_, datapath::Error>(report(router))
+    };
+    let (_, with) = router.enter(look).expect("entered").expect("attached");
+    let (_, without) = report(router);
+    assert_eq!(
+        device(&with, "lan0")["why"],
+        "somebody else's XDP program is attached"
+    );
+    assert_eq!(device(&without, "lan0")["hook"], "tc");
+}
+
+#[test]
+fn devices_are_as_a_running_daemon_has_them() {
+    let lab = gateway();
+    let router = lab.node("router").expect("a router");
+    let daemon = router::Daemon::start(router, "[ports.lan0]\nhook = \"xdp\"\n", |_| {});
+    daemon.wait_for_ports(&["lan0", "wan0"]);
+    // The check itself reads no such configuration: what it says comes from the daemon.
+    let socket = daemon.socket();
+    let socket = socket.to_str().expect("text");
+    let (code, text) = check(router, &["--json"], socket);
+    let report: Value = serde_json::from_str(&text).expect("one document");
+    assert_eq!(code, Some(0), "{report:#}");
+    assert_eq!(report["running"], true);
+    assert_eq!(device(&report, "lan0")["hook"], "xdp");
+    // A daemon of another namespace says nothing about this one.
+    let client = lab.node("client").expect("a client");
+    let (_, text) = check(client, &["--json"], socket);
+    let report: Value = serde_json::from_str(&text).expect("one document");
+    assert_eq!(report["running"], false);
+}
+
+/// Without privileges it says so, and claims nothing that it could not try.
+#[test]
+fn without_privileges_it_says_so() {
+    let lab = gateway();
+    let router = lab.node("router").expect("a router");
+    let mut command = Command::new("setpriv");
+    command
+        .args([
+            "--bounding-set=-all",
+            "--inh-caps=-all",
+            env!("CARGO_BIN_EXE_weir"),
+            "check",
+        ])
+        .env("WEIR_SOCKET", "/nonexistent/weir.sock");
+    let output = router
+        .enter(|| command.output())
+        .expect("entered")
+        .expect("setpriv runs");
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("MISSING  privileges"), "{text}");
+    assert!(text.contains("mend: run it as root"), "{text}");
+    assert!(!text.contains("MISSING  XDP"), "{text}");
+    assert!(text.contains("the rules could not be read"), "{text}");
+}
