@@ -3,11 +3,14 @@
 //! The generator feeds the client's device as a driver would; the router's and the server's receive paths run in the same call,
 //! on the same core. Nothing waits, so packets per second are the reciprocal of the cost of a packet.
 
+use std::path::PathBuf;
+
 use datapath::Hook;
 use datapath::bench::{Bench, Program};
 use lab::{Ipv6, Lab, Options};
 
 use crate::Error;
+use crate::daemon::Daemon;
 use crate::direct::Direct;
 use crate::machine::{inside, waited};
 use crate::traffic::Kind;
@@ -118,6 +121,41 @@ impl Path {
     }
 }
 
+/// What steers weir's packet path.
+#[derive(Clone, Debug)]
+pub enum Driver {
+    /// The daemon, this binary.
+    Daemon(PathBuf),
+    /// This process: no daemon needed.
+    Direct,
+}
+
+enum Weir {
+    Daemon(Daemon),
+    Direct(Direct),
+}
+
+impl Weir {
+    fn start(driver: &Driver, lab: &Lab, kind: Kind, hook: Hook) -> Result<Self, Error> {
+        match driver {
+            Driver::Daemon(binary) => Ok(Self::Daemon(Daemon::start(lab.node("router")?, binary, hook)?)),
+            Driver::Direct => Ok(Self::Direct(Direct::start(lab, kind, hook)?)),
+        }
+    }
+
+    /// Packets forwarded so far, and in words what was not.
+    fn forwarded(&self) -> Result<(u64, String), Error> {
+        match self {
+            Self::Direct(direct) => direct.forwarded(),
+            Self::Daemon(daemon) => {
+                let packets = daemon.status()?.packets;
+                let passed: Vec<_> = packets.passed.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
+                Ok((packets.forwarded(), passed.join(", ")))
+            }
+        }
+    }
+}
+
 /// One measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
@@ -140,7 +178,7 @@ impl Run {
 pub struct Circuit {
     path: Path,
     kind: Kind,
-    weir: Option<Direct>,
+    weir: Option<Weir>,
     #[allow(dead_code)] // holds what is attached in the router
     middle: Option<Bench>,
     forward: Bench,
@@ -153,7 +191,7 @@ pub struct Circuit {
 
 impl Circuit {
     /// Builds it, and lets all flows be seen in both directions.
-    pub fn build(path: Path, length: usize, flows: u32) -> Result<Self, Error> {
+    pub fn build(path: Path, length: usize, flows: u32, driver: &Driver) -> Result<Self, Error> {
         let kind = path.kind(length, flows);
         let lab = Lab::gateway(&Options {
             nat: kind.translated,
@@ -199,10 +237,7 @@ impl Circuit {
             inside(server, || sink.attach(program, end, "eth0"))??;
         }
         let middle = compared(path, &kind, &lab)?;
-        let weir = path
-            .hook()
-            .map(|hook| Direct::start(&lab, kind, hook))
-            .transpose()?;
+        let weir = path.hook().map(|hook| Weir::start(driver, &lab, kind, hook)).transpose()?;
         let mut circuit = Self {
             path,
             kind,
@@ -214,14 +249,23 @@ impl Circuit {
             guess: 100_000.0,
             lab,
         };
-        for _ in 0..2 {
-            circuit.send(flows)?;
-            inside(circuit.lab.node("server")?, || {
-                circuit.replies.generate(flows)
-            })??;
+        // UDP counts as established, for conntrack and so for weir, when a reply was seen.
+        circuit.both_ways()?;
+        if let Some(Weir::Daemon(daemon)) = &circuit.weir {
+            daemon.wait_for_flows(flows.into())?;
         }
-        circuit.send(flows)?;
+        for _ in 0..3 {
+            circuit.both_ways()?;
+        }
         Ok(circuit)
+    }
+
+    /// Every flow's packet, and every reply.
+    fn both_ways(&mut self) -> Result<(), Error> {
+        self.send(self.kind.flows)?;
+        let server = self.lab.node("server")?;
+        inside(server, || self.replies.generate(self.kind.flows))??;
+        Ok(())
     }
 
     /// What forwards here.
@@ -261,7 +305,7 @@ impl Circuit {
     /// Warms up, then measures.
     pub fn measure(&mut self, warm: f64, seconds: f64) -> Result<Run, Error> {
         self.send_for(warm)?;
-        let weir = self.weir.as_ref().map(Direct::forwarded).transpose()?;
+        let weir = self.weir.as_ref().map(Weir::forwarded).transpose()?;
         let before = self.sink.sunk();
         let (sent, nanoseconds) = self.send_for(seconds)?;
         let packets = self.sink.sunk() - before;

@@ -11,6 +11,9 @@ pub enum Error {
     /// The programs.
     #[error(transparent)]
     Datapath(#[from] datapath::Error),
+    /// The daemon, asked through its API.
+    #[error("weir does not answer: {0}")]
+    Client(#[from] api::ClientError),
     /// The operating system refused something.
     #[error("{doing}: {source}")]
     System {

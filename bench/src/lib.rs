@@ -1,6 +1,7 @@
 //! What weir is measured by: `bench` and `demo`. How to read the figures is told in docs/performance.md.
 
 pub mod circuit;
+pub mod daemon;
 pub mod direct;
 pub mod error;
 pub mod gate;

@@ -76,10 +76,13 @@ struct {
 	__type(value, __u32);
 } transmit SEC(".maps");
 
-/* Packets given to the kernel, or not proven, by enum reason. Off the fast path, so one copy per CPU is affordable. */
+/*
+ * Packets given to the kernel, or not proven, by enum reason; those that XDP passed up come after all others, as TC on the same
+ * device sees and counts them again. Off the fast path, so one copy per CPU is affordable.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, REASON_COUNT);
+	__uint(max_entries, 2 * REASON_COUNT);
 	__type(key, __u32);
 	__type(value, __u64);
 } passed SEC(".maps");
@@ -107,6 +110,8 @@ always_inline int later(__u32 a, __u32 b)
 {
 	return (__s32)(a - b) > 0;
 }
+
+#define PASSED_BY_XDP REASON_COUNT
 
 always_inline void count_passed(__u32 reason)
 {

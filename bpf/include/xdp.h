@@ -28,7 +28,7 @@ always_inline int xdp_forward(struct xdp_md *ctx, int ipv6)
 		reason = REASON_SHADOW;
 	}
 	if (reason) {
-		count_passed(reason);
+		count_passed(PASSED_BY_XDP + reason);
 		return XDP_PASS;
 	}
 	/* Nothing below can fail. */
@@ -63,6 +63,6 @@ int weir_xdp(struct xdp_md *ctx)
 		return xdp_forward(ctx, 0);
 	if (type == bpf_htons(ETH_P_IPV6))
 		return xdp_forward(ctx, 1);
-	count_passed(REASON_ETHERTYPE);
+	count_passed(PASSED_BY_XDP + REASON_ETHERTYPE);
 	return XDP_PASS;
 }

@@ -12,7 +12,11 @@ fuzz_target!(|data: &[u8]| {
     };
     let mut events = Vec::new();
     match family % 4 {
-        0 => drop(conntrack::decode(datagram, u32::from(family / 4), &mut events)),
+        0 => drop(conntrack::decode(
+            datagram,
+            u32::from(family / 4),
+            &mut events,
+        )),
         1 => drop(route::decode(datagram, &mut events)),
         2 => drop(firewall::decode(datagram, &mut events)),
         _ => {

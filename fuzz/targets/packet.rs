@@ -1,2 +1,21 @@
+//! Frames through the packet path itself, by BPF_PROG_TEST_RUN: forwarded as the model says, or passed unchanged. Needs root.
+//!
+//! libFuzzer sees the coverage of the harness (the mangler and the model), not of the BPF program; the model branches where the
+//! program does, so its coverage leads to the same places.
 #![no_main]
-libfuzzer_sys::fuzz_target!(|_data: &[u8]| {});
+
+#[path = "../../crates/datapath/tests/common/mod.rs"]
+mod common;
+
+use std::cell::RefCell;
+
+use common::exercise::Exercise;
+use libfuzzer_sys::fuzz_target;
+
+thread_local! {
+    static EXERCISE: RefCell<Exercise> = RefCell::new(Exercise::new());
+}
+
+fuzz_target!(|choices: &[u8]| {
+    EXERCISE.with_borrow_mut(|exercise| exercise.run(choices));
+});

@@ -10,7 +10,7 @@ use lab::topology::{mac, text};
 use lab::{Error, Options};
 use nix::sys::signal::Signal;
 use weir_tests::LIMIT;
-use weir_tests::scene::{By, PORT, Scene, WAYS};
+use weir_tests::scene::{PORT, Scene, WAYS, at_once};
 
 /// Events must do it: no proof ends of its own accord while a test runs.
 const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
@@ -90,53 +90,35 @@ const HARMLESS: [Step; 9] = [
     }),
 ];
 
-fn survives(by: By) {
+#[test]
+fn a_transfer_survives() {
     let options = Options {
         nat: false,
         second_path: true,
         ..Options::default()
     };
-    let run = || -> Result<u64, Error> {
+    at_once(&WAYS, |by| {
         let mut scene = Scene::new(by, &options, SERVER_INNER, NO_REPROOF)?;
         for (what, step) in HARMLESS {
             step(&mut scene).map_err(|error| Error::Unexpected(format!("{what}: {error}")))?;
             scene.lives(what)?;
         }
-        scene.transfer.stop()
-    };
-    run().unwrap_or_else(|error| panic!("{by:?}: {error}"));
-}
-
-#[test]
-fn a_transfer_survives_at_tc() {
-    survives(By::Weir("tc"));
-}
-
-#[test]
-fn a_transfer_survives_at_xdp() {
-    survives(By::Weir("xdp"));
-}
-
-#[test]
-fn a_transfer_survives_without_weir() {
-    survives(By::Kernel);
+        scene.transfer.stop().map(drop)
+    });
 }
 
 /// A translated transfer, with the two things that need translation to go on: another neighbour, and a new life of weir.
 #[test]
 fn a_translated_transfer_survives() {
-    let run = |by| -> Result<u64, Error> {
+    at_once(&WAYS, |by| {
         let mut scene = Scene::new(by, &Options::default(), SERVER, NO_REPROOF)?;
         for index in [0, 3, 7] {
             let (what, step) = HARMLESS[index];
             step(&mut scene)?;
             scene.lives(what)?;
         }
-        scene.transfer.stop()
-    };
-    for by in [By::Weir("tc"), By::Weir("xdp")] {
-        run(by).unwrap_or_else(|error| panic!("{by:?}: {error}"));
-    }
+        scene.transfer.stop().map(drop)
+    });
 }
 
 /// Something that holds a transfer up, where to look for packets that come through all the same, and what undoes it.
@@ -239,13 +221,14 @@ const CUTS: [Cut; 8] = [
     },
 ];
 
-fn is_cut(by: By) {
+#[test]
+fn what_cuts_a_transfer_cuts_it_with_weir_and_without() {
     // Untranslated: a server's packet that comes while an entry is forgotten must find its way and not end at the router.
     let options = Options {
         nat: false,
         ..Options::default()
     };
-    let run = || -> Result<u64, Error> {
+    at_once(&WAYS, |by| {
         let scene = Scene::new(by, &options, SERVER, NO_REPROOF)?;
         for cut in CUTS {
             (cut.begin)(&scene)?;
@@ -256,24 +239,8 @@ fn is_cut(by: By) {
         // Nothing against new connections: the kernel picks it up where it is.
         scene.router()?.run("conntrack -D -p tcp")?;
         scene.lives("the connection was forgotten")?;
-        scene.transfer.stop()
-    };
-    run().unwrap_or_else(|error| panic!("{by:?}: {error}"));
-}
-
-#[test]
-fn what_cuts_a_transfer_at_tc() {
-    is_cut(By::Weir("tc"));
-}
-
-#[test]
-fn what_cuts_a_transfer_at_xdp() {
-    is_cut(By::Weir("xdp"));
-}
-
-#[test]
-fn what_cuts_a_transfer_without_weir() {
-    is_cut(By::Kernel);
+        scene.transfer.stop().map(drop)
+    });
 }
 
 /// Masquerading ends a connection whose way out changes: its address is that of the former one.
@@ -283,7 +250,7 @@ fn a_masqueraded_transfer_ends_with_its_way_out() {
         second_path: true,
         ..Options::default()
     };
-    let run = |by| -> Result<(), Error> {
+    at_once(&WAYS, |by| {
         let scene = Scene::new(by, &options, SERVER_INNER, NO_REPROOF)?;
         let line = format!("ip route replace {SERVER_INNER}/32 via 10.0.1.2");
         scene.router()?.run(&line)?;
@@ -291,8 +258,5 @@ fn a_masqueraded_transfer_ends_with_its_way_out() {
             Ok(scene.transfer.advance(1, Duration::from_secs(2)).is_err())
         })?;
         scene.cut("another way out", AT_SERVER, SETTLED)
-    };
-    for by in WAYS {
-        run(by).unwrap_or_else(|error| panic!("{by:?}: {error}"));
-    }
+    });
 }

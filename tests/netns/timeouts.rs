@@ -9,12 +9,12 @@ use lab::namespace::wait_until;
 use lab::transfer::{Datagrams, Echo, Transfer};
 use lab::{Error, Lab, Options};
 use weir_tests::conntrack::{ASSURED, Entry, entry_to};
-use weir_tests::scene::{self, By, PORT, WAYS};
+use weir_tests::scene::{self, By, PORT, WAYS, at_once};
 use weir_tests::{LIMIT, Weir};
 
 /// Seconds: `nf_conntrack_udp_timeout_stream` and `nf_conntrack_tcp_timeout_established`.
-const STREAM: u64 = 6;
-const ESTABLISHED: u64 = 8;
+const STREAM: u64 = 5;
+const ESTABLISHED: u64 = 7;
 
 /// No packet goes through the kernel of its own accord, which would keep an entry alive too.
 const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
@@ -84,13 +84,5 @@ fn live(by: By) -> Result<(), Error> {
 
 #[test]
 fn entries_of_live_flows_live_and_those_of_idle_ones_end() {
-    // At once: it is waiting, mostly.
-    thread::scope(|scope| {
-        let all = WAYS.map(|by| scope.spawn(move || live(by)));
-        for (by, one) in WAYS.into_iter().zip(all) {
-            one.join()
-                .unwrap_or_else(|_| panic!("{by:?} failed"))
-                .unwrap_or_else(|error| panic!("{by:?}: {error}"));
-        }
-    });
+    at_once(&WAYS, live);
 }

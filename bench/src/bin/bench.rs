@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use weir_bench::circuit::{Circuit, Path};
+use weir_bench::circuit::{Circuit, Driver, Path};
 use weir_bench::programs::{self, Effort};
 use weir_bench::rounds::{self, Plan};
-use weir_bench::{Error, gate, machine, report};
+use weir_bench::{Error, daemon, gate, machine, report};
 
 /// The one-core closed loop: packets per second through the kernel, through weir, and through the least a router must do.
 #[derive(Debug, Parser)]
@@ -30,6 +30,12 @@ struct Arguments {
     /// Length of the frames, octets
     #[arg(long, default_value_t = 60)]
     length: usize,
+    /// The daemon to measure [default: the one beside this binary]
+    #[arg(long, value_name = "PATH")]
+    weir: Option<PathBuf>,
+    /// Steer weir's packet path from here, without the daemon
+    #[arg(long)]
+    direct: bool,
     /// Two short rounds: to see that it works
     #[arg(long)]
     quick: bool,
@@ -133,10 +139,14 @@ fn closed_loop(arguments: &Arguments) -> Result<(), Error> {
     } else {
         arguments.only.clone()
     };
+    let driver = match arguments.direct {
+        true => Driver::Direct,
+        false => Driver::Daemon(daemon::binary(arguments.weir.as_deref())?),
+    };
     let mut circuits = Vec::new();
     for path in rows {
         eprintln!("building: {}", path.text());
-        circuits.push(Circuit::build(path, arguments.length, arguments.flows)?);
+        circuits.push(Circuit::build(path, arguments.length, arguments.flows, &driver)?);
     }
     // After everything else that runs has been started, so that none of it inherits the pin.
     datapath::bench::pin(arguments.cpu)?;

@@ -87,7 +87,9 @@ impl Hooks {
 
     /// Whether XDP runs on a device.
     pub fn at_xdp(&self, link: u32) -> bool {
-        self.by_link.get(&link).is_some_and(|(hook, _)| *hook == Hook::Xdp)
+        self.by_link
+            .get(&link)
+            .is_some_and(|(hook, _)| *hook == Hook::Xdp)
     }
 
     /// Takes everything off a device.

@@ -76,7 +76,10 @@ impl Datapath {
             trials: Mapped::new(&skel.maps.trials, sizes.trials())?,
             ports: Mapped::new(&skel.maps.ports, sizes.ports)?,
             hops: Mapped::new(&skel.maps.hops, hops::MAX)?,
-            expectations: Mapped::new(&skel.maps.expectations, if options.shadow { sizes.trials() } else { 1 })?,
+            expectations: Mapped::new(
+                &skel.maps.expectations,
+                if options.shadow { sizes.trials() } else { 1 },
+            )?,
             hooks: hook::Hooks::default(),
             skel,
             options,
@@ -189,7 +192,11 @@ impl Datapath {
     /// Both directions of a flow in detail.
     pub fn inspect(&mut self, flow: u32) -> Option<[Direction; 2]> {
         let epoch = self.control().epoch;
-        let at_xdp = |slot| self.ports.get(slot).is_some_and(|port| self.hooks.at_xdp(port.ifindex));
+        let at_xdp = |slot| {
+            self.ports
+                .get(slot)
+                .is_some_and(|port| self.hooks.at_xdp(port.ifindex))
+        };
         view::directions(&self.table, &self.trials, &self.hops, epoch, flow, at_xdp)
     }
 

@@ -85,7 +85,7 @@ impl Default for Options {
         Self {
             shadow: false,
             silence: 2000,
-            quiet: 4,
+            quiet: 10,
             hold: 60,
             rehearsal: false,
         }
@@ -143,7 +143,10 @@ fn try_load(sizes: &Sizes, options: &Options, xdp_flags: u32) -> Result<WeirSkel
         (&mut open.maps.flows4, sizes.buckets4()),
         (&mut open.maps.flows6, sizes.buckets6()),
         (&mut open.maps.trials, sizes.trials()),
-        (&mut open.maps.expectations, if options.shadow { sizes.trials() } else { 1 }),
+        (
+            &mut open.maps.expectations,
+            if options.shadow { sizes.trials() } else { 1 },
+        ),
         (&mut open.maps.ports, sizes.ports),
         (&mut open.maps.transmit, sizes.ports),
     ] {

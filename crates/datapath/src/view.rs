@@ -42,6 +42,8 @@ pub struct Direction {
 pub struct Totals {
     /// Packets given to the kernel, or not accepted as proof.
     pub passed: BTreeMap<Reason, u64>,
+    /// Packets that XDP passed up. TC on the same device sees each again, and counts it under `passed` or forwards it.
+    pub passed_by_xdp: BTreeMap<Reason, u64>,
     /// Shadow mode: packets that the kernel sent as predicted.
     pub shadow_same: u64,
     /// Shadow mode: packets that it sent otherwise.
@@ -62,11 +64,17 @@ pub struct Difference {
 }
 
 /// Both directions' last differences, where there were any.
-pub fn differences(table: &Table, expectations: &Mapped<types::expectation>, flow: u32) -> Vec<Difference> {
+pub fn differences(
+    table: &Table,
+    expectations: &Mapped<types::expectation>,
+    flow: u32,
+) -> Vec<Difference> {
     let refs = table.refs(flow).into_iter().flatten();
     refs.enumerate()
         .filter_map(|(direction, reference)| {
-            let e = expectations.get(table.trial_of(reference)).filter(|e| e.different > 0)?;
+            let e = expectations
+                .get(table.trial_of(reference))
+                .filter(|e| e.different > 0)?;
             // Trailing octets beyond the headers were never written.
             let used = e.sent.iter().rposition(|o| *o != 0).map_or(0, |at| at + 1);
             Some(Difference {
@@ -126,9 +134,15 @@ pub fn directions(
 pub fn totals(passed: &MapMut<'_>, totals: &MapMut<'_>) -> Result<Totals, Error> {
     let mut result = Totals::default();
     for reason in Reason::ALL {
-        let n = sum(passed, reason as u32)?;
-        if n > 0 {
-            result.passed.insert(reason, n);
+        let number = reason as u32;
+        for (counts, key) in [
+            (&mut result.passed, number),
+            (&mut result.passed_by_xdp, Reason::ALL.len() as u32 + number),
+        ] {
+            let n = sum(passed, key)?;
+            if n > 0 {
+                counts.insert(reason, n);
+            }
         }
     }
     // enum total

@@ -28,7 +28,12 @@ impl Core {
         };
         flow.merge(connection, generation, now);
         if flow.reply == connection.reply {
+            let before = flow.installed();
             self.settle(id, out);
+            // The kernel speaks of it because something changed, perhaps its mark or a label that routes and rules go by.
+            if before && self.table.get(id).is_some_and(Flow::installed) {
+                out.push(Action::Prove { flow: id });
+            }
         } else {
             let former = self.table.sharers(id);
             self.revoke(id, Decline::StatusUnknown, out);

@@ -1,6 +1,6 @@
 //! Devices, addresses and neighbours: from rtnetlink events to ended proofs and port plans.
 
-use kernel::{Address, Link, Neighbour, Qdisc};
+use kernel::{Address, Link, Neighbour, Qdisc, Source};
 
 use crate::action::{Action, Cause};
 use crate::core::Core;
@@ -90,10 +90,15 @@ impl Core {
         if link.qdisc == qdisc.kind {
             return;
         }
+        let unknown = qdisc.kind.is_empty();
         link.qdisc = qdisc.kind;
         let name = link.name.clone();
         self.bump(Cause::Link(name), out);
         self.replan(qdisc.link, out);
+        if unknown {
+            // One was deleted, and the kernel does not say which default took its place.
+            self.dump(Source::Route, out);
+        }
     }
 
     /// An address of this router appeared.

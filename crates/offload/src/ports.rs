@@ -72,6 +72,8 @@ pub struct PortFacts {
     pub tc_refused: bool,
     /// nftables chains at this device's ingress, as `family table chain`.
     pub ingress_chains: Vec<String>,
+    /// nftables chains at this device's egress: whatever leaves here must pass them, so XDP may not send.
+    pub egress_chains: Vec<String>,
     /// What else sits at its ingress (a policer, a redirect to an ifb, …), in words.
     pub ingress_shaper: Option<String>,
 }
@@ -252,7 +254,7 @@ pub fn plan(link: &Link, facts: &PortFacts, settings: &Settings) -> PortPlan {
         name: link.name.clone(),
         mac,
         hook,
-        xdp_transmit: takes_frames && !needs_qdisc,
+        xdp_transmit: takes_frames && !needs_qdisc && facts.egress_chains.is_empty(),
         needs_qdisc,
         reason,
     }

@@ -36,4 +36,7 @@ pub struct ConfigChange {
     pub from: serde_json::Value,
     /// Value now.
     pub to: serde_json::Value,
+    /// It was read, but takes effect only when the daemon is started again.
+    #[serde(default)]
+    pub after_restart: bool,
 }

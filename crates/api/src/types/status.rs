@@ -98,6 +98,10 @@ pub struct PacketCounts {
     pub octets: u64,
     /// Packets left to the kernel, by the code of the reason (`unproven`, `fragment`, …).
     pub passed: BTreeMap<String, u64>,
+    /// Packets that the kernel was seen to send, but that proved nothing, by the code of the reason (`quiet`, `not_seen`, …). They
+    /// are among those left to the kernel, or among those that it got elsewhere.
+    #[serde(default)]
+    pub not_proof: BTreeMap<String, u64>,
 }
 
 impl PacketCounts {

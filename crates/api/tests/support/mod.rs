@@ -147,6 +147,7 @@ impl Provider for Paper {
                 key: "reloads".into(),
                 from: 0.into(),
                 to: 1.into(),
+                after_restart: false,
             };
             return Ok(Reloaded {
                 changed: vec![change],

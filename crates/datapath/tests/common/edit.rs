@@ -112,7 +112,7 @@ pub fn udp_length(frame: &mut [u8], value: u16) {
 /// Puts IPv4 options of `words` words in, all "no operation".
 pub fn options(frame: &mut Vec<u8>, words: u8) {
     let options = vec![1; usize::from(words) * 4];
-    let total = get16(frame, L3 + 2) + options.len() as u16;
+    let total = get16(frame, L3 + 2).wrapping_add(options.len() as u16);
     frame.splice(L3 + 20..L3 + 20, options);
     frame[L3] = 0x45 + words;
     put16(frame, L3 + 2, total);
@@ -122,7 +122,7 @@ pub fn options(frame: &mut Vec<u8>, words: u8) {
 /// Puts an IPv6 extension header of 8 octets in.
 pub fn extension(frame: &mut Vec<u8>, kind: u8) {
     let next = std::mem::replace(&mut frame[L3 + 6], kind);
-    let payload = get16(frame, L3 + 4) + 8;
+    let payload = get16(frame, L3 + 4).wrapping_add(8);
     put16(frame, L3 + 4, payload);
     frame.splice(L3 + 40..L3 + 40, [next, 0, 0, 0, 0, 0, 0, 0]);
 }

@@ -2,13 +2,16 @@
 #![allow(dead_code, unused_imports)]
 
 pub mod checksum;
+pub mod connection;
 pub mod edit;
+pub mod exercise;
 pub mod frame;
 pub mod mangle;
 pub mod maps;
 pub mod model;
 pub mod router;
 
+pub use connection::*;
 pub use frame::{ACK, FIN, Frame, PSH, RST, SYN, URG};
 pub use kernel::Protocol::{Tcp, Udp};
 pub use model::Hook;

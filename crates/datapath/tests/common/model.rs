@@ -77,7 +77,8 @@ fn parse_ipv4(frame: &[u8]) -> Option<Parsed> {
     if header[0] != 0x45 || sum(header) != 0xffff || !whole || end < 34 {
         return None;
     }
-    let address = |at: usize| Ipv4Addr::new(header[at], header[at + 1], header[at + 2], header[at + 3]);
+    let address =
+        |at: usize| Ipv4Addr::new(header[at], header[at + 1], header[at + 2], header[at + 3]);
     let addresses = (address(12).into(), address(16).into());
     parse_l4(frame, 34, end, header[9], header[8], header[1], addresses)
 }
@@ -195,7 +196,10 @@ fn translate_check(way: &Way, l4: usize, out: &mut [u8]) {
     if udp && old == 0 {
         return;
     }
-    let before = u64::from(sum(&words(&way.incoming).iter().map(|o| !o).collect::<Vec<_>>()));
+    let before = u64::from(sum(&words(&way.incoming)
+        .iter()
+        .map(|o| !o)
+        .collect::<Vec<_>>()));
     let after = u64::from(sum(&words(&way.outgoing)));
     let mut new = !fold(u64::from(!old) + before + after);
     if udp && new == 0 {

@@ -4,18 +4,13 @@ use std::cell::Cell;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use kernel::{Mac, Protocol, Tuple};
+use kernel::{Protocol, Tuple};
 use weir_datapath::{Datapath, Error, Options, Reason, Sizes, SkbFields};
 
 use super::Frame;
+use super::connection::*;
 use super::model::{self, Hook, Way};
 
-pub const LAN: u32 = 10;
-pub const WAN: u32 = 11;
-pub const CLIENT: Mac = [2, 0, 0, 0, 0, 1];
-pub const ROUTER_LAN: Mac = [2, 0, 0, 0, 0, 2];
-pub const ROUTER_WAN: Mac = [2, 0, 0, 0, 0, 3];
-pub const SERVER: Mac = [2, 0, 0, 0, 0, 4];
 const XDP_PASS: u32 = 2;
 const XDP_REDIRECT: u32 = 4;
 const TC_PASS: u32 = u32::MAX;
@@ -45,16 +40,6 @@ fn ip(line: &str) {
     assert!(made.expect("ip is installed").success(), "ip {line}");
 }
 
-pub fn tuple(protocol: Protocol, source: &str, sport: u16, destination: &str, dport: u16) -> Tuple {
-    Tuple {
-        protocol,
-        source: source.parse().expect("an address"),
-        source_port: sport,
-        destination: destination.parse().expect("an address"),
-        destination_port: dport,
-    }
-}
-
 /// What became of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -62,80 +47,6 @@ pub enum Outcome {
     Passed(Reason),
     /// Sent out, as these octets.
     Forwarded(Vec<u8>),
-}
-
-/// Which way along a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// From the client to the server.
-    Original,
-    /// Back.
-    Reply,
-}
-
-pub const SIDES: [Side; 2] = [Side::Original, Side::Reply];
-
-/// A connection as conntrack would tell of it.
-#[derive(Clone, Copy, Debug)]
-pub struct Connection {
-    pub id: u32,
-    pub original: Tuple,
-    pub reply: Tuple,
-}
-
-impl Connection {
-    pub fn incoming(&self, side: Side) -> Tuple {
-        match side {
-            Side::Original => self.original,
-            Side::Reply => self.reply,
-        }
-    }
-
-    pub fn outgoing(&self, side: Side) -> Tuple {
-        match side {
-            Side::Original => self.reply.reversed(),
-            Side::Reply => self.original.reversed(),
-        }
-    }
-
-    /// An ordinary packet as it comes in.
-    pub fn frame(&self, side: Side) -> Frame {
-        match side {
-            Side::Original => Frame::new(CLIENT, ROUTER_LAN, self.original),
-            Side::Reply => Frame::new(SERVER, ROUTER_WAN, self.reply),
-        }
-    }
-
-    /// That packet as the kernel sends it on.
-    pub fn sent(&self, side: Side, frame: &Frame) -> Frame {
-        let (source_mac, destination_mac) = match side {
-            Side::Original => (ROUTER_WAN, SERVER),
-            Side::Reply => (ROUTER_LAN, CLIENT),
-        };
-        Frame {
-            source_mac,
-            destination_mac,
-            tuple: self.outgoing(side),
-            ttl: frame.ttl - 1,
-            ..frame.clone()
-        }
-    }
-
-    pub fn is_tcp(&self) -> bool {
-        self.original.protocol == Protocol::Tcp
-    }
-
-    pub fn is_ipv6(&self) -> bool {
-        self.original.is_ipv6()
-    }
-}
-
-/// Devices by which a side's packets come in and leave.
-pub fn links(side: Side) -> (u32, u32) {
-    match side {
-        Side::Original => (LAN, WAN),
-        Side::Reply => (WAN, LAN),
-    }
 }
 
 /// The packet path, and the connections it was told of.
@@ -252,10 +163,7 @@ impl Router {
     pub fn run_skb(&mut self, link: u32, frame: &[u8], fields: &mut SkbFields) -> Outcome {
         self.path.beat().expect("beats");
         let before = self.counts();
-        let (action, out) = self
-            .path
-            .test_tc_skb(frame, link, fields)
-            .expect("runs");
+        let (action, out) = self.path.test_tc_skb(frame, link, fields).expect("runs");
         self.outcome(action, out, frame, &before)
     }
 
@@ -268,7 +176,11 @@ impl Router {
             }
             XDP_PASS | TC_PASS => {
                 assert_eq!(out, frame, "passed to the kernel, but changed");
-                assert_eq!(reasons.len(), 1, "every packet passed has one reason: {reasons:?}");
+                assert_eq!(
+                    reasons.len(),
+                    1,
+                    "every packet passed has one reason: {reasons:?}"
+                );
                 Outcome::Passed(reasons[0])
             }
             other => panic!("action {other}"),
@@ -281,12 +193,7 @@ impl Router {
     }
 
     /// The same of an skb with more than octets.
-    pub fn leave_skb(
-        &mut self,
-        link: u32,
-        frame: &[u8],
-        fields: &mut SkbFields,
-    ) -> Option<Reason> {
+    pub fn leave_skb(&mut self, link: u32, frame: &[u8], fields: &mut SkbFields) -> Option<Reason> {
         self.path.beat().expect("beats");
         let before = self.counts();
         let (action, out) = self
@@ -303,7 +210,10 @@ impl Router {
     /// Packets passed so far, by reason.
     fn counts(&self) -> Vec<u64> {
         let totals = self.path.totals().expect("counters");
-        let of = |reason| totals.passed.get(reason).copied().unwrap_or(0);
+        let n = |counts: &std::collections::BTreeMap<Reason, u64>, reason| {
+            counts.get(reason).copied().unwrap_or(0)
+        };
+        let of = |reason| n(&totals.passed, reason) + n(&totals.passed_by_xdp, reason);
         Reason::ALL.iter().map(of).collect()
     }
 
@@ -412,10 +322,35 @@ impl Router {
         let outcome = self.run(hook, link, frame);
         match (&outcome, expected) {
             (Outcome::Forwarded(out), Some(expected)) => assert_eq!(*out, expected, "{hook:?}"),
-            (Outcome::Forwarded(_), None) => panic!("{hook:?}: forwarded what is the kernel's: {frame:02x?}"),
-            (Outcome::Passed(reason), Some(_)) => panic!("{hook:?}: passed for {reason:?}: {frame:02x?}"),
+            (Outcome::Forwarded(_), None) => {
+                panic!("{hook:?}: forwarded what is the kernel's: {frame:02x?}")
+            }
+            (Outcome::Passed(reason), Some(_)) => {
+                panic!("{hook:?}: passed for {reason:?}: {frame:02x?}")
+            }
             (Outcome::Passed(_), None) => {}
         }
         outcome
+    }
+
+    /// Both hooks pass this frame, for this reason.
+    pub fn passes(&mut self, link: u32, frame: &Frame, reason: Reason, why: &str) {
+        for hook in HOOKS {
+            let outcome = self.compare(hook, link, &frame.bytes());
+            let place = format!("{why}: {} at {hook:?}", frame.tuple);
+            assert_eq!(outcome, Outcome::Passed(reason), "{place}");
+        }
+    }
+
+    /// Both hooks forward it.
+    pub fn forwards(&mut self, link: u32, frame: &Frame, why: &str) {
+        for hook in HOOKS {
+            let outcome = self.compare(hook, link, &frame.bytes());
+            let place = format!("{why}: {} at {hook:?}", frame.tuple);
+            assert!(
+                matches!(outcome, Outcome::Forwarded(_)),
+                "{place}: {outcome:?}"
+            );
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Checksums (trap 6): octet for octet what the kernel's own functions make of them, over every value a checksum can have, and
+//! Checksums (trap 6): octet for octet what the kernel's own functions make of them, over a spread of values with all corners, and
 //! down to which of the two zeros comes out.
 
 use std::net::IpAddr;
@@ -56,7 +56,12 @@ fn kernel_l4_check(mut check: u16, from: &Tuple, to: &Tuple) -> u16 {
         return 0;
     }
     let ends = [
-        (from.destination, to.destination, from.destination_port, to.destination_port),
+        (
+            from.destination,
+            to.destination,
+            from.destination_port,
+            to.destination_port,
+        ),
         (from.source, to.source, from.source_port, to.source_port),
     ];
     for (old, new, old_port, new_port) in ends {
@@ -71,7 +76,11 @@ fn kernel_l4_check(mut check: u16, from: &Tuple, to: &Tuple) -> u16 {
             ),
             _ => kernel_way::inet_proto_csum_replace16(&mut check, memory128(old), memory128(new)),
         }
-        kernel_way::inet_proto_csum_replace4(&mut check, memory_port(old_port), memory_port(new_port));
+        kernel_way::inet_proto_csum_replace4(
+            &mut check,
+            memory_port(old_port),
+            memory_port(new_port),
+        );
         if udp && check == 0 {
             check = 0xffff; // CSUM_MANGLED_0
         }
@@ -87,22 +96,50 @@ fn translations() -> Vec<(&'static str, Tuple, Tuple)> {
         let from = t("192.168.1.2", 40001, "10.0.0.2", 443);
         all.extend([
             ("source", from, t("10.0.0.1", 50001, "10.0.0.2", 443)),
-            ("destination", from, t("192.168.1.2", 40001, "172.16.3.4", 8443)),
+            (
+                "destination",
+                from,
+                t("192.168.1.2", 40001, "172.16.3.4", 8443),
+            ),
             ("both", from, t("10.0.0.1", 50001, "172.16.3.4", 8443)),
             ("address only", from, t("10.0.0.1", 40001, "10.0.0.2", 443)),
             ("port only", from, t("192.168.1.2", 50001, "10.0.0.2", 443)),
-            ("a port that makes up for the address", from, t("192.168.1.3", 40000, "10.0.0.2", 443)),
-            ("addresses that make up for each other", from, t("192.168.1.3", 40001, "10.0.0.1", 443)),
-            ("all ones", from, t("255.255.255.254", 65535, "10.0.0.2", 443)),
+            (
+                "a port that makes up for the address",
+                from,
+                t("192.168.1.3", 40000, "10.0.0.2", 443),
+            ),
+            (
+                "addresses that make up for each other",
+                from,
+                t("192.168.1.3", 40001, "10.0.0.1", 443),
+            ),
+            (
+                "all ones",
+                from,
+                t("255.255.255.254", 65535, "10.0.0.2", 443),
+            ),
         ]);
         let from = t("fd00:1::2", 40001, "fd00:2::2", 443);
         all.extend([
             ("source", from, t("fd00:2::1", 50001, "fd00:2::2", 443)),
-            ("destination", from, t("fd00:1::2", 40001, "fd00:3::ffff", 8443)),
+            (
+                "destination",
+                from,
+                t("fd00:1::2", 40001, "fd00:3::ffff", 8443),
+            ),
             ("prefix only", from, t("fd00:9::2", 40001, "fd00:2::2", 443)),
             ("port only", from, t("fd00:1::2", 50001, "fd00:2::2", 443)),
-            ("neutral, as RFC 6296 has it", from, t("fd00:2::1", 40001, "fd00:2::2", 443)),
-            ("a port that makes up for the address", from, t("fd00:1::3", 40000, "fd00:2::2", 443)),
+            (
+                "neutral, as RFC 6296 has it",
+                from,
+                t("fd00:2::1", 40001, "fd00:2::2", 443),
+            ),
+            (
+                "a port that makes up for the address",
+                from,
+                t("fd00:1::3", 40000, "fd00:2::2", 443),
+            ),
         ]);
     }
     all
@@ -114,7 +151,7 @@ fn values(from: &Tuple, to: &Tuple) -> Vec<u16> {
     // The update is a bijection but for the zeros: run backwards, it gives what comes out as 0.
     let zero = kernel_l4_check(0xffff, to, from).to_be();
     values.extend([-2i16, -1, 0, 1, 2].map(|near| zero.wrapping_add_signed(near)));
-    values.extend((0..400u32).map(|i| (i * 40503 + 1) as u16));
+    values.extend((0..80u32).map(|i| (i * 40503 + 1) as u16));
     values
 }
 
@@ -124,7 +161,11 @@ fn layer_4_as_the_kernel_gives_it() {
     for (name, from, to) in translations() {
         let mut router = Router::new(brief());
         let connection = router.connect(from, to.reversed()).expect("room");
-        router.prove_with(&connection, Side::Original, &connection.frame(Side::Original));
+        router.prove_with(
+            &connection,
+            Side::Original,
+            &connection.frame(Side::Original),
+        );
         let mut frame = connection.frame(Side::Original).bytes();
         let at = l4_check_at(&frame);
         let mut zeros = 0;
@@ -137,7 +178,10 @@ fn layer_4_as_the_kernel_gives_it() {
                     panic!("{name}: a checksum is no reason to pass");
                 };
                 let got = memory16(&out, at);
-                assert_eq!(got, expected, "{name}: {from} to {to}: {value:04x} at {hook:?}");
+                assert_eq!(
+                    got, expected,
+                    "{name}: {from} to {to}: {value:04x} at {hook:?}"
+                );
             }
         }
         // UDP: only "none" stays 0; TCP has a 0 that was computed.
@@ -145,18 +189,24 @@ fn layer_4_as_the_kernel_gives_it() {
     }
 }
 
-/// The IPv4 header: all of its 65,536 checksums, made by as many identifications; and 0 in its other guise.
+/// The IPv4 header: as many checksums as there are identifications, the corners among them; and 0 in its other guise.
 #[test]
 fn ip_header_as_the_kernel_gives_it() {
-    for (name, from, to) in translations().into_iter().filter(|t| !t.1.is_ipv6() && t.1.protocol == Udp) {
+    let udp4 = |t: &(_, Tuple, Tuple)| !t.1.is_ipv6() && t.1.protocol == Udp;
+    for (name, from, to) in translations().into_iter().filter(udp4) {
         let mut router = Router::new(brief());
         let connection = router.connect(from, to.reversed()).expect("room");
-        router.prove_with(&connection, Side::Original, &connection.frame(Side::Original));
+        router.prove_with(
+            &connection,
+            Side::Original,
+            &connection.frame(Side::Original),
+        );
         let ordinary = connection.frame(Side::Original).bytes();
-        // All of them once; for the other translations those around the corners.
-        let step = if name == "source" { 1 } else { 257 };
+        // With identification 0 the checksum is that of the rest; an identification equal to it makes the checksum 0.
+        let corner = get16(&ordinary, IP_CHECK);
+        let near = (-300..300i16).map(|i| corner.wrapping_add_signed(i));
         let mut corners = 0;
-        for id in (0..=0xffffu16).step_by(step) {
+        for id in (0..=0xffffu16).step_by(257).chain(near) {
             let mut frame = ordinary.clone();
             put16(&mut frame, L3 + 4, id);
             mend(&mut frame);
@@ -172,11 +222,19 @@ fn ip_header_as_the_kernel_gives_it() {
                 let Outcome::Forwarded(out) = router.run(hook, LAN, &frame) else {
                     panic!("{name}: {check:04x} is right");
                 };
-                assert_eq!(memory16(&out, IP_CHECK), expected, "{name}: {check:04x} at {hook:?}");
-                assert_eq!(checksum::sum(&out[L3..L3 + 20]), 0xffff, "{name}: right for a receiver");
+                assert_eq!(
+                    memory16(&out, IP_CHECK),
+                    expected,
+                    "{name}: {check:04x} at {hook:?}"
+                );
+                assert_eq!(
+                    checksum::sum(&out[L3..L3 + 20]),
+                    0xffff,
+                    "{name}: right for a receiver"
+                );
             }
         }
-        assert!(step > 1 || corners == 1, "the corner was met {corners} times");
+        assert!(corners > 0, "{name}: the corner was not met");
     }
 }
 
@@ -194,7 +252,12 @@ fn untranslated_stays_as_it_is() {
                 let Outcome::Forwarded(out) = router.compare(hook, LAN, &frame) else {
                     panic!("a checksum is no reason to pass");
                 };
-                assert_eq!(get16(&out, at), value, "{} at {hook:?}", connection.original);
+                assert_eq!(
+                    get16(&out, at),
+                    value,
+                    "{} at {hook:?}",
+                    connection.original
+                );
             }
         }
     }
@@ -210,7 +273,10 @@ fn the_reference_agrees_with_sums_in_full() {
             reply: to.reversed(),
         };
         let frame = connection.frame(Side::Original);
-        let (before, after) = (frame.bytes(), connection.sent(Side::Original, &frame).bytes());
+        let (before, after) = (
+            frame.bytes(),
+            connection.sent(Side::Original, &frame).bytes(),
+        );
         let at = l4_check_at(&before);
         let updated = kernel_l4_check(memory16(&before, at), &from, &to);
         assert_eq!(updated, memory16(&after, at), "{name}: {from}");

@@ -51,7 +51,11 @@ fn ttl_is_one_less_on_the_wire() {
             for hook in HOOKS {
                 let frame = connection.frame(side).ttl(ttl).bytes();
                 let outcome = router.compare(hook, LAN, &frame);
-                assert_eq!(outcome, Outcome::Passed(Reason::Ttl), "although 2 is proven");
+                assert_eq!(
+                    outcome,
+                    Outcome::Passed(Reason::Ttl),
+                    "although 2 is proven"
+                );
             }
         }
     }

@@ -5,10 +5,12 @@
 mod common;
 
 mod checksums;
+mod disturbance;
 mod forwarding;
 // Its tables are one line a case.
 #[rustfmt::skip]
 mod packets;
+mod ports;
 mod proof;
 mod segments;
 mod table;

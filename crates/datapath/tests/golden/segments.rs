@@ -25,11 +25,21 @@ fn a_segment_that_fits_is_forwarded() {
         let Outcome::Forwarded(out) = router.run_skb(LAN, &frame, &mut fields) else {
             panic!("{}: segments fit", connection.original);
         };
-        let sent = connection.sent(Side::Original, &connection.frame(Side::Original).payload(3000));
+        let sent = connection.sent(
+            Side::Original,
+            &connection.frame(Side::Original).payload(3000),
+        );
         assert_eq!(out, sent.bytes(), "translated as a whole");
-        assert_eq!((fields.gso_size, fields.gso_segs), (1000, 3), "and still to be segmented");
+        assert_eq!(
+            (fields.gso_size, fields.gso_segs),
+            (1000, 3),
+            "and still to be segmented"
+        );
         let reading = router.path.read(connection.id).expect("known")[0];
-        assert_eq!((reading.packets, reading.octets), (3, frame.len() as u64 - 14));
+        assert_eq!(
+            (reading.packets, reading.octets),
+            (3, frame.len() as u64 - 14)
+        );
     }
 }
 
@@ -46,8 +56,16 @@ fn a_segment_that_does_not_fit_is_passed() {
             ..Default::default()
         };
         let outcome = router.run_skb(LAN, &frame, &mut fields);
-        assert_eq!(outcome, Outcome::Passed(Reason::Length), "{}", connection.original);
-        assert!(router.proven(&connection, Side::Original), "oversize keeps the flow");
+        assert_eq!(
+            outcome,
+            Outcome::Passed(Reason::Length),
+            "{}",
+            connection.original
+        );
+        assert!(
+            router.proven(&connection, Side::Original),
+            "oversize keeps the flow"
+        );
         // The same octets as one packet are longer still.
         let outcome = router.run(Hook::Tc, LAN, &frame);
         assert_eq!(outcome, Outcome::Passed(Reason::Length));
@@ -58,7 +76,12 @@ fn a_segment_that_does_not_fit_is_passed() {
 #[test]
 fn tcp_options_count_in_each_segment() {
     let mut router = Router::standard();
-    for connection in router.connections.clone().into_iter().filter(Connection::is_tcp) {
+    for connection in router
+        .connections
+        .clone()
+        .into_iter()
+        .filter(Connection::is_tcp)
+    {
         proven(&mut router, &connection, 1000);
         let mut frame = connection.frame(Side::Original).payload(3012).bytes();
         data_offset(&mut frame, 8);
@@ -69,7 +92,11 @@ fn tcp_options_count_in_each_segment() {
                 ..Default::default()
             };
             let outcome = router.run_skb(LAN, &frame, &mut fields);
-            assert_eq!(matches!(outcome, Outcome::Forwarded(_)), fits, "{size}: {outcome:?}");
+            assert_eq!(
+                matches!(outcome, Outcome::Forwarded(_)),
+                fits,
+                "{size}: {outcome:?}"
+            );
         }
     }
 }
@@ -89,20 +116,31 @@ fn a_super_packet_proves_its_segments() {
         let mut proven = false;
         for _ in 0..1000 {
             router.run_skb(LAN, &frame.bytes(), &mut fields.clone());
-            router.leave_skb(WAN, &connection.sent(side, &frame).bytes(), &mut fields.clone());
+            router.leave_skb(
+                WAN,
+                &connection.sent(side, &frame).bytes(),
+                &mut fields.clone(),
+            );
             proven = router.proven(&connection, side);
             if proven {
                 break;
             }
         }
         assert!(proven, "{}", connection.original);
-        let header = if connection.is_ipv6() { 40 } else { 20 } + if connection.is_tcp() { 20 } else { 8 };
+        let header =
+            if connection.is_ipv6() { 40 } else { 20 } + if connection.is_tcp() { 20 } else { 8 };
         let length = router.path.inspect(connection.id).expect("known")[0].length;
         assert_eq!(usize::from(length), header + 1000);
         let just = connection.frame(side).payload(1000).bytes();
-        assert!(matches!(router.run(Hook::Tc, LAN, &just), Outcome::Forwarded(_)));
+        assert!(matches!(
+            router.run(Hook::Tc, LAN, &just),
+            Outcome::Forwarded(_)
+        ));
         let more = connection.frame(side).payload(1001).bytes();
-        assert_eq!(router.run(Hook::Tc, LAN, &more), Outcome::Passed(Reason::Length));
+        assert_eq!(
+            router.run(Hook::Tc, LAN, &more),
+            Outcome::Passed(Reason::Length)
+        );
     }
 }
 
@@ -161,7 +199,12 @@ fn a_trailer_in_several_buffers_does_not_travel_on() {
         match router.run(Hook::Xdp, LAN, &frame) {
             Outcome::Passed(_) => {}
             Outcome::Forwarded(out) => {
-                assert_eq!(out.len(), end, "{}: cut at the end of the packet", connection.original);
+                assert_eq!(
+                    out.len(),
+                    end,
+                    "{}: cut at the end of the packet",
+                    connection.original
+                );
             }
         }
     }

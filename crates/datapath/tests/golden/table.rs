@@ -45,14 +45,26 @@ fn full_buckets_refuse_and_the_others_forward_right() {
             let frame = connection.frame(side);
             let expected = connection.sent(side, &frame).bytes();
             let outcome = router.run(hook, links(side).0, &frame.bytes());
-            assert_eq!(outcome, Outcome::Forwarded(expected), "{}", connection.original);
+            assert_eq!(
+                outcome,
+                Outcome::Forwarded(expected),
+                "{}",
+                connection.original
+            );
             let reading = router.path.read(connection.id).expect("known")[side as usize];
-            assert_eq!(reading.packets, 1, "counted to the right flow: {}", connection.original);
+            assert_eq!(
+                reading.packets, 1,
+                "counted to the right flow: {}",
+                connection.original
+            );
         }
     }
     for original in refused {
         let frame = Frame::new(CLIENT, ROUTER_LAN, original).bytes();
-        assert_eq!(router.run(Hook::Xdp, LAN, &frame), Outcome::Passed(Reason::Unknown));
+        assert_eq!(
+            router.run(Hook::Xdp, LAN, &frame),
+            Outcome::Passed(Reason::Unknown)
+        );
     }
     // A refused connection leaves nothing behind: as many fit after all are gone.
     for connection in &installed {
@@ -60,7 +72,9 @@ fn full_buckets_refuse_and_the_others_forward_right() {
     }
     router.rested();
     for connection in &installed {
-        router.connect(connection.original, connection.reply).expect("room again");
+        router
+            .connect(connection.original, connection.reply)
+            .expect("room again");
     }
 }
 
@@ -71,10 +85,17 @@ fn a_tuple_used_again_starts_unproven() {
     router.prove_all();
     for old in router.connections.clone() {
         let frame = old.frame(ORIGINAL).bytes();
-        assert!(matches!(router.run(Hook::Xdp, LAN, &frame), Outcome::Forwarded(_)));
+        assert!(matches!(
+            router.run(Hook::Xdp, LAN, &frame),
+            Outcome::Forwarded(_)
+        ));
         router.disconnect(&old);
         for hook in HOOKS {
-            assert_eq!(router.run(hook, LAN, &frame), Outcome::Passed(Reason::Unknown), "removed");
+            assert_eq!(
+                router.run(hook, LAN, &frame),
+                Outcome::Passed(Reason::Unknown),
+                "removed"
+            );
         }
         // With another translation; the old record rests meanwhile, and is used again after that.
         for round in 0..2 {
@@ -83,7 +104,11 @@ fn a_tuple_used_again_starts_unproven() {
             let new = router.connect(old.original, reply).expect("room");
             for hook in HOOKS {
                 let outcome = router.run(hook, LAN, &frame);
-                assert_eq!(outcome, Outcome::Passed(Reason::Unproven), "the old proof lives on");
+                assert_eq!(
+                    outcome,
+                    Outcome::Passed(Reason::Unproven),
+                    "the old proof lives on"
+                );
             }
             // What leaves translated in the old way proves nothing.
             let leaves = old.sent(ORIGINAL, &old.frame(ORIGINAL)).bytes();
@@ -91,8 +116,15 @@ fn a_tuple_used_again_starts_unproven() {
             assert!(!router.proven(&new, ORIGINAL));
             router.prove(&new);
             let expected = new.sent(ORIGINAL, &new.frame(ORIGINAL)).bytes();
-            assert_eq!(router.run(Hook::Tc, LAN, &frame), Outcome::Forwarded(expected));
-            assert_eq!(router.path.read(new.id).expect("known")[0].packets, 1, "counted from 0");
+            assert_eq!(
+                router.run(Hook::Tc, LAN, &frame),
+                Outcome::Forwarded(expected)
+            );
+            assert_eq!(
+                router.path.read(new.id).expect("known")[0].packets,
+                1,
+                "counted from 0"
+            );
             router.disconnect(&new);
             router.rested();
         }
@@ -110,7 +142,10 @@ fn a_number_used_again_replaces() {
         .install(connection.id, &connection.original, &connection.reply)
         .expect("room");
     let frame = connection.frame(ORIGINAL).bytes();
-    assert_eq!(router.run(Hook::Xdp, LAN, &frame), Outcome::Passed(Reason::Unproven));
+    assert_eq!(
+        router.run(Hook::Xdp, LAN, &frame),
+        Outcome::Passed(Reason::Unproven)
+    );
 }
 
 /// Both families side by side, with the same low words in their keys.
@@ -127,9 +162,15 @@ fn families_do_not_mix() {
         for hook in HOOKS {
             let frame = connection.frame(ORIGINAL);
             let expected = connection.sent(ORIGINAL, &frame).bytes();
-            assert_eq!(router.run(hook, LAN, &frame.bytes()), Outcome::Forwarded(expected));
+            assert_eq!(
+                router.run(hook, LAN, &frame.bytes()),
+                Outcome::Forwarded(expected)
+            );
         }
-        assert_eq!(router.path.read(connection.id).expect("known")[0].packets, 2);
+        assert_eq!(
+            router.path.read(connection.id).expect("known")[0].packets,
+            2
+        );
     }
     let mixed = router.path.install(99, &v4, &v6.reversed());
     assert!(matches!(mixed, Err(weir_datapath::Error::MixedFamilies)));
@@ -151,12 +192,26 @@ fn counters_are_exact() {
                 packets[side as usize] += 1;
                 octets[side as usize] += ip_packet as u64;
                 router.run(hook, links(side).0, &connection.frame(side).ttl(1).bytes());
-                router.run(hook, links(side).0, &connection.frame(side).payload(101).bytes());
+                router.run(
+                    hook,
+                    links(side).0,
+                    &connection.frame(side).payload(101).bytes(),
+                );
             }
         }
         let readings = router.path.read(connection.id).expect("known");
-        assert_eq!(readings.map(|r| r.packets), packets, "{}", connection.original);
-        assert_eq!(readings.map(|r| r.octets), octets, "{}", connection.original);
+        assert_eq!(
+            readings.map(|r| r.packets),
+            packets,
+            "{}",
+            connection.original
+        );
+        assert_eq!(
+            readings.map(|r| r.octets),
+            octets,
+            "{}",
+            connection.original
+        );
     }
 }
 
@@ -173,7 +228,11 @@ fn counters_survive_their_wrap() {
     let (mut packets, mut octets) = (0, 0);
     let octets_end = (1u64 << 40) - 10;
     let packets_end = (1u64 << 24) - 1;
-    for nearly in [octets_end, packets_end << 40, packets_end << 40 | octets_end] {
+    for nearly in [
+        octets_end,
+        packets_end << 40,
+        packets_end << 40 | octets_end,
+    ] {
         // The daemon reads here; then as much as fits between two readings goes by, but for one packet.
         let before = router.path.read(connection.id).expect("known")[0];
         maps::set_count(&connection.original, nearly);
@@ -181,15 +240,21 @@ fn counters_survive_their_wrap() {
         packets += jumped.packets - before.packets;
         octets += jumped.octets - before.octets;
         for hook in HOOKS {
-            assert!(matches!(router.run(hook, LAN, &frame), Outcome::Forwarded(_)));
+            assert!(matches!(
+                router.run(hook, LAN, &frame),
+                Outcome::Forwarded(_)
+            ));
             packets += 1;
             octets += length;
             let reading = router.path.read(connection.id).expect("known")[0];
-            assert_eq!((reading.packets, reading.octets), (packets, octets), "past {nearly:#x}");
+            assert_eq!(
+                (reading.packets, reading.octets),
+                (packets, octets),
+                "past {nearly:#x}"
+            );
         }
     }
 }
-
 
 /// 1024 neighbours are the most. One more proves nothing, but what is proven forwards on; then all are forgotten and learned
 /// anew.
@@ -205,7 +270,11 @@ fn hops_run_out_and_are_learned_anew() {
         sent.bytes()
     };
     for n in 0..HOPS {
-        assert_eq!(router.witnessed(&connection, ORIGINAL, &frame, &leaves(n)), None, "hop {n}");
+        assert_eq!(
+            router.witnessed(&connection, ORIGINAL, &frame, &leaves(n)),
+            None,
+            "hop {n}"
+        );
         assert_eq!(router.path.hops_used(), n + 1);
         router.path.prove(connection.id); // ends the proof: the next one is by another hop
     }
@@ -213,7 +282,10 @@ fn hops_run_out_and_are_learned_anew() {
     assert_eq!(said, Some(Reason::HopsFull));
     assert!(!router.proven(&connection, ORIGINAL));
     // One that is known still proves and forwards.
-    assert_eq!(router.witnessed(&connection, ORIGINAL, &frame, &leaves(HOPS - 1)), None);
+    assert_eq!(
+        router.witnessed(&connection, ORIGINAL, &frame, &leaves(HOPS - 1)),
+        None
+    );
     let outcome = router.run(Hook::Xdp, LAN, &frame.bytes());
     assert_eq!(outcome, Outcome::Forwarded(leaves(HOPS - 1)));
 
@@ -221,17 +293,32 @@ fn hops_run_out_and_are_learned_anew() {
     let now = Instant::now();
     router.path.tidy(now).expect("tidies");
     assert!(!router.path.armed());
-    assert_eq!(router.run(Hook::Xdp, LAN, &frame.bytes()), Outcome::Passed(Reason::Silent));
-    router.path.tidy(now + Duration::from_millis(50)).expect("tidies");
+    assert_eq!(
+        router.run(Hook::Xdp, LAN, &frame.bytes()),
+        Outcome::Passed(Reason::Silent)
+    );
+    router
+        .path
+        .tidy(now + Duration::from_millis(50))
+        .expect("tidies");
     assert!(!router.path.armed(), "too early");
-    router.path.tidy(now + Duration::from_millis(150)).expect("tidies");
+    router
+        .path
+        .tidy(now + Duration::from_millis(150))
+        .expect("tidies");
     assert!(router.path.armed());
     assert_eq!(router.path.hops_used(), 0);
     assert_eq!(router.path.hops(), []);
-    assert_eq!(router.run(Hook::Xdp, LAN, &frame.bytes()), Outcome::Passed(Reason::Unproven));
+    assert_eq!(
+        router.run(Hook::Xdp, LAN, &frame.bytes()),
+        Outcome::Passed(Reason::Unproven)
+    );
 
     // A new neighbour takes the slot of an old one, and no old proof goes to it.
     router.prove_all();
     let outcome = router.run(Hook::Xdp, LAN, &frame.bytes());
-    assert_eq!(outcome, Outcome::Forwarded(connection.sent(ORIGINAL, &frame).bytes()));
+    assert_eq!(
+        outcome,
+        Outcome::Forwarded(connection.sent(ORIGINAL, &frame).bytes())
+    );
 }

@@ -4,7 +4,12 @@
 use crate::common::edit::*;
 use crate::common::*;
 
-type Line = (&'static str, fn(&Connection) -> bool, fn(&mut Vec<u8>), Option<Reason>);
+type Line = (
+    &'static str,
+    fn(&Connection) -> bool,
+    fn(&mut Vec<u8>),
+    Option<Reason>,
+);
 
 const ALL: fn(&Connection) -> bool = |_| true;
 const V4: fn(&Connection) -> bool = |c| !c.is_ipv6();
@@ -16,21 +21,95 @@ const TRANSLATED: &str = "192.168.1.2";
 #[test]
 fn what_leaves_otherwise_proves_nothing() {
     let table: &[Line] = &[
-        ("TTL not lowered: bridged", ALL, |f| ttl(f, 64), Some(Reason::TtlChanged)),
-        ("TTL lowered twice: a tunnel or another router in between", ALL, |f| ttl(f, 62), Some(Reason::TtlChanged)),
-        ("TTL set by a rule", ALL, |f| ttl(f, 255), Some(Reason::TtlChanged)),
-        ("DSCP set by a rule", ALL, |f| tos(f, 0xb8), Some(Reason::TosChanged)),
-        ("ECN marked by a queue", ALL, |f| tos(f, 3), Some(Reason::TosChanged)),
-        ("fragmented: the first part", V4, |f| fragment(f, 0x2000), None),
-        ("fragmented: the last part", V4, |f| fragment(f, 0x0010), None),
+        (
+            "TTL not lowered: bridged",
+            ALL,
+            |f| ttl(f, 64),
+            Some(Reason::TtlChanged),
+        ),
+        (
+            "TTL lowered twice: a tunnel or another router in between",
+            ALL,
+            |f| ttl(f, 62),
+            Some(Reason::TtlChanged),
+        ),
+        (
+            "TTL set by a rule",
+            ALL,
+            |f| ttl(f, 255),
+            Some(Reason::TtlChanged),
+        ),
+        (
+            "DSCP set by a rule",
+            ALL,
+            |f| tos(f, 0xb8),
+            Some(Reason::TosChanged),
+        ),
+        (
+            "ECN marked by a queue",
+            ALL,
+            |f| tos(f, 3),
+            Some(Reason::TosChanged),
+        ),
+        (
+            "fragmented: the first part",
+            V4,
+            |f| fragment(f, 0x2000),
+            None,
+        ),
+        (
+            "fragmented: the last part",
+            V4,
+            |f| fragment(f, 0x0010),
+            None,
+        ),
         ("fragmented, IPv6", V6, |f| extension(f, 44), None),
         ("IP options put in", V4, |f| options(f, 1), None),
         ("an extension header put in", V6, |f| extension(f, 0), None),
-        ("another source port than conntrack said", ALL, |f| { let at = l4(f); f[at + 1] ^= 1 }, None),
-        ("another destination port", ALL, |f| { let at = l4(f); f[at + 3] ^= 1 }, None),
-        ("another source address", ALL, |f| { let at = l4(f) - if is_ipv6(f) { 17 } else { 5 }; f[at] ^= 0x10; mend(f) }, None),
-        ("another destination address", ALL, |f| { let at = l4(f) - 1; f[at] ^= 0x10; mend(f) }, None),
-        ("behind a VLAN tag in the frame", ALL, |f| tag(f, 0x8100, 5), None),
+        (
+            "another source port than conntrack said",
+            ALL,
+            |f| {
+                let at = l4(f);
+                f[at + 1] ^= 1
+            },
+            None,
+        ),
+        (
+            "another destination port",
+            ALL,
+            |f| {
+                let at = l4(f);
+                f[at + 3] ^= 1
+            },
+            None,
+        ),
+        (
+            "another source address",
+            ALL,
+            |f| {
+                let at = l4(f) - if is_ipv6(f) { 17 } else { 5 };
+                f[at] ^= 0x10;
+                mend(f)
+            },
+            None,
+        ),
+        (
+            "another destination address",
+            ALL,
+            |f| {
+                let at = l4(f) - 1;
+                f[at] ^= 0x10;
+                mend(f)
+            },
+            None,
+        ),
+        (
+            "behind a VLAN tag in the frame",
+            ALL,
+            |f| tag(f, 0x8100, 5),
+            None,
+        ),
         ("in a PPPoE session", ALL, |f| put16(f, 12, 0x8864), None),
         ("encrypted: ESP instead", V4, |f| protocol(f, 50), None),
         ("cut short", ALL, |f| f.truncate(f.len() - 1), None),

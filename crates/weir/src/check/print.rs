@@ -3,10 +3,8 @@
 use std::io;
 
 use super::{CheckReport, Device, Feature, Finding};
-use crate::output::{Output, Tone, harmless, wrap};
+use crate::output::{Output, Tone, WIDTH, harmless, wrap};
 
-/// Columns of a line.
-const WIDTH: usize = 80;
 /// Where names begin, behind the mark.
 const INDENT: usize = 11;
 

@@ -13,7 +13,8 @@ use crate::output::{Align, Cell, Output, Table, units};
 /// List the ways out that weir learned from the kernel
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-A hop is a device, and the bytes that the kernel put before the IP header of what it sent there. FLOWS counts directions.
+A hop is a device, and the bytes that the kernel put before the IP header of what it sent there. XDP: packets may be sent that way
+by XDP; else they are by TC. FLOWS counts directions. EPOCH counts changes of the neighbour.
 Example:
   weir hops --json | jq '.[].header'")]
 pub struct HopsArgs {
@@ -51,7 +52,11 @@ fn print(hops: &[Hop], output: &mut Output<'_>) -> io::Result<()> {
             hop.device.as_str().into(),
             Cell::or_dash(hop.destination.as_ref()),
             Cell::or_dash(hop.source.as_ref()),
-            Cell::or_dash(hop.ethertype.map(|number| format!("{number:#06x}"))),
+            Cell::or_dash(hop.ethertype.map(|number| match number {
+                0x0800 => "IPv4".to_owned(),
+                0x86dd => "IPv6".to_owned(),
+                other => format!("{other:#06x}"),
+            })),
             if hop.xdp { "yes" } else { "no" }.into(),
             units::count(hop.flows).into(),
             hop.epoch.to_string().into(),

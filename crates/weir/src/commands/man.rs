@@ -42,8 +42,16 @@ fn write(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut command = Cli::command();
     command.build();
     let mut put = |command: clap::Command| -> std::io::Result<()> {
-        let page = clap_mangen::Man::new(command);
-        pages.push(page.generate_to(&commands)?);
+        let page = clap_mangen::Man::new(command)
+            .source(concat!("weir ", env!("CARGO_PKG_VERSION")))
+            .manual("");
+        let mut text = Vec::new();
+        page.render(&mut text)?;
+        // Exit codes and examples; the name is the generator's.
+        let text = String::from_utf8_lossy(&text).replace("\n.SH EXTRA\n", "\n.SH NOTES\n");
+        let file = commands.join(page.get_filename());
+        fs::write(&file, text)?;
+        pages.push(file);
         Ok(())
     };
     for sub in command.get_subcommands() {

@@ -27,10 +27,16 @@ pub(super) fn run(args: &ReloadArgs, output: &mut Output<'_>) -> Result<(), Erro
         output.line("nothing changed")?;
     }
     for change in &reloaded.changed {
-        output.line(&harmless(&format!(
-            "{}: {} is now {}",
-            change.key, change.from, change.to
-        )))?;
+        let value = |value: &serde_json::Value| match value.is_null() {
+            true => "not set".to_owned(),
+            false => value.to_string(),
+        };
+        let (key, from, to) = (&change.key, value(&change.from), value(&change.to));
+        let text = match change.after_restart {
+            false => format!("{key}: {from} is now {to}"),
+            true => format!("{key}: {from} will be {to} once weir is started again"),
+        };
+        output.line(&harmless(&text))?;
     }
     Ok(())
 }

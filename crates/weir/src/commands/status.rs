@@ -9,12 +9,13 @@ use clap::Args;
 use super::client;
 use crate::Error;
 use crate::cli::{Connection, Format};
-use crate::output::{Output, Tone, harmless, units};
+use crate::output::{Output, Tone, WIDTH, harmless, units, wrap};
 
 /// Show how the daemon is doing
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-`passed` are packets that were left to the kernel, by reason; the first packets of each connection are always among them.
+The first packets of each connection are always left to the kernel: it decides, and a proof is what weir sees it do.
+A proof ends with each change of rules, routes, devices or neighbours; the next packet gives a new one.
 Example:
   weir status --json | jq .share_of_packets")]
 pub struct StatusArgs {
@@ -38,11 +39,48 @@ pub(super) fn run(args: &StatusArgs, output: &mut Output<'_>) -> Result<(), Erro
 const REASONS: usize = 8;
 
 fn print(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
+    daemon(status, output)?;
+    output.line("")?;
+    let packets = &status.packets;
+    output.field("fast path", &share(status.share_of_packets))?;
+    let forwarded = format!(
+        "{} packets by XDP, {} by TC, {}",
+        units::count(packets.forwarded_xdp),
+        units::count(packets.forwarded_tc),
+        units::octets(packets.octets)
+    );
+    output.field("forwarded", &forwarded)?;
+    output.field("IPv4", &family(&status.flows.ipv4))?;
+    output.field("IPv6", &family(&status.flows.ipv6))?;
+    output.field(
+        "hops",
+        &format!("{} of {}", status.hops.used, status.hops.capacity),
+    )?;
+    if let Some(shadow) = &status.shadow {
+        let compared = format!(
+            "{} packets sent by the kernel as weir would have, {} otherwise",
+            units::count(shadow.same),
+            units::count(shadow.different)
+        );
+        let tone = match shadow.different {
+            0 => Tone::Plain,
+            _ => Tone::Bad,
+        };
+        output.field("shadow", &output.toned(tone, &compared))?;
+    }
+
+    reasons("Packets left to the kernel", &packets.passed, output)?;
+    reasons("Seen to leave, but no proof", &packets.not_proof, output)?;
+    reasons("Connections left to the kernel", &status.refused, output)?;
+    reasons("Proofs ended by changes of", &status.bumps, output)
+}
+
+fn daemon(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
     let mode = match (status.armed, status.mode) {
         (false, _) => output.toned(Tone::Bad, "standing aside: every packet goes to the kernel"),
         (true, Mode::Shadow) => output.toned(
             Tone::Warn,
-            "shadow: counts what would be forwarded, forwards nothing",
+            "shadow: compares what would be forwarded, forwards nothing",
         ),
         (true, Mode::Forward) => output.toned(Tone::Good, "forwarding"),
     };
@@ -64,77 +102,114 @@ fn print(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
         "{:.1} s ago, limit {:.1} s",
         heart.age_seconds, heart.limit_seconds
     );
-    output.field(
-        "heartbeat",
-        &output.toned(if late { Tone::Bad } else { Tone::Plain }, &beat),
-    )?;
-    output.line("")?;
-
-    output.field("IPv4", &family(&status.flows.ipv4))?;
-    output.field("IPv6", &family(&status.flows.ipv6))?;
-    output.field(
-        "hops",
-        &format!("{} of {}", status.hops.used, status.hops.capacity),
-    )?;
-    output.line("")?;
-
-    let packets = &status.packets;
-    let share = status
-        .share_of_packets
-        .map_or_else(|| "no packet yet".to_owned(), units::percent);
-    output.field("fast path", &format!("{share} of the packets"))?;
-    let forwarded = format!(
-        "{} packets by XDP, {} by TC, {}",
-        units::count(packets.forwarded_xdp),
-        units::count(packets.forwarded_tc),
-        units::octets(packets.octets)
+    let tone = if late { Tone::Bad } else { Tone::Plain };
+    output.field("heartbeat", &output.toned(tone, &beat))?;
+    if status.lost_events == 0 {
+        return Ok(());
+    }
+    let lost = format!(
+        "{} times; asked for everything again each time",
+        status.lost_events
     );
-    output.field("forwarded", &forwarded)?;
-    output.field("passed", &largest(&packets.passed))?;
-    output.line("")?;
+    output.field("lost events", &output.toned(Tone::Warn, &lost))
+}
 
-    output.field(
-        "generation",
-        &format!("{}, raised by {}", status.epoch, largest(&status.bumps)),
-    )?;
-    output.field("refused", &largest(&status.refused))?;
-    let lost = status.lost_events.to_string();
-    output.field(
-        "lost events",
-        &output.toned(
-            if status.lost_events > 0 {
-                Tone::Warn
-            } else {
-                Tone::Plain
-            },
-            &lost,
-        ),
-    )
+/// The share of the packets, in a number and in words. The number is cut off: 100 % means each and every one.
+fn share(share: Option<f64>) -> String {
+    let Some(share) = share else {
+        return "no packet yet".to_owned();
+    };
+    let words = match share {
+        _ if share >= 1.0 => "all",
+        _ if share >= 0.99 => "nearly all",
+        _ if share >= 0.75 => "most",
+        _ if share >= 0.5 => "more than half",
+        _ if share >= 0.1 => "fewer than half",
+        _ if share > 0.0 => "few",
+        _ => "none",
+    };
+    format!("{words} of the packets, {}", units::percent(share))
 }
 
 fn family(flows: &FamilyFlows) -> String {
     format!(
-        "{} connections known, {} forwarded, {} declined; room for {}",
+        "{} connections known, {} forwarded; {} declined; room for {}",
         flows.known, flows.proven, flows.declined, flows.capacity
     )
 }
 
-/// The largest counters first, zeros left out.
-fn largest(counters: &BTreeMap<String, u64>) -> String {
+/// A list of counters, the largest first, zeros left out, each with what its name means.
+fn reasons(
+    title: &str,
+    counters: &BTreeMap<String, u64>,
+    output: &mut Output<'_>,
+) -> io::Result<()> {
     let mut counters: Vec<_> = counters.iter().filter(|(_, count)| **count > 0).collect();
     if counters.is_empty() {
-        return "nothing".to_owned();
+        return Ok(());
     }
     counters.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
-    let shown: Vec<String> = counters
-        .iter()
-        .take(REASONS)
-        .map(|(name, count)| format!("{} {}", harmless(name), units::count(**count)))
-        .collect();
-    let rest = counters.len().saturating_sub(REASONS);
+    output.line(&output.toned(Tone::Bold, &format!("\n{title}")))?;
+    let shown = &counters[..counters.len().min(REASONS)];
+    let width = shown.iter().map(|(name, _)| name.chars().count()).max();
+    let width = width.unwrap_or_default();
+    // Two columns of indentation, eight of digits, two gaps of two.
+    let text_at = 2 + 8 + 2 + width + 2;
+    for (name, count) in shown {
+        let mut lines = wrap(meaning(name), WIDTH.saturating_sub(text_at)).into_iter();
+        let first = lines.next().unwrap_or_default();
+        let line = format!(
+            "  {:>8}  {:<width$}  {first}",
+            units::count(**count),
+            harmless(name)
+        );
+        output.line(line.trim_end())?;
+        for line in lines {
+            output.line(&format!("{:text_at$}{line}", ""))?;
+        }
+    }
+    let rest = counters.len() - shown.len();
     if rest > 0 {
-        format!("{}, and {rest} more (--json)", shown.join(", "))
-    } else {
-        shown.join(", ")
+        output.line(&output.toned(Tone::Dim, &format!("  and {rest} more: --json")))?;
+    }
+    Ok(())
+}
+
+/// What the code of a reason means; nothing, where it speaks for itself or comes from another version.
+fn meaning(code: &str) -> &'static str {
+    let packets = datapath::Reason::ALL;
+    let packet = packets.iter().find(|reason| reason.code() == code);
+    let declines = offload::Decline::ALL;
+    let decline = declines.iter().find(|reason| reason.word() == code);
+    match (packet, decline) {
+        (Some(reason), _) => reason.text(),
+        (None, Some(reason)) => reason.explain(),
+        (None, None) => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_never_more_than_it_is() {
+        for (number, text) in [
+            (None, "no packet yet"),
+            (Some(1.0), "all of the packets, 100.0 %"),
+            (Some(0.999_99), "nearly all of the packets, 99.9 %"),
+            (Some(0.5), "more than half of the packets, 50.0 %"),
+            (Some(0.000_1), "few of the packets, 0.0 %"),
+            (Some(0.0), "none of the packets, 0.0 %"),
+        ] {
+            assert_eq!(share(number), text);
+        }
+    }
+
+    #[test]
+    fn codes_are_explained() {
+        assert_eq!(meaning("fragment"), datapath::Reason::Fragment.text());
+        assert!(!meaning("helper").is_empty(), "of a connection");
+        assert_eq!(meaning("routing"), "", "speaks for itself");
     }
 }

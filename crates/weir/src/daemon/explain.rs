@@ -15,74 +15,44 @@ pub fn explain(router: &mut Router, asked: &FlowQuery) -> Explanation {
     };
     let details = router.path.inspect(ids[0].0);
 
-    let mut witnesses = Vec::new();
-    let mut change = Vec::new();
     let known = shown.state != FlowState::Declined;
-    let why = shown.reason.as_ref();
-    witnesses.push(match (known, why) {
-        (false, Some(reason)) => witness(
+    let why = shown.reason.as_ref().filter(|_| !known);
+    let mut witnesses = vec![match why {
+        Some(reason) => witness(
             WitnessName::Known,
             false,
             format!("conntrack has it, but {}", reason.text),
         ),
-        _ => witness(
+        None => witness(
             WitnessName::Known,
             true,
             "conntrack has it, in a state that can be forwarded",
         ),
-    });
-    if let Some(mend) = why.and_then(|r| r.mend.clone()) {
-        change.push(mend);
+    }];
+    let mut change = Vec::new();
+    if let Some(mend) = why.and_then(|reason| reason.mend.as_deref()) {
+        change.push(mend.trim_start_matches("nothing to do: ").to_owned());
     }
     if known && let Some(details) = details {
-        let ways = ["from client to server", "from server to client"];
-        for (detail, way) in details.iter().zip(ways) {
-            let never =
-                !detail.proven && detail.reason == datapath::Reason::None && detail.length == 0;
-            if never {
-                witnesses.push(witness(
-                    WitnessName::Seen,
-                    false,
-                    format!("{way}: no packet came in at a port yet"),
-                ));
-                continue;
-            }
-            witnesses.push(witness(
-                WitnessName::Seen,
-                true,
-                format!("{way}: packets come in at a port"),
-            ));
-            witnesses.push(if detail.proven {
-                witness(
-                    WitnessName::Proven,
-                    true,
-                    format!(
-                        "{way}: the kernel sent it over hop {} with TTL one less, up to {} octets",
-                        detail.hop, detail.length
-                    ),
-                )
-            } else {
-                witness(
-                    WitnessName::Proven,
-                    false,
-                    format!("{way}: {}", detail.reason.text()),
-                )
-            });
-        }
-        if details.iter().any(|d| !d.proven) && change.is_empty() {
-            change.push(
-                "the next packet that the kernel forwards out of a port proves that direction"
-                    .into(),
-            );
+        for (detail, way) in details.iter().zip(WAYS) {
+            one_way(detail, way, &mut witnesses, &mut change);
         }
     }
     let name = format!("{} {}", shown.protocol, shown.original);
-    let verdict = match shown.state {
-        FlowState::Forwarded => format!("{name} is forwarded by weir."),
-        FlowState::Known => {
-            format!("{name} may be forwarded, but is not at the moment: the kernel does it.")
+    let proven = [&shown.directions.original, &shown.directions.reply].map(|d| d.proven);
+    let verdict = match (shown.state, proven) {
+        (FlowState::Declined, _) => format!("{name} is left to the kernel."),
+        (FlowState::Known, _) | (_, [false, false]) => {
+            format!("{name} may be forwarded by weir, but waits for its proof: the kernel does it.")
         }
-        FlowState::Declined => format!("{name} is left to the kernel."),
+        (_, [true, true]) => format!("{name} is forwarded by weir, both ways."),
+        (_, [first, _]) => {
+            let (weir, kernel) = match first {
+                true => (WAYS[0], WAYS[1]),
+                false => (WAYS[1], WAYS[0]),
+            };
+            format!("{name} is forwarded by weir {weir}; {kernel} the kernel does it.")
+        }
     };
     Explanation {
         asked: text(asked),
@@ -90,6 +60,47 @@ pub fn explain(router: &mut Router, asked: &FlowQuery) -> Explanation {
         witnesses,
         change,
         flow: Some(shown),
+    }
+}
+
+const WAYS: [&str; 2] = ["from client to server", "from server to client"];
+
+/// What was seen and proven of one direction, and what would prove it.
+fn one_way(
+    detail: &datapath::Direction,
+    way: &str,
+    witnesses: &mut Vec<api::Witness>,
+    change: &mut Vec<String>,
+) {
+    let nothing = datapath::Reason::None;
+    if !detail.proven && detail.reason == nothing && detail.length == 0 {
+        let text = format!("{way}: no packet came in at a port yet");
+        witnesses.push(witness(WitnessName::Seen, false, text));
+        change.push(format!("{way}: a packet that comes in at a port"));
+        return;
+    }
+    let text = format!("{way}: packets come in at a port");
+    witnesses.push(witness(WitnessName::Seen, true, text));
+    let text = if detail.proven {
+        let (lowest, highest) = detail.ttl;
+        let ttl = match lowest == highest {
+            true => format!("TTL {lowest}"),
+            false => format!("TTLs {lowest} to {highest}"),
+        };
+        format!(
+            "{way}: the kernel sent it over hop {}, {ttl} lowered by one, up to {} octets",
+            detail.hop, detail.length
+        )
+    } else if detail.reason == nothing {
+        format!("{way}: no packet has proven it since the last change")
+    } else {
+        format!("{way}: {}", detail.reason.text())
+    };
+    witnesses.push(witness(WitnessName::Proven, detail.proven, text));
+    if !detail.proven {
+        change.push(format!(
+            "{way}: the next packet that the kernel sends out of a port"
+        ));
     }
 }
 
@@ -114,7 +125,7 @@ fn unknown(router: &Router, asked: &FlowQuery) -> Explanation {
         witnesses: vec![witness(
             WitnessName::Known,
             false,
-            "conntrack has no such connection, or ended it, or has told of it before weir listened",
+            "conntrack has no such connection, or has ended it",
         )],
         change,
         flow: None,

@@ -66,15 +66,21 @@ impl Provider for Face {
         flows.ipv4.capacity = u64::from(router.path.sizes().flows4) / 2;
         flows.ipv6.capacity = u64::from(router.path.sizes().flows6) / 2;
         let totals = router.path.totals().unwrap_or_default();
+        // One counter a reason, whether it was given at ingress or by the witness.
+        let (not_proof, passed) = totals
+            .passed
+            .iter()
+            .map(|(reason, n)| (reason.code().to_owned(), *n, of_the_witness(*reason)))
+            .partition::<Vec<_>, _>(|(_, _, witness)| *witness);
+        let by_code = |counts: Vec<(String, u64, bool)>| {
+            counts.into_iter().map(|(code, n, _)| (code, n)).collect()
+        };
         let packets = PacketCounts {
             forwarded_tc: router.account.tc_packets,
             forwarded_xdp: router.account.xdp_packets,
             octets: router.account.octets,
-            passed: totals
-                .passed
-                .iter()
-                .map(|(reason, n)| (reason.code().to_owned(), *n))
-                .collect(),
+            passed: by_code(passed),
+            not_proof: by_code(not_proof),
         };
         let statistics = router.core.statistics();
         let shadow = self.settings.borrow().shadow;
@@ -221,6 +227,11 @@ impl Provider for Face {
     }
 }
 
+/// Given at egress, of a packet that the kernel sent (bpf/include/reason.h, "the witness").
+fn of_the_witness(reason: datapath::Reason) -> bool {
+    reason >= datapath::Reason::Local && reason != datapath::Reason::Shadow
+}
+
 /// Where packets of a port are taken over, if anywhere.
 fn hook(hook: offload::Hook) -> Option<api::Hook> {
     match hook {
@@ -321,10 +332,17 @@ pub fn flow(router: &mut Router, id: offload::FlowId) -> Option<api::Flow> {
             text: decline.explain().to_owned(),
             mend: Some(decline.mend().to_owned()).filter(|m| !m.is_empty()),
         }),
-        None => details.filter(|_| !proven).map(|d| Reason {
-            code: d[0].reason.code().to_owned(),
-            text: d[0].reason.text().to_owned(),
-            mend: None,
+        None => details.filter(|_| !proven).map(|directions| {
+            // Nothing held it up: it waits for a packet.
+            let waits = datapath::Reason::Unproven;
+            let held = directions.iter().map(|d| d.reason);
+            let mut held = held.filter(|reason| *reason != datapath::Reason::None);
+            let reason = held.next().unwrap_or(waits);
+            Reason {
+                code: reason.code().to_owned(),
+                text: reason.text().to_owned(),
+                mend: None,
+            }
         }),
     };
     Some(api::Flow {

@@ -8,6 +8,9 @@ use kernel::facts;
 
 use crate::config::{ConfigError, Effective, FlowRoom, HookChoice, PortHook};
 
+/// What is built into the packet path when it is loaded, or bound at the start.
+const AFTER_RESTART: [&str; 3] = ["offload.flows", "offload.shadow", "api.socket"];
+
 /// Reads the configuration anew.
 pub type Source = Box<dyn Fn() -> Result<Effective, Vec<ConfigError>>>;
 
@@ -68,6 +71,7 @@ impl Settings {
                     .map(|e| e.value.clone());
                 let old = old.unwrap_or(serde_json::Value::Null);
                 (old != entry.value).then(|| ConfigChange {
+                    after_restart: AFTER_RESTART.contains(&entry.key.as_str()),
                     key: entry.key.clone(),
                     from: old,
                     to: entry.value.clone(),
@@ -82,6 +86,7 @@ impl Settings {
                         key: e.key.clone(),
                         from: e.value.clone(),
                         to: serde_json::Value::Null,
+                        after_restart: false,
                     }),
             )
             .collect();

@@ -62,7 +62,8 @@ impl Surroundings {
             .netdev
             .as_mut()
             .and_then(|n| n.xdp_features(link.index).ok().flatten());
-        let ingress_chains = ingress_chains(&self.findings, &link.name);
+        let ingress_chains = chains(&self.findings, Kind::IngressChain, &link.name);
+        let egress_chains = chains(&self.findings, Kind::EgressChain, &link.name);
         PortFacts {
             driver: if link.kind.is_empty() {
                 facts::driver(&link.name).unwrap_or_default()
@@ -74,20 +75,18 @@ impl Surroundings {
             forwarding_v6,
             own_program,
             ingress_chains,
+            egress_chains,
             ..known
         }
     }
 }
 
-/// Chains at the ingress of a device, which packets that weir forwards would pass by. A chain whose device `nft` did not tell may
-/// be at any.
-fn ingress_chains(findings: &[Finding], device: &str) -> Vec<String> {
+/// Chains at the ingress or egress of a device, which frames that weir forwards would pass by. A chain whose device `nft` did not
+/// tell may be at any.
+fn chains(findings: &[Finding], kind: Kind, device: &str) -> Vec<String> {
     findings
         .iter()
-        .filter(|f| {
-            f.kind == Kind::IngressChain
-                && (f.devices.is_empty() || f.devices.iter().any(|d| d == device))
-        })
+        .filter(|f| f.kind == kind && (f.devices.is_empty() || f.devices.iter().any(|d| d == device)))
         .map(|f| format!("{} {} {}", f.family, f.table, f.chain))
         .collect()
 }

@@ -116,6 +116,9 @@ pub fn harmless(text: &str) -> String {
         .collect()
 }
 
+/// Columns that running text keeps to; tables take what they need.
+pub const WIDTH: usize = 80;
+
 /// Text broken between words into lines of at most `width` characters. A longer word has a line of its own, whole: it may be a
 /// path to copy.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {

@@ -40,9 +40,9 @@ pub fn duration(seconds: u64) -> String {
     }
 }
 
-/// `99.9 %` of a share from 0 to 1.
+/// `99.9 %` of a share from 0 to 1, cut off.
 pub fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
+    format!("{:.1} %", (share * 1000.0).floor() / 10.0)
 }
 
 #[cfg(test)]

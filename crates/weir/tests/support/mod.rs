@@ -207,6 +207,7 @@ impl Provider for Paper {
             passed: [("unproven", 5_000), ("fragment", 12), ("ttl", 0)]
                 .map(|(name, n)| (name.to_owned(), n))
                 .into(),
+            not_proof: [("quiet".to_owned(), 3)].into(),
         };
         Status {
             version: "1.2.3".into(),
@@ -238,7 +239,7 @@ impl Provider for Paper {
             share_of_packets: packets.share_of_packets(),
             packets,
             bumps: [("routing".to_owned(), 4), ("firewall".to_owned(), 2)].into(),
-            refused: [].into(),
+            refused: [("helper".to_owned(), 3)].into(),
             shadow: None,
             lost_events: 0,
             heartbeat: Heartbeat {
@@ -300,8 +301,8 @@ impl Provider for Paper {
     fn ports(&self) -> Vec<Port> {
         let reason = Reason {
             code: "no_mac".into(),
-            text: "It has no Ethernet header.".into(),
-            mend: Some("None is needed.".into()),
+            text: "it has no Ethernet header".into(),
+            mend: Some("use a device that has one".into()),
         };
         vec![
             Port {

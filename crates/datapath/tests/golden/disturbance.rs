@@ -1,0 +1,150 @@
+//! What stops a proven flow at once: flags that only conntrack may judge, a daemon that is silent or says stop.
+
+use std::time::Duration;
+
+use crate::common::*;
+
+const ORIGINAL: Side = Side::Original;
+
+/// FIN, RST and SYN: conntrack decides what they mean. Until the daemon has heard, neither direction proves (traps 10 and 12).
+#[test]
+fn a_disturbed_flow_is_held() {
+    for flags in [FIN | ACK, RST, SYN] {
+        let mut router = Router::with_four(
+            Options {
+                hold: 60_000,
+                ..brief()
+            },
+            true,
+        );
+        router.prove_all();
+        for connection in router
+            .connections
+            .clone()
+            .into_iter()
+            .filter(Connection::is_tcp)
+        {
+            for side in SIDES {
+                let last = connection.frame(side).flags(flags);
+                let outcome = router.compare(Hook::Xdp, links(side).0, &last.bytes());
+                assert_eq!(outcome, Outcome::Passed(Reason::TcpFlags));
+                for other in SIDES {
+                    assert!(
+                        !router.proven(&connection, other),
+                        "{flags:#x} {side:?}: {other:?}"
+                    );
+                    let frame = connection.frame(other);
+                    let leaves = connection.sent(other, &frame).bytes();
+                    let said = router.witnessed(&connection, other, &frame, &leaves);
+                    assert_eq!(said, Some(Reason::Held));
+                    assert!(!router.proven(&connection, other));
+                }
+            }
+        }
+        // The datagrams of the same addresses and ports are another connection.
+        for connection in router
+            .connections
+            .clone()
+            .into_iter()
+            .filter(|c| !c.is_tcp())
+        {
+            router.forwards(LAN, &connection.frame(ORIGINAL), "UDP knows no flags");
+        }
+    }
+}
+
+/// Flags are looked at before the port: a reset that comes in elsewhere, or while nothing is proven, holds as well.
+#[test]
+fn a_disturbance_counts_wherever_it_comes_from() {
+    let options = Options {
+        hold: 60_000,
+        ..brief()
+    };
+    let mut router = Router::with_four(options, true);
+    for connection in router
+        .connections
+        .clone()
+        .into_iter()
+        .filter(Connection::is_tcp)
+    {
+        router.prove(&connection);
+        let mut reset = connection.frame(ORIGINAL).flags(RST).ttl(1);
+        reset.destination_mac = ROUTER_WAN;
+        let outcome = router.compare(Hook::Tc, WAN, &reset.bytes());
+        assert_eq!(outcome, Outcome::Passed(Reason::TcpFlags));
+        for side in SIDES {
+            assert!(!router.proven(&connection, side));
+        }
+    }
+}
+
+/// The hold ends by itself: a keep-alive connection after a stray reset is not slow for ever.
+#[test]
+fn a_hold_ends() {
+    let mut router = Router::standard();
+    for connection in router
+        .connections
+        .clone()
+        .into_iter()
+        .filter(Connection::is_tcp)
+    {
+        router.prove(&connection);
+        router.compare(
+            Hook::Xdp,
+            LAN,
+            &connection.frame(ORIGINAL).flags(RST).bytes(),
+        );
+        assert!(!router.proven(&connection, ORIGINAL));
+        router.prove(&connection);
+        router.forwards(LAN, &connection.frame(ORIGINAL), "proven again");
+    }
+}
+
+/// A daemon that hangs or died: everything goes to the kernel (trap 26). Its next beat, and all is as before.
+#[test]
+fn an_overdue_heartbeat_passes_everything() {
+    let options = Options {
+        silence: 40,
+        ..brief()
+    };
+    let mut router = Router::with_four(options, true);
+    for connection in router.connections.clone() {
+        router.prove(&connection);
+        std::thread::sleep(Duration::from_millis(100));
+        for hook in HOOKS {
+            let outcome = router.run_unbeaten(hook, LAN, &connection.frame(ORIGINAL).bytes());
+            assert_eq!(outcome, Outcome::Passed(Reason::Silent), "at {hook:?}");
+        }
+        assert!(
+            router.proven(&connection, ORIGINAL),
+            "the proof is only not used"
+        );
+        let forwarded = (0..1000).any(|_| {
+            let outcome = router.run(Hook::Xdp, LAN, &connection.frame(ORIGINAL).bytes());
+            matches!(outcome, Outcome::Forwarded(_))
+        });
+        assert!(forwarded, "after a beat");
+    }
+}
+
+/// Disarmed, everything goes to the kernel, and armed again it goes on.
+#[test]
+fn disarmed_passes_everything() {
+    let mut router = Router::standard();
+    router.prove_all();
+    router.path.disarm();
+    for connection in router.connections.clone() {
+        passes_disarmed(&mut router, &connection);
+    }
+    router.path.arm().expect("arms");
+    for connection in router.connections.clone() {
+        router.forwards(LAN, &connection.frame(ORIGINAL), "armed again");
+    }
+}
+
+fn passes_disarmed(router: &mut Router, connection: &Connection) {
+    for hook in HOOKS {
+        let outcome = router.run(hook, LAN, &connection.frame(ORIGINAL).bytes());
+        assert_eq!(outcome, Outcome::Passed(Reason::Silent));
+    }
+}

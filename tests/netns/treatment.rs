@@ -1,0 +1,307 @@
+//! What the kernel does to packets besides forwarding them: helpers, mangling, priorities, qdiscs, counters.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use lab::gateway::SERVER;
+use lab::namespace::wait_until;
+use lab::transfer::{Datagrams, Echo, Transfer};
+use lab::view::{View, word};
+use lab::{Error, Lab, Namespace, Options, Tap};
+use weir_tests::scene::{self, By, ENOUGH, PORT, Scene};
+use weir_tests::{LIMIT, Weir};
+
+const WEIR: [By; 2] = [By::Weir("tc"), By::Weir("xdp")];
+/// Where echoes are.
+const ECHO: u16 = 7;
+
+fn each(run: impl Fn(By) -> Result<(), Error>) {
+    for by in WEIR {
+        run(by).unwrap_or_else(|error| panic!("{by:?}: {error}"));
+    }
+}
+
+/// Weir between client and server, and rules in the chains of a table.
+fn with_rules(by: By, rules: &str) -> Result<(Lab, Weir), Error> {
+    let lab = scene::lab(by, &Options::default())?;
+    lab.node("router")?
+        .nft(&format!("table inet work {{\n{rules}\n}}\n"))?;
+    let weir = scene::weir(by, &lab, "")?.expect("weir runs");
+    Ok((lab, weir))
+}
+
+/// A chain of one rule.
+fn chain(hook: &str, rule: &str) -> String {
+    format!("chain {hook} {{ type filter hook {hook} priority mangle; policy accept;\n{rule}\n}}")
+}
+
+/// Asks by UDP until enough was asked for weir to have taken over what it takes over, and returns the packets that reached the server.
+fn asked(lab: &Lab) -> Result<Vec<Vec<u8>>, Error> {
+    let server = lab.node("server")?;
+    let to = SocketAddr::new(SERVER, ECHO);
+    let _echo = Echo::serve(server, to)?;
+    let datagrams = Datagrams::open(lab.node("client")?, to)?;
+    let mut tap = Tap::open(server, "eth0")?;
+    // Longer than any proof needs, and each must come back.
+    for round in 0..300 {
+        assert!(datagrams.ask(b"again and again", LIMIT)?, "round {round}");
+    }
+    let mut frames = tap.drain(Duration::from_millis(200))?;
+    frames.retain(|frame| {
+        let ports = View::of(frame).and_then(|view| view.ports);
+        ports.is_some_and(|(_, to)| to == ECHO)
+    });
+    assert_eq!(frames.len(), 300);
+    Ok(frames)
+}
+
+/// The control: without a rule that changes packets, nearly all of these are weir's.
+#[test]
+fn packets_that_nothing_changes_are_forwarded() {
+    each(|by| {
+        let (lab, weir) = with_rules(by, &chain("forward", "ip ttl 63 accept"))?;
+        let frames = asked(&lab)?;
+        let ttls: Vec<u8> = frames
+            .iter()
+            .filter_map(|f| Some(View::of(f)?.ttl))
+            .collect();
+        assert_eq!(ttls, [63; 300]);
+        let forwarded = weir.forwarded()?;
+        assert!(forwarded > 300, "{forwarded}");
+        Ok(())
+    });
+}
+
+#[test]
+fn a_ttl_that_a_rule_writes_is_the_one_on_the_wire() {
+    // Before the kernel lowers it, and after.
+    for (hook, written, sent) in [
+        ("prerouting", 65, 64),
+        ("forward", 65, 65),
+        ("postrouting", 7, 7),
+    ] {
+        each(|by| {
+            let rule = chain(hook, &format!("udp dport {ECHO} ip ttl set {written}"));
+            let (lab, weir) = with_rules(by, &rule)?;
+            let frames = asked(&lab)?;
+            let ttls: Vec<u8> = frames
+                .iter()
+                .filter_map(|f| Some(View::of(f)?.ttl))
+                .collect();
+            assert_eq!(ttls, [sent; 300], "{hook}");
+            let flow = weir.flow_at(ECHO)?.expect("the flow is known");
+            assert_eq!(flow.directions.original.packets, 0, "{flow:#?}");
+            // The way back is as good as any.
+            assert!(flow.directions.reply.packets > 100, "{flow:#?}");
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn a_dscp_that_a_rule_writes_is_the_one_on_the_wire() {
+    for hook in ["prerouting", "forward", "postrouting"] {
+        each(|by| {
+            let rule = chain(hook, &format!("udp dport {ECHO} ip dscp set cs1"));
+            let (lab, weir) = with_rules(by, &rule)?;
+            let frames = asked(&lab)?;
+            let all: Vec<u16> = frames
+                .iter()
+                .filter_map(|f| Some(word(f, 14)? & 0xff))
+                .collect();
+            assert_eq!(all, [0x20; 300], "{hook}");
+            let flow = weir.flow_at(ECHO)?.expect("the flow is known");
+            assert_eq!(flow.directions.original.packets, 0, "{flow:#?}");
+            Ok(())
+        });
+    }
+}
+
+/// The kernel's FTP helper reads the control connection: it must see all of it.
+#[test]
+fn a_connection_with_a_helper_stays_with_the_kernel() {
+    each(|by| {
+        let rules = format!(
+            "ct helper reader {{ type \"ftp\" protocol tcp; l3proto ip; }}\n{}",
+            chain(
+                "forward",
+                &format!("tcp dport {PORT} ct helper set \"reader\"")
+            )
+        );
+        // Fails where the kernel has no nf_conntrack_ftp: then this is not shown, and must not look as if.
+        let (lab, weir) = with_rules(by, &rules)?;
+        let to = SocketAddr::new(SERVER, PORT);
+        let transfer = Transfer::start(
+            lab.node("client")?,
+            lab.node("server")?,
+            to,
+            1,
+            Some(8 << 20),
+        )?;
+        wait_until("weir sees the helper", LIMIT, || {
+            let reason = weir.flow_at(PORT)?.and_then(|flow| flow.reason);
+            Ok(reason.is_some_and(|reason| reason.code == "helper"))
+        })?;
+        transfer.advance(ENOUGH, LIMIT)?;
+        assert_eq!(weir.forwarded()?, 0);
+        transfer.stop().map(drop)
+    });
+}
+
+/// Octets that a class of the qdisc at wan0 let through.
+fn class(router: &Namespace, name: &str) -> Result<u64, Error> {
+    let text = router.run("tc -s class show dev wan0")?;
+    let from = text
+        .split("class ")
+        .find(|part| part.contains(&format!("htb {name} ")));
+    from.and_then(|part| part.split("Sent ").nth(1)?.split(' ').next()?.parse().ok())
+        .ok_or_else(|| Error::Unexpected(format!("no class {name} in {text}")))
+}
+
+/// A rate is kept, and packets are sorted by the priority that rules gave them, wherever weir takes them.
+#[test]
+fn a_qdisc_sees_what_weir_forwards() {
+    each(|by| {
+        let lab = scene::lab(by, &Options::default())?;
+        let router = lab.node("router")?;
+        router.run("tc qdisc add dev wan0 root handle 1: htb default 20")?;
+        router.run("tc class add dev wan0 parent 1: classid 1:10 htb rate 32mbit")?;
+        router.run("tc class add dev wan0 parent 1: classid 1:20 htb rate 1mbit")?;
+        let rule = chain(
+            "postrouting",
+            &format!("tcp dport {PORT} meta priority set 1:10"),
+        );
+        router.nft(&format!("table inet work {{\n{rule}\n}}\n"))?;
+        let weir = scene::weir(by, &lab, "")?.expect("weir runs");
+        let to = SocketAddr::new(SERVER, PORT);
+        let transfer = Transfer::start(lab.node("client")?, lab.node("server")?, to, 1, None)?;
+        weir.wait_for_forwarding(PORT)?;
+
+        let before = (
+            class(router, "1:10")?,
+            class(router, "1:20")?,
+            transfer.progress(),
+        );
+        let begun = Instant::now();
+        transfer.advance(8 << 20, LIMIT)?;
+        let seconds = begun.elapsed().as_secs_f64();
+        let rate = (transfer.progress() - before.2) as f64 / seconds;
+        // 32 Mbit/s are 4 MB/s; a qdisc passed by gives a hundred times that.
+        assert!(rate < 8e6, "{rate} octets/s");
+        let sorted = (
+            class(router, "1:10")? - before.0,
+            class(router, "1:20")? - before.1,
+        );
+        assert!(sorted.0 > 7 << 20 && sorted.1 < 1 << 20, "{sorted:?}");
+        let flow = weir.flow_at(PORT)?.expect("the flow is known");
+        assert!(flow.directions.original.octets > 7 << 20, "{flow:#?}");
+        let hook = |d: &api::Direction| d.hook.map(|hook| hook.to_string());
+        assert_eq!(
+            hook(&flow.directions.original).as_deref(),
+            Some("tc"),
+            "{flow:#?}"
+        );
+        // The way back has no such qdisc.
+        let By::Weir(at) = by else { return Ok(()) };
+        assert_eq!(
+            hook(&flow.directions.reply).as_deref(),
+            Some(at),
+            "{flow:#?}"
+        );
+
+        // Gone again, it goes by XDP again.
+        router.run("tc qdisc del dev wan0 root")?;
+        wait_until("the hook is the port's", LIMIT, || {
+            let flow = weir.flow_at(PORT)?;
+            Ok(flow.is_some_and(|f| hook(&f.directions.original).as_deref() == Some(at)))
+        })?;
+        transfer.stop().map(drop)
+    });
+}
+
+/// Weir's counters against those of the wire, which carries nothing but the transfer.
+#[test]
+fn the_counters_are_those_of_the_wire() {
+    each(|by| {
+        let by_wire = |node: &Namespace| -> Result<u64, Error> {
+            let text = node.run("cat /proc/net/dev")?;
+            let line = text.lines().find_map(|l| l.trim().strip_prefix("eth0:"));
+            line.and_then(|l| l.split_whitespace().nth(1)?.parse().ok())
+                .ok_or_else(|| Error::Unexpected(format!("no eth0 in {text}")))
+        };
+        let options = Options {
+            plain_offloads: true,
+            ..Options::default()
+        };
+        let By::Weir(hook) = by else { return Ok(()) };
+        let lab = Lab::gateway(&options)?;
+        let server = lab.node("server")?;
+        let weir = weir_tests::gateway_weir(&lab, hook)?;
+        let before = by_wire(server)?;
+        let to = SocketAddr::new(SERVER, PORT);
+        let transfer = Transfer::start(lab.node("client")?, server, to, 1, Some(8 << 20))?;
+        weir.wait_for_forwarding(PORT)?;
+        transfer.advance(4 * ENOUGH, LIMIT)?;
+        let sent = transfer.stop()?;
+        let status = weir.status()?;
+        let count = |name: &str| -> Result<u64, Error> {
+            let ports = weir
+                .client()?
+                .ports()
+                .map_err(|e| Error::Unexpected(e.to_string()))?;
+            let port = ports.into_iter().find(|p| p.name == name);
+            Ok(port.map_or(0, |p| p.packets_out))
+        };
+        let (wire, out) = (by_wire(server)? - before, count("wan0")?);
+        assert!(out <= wire, "{out} forwarded, {wire} on the wire");
+        // What the kernel forwarded: the first packets, and one for each proof.
+        assert!(out * 10 > wire * 9, "{out} forwarded, {wire} on the wire");
+        let packets = status.packets;
+        assert_eq!(packets.forwarded(), out + count("lan0")?);
+        assert!(packets.octets > sent, "{packets:?} for {sent}");
+        let share = status.share_of_packets.unwrap_or_default();
+        assert!((0.9..=1.0).contains(&share), "{share}");
+        let other = if hook == "xdp" {
+            packets.forwarded_tc
+        } else {
+            packets.forwarded_xdp
+        };
+        assert_eq!(other, 0, "{packets:?}");
+        Ok(())
+    });
+}
+
+/// The transfer lives while its rules change between several kinds of treatment.
+#[test]
+fn treatment_that_comes_and_goes() {
+    each(|by| {
+        let scene = Scene::new(
+            by,
+            &Options::default(),
+            SERVER,
+            "[offload]\nreprove = \"10m\"\n",
+        )?;
+        let weir = scene.weir.as_ref().expect("weir runs");
+        let router = scene.router()?;
+        for rule in ["ip ttl set 9", "ip dscp set ef"] {
+            router.nft(&format!(
+                "table inet work {{\n{}\n}}\n",
+                chain("postrouting", &format!("tcp dport {PORT} {rule}"))
+            ))?;
+            wait_until("what goes to the server is the kernel's", LIMIT, || {
+                scene.transfer.advance(1 << 20, LIMIT)?;
+                let packets = || -> Result<u64, Error> {
+                    Ok(weir
+                        .flow_at(PORT)?
+                        .map_or(0, |f| f.directions.original.packets))
+                };
+                let before = packets()?;
+                scene.transfer.advance(1 << 20, LIMIT)?;
+                Ok(packets()? == before)
+            })?;
+            router.run("nft delete table inet work")?;
+            scene.lives(rule)?;
+        }
+        scene.transfer.stop().map(drop)
+    });
+}
