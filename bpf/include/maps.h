@@ -17,6 +17,7 @@ const volatile __u32 hold;         /* jiffies after a FIN, RST or SYN during whi
 const volatile __u32 silence;      /* jiffies without a beat after which the daemon counts as dead */
 const volatile __u32 rehearsal;    /* under BPF_PROG_TEST_RUN, where every skb has a socket */
 const volatile __u32 shadow;       /* compute, compare, but let the kernel forward */
+const volatile __u32 weak_order;   /* this processor may read a flow's fields before its proof, unless told not to */
 const volatile __u32 buffers;      /* XDP may see frames in several buffers: from Linux 5.18 on */
 
 struct control control __attribute__((aligned(64)));

@@ -74,6 +74,8 @@ pub struct Options {
     pub silence: u32,
     /// After a change nothing is proven for so long, milliseconds.
     pub quiet: u32,
+    /// The processor reorders loads: everything but x86 is taken to.
+    pub weak_order: bool,
     /// The witness is run by BPF_PROG_TEST_RUN, which gives every packet a socket: do not take that for local traffic.
     pub rehearsal: bool,
     /// After a FIN, RST or SYN a flow is not proven for so long, milliseconds.
@@ -88,6 +90,7 @@ impl Default for Options {
             quiet: 10,
             hold: 60,
             rehearsal: false,
+            weak_order: !cfg!(any(target_arch = "x86", target_arch = "x86_64")),
         }
     }
 }
@@ -129,6 +132,7 @@ fn try_load(sizes: &Sizes, options: &Options, xdp_flags: u32) -> Result<WeirSkel
     constants.hold = clock::jiffies(options.hold);
     constants.silence = clock::jiffies(options.silence);
     constants.rehearsal = u32::from(options.rehearsal);
+    constants.weak_order = u32::from(options.weak_order);
     constants.shadow = u32::from(options.shadow);
     constants.buffers = u32::from(xdp_flags & libbpf_sys::BPF_F_XDP_HAS_FRAGS != 0);
     // 0 and 1 mean "not proven" and "being proven" (bpf/include/witness.h).
@@ -215,6 +219,8 @@ pub struct SkbFields {
     pub gso_segs: u32,
     /// Control block: the first two words mark what weir sent itself.
     pub cb: [u32; 5],
+    /// `skb->skb_iif`: the device it came in at; 0 for none.
+    pub ingress: u32,
 }
 
 /// The same with more than octets.
@@ -240,6 +246,7 @@ pub fn test_run_skb_with(
         (offset_of!(Skb, cb) + 8, fields.cb[2]),
         (offset_of!(Skb, cb) + 12, fields.cb[3]),
         (offset_of!(Skb, cb) + 16, fields.cb[4]),
+        (offset_of!(Skb, ingress_ifindex), fields.ingress),
     ];
     for (at, value) in words {
         context[at..at + 4].copy_from_slice(&value.to_ne_bytes());
@@ -255,6 +262,7 @@ pub fn test_run_skb_with(
         gso_size: words[3].1,
         gso_segs: words[4].1,
         cb: [5, 6, 7, 8, 9].map(|i| words[i].1),
+        ingress: words[10].1,
     };
     Ok(result)
 }

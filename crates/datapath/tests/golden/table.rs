@@ -322,3 +322,27 @@ fn hops_run_out_and_are_learned_anew() {
         Outcome::Forwarded(connection.sent(ORIGINAL, &frame).bytes())
     );
 }
+
+/// Every bit of a tuple tells flows apart, also where there are so few buckets that most of them share one.
+#[test]
+fn every_bit_of_a_key_counts() {
+    for ipv6 in [false, true] {
+        for (original, reply) in [nth(ipv6, 0), nth(ipv6, 1)] {
+            let mut router = Router::sized(brief(), 1);
+            let connection = router.connect(original, reply).expect("room");
+            router.prove(&connection);
+            let frame = connection.frame(ORIGINAL).bytes();
+            let addresses = if ipv6 { 22..54 } else { 26..34 };
+            let ports = addresses.end..addresses.end + 4;
+            for at in addresses.chain(ports) {
+                for bit in 0..8 {
+                    let mut other = frame.clone();
+                    other[at] ^= 1 << bit;
+                    edit::mend(&mut other);
+                    let outcome = router.run(HOOKS[bit % 2], LAN, &other);
+                    assert_eq!(outcome, Outcome::Passed(Reason::Unknown), "octet {at}, bit {bit}");
+                }
+            }
+        }
+    }
+}

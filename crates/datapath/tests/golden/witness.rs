@@ -284,3 +284,60 @@ fn another_hop_ends_the_proof() {
         assert_eq!(out, sent.bytes(), "to the new neighbour");
     }
 }
+
+/// Two devices bring packets of one tuple (a spoofed source, say), and the rules let only one of them through. That one's
+/// leaving must not prove the other's device, whichever came last.
+#[test]
+fn a_packet_from_another_port_is_not_the_one_on_trial() {
+    let mut router = Router::standard();
+    for connection in router.connections.clone() {
+        let side = Side::Original;
+        let frame = connection.frame(side);
+        let mut elsewhere = frame.clone();
+        elsewhere.destination_mac = ROUTER_WAN;
+        let leaves = connection.sent(side, &frame).bytes();
+        for _ in 0..20 {
+            router.run(Hook::Xdp, LAN, &frame.bytes());
+            router.run(Hook::Xdp, WAN, &elsewhere.bytes());
+            let mut fields = SkbFields {
+                ingress: LAN,
+                ..Default::default()
+            };
+            let said = router.leave_skb(WAN, &leaves, &mut fields);
+            assert_eq!(said, Some(Reason::NotSeen), "{}", connection.original);
+            assert!(!router.proven(&connection, side));
+        }
+        // With its own trial it proves, and its own port.
+        for _ in 0..1000 {
+            router.run(Hook::Xdp, LAN, &frame.bytes());
+            let mut fields = SkbFields {
+                ingress: LAN,
+                ..Default::default()
+            };
+            router.leave_skb(WAN, &leaves, &mut fields);
+            if router.proven(&connection, side) {
+                break;
+            }
+        }
+        let outcome = router.compare(Hook::Xdp, LAN, &frame.bytes());
+        assert!(matches!(outcome, Outcome::Forwarded(_)), "{outcome:?}");
+        let outcome = router.compare(Hook::Xdp, WAN, &elsewhere.bytes());
+        assert_eq!(outcome, Outcome::Passed(Reason::Moved));
+    }
+}
+
+/// The daemon ends one flow's proof (its mark changed): a packet that was under way was judged before, and must not renew it.
+#[test]
+fn a_packet_under_way_does_not_renew_an_ended_proof() {
+    let mut router = Router::standard();
+    for connection in router.connections.clone() {
+        for side in SIDES {
+            let frame = connection.frame(side);
+            router.run(Hook::Xdp, links(side).0, &frame.bytes());
+            router.path.prove(connection.id);
+            let said = router.leave(links(side).1, &connection.sent(side, &frame).bytes());
+            assert_eq!(said, Some(Reason::NotSeen), "{}", connection.original);
+            assert!(!router.proven(&connection, side));
+        }
+    }
+}

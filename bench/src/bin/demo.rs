@@ -1,0 +1,182 @@
+//! Shows what weir does, in under a minute: a client, a router that masquerades, a server; real traffic without weir and with it;
+//! a connection cut by the firewall while weir forwards it. Everything lives in network namespaces, and goes when it ends.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use clap::{Parser, ValueEnum};
+use datapath::Hook;
+use lab::gateway::SERVER;
+use lab::peer::{Iperf, Load};
+use lab::transfer::Transfer;
+use lab::{Lab, Namespace, Options};
+use weir_bench::daemon::{self, Daemon};
+use weir_bench::{Error, machine, report};
+
+/// Client – router – server in network namespaces: traffic without weir, with weir, and a firewall change.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// The daemon to show [default: the one beside this binary]
+    #[arg(long, value_name = "PATH")]
+    weir: Option<PathBuf>,
+    /// Where weir takes packets
+    #[arg(long, value_enum, default_value_t = Choice::Xdp)]
+    hook: Choice,
+    /// Seconds for each kind of traffic
+    #[arg(long, default_value_t = 4)]
+    seconds: u32,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Choice {
+    Xdp,
+    Tc,
+}
+
+const IPERF: u16 = 5201;
+const TRANSFER: u16 = 5001;
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("demo: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<(), Error> {
+    let binary = daemon::binary(arguments.weir.as_deref())?;
+    let _lock = machine::Lock::take()?;
+    lab::sweep()?;
+    println!("client 192.168.1.2 ── lan0 router wan0 ── server 10.0.0.2, the router masquerades.");
+    println!("All on this machine: {}.\n", machine::describe());
+    let lab = Lab::gateway(&Options { plain_offloads: true, ..Options::default() })?;
+    let iperf = Iperf::serve(lab.node("server")?, IPERF)?;
+    let mut lines = Vec::new();
+    for (name, load) in loads(arguments.seconds) {
+        println!("{name} through the kernel …");
+        lines.push(measure(&lab, &iperf, &load, None)?.line(&format!("{name}, kernel")));
+    }
+    let hook = match arguments.hook {
+        Choice::Xdp => Hook::Xdp,
+        Choice::Tc => Hook::Tc,
+    };
+    println!("starting weir …");
+    let weir = Daemon::start(lab.node("router")?, &binary, hook)?;
+    for (name, load) in loads(arguments.seconds) {
+        println!("{name} with weir …");
+        lines.push(measure(&lab, &iperf, &load, Some(&weir))?.line(&format!("{name}, weir")));
+    }
+    println!();
+    let headings = ["traffic", "Mbit/s", "packets/s", "kernel CPU µs/packet", "forwarded by weir"];
+    println!("{}", report::table(&headings, &lines));
+    firewall(&lab, &weir, &binary)
+}
+
+fn loads(seconds: u32) -> [(&'static str, Load); 2] {
+    let tcp = Load::tcp(SERVER, seconds);
+    let udp = Load { udp: Some(0), length: Some(200), ..tcp.clone() };
+    [("TCP", tcp), ("UDP, 200 octets", udp)]
+}
+
+/// What one kind of traffic showed.
+struct Shown {
+    bits_per_second: f64,
+    packets_per_second: f64,
+    micros_per_packet: f64,
+    share: Option<f64>,
+}
+
+impl Shown {
+    fn line(&self, name: &str) -> Vec<String> {
+        vec![
+            name.to_owned(),
+            format!("{:.0}", self.bits_per_second / 1e6),
+            format!("{:.0}", self.packets_per_second),
+            format!("{:.2}", self.micros_per_packet),
+            self.share.map_or("–".into(), |share| format!("{:.1} %", share * 100.0)),
+        ]
+    }
+}
+
+fn measure(lab: &Lab, iperf: &Iperf, load: &Load, weir: Option<&Daemon>) -> Result<Shown, Error> {
+    let router = lab.node("router")?;
+    let forwarded = || weir.map(|weir| Ok::<_, Error>(weir.status()?.packets.forwarded())).transpose();
+    let (packets, busy, by_weir, start) = (received(router)?, busy()?, forwarded()?, Instant::now());
+    let throughput = iperf.run(lab.node("client")?, load)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let packets = (received(router)? - packets).max(1) as f64;
+    let share = forwarded()?.zip(by_weir).map(|(after, before)| (after - before) as f64 / packets);
+    Ok(Shown {
+        bits_per_second: throughput.bits_per_second,
+        packets_per_second: packets / seconds,
+        micros_per_packet: (crate::busy()? - busy) * 1e6 / packets,
+        share,
+    })
+}
+
+/// Packets that came in at the router's ports.
+fn received(router: &Namespace) -> Result<u64, Error> {
+    let mut sum = 0;
+    for device in ["lan0", "wan0"] {
+        let text = router.command("cat").arg(format!("/sys/class/net/{device}/statistics/rx_packets")).output();
+        let text = text.map_err(Error::system("read the router's counters"))?;
+        let text = String::from_utf8_lossy(&text.stdout).into_owned();
+        sum += text.trim().parse::<u64>().map_err(|_| Error::Wrong(format!("{device}: no counter: {text}")))?;
+    }
+    Ok(sum)
+}
+
+/// Seconds that all processors spent in the kernel so far (proc(5): system, irq, softirq, in hundredths).
+fn busy() -> Result<f64, Error> {
+    let text = fs::read_to_string("/proc/stat").map_err(Error::system("read /proc/stat"))?;
+    let words: Vec<f64> = text.lines().next().unwrap_or_default().split_whitespace().skip(1).flat_map(str::parse).collect();
+    Ok([2, 5, 6].iter().filter_map(|at| words.get(*at)).sum::<f64>() / 100.0)
+}
+
+/// A transfer that weir forwards, a rule that drops it, and the rule's removal.
+fn firewall(lab: &Lab, weir: &Daemon, binary: &std::path::Path) -> Result<(), Error> {
+    let router = lab.node("router")?;
+    let to = SocketAddr::new(SERVER, TRANSFER);
+    let transfer = Transfer::start(lab.node("client")?, lab.node("server")?, to, 1, Some(20 << 20))?;
+    transfer.advance(20 << 20, Duration::from_secs(20))?;
+    println!("A TCP transfer runs. What weir sees of all connections:\n");
+    show(binary, weir)?;
+    println!("\nnft add rule inet demo forward tcp dport {TRANSFER} drop");
+    router.nft("table inet demo { chain forward { type filter hook forward priority filter; } }")?;
+    transfer.advance(4 << 20, Duration::from_secs(20))?;
+    let before = Instant::now();
+    router.nft(&format!("add rule inet demo forward tcp dport {TRANSFER} drop"))?;
+    let done = before.elapsed();
+    // The last octet to arrive says when the new rule took hold.
+    let (mut last, mut octets) = (Duration::ZERO, transfer.progress());
+    while before.elapsed() < Duration::from_secs(1) {
+        let now = transfer.progress();
+        if now != octets {
+            (last, octets) = (before.elapsed(), now);
+        }
+        sleep(Duration::from_micros(200));
+    }
+    let after = last.saturating_sub(done).as_secs_f64() * 1e3;
+    println!("  nothing arrives from {after:.1} ms after nft had finished.");
+    router.nft("delete table inet demo")?;
+    transfer.advance(4 << 20, Duration::from_secs(30))?;
+    println!("nft delete table inet demo\n  the same connection goes on; {} MiB arrived, each octet right.", transfer.stop()? >> 20);
+    Ok(())
+}
+
+fn show(binary: &std::path::Path, weir: &Daemon) -> Result<(), Error> {
+    let output = Command::new(binary)
+        .args(["flows", "--sort", "packets", "--limit", "8", "--socket"])
+        .arg(weir.socket())
+        .output()
+        .map_err(Error::system("run weir flows"))?;
+    print!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    Ok(())
+}
