@@ -193,6 +193,14 @@ int sink_tc(struct __sk_buff *skb)
 	return TC_ACT_SHOT;
 }
 
+/* At TC egress: what leaves as an skb, which is what XDP did not forward. */
+SEC("tc")
+int count_tc(struct __sk_buff *skb)
+{
+	state.sunk++;
+	return TC_ACT_UNSPEC;
+}
+
 /* --- packet paths to compare with --------------------------------------------------------------------------------- */
 
 /* The floor of BPF_PROG_TEST_RUN. */

@@ -18,10 +18,16 @@ int weir_beat(struct beat *ctx)
 {
 	__u32 t = now();
 
-	if (ctx->bump)
-		__sync_fetch_and_add(&control.epoch, 1);
+	/*
+	 * The pause begins before the new epoch can be seen. Between bumps its end keeps up with the clock: left behind by half the range
+	 * of jiffies (25 days at 1000 Hz), it would seem to lie ahead.
+	 */
 	if (ctx->quiet)
 		WRITE_ONCE(control.quiet_until, t + ctx->quiet);
+	else if (!later(READ_ONCE(control.quiet_until), t))
+		WRITE_ONCE(control.quiet_until, t);
+	if (ctx->bump)
+		__sync_fetch_and_add(&control.epoch, 1);
 	WRITE_ONCE(control.now, t);
 	WRITE_ONCE(control.deadline, t + silence);
 	return 0;

@@ -138,7 +138,11 @@ enum Weir {
 impl Weir {
     fn start(driver: &Driver, lab: &Lab, kind: Kind, hook: Hook) -> Result<Self, Error> {
         match driver {
-            Driver::Daemon(binary) => Ok(Self::Daemon(Daemon::start(lab.node("router")?, binary, hook)?)),
+            Driver::Daemon(binary) => Ok(Self::Daemon(Daemon::start(
+                lab.node("router")?,
+                binary,
+                hook,
+            )?)),
             Driver::Direct => Ok(Self::Direct(Direct::start(lab, kind, hook)?)),
         }
     }
@@ -149,7 +153,11 @@ impl Weir {
             Self::Direct(direct) => direct.forwarded(),
             Self::Daemon(daemon) => {
                 let packets = daemon.status()?.packets;
-                let passed: Vec<_> = packets.passed.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
+                let passed: Vec<_> = packets
+                    .passed
+                    .iter()
+                    .map(|(reason, n)| format!("{reason} {n}"))
+                    .collect();
                 Ok((packets.forwarded(), passed.join(", ")))
             }
         }
@@ -237,7 +245,10 @@ impl Circuit {
             inside(server, || sink.attach(program, end, "eth0"))??;
         }
         let middle = compared(path, &kind, &lab)?;
-        let weir = path.hook().map(|hook| Weir::start(driver, &lab, kind, hook)).transpose()?;
+        let weir = path
+            .hook()
+            .map(|hook| Weir::start(driver, &lab, kind, hook))
+            .transpose()?;
         let mut circuit = Self {
             path,
             kind,

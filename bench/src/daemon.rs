@@ -23,21 +23,41 @@ pub struct Daemon {
 
 /// The binary built beside this one, where nothing else is said.
 pub fn binary(chosen: Option<&Path>) -> Result<PathBuf, Error> {
-    let beside = || std::env::current_exe().ok().map(|own| own.with_file_name("weir"));
-    let path = chosen.map(Path::to_owned).or_else(beside).unwrap_or_default();
+    let beside = || {
+        std::env::current_exe()
+            .ok()
+            .map(|own| own.with_file_name("weir"))
+    };
+    let path = chosen
+        .map(Path::to_owned)
+        .or_else(beside)
+        .unwrap_or_default();
     match path.is_file() {
         true => Ok(path),
-        false => Err(Error::Wrong(format!("no weir at {}: build it, or name it with --weir", path.display()))),
+        false => Err(Error::Wrong(format!(
+            "no weir at {}: build it, or name it with --weir",
+            path.display()
+        ))),
     }
 }
 
 impl Daemon {
     /// Starts it with both ports of the gateway at this hook, and waits until they are.
     pub fn start(router: &Namespace, binary: &Path, hook: Hook) -> Result<Self, Error> {
+        Self::with(router, binary, hook, "")
+    }
+
+    /// The same, with more lines at the beginning of its configuration.
+    pub fn with(router: &Namespace, binary: &Path, hook: Hook, more: &str) -> Result<Self, Error> {
         let hook = if hook == Hook::Xdp { "xdp" } else { "tc" };
-        let config = format!("[ports.lan0]\nhook = \"{hook}\"\n[ports.wan0]\nhook = \"{hook}\"\n");
+        let config =
+            format!("{more}[ports.lan0]\nhook = \"{hook}\"\n[ports.wan0]\nhook = \"{hook}\"\n");
         let folder = std::env::temp_dir().join(router.name());
-        let (file, socket, log) = (folder.join("weir.toml"), folder.join("socket"), folder.join("log"));
+        let (file, socket, log) = (
+            folder.join("weir.toml"),
+            folder.join("socket"),
+            folder.join("log"),
+        );
         let prepare = || -> std::io::Result<std::fs::File> {
             std::fs::create_dir_all(&folder)?;
             std::fs::write(&file, config)?;
@@ -45,17 +65,30 @@ impl Daemon {
         };
         let out = prepare().map_err(Error::system(format!("prepare {}", folder.display())))?;
         let mut command = Command::new(binary);
-        command.arg("run").arg("--config").arg(&file).arg("--socket").arg(&socket);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(out);
+        command
+            .arg("run")
+            .arg("--config")
+            .arg(&file)
+            .arg("--socket")
+            .arg(&socket);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(out);
         let process = router.start(&mut command)?;
-        let daemon = Self { process, socket, folder };
+        let daemon = Self {
+            process,
+            socket,
+            folder,
+        };
         let ready = || {
             if daemon.process.ended()?.is_some() {
                 let said = std::fs::read_to_string(&log).unwrap_or_default();
                 return Err(LabError::Unexpected(format!("weir ended: {said}")));
             }
             let ports = daemon.client().and_then(|client| Ok(client.ports()?));
-            Ok(ports.is_ok_and(|ports| ports.iter().filter(|port| port.hook.is_some()).count() == 2))
+            Ok(ports
+                .is_ok_and(|ports| ports.iter().filter(|port| port.hook.is_some()).count() == 2))
         };
         wait_until("weir to have two ports", PATIENCE, ready)?;
         Ok(daemon)
@@ -97,7 +130,11 @@ impl Daemon {
             let flows = self.status()?.flows;
             Ok(flows.ipv4.known + flows.ipv6.known)
         };
-        let enough = || known().map(|known| known >= count).map_err(|error| LabError::Unexpected(error.to_string()));
+        let enough = || {
+            known()
+                .map(|known| known >= count)
+                .map_err(|error| LabError::Unexpected(error.to_string()))
+        };
         Ok(wait_until("weir to hear of the flows", PATIENCE, enough)?)
     }
 }

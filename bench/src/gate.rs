@@ -20,14 +20,18 @@ pub struct Record {
 impl Record {
     /// Reads one.
     pub fn read(file: &Path) -> Result<Self, Error> {
-        let text = std::fs::read_to_string(file).map_err(Error::system(format!("read {}", file.display())))?;
-        serde_json::from_str(&text).map_err(|error| Error::Wrong(format!("{}: {error}", file.display())))
+        let text = std::fs::read_to_string(file)
+            .map_err(Error::system(format!("read {}", file.display())))?;
+        serde_json::from_str(&text)
+            .map_err(|error| Error::Wrong(format!("{}: {error}", file.display())))
     }
 
     /// Writes it.
     pub fn write(&self, file: &Path) -> Result<(), Error> {
-        let text = serde_json::to_string_pretty(self).map_err(|error| Error::Wrong(error.to_string()))?;
-        std::fs::write(file, text + "\n").map_err(Error::system(format!("write {}", file.display())))
+        let text =
+            serde_json::to_string_pretty(self).map_err(|error| Error::Wrong(error.to_string()))?;
+        std::fs::write(file, text + "\n")
+            .map_err(Error::system(format!("write {}", file.display())))
     }
 }
 
@@ -41,7 +45,11 @@ pub fn compare(recorded: &Record, now: &Record) -> (String, Vec<String>) {
     let mut lines = Vec::new();
     let mut failed = Vec::new();
     for cost in &now.costs {
-        let before = recorded.costs.iter().find(|c| c.name == cost.name).map(|c| c.own);
+        let before = recorded
+            .costs
+            .iter()
+            .find(|c| c.name == cost.name)
+            .map(|c| c.own);
         let change = before.map(|before| (cost.own / before - 1.0) * 100.0);
         if before.is_none_or(|before| grown(before, cost.own)) {
             failed.push(cost.name.clone());
@@ -54,9 +62,17 @@ pub fn compare(recorded: &Record, now: &Record) -> (String, Vec<String>) {
         ]);
     }
     failed.extend(
-        recorded.costs.iter().map(|c| &c.name).filter(|name| now.costs.iter().all(|c| c.name != **name)).cloned(),
+        recorded
+            .costs
+            .iter()
+            .map(|c| &c.name)
+            .filter(|name| now.costs.iter().all(|c| c.name != **name))
+            .cloned(),
     );
-    (table(&["program", "recorded", "now", "change"], &lines), failed)
+    (
+        table(&["program", "recorded", "now", "change"], &lines),
+        failed,
+    )
 }
 
 #[cfg(test)]
@@ -64,8 +80,18 @@ mod tests {
     use super::*;
 
     fn record(costs: &[(&str, f64)]) -> Record {
-        let costs = costs.iter().map(|(name, own)| Cost { name: (*name).into(), own: *own, drop: 100.0 }).collect();
-        Record { kernel: "6.12".into(), costs }
+        let costs = costs
+            .iter()
+            .map(|(name, own)| Cost {
+                name: (*name).into(),
+                own: *own,
+                drop: 100.0,
+            })
+            .collect();
+        Record {
+            kernel: "6.12".into(),
+            costs,
+        }
     }
 
     #[test]

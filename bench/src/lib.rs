@@ -2,6 +2,7 @@
 
 pub mod circuit;
 pub mod daemon;
+pub mod daily;
 pub mod direct;
 pub mod error;
 pub mod gate;

@@ -38,25 +38,28 @@ always_inline void trial_open(__u32 ref, const struct packet *p, __u32 in, __u32
 }
 
 /* A FIN, RST or SYN goes by: conntrack decides what it means. Until user space has heard of it, nothing is proven. */
+always_inline void flow_hold(struct flow *f, struct trial *t)
+{
+	/* In this order: a witness that misses the hold before it proves finds it afterwards (prove in witness.h). */
+	t->hold = now() + hold;
+	WRITE_ONCE(t->held, 1);
+	__sync_lock_test_and_set(&f->proof, 0);
+}
+
 always_inline void flow_disturb(struct flow *f, __u32 ref)
 {
 	struct trial *t = trial_get(ref);
 	struct flow *other;
 	__u32 peer;
 
-	WRITE_ONCE(f->proof, 0);
 	if (!t)
 		return;
-	t->hold = now() + hold;
-	t->held = 1;
 	peer = t->peer;
+	flow_hold(f, t);
 	other = flow_get(peer);
 	t = trial_get(peer);
-	if (!other || !t)
-		return;
-	WRITE_ONCE(other->proof, 0);
-	t->hold = now() + hold;
-	t->held = 1;
+	if (other && t)
+		flow_hold(other, t);
 }
 
 /*

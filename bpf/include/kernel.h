@@ -17,7 +17,9 @@
 #ifndef always_inline
 #define always_inline static inline __attribute__((always_inline))
 #endif
+#ifndef likely /* newer libbpf has them */
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
+#endif
 #define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
 #define WRITE_ONCE(x, v) (*(volatile typeof(x) *)&(x) = (v))

@@ -41,6 +41,11 @@ always_inline __u32 hop_learn(const struct hop_key *key, __u32 flags)
 	return slot;
 }
 
+always_inline int trial_held(const struct trial *t)
+{
+	return READ_ONCE(t->held) && later(t->hold, now());
+}
+
 /* One packet that left is evidence for one direction of one flow: enters it into the record. `changed`: with another mark or
  * priority than the packet before.
  */
@@ -76,6 +81,10 @@ always_inline int prove(struct flow *flow, struct trial *t, struct hop *hop, __u
 	flow->len = len;
 	flow->flags = (flow->flags & ~FLOW_META) | (t->mark || t->priority ? FLOW_META : 0);
 	__sync_lock_test_and_set(&flow->proof, stamp);
+	if (trial_held(t)) { /* a FIN or RST went by on another CPU meanwhile */
+		__sync_val_compare_and_swap(&flow->proof, stamp, 0);
+		return REASON_HELD;
+	}
 	__sync_fetch_and_add(&hop->packets, 1);
 	return REASON_NONE;
 }
@@ -112,9 +121,11 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6)
 	epoch = READ_ONCE(control.epoch);
 	if (READ_ONCE(t->epoch) != epoch || later(now(), t->when + patience))
 		reason = REASON_NOT_SEEN;
+	else if (skb->ingress_ifindex && (skb->ingress_ifindex & ports_mask) != (t->in & 0xffff))
+		reason = REASON_NOT_SEEN; /* on trial is a packet of the same tuple that came in elsewhere: rules may treat it otherwise */
 	else if (later(READ_ONCE(control.quiet_until), now()))
 		reason = REASON_QUIET;
-	else if (t->held && later(t->hold, now()))
+	else if (trial_held(t))
 		reason = REASON_HELD;
 	else if (p.ttl + 1 != t->ttl)
 		reason = REASON_TTL_CHANGED;
@@ -127,7 +138,6 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6)
 			t->reason = reason;
 		return reason;
 	}
-	t->held = 0;
 	/* The frame the kernel made: plain Ethernet so far. Tags wait in the metadata until the device inserts them. */
 	port = port_find(skb->ifindex, &out);
 	if (!port || !(port->flags & PORT_OUT)) {

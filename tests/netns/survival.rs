@@ -57,7 +57,8 @@ const HARMLESS: [Step; 9] = [
     }),
     ("another route", |scene| {
         let line = format!("ip route replace {SERVER_INNER}/32 via 10.0.1.2");
-        scene.router()?.run(&line).map(drop)
+        scene.router()?.run(&line)?;
+        scene.cut("another route", AT_SERVER, SETTLED)
     }),
     (
         "the neighbour on the other route has another MAC",

@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use weir_bench::circuit::{Circuit, Driver, Path};
 use weir_bench::programs::{self, Effort};
 use weir_bench::rounds::{self, Plan};
-use weir_bench::{Error, daemon, gate, machine, report};
+use weir_bench::{Error, daemon, daily, gate, machine, report};
 
 /// The one-core closed loop: packets per second through the kernel, through weir, and through the least a router must do.
 #[derive(Debug, Parser)]
@@ -52,7 +52,19 @@ struct Arguments {
 enum Part {
     /// Single programs, nanoseconds per packet beyond those of a drop
     Programs,
-    /// The same in instructions, against what is recorded; to be run by `scripts/vm --icount`
+    /// The daemon: latencies, memory, processor time
+    Daily {
+        /// The daemon to measure [default: the one beside this binary]
+        #[arg(long, value_name = "PATH")]
+        weir: Option<PathBuf>,
+        /// Flows for the latencies
+        #[arg(long, default_value_t = 1000)]
+        flows: u32,
+        /// New flows per second, for ten seconds
+        #[arg(long, default_value_t = 20_000)]
+        rate: u32,
+    },
+    /// The same as `programs` in instructions, against what is recorded; to be run by `scripts/vm --icount`
     Instructions {
         /// What is recorded
         #[arg(long, default_value = "bench/instructions.json")]
@@ -84,6 +96,22 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
     match &arguments.part {
         None => closed_loop(arguments),
         Some(Part::Programs) => single_programs(arguments.cpu),
+        Some(Part::Daily { weir, flows, rate }) => {
+            let binary = daemon::binary(weir.as_deref())?;
+            println!("{}\n", machine::describe());
+            // First, since it needs no pin.
+            println!(
+                "{}",
+                report::table(&["the daemon", ""], &daily::burden(&binary, *rate, 10)?)
+            );
+            let lines: Vec<_> = daily::latencies(&binary, *flows, arguments.cpu)?
+                .iter()
+                .map(daily::Latencies::line)
+                .collect();
+            let headings = ["latency, ms", "flows", "median", "99 %", "largest"];
+            println!("{}", report::table(&headings, &lines));
+            Ok(())
+        }
         Some(Part::Instructions { file, record }) => instructions(file, *record),
     }
 }
@@ -106,8 +134,15 @@ fn single_programs(cpu: usize) -> Result<(), Error> {
 fn instructions(file: &std::path::Path, record: bool) -> Result<(), Error> {
     datapath::bench::pin(0)?;
     // Nothing varies, so little is enough.
-    let costs = programs::all(Effort { runs: 1000, batches: 3, flows: 1000 })?;
-    let now = gate::Record { kernel: machine::kernel(), costs };
+    let costs = programs::all(Effort {
+        runs: 1000,
+        batches: 3,
+        flows: 1000,
+    })?;
+    let now = gate::Record {
+        kernel: machine::kernel(),
+        costs,
+    };
     if record {
         println!("{}", report::programs(&now.costs, "instructions"));
         return now.write(file);
@@ -116,7 +151,10 @@ fn instructions(file: &std::path::Path, record: bool) -> Result<(), Error> {
     println!("{table}");
     match failed.is_empty() {
         true => Ok(()),
-        false => Err(Error::Wrong(format!("more instructions than recorded: {}", failed.join("; ")))),
+        false => Err(Error::Wrong(format!(
+            "more instructions than recorded: {}",
+            failed.join("; ")
+        ))),
     }
 }
 
@@ -146,7 +184,12 @@ fn closed_loop(arguments: &Arguments) -> Result<(), Error> {
     let mut circuits = Vec::new();
     for path in rows {
         eprintln!("building: {}", path.text());
-        circuits.push(Circuit::build(path, arguments.length, arguments.flows, &driver)?);
+        circuits.push(Circuit::build(
+            path,
+            arguments.length,
+            arguments.flows,
+            &driver,
+        )?);
     }
     // After everything else that runs has been started, so that none of it inherits the pin.
     datapath::bench::pin(arguments.cpu)?;

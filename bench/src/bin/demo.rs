@@ -56,7 +56,10 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
     lab::sweep()?;
     println!("client 192.168.1.2 ── lan0 router wan0 ── server 10.0.0.2, the router masquerades.");
     println!("All on this machine: {}.\n", machine::describe());
-    let lab = Lab::gateway(&Options { plain_offloads: true, ..Options::default() })?;
+    let lab = Lab::gateway(&Options {
+        plain_offloads: true,
+        ..Options::default()
+    })?;
     let iperf = Iperf::serve(lab.node("server")?, IPERF)?;
     let mut lines = Vec::new();
     for (name, load) in loads(arguments.seconds) {
@@ -74,14 +77,24 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
         lines.push(measure(&lab, &iperf, &load, Some(&weir))?.line(&format!("{name}, weir")));
     }
     println!();
-    let headings = ["traffic", "Mbit/s", "packets/s", "kernel CPU µs/packet", "forwarded by weir"];
+    let headings = [
+        "traffic",
+        "Mbit/s",
+        "packets/s",
+        "kernel CPU µs/packet",
+        "forwarded by weir",
+    ];
     println!("{}", report::table(&headings, &lines));
     firewall(&lab, &weir, &binary)
 }
 
 fn loads(seconds: u32) -> [(&'static str, Load); 2] {
     let tcp = Load::tcp(SERVER, seconds);
-    let udp = Load { udp: Some(0), length: Some(200), ..tcp.clone() };
+    let udp = Load {
+        udp: Some(0),
+        length: Some(200),
+        ..tcp.clone()
+    };
     [("TCP", tcp), ("UDP, 200 octets", udp)]
 }
 
@@ -100,23 +113,30 @@ impl Shown {
             format!("{:.0}", self.bits_per_second / 1e6),
             format!("{:.0}", self.packets_per_second),
             format!("{:.2}", self.micros_per_packet),
-            self.share.map_or("–".into(), |share| format!("{:.1} %", share * 100.0)),
+            self.share
+                .map_or("–".into(), |share| format!("{:.1} %", share * 100.0)),
         ]
     }
 }
 
 fn measure(lab: &Lab, iperf: &Iperf, load: &Load, weir: Option<&Daemon>) -> Result<Shown, Error> {
     let router = lab.node("router")?;
-    let forwarded = || weir.map(|weir| Ok::<_, Error>(weir.status()?.packets.forwarded())).transpose();
-    let (packets, busy, by_weir, start) = (received(router)?, busy()?, forwarded()?, Instant::now());
+    let forwarded = || {
+        weir.map(|weir| Ok::<_, Error>(weir.status()?.packets.forwarded()))
+            .transpose()
+    };
+    let (packets, busy, by_weir, start) =
+        (received(router)?, busy()?, forwarded()?, Instant::now());
     let throughput = iperf.run(lab.node("client")?, load)?;
     let seconds = start.elapsed().as_secs_f64();
     let packets = (received(router)? - packets).max(1) as f64;
-    let share = forwarded()?.zip(by_weir).map(|(after, before)| (after - before) as f64 / packets);
+    let share = forwarded()?
+        .zip(by_weir)
+        .map(|(after, before)| (after - before) as f64 / packets);
     Ok(Shown {
         bits_per_second: throughput.bits_per_second,
         packets_per_second: packets / seconds,
-        micros_per_packet: (crate::busy()? - busy) * 1e6 / packets,
+        micros_per_packet: (self::busy()? - busy) * 1e6 / packets,
         share,
     })
 }
@@ -125,10 +145,16 @@ fn measure(lab: &Lab, iperf: &Iperf, load: &Load, weir: Option<&Daemon>) -> Resu
 fn received(router: &Namespace) -> Result<u64, Error> {
     let mut sum = 0;
     for device in ["lan0", "wan0"] {
-        let text = router.command("cat").arg(format!("/sys/class/net/{device}/statistics/rx_packets")).output();
+        let text = router
+            .command("cat")
+            .arg(format!("/sys/class/net/{device}/statistics/rx_packets"))
+            .output();
         let text = text.map_err(Error::system("read the router's counters"))?;
         let text = String::from_utf8_lossy(&text.stdout).into_owned();
-        sum += text.trim().parse::<u64>().map_err(|_| Error::Wrong(format!("{device}: no counter: {text}")))?;
+        sum += text
+            .trim()
+            .parse::<u64>()
+            .map_err(|_| Error::Wrong(format!("{device}: no counter: {text}")))?;
     }
     Ok(sum)
 }
@@ -136,23 +162,43 @@ fn received(router: &Namespace) -> Result<u64, Error> {
 /// Seconds that all processors spent in the kernel so far (proc(5): system, irq, softirq, in hundredths).
 fn busy() -> Result<f64, Error> {
     let text = fs::read_to_string("/proc/stat").map_err(Error::system("read /proc/stat"))?;
-    let words: Vec<f64> = text.lines().next().unwrap_or_default().split_whitespace().skip(1).flat_map(str::parse).collect();
-    Ok([2, 5, 6].iter().filter_map(|at| words.get(*at)).sum::<f64>() / 100.0)
+    let words: Vec<f64> = text
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .split_whitespace()
+        .skip(1)
+        .flat_map(str::parse)
+        .collect();
+    Ok([2, 5, 6]
+        .iter()
+        .filter_map(|at| words.get(*at))
+        .sum::<f64>()
+        / 100.0)
 }
 
 /// A transfer that weir forwards, a rule that drops it, and the rule's removal.
 fn firewall(lab: &Lab, weir: &Daemon, binary: &std::path::Path) -> Result<(), Error> {
     let router = lab.node("router")?;
     let to = SocketAddr::new(SERVER, TRANSFER);
-    let transfer = Transfer::start(lab.node("client")?, lab.node("server")?, to, 1, Some(20 << 20))?;
+    let transfer = Transfer::start(
+        lab.node("client")?,
+        lab.node("server")?,
+        to,
+        1,
+        Some(20 << 20),
+    )?;
     transfer.advance(20 << 20, Duration::from_secs(20))?;
     println!("A TCP transfer runs. What weir sees of all connections:\n");
     show(binary, weir)?;
     println!("\nnft add rule inet demo forward tcp dport {TRANSFER} drop");
-    router.nft("table inet demo { chain forward { type filter hook forward priority filter; } }")?;
+    router
+        .nft("table inet demo { chain forward { type filter hook forward priority filter; }; }")?;
     transfer.advance(4 << 20, Duration::from_secs(20))?;
     let before = Instant::now();
-    router.nft(&format!("add rule inet demo forward tcp dport {TRANSFER} drop"))?;
+    router.nft(&format!(
+        "add rule inet demo forward tcp dport {TRANSFER} drop"
+    ))?;
     let done = before.elapsed();
     // The last octet to arrive says when the new rule took hold.
     let (mut last, mut octets) = (Duration::ZERO, transfer.progress());
@@ -167,7 +213,10 @@ fn firewall(lab: &Lab, weir: &Daemon, binary: &std::path::Path) -> Result<(), Er
     println!("  nothing arrives from {after:.1} ms after nft had finished.");
     router.nft("delete table inet demo")?;
     transfer.advance(4 << 20, Duration::from_secs(30))?;
-    println!("nft delete table inet demo\n  the same connection goes on; {} MiB arrived, each octet right.", transfer.stop()? >> 20);
+    println!(
+        "nft delete table inet demo\n  the same connection goes on; {} MiB arrived, each octet right.",
+        transfer.stop()? >> 20
+    );
     Ok(())
 }
 
@@ -177,6 +226,10 @@ fn show(binary: &std::path::Path, weir: &Daemon) -> Result<(), Error> {
         .arg(weir.socket())
         .output()
         .map_err(Error::system("run weir flows"))?;
-    print!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    print!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
     Ok(())
 }

@@ -56,6 +56,8 @@ pub enum Program {
     SinkXdp,
     /// Counts and drops at TC ingress.
     SinkTc,
+    /// Counts at TC egress, and lets pass.
+    CountTc,
     /// Static rewrite and redirect at XDP.
     Ceiling,
     /// Static rewrite and redirect at TC ingress.
@@ -255,6 +257,7 @@ impl Bench {
                 libbpf_sys::BPF_XDP,
                 libbpf_sys::XDP_FLAGS_DRV_MODE,
             ),
+            Program::CountTc => (&progs.count_tc, libbpf_sys::BPF_TCX_EGRESS, 0),
             Program::SinkTc => (&progs.sink_tc, libbpf_sys::BPF_TCX_INGRESS, 0),
             Program::CeilingTc => (&progs.ceiling_tc, libbpf_sys::BPF_TCX_INGRESS, 0),
         };

@@ -176,6 +176,13 @@ impl Datapath {
 
     /// Ends one flow's proof.
     pub fn prove(&mut self, flow: u32) {
+        // A packet under way was judged before what ends the proof: it must not prove anew.
+        for reference in self.table.refs(flow).into_iter().flatten() {
+            if let Some(trial) = self.trials.at(self.table.trial_of(reference)) {
+                // SAFETY: an aligned word of a live mapping; a packet that comes in now writes it anew, and is judged after this.
+                unsafe { (&raw mut (*trial).epoch).write_volatile(0) };
+            }
+        }
         self.table.end_proof(flow);
     }
 
@@ -206,8 +213,16 @@ impl Datapath {
     }
 
     /// Ends all proofs over hops out of `link` to the neighbour at `mac`.
-    pub fn bump_hops(&mut self, link: u32, mac: &Mac) -> u32 {
-        hops::bump(&mut self.hops, link, mac)
+    ///
+    /// # Errors
+    /// The pause after it cannot be made; the proofs have ended all the same.
+    pub fn bump_hops(&mut self, link: u32, mac: &Mac) -> Result<u32, Error> {
+        let bumped = hops::bump(&mut self.hops, link, mac);
+        if bumped > 0 {
+            // A packet whose header was already built must not prove the old address anew.
+            self.run_beat(self.options.quiet_jiffies(), 0)?;
+        }
+        Ok(bumped)
     }
 
     /// The hops learned so far.

@@ -262,7 +262,10 @@ impl Core {
     /// After the first dump of connections: remembers those that may never cause an event, not even by ending.
     fn inherit(&mut self) {
         if self.settings.events_withheld && !self.inherited_once {
-            let inherited = self.flows().filter(|(_, flow)| flow.installed()).map(|(_, flow)| flow.id);
+            let inherited = self
+                .flows()
+                .filter(|(_, flow)| flow.installed())
+                .map(|(_, flow)| flow.id);
             self.inherited = inherited.collect();
         }
         self.inherited_once = true;

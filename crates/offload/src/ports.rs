@@ -72,7 +72,7 @@ pub struct PortFacts {
     pub tc_refused: bool,
     /// nftables chains at this device's ingress, as `family table chain`.
     pub ingress_chains: Vec<String>,
-    /// nftables chains at this device's egress: whatever leaves here must pass them, so XDP may not send.
+    /// nftables chains at this device's egress, as `family table chain`.
     pub egress_chains: Vec<String>,
     /// What else sits at its ingress (a policer, a redirect to an ifb, …), in words.
     pub ingress_shaper: Option<String>,
@@ -116,6 +116,8 @@ pub enum PortReason {
     ForeignXdp,
     /// Off: an nftables chain at ingress.
     IngressChain(String),
+    /// Off: an nftables chain at egress.
+    EgressChain(String),
     /// Off: a shaper at ingress.
     IngressShaper(String),
     /// Off: TC was refused.
@@ -147,7 +149,9 @@ impl PortReason {
             Self::NoAddress => "the device has no hardware address".into(),
             Self::NotForwarding => "forwarding is off here for IPv4 and IPv6".into(),
             Self::ForeignXdp => "somebody else's XDP program is attached".into(),
-            Self::IngressChain(chain) => format!("the nftables chain {chain} would be skipped"),
+            Self::IngressChain(chain) | Self::EgressChain(chain) => {
+                format!("the nftables chain {chain} would be skipped")
+            }
             Self::IngressShaper(shaper) => format!("{shaper} at ingress would be skipped"),
             Self::TcRefused => "the kernel refused to attach at TC".into(),
             Self::Gone => "the device is gone".into(),
@@ -177,6 +181,7 @@ impl PortReason {
             }
             Self::ForeignXdp => "detach the program, or set this device to tc to run after it",
             Self::IngressChain(_) => "move the chain's rules to prerouting or forward",
+            Self::EgressChain(_) => "move the chain's rules to postrouting",
             Self::IngressShaper(_) => "shape at the egress of the other device instead",
             Self::Gone => "plug the device in again",
         }
@@ -254,7 +259,7 @@ pub fn plan(link: &Link, facts: &PortFacts, settings: &Settings) -> PortPlan {
         name: link.name.clone(),
         mac,
         hook,
-        xdp_transmit: takes_frames && !needs_qdisc && facts.egress_chains.is_empty(),
+        xdp_transmit: takes_frames && !needs_qdisc,
         needs_qdisc,
         reason,
     }
@@ -285,6 +290,9 @@ fn obstacle(link: &Link, facts: &PortFacts, wish: Hook) -> Option<PortReason> {
         Some(PortReason::ForeignXdp)
     } else if let Some(chain) = facts.ingress_chains.first() {
         Some(PortReason::IngressChain(chain.clone()))
+    } else if let Some(chain) = facts.egress_chains.first() {
+        // Not even at TC: the kernel has skbs that a TC program redirects skip it (nf_skip_egress in net/core/dev.c).
+        Some(PortReason::EgressChain(chain.clone()))
     } else {
         facts.ingress_shaper.clone().map(PortReason::IngressShaper)
     }

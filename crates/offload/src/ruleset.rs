@@ -116,7 +116,9 @@ impl Kind {
             Self::IngressChain => {
                 "a chain at ingress, which would be skipped; its devices are left alone"
             }
-            Self::EgressChain => "a chain at egress, which XDP would skip",
+            Self::EgressChain => {
+                "a chain at egress, which packets that weir forwards would skip: the device is left alone"
+            }
             Self::Flowtable => "a flowtable; the connections in it are left to it",
         }
     }
@@ -138,7 +140,7 @@ impl Kind {
                 "look at the rule with iptables-save; set the opt-out mark if it must see each packet"
             }
             Self::IngressChain => "move the chain's rules to prerouting or forward",
-            Self::EgressChain => "move the chain's rules to postrouting, or set the device to tc",
+            Self::EgressChain => "move the chain's rules to postrouting",
             Self::Flowtable => "remove the `flow add` rules, if weir is to do their work",
             Self::Tproxy
             | Self::Synproxy

@@ -149,7 +149,11 @@ impl Core {
         let mut ask = self.forgot && room;
         if rested && !self.inherited.is_empty() {
             let mut inherited = std::mem::take(&mut self.inherited);
-            inherited.retain(|id| self.find(&id.original).iter().any(|flow| self.flow(*flow).is_some_and(|f| f.id == *id)));
+            inherited.retain(|id| {
+                self.find(&id.original)
+                    .iter()
+                    .any(|flow| self.flow(*flow).is_some_and(|f| f.id == *id))
+            });
             self.inherited = inherited;
             ask |= !self.inherited.is_empty();
         }

@@ -15,5 +15,7 @@ pub use flow::{
 };
 pub use problem::Problem;
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
-pub use status::{FamilyFlows, FlowCounts, Heartbeat, HopCounts, Mode, PacketCounts, ShadowCounts, Status};
+pub use status::{
+    FamilyFlows, FlowCounts, Heartbeat, HopCounts, Mode, PacketCounts, ShadowCounts, Status,
+};
 pub use tables::{Hop, Port};

@@ -340,7 +340,11 @@ fn every_bit_of_a_key_counts() {
                     other[at] ^= 1 << bit;
                     edit::mend(&mut other);
                     let outcome = router.run(HOOKS[bit % 2], LAN, &other);
-                    assert_eq!(outcome, Outcome::Passed(Reason::Unknown), "octet {at}, bit {bit}");
+                    assert_eq!(
+                        outcome,
+                        Outcome::Passed(Reason::Unknown),
+                        "octet {at}, bit {bit}"
+                    );
                 }
             }
         }

@@ -2,7 +2,6 @@
 
 use std::io;
 
-
 use super::socket::{BUFFER, Netlink, Received, Socket};
 use crate::event::{Event, Source};
 use crate::message::Tally;
@@ -39,7 +38,10 @@ fn policy(out: &mut Vec<Event>) -> Tally {
     if out.last() != Some(&Event::Routing) {
         out.push(Event::Routing);
     }
-    Tally { understood: 1, ..Tally::default() }
+    Tally {
+        understood: 1,
+        ..Tally::default()
+    }
 }
 
 /// Datagrams read by one [`Events::recv`], so that a flood leaves time for other work.
@@ -157,7 +159,9 @@ impl Events {
             left -= 1;
             match socket.receive(buffer) {
                 Ok(Received::Empty) => break,
-                Ok(Received::Datagram(length)) => take(Received::Datagram(length), &buffer[..length]),
+                Ok(Received::Datagram(length)) => {
+                    take(Received::Datagram(length), &buffer[..length])
+                }
                 Ok(other) => take(other, &[]),
                 Err(error) => result = Err(error),
             }

@@ -56,8 +56,7 @@ impl Netdev {
             .filter(|group| (1..=32).contains(group))
         {
             let mask = 1 << (group - 1);
-            netdev.changes =
-                Some(Socket::open(Netlink::Generic, mask, 0).map_err(failed)?);
+            netdev.changes = Some(Socket::open(Netlink::Generic, mask, 0).map_err(failed)?);
         }
         Ok(Some(netdev))
     }

@@ -192,7 +192,13 @@ impl Daemon {
 
         notify.ready();
         let outcome = loop {
-            let [from_firewall, from_policy, from_route, from_conntrack, from_dumps] = &mut found;
+            let [
+                from_firewall,
+                from_policy,
+                from_route,
+                from_conntrack,
+                from_dumps,
+            ] = &mut found;
             // In order of urgency: a change of rules must not wait behind a flood of new connections.
             tokio::select! {
                 biased;
@@ -224,8 +230,12 @@ impl Daemon {
                 },
                 () = &mut api => {}
             }
-            for events in found.iter_mut().filter(|events| !events.is_empty()) {
+            let [told @ .., answered] = &mut found;
+            for events in told.iter_mut().filter(|events| !events.is_empty()) {
                 router.borrow_mut().events(events);
+            }
+            if !answered.is_empty() {
+                router.borrow_mut().answers(answered);
             }
             for source in router.borrow_mut().dumps.drain(..) {
                 dumps.dump(source);

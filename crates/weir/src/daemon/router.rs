@@ -1,6 +1,6 @@
 //! The middle of the daemon: events in, decisions from the pure core, actions out to the packet path and to conntrack.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
 use datapath::Datapath;
@@ -12,6 +12,9 @@ use tracing::{debug, info, warn};
 
 use super::account::Account;
 use super::surroundings::Surroundings;
+
+/// Ends of connections remembered during a dump; beyond that, one that ended may come back until the next dump.
+const MOST_GONE: usize = 65_536;
 
 /// Everything the daemon holds, and the order in which things are done with it.
 pub struct Router {
@@ -29,6 +32,8 @@ pub struct Router {
     pub beaten: Instant,
     /// Dumps that are to be asked for.
     pub dumps: Vec<Source>,
+    /// Connections that ended while a dump of them is under way.
+    gone: Option<HashSet<ConnectionId>>,
     updates: Requests,
     attached: HashMap<u32, offload::PortPlan>,
     started: Instant,
@@ -48,6 +53,7 @@ impl Router {
             lost: 0,
             beaten: now,
             dumps: Vec::new(),
+            gone: None,
             updates,
             attached: HashMap::new(),
             started: now,
@@ -70,6 +76,17 @@ impl Router {
         Ok(())
     }
 
+    /// Takes what a dump answered, which may be older than what events told meanwhile.
+    pub fn answers(&mut self, answers: &mut Vec<Event>) {
+        if let Some(gone) = &self.gone {
+            answers.retain(|event| !matches!(event, Event::Connection(connection) if gone.contains(&connection.id)));
+        }
+        if answers.contains(&Event::DumpEnd(Source::Conntrack)) {
+            self.gone = None;
+        }
+        self.events(answers);
+    }
+
     /// Takes what the kernel said.
     pub fn events(&mut self, events: &mut Vec<Event>) {
         let mut actions = Vec::new();
@@ -80,6 +97,12 @@ impl Router {
                 Event::Overrun(source) => {
                     self.lost += 1;
                     warn!(?source, "events were lost: asking for everything again");
+                    None
+                }
+                Event::ConnectionGone(id) => {
+                    if let Some(gone) = self.gone.as_mut().filter(|gone| gone.len() < MOST_GONE) {
+                        gone.insert(*id);
+                    }
                     None
                 }
                 Event::Firewall(_) => {
@@ -124,7 +147,11 @@ impl Router {
     pub fn beat(&mut self) {
         // Half of the time already: the packet path's clock is another one.
         let late = self.beaten.elapsed().as_millis() * 2 >= u128::from(self.path.options().silence);
-        let outcome = if late { self.path.bump() } else { self.path.beat() };
+        let outcome = if late {
+            self.path.bump()
+        } else {
+            self.path.beat()
+        };
         match outcome {
             Ok(()) => self.beaten = Instant::now(),
             Err(error) => warn!(%error, "the heartbeat failed"),
@@ -292,9 +319,16 @@ impl Router {
             }
             Action::Prove { flow } => self.path.prove(flow.0),
             Action::BumpHops { link, mac } => {
-                self.path.bump_hops(link, &mac);
+                if let Err(error) = self.path.bump_hops(link, &mac) {
+                    warn!(%error, "no pause after a neighbour changed");
+                }
             }
-            Action::Dump(source) => self.dumps.push(source),
+            Action::Dump(source) => {
+                if source == Source::Conntrack {
+                    self.gone = Some(HashSet::new());
+                }
+                self.dumps.push(source);
+            }
             Action::Port(plan) => self.port(plan, more),
             // Done before, all of a batch together.
             Action::Bump(_) | Action::Relax(_) | Action::Refresh { .. } => {}

@@ -86,7 +86,9 @@ impl Surroundings {
 fn chains(findings: &[Finding], kind: Kind, device: &str) -> Vec<String> {
     findings
         .iter()
-        .filter(|f| f.kind == kind && (f.devices.is_empty() || f.devices.iter().any(|d| d == device)))
+        .filter(|f| {
+            f.kind == kind && (f.devices.is_empty() || f.devices.iter().any(|d| d == device))
+        })
         .map(|f| format!("{} {} {}", f.family, f.table, f.chain))
         .collect()
 }

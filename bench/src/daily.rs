@@ -1,0 +1,375 @@
+//! What the daemon is like to live with: how soon a flow is forwarded, how soon it is not any more, and what it takes.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use datapath::Hook;
+use datapath::bench::{Bench, Exit, Program};
+use lab::frame::{Body, Packet};
+use lab::topology::mac;
+use lab::{Ipv6, Lab, Options, Tap};
+
+use crate::Error;
+use crate::daemon::Daemon;
+use crate::machine::inside;
+use crate::traffic::{FIRST_PORT, Kind, SERVICE};
+
+/// What anything may take before it counts as failed.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long nothing must be forwarded by weir for a flow to count as revoked.
+const SILENCE: Duration = Duration::from_millis(30);
+
+/// A router with the daemon at XDP, single packets, and two counters: what XDP forwarded reaches the server without leaving the
+/// router as an skb.
+struct Scene {
+    weir: Daemon,
+    arrived: Bench,
+    by_kernel: Bench,
+    client: Tap,
+    server: Tap,
+    kind: Kind,
+    lab: Lab,
+}
+
+impl Scene {
+    fn new(binary: &Path) -> Result<Self, Error> {
+        let kind = Kind {
+            ipv6: false,
+            translated: true,
+            length: 60,
+            flows: 1,
+        };
+        let lab = gateway(true)?;
+        let weir = Daemon::start(lab.node("router")?, binary, Hook::Xdp)?;
+        let load = || Bench::load(&kind.forward(), 0, &Exit::default());
+        let (mut arrived, mut by_kernel) = (load()?, load()?);
+        let (end, wan) = (lab.index("server", "eth0")?, lab.index("router", "wan0")?);
+        inside(lab.node("server")?, || {
+            arrived.attach(Program::SinkXdp, end, "eth0")
+        })??;
+        inside(lab.node("router")?, || {
+            by_kernel.attach(Program::CountTc, wan, "wan0")
+        })??;
+        let client = Tap::open(lab.node("client")?, "eth0")?;
+        let server = Tap::open(lab.node("server")?, "eth0")?;
+        Ok(Self {
+            weir,
+            arrived,
+            by_kernel,
+            client,
+            server,
+            kind,
+            lab,
+        })
+    }
+
+    /// Sends one packet; whether weir forwarded it.
+    fn forwarded(&self, frame: &[u8]) -> Result<bool, Error> {
+        let (arrived, by_kernel) = (self.arrived.sunk(), self.by_kernel.sunk());
+        self.client.send(frame)?;
+        // Delivered within the call, as a rule; where another core takes it, a moment later.
+        for _ in 0..100 {
+            if self.by_kernel.sunk() != by_kernel {
+                return Ok(false);
+            }
+            if self.arrived.sunk() != arrived {
+                return Ok(self.by_kernel.sunk() == by_kernel);
+            }
+            std::hint::spin_loop();
+        }
+        Ok(false)
+    }
+
+    /// From the reply, with which a flow becomes eligible, to the first packet that weir forwards. Milliseconds.
+    fn install(&self, n: u32) -> Result<f64, Error> {
+        let frame = self.kind.received(n).bytes();
+        self.client.send(&frame)?;
+        let (original, reply) = self.kind.tuples(n);
+        let ends = (
+            (mac("server", "eth0"), reply.source),
+            (mac("router", "wan0"), reply.destination),
+        );
+        let back = Packet::new(
+            ends.0,
+            ends.1,
+            Body::Udp(SERVICE, original.source_port, vec![0; 18]),
+        );
+        let start = Instant::now();
+        self.server.send(&back.bytes())?;
+        while !self.forwarded(&frame)? {
+            if start.elapsed() > PATIENCE {
+                return Err(Error::Wrong(format!(
+                    "flow {n} is not taken over: {:?}",
+                    self.weir.status()?
+                )));
+            }
+        }
+        Ok(start.elapsed().as_secs_f64() * 1e3)
+    }
+
+    /// Weir's own counters agree that it forwards all flows: what was concluded from the two counters here is so.
+    fn confirm(&self, flows: u32) -> Result<(), Error> {
+        let before = self.weir.status()?.packets.forwarded();
+        for n in 0..flows {
+            self.forwarded(&self.kind.received(n).bytes())?;
+        }
+        let forwarded = self.weir.status()?.packets.forwarded() - before;
+        match forwarded * 100 >= u64::from(flows) * 99 {
+            true => Ok(()),
+            false => Err(Error::Wrong(format!(
+                "weir says that it forwarded {forwarded} of {flows} packets"
+            ))),
+        }
+    }
+
+    /// Runs a command in the router while the packets of a flow go on; how long after the end of the command weir still forwarded,
+    /// milliseconds, 0 where it stopped before.
+    fn revoke(&self, n: u32, line: &str) -> Result<f64, Error> {
+        let frame = self.kind.received(n).bytes();
+        let mut words = line.split_whitespace();
+        let mut command = Command::new(words.next().unwrap_or_default());
+        command
+            .args(words)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let process = self.lab.node("router")?.start(&mut command)?;
+        let start = Instant::now();
+        let (mut last, mut ended) = (start, None);
+        loop {
+            if self.forwarded(&frame)? {
+                last = Instant::now();
+            }
+            if ended.is_none() && process.ended()?.is_some() {
+                ended = Some(Instant::now());
+            }
+            match ended {
+                Some(ended) if ended.max(last).elapsed() > SILENCE => {
+                    return Ok(last.saturating_duration_since(ended).as_secs_f64() * 1e3);
+                }
+                _ if start.elapsed() > PATIENCE => {
+                    return Err(Error::Wrong(format!(
+                        "after `{line}` weir goes on forwarding"
+                    )));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn gateway(nat: bool) -> Result<Lab, Error> {
+    let options = Options {
+        nat,
+        ipv6: Ipv6::Off,
+        plain_offloads: true,
+        raw: true,
+        ..Options::default()
+    };
+    Ok(Lab::gateway(&options)?)
+}
+
+/// Latencies of many flows, milliseconds, sorted.
+pub struct Latencies {
+    /// What was measured.
+    pub name: &'static str,
+    /// The values.
+    pub sorted: Vec<f64>,
+}
+
+impl Latencies {
+    fn of(name: &'static str, mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
+        Self {
+            name,
+            sorted: values,
+        }
+    }
+
+    /// A line of the table: median, 99th percentile, largest.
+    pub fn line(&self) -> Vec<String> {
+        let at = |share: f64| {
+            let last = self.sorted.len().saturating_sub(1);
+            self.sorted
+                .get((last as f64 * share).round() as usize)
+                .map_or("–".into(), |v| format!("{v:.2}"))
+        };
+        vec![
+            self.name.to_owned(),
+            self.sorted.len().to_string(),
+            at(0.5),
+            at(0.99),
+            at(1.0),
+        ]
+    }
+}
+
+/// Install and revoke, each over so many flows (changes of rules and routes: a tenth).
+pub fn latencies(binary: &Path, flows: u32, cpu: usize) -> Result<Vec<Latencies>, Error> {
+    let scene = Scene::new(binary)?;
+    // After the daemon was started, which thereby keeps all processors.
+    datapath::bench::pin(cpu)?;
+    let mut all = Vec::new();
+    let installs: Result<Vec<_>, _> = (0..flows).map(|n| scene.install(n)).collect();
+    all.push(Latencies::of(
+        "first reply → first packet forwarded",
+        installs?,
+    ));
+    scene.confirm(flows)?;
+    let last = flows;
+    scene.install(last)?;
+    let mut rule = Vec::new();
+    let mut route = Vec::new();
+    let router = scene.lab.node("router")?;
+    router.nft("table inet bench { chain forward { type filter hook forward priority filter; policy accept; }; }")?;
+    for _ in 0..flows.div_ceil(10) {
+        let ready = scene.kind.received(last).bytes();
+        let proven = || -> Result<(), Error> {
+            let start = Instant::now();
+            while !scene.forwarded(&ready)? {
+                if start.elapsed() > PATIENCE {
+                    return Err(Error::Wrong("the flow is not taken over again".into()));
+                }
+            }
+            Ok(())
+        };
+        proven()?;
+        rule.push(scene.revoke(last, "nft add rule inet bench forward udp dport 443 drop")?);
+        router.nft("flush chain inet bench forward")?;
+        proven()?;
+        route.push(scene.revoke(last, "ip route add blackhole 10.0.0.2/32")?);
+        router.run("ip route del blackhole 10.0.0.2/32")?;
+    }
+    all.push(Latencies::of(
+        "drop rule added → last packet forwarded",
+        rule,
+    ));
+    all.push(Latencies::of(
+        "route changed → last packet forwarded",
+        route,
+    ));
+    let mut deleted = Vec::new();
+    for n in 0..flows {
+        scene.forwarded(&scene.kind.received(n).bytes())?;
+        scene.forwarded(&scene.kind.received(n).bytes())?;
+        let line = format!(
+            "conntrack -D -p udp --orig-port-src {}",
+            FIRST_PORT + n as u16
+        );
+        deleted.push(scene.revoke(n, &line)?);
+    }
+    all.push(Latencies::of(
+        "conntrack -D → last packet forwarded",
+        deleted,
+    ));
+    Ok(all)
+}
+
+/// What the daemon takes.
+pub fn burden(binary: &Path, per_second: u32, seconds: u32) -> Result<Vec<Vec<String>>, Error> {
+    let flows = per_second * seconds;
+    let kind = Kind {
+        ipv6: false,
+        translated: false,
+        length: 60,
+        flows,
+    };
+    let lab = gateway(false)?;
+    let more = format!("[offload]\nflows = {flows}\n");
+    let weir = Daemon::with(lab.node("router")?, binary, Hook::Xdp, &more)?;
+    let mut lines = Vec::new();
+    let mut line = |name: &str, value: String| lines.push(vec![name.to_owned(), value]);
+    let size = fs::metadata(binary)
+        .map_err(Error::system("look at the binary"))?
+        .len();
+    line("binary", format!("{:.1} MB", size as f64 / 1e6));
+    line("resident, idle", resident(weir.id())?);
+    let before = consumed(weir.id())?;
+    sleep(Duration::from_secs(5));
+    line(
+        "processor, idle",
+        format!("{:.2} %", (consumed(weir.id())? - before) / 5.0 * 100.0),
+    );
+
+    let out = |role| lab.index(role, "eth0");
+    let mut forward = Bench::load(&kind.forward(), out("client")?, &Exit::default())?;
+    let mut reply = Bench::load(&kind.reply(), out("server")?, &Exit::default())?;
+    // 20 bursts per second, each of new flows, there and back.
+    let burst = per_second.div_ceil(20).next_multiple_of(64);
+    let (before, start) = (consumed(weir.id())?, Instant::now());
+    let mut made = 0;
+    while made + burst <= flows {
+        inside(lab.node("client")?, || forward.generate(burst))??;
+        inside(lab.node("server")?, || reply.generate(burst))??;
+        made += burst;
+        let due = start + Duration::from_secs_f64(f64::from(made) / f64::from(per_second));
+        sleep(due.saturating_duration_since(Instant::now()));
+    }
+    let took = start.elapsed().as_secs_f64();
+    let asked = Instant::now();
+    let known = || weir.status().map(|s| s.flows.ipv4.known);
+    let mut settled = known()?;
+    while settled < u64::from(made) && asked.elapsed() < PATIENCE {
+        sleep(Duration::from_millis(100));
+        settled = known()?;
+    }
+    let status = weir.status()?;
+    line("new flows", format!("{made} in {took:.1} s"));
+    line(
+        "of these known in the end",
+        format!(
+            "{settled} ({:.2} %), {:.1} s later",
+            settled as f64 / f64::from(made) * 100.0,
+            asked.elapsed().as_secs_f64()
+        ),
+    );
+    line("refused", format!("{:?}", status.refused));
+    line("events lost by the kernel", status.lost_events.to_string());
+    line(
+        "processor per new flow",
+        format!(
+            "{:.0} µs",
+            (consumed(weir.id())? - before) * 1e6 / f64::from(made)
+        ),
+    );
+    line("resident with them", resident(weir.id())?);
+    Ok(lines)
+}
+
+fn resident(id: u32) -> Result<String, Error> {
+    let text = fs::read_to_string(format!("/proc/{id}/status"))
+        .map_err(Error::system("read the daemon's status"))?;
+    let field = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|rest| rest.trim().split(' ').next()?.parse::<f64>().ok())
+            .unwrap_or(f64::NAN)
+            / 1e3
+    };
+    Ok(format!(
+        "{:.1} MB, of which {:.1} shared tables and files",
+        field("VmRSS:"),
+        field("RssFile:") + field("RssShmem:")
+    ))
+}
+
+/// Seconds of processor time (proc(5): utime and stime, in hundredths).
+fn consumed(id: u32) -> Result<f64, Error> {
+    let text = fs::read_to_string(format!("/proc/{id}/stat"))
+        .map_err(Error::system("read the daemon's times"))?;
+    let words: Vec<_> = text
+        .rsplit(')')
+        .next()
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect();
+    let ticks = |at: usize| {
+        words
+            .get(at)
+            .and_then(|word| word.parse::<f64>().ok())
+            .unwrap_or(0.0)
+    };
+    Ok((ticks(11) + ticks(12)) / 100.0)
+}
