@@ -84,8 +84,13 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 	struct hop *hop;
 	int reason;
 
-	if (unlikely(!READ_ONCE(control.armed) || later(now(), READ_ONCE(control.deadline))))
+	if (unlikely(!READ_ONCE(control.armed)))
 		return REASON_SILENT;
+	if (unlikely(later(now(), READ_ONCE(control.deadline)))) {
+		/* For good, until a daemon arms again: the comparison turns round after 2^31 jiffies. */
+		WRITE_ONCE(control.armed, 0);
+		return REASON_SILENT;
+	}
 	port = port_find(ifindex, &slot);
 	if (!port || !(port->flags & PORT_ON))
 		return REASON_PORT;

@@ -55,6 +55,8 @@ pub struct Datapath {
     options: Options,
     sizes: Sizes,
     forgetting: Option<Instant>,
+    /// Armed by us: the packet path may have disarmed itself since.
+    wanted: bool,
 }
 
 impl Datapath {
@@ -85,6 +87,7 @@ impl Datapath {
             options,
             sizes,
             forgetting: None,
+            wanted: false,
         })
     }
 
@@ -95,18 +98,25 @@ impl Datapath {
 
     /// Lets the packet path forward, as long as it is beaten.
     pub fn arm(&mut self) -> Result<(), Error> {
-        self.beat()?;
+        self.run_beat(0, 0)?;
         self.control().armed = 1;
+        self.wanted = true;
         Ok(())
     }
 
     /// Everything goes to the kernel from the next packet on.
     pub fn disarm(&mut self) {
+        self.wanted = false;
         self.control().armed = 0;
     }
 
-    /// Tells the packet path that the daemon is alive; due at least every [`Options::silence`] / 2.
+    /// Tells the packet path that the daemon is alive; due at least every [`Options::silence`] / 2. Where it had given up on the
+    /// daemon, all proofs end, and it goes on.
     pub fn beat(&mut self) -> Result<(), Error> {
+        if self.wanted && self.control().armed == 0 {
+            self.bump()?;
+            return self.arm();
+        }
         self.run_beat(0, 0)
     }
 

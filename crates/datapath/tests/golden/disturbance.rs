@@ -100,7 +100,8 @@ fn a_hold_ends() {
     }
 }
 
-/// A daemon that hangs or died: everything goes to the kernel (trap 26). Its next beat, and all is as before.
+/// A daemon that hangs or died: everything goes to the kernel (trap 26), until it beats again and the
+/// flows have proven anew.
 #[test]
 fn an_overdue_heartbeat_passes_everything() {
     let options = Options {
@@ -119,11 +120,19 @@ fn an_overdue_heartbeat_passes_everything() {
             router.proven(&connection, ORIGINAL),
             "the proof is only not used"
         );
+        router.path.beat().expect("beats");
+        let outcome = router.run(Hook::Xdp, LAN, &connection.frame(ORIGINAL).bytes());
+        assert_eq!(
+            outcome,
+            Outcome::Passed(Reason::Unproven),
+            "much may have changed while nobody listened"
+        );
         let forwarded = (0..1000).any(|_| {
+            router.prove(&connection);
             let outcome = router.run(Hook::Xdp, LAN, &connection.frame(ORIGINAL).bytes());
             matches!(outcome, Outcome::Forwarded(_))
         });
-        assert!(forwarded, "after a beat");
+        assert!(forwarded, "after a beat and a proof");
     }
 }
 

@@ -41,6 +41,9 @@ pub fn explain(router: &mut Router, asked: &FlowQuery) -> Explanation {
     let name = format!("{} {}", shown.protocol, shown.original);
     let proven = [&shown.directions.original, &shown.directions.reply].map(|d| d.proven);
     let verdict = match (shown.state, proven) {
+        (FlowState::Forwarded, _) if router.path.options().shadow => {
+            format!("{name} would be forwarded by weir; in shadow mode the kernel does it.")
+        }
         (FlowState::Declined, _) => format!("{name} is left to the kernel."),
         (FlowState::Known, _) | (_, [false, false]) => {
             format!("{name} may be forwarded by weir, but waits for its proof: the kernel does it.")

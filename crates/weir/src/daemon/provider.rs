@@ -63,8 +63,8 @@ impl Provider for Face {
                     .is_some_and(|r| r.iter().any(|d| d.proven)),
             );
         }
-        flows.ipv4.capacity = u64::from(router.path.sizes().flows4) / 2;
-        flows.ipv6.capacity = u64::from(router.path.sizes().flows6) / 2;
+        flows.ipv4.capacity = u64::from(router.path.sizes().flows4) / 4;
+        flows.ipv6.capacity = u64::from(router.path.sizes().flows6) / 4;
         let totals = router.path.totals().unwrap_or_default();
         // One counter a reason, whether it was given at ingress or by the witness.
         let (not_proof, passed) = totals
