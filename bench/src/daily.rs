@@ -110,18 +110,19 @@ impl Scene {
         Ok(start.elapsed().as_secs_f64() * 1e3)
     }
 
-    /// Weir's own counters agree that it forwards all flows: what was concluded from the two counters here is so.
-    /// A few packets are shown to the kernel again to prove anew.
+    /// Weir's own counters say the same as the two here, over one packet of each flow.
     fn confirm(&self, flows: u32) -> Result<(), Error> {
         let before = self.weir.status()?.packets.forwarded();
+        let mut seen = 0u64;
         for n in 0..flows {
-            self.forwarded(&self.kind.received(n).bytes())?;
+            seen += u64::from(self.forwarded(&self.kind.received(n).bytes())?);
         }
         let forwarded = self.weir.status()?.packets.forwarded() - before;
-        match forwarded * 100 >= u64::from(flows) * 95 {
+        // A packet that another core delivers late may be taken for the next one.
+        match seen.abs_diff(forwarded) * 100 <= u64::from(flows) && forwarded > 0 {
             true => Ok(()),
             false => Err(Error::Wrong(format!(
-                "weir says that it forwarded {forwarded} of {flows} packets"
+                "of {flows} packets weir says that it forwarded {forwarded}, seen were {seen}"
             ))),
         }
     }

@@ -137,6 +137,8 @@ async fn converse(stream: UnixStream, provider: Rc<dyn Provider>, limits: Limits
         .header_read_timeout(limits.request_time)
         .max_buf_size(limits.head)
         .keep_alive(allowed)
+        // A client that has said all it will say is still to be answered.
+        .half_close(true)
         .serve_connection(TokioIo::new(stream), service);
     tokio::select! {
         ended = connection => if let Err(error) = ended {
