@@ -18,7 +18,7 @@ SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run packaging/openwrt/fi
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build test test-vm lint compile unit system demo bench fuzz fuzz-short vm-short install clean
+.PHONY: help setup build test test-vm lint compile unit system demo bench fuzz fuzz-short vm-short instructions instructions-record install clean
 MAKEFLAGS += --no-print-directory
 
 help: ## lists the targets
@@ -32,7 +32,7 @@ build: ## builds target/release/weir
 	$(CARGO) build --release $(WORKSPACE) --bins
 
 test: ## everything that must pass: setup, lint, all tests, a little fuzzing, some tests in a VM
-	@MAKE='$(MAKE)' scripts/stages setup lint compile unit system fuzz-short vm-short
+	@MAKE='$(MAKE)' scripts/stages setup lint compile unit system fuzz-short vm-short instructions
 
 test-vm: setup ## runs the whole VM list on each kernel of KERNELS
 	@for kernel in $(KERNELS); do tests/vm/run --kernel $$kernel all || exit 1; done
@@ -75,6 +75,14 @@ vm-short: ## runs the short VM list on kernel 6.12
 install: ## installs binary, man pages, completions and service under DESTDIR and PREFIX
 	@test -x $(TARGET_DIR)/release/weir || { echo "install: run 'make build' first" >&2; exit 1; }
 	scripts/install $(TARGET_DIR)/release/weir "$(DESTDIR)" "$(PREFIX)" "$(UNITDIR)"
+
+# In the machine, the clock counts instructions: they repeat exactly.
+instructions: ## compares the packet path's instructions per packet with bench/instructions.json
+	scripts/vm --icount --timeout 600 -- bash -c 'mkdir -p /run/lock; $(TARGET_DIR)/debug/bench instructions'
+
+instructions-record: ## records them anew, after a change that is worth its price
+	scripts/vm --icount --timeout 600 --out bench -- bash -c \
+		'mkdir -p /run/lock; $(TARGET_DIR)/debug/bench instructions --record --file $$VM_OUT/instructions.json'
 
 clean: ## removes what was built
 	$(CARGO) clean

@@ -11,8 +11,10 @@ use crate::report::table;
 /// A recorded measurement, bench/instructions.json.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// The kernel it was made with: another one's compiler for BPF may make other instructions.
+    /// The kernel it was made with: another one's just-in-time compiler may make other instructions.
     pub kernel: String,
+    /// The C compiler it was made with, as `clang --version` begins.
+    pub compiler: String,
     /// Instructions beyond those of a drop, by program.
     pub costs: Vec<Cost>,
 }
@@ -24,6 +26,24 @@ impl Record {
             .map_err(Error::system(format!("read {}", file.display())))?;
         serde_json::from_str(&text)
             .map_err(|error| Error::Wrong(format!("{}: {error}", file.display())))
+    }
+
+    /// Whether two records may be compared; else why not.
+    pub fn comparable(&self, now: &Self) -> Result<(), String> {
+        let series = |kernel: &str| kernel.split('.').take(2).collect::<Vec<_>>().join(".");
+        if series(&self.kernel) != series(&now.kernel) {
+            return Err(format!(
+                "recorded on Linux {}, this is {}",
+                self.kernel, now.kernel
+            ));
+        }
+        if self.compiler != now.compiler {
+            return Err(format!(
+                "recorded with {}, this is {}",
+                self.compiler, now.compiler
+            ));
+        }
+        Ok(())
     }
 
     /// Writes it.
@@ -89,9 +109,29 @@ mod tests {
             })
             .collect();
         Record {
-            kernel: "6.12".into(),
+            kernel: "6.12.1".into(),
+            compiler: "clang version 14".into(),
             costs,
         }
+    }
+
+    #[test]
+    fn another_kernel_or_compiler_is_not_compared() {
+        let old = record(&[]);
+        let other = |kernel: &str, compiler: &str| Record {
+            kernel: kernel.into(),
+            compiler: compiler.into(),
+            costs: Vec::new(),
+        };
+        assert!(
+            old.comparable(&other("6.12.99-amd64", "clang version 14"))
+                .is_ok()
+        );
+        assert!(old.comparable(&other("6.1.0", "clang version 14")).is_err());
+        assert!(
+            old.comparable(&other("6.12.1", "clang version 19"))
+                .is_err()
+        );
     }
 
     #[test]

@@ -89,3 +89,14 @@ pub fn kernel() -> String {
         .trim()
         .to_owned()
 }
+
+/// The C compiler of the BPF programs: the first line of `clang --version` up to the number's first dot.
+pub fn compiler() -> String {
+    let output = std::process::Command::new("clang")
+        .arg("--version")
+        .output();
+    let text = output
+        .map(|o| String::from_utf8_lossy(&o.stdout).into_owned())
+        .unwrap_or_default();
+    text.split('.').next().unwrap_or_default().to_owned()
+}

@@ -141,13 +141,22 @@ fn instructions(file: &std::path::Path, record: bool) -> Result<(), Error> {
     })?;
     let now = gate::Record {
         kernel: machine::kernel(),
+        compiler: machine::compiler(),
         costs,
     };
     if record {
         println!("{}", report::programs(&now.costs, "instructions"));
         return now.write(file);
     }
-    let (table, failed) = gate::compare(&gate::Record::read(file)?, &now);
+    let recorded = gate::Record::read(file)?;
+    if let Err(why) = recorded.comparable(&now) {
+        println!(
+            "{}\nNOT COMPARED: {why}",
+            report::programs(&now.costs, "instructions")
+        );
+        return Ok(());
+    }
+    let (table, failed) = gate::compare(&recorded, &now);
     println!("{table}");
     match failed.is_empty() {
         true => Ok(()),

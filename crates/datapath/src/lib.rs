@@ -69,7 +69,7 @@ impl Datapath {
             .as_ref()
             .map(|r| r.hash_seed)
             .unwrap_or_default();
-        Ok(Self {
+        let mut path = Self {
             table: Table::new(
                 Mapped::new(&skel.maps.flows4, sizes.buckets4())?,
                 Mapped::new(&skel.maps.flows6, sizes.buckets6())?,
@@ -88,7 +88,12 @@ impl Datapath {
             sizes,
             forgetting: None,
             wanted: false,
-        })
+        };
+        // The kernel's clock begins five minutes before it turns round: the end of a pause that never was would seem to lie ahead.
+        path.run_beat(0, 0)?;
+        let now = path.control().now;
+        path.control().quiet_until = now;
+        Ok(path)
     }
 
     /// What was loaded.
