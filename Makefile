@@ -59,8 +59,10 @@ system: ## tests that need the kernel: routers in namespaces, the command line, 
 demo: setup build ## shows a router being taken over, in namespaces, with figures
 	scripts/as-root $(TARGET_DIR)/release/demo
 
-bench: setup build ## measures against the kernel's own path
+bench: setup build ## measures against the kernel's own path: the closed loop, single programs, the daemon
 	scripts/as-root $(TARGET_DIR)/release/bench
+	scripts/as-root $(TARGET_DIR)/release/bench programs
+	scripts/as-root $(TARGET_DIR)/release/bench daily
 
 fuzz: ## fuzzes every target for SECONDS_PER_TARGET
 	scripts/fuzz --seconds $(SECONDS_PER_TARGET)
