@@ -80,6 +80,13 @@ struct flow6 {
 };
 _Static_assert(sizeof(struct flow6) == 128, "flow6: two cache lines");
 
+/*
+ * What to look for in a bucket, apart from the buckets and small enough for a cache: a hash of 15 bits for each live record, by 16
+ * bits, way 0 lowest; 0 where there is none. A packet of an unknown flow touches no record, one of a known flow hardly another one.
+ */
+#define TAG_BITS 16
+#define TAG_LIVE 0x8000
+
 struct bucket4 {
 	struct flow4 way[FLOW_WAYS];
 };

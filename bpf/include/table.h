@@ -31,6 +31,11 @@ always_inline __u32 hash_second(__u64 h, __u32 mask)
 	return (h >> 16) & mask;
 }
 
+always_inline __u16 hash_tag(__u64 h)
+{
+	return h | TAG_LIVE;
+}
+
 always_inline int flow_is(const struct flow *f, const __u64 *record_key, const __u64 *key, int ipv6)
 {
 	if (record_key[0] != key[0] || record_key[1] != key[1])
@@ -40,32 +45,39 @@ always_inline int flow_is(const struct flow *f, const __u64 *record_key, const _
 	return (READ_ONCE(f->owner) & 0xff) == FLOW_LIVE;
 }
 
-always_inline struct flow *flow_find_in(__u32 bucket, const __u64 *key, int ipv6, __u32 *ref)
+/* The record of `way`, if it has this key. */
+always_inline struct flow *flow_try(__u32 bucket, __u32 way, const __u64 *key, int ipv6)
 {
-	int way;
-
 	if (ipv6) {
 		struct bucket6 *b = bpf_map_lookup_elem(&flows6, &bucket);
 
-		if (!b)
-			return NULL;
-#pragma unroll
-		for (way = 0; way < FLOW_WAYS; way++)
-			if (flow_is(&b->way[way].f, (void *)&b->way[way].key, key, 1)) {
-				*ref = FLOW_REF_IPV6 | (bucket * FLOW_WAYS + way);
-				return &b->way[way].f;
-			}
+		return b && flow_is(&b->way[way].f, (void *)&b->way[way].key, key, 1) ? &b->way[way].f : NULL;
 	} else {
 		struct bucket4 *b = bpf_map_lookup_elem(&flows4, &bucket);
 
-		if (!b)
-			return NULL;
+		return b && flow_is(&b->way[way].f, (void *)&b->way[way].key, key, 0) ? &b->way[way].f : NULL;
+	}
+}
+
+always_inline struct flow *flow_find_in(__u32 bucket, __u16 tag, const __u64 *key, int ipv6, __u32 *ref)
+{
+	__u64 *tags = ipv6 ? bpf_map_lookup_elem(&tags6, &bucket) : bpf_map_lookup_elem(&tags4, &bucket);
+	struct flow *f;
+	__u64 all;
+	int way;
+
+	if (!tags)
+		return NULL;
+	all = READ_ONCE(*tags);
 #pragma unroll
-		for (way = 0; way < FLOW_WAYS; way++)
-			if (flow_is(&b->way[way].f, (void *)&b->way[way].key, key, 0)) {
-				*ref = bucket * FLOW_WAYS + way;
-				return &b->way[way].f;
-			}
+	for (way = 0; way < FLOW_WAYS; way++) {
+		if ((__u16)(all >> (way * TAG_BITS)) != tag)
+			continue;
+		f = flow_try(bucket, way, key, ipv6);
+		if (f) {
+			*ref = (ipv6 ? FLOW_REF_IPV6 : 0) | (bucket * FLOW_WAYS + way);
+			return f;
+		}
 	}
 	return NULL;
 }
@@ -75,9 +87,9 @@ always_inline struct flow *flow_find(const __u64 *key, int ipv6, __u32 *ref)
 {
 	__u64 h = hash_key(key, ipv6);
 	__u32 mask = ipv6 ? flows6_mask : flows4_mask;
-	struct flow *f = flow_find_in(hash_first(h, mask), key, ipv6, ref);
+	struct flow *f = flow_find_in(hash_first(h, mask), hash_tag(h), key, ipv6, ref);
 
-	return f ? f : flow_find_in(hash_second(h, mask), key, ipv6, ref);
+	return f ? f : flow_find_in(hash_second(h, mask), hash_tag(h), key, ipv6, ref);
 }
 
 /* The record of a number; NULL when there is no such one. */

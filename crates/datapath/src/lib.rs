@@ -73,6 +73,10 @@ impl Datapath {
             table: Table::new(
                 Mapped::new(&skel.maps.flows4, sizes.buckets4())?,
                 Mapped::new(&skel.maps.flows6, sizes.buckets6())?,
+                [
+                    Mapped::new(&skel.maps.tags4, sizes.buckets4())?,
+                    Mapped::new(&skel.maps.tags6, sizes.buckets6())?,
+                ],
                 seed,
             ),
             trials: Mapped::new(&skel.maps.trials, sizes.trials())?,

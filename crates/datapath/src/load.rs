@@ -54,7 +54,7 @@ impl Sizes {
 
     /// Memory the kernel sets aside for the tables, octets.
     pub fn octets(&self) -> u64 {
-        u64::from(self.flows4) * (64 + 48) + u64::from(self.flows6) * (128 + 48)
+        u64::from(self.flows4) * (64 + 48 + 2) + u64::from(self.flows6) * (128 + 48 + 2)
     }
 }
 
@@ -146,6 +146,8 @@ fn try_load(sizes: &Sizes, options: &Options, xdp_flags: u32) -> Result<WeirSkel
     for (map, entries) in [
         (&mut open.maps.flows4, sizes.buckets4()),
         (&mut open.maps.flows6, sizes.buckets6()),
+        (&mut open.maps.tags4, sizes.buckets4()),
+        (&mut open.maps.tags6, sizes.buckets6()),
         (&mut open.maps.trials, sizes.trials()),
         (
             &mut open.maps.expectations,

@@ -4,7 +4,7 @@
 //! reused only after [`REST`]: by then no CPU can still be reading it, as the packet path holds a record for microseconds.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU32, Ordering, fence};
+use std::sync::atomic::{AtomicU16, AtomicU32, Ordering, fence};
 use std::time::{Duration, Instant};
 
 use kernel::Tuple;
@@ -20,6 +20,8 @@ const REST: Duration = Duration::from_millis(200);
 const WAYS: u32 = 4;
 /// FLOW_REF_IPV6 of bpf/include/flow.h.
 const IPV6: u32 = 1 << 31;
+/// TAG_LIVE of bpf/include/flow.h.
+const TAG_LIVE: u16 = 0x8000;
 /// enum flow_state.
 const FREE: u32 = 0;
 const CLAIMED: u32 = 1;
@@ -49,16 +51,24 @@ struct Pair {
 pub struct Table {
     v4: Mapped<types::bucket4>,
     v6: Mapped<types::bucket6>,
+    tags: [Mapped<u64>; 2],
     seed: [u64; 3],
     pairs: Vec<Option<Pair>>,
     resting: VecDeque<(Instant, u32)>,
 }
 
 impl Table {
-    pub fn new(v4: Mapped<types::bucket4>, v6: Mapped<types::bucket6>, seed: [u64; 3]) -> Self {
+    /// `tags`: of the IPv4 and of the IPv6 buckets.
+    pub fn new(
+        v4: Mapped<types::bucket4>,
+        v6: Mapped<types::bucket6>,
+        tags: [Mapped<u64>; 2],
+        seed: [u64; 3],
+    ) -> Self {
         Self {
             v4,
             v6,
+            tags,
             seed,
             pairs: Vec::new(),
             resting: VecDeque::new(),
@@ -118,8 +128,10 @@ impl Table {
         }
         // What was written above is seen before LIVE is.
         fence(Ordering::Release);
-        for reference in refs {
+        for (reference, tuple) in refs.into_iter().zip([original, reply]) {
             self.next_state(reference, LIVE);
+            self.tag(reference)
+                .store(self.hash(tuple) as u16 | TAG_LIVE, Ordering::Release);
         }
         let slot = flow as usize;
         if self.pairs.len() <= slot {
@@ -139,6 +151,7 @@ impl Table {
         };
         for reference in pair.refs {
             self.proof(reference).store(0, Ordering::Relaxed);
+            self.tag(reference).store(0, Ordering::Relaxed);
             self.next_state(reference, RETIRED);
             self.resting.push_back((now + REST, reference));
         }
@@ -323,6 +336,21 @@ impl Table {
     fn owner(&self, reference: u32) -> &AtomicU32 {
         // SAFETY: aligned, in a mapping that lives as long as self, and only accessed atomically by either side.
         unsafe { AtomicU32::from_ptr(&raw mut (*self.common(reference)).owner) }
+    }
+
+    /// The part of a bucket's tags that is this record's: the packet path reads all four as one number, way 0 lowest.
+    fn tag(&self, reference: u32) -> &AtomicU16 {
+        let slot = reference & !IPV6;
+        let tags = &self.tags[usize::from(reference & IPV6 != 0)];
+        let way = slot % WAYS;
+        let lane = if cfg!(target_endian = "little") {
+            way
+        } else {
+            WAYS - 1 - way
+        };
+        let word = tags.at(slot / WAYS).expect("a record's number is valid");
+        // SAFETY: aligned, one of the four halves of a word in a mapping that lives as long as self; written by the daemon only.
+        unsafe { AtomicU16::from_ptr(word.cast::<u16>().add(lane as usize)) }
     }
 
     fn proof(&self, reference: u32) -> &AtomicU32 {
