@@ -145,11 +145,11 @@ impl<'a> Pair<'a> {
             }
             rest_b.remove(out, at);
             forgiven += 1;
-            let untranslated = rules::forwarded(sent, step.side);
+            let untranslated = rules::forwarded(sent, step.side).map(|frame| rules::filled(&frame));
             let left = rest_a
                 .at(out)
                 .iter()
-                .position(|frame| Some(frame) == untranslated.as_ref());
+                .position(|frame| Some(rules::filled(frame)) == untranslated);
             if let Some(at) = left {
                 rest_a.remove(out, at);
             }

@@ -26,10 +26,7 @@ const SHORTEST: usize = 60;
 /// Ethernet device does (a veth does not). And the IPv4 identification of its own packets, which are ICMP and RST from an address of its own
 /// with its own TTL. The header checksum is taken out with it, once it has been found right.
 pub(super) fn normal(frame: &[u8]) -> Frame {
-    let mut frame = frame.to_vec();
-    if frame.len() < SHORTEST {
-        frame.resize(SHORTEST, 0);
-    }
+    let mut frame = filled(frame);
     let own = [gateway::ROUTER_LAN, gateway::ROUTER_WAN];
     let Some(view) = View::of(&frame) else {
         return frame;
@@ -90,6 +87,15 @@ pub(super) fn checksum_wrong(frame: &[u8]) -> bool {
         .is_some_and(|residue| !matches!(residue, 0 | 0xffff))
 }
 
+/// A frame with at least the shortest length.
+pub(super) fn filled(frame: &[u8]) -> Frame {
+    let mut frame = frame.to_vec();
+    if frame.len() < SHORTEST {
+        frame.resize(SHORTEST, 0);
+    }
+    frame
+}
+
 /// The frame as a router forwards it that only lowers the TTL: new MACs, no trailer.
 pub(super) fn forwarded(frame: &[u8], side: Side) -> Option<Frame> {
     let view = View::of(frame)?;
@@ -148,7 +154,7 @@ pub(super) fn same_but_checksum(sent: &[u8], expected: &[u8], out: &[u8]) -> boo
         return false;
     };
     let blank = |frame: &[u8]| {
-        let mut frame = frame.to_vec();
+        let mut frame = filled(frame);
         if let Some(field) = frame.get_mut(at..at + 2) {
             field.fill(0);
         }
