@@ -314,7 +314,10 @@ impl Datagrams {
                 Err(error)
                     if matches!(
                         error.kind(),
-                        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                        // A signal, such as a child's end, cuts a timed read short; the deadline stands.
+                        io::ErrorKind::WouldBlock
+                            | io::ErrorKind::TimedOut
+                            | io::ErrorKind::Interrupted
                     ) => {}
                 Err(error) => return Err(failed()(error)),
             }
