@@ -4,7 +4,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use datapath::{Datapath, Hook, Options, Sizes};
+use datapath::{Datapath, Hook, Options, Port, Sizes};
 use lab::Lab;
 use lab::topology::mac;
 
@@ -76,7 +76,7 @@ fn attach(lan: u32, wan: u32, kind: Kind, hook: Hook) -> Result<Datapath, Error>
         path.install(n, &original, &reply)?;
     }
     for (link, name) in [(lan, "lan0"), (wan, "wan0")] {
-        path.attach(link, name, &mac("router", name), hook, true)?;
+        path.attach(&Port::new(link, mac("router", name), true), name, hook)?;
     }
     path.arm()?;
     Ok(path)

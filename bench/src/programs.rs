@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use datapath::bench::{Bench, Exit, Target, Traffic};
-use datapath::{Datapath, Options, Sizes};
+use datapath::{Datapath, Options, Port, Sizes};
 use lab::frame::{Body, Packet, Tcp, flag};
 use lab::topology::mac;
 use lab::{Lab, Offloads};
@@ -67,8 +67,8 @@ pub fn all(effort: Effort) -> Result<Vec<Cost>, Error> {
             Sizes::new(effort.flows.max(4096), 4096, &[lan, wan]),
             options,
         )?;
-        path.declare(lan, &mac("router", "lan0"), true)?;
-        path.declare(wan, &mac("router", "wan0"), true)?;
+        path.declare(&Port::new(lan, mac("router", "lan0"), true))?;
+        path.declare(&Port::new(wan, mac("router", "wan0"), true))?;
         path.arm()?;
         path.bump()?;
         let mut stage = Stage {

@@ -13,6 +13,8 @@ struct control {
 	__u32 armed;       /* 0: everything goes to the kernel */
 	__u32 hops;        /* hops handed out so far */
 	__u32 now;         /* jiffies at the last beat */
-	__u32 reserved[10];
+	__u32 capture;     /* 0: nothing is captured */
+	__u32 drops;       /* 0: nothing is dropped early */
+	__u32 reserved[8];
 };
 _Static_assert(sizeof(struct control) == 64, "control: one cache line");

@@ -41,22 +41,49 @@ struct flow_nat6 {
 	__be16 sport, dport;
 };
 
+/* Checksum differences that the translation makes, one's complement; 0 where nothing changes. */
+struct flow_delta {
+	__u16 addresses;
+	__u16 ports;
+};
+
 /* What both families share. `proven` fields are written by the egress witness while proof is 0, and read by the hit path. */
 struct flow {
-	__u64 count;      /* packets << 40 | octets of IP packets; user space adds it up before either part wraps */
-	__u32 owner;      /* enum flow_state in the low byte */
-	__u32 proof;      /* epoch + hop epoch when proven; 0: not proven. Both only rise, so one comparison covers both */
-	__u32 in;         /* proven: index of the port it comes in at | encapsulation there << 16 */
-	__u16 hop;        /* proven: index into hops */
-	__u16 len;        /* proven: longest IP packet that the kernel sent unfragmented, octets */
-	__u8 ttl_lo;      /* proven: range of TTLs, at ingress, that the kernel lowered by one */
-	__u8 ttl_hi;      /* */
-	__u8 tos;         /* proven: TOS or traffic class at ingress, without the ECN bits */
-	__u8 flags;       /* enum flow_flags */
-	__u16 addr_delta; /* checksum difference of the addresses, one's complement, 0 when they stay */
-	__u16 port_delta; /* and of the ports */
+	__u64 count; /* packets << 40 | octets of IP packets; user space adds it up before either part wraps */
+	__u32 owner; /* enum flow_state in the low byte */
+	__u32 proof; /* epoch + hop epoch when proven; 0: not proven. Both only rise, so one comparison covers both */
+	__u64 in;    /* proven: where and behind what it comes in, see IN_* */
+	__u16 hop;   /* proven: index into hops */
+	__u16 len;   /* proven: longest IP packet that the kernel sent unfragmented, octets */
+	__u8 ttl_lo; /* proven: range of TTLs, at ingress, that the kernel lowered by one */
+	__u8 ttl_hi; /* */
+	__u8 tos;    /* proven: TOS or traffic class at ingress, without the ECN bits */
+	__u8 flags;  /* enum flow_flags */
 };
 _Static_assert(sizeof(struct flow) == 32, "flow");
+
+/*
+ * Where a packet came in, in one number: the port's slot, and every bit of the link-layer header that can make a difference. Tags
+ * count with priority and DEI, as the kernel may map these to a priority of its own.
+ *
+ * From the lowest bit: PPPoE session 16, inner TCI 16, outer TCI 16, slot 11, PPPoE 1, kind of the inner tag 2, of the outer 2.
+ */
+#define IN_SESSION 0
+#define IN_INNER 16
+#define IN_OUTER 32
+#define IN_SLOT 48
+#define IN_PPPOE (1ull << 59)
+#define IN_INNER_KIND 60
+#define IN_OUTER_KIND 62
+
+enum tag_kind {
+	TAG_NONE = 0,
+	TAG_VLAN = 1,    /* 802.1Q */
+	TAG_SERVICE = 2, /* 802.1ad */
+};
+
+/* All but the priorities of the tags, bits 13 to 15 of each and DEI, bit 12: another one is another network. */
+#define IN_NETWORK (~((0xf000ull << IN_INNER) | (0xf000ull << IN_OUTER)))
 
 enum flow_flags {
 	FLOW_ADDR = 1 << 0, /* an address is translated */
@@ -68,7 +95,7 @@ struct flow4 {
 	struct flow f;
 	struct flow_key4 key;
 	struct flow_nat4 nat;
-	__u32 reserved;
+	struct flow_delta delta;
 };
 _Static_assert(sizeof(struct flow4) == 64, "flow4: one cache line");
 
@@ -76,7 +103,8 @@ struct flow6 {
 	struct flow f;
 	struct flow_key6 key;
 	struct flow_nat6 nat;
-	__u32 reserved[5];
+	struct flow_delta delta;
+	__u32 reserved[4];
 };
 _Static_assert(sizeof(struct flow6) == 128, "flow6: two cache lines");
 
@@ -103,10 +131,10 @@ struct bucket6 {
  * everything that must agree is compared again at egress.
  */
 struct trial {
+	__u64 in;       /* as flow.in */
 	__u32 peer;     /* reference of the other direction's record; written by user space */
 	__u32 epoch;    /* global epoch when the packet came in */
 	__u32 when;     /* jiffies then */
-	__u32 in;       /* as flow.in */
 	__u32 hold;     /* jiffies until which nothing is proven: a FIN or RST went by */
 	__u32 mark;     /* skb mark and priority with which the kernel sent it: restored when forwarded at TC */
 	__u32 priority; /* */
@@ -115,6 +143,8 @@ struct trial {
 	__u8 tos;       /* whole TOS or traffic class */
 	__u8 held;      /* hold is set */
 	__u8 reason;    /* the last enum reason that kept this flow from being proven or forwarded */
-	__u8 reserved[14];
+	__u16 once;     /* hop by which it left once, where that may have been one of several copies */
+	__u32 once_at;  /* what its proof would have been then; 0: it did not */
+	__u8 reserved[4];
 };
 _Static_assert(sizeof(struct trial) == 48, "trial");

@@ -12,14 +12,20 @@ struct verdict {
 	struct flow *flow;
 	struct hop *hop;
 	const void *nat; /* struct flow_nat4 or flow_nat6 */
+	__u64 in;        /* as flow.in */
 	__u32 ref;
 	__u32 addr_delta;
 	__u32 port_delta;
 	__u8 flags;
 };
 
+always_inline const struct flow_delta *flow_delta(const struct flow *flow, int ipv6)
+{
+	return ipv6 ? &((const struct flow6 *)flow)->delta : &((const struct flow4 *)flow)->delta;
+}
+
 /* The packet's flow is known but may not be forwarded now: put it on trial, for the witness to compare. */
-always_inline void trial_open(__u32 ref, const struct packet *p, __u32 in, __u32 epoch, __u32 reason)
+always_inline void trial_open(__u32 ref, const struct packet *p, __u64 in, __u32 epoch, __u32 reason)
 {
 	struct trial *t = trial_get(ref);
 
@@ -63,6 +69,28 @@ always_inline void flow_disturb(struct flow *f, __u32 ref)
 }
 
 /*
+ * A packet came in at another member of a bridge than before: the station has moved, and what is sent to it must go there as well.
+ * The bridge tells so, too, unless its message was lost.
+ */
+always_inline void flow_moved(__u32 ref)
+{
+	struct trial *t = trial_get(ref);
+	struct flow *other;
+	__u32 peer;
+
+	if (!t)
+		return;
+	peer = t->peer;
+	other = flow_get(peer);
+	t = trial_get(peer);
+	if (!other || !t)
+		return;
+	t->epoch = 0;
+	t->once_at = 0;
+	__sync_lock_test_and_set(&other->proof, 0);
+}
+
+/*
  * What is read below was not read before what is read above. A fetching atomic is the only full barrier in BPF from 5.15 on; adding
  * nothing to a word of the line that is about to be counted on costs little. On x86 loads stay in order, and nothing is needed.
  */
@@ -75,14 +103,36 @@ always_inline void fence_full(__u32 *word)
 		     : "r"(unchanged));
 }
 
-/* Whether a packet may be forwarded: REASON_NONE and the verdict, or why not. `xdp`: frames only, no qdisc. */
-always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp, struct packet *p, struct verdict *v)
+/* Whether the frame is addressed to this port, or to a VLAN device on it. */
+always_inline int port_owns(const struct port *port, const void *data, const struct link *l)
 {
-	__u32 slot, epoch, hop_slot, in, proof;
+	__u16 high = *(__u16 *)data, vlan;
+	__u32 low = *(__u32 *)(data + 2);
+	int i;
+
+	if (likely(high == *(__u16 *)port->mac[0].mac && low == *(__u32 *)(port->mac[0].mac + 2)))
+		return 1;
+	if (likely(port->macs < 2 || !l->tags))
+		return 0;
+	vlan = (l->in >> IN_OUTER) & 0xfff;
+#pragma unroll
+	for (i = 1; i < PORT_MACS; i++)
+		if (i < port->macs && vlan == port->mac[i].vlan && high == *(__u16 *)port->mac[i].mac &&
+		    low == *(__u32 *)(port->mac[i].mac + 2))
+			return 1;
+	return 0;
+}
+
+/* Whether a packet may be forwarded: REASON_NONE and the verdict, or why not. `xdp`: frames only, no qdisc. */
+always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp, const struct link *l, struct packet *p,
+			 struct verdict *v)
+{
+	__u32 slot, epoch, hop_slot, proof;
 	struct port *port;
 	struct flow *flow;
 	struct hop *hop;
 	int reason;
+	__u64 in;
 
 	if (unlikely(!READ_ONCE(control.armed)))
 		return REASON_SILENT;
@@ -94,12 +144,16 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 	port = port_find(ifindex, &slot);
 	if (!port || !(port->flags & PORT_ON))
 		return REASON_PORT;
-	if (*(__u16 *)f->data != *(__u16 *)port->mac || *(__u32 *)(f->data + 2) != *(__u32 *)(port->mac + 2))
+	if (l->in & IN_PPPOE && !(port->flags & PORT_PPP_IN))
+		return REASON_PORT;
+	if (!port_owns(port, f->data, l))
 		return REASON_NOT_OURS;
 
-	reason = ipv6 ? parse_ipv6(f, L3_ETHERNET, p) : parse_ipv4(f, L3_ETHERNET, p);
+	reason = ipv6 ? parse_ipv6(f, L3_ETHERNET + l->shift, p) : parse_ipv4(f, L3_ETHERNET + l->shift, p);
 	if (reason)
 		return reason;
+	if (!link_agrees(l, p->len))
+		return REASON_HEADER;
 	flow = flow_find(p->key, ipv6, &v->ref);
 	if (!flow)
 		return REASON_UNKNOWN;
@@ -112,7 +166,8 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 		return REASON_TTL;
 
 	epoch = READ_ONCE(control.epoch);
-	in = slot;
+	in = l->in | (__u64)slot << IN_SLOT;
+	v->in = in;
 	proof = READ_ONCE(flow->proof);
 	if (weak_order)
 		fence_full(&flow->owner);
@@ -132,6 +187,9 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 	else
 		reason = REASON_NONE;
 	if (unlikely(reason)) {
+		/* XDP may not see a tag that the device took off: TC, which does, comes next. */
+		if (!xdp && reason == REASON_MOVED && port->flags & PORT_FLOODS && (flow->in ^ in) & IN_NETWORK)
+			flow_moved(v->ref);
 		trial_open(v->ref, p, in, epoch, reason);
 		return reason;
 	}
@@ -141,18 +199,18 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 	v->flow = flow;
 	v->hop = hop;
 	v->nat = ipv6 ? (void *)&((struct flow6 *)flow)->nat : (void *)&((struct flow4 *)flow)->nat;
-	v->addr_delta = flow->addr_delta;
-	v->port_delta = flow->port_delta;
+	v->addr_delta = flow_delta(flow, ipv6)->addresses;
+	v->port_delta = flow_delta(flow, ipv6)->ports;
 	v->flags = flow->flags;
 	return REASON_NONE;
 }
 
 /* The length check stands apart: at TC it is a segment of a super-packet that counts. */
-always_inline int fits(struct verdict *v, const struct packet *p, __u32 len, __u32 in)
+always_inline int fits(struct verdict *v, const struct packet *p, __u32 len)
 {
 	if (likely(len <= READ_ONCE(v->flow->len)))
 		return 1;
-	trial_open(v->ref, p, in, READ_ONCE(control.epoch), REASON_LENGTH);
+	trial_open(v->ref, p, v->in, READ_ONCE(control.epoch), REASON_LENGTH);
 	return 0;
 }
 

@@ -7,16 +7,16 @@
 
 #include "kernel.h"
 
-#define HOP_HEADER_MAX 32 /* Ethernet 14 + QinQ 8 + PPPoE 8, or a DSA tag */
+#define HOP_HEADER_MAX 32 /* Ethernet 14 + QinQ 8 + PPPoE 8 */
 #define HOPS_MAX 1024
 
 /* What makes two hops the same hop. The header starts at 2 modulo 4, as in a frame, so that words of both are aligned alike. */
 struct hop_key {
-	__u32 ifindex; /* out device */
-	__u8 len;      /* of header */
-	__u8 reserved;
-	__u8 header[HOP_HEADER_MAX]; /* as sent, ends in the EtherType; unused bytes 0 */
-	__u16 vlan;                  /* tag in skb metadata: TCI, 0 for none (kept for when VLANs are forwarded) */
+	__u32 ifindex;               /* out device */
+	__u8 len;                    /* of header: 14, and 4 for each VLAN tag, and 8 for PPPoE */
+	__u8 form;                   /* HOP_TAGS, HOP_PPPOE */
+	__u8 header[HOP_HEADER_MAX]; /* as on the wire, ends where IP begins; PPPoE length and unused bytes 0 */
+	__u16 reserved;
 };
 _Static_assert(sizeof(struct hop_key) == 40, "hop_key");
 
@@ -28,6 +28,11 @@ struct hop {
 	__u64 reserved;
 };
 _Static_assert(sizeof(struct hop) == 64, "hop");
+
+enum hop_form {
+	HOP_TAGS = 3,       /* number of VLAN tags */
+	HOP_PPPOE = 1 << 2, /* the length of each packet is to be put in */
+};
 
 enum hop_flags {
 	HOP_LIVE = 1 << 0,

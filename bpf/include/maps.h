@@ -8,6 +8,8 @@
 #include "kernel.h"
 #include "port.h"
 
+#define STACKS_MAX 16384
+
 const volatile __u64 hash_seed[3]; /* random, odd: a stranger cannot aim at one bucket */
 const volatile __u32 flows4_mask;  /* number of IPv4 buckets - 1 */
 const volatile __u32 flows6_mask;  /* number of IPv6 buckets - 1 */
@@ -85,6 +87,18 @@ struct {
 	__type(key, struct hop_key);
 	__type(value, __u32);
 } hop_index SEC(".maps");
+
+/*
+ * Device → stack: devices that stand on one another (a bridge on its members, a VLAN device on the one below) share a number. The
+ * witness goes by it: the kernel remembers the topmost device at which a packet came in, ingress knows the lowest.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, STACKS_MAX);
+	__type(key, __u32);
+	__type(value, __u32);
+} stacks SEC(".maps");
 
 /* Where XDP may send: same index as `ports`. */
 struct {

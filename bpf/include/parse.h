@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The parser: from the start of a frame to the key of its flow. It reads headers by whole words and says why a packet is not
- * for the fast path. Shared by both hooks and both directions; nothing else in weir knows a packet format.
+ * The parser: from the IP header to the key of its flow. It reads headers by whole words and says why a packet is not for the fast
+ * path. Shared by both hooks and both directions. What comes before IP is link.h's; nothing else in weir knows a packet format.
  */
 #pragma once
 
 #include "csum.h"
 #include "flow.h"
 #include "kernel.h"
+#include "link.h"
 #include "reason.h"
-
-/* A frame as both hooks see it. `end` bounds what may be read directly; `len` is the whole frame. */
-struct frame {
-	void *data;
-	void *end;
-	__u32 len;
-};
-
-#define L3_ETHERNET 14 /* offset of the IP header behind a plain Ethernet header */
 
 /* What the parser found. `key` holds the tuple as in a record, by 64-bit words: two of them for IPv4, five for IPv6. */
 struct packet {
@@ -59,13 +51,6 @@ always_inline __u64 key_tail(__u32 ports, __u8 proto)
 always_inline __u32 swap_ports(__u32 ports)
 {
 	return ports << 16 | ports >> 16;
-}
-
-always_inline __u16 frame_ethertype(const struct frame *f)
-{
-	if (f->data + L3_ETHERNET > f->end)
-		return 0;
-	return *(__be16 *)(f->data + 12);
 }
 
 /* TCP or UDP at `l4`; `room` octets of the IP packet are left for it. */

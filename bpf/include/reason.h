@@ -39,6 +39,8 @@ enum reason {
 	REASON_LINK_HEADER, /* a link-layer header weir does not know */
 	REASON_HOPS_FULL,   /* no room for another hop */
 	REASON_DIFFERS,     /* left another way than proven: proof withdrawn */
+	REASON_ONCE,        /* left by a bridge, which may have flooded it: the next packet tells */
+	REASON_QDISC,       /* weir cannot give this link-layer header to a device with a qdisc that shapes */
 	REASON_SHADOW,      /* shadow mode: would have been forwarded */
 	REASON_COUNT,
 };

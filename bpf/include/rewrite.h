@@ -10,8 +10,11 @@
 /* TTL is the high octet of its word: minus one is plus the complement of 0x0100. */
 #define TTL_DELTA bpf_htons(0xfeff)
 
-/* Puts the hop's header before the IP header. Words lie as in the hop: 2 octets, then words. */
-always_inline void header_write(void *data, const struct hop *hop)
+/*
+ * Puts the hop's header before the IP header; `shift`: what it has beyond Ethernet's. Words lie as in the hop: 2 octets, then words.
+ * The caller has seen to it that HOP_HEADER_MAX octets can be written where there is a shift.
+ */
+always_inline void header_write(void *data, const struct hop *hop, __u32 shift, __u32 ip_len)
 {
 	const void *h = hop->key.header;
 
@@ -19,6 +22,17 @@ always_inline void header_write(void *data, const struct hop *hop)
 	*(__u32 *)(data + 2) = *(__u32 *)(h + 2);
 	*(__u32 *)(data + 6) = *(__u32 *)(h + 6);
 	*(__u32 *)(data + 10) = *(__u32 *)(h + 10);
+	if (!shift)
+		return;
+	*(__u32 *)(data + 14) = *(__u32 *)(h + 14);
+	if (shift > 4)
+		*(__u32 *)(data + 18) = *(__u32 *)(h + 18);
+	if (shift > 8)
+		*(__u32 *)(data + 22) = *(__u32 *)(h + 22);
+	if (shift > 12)
+		*(__u32 *)(data + 26) = *(__u32 *)(h + 26);
+	if (hop->key.form & HOP_PPPOE)
+		*(__be16 *)(data + shift + L3_ETHERNET - 4) = bpf_htons(ip_len + 2);
 }
 
 /* TTL and addresses; of IPv4 the header checksum, too. */
@@ -66,12 +80,17 @@ always_inline void l4_write(void *l4, void *end, const struct packet *p, const s
 	}
 }
 
-always_inline void rewrite(void *data, void *end, int ipv6, const struct packet *p, const struct verdict *v)
+/* From the IP header on. */
+always_inline void rewrite_ip(void *l3, void *end, int ipv6, const struct packet *p, const struct verdict *v)
 {
-	void *l3 = data + L3_ETHERNET;
-
 	l3_write(l3, ipv6, v);
 	if (v->flags & (FLOW_ADDR | FLOW_PORT))
 		l4_write(l3 + (ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr)), end, p, v, ports_out(ipv6, v));
-	header_write(data, v->hop);
+}
+
+/* Everything, of a frame whose IP header already stands where the hop's header ends: `shift` octets further than in plain Ethernet. */
+always_inline void rewrite(void *data, void *end, __u32 shift, int ipv6, const struct packet *p, const struct verdict *v)
+{
+	rewrite_ip(data + shift + L3_ETHERNET, end, ipv6, p, v);
+	header_write(data, v->hop, shift, p->len);
 }

@@ -7,17 +7,21 @@
 
 #include "rewrite.h"
 
-#define SHADOW_HEADERS 74 /* Ethernet 14, IPv6 40, TCP 20 */
+#define SHADOW_IP 60 /* octets of headers: IPv6 40, TCP 20 */
 
 struct expectation {
-	__u8 expected[SHADOW_HEADERS];
-	__u8 sent[SHADOW_HEADERS]; /* of the last difference */
-	__u16 len;                 /* octets of headers; 0: nothing expected */
-	__u16 packet;              /* octets of the IP packet */
-	__u16 different;           /* how often the kernel sent something else */
-	__u16 finished;            /* the layer 4 checksum is complete: seen at XDP */
+	__u8 expected_link[HOP_HEADER_MAX]; /* as in a hop */
+	__u8 expected[SHADOW_IP];           /* from the IP header on */
+	__u8 sent_link[HOP_HEADER_MAX];     /* of the last difference */
+	__u8 sent[SHADOW_IP];
+	__u16 packet;         /* octets of the IP packet */
+	__u16 different;      /* how often the kernel sent something else */
+	__u8 len;             /* octets of `expected`; 0: nothing expected */
+	__u8 finished;        /* the layer 4 checksum is complete: seen at XDP */
+	__u8 expected_octets; /* of expected_link */
+	__u8 sent_octets;     /* of sent_link */
 };
-_Static_assert(sizeof(struct expectation) == 156, "expectation");
+_Static_assert(sizeof(struct expectation) == 192, "expectation");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -40,28 +44,32 @@ always_inline struct expectation *expectation_get(__u32 ref)
 		_Pragma("unroll") for (int i = 0; i < (len) / 2; i++)((__u16 *)(to))[i] = ((const __u16 *)(from))[i]; \
 	} while (0)
 
-#define SHADOW_UDP(ipv6) (L3_ETHERNET + ((ipv6) ? 40 : 20) + 8)
-#define SHADOW_TCP(ipv6) (L3_ETHERNET + ((ipv6) ? 40 : 20) + 20)
+#define SHADOW_UDP(ipv6) (((ipv6) ? 40 : 20) + 8)
+#define SHADOW_TCP(ipv6) (((ipv6) ? 40 : 20) + 20)
 
 /* `finished`: the checksum in the frame is complete. Of a packet that both hooks see, XDP's word stands. */
-always_inline void shadow_expect(const struct frame *f, int ipv6, const struct packet *p, const struct verdict *v, int finished)
+always_inline void shadow_expect(const struct frame *f, __u32 shift, int ipv6, const struct packet *p, const struct verdict *v,
+				 int finished)
 {
 	struct expectation *e = expectation_get(v->ref);
+	void *l3 = f->data + shift + L3_ETHERNET;
 
 	if (!e || (!finished && e->finished))
 		return;
 	e->len = 0;
 	e->finished = finished;
 	if (p->proto == IPPROTO_TCP) {
-		if (f->data + SHADOW_TCP(ipv6) > f->end)
+		if (l3 + SHADOW_TCP(ipv6) > f->end)
 			return;
-		SHADOW_COPY(e->expected, f->data, SHADOW_TCP(ipv6));
+		SHADOW_COPY(e->expected, l3, SHADOW_TCP(ipv6));
 	} else {
-		if (f->data + SHADOW_UDP(ipv6) > f->end)
+		if (l3 + SHADOW_UDP(ipv6) > f->end)
 			return;
-		SHADOW_COPY(e->expected, f->data, SHADOW_UDP(ipv6));
+		SHADOW_COPY(e->expected, l3, SHADOW_UDP(ipv6));
 	}
-	rewrite(e->expected, e->expected + SHADOW_HEADERS, ipv6, p, v);
+	rewrite_ip(e->expected, e->expected + SHADOW_IP, ipv6, p, v);
+	__builtin_memcpy(e->expected_link, v->hop->key.header, HOP_HEADER_MAX);
+	e->expected_octets = v->hop->key.len;
 	e->packet = p->len;
 	e->len = p->proto == IPPROTO_TCP ? SHADOW_TCP(ipv6) : SHADOW_UDP(ipv6);
 }
@@ -71,9 +79,9 @@ always_inline void shadow_expect(const struct frame *f, int ipv6, const struct p
  */
 always_inline int shadow_same_packet(const struct expectation *e, const __u8 *sent, int ipv6, int tcp)
 {
-	const int l4 = L3_ETHERNET + (ipv6 ? 40 : 20);
+	const int l4 = ipv6 ? 40 : 20;
 
-	if (!ipv6 && *(__u16 *)(e->expected + 18) != *(__u16 *)(sent + 18))
+	if (!ipv6 && *(__u16 *)(e->expected + 4) != *(__u16 *)(sent + 4))
 		return 0;
 	if (tcp)
 		return *(__u16 *)(e->expected + l4 + 4) == *(__u16 *)(sent + l4 + 4) &&
@@ -90,31 +98,36 @@ always_inline int shadow_same_packet(const struct expectation *e, const __u8 *se
 			result |= ((__u16 *)(e)->expected)[i] ^ ((const __u16 *)(sent_at))[i]; \
 	} while (0)
 
-/* Compares what the kernel sends with what was expected of this flow. */
-always_inline void shadow_compare(const struct frame *f, int ipv6, __u32 ref, const struct packet *p)
+/* Compares what the kernel sends, by way of `link`, with what was expected of this flow. */
+always_inline void shadow_compare(const struct frame *f, __u32 shift, const struct hop_key *link, int ipv6, __u32 ref, const struct packet *p)
 {
 	struct expectation *e = expectation_get(ref);
 	const int tcp_check = SHADOW_TCP(ipv6) - 4, udp_check = SHADOW_UDP(ipv6) - 2;
+	void *l3 = f->data + shift + L3_ETHERNET;
 	int tcp = p->proto == IPPROTO_TCP;
 	__u16 wrong = 0, check, expected;
+	int i;
 
 	if (!e || !e->len || e->packet != p->len)
 		return;
 	if (tcp) {
-		if (f->data + SHADOW_TCP(ipv6) > f->end || !shadow_same_packet(e, f->data, ipv6, 1))
+		if (l3 + SHADOW_TCP(ipv6) > f->end || !shadow_same_packet(e, l3, ipv6, 1))
 			return;
-		SHADOW_DIFFERENCE(wrong, e, f->data, SHADOW_TCP(ipv6), tcp_check);
-		check = *(__u16 *)(f->data + tcp_check);
+		SHADOW_DIFFERENCE(wrong, e, l3, SHADOW_TCP(ipv6), tcp_check);
+		check = *(__u16 *)(l3 + tcp_check);
 		expected = *(__u16 *)(e->expected + tcp_check);
 	} else {
-		if (f->data + SHADOW_UDP(ipv6) > f->end || !shadow_same_packet(e, f->data, ipv6, 0))
+		if (l3 + SHADOW_UDP(ipv6) > f->end || !shadow_same_packet(e, l3, ipv6, 0))
 			return;
-		SHADOW_DIFFERENCE(wrong, e, f->data, SHADOW_UDP(ipv6), udp_check);
-		check = *(__u16 *)(f->data + udp_check);
+		SHADOW_DIFFERENCE(wrong, e, l3, SHADOW_UDP(ipv6), udp_check);
+		check = *(__u16 *)(l3 + udp_check);
 		expected = *(__u16 *)(e->expected + udp_check);
 	}
 	if (e->finished)
 		wrong |= check ^ expected;
+#pragma unroll
+	for (i = 0; i < HOP_HEADER_MAX / 2; i++)
+		wrong |= ((const __u16 *)e->expected_link)[i] ^ ((const __u16 *)link->header)[i];
 	e->len = 0;
 	if (!wrong) {
 		count_total(TOTAL_SHADOW_SAME, 1);
@@ -122,8 +135,10 @@ always_inline void shadow_compare(const struct frame *f, int ipv6, __u32 ref, co
 	}
 	count_total(TOTAL_SHADOW_DIFFERENT, 1);
 	e->different++;
-	if (tcp && f->data + SHADOW_TCP(ipv6) <= f->end)
-		SHADOW_COPY(e->sent, f->data, SHADOW_TCP(ipv6));
-	else if (!tcp && f->data + SHADOW_UDP(ipv6) <= f->end)
-		SHADOW_COPY(e->sent, f->data, SHADOW_UDP(ipv6));
+	__builtin_memcpy(e->sent_link, link->header, HOP_HEADER_MAX);
+	e->sent_octets = link->len;
+	if (tcp && l3 + SHADOW_TCP(ipv6) <= f->end)
+		SHADOW_COPY(e->sent, l3, SHADOW_TCP(ipv6));
+	else if (!tcp && l3 + SHADOW_UDP(ipv6) <= f->end)
+		SHADOW_COPY(e->sent, l3, SHADOW_UDP(ipv6));
 }

@@ -89,7 +89,93 @@ always_inline int prove(struct flow *flow, struct trial *t, struct hop *hop, __u
 	return REASON_NONE;
 }
 
-always_inline int witness_packet(struct __sk_buff *skb, int ipv6)
+/* The link-layer header of an skb, with the tag in its metadata. */
+always_inline int skb_link_parse(struct __sk_buff *skb, struct link *l)
+{
+	struct frame f = {(void *)(long)skb->data, (void *)(long)skb->data_end, skb->len};
+	__u32 kind = TAG_NONE;
+	__u16 tci = 0;
+
+	if (skb->vlan_present) {
+		kind = tag_kind((__be16)skb->vlan_proto);
+		if (!kind)
+			return REASON_ETHERTYPE;
+		tci = skb->vlan_tci;
+	}
+	return link_parse(&f, kind, tci, l);
+}
+
+/* The octets before IP as they will be on the wire: a tag in the metadata comes after the addresses. The frame has them all. */
+always_inline int hop_key_fill(struct hop_key *key, struct __sk_buff *skb, const struct frame *f, const struct link *l)
+{
+	__u8 *h = key->header;
+	int i;
+
+	if (f->data + L3_ETHERNET > f->end || (l->shift && f->data + l->shift + L3_ETHERNET > f->end))
+		return 0;
+	key->ifindex = skb->ifindex;
+	key->form = l->tags | (l->in & IN_PPPOE ? HOP_PPPOE : 0);
+	key->len = L3_ETHERNET + l->shift + (l->meta ? TAG_SIZE : 0);
+	__builtin_memcpy(h, f->data, 2 * ETH_ALEN);
+	if (l->meta) {
+		*(__be16 *)(h + 12) = (__be16)skb->vlan_proto;
+		*(__be16 *)(h + 14) = bpf_htons((__u16)skb->vlan_tci);
+		*(__be16 *)(h + 16) = frame_ethertype(f);
+#pragma unroll
+		for (i = 0; i < LINK_MAX - TAG_SIZE; i += TAG_SIZE)
+			if (i < l->shift && f->data + L3_ETHERNET + i + TAG_SIZE <= f->end)
+				*(__u32 *)(h + 18 + i) = *(__u32 *)(f->data + L3_ETHERNET + i);
+	} else {
+		*(__be16 *)(h + 12) = frame_ethertype(f);
+#pragma unroll
+		for (i = 0; i < LINK_MAX; i += TAG_SIZE)
+			if (i < l->shift && f->data + L3_ETHERNET + i + TAG_SIZE <= f->end)
+				*(__u32 *)(h + 14 + i) = *(__u32 *)(f->data + L3_ETHERNET + i);
+	}
+	if (l->in & IN_PPPOE) /* the length differs from packet to packet: it stands 4 octets before the end */
+#pragma unroll
+		for (i = L3_ETHERNET + PPPOE_SIZE; i <= L3_ETHERNET + LINK_MAX; i += TAG_SIZE)
+			if (i == key->len)
+				*(__be16 *)(h + i - 4) = 0;
+	return 1;
+}
+
+/* Whether the packet on trial may have come in at the device that the kernel remembers. Behind PPP it remembers none. */
+always_inline int came_in_there(struct __sk_buff *skb, __u64 in)
+{
+	__u32 device = skb->ingress_ifindex;
+	__u32 slot = (in >> IN_SLOT) & ((1 << PORT_SLOT_BITS) - 1);
+	struct port *port;
+	__u32 *stack;
+
+	if (!device)
+		return 1;
+	port = bpf_map_lookup_elem(&ports, &slot);
+	if (!port)
+		return 0;
+	if (port->ifindex == device)
+		return 1;
+	stack = bpf_map_lookup_elem(&stacks, &device);
+	return stack && (!*stack || *stack == port->stack);
+}
+
+/* A packet that is not on trial left by this port of a bridge. Is it a copy of one that was? Then the bridge floods. */
+always_inline int witness_copy(struct flow *flow, struct trial *t, const struct hop_key *key, __u32 epoch)
+{
+	__u32 *known = bpf_map_lookup_elem(&hop_index, key);
+	__u32 slot = known ? *known : HOPS_MAX, hop_slot = flow->hop, proof = READ_ONCE(flow->proof);
+	struct hop *hop = bpf_map_lookup_elem(&hops, &hop_slot);
+
+	if (t->once_at && t->once != slot)
+		t->once_at = 0;
+	if (!hop || proof != epoch + READ_ONCE(hop->epoch) || hop_slot == slot)
+		return REASON_NOT_SEEN;
+	__sync_val_compare_and_swap(&flow->proof, proof, 0);
+	t->reason = REASON_DIFFERS;
+	return REASON_DIFFERS;
+}
+
+always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct link *l)
 {
 	struct frame f = {(void *)(long)skb->data, (void *)(long)skb->data_end, skb->len};
 	struct packet p = {};
@@ -98,11 +184,11 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6)
 	struct trial *t;
 	struct hop *hop;
 	struct port *port;
-	__u32 ref, slot, epoch, len, out;
+	__u32 ref, slot, epoch, len, out, stamp;
 	int reason, changed;
 
-	reason = ipv6 ? parse_ipv6(&f, L3_ETHERNET, &p) : parse_ipv4(&f, L3_ETHERNET, &p);
-	if (reason)
+	reason = ipv6 ? parse_ipv6(&f, L3_ETHERNET + l->shift, &p) : parse_ipv4(&f, L3_ETHERNET + l->shift, &p);
+	if (reason || !link_agrees(l, p.len))
 		return REASON_NONE; /* nothing that could be on trial */
 	packet_invert(&p, ipv6);
 	if (!flow_find(p.key, ipv6, &ref))
@@ -115,15 +201,19 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6)
 	t = trial_get(ref);
 	if (!flow || !t || (READ_ONCE(flow->owner) & 0xff) != FLOW_LIVE)
 		return REASON_NONE;
-
+	if (!hop_key_fill(&key, skb, &f, l))
+		return REASON_NONE;
 	if (shadow)
-		shadow_compare(&f, ipv6, ref, &p);
+		shadow_compare(&f, l->shift, &key, ipv6, ref, &p);
+
+	port = port_find(skb->ifindex, &out);
 	epoch = READ_ONCE(control.epoch);
 	if (READ_ONCE(t->epoch) != epoch || later(now(), t->when + patience))
-		reason = REASON_NOT_SEEN;
-	else if (skb->ingress_ifindex && (skb->ingress_ifindex & ports_mask) != (t->in & 0xffff))
-		reason = REASON_NOT_SEEN; /* on trial is a packet of the same tuple that came in elsewhere: rules may treat it otherwise */
-	else if (later(READ_ONCE(control.quiet_until), now()))
+		return port && port->flags & PORT_FLOODS ? witness_copy(flow, t, &key, epoch) : REASON_NOT_SEEN;
+	/* On trial may be a packet of the same tuple that came in elsewhere: rules may treat it otherwise. */
+	if (!came_in_there(skb, t->in))
+		return REASON_NOT_SEEN;
+	if (later(READ_ONCE(control.quiet_until), now()))
 		reason = REASON_QUIET;
 	else if (trial_held(t))
 		reason = REASON_HELD;
@@ -131,33 +221,32 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6)
 		reason = REASON_TTL_CHANGED;
 	else if (p.tos != t->tos)
 		reason = REASON_TOS_CHANGED;
+	else if (!port || !(port->flags & PORT_OUT))
+		reason = REASON_PORT;
+	else if (key.form & HOP_PPPOE && !(port->flags & PORT_PPP_OUT))
+		reason = REASON_PORT;
+	else if (key.form & HOP_PPPOE && !(port->flags & PORT_DIRECT))
+		reason = REASON_QDISC; /* at TC, the qdisc would not find IP behind it */
 	else
 		reason = REASON_NONE;
 	if (reason) {
-		if (reason != REASON_NOT_SEEN)
-			t->reason = reason;
+		t->reason = reason;
 		return reason;
 	}
-	/* The frame the kernel made: plain Ethernet so far. Tags wait in the metadata until the device inserts them. */
-	port = port_find(skb->ifindex, &out);
-	if (!port || !(port->flags & PORT_OUT)) {
-		t->reason = REASON_PORT;
-		return REASON_PORT;
-	}
-	if (skb->vlan_present) {
-		t->reason = REASON_LINK_HEADER;
-		return REASON_LINK_HEADER;
-	}
-	if (f.data + L3_ETHERNET > f.end)
-		return REASON_NONE;
-	key.ifindex = skb->ifindex;
-	key.len = L3_ETHERNET;
-	__builtin_memcpy(key.header, f.data, L3_ETHERNET);
 	slot = hop_learn(&key, HOP_LIVE | (port->flags & PORT_XDP_TX ? HOP_XDP : 0));
 	hop = bpf_map_lookup_elem(&hops, &slot);
 	if (slot >= HOPS_MAX || !hop) {
 		t->reason = REASON_HOPS_FULL;
 		return REASON_HOPS_FULL;
+	}
+	stamp = epoch + READ_ONCE(hop->epoch);
+	if (port->flags & PORT_FLOODS && !(READ_ONCE(flow->proof) == stamp && flow->hop == slot) &&
+	    (t->once_at != stamp || t->once != slot)) {
+		t->once = slot;
+		t->once_at = stamp;
+		t->epoch = 0;
+		t->reason = REASON_ONCE;
+		return REASON_ONCE;
 	}
 	len = p.len;
 	if (skb->gso_size)
@@ -171,6 +260,22 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6)
 	return reason;
 }
 
+always_inline int witness_any(struct __sk_buff *skb)
+{
+	const struct link plain = {};
+	struct link l = {};
+
+	if (!skb->vlan_present) {
+		if (skb->protocol == bpf_htons(ETH_P_IP))
+			return witness_packet(skb, 0, &plain);
+		if (skb->protocol == bpf_htons(ETH_P_IPV6))
+			return witness_packet(skb, 1, &plain);
+	}
+	if (skb_link_parse(skb, &l))
+		return REASON_NONE;
+	return l.type == bpf_htons(ETH_P_IP) ? witness_packet(skb, 0, &l) : witness_packet(skb, 1, &l);
+}
+
 SEC("tc")
 int weir_witness(struct __sk_buff *skb)
 {
@@ -182,12 +287,7 @@ int weir_witness(struct __sk_buff *skb)
 	}
 	if (skb->sk && !rehearsal) /* sent by a socket of this machine */
 		return TC_ACT_UNSPEC;
-	if (skb->protocol == bpf_htons(ETH_P_IP))
-		reason = witness_packet(skb, 0);
-	else if (skb->protocol == bpf_htons(ETH_P_IPV6))
-		reason = witness_packet(skb, 1);
-	else
-		reason = REASON_NONE;
+	reason = witness_any(skb);
 	if (reason)
 		count_passed(reason);
 	return TC_ACT_UNSPEC;

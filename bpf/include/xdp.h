@@ -7,41 +7,53 @@
 
 #define FRAME_MIN 60 /* of Ethernet, without its checksum */
 
-always_inline int xdp_forward(struct xdp_md *ctx, int ipv6)
+always_inline struct frame xdp_frame(struct xdp_md *ctx)
 {
 	struct frame f = {(void *)(long)ctx->data, (void *)(long)ctx->data_end, (__u32)(ctx->data_end - ctx->data)};
-	const __u32 l4_at = L3_ETHERNET + (ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr));
-	__u32 in = ctx->ingress_ifindex & ports_mask;
-	struct verdict v = {};
-	struct packet p;
-	__u32 frame_len;
-	int reason;
 
-	reason = decide(&f, ctx->ingress_ifindex, ipv6, 1, &p, &v);
-	if (!reason && !fits(&v, &p, p.len, in))
-		reason = REASON_LENGTH;
-	/* In several buffers, with the packet's end in the first: cutting the last ones does not cut there. */
-	if (!reason && unlikely(f.len > L3_ETHERNET + (__u32)p.len) && buffers && bpf_xdp_get_buff_len(ctx) != f.len)
-		reason = REASON_HOOK;
-	if (!reason && shadow) {
-		shadow_expect(&f, ipv6, &p, &v, 1);
-		reason = REASON_SHADOW;
+	return f;
+}
+
+always_inline int xdp_pass(int reason)
+{
+	count_passed(PASSED_BY_XDP + reason);
+	return XDP_PASS;
+}
+
+/*
+ * Makes the room before IP as large as the hop's header, and the frame as long as Ethernet wants it. 0, or the frame is as it was:
+ * nothing is written yet, and what the ends of the frame are moved over stays in memory.
+ */
+always_inline int xdp_make_room(struct xdp_md *ctx, int grow)
+{
+	struct frame f;
+
+	if (bpf_xdp_adjust_head(ctx, -grow))
+		return -1;
+	f = xdp_frame(ctx);
+	if (f.len < FRAME_MIN && bpf_xdp_adjust_tail(ctx, FRAME_MIN - (int)f.len)) {
+		bpf_xdp_adjust_head(ctx, grow);
+		return -1;
 	}
-	if (reason) {
-		count_passed(PASSED_BY_XDP + reason);
+	return 0;
+}
+
+/* Rewrites a frame whose IP header stands where it should, and sends it. Cannot fail. */
+always_inline int xdp_send(struct xdp_md *ctx, struct frame f, int ipv6, __u32 shift, const struct packet *p, const struct verdict *v)
+{
+	const __u32 l4_at = L3_ETHERNET + (ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr));
+	__u32 frame_len, at;
+
+	/* For the verifier: the parser saw to it. */
+	if (f.data + shift + l4_at + sizeof(struct udphdr) > f.end ||
+	    (!__builtin_constant_p(shift) && f.data + HOP_HEADER_MAX > f.end))
 		return XDP_PASS;
-	}
-	/* Nothing below can fail. */
-	if (f.data + l4_at + sizeof(struct udphdr) > f.end)
-		return XDP_PASS; /* for the verifier: the parser saw to it */
-	rewrite(f.data, f.end, ipv6, &p, &v);
-	flow_count(v.flow, 1, p.len);
+	rewrite(f.data, f.end, shift, ipv6, p, v);
+	flow_count(v->flow, 1, p->len);
 
 	/* What lies behind the IP packet is not ours to pass on: cut it, and blank what Ethernet needs to be long enough. */
-	frame_len = L3_ETHERNET + p.len;
+	frame_len = shift + L3_ETHERNET + p->len;
 	if (unlikely(f.len > frame_len)) {
-		__u32 at;
-
 		for (at = L3_ETHERNET + sizeof(struct iphdr) + sizeof(struct udphdr); at < FRAME_MIN; at++)
 			if (at >= frame_len && f.data + at + 1 <= f.end)
 				*(__u8 *)(f.data + at) = 0;
@@ -50,19 +62,52 @@ always_inline int xdp_forward(struct xdp_md *ctx, int ipv6)
 		if (f.len > frame_len)
 			bpf_xdp_adjust_tail(ctx, (int)frame_len - (int)f.len);
 	}
-	return bpf_redirect_map(&transmit, v.hop->key.ifindex & ports_mask, 0);
+	return bpf_redirect_map(&transmit, v->hop->key.ifindex & ports_mask, 0);
+}
+
+always_inline int xdp_forward(struct xdp_md *ctx, int ipv6, const struct link *l)
+{
+	struct frame f = xdp_frame(ctx);
+	struct verdict v = {};
+	struct packet p;
+	__u32 shift;
+	int reason;
+
+	reason = decide(&f, ctx->ingress_ifindex, ipv6, 1, l, &p, &v);
+	if (!reason && !fits(&v, &p, p.len))
+		reason = REASON_LENGTH;
+	/* In several buffers, with the packet's end in the first: cutting the last ones does not cut there. */
+	if (!reason && unlikely(f.len > L3_ETHERNET + l->shift + p.len) && buffers && bpf_xdp_get_buff_len(ctx) != f.len)
+		reason = REASON_HOOK;
+	if (!reason && shadow) {
+		shadow_expect(&f, l->shift, ipv6, &p, &v, 1);
+		reason = REASON_SHADOW;
+	}
+	if (reason)
+		return xdp_pass(reason);
+	shift = (v.hop->key.len - L3_ETHERNET) & (HOP_HEADER_MAX - TAG_SIZE);
+	if (shift == l->shift)
+		return xdp_send(ctx, f, ipv6, l->shift, &p, &v);
+	if (xdp_make_room(ctx, (int)shift - (int)l->shift))
+		return xdp_pass(REASON_HOOK);
+	return xdp_send(ctx, xdp_frame(ctx), ipv6, shift, &p, &v);
 }
 
 SEC("xdp")
 int weir_xdp(struct xdp_md *ctx)
 {
-	struct frame f = {(void *)(long)ctx->data, (void *)(long)ctx->data_end, 0};
+	struct frame f = xdp_frame(ctx);
 	__u16 type = frame_ethertype(&f);
+	const struct link plain = {};
+	struct link l = {};
+	int reason;
 
 	if (type == bpf_htons(ETH_P_IP))
-		return xdp_forward(ctx, 0);
+		return xdp_forward(ctx, 0, &plain);
 	if (type == bpf_htons(ETH_P_IPV6))
-		return xdp_forward(ctx, 1);
-	count_passed(PASSED_BY_XDP + REASON_ETHERTYPE);
-	return XDP_PASS;
+		return xdp_forward(ctx, 1, &plain);
+	reason = link_parse(&f, TAG_NONE, 0, &l);
+	if (reason)
+		return xdp_pass(reason);
+	return l.type == bpf_htons(ETH_P_IP) ? xdp_forward(ctx, 0, &l) : xdp_forward(ctx, 1, &l);
 }

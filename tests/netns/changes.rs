@@ -83,8 +83,8 @@ fn another_mark_of_the_connection_is_another_way() {
         router.nft("table ip steer { chain pre { type filter hook prerouting priority mangle; policy accept;\ntcp dport 5001 meta mark set ct mark\n}\n}\n")?;
         scene.lives("the connection's mark is the packet's")?;
         for (mark, device) in [(1, "wan1"), (0, "wan0")] {
-            let before = second_wire(router)?;
             conntrack::mark(router, SocketAddr::new(SERVER_INNER, PORT), mark)?;
+            let before = second_wire(router)?;
             leaves_by(&scene, device, &format!("mark {mark}"))?;
             let used = second_wire(router)? > before + (1 << 20);
             assert_eq!(used, mark == 1, "{by:?}: mark {mark}");

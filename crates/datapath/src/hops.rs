@@ -45,13 +45,13 @@ pub fn list(hops: &Mapped<types::hop>, used: u32) -> Vec<Hop> {
         .collect()
 }
 
-/// Raises the epoch of the hops out of `link` to `mac`; their number.
-pub fn bump(hops: &mut Mapped<types::hop>, link: u32, mac: &Mac) -> u32 {
+/// Raises the epoch of the hops to `mac`, whatever device they leave by; their number.
+pub fn bump(hops: &mut Mapped<types::hop>, mac: &Mac) -> u32 {
     let mut bumped = 0;
     for index in 0..MAX {
         let Some(p) = hops.at(index) else { break };
         let Some(hop) = hops.get(index) else { break };
-        if hop.key.ifindex == link && hop.key.header[..6] == mac[..] {
+        if hop.key.ifindex != 0 && hop.key.header[..6] == mac[..] {
             // SAFETY: an aligned word of a live mapping that only the daemon writes after the hop was learned.
             unsafe { (&raw mut (*p).epoch).write_volatile(hop.epoch.wrapping_add(1)) };
             bumped += 1;

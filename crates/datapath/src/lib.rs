@@ -6,12 +6,14 @@
 
 #[cfg(feature = "bench")]
 pub mod bench;
+mod came_in;
 mod clock;
 mod error;
 mod hook;
 mod hops;
 mod load;
 mod mapped;
+mod port;
 pub mod probe;
 mod table;
 mod translate;
@@ -28,17 +30,21 @@ mod reason {
     include!(concat!(env!("OUT_DIR"), "/reason.rs"));
 }
 
+pub use came_in::{CameIn, Tag};
 pub use error::Error;
 pub use hook::Hook;
 pub use hops::{Hop, MAX as HOPS};
 pub use load::{Options, Sizes, SkbFields};
+pub use port::{Port, VLAN_MACS};
 pub use reason::Reason;
 pub use table::Reading;
 pub use view::{Difference, Direction, Totals};
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use kernel::{Mac, Tuple};
+use libbpf_rs::{MapCore, MapFlags};
 use mapped::Mapped;
 use skel::types;
 use table::Table;
@@ -55,6 +61,7 @@ pub struct Datapath {
     options: Options,
     sizes: Sizes,
     forgetting: Option<Instant>,
+    stacks: HashMap<u32, u32>,
     /// Armed by us: the packet path may have disarmed itself since.
     wanted: bool,
 }
@@ -91,6 +98,7 @@ impl Datapath {
             options,
             sizes,
             forgetting: None,
+            stacks: HashMap::new(),
             wanted: false,
         };
         // The kernel's clock begins five minutes before it turns round: the end of a pause that never was would seem to lie ahead.
@@ -231,12 +239,13 @@ impl Datapath {
         view::differences(&self.table, &self.expectations, flow)
     }
 
-    /// Ends all proofs over hops out of `link` to the neighbour at `mac`.
+    /// Ends all proofs over hops to the station at `mac`, whatever port they leave by: the device where the kernel knows it may be one
+    /// that stands on several ports.
     ///
     /// # Errors
     /// The pause after it cannot be made; the proofs have ended all the same.
-    pub fn bump_hops(&mut self, link: u32, mac: &Mac) -> Result<u32, Error> {
-        let bumped = hops::bump(&mut self.hops, link, mac);
+    pub fn bump_hops(&mut self, mac: &Mac) -> Result<u32, Error> {
+        let bumped = hops::bump(&mut self.hops, mac);
         if bumped > 0 {
             // A packet whose header was already built must not prove the old address anew.
             self.run_beat(self.options.quiet_jiffies(), 0)?;
@@ -272,29 +281,53 @@ impl Datapath {
         Ok(())
     }
 
-    /// Attaches the programs to a device and makes it a port. `transmit`: XDP frames may be sent out of it.
-    pub fn attach(
-        &mut self,
-        link: u32,
-        name: &str,
-        mac: &Mac,
-        hook: Hook,
-        transmit: bool,
-    ) -> Result<(), Error> {
-        let slot = self.slot(link);
-        if let Some(port) = self.ports.get(slot)
-            && port.ifindex != 0
-            && port.ifindex != link
+    /// Attaches the programs to a device and makes it a port.
+    pub fn attach(&mut self, port: &Port, name: &str, hook: Hook) -> Result<(), Error> {
+        let slot = self.slot(port.link);
+        if let Some(known) = self.ports.get(slot)
+            && known.ifindex != 0
+            && known.ifindex != port.link
         {
             return Err(Error::PortTaken {
                 name: name.into(),
-                link,
-                other: port.ifindex,
+                link: port.link,
+                other: known.ifindex,
             });
         }
-        self.hooks.attach(&self.skel, link, name, hook)?;
-        self.declare(link, mac, transmit)?;
+        self.hooks.attach(&self.skel, port.link, name, hook)?;
+        self.declare(port)?;
         self.bump()
+    }
+
+    /// Which devices stand on one another, as `(device, number)`: those that do share a number, above 0. With 0, a device may stand on
+    /// any. Replaces what was said before.
+    ///
+    /// # Errors
+    /// There are more devices than the map takes, 16,384: flows through those beyond it are never proven.
+    pub fn set_stacks(&mut self, stacks: &[(u32, u32)]) -> Result<(), Error> {
+        let map = &self.skel.maps.stacks;
+        let new: HashMap<u32, u32> = stacks.iter().copied().collect();
+        for gone in self.stacks.keys().filter(|link| !new.contains_key(link)) {
+            // One that is not there is what is wanted.
+            let _ = map.delete(&gone.to_ne_bytes());
+        }
+        let mut outcome = Ok(());
+        for (link, stack) in &new {
+            if self.stacks.get(link) != Some(stack)
+                && let Err(error) =
+                    map.update(&link.to_ne_bytes(), &stack.to_ne_bytes(), MapFlags::ANY)
+            {
+                outcome = Err(Error::bpf("tell what a device stands on", error));
+            }
+        }
+        self.stacks = new;
+        for slot in 0..self.sizes.ports {
+            if let Some(port) = self.ports.get(slot).filter(|port| port.ifindex != 0) {
+                let stack = self.stacks.get(&port.ifindex).copied().unwrap_or_default();
+                self.ports.set(slot, types::port { stack, ..port });
+            }
+        }
+        outcome
     }
 
     /// The kernel's number of the XDP program: what a device shows when weir is attached to it.
@@ -371,21 +404,14 @@ impl Datapath {
     }
 
     /// Makes a device a port without attaching anything to it: for runs of a program by [`Datapath::test_xdp`].
-    pub fn declare(&mut self, link: u32, mac: &Mac, transmit: bool) -> Result<(), Error> {
-        let slot = self.slot(link);
-        if transmit {
-            hook::allow_transmit(&self.skel.maps.transmit, slot, link)?;
+    pub fn declare(&mut self, port: &Port) -> Result<(), Error> {
+        let slot = self.slot(port.link);
+        if port.transmit {
+            hook::allow_transmit(&self.skel.maps.transmit, slot, port.link)?;
         }
-        self.ports.set(
-            slot,
-            types::port {
-                ifindex: link,
-                flags: view::port_flags(transmit),
-                mac: *mac,
-                reserved: 0,
-            },
-        );
-        hops::set_transmit(&mut self.hops, link, transmit);
+        let stack = self.stacks.get(&port.link).copied().unwrap_or_default();
+        self.ports.set(slot, port.entry(stack));
+        hops::set_transmit(&mut self.hops, port.link, port.transmit);
         Ok(())
     }
 }

@@ -13,6 +13,9 @@ use crate::skel::{WeirSkel, WeirSkelBuilder};
 /// Packets may take this long from ingress to egress through the kernel and still be proof, milliseconds.
 const PATIENCE: u32 = 50;
 
+/// Most port slots: PORT_SLOT_BITS of bpf/include/port.h.
+const PORTS_MAX: u32 = 1 << 11;
+
 /// How large the tables are. All numbers are rounded up to powers of two.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sizes {
@@ -30,7 +33,7 @@ impl Sizes {
         // Buckets of four fill unevenly: at half load less than 1 in 1000 finds neither of its buckets free.
         let records = |n: u32| n.clamp(4, 1 << 22).saturating_mul(4).next_power_of_two();
         let mut ports = 64;
-        while ports < 1 << 16 && collide(links, ports) {
+        while ports < PORTS_MAX && collide(links, ports) {
             ports *= 2;
         }
         Self {
@@ -302,7 +305,8 @@ mod tests {
     fn port_slots_grow_until_devices_differ() {
         assert_eq!(Sizes::new(100, 100, &[1, 2, 3]).ports, 64);
         assert_eq!(Sizes::new(100, 100, &[1, 65]).ports, 128);
-        assert_eq!(Sizes::new(100, 100, &[1, 1 + 4096]).ports, 8192);
+        assert_eq!(Sizes::new(100, 100, &[1, 1 + 1024]).ports, 2048);
+        assert_eq!(Sizes::new(100, 100, &[1, 1 + 4096]).ports, PORTS_MAX);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use libbpf_rs::PrintLevel;
 use libbpf_sys::{bpf_insn, bpf_prog_type};
 
-use crate::{Datapath, Error, Hook, Options, Sizes};
+use crate::{Datapath, Error, Hook, Options, Port, Sizes};
 
 /// One thing the kernel can do, or cannot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,7 +75,7 @@ pub fn rehearse() -> Result<(), Error> {
     let rehearse = || {
         let mut path = Datapath::load(Sizes::new(4, 4, &[]), Options::default())?;
         path.arm()?;
-        path.attach(LOOPBACK, "lo", &[0; 6], Hook::Tc, false)
+        path.attach(&Port::new(LOOPBACK, [0; 6], false), "lo", Hook::Tc)
     };
     match in_a_namespace_of_its_own(rehearse) {
         Ok(result) => result,

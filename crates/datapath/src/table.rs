@@ -250,10 +250,9 @@ impl Table {
         let f = types::flow {
             owner,
             flags,
-            addr_delta: addresses,
-            port_delta: ports,
             ..Default::default()
         };
+        let delta = types::flow_delta { addresses, ports };
         let (source, destination) = (
             translate::words(tuple.source),
             translate::words(tuple.destination),
@@ -291,6 +290,7 @@ impl Table {
                     sport: out_sport,
                     dport: out_dport,
                 },
+                delta,
                 reserved: Default::default(),
             };
             // SAFETY: a claimed record of a live mapping; the packet path does not read CLAIMED records.
@@ -313,7 +313,7 @@ impl Table {
                     sport: out_sport,
                     dport: out_dport,
                 },
-                reserved: 0,
+                delta,
             };
             // SAFETY: as above.
             unsafe { (&raw mut (*bucket).way[way]).write_volatile(record) }

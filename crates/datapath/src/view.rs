@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use libbpf_rs::{MapCore, MapFlags, MapMut};
 
+use crate::came_in::CameIn;
 use crate::error::Error;
 use crate::mapped::Mapped;
 use crate::reason::Reason;
@@ -15,8 +16,8 @@ use crate::table::Table;
 pub struct Direction {
     /// Proven since the last change.
     pub proven: bool,
-    /// Slot of the port it comes in at, once proven: device index modulo the number of slots.
-    pub port: u32,
+    /// Where and behind what it comes in, once proven.
+    pub came_in: CameIn,
     /// Hop it leaves by, once proven.
     pub hop: u32,
     /// Device of that hop; 0 where there is none.
@@ -57,7 +58,7 @@ pub struct Difference {
     pub direction: usize,
     /// How often so far.
     pub times: u16,
-    /// Ethernet, IP and layer 4 header as weir would have sent them.
+    /// Link-layer (without a PPPoE length), IP and layer 4 header as weir would have sent them.
     pub expected: Vec<u8>,
     /// As the kernel sent them.
     pub sent: Vec<u8>,
@@ -75,28 +76,20 @@ pub fn differences(
             let e = expectations
                 .get(table.trial_of(reference))
                 .filter(|e| e.different > 0)?;
-            // Trailing octets beyond the headers were never written.
-            let used = e.sent.iter().rposition(|o| *o != 0).map_or(0, |at| at + 1);
+            // Octets beyond the headers were never written.
+            let used = |octets: &[u8]| octets.iter().rposition(|o| *o != 0).map_or(0, |at| at + 1);
+            let ip = used(&e.sent);
+            let whole = |link: &[u8], octets: u8, headers: &[u8]| {
+                [&link[..usize::from(octets).min(link.len())], &headers[..ip]].concat()
+            };
             Some(Difference {
                 direction,
                 times: e.different,
-                expected: e.expected[..used].to_vec(),
-                sent: e.sent[..used].to_vec(),
+                expected: whole(&e.expected_link, e.expected_octets, &e.expected),
+                sent: whole(&e.sent_link, e.sent_octets, &e.sent),
             })
         })
         .collect()
-}
-
-/// enum port_flags.
-pub fn port_flags(transmit: bool) -> u32 {
-    const ON: u32 = 1 << 0;
-    const XDP_TX: u32 = 1 << 1;
-    const OUT: u32 = 1 << 2;
-    if transmit {
-        ON | OUT | XDP_TX
-    } else {
-        ON | OUT
-    }
 }
 
 pub fn directions(
@@ -112,12 +105,13 @@ pub fn directions(
         let record = table.record(reference);
         let trial = trials.get(table.trial_of(reference)).unwrap_or_default();
         let hop = hops.get(u32::from(record.hop)).unwrap_or_default();
+        let came_in = CameIn::decode(record.r#in);
         Direction {
             proven: record.proof == epoch.wrapping_add(hop.epoch),
-            port: record.r#in & 0xffff,
+            came_in,
             hop: u32::from(record.hop),
             hop_link: hop.key.ifindex,
-            xdp: hop.flags & crate::hops::XDP != 0 && at_xdp(record.r#in & 0xffff),
+            xdp: hop.flags & crate::hops::XDP != 0 && at_xdp(came_in.port),
             length: record.len,
             ttl: (record.ttl_lo, record.ttl_hi),
             tos: record.tos,

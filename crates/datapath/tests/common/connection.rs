@@ -6,6 +6,8 @@ use super::Frame;
 
 pub const LAN: u32 = 10;
 pub const WAN: u32 = 11;
+/// Another device of the router, which no flow uses unless a test says so.
+pub const WAN_TOO: u32 = 12;
 pub const CLIENT: Mac = [2, 0, 0, 0, 0, 1];
 pub const ROUTER_LAN: Mac = [2, 0, 0, 0, 0, 2];
 pub const ROUTER_WAN: Mac = [2, 0, 0, 0, 0, 3];
@@ -30,7 +32,9 @@ pub enum Side {
     Reply,
 }
 
-pub const SIDES: [Side; 2] = [Side::Original, Side::Reply];
+pub const ORIGINAL: Side = Side::Original;
+pub const REPLY: Side = Side::Reply;
+pub const SIDES: [Side; 2] = [ORIGINAL, REPLY];
 
 /// A connection as conntrack would tell of it.
 #[derive(Clone, Copy, Debug)]

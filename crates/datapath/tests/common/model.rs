@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use kernel::{Mac, Protocol, Tuple};
 
 use super::checksum::{fold, sum};
+use super::link::Behind;
 
 /// Where a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +23,9 @@ pub struct Way {
     /// Device it comes in at, and the address it must be sent to.
     pub link: u32,
     pub mac: Mac,
-    /// Ethernet header it leaves with.
+    /// What it comes in behind.
+    pub behind: Behind,
+    /// Link-layer header it leaves with; a PPPoE length in it is of no account.
     pub header: Vec<u8>,
     /// XDP may send it.
     pub xdp: bool,
@@ -45,16 +48,17 @@ struct Parsed {
 
 /// The frame that leaves, or `None` where it is the kernel's.
 pub fn forward(hook: Hook, link: u32, ways: &[Way], frame: &[u8]) -> Option<Vec<u8>> {
-    let parsed = parse(frame)?;
+    let (behind, plain) = Behind::take_off(frame)?;
+    let parsed = parse(&plain)?;
     let way = ways
         .iter()
-        .find(|w| w.incoming == parsed.tuple && w.link == link)?;
+        .find(|w| w.incoming == parsed.tuple && w.link == link && w.behind == behind)?;
     let allowed = frame[..6] == way.mac
         && (way.ttl.0..=way.ttl.1).contains(&parsed.ttl)
         && parsed.tos & 0xfc == way.tos
         && parsed.end - 14 <= way.length
         && (hook == Hook::Tc || way.xdp);
-    allowed.then(|| rewrite(hook, way, &parsed, frame))
+    allowed.then(|| rewrite(hook, way, &parsed, &plain))
 }
 
 fn word(octets: &[u8], at: usize) -> Option<u16> {
@@ -164,7 +168,6 @@ fn words(tuple: &Tuple) -> Vec<u8> {
 
 fn rewrite(hook: Hook, way: &Way, parsed: &Parsed, frame: &[u8]) -> Vec<u8> {
     let mut out = frame[..parsed.end].to_vec();
-    out[..14].copy_from_slice(&way.header);
     let (l4, out_tuple) = (parsed.l4, &way.outgoing);
     let addresses = [octets(out_tuple.source), octets(out_tuple.destination)].concat();
     out[l4 - addresses.len()..l4].copy_from_slice(&addresses);
@@ -181,11 +184,38 @@ fn rewrite(hook: Hook, way: &Way, parsed: &Parsed, frame: &[u8]) -> Vec<u8> {
     if way.incoming != way.outgoing {
         translate_check(way, l4, &mut out);
     }
-    // At XDP a frame that was long enough for Ethernet stays so; blank where it is not packet.
-    if hook == Hook::Xdp && frame.len() > parsed.end {
-        out.resize(parsed.end.max(frame.len().min(60)), 0);
+    let (exit, _) = Behind::take_off(&with_ip(&way.header)).expect("a header of the kernel's");
+    out[..12].copy_from_slice(&way.header[..12]);
+    let mut out = exit.put_on(&out);
+    let (end, grown) = (out.len(), frame.len() - parsed.end);
+    match hook {
+        // A frame that was long enough for Ethernet stays so, one that gets another header becomes so; blank where it is not packet.
+        Hook::Xdp if exit.octets() != way.behind.octets() => out.resize(end.max(60), 0),
+        Hook::Xdp => out.resize(end.max((end + grown).min(60)), 0),
+        // The outermost tag waits in the skb's metadata until the device sends it.
+        Hook::Tc if !exit.tags.is_empty() => {
+            out.drain(12..16);
+        }
+        Hook::Tc => {}
     }
     out
+}
+
+/// A header with just enough of an IP packet behind it for its PPPoE length, which is not looked at, to be right.
+fn with_ip(header: &[u8]) -> Vec<u8> {
+    let mut frame = header.to_vec();
+    let ipv6 = matches!(header[header.len() - 2..], [0x86, 0xdd] | [0x00, 0x57]);
+    let pppoe = header.len() >= 22 && header[header.len() - 10..header.len() - 8] == [0x88, 0x64];
+    if pppoe {
+        let at = frame.len() - 4;
+        frame[at..at + 2].copy_from_slice(&if ipv6 { [0, 42] } else { [0, 22] });
+    }
+    frame.extend(if ipv6 {
+        [0x60, 0, 0, 0, 0, 0]
+    } else {
+        [0x45, 0, 0, 20, 0, 0]
+    });
+    frame
 }
 
 /// RFC 1624, equation 3: whether the checksum was right or wrong, it stays so.

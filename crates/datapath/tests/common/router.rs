@@ -5,10 +5,11 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use kernel::{Protocol, Tuple};
-use weir_datapath::{Datapath, Error, Options, Reason, Sizes, SkbFields};
+use weir_datapath::{Datapath, Error, Options, Port, Reason, Sizes, SkbFields};
 
 use super::Frame;
 use super::connection::*;
+use super::link::Behind;
 use super::model::{self, Hook, Way};
 
 const XDP_PASS: u32 = 2;
@@ -19,13 +20,17 @@ pub const HOOKS: [Hook; 2] = [Hook::Xdp, Hook::Tc];
 /// Tries before a proof counts as refused: a test may lose the processor for longer than a packet may be under way.
 const TRIES: u32 = 2000;
 
-/// Moves this thread into a fresh namespace with the two devices of a router.
+/// Moves this thread into a fresh namespace with the devices of a router.
 pub fn namespace() {
     // SAFETY: affects this thread only.
     let result = unsafe { libc::unshare(libc::CLONE_NEWNET) };
     let error = std::io::Error::last_os_error();
     assert_eq!(result, 0, "needs root: unshare: {error}");
-    for (name, index, mac) in [("lan0", LAN, ROUTER_LAN), ("wan0", WAN, ROUTER_WAN)] {
+    for (name, index, mac) in [
+        ("lan0", LAN, ROUTER_LAN),
+        ("wan0", WAN, ROUTER_WAN),
+        ("wan1", WAN_TOO, ROUTER_WAN),
+    ] {
         let mac = mac.map(|o| format!("{o:02x}")).join(":");
         ip(&format!(
             "link add {name} index {index} address {mac} type veth peer name {name}-peer"
@@ -77,8 +82,10 @@ impl Router {
         namespace();
         let sizes = Sizes::new(connections, connections, &[LAN, WAN]);
         let mut path = Datapath::load(sizes, options).expect("loads");
-        path.declare(LAN, &ROUTER_LAN, true).expect("a port");
-        path.declare(WAN, &ROUTER_WAN, true).expect("a port");
+        path.declare(&Port::new(LAN, ROUTER_LAN, true))
+            .expect("a port");
+        path.declare(&Port::new(WAN, ROUTER_WAN, true))
+            .expect("a port");
         path.arm().expect("arms");
         Self {
             path,
@@ -291,7 +298,7 @@ impl Router {
         for connection in &self.connections {
             let directions = self.path.inspect(connection.id).expect("known");
             for (side, direction) in SIDES.into_iter().zip(directions) {
-                let (link, mac) = match direction.port {
+                let (link, mac) = match direction.came_in.port {
                     slot if slot == self.path.slot(LAN) => (LAN, ROUTER_LAN),
                     _ => (WAN, ROUTER_WAN),
                 };
@@ -304,6 +311,7 @@ impl Router {
                     outgoing: connection.outgoing(side),
                     link,
                     mac,
+                    behind: Behind::of(&direction.came_in),
                     header: hop.header.clone(),
                     xdp: hop.xdp,
                     length: usize::from(direction.length),

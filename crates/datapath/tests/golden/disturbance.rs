@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use crate::common::*;
 
-const ORIGINAL: Side = Side::Original;
-
 /// FIN, RST and SYN: conntrack decides what they mean. Until the daemon has heard, neither direction proves (traps 10 and 12).
 #[test]
 fn a_disturbed_flow_is_held() {

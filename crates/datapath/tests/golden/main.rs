@@ -4,8 +4,10 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod bridges;
 mod checksums;
 mod disturbance;
+mod encapsulations;
 mod forwarding;
 // Its tables are one line a case.
 #[rustfmt::skip]

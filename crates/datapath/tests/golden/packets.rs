@@ -27,7 +27,7 @@ enum Verdict {
     Withdraw(Reason),
 }
 
-use Reason::{Ethertype, Fragment, Header, Length, NotOurs, Options, Protocol, TcpFlags, Tos, Truncated, Ttl, TtlNew, Unknown};
+use Reason::{Ethertype, Fragment, Header, Length, Moved, NotOurs, Options, Protocol, TcpFlags, Tos, Truncated, Ttl, TtlNew, Unknown};
 use Verdict::*;
 
 type Line = (&'static str, Who, fn(&mut Vec<u8>), Verdict);
@@ -242,10 +242,13 @@ fn addressed_to_others() {
 #[test]
 fn encapsulations() {
     run(&[
-        ("a VLAN", ALL, |f| tag(f, 0x8100, 5), Pass(Ethertype)),
-        ("a priority tag", ALL, |f| tag(f, 0x8100, 0xe000), Pass(Ethertype)),
-        ("a provider's VLAN", ALL, |f| tag(f, 0x88a8, 5), Pass(Ethertype)),
-        ("PPPoE", ALL, |f| put16(f, 12, 0x8864), Pass(Ethertype)),
+        ("a VLAN of others", ALL, |f| tag(f, 0x8100, 5), Pass(Moved)),
+        ("a priority tag", ALL, |f| tag(f, 0x8100, 0xe000), Pass(Moved)),
+        ("a provider's VLAN", ALL, |f| tag(f, 0x88a8, 5), Pass(Moved)),
+        ("three tags", ALL, |f| (0..3).for_each(|_| tag(f, 0x8100, 5)), Pass(Ethertype)),
+        ("a tag of another kind", ALL, |f| tag(f, 0x9100, 5), Pass(Ethertype)),
+        ("PPPoE without its header", ALL, |f| put16(f, 12, 0x8864), Pass(Ethertype)),
+        ("PPPoE discovery", ALL, |f| put16(f, 12, 0x8863), Pass(Ethertype)),
         ("ARP", ALL, |f| put16(f, 12, 0x0806), Pass(Ethertype)),
         ("802.3 with a length", ALL, |f| put16(f, 12, 100), Pass(Ethertype)),
         ("IPv6 said to be IPv4", V6, |f| put16(f, 12, 0x0800), Pass(Header)),

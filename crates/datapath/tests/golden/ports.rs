@@ -1,8 +1,8 @@
 //! Where packets come in and leave: other ports, hops that need an skb, devices that are not ports, in and out by one.
 
-use crate::common::*;
+use weir_datapath::Port;
 
-const ORIGINAL: Side = Side::Original;
+use crate::common::*;
 
 /// Rules may go by the device a packet came in at (trap 18: a station that roams): another one passes, and proves there.
 #[test]
@@ -49,7 +49,7 @@ fn a_hop_that_needs_an_skb_is_forwarded_at_tc() {
     router.prove_all();
     router
         .path
-        .declare(WAN, &ROUTER_WAN, false)
+        .declare(&Port::new(WAN, ROUTER_WAN, false))
         .expect("a port");
     for connection in router.connections.clone() {
         let frame = connection.frame(ORIGINAL).bytes();
@@ -67,7 +67,10 @@ fn a_hop_that_needs_an_skb_is_forwarded_at_tc() {
             "the other way out takes frames",
         );
     }
-    router.path.declare(WAN, &ROUTER_WAN, true).expect("a port");
+    router
+        .path
+        .declare(&Port::new(WAN, ROUTER_WAN, true))
+        .expect("a port");
     for connection in router.connections.clone() {
         router.forwards(LAN, &connection.frame(ORIGINAL), "and again");
     }

@@ -7,8 +7,6 @@ use weir_datapath::HOPS;
 
 use crate::common::*;
 
-const ORIGINAL: Side = Side::Original;
-
 /// The n-th connection of a family.
 fn nth(ipv6: bool, n: u16) -> (Tuple, Tuple) {
     let protocol = if n.is_multiple_of(2) { Tcp } else { Udp };

@@ -105,9 +105,9 @@ fn what_leaves_otherwise_proves_nothing() {
             None,
         ),
         (
-            "behind a VLAN tag in the frame",
+            "behind a tag weir does not know",
             ALL,
-            |f| tag(f, 0x8100, 5),
+            |f| tag(f, 0x9100, 5),
             None,
         ),
         ("in a PPPoE session", ALL, |f| put16(f, 12, 0x8864), None),

@@ -47,7 +47,7 @@ impl Account {
             }) += grown[i];
             self.octets += now[i].octets.saturating_sub(before[i].octets);
             if let Some(directions) = &directions {
-                *self.ports_in.entry(directions[i].port).or_default() += grown[i];
+                *self.ports_in.entry(directions[i].came_in.port).or_default() += grown[i];
                 *self.ports_out.entry(directions[i].hop_link).or_default() += grown[i];
             }
         }

@@ -305,7 +305,7 @@ pub fn flow(router: &mut Router, id: offload::FlowId) -> Option<api::Flow> {
             let plan_in = router
                 .core
                 .ports()
-                .find(|p| router.path.slot(p.link) == detail.port);
+                .find(|p| router.path.slot(p.link) == detail.came_in.port);
             shown.port_in = plan_in.map(|p| p.name.clone());
             shown.port_out = link(detail.hop_link);
             shown.hop = Some(detail.hop as u16);

@@ -318,8 +318,8 @@ impl Router {
                 self.path.remove(flow.0);
             }
             Action::Prove { flow } => self.path.prove(flow.0),
-            Action::BumpHops { link, mac } => {
-                if let Err(error) = self.path.bump_hops(link, &mac) {
+            Action::BumpHops { link: _, mac } => {
+                if let Err(error) = self.path.bump_hops(&mac) {
                     warn!(%error, "no pause after a neighbour changed");
                 }
             }
@@ -354,10 +354,14 @@ impl Router {
                 return;
             }
         };
-        match self
-            .path
-            .attach(plan.link, &plan.name, &plan.mac, hook, plan.xdp_transmit)
-        {
+        match self.path.attach(
+            &datapath::Port {
+                direct: !plan.needs_qdisc,
+                ..datapath::Port::new(plan.link, plan.mac, plan.xdp_transmit)
+            },
+            &plan.name,
+            hook,
+        ) {
             Ok(()) => {
                 info!(device = plan.name, hook = ?plan.hook, reason = plan.reason.explain(), "is a port");
                 self.attached.insert(plan.link, plan);

@@ -1,0 +1,180 @@
+//! Trap 18 and bridges: a port that may flood, a station that moves, and the device that the kernel remembers.
+
+use weir_datapath::Port;
+
+use crate::common::*;
+
+/// A router whose WAN side is a bridge of two members.
+fn bridged() -> Router {
+    let mut router = Router::standard();
+    for (link, mac) in [(WAN, ROUTER_WAN), (WAN_TOO, ROUTER_WAN)] {
+        let port = Port {
+            floods: true,
+            ..Port::new(link, mac, true)
+        };
+        router.path.declare(&port).expect("a port");
+    }
+    router
+}
+
+/// One packet, and what the witness says of each copy.
+fn passes_once(router: &mut Router, connection: &Connection, out: &[u32]) -> Vec<Option<Reason>> {
+    let frame = connection.frame(ORIGINAL);
+    let leaves = connection.sent(ORIGINAL, &frame).bytes();
+    let outcome = router.run(Hook::Tc, LAN, &frame.bytes());
+    assert!(matches!(outcome, Outcome::Passed(_)), "{outcome:?}");
+    out.iter()
+        .map(|link| router.leave(*link, &leaves))
+        .collect()
+}
+
+/// Packets that leave by one port only prove with the second.
+#[test]
+fn a_member_of_a_bridge_proves_with_two_packets() {
+    let mut router = bridged();
+    for connection in router.connections.clone() {
+        let mut tries = 0;
+        while !router.proven(&connection, ORIGINAL) {
+            let said = passes_once(&mut router, &connection, &[WAN]);
+            assert!(
+                matches!(said[0], None | Some(Reason::Once | Reason::NotSeen)),
+                "{said:?}"
+            );
+            tries += 1;
+            assert!(tries < 1000);
+        }
+        assert!(tries >= 2, "one packet was enough");
+        router.forwards(LAN, &connection.frame(ORIGINAL), "proven");
+    }
+}
+
+/// A bridge that does not know where the station is sends to all members: weir must not choose one.
+#[test]
+fn a_flooded_packet_proves_nothing() {
+    let mut router = bridged();
+    for connection in router.connections.clone() {
+        for _ in 0..20 {
+            passes_once(&mut router, &connection, &[WAN, WAN_TOO]);
+            assert!(
+                !router.proven(&connection, ORIGINAL),
+                "{}",
+                connection.original
+            );
+        }
+        // Learned at last.
+        for _ in 0..1000 {
+            passes_once(&mut router, &connection, &[WAN_TOO]);
+            if router.proven(&connection, ORIGINAL) {
+                break;
+            }
+        }
+        assert!(
+            router.proven(&connection, ORIGINAL),
+            "{}",
+            connection.original
+        );
+    }
+}
+
+/// What was proven ends where a copy leaves elsewhere: the bridge has forgotten the station.
+#[test]
+fn flooding_ends_a_proof() {
+    let mut router = bridged();
+    for connection in router.connections.clone() {
+        while !router.proven(&connection, ORIGINAL) {
+            passes_once(&mut router, &connection, &[WAN]);
+        }
+        let longer = connection.frame(ORIGINAL).payload(500);
+        let leaves = connection.sent(ORIGINAL, &longer).bytes();
+        let outcome = router.run(Hook::Tc, LAN, &longer.bytes());
+        assert_eq!(outcome, Outcome::Passed(Reason::Length));
+        router.leave(WAN, &leaves);
+        assert_eq!(router.leave(WAN_TOO, &leaves), Some(Reason::Differs));
+        assert!(
+            !router.proven(&connection, ORIGINAL),
+            "{}",
+            connection.original
+        );
+    }
+}
+
+/// The station's packets come in elsewhere: what goes to it must prove anew, even if no message told.
+#[test]
+fn a_station_that_moves() {
+    let mut router = bridged();
+    for connection in router.connections.clone() {
+        while !router.proven(&connection, ORIGINAL) {
+            passes_once(&mut router, &connection, &[WAN]);
+        }
+        router.prove_with(&connection, REPLY, &connection.frame(REPLY));
+        let moved = connection.frame(REPLY).bytes();
+        // XDP may be blind to what tells two networks apart: it passes, and leaves the judgement to TC.
+        assert_eq!(
+            router.run(Hook::Xdp, WAN_TOO, &moved),
+            Outcome::Passed(Reason::Moved)
+        );
+        assert!(router.proven(&connection, ORIGINAL));
+        assert_eq!(
+            router.run(Hook::Tc, WAN_TOO, &moved),
+            Outcome::Passed(Reason::Moved)
+        );
+        assert!(
+            !router.proven(&connection, ORIGINAL),
+            "{}",
+            connection.original
+        );
+    }
+}
+
+/// The kernel remembers the topmost device a packet came in by; ingress knows the lowest.
+#[test]
+fn the_device_that_the_kernel_remembers() {
+    const BRIDGE: u32 = 700;
+    const PPP: u32 = 701;
+    const STRANGER: u32 = 702;
+    let mut router = Router::standard();
+    let said = |router: &mut Router, connection: &Connection, ingress| {
+        router.path.bump().expect("bumps");
+        for _ in 0..2000 {
+            let frame = connection.frame(ORIGINAL);
+            let leaves = connection.sent(ORIGINAL, &frame).bytes();
+            router.run(Hook::Tc, LAN, &frame.bytes());
+            let mut fields = SkbFields {
+                ingress,
+                ..Default::default()
+            };
+            match router.leave_skb(WAN, &leaves, &mut fields) {
+                Some(Reason::Quiet) => std::thread::sleep(std::time::Duration::from_micros(200)),
+                other => return other,
+            }
+        }
+        panic!("never quiet");
+    };
+    let stacks = [(LAN, 1), (BRIDGE, 1), (WAN, 2), (PPP, 0)];
+    router.path.set_stacks(&stacks).expect("told");
+    for connection in router.connections.clone() {
+        for (device, seen) in [
+            (LAN, true),
+            (BRIDGE, true),
+            (PPP, true),
+            (0, true),
+            (WAN, false),
+            (STRANGER, false),
+        ] {
+            let outcome = said(&mut router, &connection, device);
+            assert_eq!(outcome.is_none(), seen, "{device}: {outcome:?}");
+            assert_eq!(router.proven(&connection, ORIGINAL), seen, "{device}");
+        }
+    }
+    // The bridge is taken apart.
+    router
+        .path
+        .set_stacks(&[(LAN, 1), (BRIDGE, 3)])
+        .expect("told");
+    for connection in router.connections.clone() {
+        assert_eq!(
+            said(&mut router, &connection, BRIDGE),
+            Some(Reason::NotSeen)
+        );
+    }
+}
