@@ -80,9 +80,10 @@ enum tag_kind {
 	TAG_NONE = 0,
 	TAG_VLAN = 1,    /* 802.1Q */
 	TAG_SERVICE = 2, /* 802.1ad */
+	TAG_SWITCH = 3,  /* of a DSA switch, always the outer one: its port in place of a TCI */
 };
 
-/* All but the priorities of the tags, bits 13 to 15 of each and DEI, bit 12: another one is another network. */
+/* All but the priorities of the tags, bits 13 to 15 of each and DEI, bit 12: another one is another network, or port of a switch. */
 #define IN_NETWORK (~((0xf000ull << IN_INNER) | (0xf000ull << IN_OUTER)))
 
 enum flow_flags {
@@ -104,7 +105,8 @@ struct flow6 {
 	struct flow_key6 key;
 	struct flow_nat6 nat;
 	struct flow_delta delta;
-	__u32 reserved[4];
+	__be32 label; /* proven: flow label, which the kernel may choose among equal paths by */
+	__u32 reserved[3];
 };
 _Static_assert(sizeof(struct flow6) == 128, "flow6: two cache lines");
 
@@ -145,6 +147,6 @@ struct trial {
 	__u8 reason;    /* the last enum reason that kept this flow from being proven or forwarded */
 	__u16 once;     /* hop by which it left once, where that may have been one of several copies */
 	__u32 once_at;  /* what its proof would have been then; 0: it did not */
-	__u8 reserved[4];
+	__be32 label;   /* IPv6 flow label; of IPv4 0 */
 };
 _Static_assert(sizeof(struct trial) == 48, "trial");

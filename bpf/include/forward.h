@@ -14,6 +14,7 @@ struct verdict {
 	const void *nat; /* struct flow_nat4 or flow_nat6 */
 	__u64 in;        /* as flow.in */
 	__u32 ref;
+	__u32 hop_slot;
 	__u32 addr_delta;
 	__u32 port_delta;
 	__u8 flags;
@@ -38,6 +39,7 @@ always_inline void trial_open(__u32 ref, const struct packet *p, __u64 in, __u32
 	t->len = p->len;
 	t->ttl = p->ttl;
 	t->tos = p->tos;
+	t->label = p->label;
 	t->reason = reason;
 	barrier();
 	WRITE_ONCE(t->epoch, epoch);
@@ -104,17 +106,23 @@ always_inline void fence_full(__u32 *word)
 }
 
 /* Whether the frame is addressed to this port, or to a VLAN device on it. */
-always_inline int port_owns(const struct port *port, const void *data, const struct link *l)
+always_inline int port_owns(const struct port *port, const struct frame *f, const struct link *l)
 {
-	__u16 high = *(__u16 *)data, vlan;
-	__u32 low = *(__u32 *)(data + 2);
+	void *to = f->data + l->ahead;
+	__u16 high, vlan;
+	__u32 low;
 	int i;
+
+	if (!__builtin_constant_p(l->ahead) && to + ETH_ALEN > f->end)
+		return 0; /* for the verifier */
+	high = *(__u16 *)to;
+	low = *(__u32 *)(to + 2);
 
 	if (likely(high == *(__u16 *)port->mac[0].mac && low == *(__u32 *)(port->mac[0].mac + 2)))
 		return 1;
 	if (likely(port->macs < 2 || !l->tags))
 		return 0;
-	vlan = (l->in >> IN_OUTER) & 0xfff;
+	vlan = (l->in >> (l->dsa ? IN_INNER : IN_OUTER)) & 0xfff;
 #pragma unroll
 	for (i = 1; i < PORT_MACS; i++)
 		if (i < port->macs && vlan == port->mac[i].vlan && high == *(__u16 *)port->mac[i].mac &&
@@ -146,7 +154,9 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 		return REASON_PORT;
 	if (l->in & IN_PPPOE && !(port->flags & PORT_PPP_IN))
 		return REASON_PORT;
-	if (!port_owns(port, f->data, l))
+	if (unlikely(port->dsa && !l->dsa))
+		return REASON_TAG; /* a type that stands where the tag should: the device took the tag off */
+	if (!port_owns(port, f, l))
 		return REASON_NOT_OURS;
 
 	reason = ipv6 ? parse_ipv6(f, L3_ETHERNET + l->shift, p) : parse_ipv4(f, L3_ETHERNET + l->shift, p);
@@ -182,6 +192,8 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 		reason = REASON_MOVED;
 	else if (unlikely(flow->tos != (p->tos & 0xfc)))
 		reason = REASON_TOS;
+	else if (ipv6 && unlikely(((struct flow6 *)flow)->label != p->label))
+		reason = REASON_LABEL;
 	else if (unlikely(p->ttl < flow->ttl_lo || p->ttl > flow->ttl_hi))
 		reason = REASON_TTL_NEW;
 	else
@@ -198,6 +210,7 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 
 	v->flow = flow;
 	v->hop = hop;
+	v->hop_slot = hop_slot;
 	v->nat = ipv6 ? (void *)&((struct flow6 *)flow)->nat : (void *)&((struct flow4 *)flow)->nat;
 	v->addr_delta = flow_delta(flow, ipv6)->addresses;
 	v->port_delta = flow_delta(flow, ipv6)->ports;

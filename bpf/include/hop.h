@@ -7,7 +7,7 @@
 
 #include "kernel.h"
 
-#define HOP_HEADER_MAX 32 /* Ethernet 14 + QinQ 8 + PPPoE 8 */
+#define HOP_HEADER_MAX 32 /* Ethernet 14 + QinQ or a switch's tag and VLAN 8 + PPPoE 8 */
 #define HOPS_MAX 1024
 
 /* What makes two hops the same hop. The header starts at 2 modulo 4, as in a frame, so that words of both are aligned alike. */
@@ -16,7 +16,8 @@ struct hop_key {
 	__u8 len;                    /* of header: 14, and 4 for each VLAN tag, and 8 for PPPoE */
 	__u8 form;                   /* HOP_TAGS, HOP_PPPOE */
 	__u8 header[HOP_HEADER_MAX]; /* as on the wire, ends where IP begins; PPPoE length and unused bytes 0 */
-	__u16 reserved;
+	__u8 least;                  /* the kernel fills frames up to so many octets before it hands them to the device; 0: it does not */
+	__u8 able;                   /* enum able */
 };
 _Static_assert(sizeof(struct hop_key) == 40, "hop_key");
 
@@ -29,10 +30,22 @@ struct hop {
 };
 _Static_assert(sizeof(struct hop) == 64, "hop");
 
+/*
+ * What TC can do to a link-layer header: nothing moves by 2 octets (qca), no super-packet is split behind PPPoE or by a switch, and
+ * next to the tag of a switch nothing else is put into the frame.
+ */
+enum able {
+	ABLE_TC = 1 << 0,
+	ABLE_SUPER = 1 << 1, /* with super-packets, too */
+};
+
 enum hop_form {
 	HOP_TAGS = 3,       /* number of VLAN tags */
 	HOP_PPPOE = 1 << 2, /* the length of each packet is to be put in */
+	HOP_DSA = 3 << 3,   /* enum dsa_kind of the tag, if there is one */
 };
+
+#define HOP_DSA_SHIFT 3
 
 enum hop_flags {
 	HOP_LIVE = 1 << 0,

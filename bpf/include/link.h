@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What lies between the wire and IP: Ethernet (IEEE 802.3), up to two VLAN tags (802.1Q, 802.1ad), PPPoE (RFC 2516). All that the
- * packet path knows of these formats is here.
+ * What lies between the wire and IP: Ethernet (IEEE 802.3), up to two VLAN tags (802.1Q, 802.1ad), PPPoE (RFC 2516), and the tag of a
+ * switch (dsa.h). All that the packet path knows of these formats is in these two files.
  */
 #pragma once
 
+#include "dsa.h"
 #include "flow.h"
+#include "hop.h"
 #include "kernel.h"
 #include "reason.h"
 
@@ -22,7 +24,10 @@ struct frame {
 #define PPPOE_START 0x1100 /* version 1, type 1, code 0: a packet of a session */
 #define PPP_IP 0x0021
 #define PPP_IPV6 0x0057
-#define LINK_MAX (2 * TAG_SIZE + PPPOE_SIZE) /* beyond Ethernet's */
+
+const volatile __u32 unaligned; /* this processor reads words at any address: else the verifier wants IP aligned in every frame */
+
+#define SHIFT_MASK (unaligned ? 30 : 28)
 
 /* A link-layer header as found. All zero for plain Ethernet. */
 struct link {
@@ -32,6 +37,10 @@ struct link {
 	__be16 type;     /* ETH_P_IP or ETH_P_IPV6 */
 	__u8 tags;       /* VLAN tags, together with one in skb metadata */
 	__u8 meta;       /* the outermost is in skb metadata */
+	__u8 dsa;        /* octets of a switch's tag */
+	__u8 ahead;      /* of them, before the hardware addresses */
+	__u8 able;       /* enum able: for taking this header off, as for putting it on */
+	__u8 least;      /* as hop_key.least */
 };
 
 always_inline __be16 frame_ethertype(const struct frame *f)
@@ -47,45 +56,95 @@ always_inline __u32 tag_kind(__be16 type)
 											   : TAG_NONE;
 }
 
-/* Where the frame carries IP, and behind what. A tag in skb metadata counts as the outermost: `kind`, `tci`; TAG_NONE without. */
-always_inline int link_parse(const struct frame *f, __u32 kind, __u16 tci, struct link *l)
+/* An skb's tag, which its frame does not have. */
+struct meta_tag {
+	__u32 kind; /* TAG_NONE: there is none */
+	__u16 tci;
+};
+
+/*
+ * The same number, of which the verifier knows nothing: `unknown` is one it does not know. It would follow every kind of header through
+ * all that comes after, as if each were a program of its own.
+ */
+always_inline __u64 forget(__u64 number, __u64 unknown)
 {
-	__be16 type = frame_ethertype(f);
+	__u64 same = unknown;
+
+	asm volatile(""
+		     : "+r"(same));
+	return number + unknown - same;
+}
+
+/*
+ * Where the frame carries IP, and behind what: first what a switch put in (found before), then a tag in skb metadata, then those in the
+ * frame, then PPPoE. A switch's tag takes the place of the outer VLAN tag: then only one VLAN tag is known.
+ */
+always_inline int link_parse(const struct frame *f, const struct dsa_tag *dsa, const struct meta_tag *meta, struct link *l)
+{
+	__u32 kind = meta->kind;
+	__u16 tci = meta->tci;
+	void *h = f->data + dsa->size;
+	__be16 type;
 	int i;
 
+	if (h + L3_ETHERNET > f->end)
+		return REASON_TRUNCATED;
+	if (dsa->size && kind)
+		return REASON_ETHERTYPE; /* no kernel sends these two in this order */
+	type = *(__be16 *)(h + 12);
+	l->dsa = dsa->size;
+	l->ahead = dsa->ahead;
+	if (dsa->size) {
+		kind = TAG_SWITCH;
+		tci = dsa->port;
+	}
 	l->in = (__u64)kind << IN_OUTER_KIND | (__u64)tci << IN_OUTER;
-	l->meta = kind != TAG_NONE;
+	l->meta = meta->kind != TAG_NONE;
 	l->tags = l->meta;
-	l->shift = 0;
+	l->shift = dsa->size;
 #pragma unroll
 	for (i = 0; i < 2; i++) {
 		kind = tag_kind(type);
-		if (!kind || l->tags == 2)
+		if (!kind || l->in >> IN_INNER_KIND & 3)
 			break;
-		if (f->data + l->shift + L3_ETHERNET + TAG_SIZE > f->end)
+		if (h + L3_ETHERNET + TAG_SIZE > f->end)
 			return REASON_TRUNCATED;
-		tci = bpf_ntohs(*(__be16 *)(f->data + l->shift + L3_ETHERNET));
-		type = *(__be16 *)(f->data + l->shift + L3_ETHERNET + 2);
-		l->in |= l->tags ? (__u64)kind << IN_INNER_KIND | (__u64)tci << IN_INNER
-				 : (__u64)kind << IN_OUTER_KIND | (__u64)tci << IN_OUTER;
+		tci = bpf_ntohs(*(__be16 *)(h + L3_ETHERNET));
+		type = *(__be16 *)(h + L3_ETHERNET + 2);
+		l->in |= l->in >> IN_OUTER_KIND ? (__u64)kind << IN_INNER_KIND | (__u64)tci << IN_INNER
+						: (__u64)kind << IN_OUTER_KIND | (__u64)tci << IN_OUTER;
 		l->tags++;
 		l->shift += TAG_SIZE;
+		h += TAG_SIZE;
 	}
 	if (type == bpf_htons(ETH_P_PPP_SES)) {
-		__be16 *h = f->data + l->shift + L3_ETHERNET;
+		__be16 *ppp = h + L3_ETHERNET;
 
-		if ((void *)h + PPPOE_SIZE > f->end)
+		if ((void *)ppp + PPPOE_SIZE > f->end)
 			return REASON_TRUNCATED;
-		if (h[0] != bpf_htons(PPPOE_START))
+		if (ppp[0] != bpf_htons(PPPOE_START))
 			return REASON_ETHERTYPE;
-		l->in |= IN_PPPOE | bpf_ntohs(h[1]);
-		l->pppoe_len = bpf_ntohs(h[2]);
-		type = h[3] == bpf_htons(PPP_IP)     ? bpf_htons(ETH_P_IP)
-		       : h[3] == bpf_htons(PPP_IPV6) ? bpf_htons(ETH_P_IPV6)
-						     : 0;
+		l->in |= IN_PPPOE | bpf_ntohs(ppp[1]);
+		l->pppoe_len = bpf_ntohs(ppp[2]);
+		type = ppp[3] == bpf_htons(PPP_IP)     ? bpf_htons(ETH_P_IP)
+		       : ppp[3] == bpf_htons(PPP_IPV6) ? bpf_htons(ETH_P_IPV6)
+						       : 0;
 		l->shift += PPPOE_SIZE;
 	}
+	if (l->shift + L3_ETHERNET > HOP_HEADER_MAX)
+		return REASON_ETHERTYPE;
 	l->type = type;
+	if (dsa->size)
+		l->able = dsa->size & 2 || l->tags || l->in & IN_PPPOE ? 0 : ABLE_TC;
+	else
+		l->able = l->in & IN_PPPOE ? ABLE_TC : ABLE_TC | ABLE_SUPER;
+	l->in = forget(l->in, f->len);
+	l->shift = forget(l->shift, f->len) & SHIFT_MASK;
+	l->tags = forget(l->tags, f->len) & 3;
+	l->meta = forget(l->meta, f->len) & 1;
+	l->dsa = forget(l->dsa, f->len) & 15;
+	l->ahead = forget(l->ahead, f->len) & 8;
+	l->able = forget(l->able, f->len) & 3;
 	return type == bpf_htons(ETH_P_IP) || type == bpf_htons(ETH_P_IPV6) ? REASON_NONE : REASON_ETHERTYPE;
 }
 

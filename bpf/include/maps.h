@@ -3,6 +3,7 @@
 #pragma once
 
 #include "control.h"
+#include "link.h"
 #include "flow.h"
 #include "hop.h"
 #include "kernel.h"
@@ -19,6 +20,7 @@ const volatile __u32 hold;         /* jiffies after a FIN, RST or SYN during whi
 const volatile __u32 silence;      /* jiffies without a beat after which the daemon counts as dead */
 const volatile __u32 rehearsal;    /* under BPF_PROG_TEST_RUN, where every skb has a socket */
 const volatile __u32 shadow;       /* compute, compare, but let the kernel forward */
+const volatile __u32 ipsec;        /* this kernel knows of IPsec, and can tell what it decrypted */
 const volatile __u32 weak_order;   /* this processor may read a flow's fields before its proof, unless told not to */
 const volatile __u32 buffers;      /* XDP may see frames in several buffers: from Linux 5.18 on */
 
@@ -159,6 +161,16 @@ always_inline void count_total(__u32 which, __u64 add)
 
 	if (n)
 		*n += add;
+}
+
+/* The tag of a switch's frame that came in at, or leaves by, this device. */
+always_inline int port_dsa(const void *data, const void *end, const struct port *port, int out, struct dsa_tag *tag)
+{
+	__u32 kind = port ? port->dsa : DSA_NONE;
+
+	if (kind == DSA_QCA && !unaligned)
+		return REASON_TAG;
+	return out ? dsa_out(data, end, kind, tag) : dsa_in(data, end, kind, tag);
 }
 
 always_inline struct port *port_find(__u32 ifindex, __u32 *slot)

@@ -21,6 +21,7 @@ struct packet {
 	__u8 tcp_flags; /* byte 13 of the TCP header */
 	__u16 l4_len;   /* octets of the layer 4 header: of one segment's overhead */
 	__u16 l4_check; /* the checksum as it stands */
+	__be32 label;   /* IPv6 flow label; of IPv4 0 */
 };
 
 #define TCP_FIN 0x01
@@ -107,6 +108,7 @@ always_inline int parse_ipv4(const struct frame *f, __u32 l3, struct packet *p)
 		return REASON_TRUNCATED;
 	if (((__be16 *)w)[3] & bpf_htons(0xbfff)) /* all but "don't fragment"; the reserved bit is the kernel's business too */
 		return REASON_FRAGMENT;
+	p->label = 0;
 	p->tos = b[1];
 	p->ttl = b[8];
 	p->proto = b[9];
@@ -133,6 +135,7 @@ always_inline int parse_ipv6(const struct frame *f, __u32 l3, struct packet *p)
 	if (!payload || payload > 0xffff - sizeof(struct ipv6hdr) || l3 + sizeof(struct ipv6hdr) + payload > f->len)
 		return REASON_TRUNCATED;
 	p->len = payload + sizeof(struct ipv6hdr);
+	p->label = w[0] & bpf_htonl(0xfffff);
 	p->tos = b[0] << 4 | b[1] >> 4;
 	p->proto = b[6];
 	p->ttl = b[7];

@@ -28,7 +28,8 @@ struct port {
 	__u32 stack;                    /* devices that stand on one another share a number: see `stacks`; 0: not known */
 	__u32 macs;                     /* addresses in use */
 	struct port_mac mac[PORT_MACS]; /* frames for any other address go to the kernel */
-	__u32 reserved[4];
+	__u32 dsa;                      /* enum dsa_kind: a conduit */
+	__u32 reserved[3];
 };
 _Static_assert(sizeof(struct port) == 64, "port: one cache line");
 

@@ -12,6 +12,7 @@ enum reason {
 	REASON_SILENT,    /* the daemon's heartbeat is overdue */
 	REASON_NOT_OURS,  /* not addressed to this port's MAC: broadcast, multicast, bridged */
 	REASON_ETHERTYPE, /* neither IPv4 nor IPv6, or behind an encapsulation weir does not parse */
+	REASON_TAG,       /* a switch's tag that weir does not know, or that speaks of the switch itself */
 	REASON_TRUNCATED, /* headers longer than the frame */
 	REASON_HEADER,    /* version, length or checksum of the IP header is wrong */
 	REASON_OPTIONS,   /* IPv4 options, IPv6 extension headers */
@@ -24,6 +25,7 @@ enum reason {
 	REASON_UNPROVEN, /* known, but the kernel has not been seen to forward it since the last change */
 	REASON_MOVED,    /* came in at another port than the proof */
 	REASON_TOS,      /* another DSCP than the proof */
+	REASON_LABEL,    /* another IPv6 flow label than the proof: paths may be chosen by it */
 	REASON_TTL_NEW,  /* a TTL outside of what was proven */
 	REASON_LENGTH,   /* longer than what the kernel was seen to send unfragmented */
 	REASON_HOOK,     /* the way out needs an skb (qdisc, no XDP transmit): forwarded at TC */
@@ -31,6 +33,8 @@ enum reason {
 	/* the witness */
 	REASON_LOCAL,       /* sent by a local socket */
 	REASON_NOT_SEEN,    /* left, but no matching packet was seen at ingress */
+	REASON_DECRYPTED,   /* came in encrypted: whether it must is the kernel's to know */
+	REASON_CHECKSUM,    /* a wrong checksum of layer 4: not tracked by conntrack, so marks and rules may have been others */
 	REASON_HELD,        /* a FIN, RST or change a moment ago */
 	REASON_QUIET,       /* a change is settling */
 	REASON_TRANSLATION, /* left with other addresses or ports than conntrack said */

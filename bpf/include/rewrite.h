@@ -24,13 +24,16 @@ always_inline void header_write(void *data, const struct hop *hop, __u32 shift, 
 	*(__u32 *)(data + 10) = *(__u32 *)(h + 10);
 	if (!shift)
 		return;
-	*(__u32 *)(data + 14) = *(__u32 *)(h + 14);
-	if (shift > 4)
+	if (shift > 3)
+		*(__u32 *)(data + 14) = *(__u32 *)(h + 14);
+	if (shift > 7)
 		*(__u32 *)(data + 18) = *(__u32 *)(h + 18);
-	if (shift > 8)
+	if (shift > 11)
 		*(__u32 *)(data + 22) = *(__u32 *)(h + 22);
-	if (shift > 12)
+	if (shift > 15)
 		*(__u32 *)(data + 26) = *(__u32 *)(h + 26);
+	if (unaligned && shift & 2)
+		*(__u16 *)(data + shift + L3_ETHERNET - 2) = *(__u16 *)(h + shift + L3_ETHERNET - 2);
 	if (hop->key.form & HOP_PPPOE)
 		*(__be16 *)(data + shift + L3_ETHERNET - 4) = bpf_htons(ip_len + 2);
 }

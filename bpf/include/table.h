@@ -92,14 +92,16 @@ always_inline struct flow *flow_find(const __u64 *key, int ipv6, __u32 *ref)
 	return f ? f : flow_find_in(hash_second(h, mask), hash_tag(h), key, ipv6, ref);
 }
 
-/* The record of a number; NULL when there is no such one. */
-always_inline struct flow *flow_get(__u32 ref)
+/* The record of a number and family; NULL when there is no such one. */
+always_inline struct flow *flow_of(__u32 ref, int ipv6)
 {
 	__u32 slot = ref & ~FLOW_REF_IPV6;
 	__u32 bucket = slot / FLOW_WAYS;
 	__u32 way = slot % FLOW_WAYS;
 
-	if (ref & FLOW_REF_IPV6) {
+	if (!ipv6 != !(ref & FLOW_REF_IPV6))
+		return NULL;
+	if (ipv6) {
 		struct bucket6 *b = bpf_map_lookup_elem(&flows6, &bucket);
 
 		return b ? &b->way[way].f : NULL;
@@ -108,6 +110,12 @@ always_inline struct flow *flow_get(__u32 ref)
 
 		return b ? &b->way[way].f : NULL;
 	}
+}
+
+/* The record of a number. */
+always_inline struct flow *flow_get(__u32 ref)
+{
+	return ref & FLOW_REF_IPV6 ? flow_of(ref, 1) : flow_of(ref, 0);
 }
 
 /* Number of IPv4 records: IPv6 trials come after them. */

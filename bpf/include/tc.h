@@ -19,23 +19,40 @@ always_inline int tc_pull(struct __sk_buff *skb, __u32 need)
 }
 
 /*
- * Takes the PPPoE header off. No helper does that: bpf_skb_adjust_room wants IP in skb->protocol, and nothing puts it there. But
- * taking VLAN tags off is allowed, and sets the protocol to what comes next. So PPPoE's 10 octets, EtherType to PPP protocol, become
- * two tags and an EtherType; and as tags are only taken off where the protocol says that there are any, one is pushed into the frame
- * first, by another pushed on top. Gives the number of tags that are now to be taken off, or -1.
+ * Takes a header of 4 or 8 octets off. No helper does that: bpf_skb_adjust_room wants IP in skb->protocol, and nothing puts it there. But
+ * taking VLAN tags off is allowed, and sets the protocol to what comes next. So the octets at `at` become tags, the last of which is
+ * followed by the EtherType of IP; and as tags are only taken off where the protocol says that there are any, one is pushed into the
+ * frame first, by another pushed on top. Gives the number of tags that are then to be taken off, or -1.
  */
-always_inline int tc_pppoe_to_tags(struct __sk_buff *skb, int ipv6, const struct link *l)
+always_inline int tc_make_tags(struct __sk_buff *skb, __u32 at, int two, __be16 type, const struct link *l)
 {
 	const __be16 tag = bpf_htons(ETH_P_8021Q);
-	const __be16 tags[5] = {tag, 0, tag, 0, ipv6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP)};
+	__be16 tags[5] = {tag, 0, two ? tag : type, 0, type};
 
-	if (bpf_skb_store_bytes(skb, l->shift - PPPOE_SIZE + 12, tags, sizeof(tags), BPF_F_RECOMPUTE_CSUM))
+	if (bpf_skb_store_bytes(skb, at, tags, two ? 10 : 6, BPF_F_RECOMPUTE_CSUM))
 		return -1;
 	if (!l->meta && bpf_skb_vlan_push(skb, tag, 0))
 		return -1;
 	if (bpf_skb_vlan_push(skb, tag, 0))
 		return -1;
-	return l->tags + (l->meta ? 3 : 4);
+	return (two ? 2 : 1) + (l->meta ? 1 : 2);
+}
+
+/* A switch's tag becomes VLAN tags, for tc_make_tags to have the rest: the type behind it is kept. */
+always_inline int tc_dsa_to_tags(struct __sk_buff *skb, const struct link *l)
+{
+	__be16 head[10];
+	__be16 type;
+
+	if (bpf_skb_load_bytes(skb, 12 + l->dsa, &type, sizeof(type)))
+		return -1;
+	if (!l->ahead)
+		return tc_make_tags(skb, 12, 0, type, l);
+	/* Before the addresses: these come first, then the tags. */
+	if (l->ahead != DSA_GSWIP_IN_SIZE || bpf_skb_load_bytes(skb, DSA_GSWIP_IN_SIZE, head, 2 * ETH_ALEN) ||
+	    bpf_skb_store_bytes(skb, 0, head, 2 * ETH_ALEN, 0))
+		return -1;
+	return tc_make_tags(skb, 12, 1, type, l);
 }
 
 #define TC_TAGS_MAX 6 /* two, and four in place of PPPoE */
@@ -52,35 +69,97 @@ always_inline int tc_pppoe_push(struct __sk_buff *skb, const struct hop *hop, __
 	return bpf_skb_store_bytes(skb, 12, header, sizeof(header), BPF_F_RECOMPUTE_CSUM);
 }
 
-/* From the link-layer header it came with to the hop's. Not 0: memory ran out half way, and the packet is lost. */
-always_inline int tc_link_rewrite(struct __sk_buff *skb, int ipv6, const struct link *l, const struct hop *hop, __u32 ip_len)
+/* Puts a switch's tag of 4 octets on, whole with addresses and EtherType. */
+always_inline int tc_dsa_push(struct __sk_buff *skb, const struct hop *hop)
 {
-	const __be16 *h = (void *)hop->key.header;
-	__u32 form = hop->key.form;
-	int tags = l->tags, i;
+	const void *h = hop->key.header;
 
-	if (l->in & IN_PPPOE) {
-		tags = tc_pppoe_to_tags(skb, ipv6, l);
-		if (tags < 0)
-			return -1;
-	}
+	if (bpf_skb_adjust_room(skb, DSA_GSWIP_OUT_SIZE, BPF_ADJ_ROOM_MAC, 0))
+		return -1;
+	return bpf_skb_store_bytes(skb, 0, h, L3_ETHERNET + DSA_GSWIP_OUT_SIZE, BPF_F_RECOMPUTE_CSUM);
+}
+
+/*
+ * From the link-layer header it came with to the hop's, in a program of its own: the verifier would go through it for each way that leads
+ * here. What it needs comes in skb->cb. Half way, only memory can run out: the packet is lost then.
+ */
+always_inline int tc_link_later(struct __sk_buff *skb, int ipv6, const struct link *l, __u32 hop, __u32 ip_len)
+{
+	skb->cb[0] = hop;
+	skb->cb[1] = ip_len | l->shift << 16 | (__u32)l->tags << 24;
+	skb->cb[2] = l->meta | l->dsa << 8 | l->ahead << 16 | (l->in & IN_PPPOE ? 1u << 24 : 0);
+	skb->cb[3] = ipv6;
+	bpf_tail_call(skb, &parts, PART_LINK);
+	return TC_ACT_SHOT; /* no such program: never */
+}
+
+/* Takes everything off, so that plain Ethernet is left. Gives 0, or -1. */
+always_inline int tc_strip(struct __sk_buff *skb, const struct link *l, int pppoe, __be16 type)
+{
+	int tags = l->tags, more = 0, i;
+
+	if (pppoe)
+		more = tc_make_tags(skb, l->shift - PPPOE_SIZE + 12, 1, type, l);
+	else if (l->dsa)
+		more = tc_dsa_to_tags(skb, l);
+	if (more < 0)
+		return -1;
+	tags += more;
 #pragma unroll
 	for (i = 0; i < TC_TAGS_MAX; i++)
 		if (i < tags && bpf_skb_vlan_pop(skb))
 			return -1;
+	return 0;
+}
+
+/* Puts the hop's header on plain Ethernet. */
+always_inline int tc_dress(struct __sk_buff *skb, const struct hop *hop, __u32 ip_len)
+{
+	const __be16 *h = (void *)hop->key.header;
+	__u32 form = hop->key.form;
+
+	if (form & HOP_DSA) {
+		if (tc_dsa_push(skb, hop))
+			return -1;
+		return skb->len < hop->key.least ? bpf_skb_change_tail(skb, hop->key.least, 0) : 0;
+	}
 	if (form & HOP_PPPOE && tc_pppoe_push(skb, hop, ip_len))
 		return -1;
 	if ((form & HOP_TAGS) > 1 && bpf_skb_vlan_push(skb, h[8], bpf_ntohs(h[9])))
 		return -1;
 	if (form & HOP_TAGS && bpf_skb_vlan_push(skb, h[6], bpf_ntohs(h[7])))
 		return -1;
-	return bpf_skb_store_bytes(skb, 0, h, 2 * ETH_ALEN, 0);
+	if (bpf_skb_store_bytes(skb, 0, h, 2 * ETH_ALEN, 0))
+		return -1;
+	return form ? 0 : bpf_skb_store_bytes(skb, 12, h + 6, 2, 0);
+}
+
+SEC("tc")
+int weir_tc_link(struct __sk_buff *skb)
+{
+	__u32 slot = skb->cb[0], ip_len = skb->cb[1] & 0xffff, flags = skb->cb[2];
+	struct link l = {
+		.shift = skb->cb[1] >> 16 & 0xff,
+		.tags = skb->cb[1] >> 24,
+		.meta = flags & 1,
+		.dsa = flags >> 8,
+		.ahead = flags >> 16,
+	};
+	__be16 type = skb->cb[3] ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP);
+	struct hop *hop = bpf_map_lookup_elem(&hops, &slot);
+
+	if (!hop || tc_strip(skb, &l, flags >> 24 & 1, type) || tc_dress(skb, hop, ip_len))
+		return TC_ACT_SHOT;
+	skb->cb[0] = OURS_0;
+	skb->cb[1] = OURS_1;
+	return bpf_redirect(hop->key.ifindex, 0);
 }
 
 always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link *l)
 {
 	const __u32 l3_at = L3_ETHERNET + l->shift;
-	const __u32 l4_at = l3_at + (ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr));
+	const __u32 ip_size = ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
+	const __u32 l4_at = l3_at + ip_size;
 	__u32 segments = 1, segment, check_at;
 	struct verdict v = {};
 	struct packet p = {};
@@ -88,6 +167,7 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 	struct trial *t;
 	__u64 mangled;
 	int reason;
+	void *l3;
 
 	tc_pull(skb, l4_at + sizeof(struct tcphdr));
 	f.data = (void *)(long)skb->data;
@@ -104,8 +184,8 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 		}
 		if (!fits(&v, &p, segment)) {
 			reason = REASON_LENGTH;
-		} else if (skb->gso_size && (l->in & IN_PPPOE || v.hop->key.form & HOP_PPPOE)) {
-			reason = REASON_HOOK; /* the kernel splits no super-packets behind PPPoE */
+		} else if (!(l->able & v.hop->key.able & (skb->gso_size ? ABLE_SUPER : ABLE_TC))) {
+			reason = REASON_HOOK;
 		} else if (shadow) {
 			shadow_expect(&f, l->shift, ipv6, &p, &v, 0);
 			reason = REASON_SHADOW;
@@ -131,18 +211,15 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 
 	f.data = (void *)(long)skb->data;
 	f.end = (void *)(long)skb->data_end;
-	if (f.data + l4_at + sizeof(struct udphdr) > f.end)
+	l3 = f.data + l3_at;
+	if (l3 + ip_size + sizeof(struct udphdr) > f.end)
 		return TC_ACT_SHOT; /* for the verifier: the parser saw to it */
-	l3_write(f.data + l3_at, ipv6, &v);
+	l3_write(l3, ipv6, &v);
 	if (v.flags & FLOW_PORT)
-		*(__u32 *)(f.data + l4_at) = ports_out(ipv6, &v);
+		*(__u32 *)(l3 + ip_size) = ports_out(ipv6, &v);
 	/* IPv6 has no header checksum to balance what the helper did to a complete checksum of the whole packet: undo it. */
 	if (ipv6 && v.flags & FLOW_ADDR)
 		bpf_csum_update(skb, v.addr_delta);
-	if (likely(!l->in && !v.hop->key.form))
-		header_write(f.data, v.hop, 0, 0);
-	else if (tc_link_rewrite(skb, ipv6, l, v.hop, p.len))
-		return TC_ACT_SHOT;
 	if (v.flags & FLOW_META) {
 		t = trial_get(v.ref);
 		if (t) {
@@ -153,18 +230,36 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 		skb->mark = 0;
 		skb->priority = 0;
 	}
+	flow_count(v.flow, segments, p.len);
+	if (unlikely(l->in || v.hop->key.form))
+		return tc_link_later(skb, ipv6, l, v.hop_slot, p.len);
+	if (f.data + L3_ETHERNET > f.end)
+		return TC_ACT_SHOT; /* for the verifier */
+	header_write(f.data, v.hop, 0, 0);
 	skb->cb[0] = OURS_0;
 	skb->cb[1] = OURS_1;
-	flow_count(v.flow, segments, p.len);
 	return bpf_redirect(v.hop->key.ifindex, 0);
+}
+
+/* What is not plain IP over Ethernet. */
+always_inline int tc_behind(struct __sk_buff *skb)
+{
+	struct link l = {};
+	int reason;
+
+	tc_pull(skb, HOP_HEADER_MAX);
+	reason = skb_link_parse(skb, 0, &l);
+	if (reason) {
+		count_passed(reason);
+		return TC_ACT_UNSPEC;
+	}
+	return l.type == bpf_htons(ETH_P_IP) ? tc_forward(skb, 0, &l) : tc_forward(skb, 1, &l);
 }
 
 SEC("tc")
 int weir_tc(struct __sk_buff *skb)
 {
-	const struct link plain = {};
-	struct link l = {};
-	int reason;
+	const struct link plain = {.able = ABLE_TC | ABLE_SUPER};
 
 	if (!skb->vlan_present) {
 		if (skb->protocol == bpf_htons(ETH_P_IP))
@@ -172,11 +267,5 @@ int weir_tc(struct __sk_buff *skb)
 		if (skb->protocol == bpf_htons(ETH_P_IPV6))
 			return tc_forward(skb, 1, &plain);
 	}
-	tc_pull(skb, L3_ETHERNET + LINK_MAX);
-	reason = skb_link_parse(skb, &l);
-	if (reason) {
-		count_passed(reason);
-		return TC_ACT_UNSPEC;
-	}
-	return l.type == bpf_htons(ETH_P_IP) ? tc_forward(skb, 0, &l) : tc_forward(skb, 1, &l);
+	return tc_behind(skb);
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "shadow.h"
+#include "sum.h"
 
 /* Marks an skb that weir itself sends, in cb[0] and cb[1]: the witness must not take it for the kernel's. */
 #define OURS_0 0x77656972
@@ -49,7 +50,7 @@ always_inline int trial_held(const struct trial *t)
 /* One packet that left is evidence for one direction of one flow: enters it into the record. `changed`: with another mark or
  * priority than the packet before.
  */
-always_inline int prove(struct flow *flow, struct trial *t, struct hop *hop, __u32 slot, __u32 epoch, __u32 len, int changed)
+always_inline int prove(struct flow *flow, int ipv6, struct trial *t, struct hop *hop, __u32 slot, __u32 epoch, __u32 len, int changed)
 {
 	__u32 stamp = epoch + READ_ONCE(hop->epoch);
 	__u32 old = READ_ONCE(flow->proof);
@@ -57,6 +58,8 @@ always_inline int prove(struct flow *flow, struct trial *t, struct hop *hop, __u
 
 	if (old == PROOF_WRITING)
 		return REASON_UNPROVEN; /* another CPU is at it */
+	if (ipv6 && ((struct flow6 *)flow)->label != t->label)
+		changed = 1;
 	if (old == stamp && flow->hop == slot && flow->in == t->in && flow->tos == tos && !changed) {
 		if (len > flow->len)
 			WRITE_ONCE(flow->len, len);
@@ -76,6 +79,8 @@ always_inline int prove(struct flow *flow, struct trial *t, struct hop *hop, __u
 	flow->hop = slot;
 	flow->in = t->in;
 	flow->tos = tos;
+	if (ipv6)
+		((struct flow6 *)flow)->label = t->label;
 	flow->ttl_lo = ttl;
 	flow->ttl_hi = ttl;
 	flow->len = len;
@@ -89,54 +94,63 @@ always_inline int prove(struct flow *flow, struct trial *t, struct hop *hop, __u
 	return REASON_NONE;
 }
 
-/* The link-layer header of an skb, with the tag in its metadata. */
-always_inline int skb_link_parse(struct __sk_buff *skb, struct link *l)
+/* The link-layer header of an skb, with the tag in its metadata and that of a switch. */
+always_inline int skb_link_parse(struct __sk_buff *skb, int out, struct link *l)
 {
 	struct frame f = {(void *)(long)skb->data, (void *)(long)skb->data_end, skb->len};
-	__u32 kind = TAG_NONE;
-	__u16 tci = 0;
+	struct meta_tag meta = {};
+	struct dsa_tag dsa = {};
+	__u32 slot;
+	int reason;
 
 	if (skb->vlan_present) {
-		kind = tag_kind((__be16)skb->vlan_proto);
-		if (!kind)
+		meta.kind = tag_kind((__be16)skb->vlan_proto);
+		meta.tci = skb->vlan_tci;
+		if (!meta.kind)
 			return REASON_ETHERTYPE;
-		tci = skb->vlan_tci;
 	}
-	return link_parse(&f, kind, tci, l);
+	reason = port_dsa(f.data, f.end, port_find(skb->ifindex, &slot), out, &dsa);
+	if (reason)
+		return reason;
+	l->least = dsa.least;
+	return link_parse(&f, &dsa, &meta, l);
 }
 
 /* The octets before IP as they will be on the wire: a tag in the metadata comes after the addresses. The frame has them all. */
-always_inline int hop_key_fill(struct hop_key *key, struct __sk_buff *skb, const struct frame *f, const struct link *l)
+always_inline int hop_key_fill(struct hop_key *key, struct __sk_buff *skb, const struct frame *f, const struct port *port,
+			       const struct link *l)
 {
-	__u8 *h = key->header;
+	__be16 *h = (void *)key->header;
+	__be16 *from = f->data;
 	int i;
 
-	if (f->data + L3_ETHERNET > f->end || (l->shift && f->data + l->shift + L3_ETHERNET > f->end))
+	if (f->data + HOP_HEADER_MAX > f->end) /* shorter than the headers that were parsed: never */
 		return 0;
 	key->ifindex = skb->ifindex;
 	key->form = l->tags | (l->in & IN_PPPOE ? HOP_PPPOE : 0);
 	key->len = L3_ETHERNET + l->shift + (l->meta ? TAG_SIZE : 0);
-	__builtin_memcpy(h, f->data, 2 * ETH_ALEN);
+	key->able = l->able;
+	if (l->dsa && port) {
+		key->form |= port->dsa << HOP_DSA_SHIFT;
+		key->least = l->least;
+	}
+	__builtin_memcpy(h, from, 2 * ETH_ALEN);
 	if (l->meta) {
-		*(__be16 *)(h + 12) = (__be16)skb->vlan_proto;
-		*(__be16 *)(h + 14) = bpf_htons((__u16)skb->vlan_tci);
-		*(__be16 *)(h + 16) = frame_ethertype(f);
+		h[6] = (__be16)skb->vlan_proto;
+		h[7] = bpf_htons((__u16)skb->vlan_tci);
 #pragma unroll
-		for (i = 0; i < LINK_MAX - TAG_SIZE; i += TAG_SIZE)
-			if (i < l->shift && f->data + L3_ETHERNET + i + TAG_SIZE <= f->end)
-				*(__u32 *)(h + 18 + i) = *(__u32 *)(f->data + L3_ETHERNET + i);
+		for (i = 6; i < (HOP_HEADER_MAX - TAG_SIZE) / 2; i++)
+			h[i + 2] = 2 * i < L3_ETHERNET + l->shift ? from[i] : 0;
 	} else {
-		*(__be16 *)(h + 12) = frame_ethertype(f);
 #pragma unroll
-		for (i = 0; i < LINK_MAX; i += TAG_SIZE)
-			if (i < l->shift && f->data + L3_ETHERNET + i + TAG_SIZE <= f->end)
-				*(__u32 *)(h + 14 + i) = *(__u32 *)(f->data + L3_ETHERNET + i);
+		for (i = 6; i < HOP_HEADER_MAX / 2; i++)
+			h[i] = 2 * i < L3_ETHERNET + l->shift ? from[i] : 0;
 	}
 	if (l->in & IN_PPPOE) /* the length differs from packet to packet: it stands 4 octets before the end */
 #pragma unroll
-		for (i = L3_ETHERNET + PPPOE_SIZE; i <= L3_ETHERNET + LINK_MAX; i += TAG_SIZE)
-			if (i == key->len)
-				*(__be16 *)(h + i - 4) = 0;
+		for (i = 8; i < HOP_HEADER_MAX / 2; i++)
+			if (2 * i + 4 == key->len)
+				h[i] = 0;
 	return 1;
 }
 
@@ -157,6 +171,33 @@ always_inline int came_in_there(struct __sk_buff *skb, __u64 in)
 		return 1;
 	stack = bpf_map_lookup_elem(&stacks, &device);
 	return stack && (!*stack || *stack == port->stack);
+}
+
+/*
+ * A packet that IPsec decrypted comes in a second time, at the same device, as if it had come so. The same packet sent in the clear would be
+ * dropped by the kernel where a policy demands IPsec; so it proves nothing.
+ */
+always_inline int was_decrypted(struct __sk_buff *skb)
+{
+	struct bpf_xfrm_state state;
+
+	return ipsec && !bpf_skb_get_xfrm_state(skb, 0, &state, sizeof(state), 0);
+}
+
+/*
+ * Layer 4 of an untranslated flow must have the right checksum: conntrack does not track a packet with a wrong one, but the kernel forwards
+ * it, perhaps by rules meant for what is not tracked. (One of a translated flow leaves untranslated, and so finds no trial.) A device may
+ * have checked already, and a super-packet was. Otherwise it is summed up by a program of its own, see sum.h.
+ */
+always_inline int checksum_known(struct __sk_buff *skb, int ipv6, const struct packet *p)
+{
+	if (skb->cb[2] == SUM_RIGHT) {
+		skb->cb[2] = 0;
+		return 1;
+	}
+	if (p->proto == IPPROTO_UDP && !p->l4_check && !ipv6)
+		return 1;
+	return skb->gso_size || bpf_csum_level(skb, BPF_CSUM_LEVEL_QUERY) >= 0;
 }
 
 /* A packet that is not on trial left by this port of a bridge. Is it a copy of one that was? Then the bridge floods. */
@@ -197,23 +238,25 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 	if (!t)
 		return REASON_NONE;
 	ref = t->peer;
-	flow = flow_get(ref);
+	flow = flow_of(ref, ipv6);
 	t = trial_get(ref);
 	if (!flow || !t || (READ_ONCE(flow->owner) & 0xff) != FLOW_LIVE)
 		return REASON_NONE;
-	if (!hop_key_fill(&key, skb, &f, l))
+	port = port_find(skb->ifindex, &out);
+	if (!hop_key_fill(&key, skb, &f, port, l))
 		return REASON_NONE;
 	if (shadow)
 		shadow_compare(&f, l->shift, &key, ipv6, ref, &p);
 
-	port = port_find(skb->ifindex, &out);
 	epoch = READ_ONCE(control.epoch);
 	if (READ_ONCE(t->epoch) != epoch || later(now(), t->when + patience))
 		return port && port->flags & PORT_FLOODS ? witness_copy(flow, t, &key, epoch) : REASON_NOT_SEEN;
 	/* On trial may be a packet of the same tuple that came in elsewhere: rules may treat it otherwise. */
 	if (!came_in_there(skb, t->in))
 		return REASON_NOT_SEEN;
-	if (later(READ_ONCE(control.quiet_until), now()))
+	if (was_decrypted(skb))
+		reason = REASON_DECRYPTED;
+	else if (later(READ_ONCE(control.quiet_until), now()))
 		reason = REASON_QUIET;
 	else if (trial_held(t))
 		reason = REASON_HELD;
@@ -232,6 +275,11 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 	if (reason) {
 		t->reason = reason;
 		return reason;
+	}
+	if (!(flow->flags & (FLOW_ADDR | FLOW_PORT)) && !checksum_known(skb, ipv6, &p)) {
+		sum_first(skb, ipv6, L3_ETHERNET + l->shift, p.len);
+		t->reason = REASON_CHECKSUM;
+		return REASON_CHECKSUM;
 	}
 	slot = hop_learn(&key, HOP_LIVE | (port->flags & PORT_XDP_TX ? HOP_XDP : 0));
 	hop = bpf_map_lookup_elem(&hops, &slot);
@@ -254,7 +302,7 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 	changed = t->mark != skb->mark || t->priority != skb->priority;
 	t->mark = skb->mark;
 	t->priority = skb->priority;
-	reason = prove(flow, t, hop, slot, epoch, len, changed);
+	reason = prove(flow, ipv6, t, hop, slot, epoch, len, changed);
 	t->reason = reason;
 	t->epoch = 0; /* heard: one trial, one proof */
 	return reason;
@@ -262,16 +310,20 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 
 always_inline int witness_any(struct __sk_buff *skb)
 {
-	const struct link plain = {};
+	const struct link plain = {.able = ABLE_TC | ABLE_SUPER};
 	struct link l = {};
+	struct port *port;
+	__u32 slot;
 
-	if (!skb->vlan_present) {
+	/* On a conduit the protocol is IP, and the switch's tag is there all the same. */
+	port = port_find(skb->ifindex, &slot);
+	if (!skb->vlan_present && !(port && port->dsa)) {
 		if (skb->protocol == bpf_htons(ETH_P_IP))
 			return witness_packet(skb, 0, &plain);
 		if (skb->protocol == bpf_htons(ETH_P_IPV6))
 			return witness_packet(skb, 1, &plain);
 	}
-	if (skb_link_parse(skb, &l))
+	if (skb_link_parse(skb, 1, &l))
 		return REASON_NONE;
 	return l.type == bpf_htons(ETH_P_IP) ? witness_packet(skb, 0, &l) : witness_packet(skb, 1, &l);
 }

@@ -24,15 +24,16 @@ always_inline int xdp_pass(int reason)
  * Makes the room before IP as large as the hop's header, and the frame as long as Ethernet wants it. 0, or the frame is as it was:
  * nothing is written yet, and what the ends of the frame are moved over stays in memory.
  */
-always_inline int xdp_make_room(struct xdp_md *ctx, int grow)
+always_inline int xdp_make_room(struct xdp_md *ctx, int grow, __u32 least)
 {
 	struct frame f;
 
-	if (bpf_xdp_adjust_head(ctx, -grow))
+	if (grow && bpf_xdp_adjust_head(ctx, -grow))
 		return -1;
 	f = xdp_frame(ctx);
-	if (f.len < FRAME_MIN && bpf_xdp_adjust_tail(ctx, FRAME_MIN - (int)f.len)) {
-		bpf_xdp_adjust_head(ctx, grow);
+	if (f.len < least && bpf_xdp_adjust_tail(ctx, (int)least - (int)f.len)) {
+		if (grow)
+			bpf_xdp_adjust_head(ctx, grow);
 		return -1;
 	}
 	return 0;
@@ -42,7 +43,7 @@ always_inline int xdp_make_room(struct xdp_md *ctx, int grow)
 always_inline int xdp_send(struct xdp_md *ctx, struct frame f, int ipv6, __u32 shift, const struct packet *p, const struct verdict *v)
 {
 	const __u32 l4_at = L3_ETHERNET + (ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr));
-	__u32 frame_len, at;
+	__u32 frame_len, least;
 
 	/* For the verifier: the parser saw to it. */
 	if (f.data + shift + l4_at + sizeof(struct udphdr) > f.end ||
@@ -51,16 +52,15 @@ always_inline int xdp_send(struct xdp_md *ctx, struct frame f, int ipv6, __u32 s
 	rewrite(f.data, f.end, shift, ipv6, p, v);
 	flow_count(v->flow, 1, p->len);
 
-	/* What lies behind the IP packet is not ours to pass on: cut it, and blank what Ethernet needs to be long enough. */
+	/* What lies behind the IP packet is not ours to pass on. Cut, and lengthened again where Ethernet wants it, it is zeros. */
 	frame_len = shift + L3_ETHERNET + p->len;
 	if (unlikely(f.len > frame_len)) {
-		for (at = L3_ETHERNET + sizeof(struct iphdr) + sizeof(struct udphdr); at < FRAME_MIN; at++)
-			if (at >= frame_len && f.data + at + 1 <= f.end)
-				*(__u8 *)(f.data + at) = 0;
-		if (frame_len < FRAME_MIN)
-			frame_len = FRAME_MIN;
-		if (f.len > frame_len)
-			bpf_xdp_adjust_tail(ctx, (int)frame_len - (int)f.len);
+		bpf_xdp_adjust_tail(ctx, (int)frame_len - (int)f.len);
+		least = v->hop->key.least ? v->hop->key.least : FRAME_MIN;
+		if (least > f.len)
+			least = f.len;
+		if (frame_len < least)
+			bpf_xdp_adjust_tail(ctx, (int)least - (int)frame_len);
 	}
 	return bpf_redirect_map(&transmit, v->hop->key.ifindex & ports_mask, 0);
 }
@@ -70,7 +70,7 @@ always_inline int xdp_forward(struct xdp_md *ctx, int ipv6, const struct link *l
 	struct frame f = xdp_frame(ctx);
 	struct verdict v = {};
 	struct packet p;
-	__u32 shift;
+	__u32 shift, least;
 	int reason;
 
 	reason = decide(&f, ctx->ingress_ifindex, ipv6, 1, l, &p, &v);
@@ -85,29 +85,43 @@ always_inline int xdp_forward(struct xdp_md *ctx, int ipv6, const struct link *l
 	}
 	if (reason)
 		return xdp_pass(reason);
-	shift = (v.hop->key.len - L3_ETHERNET) & (HOP_HEADER_MAX - TAG_SIZE);
-	if (shift == l->shift)
+	shift = (v.hop->key.len - L3_ETHERNET) & SHIFT_MASK;
+	if (likely(shift == l->shift && f.len >= v.hop->key.least))
 		return xdp_send(ctx, f, ipv6, l->shift, &p, &v);
-	if (xdp_make_room(ctx, (int)shift - (int)l->shift))
+	least = v.hop->key.least ? v.hop->key.least : FRAME_MIN;
+	if (xdp_make_room(ctx, (int)shift - (int)l->shift, least))
 		return xdp_pass(REASON_HOOK);
 	return xdp_send(ctx, xdp_frame(ctx), ipv6, shift, &p, &v);
+}
+
+/* A frame that is not plain IP over Ethernet. */
+always_inline int xdp_behind(struct xdp_md *ctx)
+{
+	struct frame f = xdp_frame(ctx);
+	const struct meta_tag none = {};
+	struct dsa_tag dsa = {};
+	struct link l = {};
+	__u32 slot;
+	int reason;
+
+	reason = port_dsa(f.data, f.end, port_find(ctx->ingress_ifindex, &slot), 0, &dsa);
+	if (!reason)
+		reason = link_parse(&f, &dsa, &none, &l);
+	if (reason)
+		return xdp_pass(reason);
+	return l.type == bpf_htons(ETH_P_IP) ? xdp_forward(ctx, 0, &l) : xdp_forward(ctx, 1, &l);
 }
 
 SEC("xdp")
 int weir_xdp(struct xdp_md *ctx)
 {
 	struct frame f = xdp_frame(ctx);
-	__u16 type = frame_ethertype(&f);
 	const struct link plain = {};
-	struct link l = {};
-	int reason;
+	__u16 type = frame_ethertype(&f);
 
 	if (type == bpf_htons(ETH_P_IP))
 		return xdp_forward(ctx, 0, &plain);
 	if (type == bpf_htons(ETH_P_IPV6))
 		return xdp_forward(ctx, 1, &plain);
-	reason = link_parse(&f, TAG_NONE, 0, &l);
-	if (reason)
-		return xdp_pass(reason);
-	return l.type == bpf_htons(ETH_P_IP) ? xdp_forward(ctx, 0, &l) : xdp_forward(ctx, 1, &l);
+	return xdp_behind(ctx);
 }

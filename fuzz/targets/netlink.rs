@@ -17,7 +17,12 @@ fuzz_target!(|data: &[u8]| {
             u32::from(family / 4),
             &mut events,
         )),
-        1 => drop(route::decode(datagram, &mut events)),
+        1 => {
+            route::decode(datagram, &mut events);
+            for message in Messages::new(datagram).flatten() {
+                let _ = route::filter::decode(&message).map(|filter| format!("{filter:?}"));
+            }
+        }
         2 => drop(firewall::decode(datagram, &mut events)),
         _ => {
             for message in Messages::new(datagram).flatten() {

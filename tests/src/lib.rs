@@ -1,6 +1,7 @@
 //! A running weir, for tests: the real binary, started in a namespace of the lab, asked through its real API.
 
 pub mod conntrack;
+pub mod differential;
 pub mod scene;
 
 use std::path::{Path, PathBuf};
@@ -281,9 +282,17 @@ impl Drop for Weir {
 
 /// Both ports of the gateway at this hook.
 pub fn hooked(hook: &str) -> String {
-    format!(
-        "[ports.lan0]\nhook = \"{hook}\"\n[ports.wan0]\nhook = \"{hook}\"\n[log]\nlevel = \"debug\"\n"
-    )
+    hooked_at(hook, &["lan0", "wan0"])
+}
+
+/// These ports at this hook.
+pub fn hooked_at(hook: &str, ports: &[&str]) -> String {
+    let mut config: String = ports
+        .iter()
+        .map(|port| format!("[ports.{port}]\nhook = \"{hook}\"\n"))
+        .collect();
+    config += "[log]\nlevel = \"debug\"\n";
+    config
 }
 
 /// A router that weir forwards for.

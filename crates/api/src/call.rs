@@ -1,5 +1,6 @@
 //! From a request line to what is asked: pure, so that it can be tried with anything.
 
+use crate::capture::CaptureQuery;
 use crate::expression::{EXPRESSION_MEND, FlowQuery, clipped};
 use crate::filter::{FilterError, FlowFilter};
 use crate::percent;
@@ -22,10 +23,13 @@ pub enum Call {
     Config,
     /// `POST /v1/reload`
     Reload,
+    /// `POST /v1/capture`
+    Capture(Box<CaptureQuery>),
+    /// `POST /v1/capture/stop`
+    StopCapture,
 }
 
-const PATHS: &str =
-    "/v1/status, /v1/flows, /v1/hops, /v1/ports, /v1/explain, /v1/config, /v1/reload";
+const PATHS: &str = "/v1/status, /v1/flows, /v1/hops, /v1/ports, /v1/explain, /v1/config, /v1/reload, /v1/capture, /v1/capture/stop";
 const FILTERS: &str = "the filters are port, address, protocol, state, device, sort and limit";
 
 impl Call {
@@ -54,6 +58,9 @@ impl Call {
                 .map(Self::Flows)
                 .map_err(|error| wrong_filter(&error)),
             "/v1/explain" => explain(&pairs),
+            "/v1/capture" => {
+                CaptureQuery::from_pairs(&pairs).map(|query| Self::Capture(Box::new(query)))
+            }
             _ if !pairs.is_empty() => {
                 let detail = format!("{path} takes no query parameters");
                 Err(Problem::new(
@@ -68,6 +75,7 @@ impl Call {
             "/v1/ports" => Ok(Self::Ports),
             "/v1/config" => Ok(Self::Config),
             "/v1/reload" => Ok(Self::Reload),
+            "/v1/capture/stop" => Ok(Self::StopCapture),
             other => Err(unknown_path(other)),
         }
     }
@@ -77,8 +85,8 @@ impl Call {
         match path {
             "/v1/status" | "/v1/flows" | "/v1/hops" | "/v1/ports" | "/v1/explain"
             | "/v1/config" => Some("GET"),
-            // The one call that changes anything.
-            "/v1/reload" => Some("POST"),
+            // The calls that change anything.
+            "/v1/reload" | "/v1/capture" | "/v1/capture/stop" => Some("POST"),
             _ => None,
         }
     }
@@ -192,7 +200,7 @@ mod tests {
         }
 
         #[test]
-        fn never_panics_where_there_is_something(path in "/v1/(flows|explain|status|reload)", query in "\\PC*") {
+        fn never_panics_where_there_is_something(path in "/v1/(flows|explain|status|reload|capture)", query in "\\PC*") {
             let _ = Call::parse("GET", &path, Some(&query));
             let _ = Call::parse("GET", &path, Some(&format!("flow={query}")));
         }

@@ -14,6 +14,7 @@ use serde::de::{
 use tokio::net::UnixStream;
 use tokio::runtime::Runtime;
 
+use crate::capture::{CaptureQuery, CaptureSummary, SUMMARY_TRAILER};
 use crate::expression::FlowQuery;
 use crate::filter::FlowFilter;
 use crate::percent;
@@ -121,6 +122,48 @@ impl Client {
         self.ask(Method::POST, "/v1/reload")
     }
 
+    /// `POST /v1/capture`: hands over pcapng as it arrives, in pieces of any size, until the capture ends, by itself or because `stop`
+    /// came true; what was captured before that still arrives. When `stop` is asked for again and comes true a second time, or the
+    /// daemon takes too long to end, the rest is left. `None`: the summary did not arrive.
+    pub fn capture<F: Future<Output = ()>>(
+        &self,
+        asked: &CaptureQuery,
+        mut stop: impl FnMut() -> F,
+        each: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<Option<CaptureSummary>, ClientError> {
+        let query = asked.to_query();
+        let separator = if query.is_empty() { "" } else { "?" };
+        let mut body = self
+            .open(Method::POST, &format!("/v1/capture{separator}{query}"))?
+            .body;
+        self.runtime.block_on(async {
+            let mut stopping = false;
+            let mut stopped = Box::pin(stop());
+            loop {
+                let frame = tokio::select! {
+                    frame = tokio::time::timeout(PATIENCE, body.frame()) => frame.map_err(|_| ClientError::Silent)?,
+                    () = &mut stopped => {
+                        if std::mem::replace(&mut stopping, true) {
+                            return Ok(None);
+                        }
+                        stopped = Box::pin(stop());
+                        // A capture that ended just now is not there to be ended.
+                        self.send(Method::POST, "/v1/capture/stop").await?;
+                        continue;
+                    }
+                };
+                let Some(frame) = frame else { return Ok(None) };
+                let frame = frame.map_err(|error| ClientError::Broken(error.to_string()))?;
+                if let Some(octets) = frame.data_ref() {
+                    each(octets).map_err(ClientError::Output)?;
+                } else if let Some(trailers) = frame.trailers_ref() {
+                    let summary = trailers.get(SUMMARY_TRAILER).map(|value| value.as_bytes());
+                    return Ok(summary.and_then(|text| serde_json::from_slice(text).ok()));
+                }
+            }
+        })
+    }
+
     /// `GET /v1/flows`, handed over one by one as they arrive. Ends early when `each` fails. Returns how many fit the filter.
     pub fn flows(
         &self,
@@ -208,6 +251,7 @@ impl Client {
             .method(method)
             .uri(path)
             .header(hyper::header::HOST, "weir")
+            .header(hyper::header::TE, "trailers")
             .body(Empty::<Bytes>::new())
             .map_err(|error| ClientError::Broken(error.to_string()))?;
         sender.send_request(request).await.map_err(broken)

@@ -84,6 +84,16 @@ impl Prefix {
         }
     }
 
+    /// The address as it was given, bits beyond the length too.
+    pub fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    /// How many leading bits count.
+    pub fn length(&self) -> u8 {
+        self.length
+    }
+
     fn full_length(address: IpAddr) -> u8 {
         if address.is_ipv4() { 32 } else { 128 }
     }

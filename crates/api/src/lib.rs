@@ -11,10 +11,13 @@
 //! | `GET /v1/explain?flow=…` | [`Explanation`] of a [`FlowQuery`] |
 //! | `GET /v1/config` | [`Config`] |
 //! | `POST /v1/reload` | [`Reloaded`] |
+//! | `POST /v1/capture?…` | pcapng, for as long as a [`CaptureQuery`] says, and a [`CaptureSummary`] as a trailer |
+//! | `POST /v1/capture/stop` | [`CaptureSummary`] of the capture that runs, which ends |
 //!
 //! Whatever goes wrong is answered by a [`Problem`]. No `GET` changes anything.
 
 pub mod call;
+pub mod capture;
 pub mod client;
 pub mod expression;
 pub mod filter;
@@ -24,8 +27,9 @@ pub mod server;
 pub mod types;
 
 pub use call::Call;
+pub use capture::{CaptureQuery, CaptureSide, CaptureSummary};
 pub use client::{Client, ClientError};
 pub use expression::{ExpressionError, FlowQuery};
 pub use filter::{FlowFilter, Prefix, Selection, Sort};
-pub use server::{Limits, Listener, Provider, serve};
+pub use server::{Drain, Feed, Limits, Listener, Provider, feed, serve};
 pub use types::*;

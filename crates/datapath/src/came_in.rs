@@ -1,6 +1,8 @@
-//! Where a packet came in, and behind what: the number that a flow's proof has, taken apart for people.
+//! What lies between the wire and IP, taken apart for people: from the number that a flow's proof has, and from a hop's header.
 
-/// A VLAN tag: the whole TCI (priority, DEI, VLAN id), and which kind of tag it is.
+use std::fmt;
+
+/// A VLAN tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
     /// IEEE 802.1ad (0x88a8) rather than 802.1Q (0x8100).
@@ -9,15 +11,22 @@ pub struct Tag {
     pub tci: u16,
 }
 
-/// Port and encapsulation of what comes in.
+/// VLAN tags and PPPoE; neither in plain Ethernet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CameIn {
-    /// Slot of the port: device index modulo the number of slots.
-    pub port: u32,
+pub struct Encapsulation {
     /// VLAN tags, outermost first.
     pub tags: [Option<Tag>; 2],
     /// PPPoE session.
     pub session: Option<u16>,
+}
+
+/// Where packets come in: port and encapsulation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CameIn {
+    /// Slot of the port: device index modulo the number of slots.
+    pub port: u32,
+    /// Behind what.
+    pub behind: Encapsulation,
 }
 
 impl CameIn {
@@ -32,9 +41,78 @@ impl CameIn {
         };
         Self {
             port: (word >> 48) as u32 & 0x7ff,
-            tags: [tag(word >> 62, word >> 32), tag(word >> 60, word >> 16)],
-            session: (word & 1 << 59 != 0).then_some(word as u16),
+            behind: Encapsulation {
+                tags: [tag(word >> 62, word >> 32), tag(word >> 60, word >> 16)],
+                session: (word & 1 << 59 != 0).then_some(word as u16),
+            },
         }
+    }
+}
+
+impl Encapsulation {
+    /// That of a link-layer header which ends where IP begins, and the EtherType of what comes then (0x0800, 0x86dd; PPP's protocol numbers as
+    /// these). Whatever is not known is left out.
+    pub fn of_header(header: &[u8]) -> (Self, u16) {
+        let word = |at: usize| match header.get(at..at + 2) {
+            Some(octets) => u16::from_be_bytes([octets[0], octets[1]]),
+            None => 0,
+        };
+        let mut found = Self::default();
+        let mut at = 12;
+        for tag in &mut found.tags {
+            let kind = word(at);
+            if !matches!(kind, 0x8100 | 0x88a8) {
+                break;
+            }
+            *tag = Some(Tag {
+                service: kind == 0x88a8,
+                tci: word(at + 2),
+            });
+            at += 4;
+        }
+        if word(at) != 0x8864 {
+            return (found, word(at));
+        }
+        found.session = Some(word(at + 4));
+        let kind = match word(at + 8) {
+            0x0021 => 0x0800,
+            0x0057 => 0x86dd,
+            other => other,
+        };
+        (found, kind)
+    }
+
+    /// Nothing but Ethernet.
+    pub fn is_plain(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.service {
+            f.write_str("service ")?;
+        }
+        write!(f, "VLAN {}", self.tci & 0xfff)?;
+        if self.tci >> 13 != 0 {
+            write!(f, " priority {}", self.tci >> 13)?;
+        }
+        if self.tci & 0x1000 != 0 {
+            f.write_str(" drop-eligible")?;
+        }
+        Ok(())
+    }
+}
+
+/// `VLAN 7 priority 3, PPPoE session 12`; nothing for plain Ethernet.
+impl fmt::Display for Encapsulation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts: Vec<String> = self.tags.iter().flatten().map(Tag::to_string).collect();
+        parts.extend(
+            self.session
+                .map(|session| format!("PPPoE session {session}")),
+        );
+        f.write_str(&parts.join(", "))
     }
 }
 
@@ -45,23 +123,42 @@ mod tests {
     #[test]
     fn every_field_has_its_bits() {
         assert_eq!(CameIn::decode(0), CameIn::default());
-        let all = 2 << 62 | 1 << 60 | 1 << 59 | 0x7ff << 48 | 0x6007 << 32 | 0x2064 << 16 | 0xabcd;
+        let all = 2 << 62 | 1 << 60 | 1 << 59 | 0x7ff << 48 | 0x6007 << 32 | 0x3064 << 16 | 0xabcd;
+        let found = CameIn::decode(all);
+        assert_eq!(found.port, 0x7ff);
         assert_eq!(
-            CameIn::decode(all),
-            CameIn {
-                port: 0x7ff,
-                tags: [
-                    Some(Tag {
-                        service: true,
-                        tci: 0x6007
-                    }),
-                    Some(Tag {
-                        service: false,
-                        tci: 0x2064
-                    })
-                ],
-                session: Some(0xabcd),
-            }
+            found.behind.to_string(),
+            "service VLAN 7 priority 3, VLAN 100 priority 1 drop-eligible, PPPoE session 43981"
         );
+    }
+
+    #[test]
+    fn headers_are_read() {
+        let of = |text: &str| {
+            let octets: Vec<u8> = (0..text.len() / 2)
+                .map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).expect("hexadecimal"))
+                .collect();
+            let (found, kind) = Encapsulation::of_header(&octets);
+            (found.to_string(), kind)
+        };
+        let macs = "020000000004020000000003";
+        assert_eq!(of(&format!("{macs}0800")), (String::new(), 0x0800));
+        assert_eq!(
+            of(&format!("{macs}8100600788641100000c00000021")),
+            ("VLAN 7 priority 3, PPPoE session 12".into(), 0x0800)
+        );
+        assert_eq!(
+            of(&format!("{macs}88a8012c8100006486dd")),
+            ("service VLAN 300, VLAN 100".into(), 0x86dd)
+        );
+        for short in [
+            "",
+            macs,
+            "02",
+            &format!("{macs}8100"),
+            &format!("{macs}88641100"),
+        ] {
+            of(short);
+        }
     }
 }

@@ -12,6 +12,10 @@ pub const MAX: u32 = 1024;
 /// HOP_XDP of bpf/include/hop.h.
 pub const XDP: u32 = 1 << 1;
 
+/// HOP_DSA of bpf/include/hop.h, and DSA_GSWIP of bpf/include/dsa.h in it.
+const DSA: u8 = 3 << 3;
+const GSWIP: u8 = 2 << 3;
+
 /// A way out: a device, and the header that the kernel was seen to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hop {
@@ -51,7 +55,9 @@ pub fn bump(hops: &mut Mapped<types::hop>, mac: &Mac) -> u32 {
     for index in 0..MAX {
         let Some(p) = hops.at(index) else { break };
         let Some(hop) = hops.get(index) else { break };
-        if hop.key.ifindex != 0 && hop.key.header[..6] == mac[..] {
+        // The tag of one kind of switch comes before the addresses.
+        let at = if hop.key.form & DSA == GSWIP { 4 } else { 0 };
+        if hop.key.ifindex != 0 && hop.key.header[at..at + 6] == mac[..] {
             // SAFETY: an aligned word of a live mapping that only the daemon writes after the hop was learned.
             unsafe { (&raw mut (*p).epoch).write_volatile(hop.epoch.wrapping_add(1)) };
             bumped += 1;

@@ -30,12 +30,12 @@ mod reason {
     include!(concat!(env!("OUT_DIR"), "/reason.rs"));
 }
 
-pub use came_in::{CameIn, Tag};
+pub use came_in::{CameIn, Encapsulation, Tag};
 pub use error::Error;
 pub use hook::Hook;
 pub use hops::{Hop, MAX as HOPS};
 pub use load::{Options, Sizes, SkbFields};
-pub use port::{Port, VLAN_MACS};
+pub use port::{Port, Tagger, VLAN_MACS};
 pub use reason::Reason;
 pub use table::Reading;
 pub use view::{Difference, Direction, Totals};

@@ -136,6 +136,14 @@ fn try_load(sizes: &Sizes, options: &Options, xdp_flags: u32) -> Result<WeirSkel
     constants.silence = clock::jiffies(options.silence);
     constants.rehearsal = u32::from(options.rehearsal);
     constants.weak_order = u32::from(options.weak_order);
+    // Where CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS is not set, the verifier is strict about alignment.
+    constants.unaligned = u32::from(!cfg!(any(
+        target_arch = "mips",
+        target_arch = "mips64",
+        target_arch = "riscv64",
+        target_arch = "sparc64"
+    )));
+    constants.ipsec = u32::from(probe::tells_decrypted());
     constants.shadow = u32::from(options.shadow);
     constants.buffers = u32::from(xdp_flags & libbpf_sys::BPF_F_XDP_HAS_FRAGS != 0);
     // 0 and 1 mean "not proven" and "being proven" (bpf/include/witness.h).

@@ -30,6 +30,32 @@ pub struct Port {
     pub ppp_in: bool,
     /// PPPoE may be put on what leaves.
     pub ppp_out: bool,
+    /// The conduit of a switch, whose tag each frame has.
+    pub tagger: Option<Tagger>,
+}
+
+/// A switch's tag, by the name in `/sys/class/net/CONDUIT/dsa/tagging`: enum dsa_kind of bpf/include/dsa.h.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Tagger {
+    /// MediaTek, `mtk`.
+    Mtk = 1,
+    /// Lantiq and Intel, `gswip`.
+    Gswip = 2,
+    /// Qualcomm Atheros, `qca`.
+    Qca = 3,
+}
+
+impl Tagger {
+    /// By the kernel's name; `None` for one that weir does not know.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "mtk" => Some(Self::Mtk),
+            "gswip" => Some(Self::Gswip),
+            "qca" => Some(Self::Qca),
+            _ => None,
+        }
+    }
 }
 
 impl Port {
@@ -46,6 +72,7 @@ impl Port {
             floods: false,
             ppp_in: true,
             ppp_out: true,
+            tagger: None,
         }
     }
 
@@ -83,7 +110,8 @@ impl Port {
             stack,
             macs,
             mac,
-            reserved: [0; 4],
+            dsa: self.tagger.map_or(0, |tagger| tagger as u32),
+            reserved: [0; 3],
         }
     }
 }

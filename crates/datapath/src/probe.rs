@@ -38,6 +38,11 @@ pub enum Ability {
     Clsact,
 }
 
+/// Whether a program can ask what IPsec decrypted: not where the kernel was built without IPsec, and then nothing is.
+pub(crate) fn tells_decrypted() -> bool {
+    program(libbpf_sys::BPF_PROG_TYPE_SCHED_CLS, 0, &DECRYPTED).is_ok()
+}
+
 /// Tries it.
 ///
 /// # Errors
@@ -151,6 +156,17 @@ const ZERO: [[u8; 8]; 2] = [CLEAR, EXIT];
 /// `call bpf_jiffies64`
 const JIFFIES: [[u8; 8]; 3] = [
     instruction(0x85, 0, 0, 0, libbpf_sys::BPF_FUNC_jiffies64 as i32),
+    CLEAR,
+    EXIT,
+];
+/// `r2 = 0; r3 = r10 - 32; r4 = sizeof(struct bpf_xfrm_state); r5 = 0; call bpf_skb_get_xfrm_state`
+const DECRYPTED: [[u8; 8]; 8] = [
+    instruction(0xb7, 2, 0, 0, 0),
+    instruction(0xbf, 3, 10, 0, 0),
+    instruction(0x07, 3, 0, 0, -32),
+    instruction(0xb7, 4, 0, 0, 28),
+    instruction(0xb7, 5, 0, 0, 0),
+    instruction(0x85, 0, 0, 0, libbpf_sys::BPF_FUNC_skb_get_xfrm_state as i32),
     CLEAR,
     EXIT,
 ];

@@ -200,6 +200,17 @@ impl Table {
         unsafe { self.common(reference).read_volatile() }
     }
 
+    /// The IPv6 flow label in a record's proof; 0 of IPv4.
+    pub fn label(&self, reference: u32) -> u32 {
+        if reference & IPV6 == 0 {
+            return 0;
+        }
+        let slot = reference & !IPV6;
+        let bucket = self.v6.at(slot / WAYS).expect("a record's number is valid");
+        // SAFETY: bucket and way are within a live mapping, copied out.
+        u32::from_be(unsafe { (&raw const (*bucket).way[(slot % WAYS) as usize].label).read_volatile() })
+    }
+
     /// A free record in one of the two buckets of a tuple, marked CLAIMED. The first bucket, which the packet path looks into first,
     /// as long as it is less than half full; then the emptier one. At half load, of 262,144 records 6 find no place this way, against
     /// 932 when the second bucket is only a resort.
@@ -291,7 +302,7 @@ impl Table {
                     dport: out_dport,
                 },
                 delta,
-                reserved: Default::default(),
+                ..Default::default()
             };
             // SAFETY: a claimed record of a live mapping; the packet path does not read CLAIMED records.
             unsafe { (&raw mut (*bucket).way[way]).write_volatile(record) }

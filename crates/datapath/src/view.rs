@@ -30,6 +30,8 @@ pub struct Direction {
     pub ttl: (u8, u8),
     /// TOS proven, without ECN.
     pub tos: u8,
+    /// IPv6 flow label proven; 0 of IPv4.
+    pub label: u32,
     /// Mark with which the kernel sends it.
     pub mark: u32,
     /// Priority with which the kernel sends it.
@@ -115,6 +117,7 @@ pub fn directions(
             length: record.len,
             ttl: (record.ttl_lo, record.ttl_hi),
             tos: record.tos,
+            label: table.label(reference),
             mark: trial.mark,
             priority: trial.priority,
             reason: Reason::ALL

@@ -26,6 +26,18 @@ pub enum Event {
     Neighbour(Neighbour),
     /// The qdisc at the root of a device, as named by the kernel (`noqueue`, `fq_codel`, `cake`, …).
     Qdisc(Qdisc),
+    /// A qdisc below the root of this device came, went or changed. What there is now, [`io::Filters`](crate::io::Filters) tells; of the
+    /// defaults that come with a root nothing is told.
+    Qdiscs(u32),
+    /// A bridge learned, moved or forgot where a station is.
+    Fdb(Fdb),
+    /// How a device bridges, as far as it steers unicast frames. Told again without a change, too: compare.
+    Bridging(Bridging),
+    /// A VLAN of a bridge or of its port (the index) was added or deleted, or another setting of it or its STP state changed.
+    BridgeVlan(u32),
+    /// What is attached at TC ingress or egress of this device, beside its root qdisc, may have changed; 0: of any device (a block
+    /// that devices share). What it is now, [`io::Filters`](crate::io::Filters) tells.
+    Filters(u32),
     /// The nftables ruleset or an element of a set was committed; the kernel's generation number.
     Firewall(u32),
     /// The answer to a dump request of this source is complete.
@@ -131,12 +143,57 @@ pub struct Link {
     pub master: Option<u32>,
     /// IFLA_LINK: index of the device below (VLAN) or of the peer (veth), where in this namespace.
     pub lower: Option<u32>,
+    /// What a VLAN device is for.
+    pub vlan: Option<Vlan>,
+    /// A bridge that tells VLANs apart (`vlan_filtering`).
+    pub filters_vlans: bool,
+    /// Stands for all settings of a VLAN device, or those of a bridge that steer unicast frames: only to be compared.
+    pub settings: u64,
+    /// The same for a port of a bridge, as a port: see [`Bridging::port`].
+    pub port: Option<u64>,
     /// Number of transmit queues.
     pub tx_queues: u32,
     /// Qdisc at the root (IFLA_QDISC).
     pub qdisc: String,
     /// IFLA_XDP: a program of somebody is attached, its id.
     pub xdp_program: Option<u32>,
+}
+
+/// The tag of a VLAN device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Vlan {
+    /// VLAN id, 0 to 4095.
+    pub id: u16,
+    /// EtherType of the tag: 0x8100 (802.1Q) or 0x88a8 (802.1ad).
+    pub protocol: u16,
+}
+
+/// An entry of a bridge's forwarding database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Fdb {
+    /// Port of the bridge behind which the station is; for addresses of the bridge itself, the bridge.
+    pub link: u32,
+    /// The bridge.
+    pub bridge: u32,
+    /// Hardware address of the station.
+    pub mac: Mac,
+    /// VLAN id; 0 where the bridge does not tell VLANs apart.
+    pub vlan: u16,
+    /// An address of this machine, not of a station.
+    pub local: bool,
+    /// Learned, moved or set; `false`: deleted or expired.
+    pub present: bool,
+}
+
+/// How a device bridges. The numbers stand for what was told, and can only be compared: another one means another setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Bridging {
+    /// Port of a bridge, or a bridge.
+    pub link: u32,
+    /// STP state, hairpin, isolation, learning, flooding, lock and back-up of a port, where told.
+    pub port: Option<u64>,
+    /// VLAN membership, PVID and which VLANs leave untagged, where told.
+    pub vlans: Option<u64>,
 }
 
 /// An address of this router.

@@ -21,6 +21,20 @@ fn driver_below(root: &Path, name: &str) -> Option<String> {
     Some(target.file_name()?.to_string_lossy().into_owned())
 }
 
+/// Which tag frames have between this machine and a switch (`/sys/class/net/NAME/dsa/tagging`), in the kernel's words: `mtk`, `qca`,
+/// … `None` for devices that are no conduit of a switch.
+pub fn tagging(name: &str) -> Option<String> {
+    tagging_below(Path::new("/sys/class/net"), name)
+}
+
+fn tagging_below(root: &Path, name: &str) -> Option<String> {
+    if !is_device_name(name) {
+        return None;
+    }
+    let tag = fs::read_to_string(root.join(name).join("dsa/tagging")).ok()?;
+    Some(tag.trim().to_owned())
+}
+
 /// Whether a device forwards IPv4, IPv6. A family that the kernel lacks is not forwarded.
 ///
 /// # Errors
@@ -34,6 +48,32 @@ pub fn forwarding(name: &str) -> io::Result<(bool, bool)> {
     }
     let of = |family| sysctl(&format!("/proc/sys/net/{family}/conf/{name}/forwarding"));
     Ok((of("ipv4")?.unwrap_or(0) != 0, of("ipv6")?.unwrap_or(0) != 0))
+}
+
+/// Files of [`multipath`], below `/proc/sys/net`. Not all kernels have each: the fields are from 5.14 on, the seed from 6.11.
+const MULTIPATH: [&str; 6] = [
+    "ipv4/fib_multipath_hash_policy",
+    "ipv4/fib_multipath_hash_fields",
+    "ipv4/fib_multipath_hash_seed",
+    "ipv4/fib_multipath_use_neigh",
+    "ipv6/fib_multipath_hash_policy",
+    "ipv6/fib_multipath_hash_fields",
+];
+
+/// What decides over the next hop of a flow where a route has several. The kernel tells nothing when it changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Multipath([Option<String>; MULTIPATH.len()]);
+
+/// Reads the settings of routes with several next hops; only to be compared.
+///
+/// # Errors
+/// A sysctl exists but cannot be read.
+pub fn multipath() -> io::Result<Multipath> {
+    let mut settings = Multipath::default();
+    for (setting, name) in settings.0.iter_mut().zip(MULTIPATH) {
+        *setting = read(&format!("/proc/sys/net/{name}"))?;
+    }
+    Ok(settings)
 }
 
 /// Settings of connection tracking that weir follows, and never changes.
@@ -149,8 +189,12 @@ mod tests {
             .expect("link");
         let found = driver_below(&root, "eth0");
         let none = driver_below(&root, "eth1");
+        fs::create_dir_all(root.join("eth0/dsa")).expect("directory");
+        fs::write(root.join("eth0/dsa/tagging"), "mtk\n").expect("file");
+        let tags = ["eth0", "eth1", "../eth0"].map(|name| tagging_below(&root, name));
         fs::remove_dir_all(&root).expect("clean up");
         assert_eq!((found.as_deref(), none), (Some("igc"), None));
+        assert_eq!(tags, [Some("mtk".to_owned()), None, None]);
     }
 
     #[test]

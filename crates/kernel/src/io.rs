@@ -4,17 +4,24 @@
 //! - [`Events`]: what the kernel tells by itself.
 //! - [`Requests`]: dumps of tables, which run beside the events on sockets of their own, and updates of connections.
 //! - [`Netdev`]: what drivers can do with XDP.
+//! - [`Ethtool`]: which VLAN tags devices take off.
+//! - [`Filters`]: what is attached at TC ingress and egress of a device, and qdiscs.
 //!
 //! **Order.** Events and dumps come by different sockets, so an entry of a dump may be older than an event read before it. While a
 //! dump runs, remember what events said went ([`Event::ConnectionGone`](crate::Event), …) and do not believe the dump about it.
 
+mod ethtool;
 mod events;
+mod filters;
+mod generic;
 mod netdev;
 mod requests;
 mod socket;
 mod updates;
 
+pub use ethtool::Ethtool;
 pub use events::Events;
+pub use filters::{Attached, Filters};
 pub use netdev::Netdev;
 pub use requests::Requests;
 pub use updates::Outcome;

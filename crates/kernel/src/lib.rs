@@ -4,6 +4,7 @@
 
 pub mod conntrack;
 mod encode;
+pub mod ethtool;
 pub mod event;
 pub mod facts;
 pub mod firewall;

@@ -265,8 +265,12 @@ pub(crate) fn decode_datagram(
         match decoded {
             Ok(Some(event)) => {
                 tally.understood += 1;
-                // A full routing table arriving must not become a million equal events.
-                if event != Event::Routing || out.last() != Some(&Event::Routing) {
+                // A full routing table arriving must not become a million equal events, nor a thousand filters being set.
+                let same = matches!(
+                    event,
+                    Event::Routing | Event::Filters(_) | Event::Qdiscs(_) | Event::BridgeVlan(_)
+                );
+                if !same || out.last() != Some(&event) {
                     out.push(event);
                 }
             }

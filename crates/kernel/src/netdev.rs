@@ -158,12 +158,12 @@ pub fn decode_device(
     }))
 }
 
-/// Asks the control family for `netdev`.
-pub(crate) fn get_family(sequence: u32) -> Vec<u8> {
+/// Asks the control family for the family of this name.
+pub(crate) fn get_family(name: &str, sequence: u32) -> Vec<u8> {
     let mut encoder = Encoder::default();
     encoder.message(CONTROL, NLM_F_REQUEST, sequence, |e| {
         e.fixed(&[CTRL_CMD_GETFAMILY, 1, 0, 0]);
-        e.attribute(CTRL_ATTR_FAMILY_NAME, b"netdev\0");
+        e.attribute(CTRL_ATTR_FAMILY_NAME, format!("{name}\0").as_bytes());
     });
     encoder.finish()
 }

@@ -1,15 +1,18 @@
-//! rtnetlink: devices, addresses, neighbours, root qdiscs, and that some routing changed (`include/uapi/linux/rtnetlink.h`,
-//! `if_link.h`, `if_addr.h`, `neighbour.h`). Octet order is the machine's own.
+//! rtnetlink: devices, addresses, neighbours, bridges' stations and ports, qdiscs, filters, and that some routing changed
+//! (`include/uapi/linux/rtnetlink.h`, `if_link.h`, `if_addr.h`, `if_bridge.h`, `neighbour.h`). Octet order is the machine's own.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
-use crate::event::{Address, Event, Mac, Neighbour, Qdisc};
+use crate::event::{Address, Event, Mac, Neighbour};
 use crate::message::{
     Attribute, DecodeError, Message, Problem, Tally, decode_datagram, u16_at, u32_at,
 };
 
+mod bridge;
+pub mod filter;
 mod link;
+pub mod qdisc;
 
 pub(crate) const RTM_NEWLINK: u16 = 16;
 const RTM_DELLINK: u16 = 17;
@@ -27,12 +30,18 @@ const RTM_DELRULE: u16 = 33;
 const RTM_NEWQDISC: u16 = 36;
 const RTM_DELQDISC: u16 = 37;
 const RTM_GETQDISC: u16 = 38;
+const RTM_NEWTFILTER: u16 = 44;
+const RTM_DELTFILTER: u16 = 45;
+const RTM_GETTFILTER: u16 = 46;
 const RTM_NEWNETCONF: u16 = 80;
 const RTM_DELNETCONF: u16 = 81;
 const RTM_NEWNEXTHOP: u16 = 104;
 const RTM_DELNEXTHOP: u16 = 105;
+const RTM_NEWVLAN: u16 = 112;
+const RTM_DELVLAN: u16 = 113;
 
 const AF_UNSPEC: u8 = 0;
+const AF_BRIDGE: u8 = 7;
 const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
 
@@ -42,6 +51,9 @@ const RTM_F_CLONED: u32 = 0x200;
 const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
 
+/// Its numbers mean one thing in AF_BRIDGE and another elsewhere.
+const IFLA_AF_SPEC: u16 = 26;
+
 const NDA_DST: u16 = 1;
 const NDA_LLADDR: u16 = 2;
 /// `NTF_PROXY`: an address this router answers for, not a neighbour.
@@ -50,6 +62,8 @@ const NTF_PROXY: u8 = 0x08;
 const NUD_USABLE: u16 = 0x02 | 0x04 | 0x08 | 0x10 | 0x40 | 0x80;
 
 const TC_H_ROOT: u32 = 0xffff_ffff;
+/// `TC_H_CLSACT`, also `TC_H_INGRESS`: parent of the qdiscs that hold filters at ingress and egress.
+const TC_H_CLSACT: u32 = 0xffff_fff1;
 const TCA_KIND: u16 = 1;
 
 /// One table of rtnetlink that can be dumped.
@@ -61,6 +75,8 @@ pub enum Table {
     Addresses,
     /// Neighbours of both families.
     Neighbours,
+    /// Stations that bridges know, and where.
+    Stations,
     /// Qdiscs.
     Qdiscs,
 }
@@ -70,7 +86,7 @@ pub fn decode(datagram: &[u8], out: &mut Vec<Event>) -> Tally {
     decode_datagram(datagram, 0, out, decode_message)
 }
 
-/// Decodes one message. `None`: of no concern (bridge ports and FDB, cached routes, classes, filters, proxied neighbours).
+/// Decodes one message. `None`: of no concern (cached routes, classes, filters of a root qdisc, proxied neighbours).
 ///
 /// # Errors
 /// Names the attribute that is cut short, missing or of a wrong length.
@@ -86,8 +102,10 @@ pub fn decode_message(message: &Message<'_>) -> Result<Option<Event>, DecodeErro
         RTM_NEWNETCONF | RTM_DELNETCONF => Ok(Some(Event::Routing)),
         RTM_NEWNEIGH => neighbour(message, true),
         RTM_DELNEIGH => neighbour(message, false),
-        RTM_NEWQDISC => qdisc(message, true),
-        RTM_DELQDISC => qdisc(message, false),
+        RTM_NEWVLAN | RTM_DELVLAN => bridge::vlan(message),
+        RTM_NEWTFILTER | RTM_DELTFILTER => filter::changed(message),
+        RTM_NEWQDISC => qdisc::changed(message, true),
+        RTM_DELQDISC => qdisc::changed(message, false),
         _ => Ok(None),
     }
 }
@@ -126,6 +144,9 @@ fn route(message: &Message<'_>) -> Result<Option<Event>, DecodeError> {
 fn neighbour(message: &Message<'_>, present: bool) -> Result<Option<Event>, DecodeError> {
     let (fixed, attributes) = message.split::<12>("ndmsg")?;
     let (family, state, flags) = (fixed[0], u16_at(fixed, 8), fixed[10]);
+    if family == AF_BRIDGE {
+        return bridge::station(fixed, attributes, present);
+    }
     if !matches!(family, AF_INET | AF_INET6) || flags & NTF_PROXY != 0 {
         return Ok(None);
     }
@@ -145,30 +166,6 @@ fn neighbour(message: &Message<'_>, present: bool) -> Result<Option<Event>, Deco
         address: address.ok_or(DecodeError::missing("NDA_DST"))?,
         mac: mac.filter(|_| usable),
     })))
-}
-
-fn qdisc(message: &Message<'_>, present: bool) -> Result<Option<Event>, DecodeError> {
-    let (fixed, attributes) = message.split::<20>("tcmsg")?;
-    if u32_at(fixed, 12) != TC_H_ROOT {
-        return Ok(None);
-    }
-    let link = u32_at(fixed, 4);
-    if !present {
-        return Ok(Some(Event::Qdisc(Qdisc {
-            link,
-            kind: String::new(),
-        })));
-    }
-    for attribute in attributes {
-        let attribute = attribute?;
-        if attribute.kind == TCA_KIND {
-            return Ok(Some(Event::Qdisc(Qdisc {
-                link,
-                kind: attribute.text(),
-            })));
-        }
-    }
-    Err(DecodeError::missing("TCA_KIND"))
 }
 
 /// An address of `family`; `None` for families that are not IP.
@@ -201,10 +198,16 @@ pub(crate) fn dump(table: Table, sequence: u32) -> Vec<u8> {
         Table::Links => (RTM_GETLINK, 16),
         Table::Addresses => (RTM_GETADDR, 8),
         Table::Neighbours => (RTM_GETNEIGH, 12),
+        // Of just this length: the kernel takes any other for that of a link (net/core/rtnetlink.c, valid_fdb_dump_legacy).
+        Table::Stations => (RTM_GETNEIGH, 12),
         Table::Qdiscs => (RTM_GETQDISC, 20),
     };
     encoder.message(kind, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
-        e.fixed(&[AF_UNSPEC; 20][..header]);
+        let mut fixed = [AF_UNSPEC; 20];
+        if table == Table::Stations {
+            fixed[0] = AF_BRIDGE;
+        }
+        e.fixed(&fixed[..header]);
         if table == Table::Links {
             link::leave_out_statistics(e);
         }

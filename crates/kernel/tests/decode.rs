@@ -50,6 +50,9 @@ fn decode_all(datagram: &[u8]) {
     for message in Messages::new(datagram).flatten() {
         let _ = netdev::decode_family(&message);
         let _ = netdev::decode_device(&message, message.kind);
+        let _ = weir_kernel::ethtool::decode_features(&message, message.kind);
+        let _ = route::filter::decode(&message);
+        let _ = route::qdisc::decode(&message);
     }
 }
 
@@ -177,7 +180,7 @@ fn damaged() -> impl Strategy<Value = Vec<u8>> {
 /// Random octets behind a header that leads to a decoder.
 fn headed() -> impl Strategy<Value = Vec<u8>> {
     let kinds: &[u16] = &[
-        16, 17, 20, 21, 24, 28, 29, 32, 36, 37, 104, 0x100, 0x102, 0xa0f,
+        16, 17, 20, 21, 24, 28, 29, 32, 36, 37, 44, 45, 104, 112, 113, 0x100, 0x102, 0xa0f,
     ];
     (
         proptest::sample::select(kinds),

@@ -381,6 +381,16 @@ fn facts_are_those_of_this_namespace() {
             (false, false)
         );
         std::fs::write("/proc/sys/net/netfilter/nf_conntrack_udp_timeout", "77").expect("writable");
+        let before = facts::multipath().expect("readable");
+        assert_eq!(facts::multipath().expect("readable"), before);
+        for name in ["ipv4", "ipv6"] {
+            let path = format!("/proc/sys/net/{name}/fib_multipath_hash_policy");
+            std::fs::write(path, "1").expect("set");
+            assert_ne!(facts::multipath().expect("readable"), before);
+            let path = format!("/proc/sys/net/{name}/fib_multipath_hash_policy");
+            std::fs::write(path, "0").expect("set");
+            assert_eq!(facts::multipath().expect("readable"), before);
+        }
         let settings = facts::conntrack_settings()
             .expect("readable")
             .expect("conntrack");

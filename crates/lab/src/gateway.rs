@@ -2,7 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::topology::{Lab, Offloads, mac};
+use crate::arrangement::{self, Arrangement, Attachment, Wan};
+use crate::topology::Lab;
 use crate::{Error, Namespace};
 
 /// What the gateway does with IPv6.
@@ -20,6 +21,8 @@ pub enum Ipv6 {
 /// How [`Lab::gateway`] is built.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// What is below IP.
+    pub arrangement: Arrangement,
     /// Masquerade IPv4 on the WAN side.
     pub nat: bool,
     /// What happens to IPv6.
@@ -31,13 +34,14 @@ pub struct Options {
     /// For traffic from [`crate::Tap`]s: hosts have no addresses, so that they never answer by themselves; the router's neighbours are permanent, its
     /// ICMP errors are not limited in rate, and its conntrack entries outlast any run.
     pub raw: bool,
-    /// Largest IP packet on the WAN wires, octets; 1500 on the LAN.
+    /// Largest IP packet on the WAN, octets; 1500 on the LAN. PPPoE and WireGuard carry less than 1500, whatever this says.
     pub wan_mtu: u16,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
+            arrangement: Arrangement::PLAIN,
             nat: true,
             ipv6: Ipv6::Routed,
             plain_offloads: false,
@@ -79,82 +83,134 @@ pub const SERVER_INNER: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 1));
 /// The same, IPv6.
 pub const SERVER_INNER6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0x99, 0, 0, 0, 0, 1));
 
+/// A host of the LAN that the router leads to what arrives at its WAN address, in the arrangement of that name (hairpin).
+pub const NEIGHBOUR: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 3));
+/// The same, IPv6.
+pub const NEIGHBOUR6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 3));
+/// Where IGMPv3 reports go (RFC 3376 section 4.2.14).
+pub(crate) const ALL_IGMP_ROUTERS: IpAddr = IpAddr::V4(Ipv4Addr::new(224, 0, 0, 22));
+/// Where MLDv2 reports go (RFC 3810 section 5.2.14).
+pub(crate) const ALL_MLD_ROUTERS: IpAddr =
+    IpAddr::V6(Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0x16));
+
+/// Addresses of router and host at each end of a link, IPv4 and IPv6.
+type Addresses = [(IpAddr, IpAddr); 2];
+
 impl Lab {
-    /// Builds client:eth0 – router:lan0, router:wan0 – server:eth0 with addresses, routes, forwarding and translation.
+    /// Builds client – router – server, put together as [`Options::arrangement`] says, with addresses, routes, forwarding and translation. In the plain arrangement
+    /// that is client:eth0 – router:lan0, router:wan0 – server:eth0.
     pub fn gateway(options: &Options) -> Result<Self, Error> {
         let mut lab = Self::new();
-        lab.host("client")?;
-        lab.router("router")?;
-        lab.host("server")?;
-        let offloads = match options.plain_offloads {
-            true => Offloads::Plain,
-            false => Offloads::Default,
-        };
-        if options.raw {
-            for role in ["client", "server"] {
-                for scope in ["all", "default"] {
-                    lab.node(role)?
-                        .sysctl(&format!("net.ipv6.conf.{scope}.disable_ipv6"), 1)?;
-                }
-            }
-        }
-        lab.wire(("client", "eth0"), ("router", "lan0"), offloads)?;
-        lab.wire(("router", "wan0"), ("server", "eth0"), offloads)?;
+        let wan = options.arrangement.wan;
+        lab.arrangement = options.arrangement;
+        let attachments = arrangement::build(&mut lab, options)?;
         let ipv6 = options.ipv6 != Ipv6::Off;
-        let mut wires = vec![
-            (
-                "client",
-                "eth0",
-                "lan0",
-                (ROUTER_LAN, CLIENT),
-                (ROUTER_LAN6, CLIENT6),
-            ),
-            (
-                "server",
-                "eth0",
-                "wan0",
-                (ROUTER_WAN, SERVER),
-                (ROUTER_WAN6, SERVER6),
-            ),
-        ];
-        if options.second_path {
-            lab.wire(("router", "wan1"), ("server", "eth1"), offloads)?;
-            wires.push(("server", "eth1", "wan1", SECOND, SECOND6));
+        let families = [true, ipv6];
+        if options.raw {
+            lab.silence_hosts(options)?;
         }
-        for (host, device, port, ipv4, v6) in wires {
-            if port.starts_with("wan") {
-                lab.mtu("router", port, options.wan_mtu)?;
-                lab.mtu(host, device, options.wan_mtu)?;
-            }
-            if ipv6 && !options.raw {
-                // A router solicits its neighbours from the link-local address, and the lab gives none by itself.
-                lab.address("router", port, "fe80::1/64")?;
-                lab.address(host, device, "fe80::2/64")?;
-            }
-            let families = [(true, ipv4, 24), (ipv6, v6, 64)];
-            for (_, (router, end), length) in families.into_iter().filter(|(on, ..)| *on) {
-                lab.address("router", port, &format!("{router}/{length}"))?;
-                if options.raw {
-                    lab.neighbour("router", port, end, mac(host, device))?;
-                } else {
-                    lab.address(host, device, &format!("{end}/{length}"))?;
+        for (index, attachment) in attachments.iter().enumerate() {
+            let addresses: Addresses = match (index, wan) {
+                (0, _) => [(ROUTER_LAN, CLIENT), (ROUTER_LAN6, CLIENT6)],
+                (1, Wan::Hairpin) => [(ROUTER_LAN, NEIGHBOUR), (ROUTER_LAN6, NEIGHBOUR6)],
+                (1, _) => [(ROUTER_WAN, SERVER), (ROUTER_WAN6, SERVER6)],
+                _ => [SECOND, SECOND6],
+            };
+            if wan.dials() && index > 0 {
+                lab.dial()?;
+                for (_, server) in on(families, addresses) {
+                    lab.host_address(options, "lo", server)?;
                 }
+            } else {
+                lab.attach(options, attachment, addresses)?;
             }
+        }
+        if wan == Wan::Hairpin {
+            for (index, address) in on(families, [(ROUTER_WAN, SERVER), (ROUTER_WAN6, SERVER6)])
+                .map(|(router, _)| router)
+                .enumerate()
+            {
+                let length = [24, 64][index];
+                lab.address("router", "wan0", &format!("{address}/{length}"))?;
+            }
+            arrangement::reflect(&lab, ipv6)?;
         }
         lab.routes(options, ipv6)?;
-        if options.raw {
-            patient(lab.node("router")?)?;
+        match wan {
+            Wan::Hairpin => lab.translate(options, "wan0")?,
+            _ => {
+                for attachment in &attachments[1..] {
+                    lab.translate(options, attachment.near)?;
+                }
+            }
         }
-        for device in ["wan0", "wan1"]
-            .iter()
-            .take(1 + usize::from(options.second_path))
-        {
-            lab.translate(options, device)?;
+        if wan == Wan::Two {
+            arrangement::choose_wan(&lab, ipv6)?;
+        }
+        if options.raw {
+            // Last: some of its settings appear with the first rule that needs conntrack.
+            patient(lab.node("router")?)?;
         }
         Ok(lab)
     }
 
+    /// Hosts with no stack to speak of: no IPv6. The server keeps it where a program there needs it to dial, and hears nothing.
+    fn silence_hosts(&self, options: &Options) -> Result<(), Error> {
+        let hosts = self.nodes().iter().filter(|node| {
+            node.role() != "router" && !(options.arrangement.wan.dials() && node.role() == "server")
+        });
+        for host in hosts {
+            for scope in ["all", "default"] {
+                host.sysctl(&format!("net.ipv6.conf.{scope}.disable_ipv6"), 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives both ends of a link their addresses, or the router a neighbour that is not there.
+    fn attach(
+        &self,
+        options: &Options,
+        attachment: &Attachment,
+        addresses: Addresses,
+    ) -> Result<(), Error> {
+        let Attachment {
+            host, far, near, ..
+        } = attachment;
+        let ipv6 = options.ipv6 != Ipv6::Off;
+        if ipv6 && !options.raw {
+            // A router solicits its neighbours from the link-local address, and the lab gives none by itself.
+            self.node("router")?
+                .run(&format!("ip addr replace fe80::1/64 dev {near} nodad"))?;
+            let own = if addresses[0].1 == NEIGHBOUR { 3 } else { 2 };
+            self.address(host, far, &format!("fe80::{own}/64"))?;
+        }
+        for (index, (router, end)) in on([true, ipv6], addresses).enumerate() {
+            let length = [24, 64][index];
+            let nodad = if router.is_ipv6() { " nodad" } else { "" };
+            self.node("router")?.run(&format!(
+                "ip addr replace {router}/{length} dev {near}{nodad}"
+            ))?;
+            match (options.raw, attachment.mac) {
+                (true, Some(mac)) => self.neighbour("router", near, end, mac)?,
+                (true, None) => {}
+                (false, _) => self.address(host, far, &format!("{end}/{length}"))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// An address of the server for itself, where the link is not the place for it.
+    fn host_address(&self, options: &Options, device: &str, address: IpAddr) -> Result<(), Error> {
+        if options.raw {
+            return Ok(());
+        }
+        let length = if address.is_ipv6() { 128 } else { 32 };
+        self.address("server", device, &format!("{address}/{length}"))
+    }
+
     fn routes(&self, options: &Options, ipv6: bool) -> Result<(), Error> {
+        let wan = options.arrangement.wan;
         let families = [
             (
                 true,
@@ -173,10 +229,17 @@ impl Lab {
                 SERVER_INNER6,
             ),
         ];
-        for (_, lan, wan, server, inside, inner) in families.into_iter().filter(|(on, ..)| *on) {
+        for (_, lan, wan_address, server, inside, inner) in
+            families.into_iter().filter(|(on, ..)| *on)
+        {
             if !options.raw {
                 self.route("client", "default", lan)?;
-                self.route("server", inside, wan)?;
+                match wan {
+                    Wan::Hairpin => self.route("server", "default", lan)?,
+                    // The line brings its own routes.
+                    Wan::Pppoe | Wan::PppoeOverVlan => {}
+                    _ => self.route("server", inside, wan_address)?,
+                }
             }
             if options.second_path {
                 let length = if inner.is_ipv6() { 128 } else { 32 };
@@ -193,6 +256,12 @@ impl Lab {
         // Without translation conntrack must run all the same: it is what accepts flows.
         self.masquerade("router", device, options.nat, options.ipv6 == Ipv6::Nat66)
     }
+}
+
+/// Those addresses whose family is on.
+fn on(families: [bool; 2], addresses: Addresses) -> impl Iterator<Item = (IpAddr, IpAddr)> {
+    let both = families.into_iter().zip(addresses);
+    both.filter(|(on, _)| *on).map(|(_, ends)| ends)
 }
 
 /// A router whose answers do not depend on how fast it was asked.

@@ -2,6 +2,8 @@
 //!
 //! Everything needs root. Nothing outlives the process: see [`namespace`].
 
+pub mod arrangement;
+pub mod envelope;
 pub mod error;
 pub mod frame;
 pub mod gateway;
@@ -15,6 +17,7 @@ pub mod transfer;
 pub mod view;
 pub mod wire;
 
+pub use arrangement::Arrangement;
 pub use error::Error;
 pub use namespace::{Namespace, Process, sweep};
 pub use topology::{Ipv6, Lab, Offloads, Options};

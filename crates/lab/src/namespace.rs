@@ -128,13 +128,22 @@ impl Namespace {
 
     /// Runs a command line, split at white space, inside and returns its standard output; fails with its standard error.
     pub fn run(&self, line: &str) -> Result<String, Error> {
+        self.run_with(line, None)
+    }
+
+    /// The same, with `input` on the command's standard input.
+    pub fn feed(&self, line: &str, input: &str) -> Result<String, Error> {
+        self.run_with(line, Some(input))
+    }
+
+    fn run_with(&self, line: &str, input: Option<&str>) -> Result<String, Error> {
         let mut words = line.split_whitespace();
         let program = words
             .next()
             .ok_or_else(|| Error::Unexpected("an empty command line".into()))?;
         let mut command = Command::new(program);
         command.args(words);
-        self.enter(|| checked(&mut command, None))?
+        self.enter(|| checked(&mut command, input))?
     }
 
     /// Runs the lines as one `ip -batch`: much faster than as many processes. The first that fails ends it.

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use crate::arrangement::{Arrangement, dial::Line};
 use crate::frame::Mac;
 use crate::{Error, Namespace};
 
@@ -13,14 +14,19 @@ pub enum Offloads {
     /// As the kernel makes them: checksums left unfinished, super-packets of 64 KiB.
     #[default]
     Default,
-    /// Like a simple network card. Checksums are finished before a frame is on the wire, nothing is segmented or merged. GRO is on, because
+    /// Like a simple network card. Checksums are finished and VLAN tags are in the frame before it is on the wire, nothing is segmented or merged. GRO is on, because
     /// without it (or an XDP program) veth takes no XDP frames, but with a size limit that lets nothing be merged.
     Plain,
+    /// The same, but veth takes no XDP frames: it stands for Wi-Fi and other devices that cannot.
+    WithoutXdp,
 }
 
 /// Namespaces and wires that belong together. Removed when dropped.
 #[derive(Debug, Default)]
 pub struct Lab {
+    // Dropped in this order: programs end before the devices that they use are gone.
+    pub(crate) line: Option<Line>,
+    pub(crate) arrangement: Arrangement,
     nodes: Vec<Namespace>,
 }
 
@@ -56,6 +62,11 @@ impl Lab {
             .ok_or_else(|| Error::Unexpected(format!("no namespace called {role}")))
     }
 
+    /// How a gateway is put together; plain in any other lab.
+    pub fn arrangement(&self) -> Arrangement {
+        self.arrangement
+    }
+
     /// All namespaces.
     pub fn nodes(&self) -> &[Namespace] {
         &self.nodes
@@ -74,12 +85,15 @@ impl Lab {
         ))?;
         // Both ends are set before either is up: a veth learns whether it takes XDP frames when it goes up, from its peer's GRO.
         for (node, device) in [(near, a.1), (far, b.1)] {
-            if offloads == Offloads::Plain {
-                node.run(&format!(
-                    "ethtool -K {device} rx off tx off tso off gso off gro on"
-                ))?;
-                node.run(&format!("ip link set {device} gro_max_size 1"))?;
-            }
+            let merge = match offloads {
+                Offloads::Default => continue,
+                Offloads::Plain => "on",
+                Offloads::WithoutXdp => "off",
+            };
+            node.run(&format!(
+                "ethtool -K {device} rx off tx off tso off gso off txvlan off tx-vlan-stag-hw-insert off gro {merge}"
+            ))?;
+            node.run(&format!("ip link set {device} gro_max_size 1"))?;
         }
         for (node, device) in [(near, a.1), (far, b.1)] {
             node.run(&format!("ip link set {device} up"))?;
@@ -147,6 +161,27 @@ impl Lab {
             "table inet nat {{ chain post {{ type nat hook postrouting priority srcnat; policy accept;\n{rules}}}\nchain track {{ type filter hook forward priority filter; policy accept;\nct state established accept\n}}\n}}\n"
         );
         self.node(role)?.nft(&text).map(drop)
+    }
+
+    /// The MACs of all devices of a namespace.
+    pub fn macs(&self, role: &str) -> Result<Vec<Mac>, Error> {
+        let shown = self.node(role)?.run("ip -json link show")?;
+        let links: serde_json::Value = serde_json::from_str(&shown)
+            .map_err(|error| Error::Unexpected(format!("ip -json: {error}")))?;
+        let address = |link: &serde_json::Value| -> Option<Mac> {
+            let octets: Vec<u8> = link["address"]
+                .as_str()?
+                .split(':')
+                .filter_map(|octet| u8::from_str_radix(octet, 16).ok())
+                .collect();
+            octets.try_into().ok()
+        };
+        Ok(links
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(address)
+            .collect())
     }
 
     /// The interface index of a device in its namespace.

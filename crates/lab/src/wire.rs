@@ -1,6 +1,6 @@
 //! Raw frames at a device of a namespace.
 
-use std::io;
+use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -8,11 +8,23 @@ use nix::errno::Errno;
 use nix::ifaddrs::getifaddrs;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{
-    AddressFamily, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrLike, bind,
-    recvfrom, send, setsockopt, socket, sockopt,
+    AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType,
+    SockaddrLike, bind, recvmsg, send, setsockopt, socket, sockopt,
 };
 
 use crate::{Error, Namespace};
+
+/// The socket option that asks for a `tpacket_auxdata` with every frame, for which nix has no name.
+#[derive(Clone, Copy, Debug)]
+struct PacketAuxdata;
+
+nix::setsockopt_impl!(
+    PacketAuxdata,
+    libc::SOL_PACKET,
+    libc::PACKET_AUXDATA,
+    bool,
+    sockopt::SetBool
+);
 
 /// PACKET_OUTGOING (include/uapi/linux/if_packet.h): a frame this host sent itself.
 const OUTGOING: u8 = 4;
@@ -20,8 +32,13 @@ const OUTGOING: u8 = 4;
 const BUFFER: usize = 16 << 20;
 /// Longest frame that can arrive: a super-packet of 64 KiB and its headers.
 const LONGEST: usize = 65_536 + 128;
+/// Octets of `struct tpacket_auxdata` (include/uapi/linux/if_packet.h).
+const AUXDATA: usize = 20;
+/// TP_STATUS_VLAN_VALID: the frame had a VLAN tag, which the kernel took off.
+const TAGGED: u32 = 1 << 4;
 
-/// A frame as it arrived, from the Ethernet header on, without the frame check sequence. The kernel takes a VLAN tag off before we see it.
+/// A frame as it was on the wire, from the Ethernet header on, without the frame check sequence. At a device without a link layer header (a tunnel): from
+/// the IP header on.
 pub type Frame = Vec<u8>;
 
 /// A packet socket on one device. Frames are sent exactly as given (checksums too) and received whatever their MAC address is.
@@ -73,10 +90,9 @@ impl Tap {
     pub fn receive(&mut self, timeout: Duration) -> Result<Option<Frame>, Error> {
         let deadline = Instant::now() + timeout;
         loop {
-            match recvfrom::<LinkAddr>(self.socket.as_raw_fd(), &mut self.buffer) {
-                Ok((_, Some(from))) if from.pkttype() == OUTGOING => continue,
-                Ok((length, _)) => return Ok(Some(self.buffer[..length].to_vec())),
-                Err(Errno::EINTR | Errno::ENETDOWN) => continue,
+            match self.next() {
+                Ok(Some(frame)) => return Ok(Some(frame)),
+                Ok(None) | Err(Errno::EINTR | Errno::ENETDOWN) => continue,
                 Err(Errno::EAGAIN) => {}
                 Err(error) => {
                     return Err(Error::system::<Errno>(format!("receive at {}", self.name))(
@@ -101,6 +117,34 @@ impl Tap {
         Ok(frames)
     }
 
+    /// The next frame, if there is one; `None` is one that the host sent itself.
+    fn next(&mut self) -> Result<Option<Frame>, Errno> {
+        let mut control = nix::cmsg_space!([u8; AUXDATA]);
+        let mut parts = [IoSliceMut::new(&mut self.buffer)];
+        let message = recvmsg::<LinkAddr>(
+            self.socket.as_raw_fd(),
+            &mut parts,
+            Some(&mut control),
+            MsgFlags::empty(),
+        )?;
+        if message
+            .address
+            .is_some_and(|from| from.pkttype() == OUTGOING)
+        {
+            return Ok(None);
+        }
+        let tag = message.cmsgs()?.find_map(|control| match control {
+            ControlMessageOwned::Unknown(other) => removed_tag(&other.data_bytes),
+            _ => None,
+        });
+        let length = message.bytes;
+        let mut frame = self.buffer[..length].to_vec();
+        if let Some(tag) = tag.filter(|_| length >= 12) {
+            frame.splice(12..12, tag);
+        }
+        Ok(Some(frame))
+    }
+
     fn poll(&self, left: Duration) -> Result<(), Error> {
         // Rounded up: poll counts milliseconds, and 0 would be a busy loop.
         let timeout = PollTimeout::try_from(left.as_millis() + 1).unwrap_or(PollTimeout::MAX);
@@ -114,6 +158,18 @@ impl Tap {
     }
 }
 
+/// The VLAN tag that the kernel took off a frame and put beside it, as it was on the wire: TPID and TCI.
+fn removed_tag(auxdata: &[u8]) -> Option<[u8; 4]> {
+    // tp_status, tp_len, tp_snaplen (32 bits each), tp_mac, tp_net, tp_vlan_tci, tp_vlan_tpid (16 bits each), in host order.
+    let status = u32::from_ne_bytes(auxdata.get(..4)?.try_into().ok()?);
+    let half = |at: usize| -> Option<[u8; 2]> {
+        let bytes = auxdata.get(at..at + 2)?.try_into().ok()?;
+        Some(u16::from_ne_bytes(bytes).to_be_bytes())
+    };
+    let (tci, tpid) = (half(16)?, half(18)?);
+    (status & TAGGED != 0).then_some([tpid[0], tpid[1], tci[0], tci[1]])
+}
+
 fn open(device: &str) -> io::Result<OwnedFd> {
     let address = link_address(device)?;
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
@@ -124,6 +180,7 @@ fn open(device: &str) -> io::Result<OwnedFd> {
         SockProtocol::EthAll,
     )?;
     setsockopt(&socket, sockopt::RcvBufForce, &BUFFER)?;
+    setsockopt(&socket, PacketAuxdata, &true)?;
     bind(socket.as_raw_fd(), &address)?;
     Ok(socket)
 }

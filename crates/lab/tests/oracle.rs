@@ -2,8 +2,8 @@
 
 use weir_lab::gateway::Ipv6;
 use weir_lab::generate::{Kind, Side};
-use weir_lab::oracle::{self, Difference, Plan, Settle};
-use weir_lab::{Error, Lab};
+use weir_lab::oracle::{self, Difference, Differing, Plan, Settle};
+use weir_lab::{Arrangement, Error, Lab};
 
 #[test]
 fn two_kernels_are_equal() {
@@ -39,6 +39,31 @@ fn sabotaged(rules: &'static str) -> impl Fn(&Lab) -> Result<Settle, Error> {
     }
 }
 
+/// Frames that only pass a bridge are compared too: here one member has none of them.
+#[test]
+fn a_bridge_that_floods_less_is_found() {
+    let unplugged = |lab: &Lab| {
+        lab.node("router")?.run("ip link set lan3 nomaster")?;
+        oracle::plain(lab)
+    };
+    let plan = Plan {
+        attempts: 0,
+        ..Plan::over(Arrangement::BRIDGE, 6, 20, 600)
+    };
+    match oracle::compare(&plan, &unplugged) {
+        Err(Error::Differs(found)) => {
+            assert!(
+                found
+                    .differing
+                    .iter()
+                    .any(|found| found.at == "at-lan3:eth0" && found.b.is_empty()),
+                "{found}"
+            );
+        }
+        other => panic!("not detected: {other:?}"),
+    }
+}
+
 /// With a fixed seed: not every workload happens to have the packets that the rules below change.
 fn found(rules: &'static str) -> Box<oracle::Mismatch> {
     let plan = Plan::new(4, 30, 600);
@@ -57,7 +82,7 @@ fn a_changed_ttl_is_found_and_shrunk() {
     let found = found("udp sport 2007 ip length > 400 ip ttl set 9");
     assert!(found.shrunk);
     assert_eq!(found.steps.len(), 1, "{found}");
-    let (side, a, b) = &found.differing[0];
+    let Differing { side, a, b, .. } = &found.differing[0];
     assert_eq!((*side, a.len(), b.len()), (Side::Client, 1, 1));
     assert_eq!(b[0][22], 9);
     assert_ne!(a[0][22], 9);
@@ -72,7 +97,7 @@ fn a_dropped_port_is_found_and_shrunk() {
         found
             .differing
             .iter()
-            .any(|(_, a, b)| a.len() == 1 && b.is_empty())
+            .any(|found| found.a.len() == 1 && found.b.is_empty())
     );
     assert_ne!(found.steps[0].kind, Kind::Open);
 }

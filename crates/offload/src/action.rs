@@ -47,7 +47,7 @@ pub enum Cause {
     Link(String),
     /// An address of this router came or went.
     Address,
-    /// More neighbours than are remembered: a change among the others ends everything.
+    /// More neighbours or stations changed than are told apart, at once or because not all are remembered.
     Neighbours,
     /// Events were lost.
     Overrun(Source),
@@ -85,7 +85,9 @@ impl fmt::Display for Cause {
             Self::Routing => f.write_str("a route, rule or next hop changed"),
             Self::Link(name) => write!(f, "device {name} changed"),
             Self::Address => f.write_str("an address of this router changed"),
-            Self::Neighbours => f.write_str("a neighbour changed, among more than are remembered"),
+            Self::Neighbours => {
+                f.write_str("neighbours or stations changed, more than are told apart")
+            }
             Self::Overrun(source) => write!(f, "events of {source:?} were lost"),
             Self::Reload => f.write_str("new settings"),
             Self::Forwarding => f.write_str("forwarding was switched"),
@@ -131,9 +133,9 @@ pub enum Action {
     },
     /// All proofs end.
     Bump(Cause),
-    /// The neighbour that had this hardware address changed: end the proofs over hops to it.
+    /// The neighbour or station that had this hardware address changed: end the proofs over hops to it, by whatever port.
     BumpHops {
-        /// Out device.
+        /// Where it was: the device of the neighbour, which may stand on several ports, or the port of a bridge.
         link: u32,
         /// The hardware address it had.
         mac: Mac,
@@ -142,4 +144,7 @@ pub enum Action {
     Dump(Source),
     /// Attach to a device, change it, or detach.
     Port(PortPlan),
+    /// `(device, number)` for all devices: those that stand on one another share a number of at least 1; with 0, a device may stand
+    /// on any. Replaces what was said before.
+    Stacks(Vec<(u32, u32)>),
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use kernel::{Address, ConnectionId, Event, Link, Mac, Neighbour, Source, Tuple};
+use kernel::{Address, ConnectionId, Event, Link, Neighbour, Source, Tuple};
 
 use crate::action::{Action, Cause, FlowId, Millis, Reading};
 use crate::connections::{ADMIT_PER_EVENT, ADMIT_PER_TICK};
@@ -30,7 +30,8 @@ pub(crate) struct Dump {
 
 /// The decisions of weir. One event or tick in, actions out; see the crate's documentation.
 ///
-/// Every call appends to `out`; actions must be applied in order, and at least once between two ticks.
+/// Every call appends to `out`; actions must be applied in order, and at least once between two ticks. What concerns devices,
+/// neighbours and stations as a whole is put off to [`Core::flush`], which has to follow each batch of calls.
 pub struct Core {
     pub(crate) settings: Settings,
     pub(crate) table: Table,
@@ -104,7 +105,12 @@ impl Core {
             Event::Address(address, false) => self.address_gone(&address, out),
             Event::Routing => self.bump(Cause::Routing, out),
             Event::Neighbour(neighbour) => self.neighbour(neighbour, out),
+            Event::Fdb(fdb) => self.station(&fdb),
+            Event::Bridging(bridging) => self.bridging(&bridging, out),
+            Event::BridgeVlan(index) => self.bridge_vlan(index, out),
             Event::Qdisc(qdisc) => self.qdisc(qdisc, out),
+            // Whoever looks at them tells what was found.
+            Event::Filters(_) | Event::Qdiscs(_) => {}
             Event::Firewall(generation) => {
                 if self.firewall != Some(generation) {
                     self.firewall = Some(generation);
@@ -140,6 +146,16 @@ impl Core {
         self.upkeep(read, out);
         self.admit(ADMIT_PER_TICK, out);
         self.forget_excess();
+        self.flush(out);
+    }
+
+    /// The end of a batch of events or other calls, and of each tick: plans devices anew where something changed, and ends the proofs
+    /// over neighbours and stations that are elsewhere. A batch is what was heard at once: a thousand changes cost one flush.
+    pub fn flush(&mut self, out: &mut Vec<Action>) {
+        self.flush_stations(out);
+        if std::mem::take(&mut self.around.unplanned) {
+            self.replan(out);
+        }
     }
 
     /// The packet path could not do an [`Action::Install`]; it does not know this flow. `TableFull` is tried again a second
@@ -173,7 +189,8 @@ impl Core {
             .map(|(id, _)| id)
             .collect();
         self.forget_excess();
-        self.replan_all(out);
+        self.around.unplanned = true;
+        self.flush(out);
     }
 
     /// One tracked connection.
@@ -252,13 +269,6 @@ impl Core {
         out.push(Action::Bump(cause));
     }
 
-    /// Ends the proofs over one neighbour.
-    pub(crate) fn bump_hops(&mut self, link: u32, mac: Mac, out: &mut Vec<Action>) {
-        self.statistics.hop_bumps += 1;
-        out.push(Action::BumpHops { link, mac });
-    }
-
-    /// Asks for a dump; one at a time, since the kernel answers a second request on the same socket with EBUSY.
     /// After the first dump of connections: remembers those that may never cause an event, not even by ending.
     fn inherit(&mut self) {
         if self.settings.events_withheld && !self.inherited_once {
@@ -271,6 +281,7 @@ impl Core {
         self.inherited_once = true;
     }
 
+    /// Asks for a dump; one at a time, since the kernel answers a second request on the same socket with EBUSY.
     pub(crate) fn dump(&mut self, source: Source, out: &mut Vec<Action>) {
         let now = self.now;
         let dump = match source {
@@ -286,8 +297,9 @@ impl Core {
         dump.last = now;
         dump.again = false;
         dump.generation = dump.generation.wrapping_add(1);
-        if source == Source::Conntrack {
-            self.forgot_lately = false;
+        match source {
+            Source::Conntrack => self.forgot_lately = false,
+            _ => self.around.stations.ask(),
         }
         out.push(Action::Dump(source));
     }

@@ -5,7 +5,7 @@
 //! route: a connection is made *known* here, and forwarded only once the packet path has *seen* it come in and the kernel has
 //! *proven* it by sending it.
 //!
-//! [`ports::plan`] (a device → hook) and [`ruleset::examine`] (a ruleset → what must see each packet) are plain functions.
+//! [`ports::plans`] (devices → hooks), [`stack::Stack`] (what stands on what) and [`ruleset::examine`] (a ruleset → what must see each packet) are plain functions.
 
 mod action;
 mod connections;
@@ -17,6 +17,8 @@ mod network;
 pub mod ports;
 pub mod ruleset;
 mod settings;
+pub mod stack;
+mod stations;
 mod statistics;
 mod surroundings;
 mod table;
@@ -26,6 +28,6 @@ pub use self::core::Core;
 pub use action::{Action, Cause, Direction, FlowId, Millis, Reading};
 pub use decline::Decline;
 pub use flow::Flow;
-pub use ports::{PortFacts, PortPlan, PortReason};
+pub use ports::{Device, Limit, PortFacts, PortPlan, PortReason, Use};
 pub use settings::{Hook, Mark, Settings, Timeouts};
 pub use statistics::Statistics;

@@ -1,10 +1,10 @@
 //! Devices, addresses and neighbours: from rtnetlink events to ended proofs and port plans.
 
-use kernel::{Address, Link, Neighbour, Qdisc, Source};
+use kernel::{Address, Bridging, Link, Neighbour, Qdisc, Source};
 
 use crate::action::{Action, Cause};
 use crate::core::Core;
-use crate::ports::{self, PortFacts, PortPlan, PortReason};
+use crate::ports::{self, Device, Plans, PortFacts, PortPlan, PortReason};
 use crate::settings::Hook;
 use crate::surroundings::{NEIGHBOURS_MAX, matters};
 
@@ -12,16 +12,10 @@ impl Core {
     /// A device appeared or changed.
     pub(crate) fn link(&mut self, link: Link, out: &mut Vec<Action>) {
         let index = link.index;
-        let changed = self
-            .around
-            .links
-            .get(&index)
-            .is_some_and(|(old, _)| matters(old, &link));
-        let reused = self
-            .around
-            .links
-            .get(&index)
-            .is_some_and(|(old, _)| old.name != link.name && old.mac != link.mac);
+        let old = self.around.links.get(&index).map(|(old, _)| old);
+        let changed = old.is_some_and(|old| matters(old, &link));
+        let reused = old.is_some_and(|old| old.name != link.name && old.mac != link.mac);
+        self.around.unplanned |= old != Some(&link);
         if reused {
             // Another device with the index of a former one, whose end was not told: nothing known of that one holds.
             self.forget_link(index, out);
@@ -42,7 +36,31 @@ impl Core {
         if changed {
             self.bump(Cause::Link(name), out);
         }
-        self.replan(index, out);
+    }
+
+    /// How a device bridges was told.
+    pub(crate) fn bridging(&mut self, told: &Bridging, out: &mut Vec<Action>) {
+        let Some((link, _)) = self.around.links.get_mut(&told.link) else {
+            return;
+        };
+        let mut changed = told.port.is_some() && link.port != told.port;
+        if changed {
+            link.port = told.port;
+        }
+        if let Some(vlans) = told.vlans {
+            changed |= self.around.vlans.insert(told.link, vlans) != Some(vlans);
+        }
+        if changed {
+            let name = link.name.clone();
+            self.bump(Cause::Link(name), out);
+        }
+    }
+
+    /// A VLAN of a bridge or of its port changed.
+    pub(crate) fn bridge_vlan(&mut self, index: u32, out: &mut Vec<Action>) {
+        if self.around.links.contains_key(&index) {
+            self.bump(Cause::Link(self.around.name(index)), out);
+        }
     }
 
     /// A device is gone.
@@ -60,6 +78,9 @@ impl Core {
         self.around.links.remove(&index);
         self.around.facts.remove(&index);
         self.around.programs.remove(&index);
+        self.around.vlans.remove(&index);
+        self.around.stations.forget(index);
+        self.around.unplanned = true;
         self.around.neighbours.retain(|(link, _), _| *link != index);
         let addresses: Vec<Address> = self
             .around
@@ -94,7 +115,7 @@ impl Core {
         link.qdisc = qdisc.kind;
         let name = link.name.clone();
         self.bump(Cause::Link(name), out);
-        self.replan(qdisc.link, out);
+        self.around.unplanned = true;
         if unknown {
             // One was deleted, and the kernel does not say which default took its place.
             self.dump(Source::Route, out);
@@ -127,7 +148,7 @@ impl Core {
                 // It may be one that could not be remembered, with another hardware address then.
                 return self.bump(Cause::Neighbours, out);
             }
-            (Some(old), new) if new != Some(old) => self.bump_hops(neighbour.link, old, out),
+            (Some(old), new) if new != Some(old) => self.bump_hops(neighbour.link, old),
             _ => {}
         }
         match neighbour.mac {
@@ -180,57 +201,62 @@ impl Core {
         for neighbour in lost {
             self.neighbour(neighbour, out);
         }
+        for (link, mac) in self.around.stations.sweep(generation) {
+            self.bump_hops(link, mac);
+        }
     }
 
     /// What was found out about a device.
     pub(crate) fn learn_facts(&mut self, link: u32, facts: PortFacts, out: &mut Vec<Action>) {
         let forwarding = |facts: &PortFacts| (facts.forwarding_v4, facts.forwarding_v6);
-        let old = self.around.facts.get(&link).map(forwarding);
-        if old.is_some_and(|old| old != forwarding(&facts)) {
+        let old = self.around.facts.get(&link);
+        // Looked at once a second; most often there is nothing new.
+        if old == Some(&facts) {
+            return;
+        }
+        let switched = old.is_some_and(|old| forwarding(old) != forwarding(&facts));
+        let other_hops =
+            old.is_some_and(|old| old.multipath.is_some() && old.multipath != facts.multipath);
+        if switched {
             self.bump(Cause::Forwarding, out);
         }
-        self.around.facts.insert(link, facts);
-        self.replan(link, out);
-    }
-
-    /// Plans all devices anew.
-    pub(crate) fn replan_all(&mut self, out: &mut Vec<Action>) {
-        let all: Vec<u32> = self.around.links.keys().copied().collect();
-        for index in all {
-            self.replan(index, out);
+        if other_hops {
+            self.bump(Cause::Routing, out);
         }
+        self.around.facts.insert(link, facts);
+        self.around.unplanned = true;
     }
 
-    /// Plans a device, and says so where something is to be done.
-    fn replan(&mut self, index: u32, out: &mut Vec<Action>) {
-        let Some((link, _)) = self.around.links.get(&index) else {
-            return;
-        };
-        let plan = match self.around.facts.get(&index) {
-            None => PortPlan::off(index, &link.name, PortReason::NotLookedAt),
-            Some(facts) => {
+    /// Plans all devices anew, and says so where something is to be done.
+    pub(crate) fn replan(&mut self, out: &mut Vec<Action>) {
+        let around = &self.around;
+        let devices: Vec<Device<'_>> = around
+            .links
+            .values()
+            .map(|(link, _)| Device {
+                link,
+                facts: around.facts.get(&link.index),
                 // A program that is ours is not somebody's.
-                let known = self.around.programs.get(&index).copied();
-                let own = link
-                    .xdp_program
-                    .is_some_and(|id| known == Some(id) || facts.own_program == Some(id));
-                let mut link = link.clone();
-                link.xdp_program = link.xdp_program.filter(|_| !own);
-                ports::plan(&link, facts, &self.settings)
-            }
-        };
-        let old = self.around.plans.insert(index, plan.clone());
+                own_xdp: link.xdp_program.is_some()
+                    && around.programs.get(&link.index).copied() == link.xdp_program,
+            })
+            .collect();
+        let Plans { ports, stacks } = ports::plans(&devices, &self.settings);
+        if stacks != self.around.stacks {
+            self.around.stacks.clone_from(&stacks);
+            out.push(Action::Stacks(stacks));
+        }
         let off = |plan: &PortPlan| plan.hook == Hook::Off;
-        match &old {
-            None if off(&plan) => {}
-            Some(old) if old.same_effect(&plan) => {}
-            _ => {
+        for plan in ports {
+            let old = self.around.plans.insert(plan.link, plan.clone());
+            match &old {
+                None if off(&plan) => continue,
+                Some(old) if old.same_effect(&plan) => continue,
                 // A hop remembers whether XDP may send on its device; with a new proof it learns that anew.
-                if old.as_ref().is_some_and(|old| !off(old)) {
-                    self.bump(Cause::Link(plan.name.clone()), out);
-                }
-                out.push(Action::Port(plan));
+                Some(old) if !off(old) => self.bump(Cause::Link(plan.name.clone()), out),
+                _ => {}
             }
+            out.push(Action::Port(plan));
         }
     }
 }

@@ -1,11 +1,12 @@
 //! What is known of the router around the connections: devices, addresses, neighbours, plans.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 
 use kernel::{Address, Link, Mac};
 
 use crate::ports::{PortFacts, PortPlan};
+use crate::stations::Stations;
 
 /// Most neighbours remembered. The kernel's default limit is 1024 per family; a router that raised it beyond this one pays
 /// with the end of all proofs for each change among the rest.
@@ -21,6 +22,16 @@ pub(crate) struct Surroundings {
     pub(crate) neighbours: HashMap<(u32, IpAddr), (Mac, u32)>,
     pub(crate) facts: HashMap<u32, PortFacts>,
     pub(crate) plans: BTreeMap<u32, PortPlan>,
+    /// What was last said of which device stands on which.
+    pub(crate) stacks: Vec<(u32, u32)>,
+    /// Something that plans are made of changed since they were made.
+    pub(crate) unplanned: bool,
+    /// Port of a bridge, or bridge → what stands for its VLANs.
+    pub(crate) vlans: HashMap<u32, u64>,
+    pub(crate) stations: Stations,
+    /// Hardware addresses whose proofs are to end, and where they were; too many to be told apart when there is one more than
+    /// [`CHANGES_MAX`](crate::stations::CHANGES_MAX).
+    pub(crate) changed: BTreeSet<(u32, Mac)>,
     /// Ids of XDP programs that were seen on a device while one was planned there: weir's own.
     pub(crate) programs: HashMap<u32, u32>,
 }
@@ -64,6 +75,9 @@ impl Surroundings {
 
 /// Whether the difference between two states of a device can change how a packet is forwarded through it.
 pub(crate) fn matters(old: &Link, new: &Link) -> bool {
-    let look = |link: &Link| (link.up, link.mac, link.mtu, link.master);
+    let look = |link: &Link| {
+        let own = (link.up, link.mac, link.mtu, link.master);
+        (own, link.vlan, link.settings, link.port)
+    };
     look(old) != look(new) || old.name != new.name || old.qdisc != new.qdisc
 }

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use common::{Rig, bumps, link, tuple};
 use kernel::{
-    Address, Connection, ConnectionId, Event, Link, Neighbour, Protocol, Source, Tuple, status,
+    Address, Connection, ConnectionId, Event, Fdb, Link, Neighbour, Protocol, Source, Tuple, status,
 };
 use proptest::prelude::*;
 use weir_offload::{Action, Decline, Mark, Reading, Settings};
@@ -25,6 +25,7 @@ enum Step {
     Link(Link),
     LinkGone(u32),
     Neighbour(Neighbour),
+    Fdb(Fdb),
     Tick(u64),
     OptOut(bool),
     Tcp(bool),
@@ -146,6 +147,26 @@ fn device() -> impl Strategy<Value = Link> {
         })
 }
 
+fn station() -> impl Strategy<Value = Fdb> {
+    let mac = (1..3u8).prop_map(|n| [2, 0, 0, 0, 1, n]);
+    (
+        5..7u32,
+        9..11u32,
+        0..2u16,
+        mac,
+        any::<bool>(),
+        any::<bool>(),
+    )
+        .prop_map(|(link, bridge, vlan, mac, local, present)| Fdb {
+            link,
+            bridge,
+            mac,
+            vlan,
+            local,
+            present,
+        })
+}
+
 fn step(world: World) -> impl Strategy<Value = Step> {
     let source = || prop_oneof![3 => Just(Source::Conntrack), 2 => Just(Source::Route), 1 => Just(Source::Firewall)];
     let mac = prop::option::weighted(0.8, (1..3u8).prop_map(|n| [2, 0, 0, 0, 0, n]));
@@ -162,6 +183,7 @@ fn step(world: World) -> impl Strategy<Value = Step> {
         4 => (5..7u32, mac).prop_map(|(link, mac)| {
             Step::Neighbour(Neighbour { link, address: "10.0.0.77".parse().unwrap(), mac })
         }),
+        4 => station().prop_map(Step::Fdb),
         6 => (0..500u64).prop_map(Step::Tick),
         1 => any::<bool>().prop_map(Step::OptOut),
         1 => any::<bool>().prop_map(Step::Tcp),
@@ -183,6 +205,7 @@ struct Model {
     addresses: HashMap<Address, bool>,
     links: HashMap<u32, (Link, bool)>,
     neighbours: HashMap<(u32, IpAddr), ([u8; 6], bool)>,
+    stations: HashMap<(u32, u16, [u8; 6]), (u32, bool)>,
     generation: Option<u32>,
     opt_out: bool,
     no_tcp: bool,
@@ -240,6 +263,16 @@ impl Model {
                         .map(|(old, _)| (told.link, old)),
                 );
             }
+            Step::Fdb(told) => {
+                let key = (told.bridge, told.vlan, told.mac);
+                let now = (told.present && !told.local).then_some((told.link, true));
+                let old = match now {
+                    Some(there) => self.stations.insert(key, there),
+                    None => self.stations.remove(&key),
+                };
+                let left = old.filter(|(link, _)| now.map(|(there, _)| there) != Some(*link));
+                due.hops.extend(left.map(|(link, _)| (link, told.mac)));
+            }
             Step::Tick(_) => {}
         }
         due
@@ -249,6 +282,7 @@ impl Model {
         let there = self.links.remove(&index).is_some();
         if there {
             self.neighbours.retain(|(link, _), _| *link != index);
+            self.stations.retain(|_, (link, _)| *link != index);
         }
         there
     }
@@ -303,6 +337,9 @@ impl Model {
             self.neighbours
                 .values_mut()
                 .for_each(|(_, seen)| *seen = false);
+            self.stations
+                .values_mut()
+                .for_each(|(_, seen)| *seen = false);
         }
     }
 
@@ -338,6 +375,10 @@ impl Model {
             .map(|((link, _), (mac, _))| (*link, *mac));
         due.hops.extend(lost);
         self.neighbours.retain(|_, (_, seen)| *seen);
+        let lost = self.stations.iter().filter(|(_, (_, seen))| !seen);
+        let lost = lost.map(|((_, _, mac), (link, _))| (*link, *mac));
+        due.hops.extend(lost);
+        self.stations.retain(|_, (_, seen)| *seen);
     }
 
     /// The connections that may be installed.
@@ -395,6 +436,7 @@ fn run(settings: Settings, steps: &[Step], check: impl Fn(&Rig, Vec<Tuple>)) {
             Step::Link(link) => rig.tell(Event::Link(link)),
             Step::LinkGone(index) => rig.tell(Event::LinkGone(index)),
             Step::Neighbour(neighbour) => rig.tell(Event::Neighbour(neighbour)),
+            Step::Fdb(fdb) => rig.tell(Event::Fdb(fdb)),
             Step::Tick(millis) => rig.pass_reading(millis, &mut |flow| {
                 [Reading {
                     packets: u64::from(flow.0),

@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{Rig, bumps, facts, link};
+use common::{Rig, apart_from_stacks, bumps, facts, link, plan};
 use kernel::{Address, Event, Link, Mac, Neighbour, Qdisc, Source};
-use weir_offload::ports::{plan, xdp};
+use weir_offload::ports::xdp;
 use weir_offload::{Action, Cause, Hook, PortFacts, PortPlan, PortReason, Settings};
 
 fn rig() -> Rig {
@@ -12,11 +12,42 @@ fn rig() -> Rig {
 }
 
 fn tell(rig: &mut Rig, link: &Link) -> Vec<Action> {
-    rig.tell(Event::Link(link.clone()))
+    apart_from_stacks(rig.tell(Event::Link(link.clone())))
 }
 
 fn hops(link: u32, mac: Mac) -> Vec<Action> {
     vec![Action::BumpHops { link, mac }]
+}
+
+#[test]
+fn another_choice_among_next_hops_ends_all_proofs() {
+    let mut rig = Rig::new(Settings::default());
+    let lo = Link {
+        hardware: 772,
+        ..link(1, "lo")
+    };
+    rig.tell(Event::Link(lo));
+    let settings = kernel::facts::multipath().expect("readable");
+    // Only that another one is another one counts.
+    assert_ne!(settings, kernel::facts::Multipath::default());
+    let with = |multipath| PortFacts {
+        multipath,
+        ..facts()
+    };
+    let routing = |actions: &[Action]| {
+        let cause = Action::Bump(Cause::Routing);
+        actions.iter().filter(|action| **action == cause).count()
+    };
+    for (next, ends) in [
+        (None, 0),
+        (Some(settings.clone()), 0),
+        (Some(settings.clone()), 0),
+        (Some(kernel::facts::Multipath::default()), 1),
+        (Some(kernel::facts::Multipath::default()), 0),
+        (Some(settings), 1),
+    ] {
+        assert_eq!(routing(&rig.facts(1, with(next.clone()))), ends, "{next:?}");
+    }
 }
 
 #[test]
@@ -48,7 +79,15 @@ fn a_device_bumps_only_for_what_matters() {
         change(&mut changed);
         assert_eq!(bumps(&tell(&mut rig, &changed)), 0);
     }
-    let important: [fn(&mut Link); 6] = [
+    let important: [fn(&mut Link); 9] = [
+        |l| {
+            l.vlan = Some(kernel::Vlan {
+                id: 5,
+                protocol: 0x8100,
+            })
+        },
+        |l| l.settings = 5,
+        |l| l.port = Some(5),
         |l| l.up = false,
         |l| l.mac = Some([9; 6]),
         |l| l.mtu = 1400,
@@ -63,7 +102,7 @@ fn a_device_bumps_only_for_what_matters() {
         assert_eq!(bumps(&tell(&mut rig, &first)), 1, "and back");
     }
     assert_eq!(
-        rig.tell(Event::LinkGone(2)),
+        apart_from_stacks(rig.tell(Event::LinkGone(2))),
         [Action::Bump(Cause::Link("lan0".into()))]
     );
     assert_eq!(rig.tell(Event::LinkGone(2)), []);
@@ -138,7 +177,7 @@ fn lost_route_events_ask_for_a_dump_that_sweeps() {
         ]
     );
     assert_eq!(tell(&mut rig, &link(3, "wan0")), []);
-    let end = rig.tell(Event::DumpEnd(Source::Route));
+    let end = apart_from_stacks(rig.tell(Event::DumpEnd(Source::Route)));
     assert_eq!(end[0], Action::Bump(Cause::Address));
     assert_eq!(end[1], Action::Bump(Cause::Link("lan0".into())));
     assert_eq!(end[2..], hops(3, [7; 6]));
@@ -205,8 +244,8 @@ fn a_port_is_planned_when_link_and_facts_are_known_and_again_when_they_change() 
         kind: "cake".into(),
     }));
     assert_eq!(
-        (only_plan(&cake).xdp_transmit, only_plan(&cake).needs_qdisc),
-        (false, true)
+        (only_plan(&cake).xdp_transmit, only_plan(&cake).direct),
+        (false, false)
     );
     assert!(bumps(&cake) > 0);
     assert_eq!(
@@ -280,26 +319,25 @@ fn obstacles_are_named() {
     let off = |reason| (Hook::Off, reason);
     assert_eq!(with(&|_, _| {}), (Hook::Xdp, PortReason::Native));
     assert_eq!(with(&|l, _| l.hardware = 772), off(PortReason::Loopback));
-    assert_eq!(with(&|l, _| l.hardware = 512), off(PortReason::NotEthernet));
+    assert_eq!(with(&|l, _| l.hardware = 768), off(PortReason::NotEthernet));
     for kind in [
-        "bridge",
-        "vlan",
         "bond",
         "macvlan",
         "ipvlan",
-        "ppp",
         "wireguard",
         "dummy",
         "vxlan",
         "ifb",
-        "vrf",
     ] {
         assert_eq!(
             with(&|l, _| l.kind = kind.into()),
             off(PortReason::NotYet(kind.into()))
         );
     }
-    assert_eq!(with(&|l, _| l.master = Some(9)), off(PortReason::Enslaved));
+    assert_eq!(
+        with(&|l, _| l.master = Some(9)).1,
+        PortReason::Enslaved("device of an unknown kind".into())
+    );
     assert_eq!(with(&|l, _| l.up = false), off(PortReason::Down));
     assert_eq!(with(&|l, _| l.mac = None), off(PortReason::NoAddress));
     assert_eq!(
@@ -322,14 +360,10 @@ fn obstacles_are_named() {
         with(&|l, f| (l.xdp_program, f.own_program) = (Some(1), Some(1))).0,
         Hook::Xdp
     );
-    let chain = || "netdev t c".to_owned();
     assert_eq!(
-        with(&|_, f| f.ingress_chains = vec![chain()]),
-        off(PortReason::IngressChain(chain()))
-    );
-    assert_eq!(
-        with(&|_, f| f.ingress_shaper = Some("police".into())),
-        off(PortReason::IngressShaper("police".into()))
+        with(&|l, _| l.hardware = 512),
+        off(PortReason::Ppp),
+        "and by its hardware type alone"
     );
 }
 
@@ -339,35 +373,35 @@ fn the_hook_follows_device_and_kernel() {
         let (mut link, mut facts) = (link(2, "lan0"), facts());
         change(&mut link, &mut facts);
         let plan = plan(&link, &facts, &Settings::default());
-        (plan.hook, plan.reason, plan.xdp_transmit, plan.needs_qdisc)
+        (plan.hook, plan.reason, plan.xdp_transmit, plan.direct)
     };
     let checksums = PortReason::UnfinishedChecksums;
     assert_eq!(
         with(&|l, _| l.kind = "veth".into()),
-        (Hook::Tc, checksums.clone(), true, false)
+        (Hook::Tc, checksums.clone(), true, true)
     );
     assert_eq!(
         with(&|l, _| l.kind = "tun".into()),
-        (Hook::Tc, checksums, true, false)
+        (Hook::Tc, checksums, true, true)
     );
     assert_eq!(with(&|_, f| f.driver = "virtio_net".into()).0, Hook::Xdp);
     assert_eq!(
         with(&|_, f| f.xdp_features = Some(0)),
-        (Hook::Tc, PortReason::NoNativeXdp, false, false)
+        (Hook::Tc, PortReason::NoNativeXdp, false, true)
     );
     assert_eq!(with(&|_, f| f.xdp_features = Some(xdp::BASIC)).0, Hook::Tc);
     assert_eq!(
         with(&|_, f| f.xdp_features = Some(xdp::BASIC | xdp::REDIRECT)),
-        (Hook::Xdp, PortReason::Native, false, false)
+        (Hook::Xdp, PortReason::Native, false, true)
     );
     assert_eq!(
         with(&|_, f| f.xdp_features = None),
-        (Hook::Xdp, PortReason::KnownDriver, true, false)
+        (Hook::Xdp, PortReason::KnownDriver, true, true)
     );
     let unknown = |f: &mut PortFacts| (f.xdp_features, f.driver) = (None, "r8169".into());
     assert_eq!(
         with(&|_, f| unknown(f)),
-        (Hook::Tc, PortReason::NoNativeXdp, false, false)
+        (Hook::Tc, PortReason::NoNativeXdp, false, true)
     );
     for qdisc in [
         "noqueue",
@@ -380,13 +414,13 @@ fn the_hook_follows_device_and_kernel() {
     ] {
         assert_eq!(
             with(&|l, _| l.qdisc = qdisc.into()),
-            (Hook::Xdp, PortReason::Native, true, false)
+            (Hook::Xdp, PortReason::Native, true, true)
         );
     }
     for qdisc in ["cake", "htb", "tbf", ""] {
         assert_eq!(
             with(&|l, _| l.qdisc = qdisc.into()),
-            (Hook::Xdp, PortReason::Native, false, true)
+            (Hook::Xdp, PortReason::Native, false, false)
         );
     }
     assert_eq!(with(&|_, f| f.xdp_refused = true).1, PortReason::XdpRefused);

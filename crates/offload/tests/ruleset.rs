@@ -210,6 +210,34 @@ fn conditions_on_state_and_flags_are_read_with_their_operator() {
 }
 
 #[test]
+fn chains_of_bridges_are_read_as_far_as_routed_packets_come_by() {
+    let chain = |hook: &str, family: &str| {
+        let json = format!(
+            r#"{{"nftables":[{{"table":{{"family":"{family}","name":"t","handle":1}}}},
+            {{"chain":{{"family":"{family}","table":"t","name":"c","handle":2,"type":"filter","hook":"{hook}","prio":-200,"policy":"accept"}}}},
+            {{"rule":{{"family":"{family}","table":"t","chain":"c","handle":3,"expr":[{{"limit":{{"rate":5,"per":"second"}}}},{{"drop":null}}]}}}},
+            {{"rule":{{"family":"{family}","table":"t","chain":"c","handle":4,"expr":[{{"xt":{{"type":"watcher","name":"log"}}}}]}}}}]}}"#
+        );
+        let found = examine(&json).unwrap();
+        assert!(found.iter().all(|finding| finding.family == family));
+        found
+            .into_iter()
+            .map(|finding| finding.kind)
+            .collect::<Vec<_>>()
+    };
+    for hook in ["prerouting", "input", "output", "postrouting"] {
+        assert_eq!(chain(hook, "bridge"), [Kind::Limit, Kind::Log], "{hook}");
+    }
+    assert_eq!(
+        chain("forward", "bridge"),
+        [],
+        "what is bridged is left alone"
+    );
+    assert_eq!(chain("input", "inet"), []);
+    assert_eq!(chain("prerouting", "arp"), []);
+}
+
+#[test]
 fn bad_input_is_an_error_that_names_the_place() {
     let place = |json: &str| examine(json).unwrap_err().place;
     assert_eq!(place("{\n  nonsense"), "line 2, column 3");

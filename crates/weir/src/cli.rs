@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    check, completions, config, explain, flows, hops, man, ports, reload, run, status,
+    capture, check, completions, config, explain, flows, hops, man, ports, reload, run, status,
 };
 
 const AFTER_HELP: &str = "\
@@ -48,6 +48,7 @@ pub enum Command {
     Explain(explain::ExplainArgs),
     Ports(ports::PortsArgs),
     Hops(hops::HopsArgs),
+    Capture(capture::CaptureArgs),
     Check(check::CheckArgs),
     Config(config::ConfigArgs),
     Reload(reload::ReloadArgs),

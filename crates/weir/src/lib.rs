@@ -1,6 +1,7 @@
 //! Weir, the command and the daemon: one file per command in [`commands`], the configuration in [`config`], what is printed in
 //! [`output`].
 
+pub mod capture;
 pub mod check;
 pub mod cli;
 pub mod commands;

@@ -4,7 +4,7 @@ mod router;
 
 use std::process::Command;
 
-use datapath::{Datapath, Hook, Options, Sizes};
+use datapath::{Datapath, Hook, Options, Port, Sizes};
 use lab::Lab;
 use lab::gateway;
 use lab::namespace::Namespace;
@@ -189,11 +189,100 @@ fn a_chain_at_ingress_keeps_weir_away() {
     assert!(place.starts_with("netdev n early, handle "), "{place}");
     // Not asked of lan0: nft 1.0.6 does not tell the chain's device, and then every device is left alone.
     let wan = device(&report, "wan0");
-    assert_eq!(wan.get("hook"), None);
     assert_eq!(
-        wan["why"],
-        "the nftables chain netdev n early would be skipped"
+        wan["hook"], "tc",
+        "what leaves there does not come by the chain"
     );
+    assert_eq!(
+        wan["notes"],
+        json!([{
+            "what": "what comes in is left to the kernel: the nftables chain netdev n early would be skipped",
+            "mend": "move the chain's rules to prerouting or forward",
+        }])
+    );
+}
+
+#[test]
+fn what_stands_on_a_device_is_shown_with_what_it_forbids() {
+    let lab = gateway();
+    let router = lab.node("router").expect("a router");
+    for line in [
+        "ip link add br0 type bridge",
+        "ip link set br0 up",
+        "ip link set lan0 master br0",
+        "sysctl -qw net.ipv4.conf.br0.forwarding=1",
+        "tc qdisc add dev br0 root handle 1: htb default 1",
+        "tc qdisc add dev wan0 clsact",
+        "tc filter add dev wan0 ingress protocol ip u32 match u32 0 0 flowid 1:1",
+    ] {
+        router.run(line).expect(line);
+    }
+    let (code, report) = report(router);
+    assert_eq!(code, Some(0), "{report:#}");
+    let [lan, wan, br0] = ["lan0", "wan0", "br0"].map(|name| device(&report, name));
+    assert_eq!(
+        (&lan["hook"], &lan["carries"]),
+        (&json!("tc"), &json!(["br0"]))
+    );
+    let text = |device: &Value| {
+        device["notes"][0]["what"]
+            .as_str()
+            .expect("text")
+            .to_owned()
+    };
+    assert_eq!(
+        text(lan),
+        "what leaves is left to the kernel: at br0 above it, the qdisc htb would be skipped"
+    );
+    assert_eq!(
+        text(wan),
+        "what comes in is left to the kernel: filter u32 at TC ingress would be skipped"
+    );
+    assert_eq!(
+        (br0.get("hook"), &br0["stands_on"]),
+        (None, &json!(["lan0"]))
+    );
+    assert_eq!(br0["why"], "what it carries is forwarded at lan0");
+
+    let (_, shown) = check(router, &[], "/nonexistent/weir.sock");
+    assert!(shown.contains("  below    br0\n"), "{shown}");
+    assert!(shown.contains("carries br0"), "{shown}");
+    // A daemon says the same, by its own eyes.
+    let daemon = router::Daemon::start(router, "", |_| {});
+    daemon.wait_for_ports(&["lan0", "wan0"]);
+    let socket = daemon.socket();
+    let socket = socket.to_str().expect("text");
+    let (_, told) = check(router, &["--json"], socket);
+    let told: Value = serde_json::from_str(&told).expect("one document");
+    assert_eq!(told["running"], true);
+    assert_eq!(told["devices"], report["devices"]);
+    // And notices when it changes.
+    router
+        .run("tc filter del dev wan0 ingress")
+        .expect("deleted");
+    daemon.wait("the filter is gone", |daemon| {
+        daemon
+            .port("wan0")
+            .is_some_and(|port| port.stack.limits.is_empty())
+    });
+    router
+        .run("tc filter add dev br0 parent 1: protocol ip u32 match u32 0 0 flowid 1:1")
+        .expect("added");
+    router.run("tc qdisc add dev br0 ingress").expect("added");
+    router
+        .run("tc filter add dev br0 parent ffff: protocol ip u32 match u32 0 0 flowid 1:1")
+        .expect("added");
+    daemon.wait("lan0 is left alone", |daemon| {
+        daemon
+            .port("lan0")
+            .is_some_and(|port| port.hook.is_none() && port.stack.limits.len() == 2)
+    });
+    router
+        .run("ip link set lan0 nomaster")
+        .expect("out of the bridge");
+    daemon.wait_for_ports(&["lan0"]);
+    let lan = daemon.port("lan0").expect("a port");
+    assert!(lan.stack.is_empty(), "{lan:?}");
 }
 
 #[test]
@@ -222,7 +311,8 @@ fn a_program_of_somebody_else_is_left_alone() {
     // The program cannot leave the thread that loaded it.
     let look = || {
         let mut path = Datapath::load(Sizes::new(4, 4, &[link]), Options::default())?;
-        path.attach(link, "lan0", &[2, 0, 0, 0, 0, 1], Hook::Xdp, false)?;
+        let port = Port::new(link, [2, 0, 0, 0, 0, 1], false);
+        path.attach(&port, "lan0", Hook::Xdp)?;
         Ok::<_, datapath::Error>(report(router))
     };
     let (_, with) = router.enter(look).expect("entered").expect("attached");

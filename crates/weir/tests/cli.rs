@@ -8,13 +8,14 @@ use std::process::{Command, Stdio};
 
 use support::{Daemon, Directory, golden, ran, run, weir};
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "run",
     "status",
     "flows",
     "explain",
     "ports",
     "hops",
+    "capture",
     "check",
     "config",
     "reload",
@@ -52,6 +53,10 @@ fn usage_errors_exit_with_2() {
         &["flows", "--address", "10.0.0.0/40"],
         &["explain"],
         &["explain", "hello"],
+        &["capture", "hello"],
+        &["capture", "--snaplen", "63"],
+        &["capture", "--rate", "0"],
+        &["capture", "00000001", "--port", "7"],
         &["run", "--only", "monitor"],
         &["run", "--only", "offload,multipath"],
         &["run", "--only", "tetris"],
@@ -79,6 +84,7 @@ fn without_a_daemon_it_says_how_to_start_one() {
         &["flows", "--json"],
         &["ports"],
         &["hops"],
+        &["capture"],
         &["reload"],
     ] {
         let ran = run(&[command, &["--socket", socket]].concat());

@@ -8,7 +8,7 @@ use std::vec::IntoIter;
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 
-use super::Provider;
+use super::{Drain, Provider};
 use crate::filter::Selection;
 use crate::types::FlowId;
 
@@ -21,6 +21,8 @@ pub(super) enum Answer {
     Whole(Option<Bytes>),
     /// A `FlowList`, piece by piece.
     Flows(FlowPieces),
+    /// Octets as they come.
+    Feed(Drain),
 }
 
 impl Answer {
@@ -94,6 +96,7 @@ impl Body for Answer {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match self.get_mut() {
             Self::Whole(octets) => Poll::Ready(octets.take().map(|octets| Ok(Frame::data(octets)))),
+            Self::Feed(drain) => drain.poll(context).map(|frame| frame.map(Ok)),
             Self::Flows(pieces) => {
                 // A client that reads quickly must not keep the daemon from its own work.
                 if !pieces.rested {
@@ -111,6 +114,7 @@ impl Body for Answer {
         match self {
             Self::Whole(octets) => octets.is_none(),
             Self::Flows(pieces) => pieces.ended,
+            Self::Feed(_) => false,
         }
     }
 
@@ -119,7 +123,7 @@ impl Body for Answer {
             Self::Whole(octets) => {
                 SizeHint::with_exact(octets.as_ref().map_or(0, |octets| octets.len() as u64))
             }
-            Self::Flows(_) => SizeHint::default(),
+            Self::Flows(_) | Self::Feed(_) => SizeHint::default(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Serves the API: HTTP/1.1 over a UNIX socket, inside the daemon's one thread.
 
 mod body;
+mod feed;
 mod progress;
 mod socket;
 
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, TRAILER};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
@@ -21,6 +22,7 @@ use tokio::task::LocalSet;
 use tracing::debug;
 
 use crate::call::Call;
+use crate::capture::{CaptureQuery, CaptureSummary, SUMMARY_TRAILER};
 use crate::expression::FlowQuery;
 use crate::filter::{FlowFilter, Selection};
 use crate::types::{Config, Explanation, Flow, FlowId, Hop, Port, Problem, Reloaded, Status};
@@ -28,6 +30,7 @@ use crate::types::{Config, Explanation, Flow, FlowId, Hop, Port, Problem, Reload
 use body::Answer;
 use progress::Watched;
 
+pub use feed::{Drain, Feed, feed};
 pub use socket::{Listener, SocketError};
 
 /// What the daemon has to tell. Every method returns at once; none is called while another runs.
@@ -48,6 +51,24 @@ pub trait Provider {
     fn config(&self) -> Config;
     /// Reads the configuration again and applies it, as a whole or not at all.
     fn reload(&self) -> Result<Reloaded, Problem>;
+    /// Begins to capture: what is to be sent to the client, as it comes. Ends when the [`Drain`] is dropped.
+    fn capture(&self, _asked: &CaptureQuery) -> Result<Drain, Problem> {
+        Err(Problem::new(
+            501,
+            "no_capture",
+            "this daemon cannot capture packets",
+            "use one that forwards packets",
+        ))
+    }
+    /// Ends the capture that runs: its client still gets what was captured before.
+    fn stop_capture(&self) -> Result<CaptureSummary, Problem> {
+        Err(Problem::new(
+            409,
+            "no_capture",
+            "no capture runs",
+            "nothing to do; `weir capture` starts one",
+        ))
+    }
 }
 
 /// What one client may take.
@@ -172,12 +193,19 @@ async fn respond(
         Ok(call) => call,
         Err(problem) => return refuse(&problem, Call::method_of(&path)),
     };
-    if call == Call::Reload
+    if matches!(call, Call::Reload | Call::StopCapture)
         && let Err(problem) = read_empty(request, limits).await
     {
         return refuse(&problem, None);
     }
     let answer = match call {
+        Call::Capture(asked) => {
+            return match provider.capture(&asked) {
+                Ok(drain) => pcapng(drain),
+                Err(problem) => refuse(&problem, None),
+            };
+        }
+        Call::StopCapture => provider.stop_capture().and_then(|summary| json(&summary)),
         Call::Status => json(&provider.status()),
         Call::Flows(filter) => Ok(Answer::flows(provider.select(&filter), provider)),
         Call::Hops => json(&provider.hops()),
@@ -271,6 +299,13 @@ fn refuse(problem: &Problem, allow: Option<&'static str>) -> Response<Answer> {
             .headers_mut()
             .insert(ALLOW, HeaderValue::from_static(method));
     }
+    response
+}
+
+fn pcapng(drain: Drain) -> Response<Answer> {
+    let mut response = respond_with(StatusCode::OK, "application/x-pcapng", Answer::Feed(drain));
+    let trailer = HeaderValue::from_static(SUMMARY_TRAILER);
+    response.headers_mut().insert(TRAILER, trailer);
     response
 }
 

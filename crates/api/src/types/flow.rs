@@ -211,6 +211,9 @@ pub struct Direction {
     /// Device that it comes in at, once proven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port_in: Option<String>,
+    /// VLAN tags and PPPoE that they come in behind, in words; absent in plain Ethernet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encapsulation_in: Option<String>,
     /// Device that it leaves by, once proven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port_out: Option<String>,

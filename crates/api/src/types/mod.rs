@@ -18,4 +18,4 @@ pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
 pub use status::{
     FamilyFlows, FlowCounts, Heartbeat, HopCounts, Mode, PacketCounts, ShadowCounts, Status,
 };
-pub use tables::{Hop, Port};
+pub use tables::{Hop, Port, PortLimit, PortStack, PortUse};

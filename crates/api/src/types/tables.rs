@@ -19,7 +19,10 @@ pub struct Hop {
     /// Source MAC in the header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// EtherType that the header ends in (0x0800 or 0x86dd), behind any tags.
+    /// VLAN tags and PPPoE in the header, in words: `VLAN 7 priority 3, PPPoE session 12`; absent in plain Ethernet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encapsulation: Option<String>,
+    /// EtherType of what comes behind the header (0x0800 or 0x86dd), also where PPP names it by another number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ethertype: Option<u16>,
     /// Generation of this hop; raised when its neighbour changes.
@@ -52,4 +55,55 @@ pub struct Port {
     pub packets_in: u64,
     /// Packets that weir sent out here.
     pub packets_out: u64,
+    /// What stands on it and what it stands on, and what that means; absent where there is none of it.
+    #[serde(default, skip_serializing_if = "PortStack::is_empty")]
+    pub stack: PortStack,
+}
+
+/// A device among those that stand on one another: VLAN devices, bridges and VRFs on ports. Packets are taken at ports only.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortStack {
+    /// Names of the devices that stand on it, the nearest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub carries: Vec<String>,
+    /// Names of the devices that it stands on in the end, where its packets are taken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stands_on: Vec<String>,
+    /// What it is not used for; of a device that stands on ports, what it keeps them from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<PortLimit>,
+}
+
+impl PortStack {
+    /// It stands by itself, and is used for everything.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A part of the traffic of a port that is left to the kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortLimit {
+    /// Which part.
+    pub of: PortUse,
+    /// The device where the reason is: this one, or one that stands on it.
+    pub device: String,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// What a port can be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PortUse {
+    /// What comes in.
+    In,
+    /// What leaves.
+    Out,
+    /// What comes in by PPPoE.
+    PppIn,
+    /// What leaves by PPPoE.
+    PppOut,
+    /// A part of what comes in: the reason tells which.
+    Some,
 }

@@ -1,7 +1,7 @@
 //! Link-layer headers beyond plain Ethernet, from the standards (IEEE 802.1Q, 802.1ad, RFC 2516), for tests: putting them on, and
 //! what the model makes of them. Shares nothing with the packet path.
 
-use weir_datapath::CameIn;
+use weir_datapath::Encapsulation;
 
 pub const VLAN: u16 = 0x8100;
 pub const SERVICE: u16 = 0x88a8;
@@ -62,7 +62,7 @@ impl Behind {
     }
 
     /// What came in behind, of a flow that is proven.
-    pub fn of(came_in: &CameIn) -> Self {
+    pub fn of(came_in: &Encapsulation) -> Self {
         let tags = came_in.tags.iter().flatten();
         Self {
             tags: tags

@@ -34,6 +34,8 @@ pub struct Way {
     pub ttl: (u8, u8),
     /// DSCP, in the upper six bits.
     pub tos: u8,
+    /// IPv6 flow label.
+    pub label: u32,
 }
 
 /// What a frame says, where it is one that may be forwarded at all.
@@ -56,9 +58,18 @@ pub fn forward(hook: Hook, link: u32, ways: &[Way], frame: &[u8]) -> Option<Vec<
     let allowed = frame[..6] == way.mac
         && (way.ttl.0..=way.ttl.1).contains(&parsed.ttl)
         && parsed.tos & 0xfc == way.tos
+        && label(&plain) == way.label
         && parsed.end - 14 <= way.length
         && (hook == Hook::Tc || way.xdp);
     allowed.then(|| rewrite(hook, way, &parsed, &plain))
+}
+
+/// RFC 6437; 0 of IPv4.
+fn label(plain: &[u8]) -> u32 {
+    match plain[12..14] {
+        [0x86, 0xdd] => u32::from_be_bytes([0, plain[15] & 0x0f, plain[16], plain[17]]),
+        _ => 0,
+    }
 }
 
 fn word(octets: &[u8], at: usize) -> Option<u16> {

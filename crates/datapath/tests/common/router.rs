@@ -311,12 +311,13 @@ impl Router {
                     outgoing: connection.outgoing(side),
                     link,
                     mac,
-                    behind: Behind::of(&direction.came_in),
+                    behind: Behind::of(&direction.came_in.behind),
                     header: hop.header.clone(),
                     xdp: hop.xdp,
                     length: usize::from(direction.length),
                     ttl: direction.ttl,
                     tos: direction.tos,
+                    label: direction.label,
                 });
             }
         }

@@ -7,6 +7,9 @@ mod common;
 mod bridges;
 mod checksums;
 mod disturbance;
+// Its tables are one line a case.
+#[rustfmt::skip]
+mod dsa;
 mod encapsulations;
 mod forwarding;
 // Its tables are one line a case.

@@ -27,7 +27,7 @@ enum Verdict {
     Withdraw(Reason),
 }
 
-use Reason::{Ethertype, Fragment, Header, Length, Moved, NotOurs, Options, Protocol, TcpFlags, Tos, Truncated, Ttl, TtlNew, Unknown};
+use Reason::{Ethertype, Fragment, Header, Label, Length, Moved, NotOurs, Options, Protocol, TcpFlags, Tos, Truncated, Ttl, TtlNew, Unknown};
 use Verdict::*;
 
 type Line = (&'static str, Who, fn(&mut Vec<u8>), Verdict);
@@ -297,7 +297,7 @@ fn dscp_and_ecn() {
         ("the lowest bit of DSCP", ALL, |f| tos(f, 4), Pass(Tos)),
         ("ECN capable", ALL, |f| tos(f, 2), Forward),
         ("congestion experienced", ALL, |f| tos(f, 3), Forward),
-        ("another IPv6 flow label", V6, |f| f[L3 + 3] = 0x55, Forward),
+        ("another IPv6 flow label", V6, |f| f[L3 + 3] = 0x55, Pass(Label)),
     ]);
 }
 

@@ -23,6 +23,8 @@ const ROUTE_GROUPS: u32 = group(1)
     | group(24)
     | group(25)
     | group(32);
+/// RTNLGRP_BRVLAN (Linux 5.6).
+const BRIDGE_VLAN_GROUP: u32 = 33;
 /// NFNLGRP_NFTABLES.
 const FIREWALL_GROUPS: u32 = group(7);
 
@@ -85,9 +87,13 @@ impl Events {
             Source::Firewall => (Netlink::Netfilter, FIREWALL_GROUPS),
             Source::Policy => (Netlink::Xfrm, POLICY_GROUPS),
         };
+        let socket = Socket::open(protocol, groups, receive_buffer)?;
+        if source == Source::Route {
+            socket.join(BRIDGE_VLAN_GROUP)?;
+        }
         Ok(Self {
             source,
-            socket: Socket::open(protocol, groups, receive_buffer)?,
+            socket,
             own_port: 0,
             buffer: vec![0; BUFFER],
             tally: Tally::default(),

@@ -5,8 +5,9 @@ use std::io;
 use nix::errno::Errno;
 
 use super::RequestError;
+use super::generic::Generic;
 use super::socket::{BUFFER, Netlink, Received, Socket};
-use crate::message::{DecodeError, Message, Messages, NLMSG_ERROR, Tally, errno};
+use crate::message::{Messages, Tally};
 use crate::netdev::{
     DeviceFeatures, Family, XdpFeatures, decode_device, decode_family, get_device, get_family,
 };
@@ -18,10 +19,9 @@ const MOST: usize = 64;
 #[derive(Debug)]
 pub struct Netdev {
     family: Family,
-    requests: Socket,
+    requests: Generic,
     changes: Option<Socket>,
     buffer: Vec<u8>,
-    sequence: u32,
     tally: Tally,
 }
 
@@ -36,13 +36,13 @@ impl Netdev {
         let failed = |source| RequestError::Socket { request, source };
         let mut netdev = Self {
             family: Family::default(),
-            requests: Socket::open(Netlink::Generic, 0, 0).map_err(failed)?,
+            requests: Generic::open(request)?,
             changes: None,
             buffer: vec![0; BUFFER],
-            sequence: 0,
             tally: Tally::default(),
         };
-        netdev.family = match netdev.ask(request, get_family, decode_family) {
+        let encode = |sequence| get_family("netdev", sequence);
+        netdev.family = match netdev.requests.ask(request, encode, decode_family) {
             Err(RequestError::Refused {
                 errno: Errno::ENOENT,
                 ..
@@ -67,7 +67,7 @@ impl Netdev {
     /// The kernel refused, or its answer was not understood.
     pub fn xdp_features(&mut self, link: u32) -> Result<Option<XdpFeatures>, RequestError> {
         let id = self.family.id;
-        let answer = self.ask(
+        let answer = self.requests.ask(
             "XDP features",
             |sequence| get_device(id, link, sequence),
             |m| decode_device(m, id),
@@ -128,39 +128,5 @@ impl Netdev {
     /// What became of all messages about changes so far.
     pub fn tally(&self) -> Tally {
         self.tally
-    }
-
-    /// Sends a request and reads its answer, which generic netlink queues before `send` returns.
-    fn ask<T>(
-        &mut self,
-        request: &'static str,
-        encode: impl Fn(u32) -> Vec<u8>,
-        decode: impl Fn(&Message<'_>) -> Result<Option<T>, DecodeError>,
-    ) -> Result<T, RequestError> {
-        self.sequence = self.sequence.wrapping_add(1);
-        let socket = |source| RequestError::Socket { request, source };
-        let answer = |source| RequestError::Answer { request, source };
-        self.requests.send(&encode(self.sequence)).map_err(socket)?;
-        loop {
-            let length = match self.requests.receive(&mut self.buffer).map_err(socket)? {
-                Received::Datagram(length) => length,
-                Received::Empty | Received::TooLong | Received::Lost => {
-                    return Err(RequestError::NoAnswer { request });
-                }
-            };
-            for message in Messages::new(&self.buffer[..length]) {
-                let message = message.map_err(answer)?;
-                if message.sequence != self.sequence {
-                    continue;
-                }
-                if message.kind == NLMSG_ERROR {
-                    let errno = Errno::from_raw(errno(&message).map_err(answer)?);
-                    return Err(RequestError::Refused { request, errno });
-                }
-                if let Some(found) = decode(&message).map_err(answer)? {
-                    return Ok(found);
-                }
-            }
-        }
     }
 }

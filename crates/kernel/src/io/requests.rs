@@ -46,7 +46,8 @@ impl Requests {
         self.updates.port()
     }
 
-    /// Asks for all there is of a source: all connections; or links, addresses, neighbours and qdiscs, in this order; or the
+    /// Asks for all there is of a source: all connections; or links, addresses, neighbours, stations of bridges and qdiscs,
+    /// in this order; or the
     /// generation of the ruleset. [`recv`](Self::recv) gives the answer, with [`Event::DumpEnd`] as its last.
     pub fn dump(&mut self, source: Source) {
         match source {
@@ -56,6 +57,7 @@ impl Requests {
                 Step::Table(Table::Links),
                 Step::Table(Table::Addresses),
                 Step::Table(Table::Neighbours),
+                Step::Table(Table::Stations),
                 Step::Table(Table::Qdiscs),
                 Step::End(source),
             ]),
@@ -134,6 +136,7 @@ impl Step {
             Self::Table(Table::Links) => "dump of links",
             Self::Table(Table::Addresses) => "dump of addresses",
             Self::Table(Table::Neighbours) => "dump of neighbours",
+            Self::Table(Table::Stations) => "dump of the stations of bridges",
             Self::Table(Table::Qdiscs) => "dump of qdiscs",
             Self::End(_) | Self::Pause(_) => "end of a dump",
         }

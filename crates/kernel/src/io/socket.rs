@@ -4,6 +4,7 @@ use std::io::{self, IoSliceMut};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use nix::errno::Errno;
+use nix::libc;
 use nix::sys::socket::{
     AddressFamily, MsgFlags, NetlinkAddr, bind, getsockname, recvmsg, send, setsockopt, sockopt,
 };
@@ -40,6 +41,18 @@ pub(super) enum Received {
     Empty,
 }
 
+/// `NETLINK_ADD_MEMBERSHIP`, for the groups beyond those that `bind` takes.
+#[derive(Clone, Copy)]
+struct AddMembership;
+
+nix::setsockopt_impl!(
+    AddMembership,
+    libc::SOL_NETLINK,
+    libc::NETLINK_ADD_MEMBERSHIP,
+    usize,
+    sockopt::SetUsize
+);
+
 /// A bound, non-blocking netlink socket.
 #[derive(Debug)]
 pub(super) struct Socket {
@@ -69,6 +82,15 @@ impl Socket {
     /// The number by which the kernel knows this socket: `nlmsg_pid` of what it causes.
     pub fn port(&self) -> u32 {
         self.port
+    }
+
+    /// Listens to one more group, by its number.
+    pub fn join(&self, group: u32) -> io::Result<()> {
+        Ok(setsockopt(
+            self.fd.get_ref(),
+            AddMembership,
+            &(group as usize),
+        )?)
     }
 
     /// From now on the kernel does not even queue what this port causes: a filter in the classic BPF compares `nlmsg_pid`.

@@ -1,9 +1,9 @@
 //! Devices.
 
-use super::index;
+use super::{AF_BRIDGE, bridge, index};
 use crate::encode::Encoder;
-use crate::event::{Event, Link, Mac};
-use crate::message::{Attribute, Attributes, DecodeError, Message, u16_at, u32_at};
+use crate::event::{Event, Link, Mac, Vlan};
+use crate::message::{Attribute, Attributes, DecodeError, Message, Problem, u16_at, u32_at};
 
 const IFLA_ADDRESS: u16 = 1;
 const IFLA_IFNAME: u16 = 3;
@@ -19,6 +19,13 @@ const IFLA_LINK_NETNSID: u16 = 37;
 const IFLA_XDP: u16 = 43;
 
 const IFLA_INFO_KIND: u16 = 1;
+const IFLA_INFO_DATA: u16 = 2;
+const IFLA_INFO_SLAVE_KIND: u16 = 4;
+const IFLA_INFO_SLAVE_DATA: u16 = 5;
+
+const IFLA_VLAN_ID: u16 = 1;
+const IFLA_VLAN_PROTOCOL: u16 = 5;
+const ETH_P_8021Q: u16 = 0x8100;
 
 const IFLA_XDP_ATTACHED: u16 = 2;
 const IFLA_XDP_PROG_ID: u16 = 4;
@@ -35,9 +42,13 @@ const IFINFOMSG: usize = 16;
 
 /// A device that appeared or changed.
 pub(super) fn link(message: &Message<'_>) -> Result<Option<Event>, DecodeError> {
-    let Some((fixed, attributes)) = of_device(message)? else {
-        return Ok(None);
-    };
+    let (fixed, attributes) = message.split::<IFINFOMSG>("ifinfomsg")?;
+    match fixed[0] {
+        super::AF_UNSPEC => {}
+        AF_BRIDGE => return bridge::port(index(u32_at(fixed, 4))?, attributes),
+        // About its IPv6 settings.
+        _ => return Ok(None),
+    }
     let mut link = Link {
         index: index(u32_at(fixed, 4))?,
         name: String::new(),
@@ -48,6 +59,10 @@ pub(super) fn link(message: &Message<'_>) -> Result<Option<Event>, DecodeError> 
         kind: String::new(),
         master: None,
         lower: None,
+        vlan: None,
+        filters_vlans: false,
+        settings: 0,
+        port: None,
         tx_queues: 1,
         qdisc: String::new(),
         xdp_program: None,
@@ -70,7 +85,7 @@ pub(super) fn link(message: &Message<'_>) -> Result<Option<Event>, DecodeError> 
             }
             // A message of the wireless extensions: nothing but a name, the rest would read as zero.
             IFLA_WIRELESS => return Ok(None),
-            IFLA_LINKINFO => link.kind = kind(&attribute)?,
+            IFLA_LINKINFO => information(&attribute, &mut link)?,
             IFLA_NUM_TX_QUEUES => link.tx_queues = attribute.u32_native("IFLA_NUM_TX_QUEUES")?,
             IFLA_LINK_NETNSID => elsewhere = true,
             IFLA_XDP => link.xdp_program = xdp_program(&attribute)?,
@@ -88,29 +103,66 @@ pub(super) fn link(message: &Message<'_>) -> Result<Option<Event>, DecodeError> 
 
 /// A device that went.
 pub(super) fn gone(message: &Message<'_>) -> Result<Option<Event>, DecodeError> {
-    let Some((fixed, _)) = of_device(message)? else {
+    let (fixed, _) = message.split::<IFINFOMSG>("ifinfomsg")?;
+    // Of AF_BRIDGE, "deleted" only means that it left the bridge.
+    if fixed[0] != super::AF_UNSPEC {
         return Ok(None);
-    };
+    }
     Ok(Some(Event::LinkGone(index(u32_at(fixed, 4))?)))
 }
 
-/// The parts of a message about a device itself. `None`: about the device as a port of a bridge (AF_BRIDGE), where "deleted" only
-/// means that it left the bridge, or about its IPv6 settings.
-fn of_device<'a>(
-    message: &Message<'a>,
-) -> Result<Option<(&'a [u8; IFINFOMSG], Attributes<'a>)>, DecodeError> {
-    let parts = message.split::<IFINFOMSG>("ifinfomsg")?;
-    Ok((parts.0[0] == super::AF_UNSPEC).then_some(parts))
-}
-
-fn kind(attribute: &Attribute<'_>) -> Result<String, DecodeError> {
+/// What the kind of a device tells beyond its name, and that of its master about it.
+fn information(attribute: &Attribute<'_>, link: &mut Link) -> Result<(), DecodeError> {
+    let mut data = None;
+    let (mut master, mut membership) = (String::new(), None);
     for attribute in attribute.nested("IFLA_LINKINFO") {
         let attribute = attribute?;
-        if attribute.kind == IFLA_INFO_KIND {
-            return Ok(attribute.text());
+        match attribute.kind {
+            IFLA_INFO_KIND => link.kind = attribute.text(),
+            IFLA_INFO_DATA => data = Some(attribute),
+            IFLA_INFO_SLAVE_KIND => master = attribute.text(),
+            IFLA_INFO_SLAVE_DATA => membership = Some(attribute),
+            _ => {}
         }
     }
-    Ok(String::new())
+    if let Some(data) = data {
+        match link.kind.as_str() {
+            "vlan" => {
+                link.vlan = Some(vlan(data.nested("IFLA_INFO_DATA"))?);
+                // Flags and the maps between priorities and PCP, too; nothing counts in there.
+                link.settings = bridge::digest(data.nested("IFLA_INFO_DATA"), |_| true)?;
+            }
+            "bridge" => {
+                link.settings = bridge::settings(data.nested("IFLA_INFO_DATA"))?;
+                link.filters_vlans = bridge::filters_vlans(data.nested("IFLA_INFO_DATA"))?;
+            }
+            _ => {}
+        }
+    }
+    if let Some(membership) = membership.filter(|_| master == "bridge") {
+        link.port = Some(bridge::membership(
+            membership.nested("IFLA_INFO_SLAVE_DATA"),
+        )?);
+    }
+    Ok(())
+}
+
+fn vlan(attributes: Attributes<'_>) -> Result<Vlan, DecodeError> {
+    let mut id = None;
+    let mut protocol = ETH_P_8021Q;
+    for attribute in attributes {
+        let attribute = attribute?;
+        match attribute.kind {
+            IFLA_VLAN_ID => id = Some(u16::from_ne_bytes(attribute.array("IFLA_VLAN_ID")?)),
+            IFLA_VLAN_PROTOCOL => protocol = attribute.u16_network("IFLA_VLAN_PROTOCOL")?,
+            _ => {}
+        }
+    }
+    let id = id.ok_or(DecodeError::missing("IFLA_VLAN_ID"))?;
+    if id > 4095 {
+        return Err(DecodeError::new("IFLA_VLAN_ID", Problem::Contradiction));
+    }
+    Ok(Vlan { id, protocol })
 }
 
 /// The id of the program attached, the first where there are several (driver and generic); 0 where the kernel tells only that

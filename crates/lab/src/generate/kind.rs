@@ -72,6 +72,16 @@ pub enum Kind {
     HeaderLength,
     /// An IP version that is not so.
     Version,
+    /// Another PCP and DEI in the wire's tags, or a priority tag where it has none.
+    Priority,
+    /// Not the wire's tags: wrong, missing, more, foreign, or cut off.
+    Tags,
+    /// Not the wire's PPPoE session: another one, another code or version, none, PPP's own protocols, or cut off.
+    Session,
+    /// A PPPoE length that is not so.
+    SessionLength,
+    /// An ordinary packet that comes in where the flow's do not.
+    Elsewhere,
 }
 
 impl Kind {
@@ -86,6 +96,14 @@ impl Kind {
             }
             _ => true,
         }
+    }
+
+    /// Whether it is done to what the frame is wrapped in on its wire, and not to the frame itself.
+    pub fn is_about_the_wire(self) -> bool {
+        matches!(
+            self,
+            Self::Priority | Self::Tags | Self::Session | Self::SessionLength | Self::Elsewhere
+        )
     }
 }
 
@@ -139,6 +157,12 @@ impl Mix {
     /// Only ordinary packets.
     pub fn ordinary() -> Self {
         Self(vec![(Kind::Data, 1)])
+    }
+
+    /// The same with that kind, so often.
+    pub fn with(mut self, kind: Kind, weight: usize) -> Self {
+        self.0.push((kind, weight));
+        self
     }
 
     /// The same without that kind.

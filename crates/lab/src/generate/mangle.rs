@@ -48,7 +48,7 @@ fn ordinary(
     let (from, to, ports) = match step.side {
         Side::Client => (
             flow.client(),
-            flow.server(),
+            flow.reached(),
             (flow.client_port, flow.server_port),
         ),
         Side::Server => (
@@ -146,7 +146,12 @@ fn mangle(
         | Kind::Data
         | Kind::FragmentFirst
         | Kind::FragmentLast
-        | Kind::FragmentAlone => {}
+        | Kind::FragmentAlone
+        | Kind::Priority
+        | Kind::Tags
+        | Kind::Session
+        | Kind::SessionLength
+        | Kind::Elsewhere => {}
         Kind::Tos => packet.tos = random.next_u64() as u8,
         Kind::Ttl => packet.ttl = random.pick(&[0, 1, 1, 2, 2, 3, 66, 254]),
         Kind::IpOptions => packet.options = options(random),

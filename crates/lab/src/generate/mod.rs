@@ -78,6 +78,24 @@ pub struct Flow {
     timestamps: bool,
     /// DF on its packets; always, for TCP.
     dont_fragment: bool,
+    /// The server's own addresses, and those by which the client reaches it.
+    server: Server,
+}
+
+/// Where the server is: IPv4 and IPv6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// Its own addresses.
+    pub own: [IpAddr; 2],
+    /// Those that the client sends to; others where the router translates the destination.
+    pub reached: [IpAddr; 2],
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        let own = [gateway::SERVER, gateway::SERVER6];
+        Self { own, reached: own }
+    }
 }
 
 impl Flow {
@@ -90,13 +108,14 @@ impl Flow {
         }
     }
 
-    /// The server's address.
+    /// The server's own address.
     pub fn server(&self) -> IpAddr {
-        if self.ipv6 {
-            gateway::SERVER6
-        } else {
-            gateway::SERVER
-        }
+        self.server.own[usize::from(self.ipv6)]
+    }
+
+    /// The address by which the client reaches the server.
+    pub fn reached(&self) -> IpAddr {
+        self.server.reached[usize::from(self.ipv6)]
     }
 }
 
@@ -156,6 +175,15 @@ pub struct Recipe {
     pub mtu: u16,
     /// How often which kind.
     pub mix: Mix,
+    /// Where the server is.
+    pub server: Server,
+}
+
+impl Step {
+    /// A generator for what is random about the step but not in its frame.
+    pub fn random(&self) -> Random {
+        Random::new(!self.seed)
+    }
 }
 
 impl Workload {
@@ -168,6 +196,7 @@ impl Workload {
             ipv6: true,
             mtu: 1400,
             mix: Mix::default(),
+            server: Server::default(),
         })
     }
 
@@ -176,7 +205,7 @@ impl Workload {
         let mut random = Random::new(recipe.seed);
         let count = recipe.flows.clamp(1, FLOWS_MAX);
         let flows: Vec<_> = (0..count)
-            .map(|number| flow(number, recipe.ipv6, &mut random))
+            .map(|number| flow(number, recipe, &mut random))
             .collect();
         let mut workload = Self {
             seed: recipe.seed,
@@ -240,11 +269,11 @@ impl Workload {
     }
 }
 
-fn flow(number: usize, ipv6: bool, random: &mut Random) -> Flow {
+fn flow(number: usize, recipe: &Recipe, random: &mut Random) -> Flow {
     let tcp = number.is_multiple_of(2);
     Flow {
         number,
-        ipv6: ipv6 && number % 3 == 2,
+        ipv6: recipe.ipv6 && number % 3 == 2,
         tcp,
         client_port: CLIENT_PORTS + number as u16,
         server_port: SERVER_PORTS + number as u16,
@@ -252,6 +281,7 @@ fn flow(number: usize, ipv6: bool, random: &mut Random) -> Flow {
         ttl: [(); 2].map(|()| random.pick(&[64, 128, 255, 57, 33])),
         timestamps: random.one_in(2),
         dont_fragment: tcp || random.one_in(2),
+        server: recipe.server,
     }
 }
 

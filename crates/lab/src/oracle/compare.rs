@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use crate::Error;
+use crate::arrangement::Arrival;
 use crate::generate::{Side, Step, Workload};
 use crate::wire::Frame;
 
-use super::report::{Involved, Mismatch};
+use super::report::{Differing, Involved, Mismatch};
 use super::rig::{Output, Rig};
 use super::rules::{self, Difference};
 use super::{Plan, Report, Start, plain};
@@ -52,14 +53,15 @@ impl<'a> Pair<'a> {
             .iter()
             .map(|step| self.a.frame(self.workload, step))
             .collect();
+        let involved = self.involved(batch);
         let mut a = self.a.run(self.workload, batch)?;
         let mut b = self
             .b
             .run(self.workload, batch)
             .map_err(|error| self.while_sending(batch, error))?;
-        self.equal(batch, &sent, &mut a, &mut b)?;
+        self.equal(batch, &sent, &involved, &mut a, &mut b)?;
         if let Some(history) = &mut self.history {
-            history.extend(involved(batch, &sent));
+            history.extend(involved);
         }
         self.report.sent += batch.len();
         for step in batch {
@@ -73,7 +75,7 @@ impl<'a> Pair<'a> {
     pub(super) fn finish(mut self, quiet: Duration) -> Result<Report, Error> {
         let mut a = self.a.drain(quiet)?;
         let mut b = self.b.drain(quiet)?;
-        self.equal(&[], &[], &mut a, &mut b)?;
+        self.equal(&[], &[], &[], &mut a, &mut b)?;
         Ok(self.report)
     }
 
@@ -82,18 +84,16 @@ impl<'a> Pair<'a> {
         &mut self,
         batch: &[&Step],
         sent: &[Frame],
+        involved: &[Involved],
         a: &mut Output,
         b: &mut Output,
     ) -> Result<(), Error> {
         let deadline = Instant::now() + LATE;
         loop {
             let (rest_a, rest_b, forgiven) = self.forgive(batch, sent, a, b);
-            let differing = differing(&rest_a, &rest_b);
+            let differing = self.differing(&rest_a, &rest_b);
             if differing.is_empty() {
-                self.report.received += [Side::Client, Side::Server]
-                    .map(|side| a.at(side).len())
-                    .iter()
-                    .sum::<usize>();
+                self.report.received += a.count();
                 if forgiven > 0 {
                     *self
                         .report
@@ -104,9 +104,7 @@ impl<'a> Pair<'a> {
                 return Ok(());
             }
             if Instant::now() >= deadline {
-                return Err(Error::Differs(Box::new(
-                    self.mismatch(batch, sent, differing),
-                )));
+                return Err(Error::Differs(Box::new(self.mismatch(involved, differing))));
             }
             a.add(self.a.drain(Duration::from_millis(10))?);
             b.add(self.b.drain(Duration::from_millis(10))?);
@@ -130,41 +128,33 @@ impl<'a> Pair<'a> {
             if !rules::checksum_wrong(sent) {
                 continue;
             }
-            let client = (flow.client(), flow.client_port);
-            let Some(expected) = rules::translated(sent, step.side, client, translation) else {
+            let ends = rules::Ends::of(flow, translation);
+            let Some(expected) = rules::translated(sent, step.side, &ends) else {
                 continue;
             };
-            let out = step.side.other();
+            let out = self.b.ends(step.side.other());
             let matches = |frame: &Frame| rules::same_but_checksum(sent, &expected, frame);
-            // Where nothing is translated, both routers send it alike and there is nothing to forgive.
-            let Some(at) = rest_b.at(out).iter().position(matches) else {
+            let Some(at) = rest_b.find(&out, matches) else {
                 continue;
             };
-            if rest_a.at(out).iter().any(matches) {
+            // Where nothing is translated, both routers send it alike and there is nothing to forgive; unless the mark of the connection decides by which wire.
+            if rest_a.find(&[at.0], matches).is_some() {
                 continue;
             }
-            rest_b.remove(out, at);
+            rest_b.remove(at);
             forgiven += 1;
             let untranslated = rules::forwarded(sent, step.side).map(|frame| rules::filled(&frame));
-            let left = rest_a
-                .at(out)
-                .iter()
-                .position(|frame| Some(rules::filled(frame)) == untranslated);
+            let left = rest_a.find(&out, |frame| Some(rules::filled(frame)) == untranslated);
             if let Some(at) = left {
-                rest_a.remove(out, at);
+                rest_a.remove(at);
             }
         }
         (rest_a, rest_b, forgiven)
     }
 
-    fn mismatch(
-        &self,
-        batch: &[&Step],
-        sent: &[Frame],
-        differing: Vec<(Side, Vec<Frame>, Vec<Frame>)>,
-    ) -> Mismatch {
+    fn mismatch(&self, involved: &[Involved], differing: Vec<Differing>) -> Mismatch {
         let mut steps = self.history.clone().unwrap_or_default();
-        steps.extend(involved(batch, sent));
+        steps.extend(involved.iter().cloned());
         Mismatch {
             seed: self.workload.seed,
             steps,
@@ -172,6 +162,48 @@ impl<'a> Pair<'a> {
             shrunk: false,
             trouble: None,
         }
+    }
+
+    /// The steps of a batch, with their frames as router A is about to get them.
+    fn involved(&self, batch: &[&Step]) -> Vec<Involved> {
+        let involved = |step: &&Step| {
+            let (end, frame) = self.a.sealed(self.workload, step);
+            Involved {
+                step: step.number,
+                flow: step.flow,
+                side: step.side,
+                at: self.a.outlet(end).name(),
+                kind: step.kind,
+                frame,
+            }
+        };
+        batch.iter().map(involved).collect()
+    }
+
+    /// The flows in which the outputs differ, with the frames of both.
+    fn differing(&self, a: &Output, b: &Output) -> Vec<Differing> {
+        let mut found = Vec::new();
+        let both = [Side::Client, Side::Server];
+        for end in both.iter().flat_map(|side| self.a.ends(*side)) {
+            let mut flows_a = rules::by_flow(a.at(end));
+            let mut flows_b = rules::by_flow(b.at(end));
+            let keys: BTreeSet<_> = flows_a.keys().chain(flows_b.keys()).copied().collect();
+            let outlet = self.a.outlet(end);
+            let shown = |frames: &[Arrival]| frames.iter().map(|a| outlet.close(a)).collect();
+            for key in keys {
+                let of_a = flows_a.remove(&key).unwrap_or_default();
+                let of_b = flows_b.remove(&key).unwrap_or_default();
+                if of_a != of_b {
+                    found.push(Differing {
+                        side: outlet.side,
+                        at: outlet.name(),
+                        a: shown(&of_a),
+                        b: shown(&of_b),
+                    });
+                }
+            }
+        }
+        found
     }
 
     /// Router B stopped forwarding: says behind which packets.
@@ -201,32 +233,4 @@ impl<'a> Pair<'a> {
             self.workload.seed, step.flow
         )))
     }
-}
-
-fn involved<'a>(batch: &'a [&Step], sent: &'a [Frame]) -> impl Iterator<Item = Involved> + 'a {
-    batch.iter().zip(sent).map(|(step, frame)| Involved {
-        step: step.number,
-        flow: step.flow,
-        side: step.side,
-        kind: step.kind,
-        frame: frame.clone(),
-    })
-}
-
-/// The flows in which the outputs differ, with the frames of both.
-fn differing(a: &Output, b: &Output) -> Vec<(Side, Vec<Frame>, Vec<Frame>)> {
-    let mut found = Vec::new();
-    for side in [Side::Client, Side::Server] {
-        let mut flows_a = rules::by_flow(side, a.at(side));
-        let mut flows_b = rules::by_flow(side, b.at(side));
-        let keys: BTreeSet<_> = flows_a.keys().chain(flows_b.keys()).copied().collect();
-        for key in keys {
-            let of_a = flows_a.remove(&key).unwrap_or_default();
-            let of_b = flows_b.remove(&key).unwrap_or_default();
-            if of_a != of_b {
-                found.push((side, of_a, of_b));
-            }
-        }
-    }
-    found
 }

@@ -4,6 +4,8 @@
 //! has several packets of one flow only if all are ordinary and of one direction: those must keep their order. Across flows the order is free.
 
 mod compare;
+mod fragments;
+mod mischief;
 mod report;
 mod rig;
 mod rules;
@@ -13,12 +15,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::Error;
+use crate::arrangement::{Arrangement, Wan};
 use crate::gateway::{Ipv6, Options};
-use crate::generate::{Kind, Mix, Recipe, Step, Workload};
+use crate::generate::{Kind, Mix, Recipe, Server, Step, Workload};
 use crate::topology::Lab;
 
 use compare::Pair;
-pub use report::{Involved, Mismatch};
+pub use report::{Differing, Involved, Mismatch};
 pub use rules::Difference;
 
 /// Waits until that many connections (the workload's and one of the oracle's own) are as settled as they get: handed over, where B hands over. Called after all
@@ -31,6 +34,8 @@ pub type Start<'a> = &'a dyn Fn(&Lab) -> Result<Settle, Error>;
 /// What to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
+    /// What the routers are like below IP.
+    pub arrangement: Arrangement,
     /// Of everything random.
     pub seed: u64,
     /// Number of flows.
@@ -53,6 +58,7 @@ impl Plan {
     /// NAT for IPv4, plain routing for IPv6, batches of 8, the usual mix.
     pub fn new(seed: u64, flows: usize, packets: usize) -> Self {
         Self {
+            arrangement: Arrangement::PLAIN,
             seed,
             flows,
             packets,
@@ -64,9 +70,26 @@ impl Plan {
         }
     }
 
+    /// The same for an arrangement, with what only its wires can carry added to the mix.
+    pub fn over(arrangement: Arrangement, seed: u64, flows: usize, packets: usize) -> Self {
+        let mut mix = Mix::default().with(Kind::Tags, 8).with(Kind::Priority, 8);
+        if arrangement.wan.dials() {
+            mix = mix.with(Kind::Session, 10).with(Kind::SessionLength, 8);
+        }
+        if arrangement.wan != Wan::WireGuard {
+            mix = mix.with(Kind::Elsewhere, 3);
+        }
+        Self {
+            arrangement,
+            mix,
+            ..Self::new(seed, flows, packets)
+        }
+    }
+
     /// The lab both routers stand in. The WAN's MTU is below the LAN's, so that some packets are too long.
     fn options(&self) -> Options {
         Options {
+            arrangement: self.arrangement,
             nat: self.nat,
             ipv6: self.ipv6,
             plain_offloads: true,
@@ -84,7 +107,21 @@ impl Plan {
             ipv6: self.ipv6 != Ipv6::Off,
             mtu: self.options().wan_mtu,
             mix: self.mix.clone(),
+            server: self.options().server(),
         })
+    }
+}
+
+impl Options {
+    /// Where the server is.
+    fn server(&self) -> Server {
+        let both = |address: fn(&Arrangement, bool) -> std::net::IpAddr| {
+            [false, true].map(|ipv6| address(&self.arrangement, ipv6))
+        };
+        Server {
+            own: both(Arrangement::server),
+            reached: both(Arrangement::reached),
+        }
     }
 }
 
@@ -181,6 +218,10 @@ fn batches<'a, 'b>(steps: &'b [&'a Step], size: usize) -> Vec<&'b [&'a Step]> {
 
 /// Whether two steps may be under way at once: their order, where it counts, is then certain for any router.
 fn together(a: &Step, b: &Step) -> bool {
+    // What comes in elsewhere may change the way of all that follows.
+    if [a, b].iter().any(|step| step.kind == Kind::Elsewhere) {
+        return false;
+    }
     a.flow != b.flow || a.side == b.side && a.kind == Kind::Data && b.kind == Kind::Data
 }
 

@@ -13,12 +13,27 @@ pub struct Involved {
     pub step: usize,
     /// Its flow.
     pub flow: usize,
-    /// Where it was injected.
+    /// The side whose packet it is.
     pub side: Side,
+    /// Where it was injected: `role:device`.
+    pub at: String,
     /// What was done to it.
     pub kind: Kind,
     /// The frame as sent.
     pub frame: Frame,
+}
+
+/// What came out of a flow at the end of a wire, in the order sent. Identifications of the routers' own packets are taken out.
+#[derive(Clone, Debug)]
+pub struct Differing {
+    /// The side it came out at.
+    pub side: Side,
+    /// The end of the wire: `role:device`.
+    pub at: String,
+    /// Of router A.
+    pub a: Vec<Frame>,
+    /// Of router B.
+    pub b: Vec<Frame>,
 }
 
 /// Two routers made different things of the same packets.
@@ -28,9 +43,8 @@ pub struct Mismatch {
     pub seed: u64,
     /// The packets, after the opening of their flows, that it takes; before shrinking, the whole batch.
     pub steps: Vec<Involved>,
-    /// By flow, in the order sent: the side it came out at, the frames of router A and those of router B. Identifications of the
-    /// routers' own packets are taken out.
-    pub differing: Vec<(Side, Vec<Frame>, Vec<Frame>)>,
+    /// By flow and wire.
+    pub differing: Vec<Differing>,
     /// The packets were reduced by running them again. Otherwise it did not occur again.
     pub shrunk: bool,
     /// Why shrinking was given up, where a lab failed.
@@ -47,24 +61,26 @@ impl fmt::Display for Mismatch {
         for step in &self.steps {
             writeln!(
                 f,
-                "  step {}: {:?} of flow {}, sent at {:?}, {} octets:",
+                "  step {}: {:?} of flow {}, of the {:?}, sent at {}, {} octets:",
                 step.step,
                 step.kind,
                 step.flow,
                 step.side,
+                step.at,
                 step.frame.len()
             )?;
             f.write_str(&hex(&step.frame))?;
         }
-        for (side, a, b) in &self.differing {
-            for (name, frames) in [("A", a), ("B", b)] {
+        for found in &self.differing {
+            for (name, frames) in [("A", &found.a), ("B", &found.b)] {
                 if frames.is_empty() {
-                    writeln!(f, "  router {name} sent nothing at {side:?}")?;
+                    writeln!(f, "  router {name} sent nothing to {}", found.at)?;
                 }
                 for frame in frames {
                     writeln!(
                         f,
-                        "  router {name} sent at {side:?}, {} octets:",
+                        "  router {name} sent to {}, {} octets:",
+                        found.at,
                         frame.len()
                     )?;
                     f.write_str(&hex(frame))?;

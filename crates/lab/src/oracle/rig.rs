@@ -1,17 +1,18 @@
 //! One of the two labs: injects, captures, and knows when everything has come out.
 
 use std::collections::BTreeMap;
+use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::frame::{Body, Packet};
-use crate::gateway;
-use crate::generate::{Flow, Side, Step, Translation, Workload};
-use crate::topology::{Lab, Options, mac};
+use crate::arrangement::{Arrival, Outlet, is_chatter, outlets};
+use crate::frame::{Body, Mac, Packet};
+use crate::generate::{Flow, Kind, Server, Side, Step, Translation, Workload};
+use crate::topology::{Lab, Options};
 use crate::view::View;
 use crate::wire::{Frame, Tap};
-use crate::{Error, Namespace};
+use crate::{Error, Namespace, gateway};
 
-use super::{Settle, Start};
+use super::{Settle, Start, mischief};
 
 /// Begins the payload of the packets that tell how far the router has come.
 const BARRIER: &[u8] = b"weir lab barrier";
@@ -20,39 +21,68 @@ const BARRIER_PORTS: (u16, u16) = (65_000, 65_001);
 /// How long the router may take for a packet, on a machine that does other things.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A running lab with a tap on either side.
+/// How long a program may take to hear of what the kernel has just learned about a station.
+const HEARSAY: Duration = Duration::from_millis(100);
+
+/// A running lab with a tap at the end of each wire.
 pub(super) struct Rig {
     // Dropped in this order: the router under test ends before its namespace does.
     settle: Settle,
-    client: Tap,
-    server: Tap,
+    ends: Vec<(Outlet, Tap)>,
+    /// All MACs of the router.
+    routers: Vec<Mac>,
     barrier: u32,
     barrier_translation: Option<Translation>,
-    translations: BTreeMap<usize, Translation>,
+    learned: BTreeMap<usize, Learned>,
+    server: Server,
     lab: Lab,
 }
 
-/// What came out, by side, in order of arrival.
+/// What the router does with a flow, as seen by its first packet that came out.
+#[derive(Clone, Copy, Debug)]
+struct Learned {
+    translation: Translation,
+    /// By which wire it leaves.
+    end: usize,
+}
+
+/// What came out, by end, in order of arrival.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Output(BTreeMap<Side, Vec<Frame>>);
+pub(super) struct Output(BTreeMap<usize, Vec<Arrival>>);
 
 impl Output {
-    pub(super) fn at(&self, side: Side) -> &[Frame] {
-        self.0.get(&side).map_or(&[], Vec::as_slice)
+    pub(super) fn at(&self, end: usize) -> &[Arrival] {
+        self.0.get(&end).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.0.values().map(Vec::len).sum()
     }
 
     pub(super) fn add(&mut self, more: Self) {
-        for (side, frames) in more.0 {
-            self.0.entry(side).or_default().extend(frames);
+        for (end, frames) in more.0 {
+            self.0.entry(end).or_default().extend(frames);
         }
     }
 
-    pub(super) fn push(&mut self, side: Side, frame: Frame) {
-        self.0.entry(side).or_default().push(frame);
+    fn push(&mut self, end: usize, arrival: Arrival) {
+        self.0.entry(end).or_default().push(arrival);
     }
 
-    pub(super) fn remove(&mut self, side: Side, at: usize) {
-        if let Some(frames) = self.0.get_mut(&side) {
+    /// Where the first frame of such a kind came out.
+    pub(super) fn find(
+        &self,
+        ends: &[usize],
+        matches: impl Fn(&Frame) -> bool,
+    ) -> Option<(usize, usize)> {
+        ends.iter().find_map(|end| {
+            let at = self.at(*end).iter().position(|a| matches(&a.frame))?;
+            Some((*end, at))
+        })
+    }
+
+    pub(super) fn remove(&mut self, (end, at): (usize, usize)) {
+        if let Some(frames) = self.0.get_mut(&end) {
             frames.remove(at);
         }
     }
@@ -61,16 +91,21 @@ impl Output {
 impl Rig {
     pub(super) fn new(options: &Options, start: Start) -> Result<Self, Error> {
         let lab = Lab::gateway(options)?;
-        let client = Tap::open(lab.node("client")?, "eth0")?;
-        let server = Tap::open(lab.node("server")?, "eth0")?;
+        let mut ends = Vec::new();
+        for outlet in outlets(&lab)? {
+            let tap = Tap::open(lab.node(outlet.role)?, outlet.device)?;
+            ends.push((outlet, tap));
+        }
+        let routers = lab.macs("router")?;
         let settle = start(&lab)?;
         let mut rig = Self {
             settle,
-            client,
-            server,
+            ends,
+            routers,
             barrier: 0,
             barrier_translation: None,
-            translations: BTreeMap::new(),
+            learned: BTreeMap::new(),
+            server: options.server(),
             lab,
         };
         // Opens the barrier's own flow, out and back.
@@ -82,6 +117,16 @@ impl Rig {
         self.lab.node("router")
     }
 
+    pub(super) fn outlet(&self, end: usize) -> &Outlet {
+        &self.ends[end].0
+    }
+
+    /// The ends on a side.
+    pub(super) fn ends(&self, side: Side) -> Vec<usize> {
+        let all = 0..self.ends.len();
+        all.filter(|end| self.outlet(*end).side == side).collect()
+    }
+
     /// Waits until the router under test says that `connections` are settled.
     pub(super) fn settle(&mut self, connections: usize) -> Result<(), Error> {
         (self.settle)(connections)
@@ -90,126 +135,193 @@ impl Rig {
     /// Injects a batch and returns what came out until the barriers behind it have.
     pub(super) fn run(&mut self, workload: &Workload, batch: &[&Step]) -> Result<Output, Error> {
         for step in batch {
-            let frame = self.frame(workload, step);
-            self.tap(step.side).send(&frame)?;
+            let (end, frame) = self.sealed(workload, step);
+            self.ends[end].1.send(&frame)?;
+        }
+        if batch.iter().any(|step| step.kind == Kind::Elsewhere) {
+            // A bridge believes that the station has moved, until the barrier comes from where it was.
+            thread::sleep(HEARSAY);
         }
         let output = self.barrier()?;
         self.learn(workload, batch, &output);
         Ok(output)
     }
 
-    /// The frame of a step in this lab. Before anything is learned, the server sends to where the client is by its own account.
+    /// The frame of a step in this lab, on a plain wire. Before anything is learned, the server sends to where the client is by its own account.
     pub(super) fn frame(&self, workload: &Workload, step: &Step) -> Frame {
         let flow = &workload.flows[step.flow];
-        let translation = self.translations.get(&flow.number).copied();
+        let translation = self.translation(flow.number);
         workload.frame(step, translation.unwrap_or(untranslated(flow)))
+    }
+
+    /// The end at which a step's frame is injected, and the frame as it is on that wire.
+    pub(super) fn sealed(&self, workload: &Workload, step: &Step) -> (usize, Frame) {
+        let frame = self.frame(workload, step);
+        let mut random = step.random();
+        let home = self.home(step.side, step.flow);
+        if step.kind != Kind::Elsewhere {
+            let outlet = self.outlet(home);
+            return (
+                home,
+                match step.kind.is_about_the_wire() {
+                    true => mischief::seal(step.kind, outlet, &frame, &mut random),
+                    false => outlet.seal(&frame),
+                },
+            );
+        }
+        let others: Vec<_> = (0..self.ends.len()).filter(|end| *end != home).collect();
+        let end = random.pick(&others);
+        let outlet = self.outlet(end);
+        (end, outlet.seal(&from_elsewhere(frame, step.side, outlet)))
     }
 
     /// What the router made of the flow's client; `None` until its first packet has come out.
     pub(super) fn translation(&self, flow: usize) -> Option<Translation> {
-        self.translations.get(&flow).copied()
+        self.learned.get(&flow).map(|learned| learned.translation)
     }
 
     /// What still comes out until nothing has for `quiet`.
     pub(super) fn drain(&mut self, quiet: Duration) -> Result<Output, Error> {
         let mut output = Output::default();
-        for side in [Side::Client, Side::Server] {
-            for frame in self.tap_mut(side).drain(quiet)? {
-                if barrier_number(&frame).is_none() && !is_chatter(&frame) {
-                    output.push(side, frame);
+        for end in 0..self.ends.len() {
+            for frame in self.ends[end].1.drain(quiet)? {
+                let arrival = self.outlet(end).open(&frame);
+                if barrier_number(&arrival.frame).is_none() {
+                    self.note(end, &frame, arrival, &mut output)?;
                 }
             }
         }
         Ok(output)
     }
 
-    fn tap(&self, side: Side) -> &Tap {
-        match side {
-            Side::Client => &self.client,
-            Side::Server => &self.server,
-        }
+    /// The end at which a side's packets of a flow come in.
+    fn home(&self, side: Side, flow: usize) -> usize {
+        let learned = self.learned.get(&flow);
+        let way = learned.filter(|_| side == Side::Server).map(|way| way.end);
+        way.or_else(|| self.ends(side).first().copied())
+            .unwrap_or_default()
     }
 
-    fn tap_mut(&mut self, side: Side) -> &mut Tap {
-        match side {
-            Side::Client => &mut self.client,
-            Side::Server => &mut self.server,
+    /// Takes down what came out, unless it is the router's own talk.
+    fn note(
+        &self,
+        end: usize,
+        frame: &[u8],
+        arrival: Arrival,
+        output: &mut Output,
+    ) -> Result<(), Error> {
+        if is_chatter(frame, &arrival, &self.routers) {
+            return Ok(());
         }
+        let outlet = self.outlet(end);
+        if !outlet.may_leave(&arrival) {
+            return Err(Error::Unexpected(format!(
+                "at {} came out, in an envelope that is none of {:x?}:\n{}",
+                outlet.name(),
+                outlet.leaving,
+                crate::view::hex(frame)
+            )));
+        }
+        output.push(end, arrival);
+        Ok(())
     }
 
     /// Sends a packet each way and waits for both: what was sent before is then through, if it went the same way. Twice, because the first may be
-    /// handled within the same round of the router as packets before it that took longer.
+    /// handled within the same round of the router as packets before it that took longer. One way after the other: the client's packet also tells bridges where it is.
     fn barrier(&mut self) -> Result<Output, Error> {
         let mut output = Output::default();
         for _ in 0..2 {
             self.barrier += 1;
             let number = self.barrier;
-            self.client.send(&barrier_frame(
-                Side::Client,
-                gateway::SERVER,
-                BARRIER_PORTS,
-                number,
-            ))?;
-            if self.barrier_translation.is_none() {
-                let frame = self.collect(Side::Server, number, &mut output)?;
-                self.barrier_translation = source(&frame);
-                let back = self.barrier_back(number);
-                self.server.send(&back)?;
-            } else {
-                let back = self.barrier_back(number);
-                self.server.send(&back)?;
-                self.collect(Side::Server, number, &mut output)?;
-            }
+            let client = (gateway::CLIENT, BARRIER_PORTS.0);
+            let reached = (self.server.reached[0], BARRIER_PORTS.1);
+            let out = barrier_frame(Side::Client, client, reached, number);
+            self.inject(Side::Client, &out)?;
+            let frame = self.collect(Side::Server, number, &mut output)?;
+            let translation = *self.barrier_translation.get_or_insert(
+                source(&frame).ok_or_else(|| Error::Unexpected("a barrier without IP".into()))?,
+            );
+            let server = (self.server.own[0], BARRIER_PORTS.1);
+            let to = (translation.address, translation.port);
+            let back = barrier_frame(Side::Server, server, to, number);
+            self.inject(Side::Server, &back)?;
             self.collect(Side::Client, number, &mut output)?;
         }
         Ok(output)
     }
 
-    fn barrier_back(&self, number: u32) -> Frame {
-        let (address, port) = match self.barrier_translation {
-            Some(translation) => (translation.address, translation.port),
-            None => (gateway::CLIENT, BARRIER_PORTS.0),
-        };
-        barrier_frame(Side::Server, address, (BARRIER_PORTS.1, port), number)
+    fn inject(&self, side: Side, frame: &[u8]) -> Result<(), Error> {
+        let end = self.home(side, usize::MAX);
+        self.ends[end].1.send(&self.outlet(end).seal(frame))
     }
 
-    /// Receives at `side` until barrier `number` has come; all else goes to `output`.
+    /// Receives at the first end of `side` until barrier `number` has come there from the router; all else goes to `output`, other ends included.
     fn collect(&mut self, side: Side, number: u32, output: &mut Output) -> Result<Frame, Error> {
         let deadline = Instant::now() + PATIENCE;
-        loop {
+        let home = self.home(side, usize::MAX);
+        let found = loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let Some(frame) = self.tap_mut(side).receive(left)? else {
+            let Some(frame) = self.ends[home].1.receive(left)? else {
                 let router = self.router()?.name();
                 return Err(Error::Timeout(format!(
                     "barrier {number} at {side:?} through {router}: it does not forward"
                 )));
             };
-            match barrier_number(&frame) {
-                Some(found) if found == number => return Ok(frame),
+            let arrival = self.outlet(home).open(&frame);
+            match barrier_number(&arrival.frame) {
+                Some(found) if found == number => break arrival,
                 Some(_) => {}
-                None if is_chatter(&frame) => {}
-                None => output.push(side, frame),
+                None => self.note(home, &frame, arrival, output)?,
+            }
+        };
+        if !self.outlet(home).may_leave(&found) {
+            return Err(Error::Unexpected(format!(
+                "barrier {number} came out in {:x?}",
+                found.envelope
+            )));
+        }
+        for end in (0..self.ends.len()).filter(|end| *end != home) {
+            while let Some(frame) = self.ends[end].1.receive(Duration::ZERO)? {
+                let arrival = self.outlet(end).open(&frame);
+                if barrier_number(&arrival.frame).is_none() {
+                    self.note(end, &frame, arrival, output)?;
+                }
             }
         }
+        Ok(found.frame)
     }
 
     fn learn(&mut self, workload: &Workload, batch: &[&Step], output: &Output) {
+        let servers = self.ends(Side::Server);
         for step in batch.iter().filter(|step| step.side == Side::Client) {
             let flow = &workload.flows[step.flow];
-            if self.translations.contains_key(&flow.number) {
+            if self.learned.contains_key(&flow.number) {
                 continue;
             }
-            let to_server = |frame: &&Frame| {
-                View::of(frame)
-                    .and_then(|view| view.ports)
-                    .is_some_and(|ports| ports.1 == flow.server_port)
+            let to_server = |frame: &Frame| {
+                View::of(frame).is_some_and(|view| {
+                    view.to == flow.server()
+                        && view.ports.is_some_and(|ports| ports.1 == flow.server_port)
+                })
             };
-            let first = output.at(Side::Server).iter().find(to_server);
-            if let Some(translation) = first.and_then(|frame| source(frame)) {
-                self.translations.insert(flow.number, translation);
+            let Some((end, at)) = output.find(&servers, to_server) else {
+                continue;
+            };
+            if let Some(translation) = source(&output.at(end)[at].frame) {
+                self.learned
+                    .insert(flow.number, Learned { translation, end });
             }
         }
     }
+}
+
+/// A packet of a side as it comes in at another end: from another station of its own side's networks it is the same station, moved; on the other side, someone who lies.
+fn from_elsewhere(mut frame: Frame, side: Side, outlet: &Outlet) -> Frame {
+    if outlet.side != side && frame.len() >= 12 {
+        frame[..6].copy_from_slice(&outlet.side.router_mac());
+        frame[6..12].copy_from_slice(&outlet.side.host_mac());
+    }
+    frame
 }
 
 fn untranslated(flow: &Flow) -> Translation {
@@ -227,30 +339,17 @@ fn source(frame: &[u8]) -> Option<Translation> {
     })
 }
 
-fn barrier_frame(side: Side, to: std::net::IpAddr, ports: (u16, u16), number: u32) -> Frame {
-    let from = match side {
-        Side::Client => gateway::CLIENT,
-        Side::Server => gateway::SERVER,
-    };
+type Socket = (std::net::IpAddr, u16);
+
+fn barrier_frame(side: Side, from: Socket, to: Socket, number: u32) -> Frame {
     let mut payload = BARRIER.to_vec();
     payload.extend(number.to_be_bytes());
-    let body = Body::Udp(ports.0, ports.1, payload);
-    Packet::new((side.host_mac(), from), (side.router_mac(), to), body).bytes()
+    let body = Body::Udp(from.1, to.1, payload);
+    Packet::new((side.host_mac(), from.0), (side.router_mac(), to.0), body).bytes()
 }
 
 fn barrier_number(frame: &[u8]) -> Option<u32> {
     // Ethernet, IPv4 without options, UDP.
     let payload = frame.get(14 + 20 + 8..)?.strip_prefix(BARRIER)?;
     Some(u32::from_be_bytes(payload.get(..4)?.try_into().ok()?))
-}
-
-/// Multicast listener reports (RFC 3810), which a router with IPv6 sends whenever it likes: from the router itself, to a multicast MAC, behind a hop-by-hop
-/// header with a router alert.
-fn is_chatter(frame: &[u8]) -> bool {
-    let own = [mac("router", "lan0"), mac("router", "wan0")];
-    frame.starts_with(&[0x33, 0x33])
-        && frame
-            .get(6..12)
-            .is_some_and(|from| own.iter().any(|mac| mac == from))
-        && View::of(frame).is_some_and(|view| view.protocol == 0 && frame.get(62) == Some(&143))
 }

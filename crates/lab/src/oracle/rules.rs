@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use crate::arrangement::Arrival;
 use crate::gateway;
-use crate::generate::{Side, Translation};
+use crate::generate::{Flow, Side, Translation};
 use crate::view::{View, checksum, fold};
 use crate::wire::Frame;
+
+use super::fragments::reassemble;
 
 /// A difference that is in the nature of things. Each is checked, counted, and no mismatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -27,7 +30,7 @@ const SHORTEST: usize = 60;
 /// with its own TTL. The header checksum is taken out with it, once it has been found right.
 pub(super) fn normal(frame: &[u8]) -> Frame {
     let mut frame = filled(frame);
-    let own = [gateway::ROUTER_LAN, gateway::ROUTER_WAN];
+    let own = [gateway::ROUTER_LAN, gateway::ROUTER_WAN, gateway::SECOND.0];
     let Some(view) = View::of(&frame) else {
         return frame;
     };
@@ -43,24 +46,28 @@ pub(super) fn normal(frame: &[u8]) -> Frame {
 }
 
 /// What is compared in order: addresses, protocol and ports. Fragments and what is no IP have no ports.
-pub(super) type Key = (Side, Option<(IpAddr, IpAddr, u8, Option<(u16, u16)>)>);
+pub(super) type Key = Option<(IpAddr, IpAddr, u8, Option<(u16, u16)>)>;
 
-/// The frames of one side by flow, in order.
-pub(super) fn by_flow(side: Side, frames: &[Frame]) -> BTreeMap<Key, Vec<Frame>> {
-    let mut flows: BTreeMap<Key, Vec<Frame>> = BTreeMap::new();
-    for frame in frames {
+/// The frames that came out at one end by flow, in order.
+pub(super) fn by_flow(frames: &[Arrival]) -> BTreeMap<Key, Vec<Arrival>> {
+    let mut flows: BTreeMap<Key, Vec<Arrival>> = BTreeMap::new();
+    for Arrival { envelope, frame } in frames {
         let flow = View::of(frame).map(|view| (view.from, view.to, view.protocol, view.ports));
-        flows.entry((side, flow)).or_default().push(normal(frame));
+        flows.entry(flow).or_default().push(Arrival {
+            envelope: envelope.clone(),
+            frame: normal(frame),
+        });
     }
-    flows
-        .values_mut()
-        .for_each(|frames| renumber_fragments(frames));
+    for frames in flows.values_mut() {
+        renumber_fragments(frames.iter_mut().map(|arrival| &mut arrival.frame));
+        reassemble(frames);
+    }
     flows
 }
 
 /// Conntrack assembles IPv6 packets, and the kernel cuts them up again under an identification of its own (`ip6_fragment`). Which one is free; which fragments
 /// share it is not. So they are numbered in the order in which they appear.
-fn renumber_fragments(frames: &mut [Frame]) {
+fn renumber_fragments<'a>(frames: impl Iterator<Item = &'a mut Frame>) {
     let mut known = Vec::new();
     for frame in frames {
         // The fragment header comes first; the identification is its second half (RFC 8200 section 4.5).
@@ -112,35 +119,56 @@ pub(super) fn forwarded(frame: &[u8], side: Side) -> Option<Frame> {
     Some(frame)
 }
 
+/// A socket's address and port.
+pub(super) type Socket = (IpAddr, u16);
+
+/// A flow as both ends see it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ends {
+    /// The client, by its own account and by the server's.
+    pub client: [Socket; 2],
+    /// The server, by the client's account and by its own.
+    pub server: [Socket; 2],
+}
+
+impl Ends {
+    pub(super) fn of(flow: &Flow, translation: Translation) -> Self {
+        Self {
+            client: [
+                (flow.client(), flow.client_port),
+                (translation.address, translation.port),
+            ],
+            server: [flow.reached(), flow.server()].map(|address| (address, flow.server_port)),
+        }
+    }
+}
+
 /// The frame as a router forwards it that translates without looking at the checksum. The field itself is left as it was: [`same_but_checksum`] judges it.
-pub(super) fn translated(
-    frame: &[u8],
-    side: Side,
-    client: (IpAddr, u16),
-    translation: Translation,
-) -> Option<Frame> {
+pub(super) fn translated(frame: &[u8], side: Side, ends: &Ends) -> Option<Frame> {
     let mut out = forwarded(frame, side)?;
     let view = View::of(&out)?;
     view.ports?;
-    let (address, port) = match side {
-        Side::Client => (translation.address, translation.port),
-        Side::Server => client,
+    let (from, to) = match side {
+        Side::Client => (ends.client[1], ends.server[1]),
+        Side::Server => (ends.server[0], ends.client[0]),
     };
-    // The source on the way out, the destination on the way back.
-    let back = usize::from(side == Side::Server);
-    match address {
-        IpAddr::V4(address) => {
-            let at = 26 + 4 * back;
-            out[at..at + 4].copy_from_slice(&address.octets());
-            finish_header(&mut out, view.body);
+    for (index, (address, port)) in [from, to].into_iter().enumerate() {
+        match address {
+            IpAddr::V4(address) => {
+                let at = 26 + 4 * index;
+                out[at..at + 4].copy_from_slice(&address.octets());
+            }
+            IpAddr::V6(address) => {
+                let at = 22 + 16 * index;
+                out[at..at + 16].copy_from_slice(&address.octets());
+            }
         }
-        IpAddr::V6(address) => {
-            let at = 22 + 16 * back;
-            out[at..at + 16].copy_from_slice(&address.octets());
-        }
+        let at = view.body + 2 * index;
+        out[at..at + 2].copy_from_slice(&port.to_be_bytes());
     }
-    let at = view.body + 2 * back;
-    out[at..at + 2].copy_from_slice(&port.to_be_bytes());
+    if view.from.is_ipv4() {
+        finish_header(&mut out, view.body);
+    }
     Some(out)
 }
 
@@ -186,13 +214,6 @@ mod tests {
         )
     }
 
-    fn translation() -> Translation {
-        Translation {
-            address: gateway::ROUTER_WAN,
-            port: 4_000,
-        }
-    }
-
     /// The frame that comes out, built from the model instead of by changing bytes.
     fn out(checksum: Checksum) -> Frame {
         let mut packet = sent();
@@ -210,8 +231,11 @@ mod tests {
         let mut packet = sent();
         packet.lies.checksum = Checksum::Wrong(0x0010);
         let frame = packet.bytes();
-        let client = (gateway::CLIENT, 20_000);
-        let expected = translated(&frame, Side::Client, client, translation()).expect("UDP");
+        let ends = Ends {
+            client: [(gateway::CLIENT, 20_000), (gateway::ROUTER_WAN, 4_000)],
+            server: [(gateway::SERVER, 2_000); 2],
+        };
+        let expected = translated(&frame, Side::Client, &ends).expect("UDP");
         // An incremental update: the field changes by what the rest does.
         let wrong = word(&frame, 40).expect("a checksum");
         let right = word(&sent().bytes(), 40).expect("a checksum");
@@ -256,7 +280,7 @@ mod tests {
                 packet.id = ids[half];
                 packet.fragments(8)[half].clone()
             });
-            renumber_fragments(&mut halves);
+            renumber_fragments(halves.iter_mut());
             halves
         };
         assert_eq!(pair([5, 5]), pair([9, 9]));

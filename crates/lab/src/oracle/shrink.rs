@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::Error;
+use crate::envelope::Envelope;
 use crate::generate::{Step, Workload};
 
 use super::report::Mismatch;
@@ -48,8 +49,8 @@ fn suspects(workload: &Workload, found: &Mismatch) -> Vec<usize> {
     let ports: BTreeSet<u16> = found
         .differing
         .iter()
-        .flat_map(|(_, a, b)| a.iter().chain(b))
-        .filter_map(|frame| crate::view::View::of(frame)?.ports)
+        .flat_map(|differing| differing.a.iter().chain(&differing.b))
+        .filter_map(|frame| crate::view::View::of(&Envelope::open(frame).1)?.ports)
         .flat_map(|(from, to)| [from, to])
         .collect();
     let mut flows: Vec<_> = found.steps.iter().map(|step| step.flow).collect();

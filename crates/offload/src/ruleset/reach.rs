@@ -29,13 +29,19 @@ impl Chain<'_> {
 
     /// Whether packets of established, forwarded connections enter here. Chains of type nat see only the first packet.
     fn entry(&self) -> bool {
-        let forwarded = matches!(
-            self.hook,
-            Some("prerouting" | "forward" | "postrouting" | "ingress" | "egress")
-        );
-        forwarded
-            && self.kind != Some("nat")
-            && matches!(self.home.family, "ip" | "ip6" | "inet" | "netdev")
+        let forwarded = match self.home.family {
+            "ip" | "ip6" | "inet" | "netdev" => matches!(
+                self.hook,
+                Some("prerouting" | "forward" | "postrouting" | "ingress" | "egress")
+            ),
+            // What is routed comes up to the bridge and goes down from it; what is bridged weir leaves alone.
+            "bridge" => matches!(
+                self.hook,
+                Some("prerouting" | "input" | "output" | "postrouting")
+            ),
+            _ => false,
+        };
+        forwarded && self.kind != Some("nat")
     }
 }
 

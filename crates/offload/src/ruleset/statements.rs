@@ -98,7 +98,8 @@ fn extension(inner: &Value) -> Option<Kind> {
         "limit" | "hashlimit" | "rateest" => Kind::Limit,
         "quota" | "quota2" => Kind::Quota,
         "statistic" => Kind::Numgen,
-        "LOG" | "NFLOG" | "ULOG" => Kind::Log,
+        // In lower case, those of ebtables.
+        "LOG" | "NFLOG" | "ULOG" | "log" | "nflog" => Kind::Log,
         "time" => Kind::Time,
         "connbytes" => Kind::CountedBytes,
         "connlimit" => Kind::ConnectionLimit,

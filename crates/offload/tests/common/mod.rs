@@ -4,7 +4,10 @@
 use std::collections::{HashMap, HashSet};
 
 use kernel::{Connection, ConnectionId, Link, Protocol, Tuple, status};
-use weir_offload::{Action, Core, FlowId, Hook, Millis, PortFacts, Reading, Settings, ports::xdp};
+use weir_offload::ports::{plans, xdp};
+use weir_offload::{
+    Action, Core, Device, FlowId, Hook, Millis, PortFacts, PortPlan, Reading, Settings,
+};
 
 pub const UP: u32 = status::CONFIRMED | status::SEEN_REPLY | status::ASSURED;
 
@@ -66,10 +69,30 @@ pub fn link(index: u32, name: &str) -> Link {
         kind: String::new(),
         master: None,
         lower: None,
+        vlan: None,
+        filters_vlans: false,
+        settings: 0,
+        port: None,
         tx_queues: 4,
         qdisc: "mq".to_owned(),
         xdp_program: None,
     }
+}
+
+/// The plan of a device by itself.
+pub fn plan(link: &Link, facts: &PortFacts, settings: &Settings) -> PortPlan {
+    let device = Device {
+        link,
+        facts: Some(facts),
+        own_xdp: false,
+    };
+    plans(&[device], settings).ports.remove(0)
+}
+
+/// Without what is told of the numbers of devices.
+pub fn apart_from_stacks(mut actions: Vec<Action>) -> Vec<Action> {
+    actions.retain(|action| !matches!(action, Action::Stacks(_)));
+    actions
 }
 
 pub fn facts() -> PortFacts {
@@ -90,6 +113,7 @@ pub struct Rig {
     touched: HashMap<FlowId, u64>,
     ticks: u64,
     relaxed: HashSet<ConnectionId>,
+    pub stacks: Vec<(u32, u32)>,
 }
 
 impl Rig {
@@ -101,12 +125,14 @@ impl Rig {
             touched: HashMap::new(),
             ticks: 0,
             relaxed: HashSet::new(),
+            stacks: Vec::new(),
         }
     }
 
     pub fn tell(&mut self, event: kernel::Event) -> Vec<Action> {
         let mut out = Vec::new();
         self.core.handle(event, self.now, &mut out);
+        self.core.flush(&mut out);
         self.replay(&out);
         out
     }
@@ -151,6 +177,7 @@ impl Rig {
     pub fn facts(&mut self, link: u32, facts: PortFacts) -> Vec<Action> {
         let mut out = Vec::new();
         self.core.facts(link, facts, self.now, &mut out);
+        self.core.flush(&mut out);
         self.replay(&out);
         out
     }
@@ -224,6 +251,13 @@ impl Rig {
                     );
                 }
                 Action::Port(plan) => assert_ne!(plan.hook, Hook::Auto),
+                Action::Stacks(stacks) => {
+                    let mut devices: Vec<u32> = stacks.iter().map(|(device, _)| *device).collect();
+                    devices.dedup();
+                    assert_eq!(devices.len(), stacks.len(), "each device once, in order");
+                    assert_ne!(self.stacks, *stacks, "told again without a change");
+                    self.stacks.clone_from(stacks);
+                }
                 Action::Bump(_) | Action::BumpHops { .. } | Action::Dump(_) => {}
             }
         }

@@ -1,11 +1,11 @@
 //! What weir would do with each device, or does where it runs.
 
-use api::Port;
+use api::{Port, PortStack};
 use kernel::Link;
-use offload::{PortFacts, PortReason};
+use offload::{PortFacts, PortPlan, PortReason};
 
-use super::{Device, mend};
-use crate::daemon::surroundings::Surroundings;
+use super::{Device, Note, mend};
+use crate::daemon::surroundings::{self, Surroundings};
 
 /// Plans each device as the daemon would; `running` has what a daemon made of them.
 pub fn plan(
@@ -14,46 +14,83 @@ pub fn plan(
     settings: &offload::Settings,
     running: Option<&[Port]>,
 ) -> Vec<Device> {
-    let mut devices = Vec::new();
-    for link in links {
-        // A daemon's own XDP program would look like somebody else's; but then what it says is taken.
-        let facts = surroundings.facts(link, PortFacts::default(), None);
-        let plan = offload::ports::plan(link, &facts, settings);
-        if plan.reason == PortReason::Loopback {
-            continue;
-        }
-        let port = running.and_then(|ports| {
-            ports
-                .iter()
-                .find(|port| port.index == link.index && port.reason.is_some())
-        });
-        let (hook, mut why, mend) = match port.and_then(|port| Some((port, port.reason.as_ref()?)))
-        {
-            Some((port, reason)) => (
-                port.hook,
-                reason.text.clone(),
-                reason.mend.as_deref().and_then(mend),
-            ),
-            None => (
-                hook(plan.hook),
-                plan.reason.explain(),
-                mend(plan.reason.mend()),
-            ),
-        };
-        if hook.is_some() && plan.needs_qdisc {
-            why = format!(
-                "{why}; its qdisc {} is kept: what leaves here goes through it",
-                link.qdisc
-            );
-        }
-        devices.push(Device {
-            name: link.name.clone(),
-            hook,
-            why,
-            mend,
+    // A daemon's own XDP program would look like somebody else's; but then what it says is taken.
+    let facts: Vec<PortFacts> = links
+        .iter()
+        .map(|link| surroundings.facts(link, PortFacts::default(), None))
+        .collect();
+    let devices: Vec<offload::Device<'_>> = links
+        .iter()
+        .zip(&facts)
+        .map(|(link, facts)| offload::Device {
+            link,
+            facts: Some(facts),
+            own_xdp: false,
+        })
+        .collect();
+    let plans = offload::ports::plans(&devices, settings).ports;
+    plans
+        .iter()
+        .filter(|plan| plan.reason != PortReason::Loopback)
+        .map(|plan| {
+            let port = running.and_then(|ports| ports.iter().find(|port| port.index == plan.link));
+            let found = links.iter().zip(&facts).find(|(l, _)| l.index == plan.link);
+            let kept = found.and_then(|(link, facts)| offload::ports::kept(link, facts));
+            device(plan, port, kept.as_deref())
+        })
+        .collect()
+}
+
+/// One device, as it was planned here or, where a daemon runs, there; `kept`: its qdisc, if packets must go through it.
+fn device(plan: &PortPlan, port: Option<&Port>, kept: Option<&str>) -> Device {
+    let told = port.and_then(|port| Some((port, port.reason.as_ref()?)));
+    let (hook, mut why, mended, stack) = match told {
+        Some((port, reason)) => (
+            port.hook,
+            reason.text.clone(),
+            reason.mend.as_deref().and_then(mend),
+            port.stack.clone(),
+        ),
+        None => (
+            hook(plan.hook),
+            plan.reason.explain(),
+            mend(plan.reason.mend()),
+            surroundings::stack(plan),
+        ),
+    };
+    let PortStack {
+        carries,
+        stands_on,
+        limits,
+    } = stack;
+    let mut notes: Vec<Note> = limits
+        .into_iter()
+        .map(|limit| Note {
+            what: limit.reason.text,
+            mend: limit.reason.mend.as_deref().and_then(mend),
+        })
+        .collect();
+    if let Some(qdisc) = kept.filter(|_| hook.is_some()) {
+        why = format!("{why}; its qdisc {qdisc} is kept: what leaves here goes through it");
+    }
+    // The settings may ask for XDP all the same.
+    if hook == Some(api::Hook::Xdp)
+        && let Some(reason) = &plan.hides_tags
+    {
+        notes.push(Note {
+            what: reason.explain(),
+            mend: mend(&reason.mend().replace("DEV", &plan.name)),
         });
     }
-    devices
+    Device {
+        name: plan.name.clone(),
+        hook,
+        why,
+        mend: mended,
+        stands_on,
+        carries,
+        notes,
+    }
 }
 
 fn hook(hook: offload::Hook) -> Option<api::Hook> {
@@ -61,5 +98,29 @@ fn hook(hook: offload::Hook) -> Option<api::Hook> {
         offload::Hook::Xdp => Some(api::Hook::Xdp),
         offload::Hook::Tc => Some(api::Hook::Tc),
         offload::Hook::Off | offload::Hook::Auto => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_is_made_to_use_xdp_may_hide_tags() {
+        let mend_of = |hides: Option<PortReason>, hook| {
+            let plan = PortPlan {
+                hook,
+                hides_tags: hides,
+                ..PortPlan::off(2, "eth0", PortReason::Asked)
+            };
+            let notes = device(&plan, None, None).notes;
+            notes.into_iter().next().and_then(|note| note.mend)
+        };
+        let (xdp, tc) = (offload::Hook::Xdp, offload::Hook::Tc);
+        let mend = "switch that off: `ethtool -K eth0 rxvlan off`";
+        let hides = Some(PortReason::HiddenTags);
+        assert_eq!(mend_of(hides.clone(), xdp).as_deref(), Some(mend));
+        assert_eq!(mend_of(hides, tc), None);
+        assert_eq!(mend_of(None, xdp), None);
     }
 }

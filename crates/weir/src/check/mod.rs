@@ -67,6 +67,25 @@ pub struct Device {
     /// What would make it better, where something would.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mend: Option<String>,
+    /// Names of the devices that it stands on: its packets are taken there, where those have a hook.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stands_on: Vec<String>,
+    /// Names of the devices that stand on it, the nearest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub carries: Vec<String>,
+    /// What else is to be known of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Note>,
+}
+
+/// Something about a part of a device's traffic.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// What, one sentence.
+    pub what: String,
+    /// What would make it better, where something would.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mend: Option<String>,
 }
 
 /// Something in the firewall that weir's fast path would go past.

@@ -3,6 +3,7 @@
 use std::io;
 
 use super::{CheckReport, Device, Feature, Finding};
+use crate::commands::ports::some_of;
 use crate::output::{Output, Tone, WIDTH, harmless, wrap};
 
 /// Where names begin, behind the mark.
@@ -105,11 +106,21 @@ fn feature(feature: &Feature, verbose: bool, output: &mut Output<'_>) -> io::Res
 fn device(device: &Device, output: &mut Output<'_>) -> io::Result<()> {
     let mark = match device.hook {
         Some(hook) => output.toned(Tone::Good, &format!("{:<7}", hook.to_string())),
+        // Not taken here, but at what it stands on.
+        None if !device.stands_on.is_empty() => output.toned(Tone::Dim, "below  "),
         None => output.toned(Tone::Warn, "none   "),
     };
     output.line(&format!("  {mark}  {}", harmless(&device.name)))?;
     paragraph("", &device.why, output)?;
-    mend(device.mend.as_deref(), output)
+    mend(device.mend.as_deref(), output)?;
+    if !device.carries.is_empty() {
+        paragraph("carries ", &some_of(&device.carries), output)?;
+    }
+    for note in &device.notes {
+        paragraph("", &note.what, output)?;
+        mend(note.mend.as_deref(), output)?;
+    }
+    Ok(())
 }
 
 fn finding(finding: &Finding, output: &mut Output<'_>) -> io::Result<()> {
@@ -142,6 +153,7 @@ fn paragraph(first: &str, text: &str, output: &mut Output<'_>) -> io::Result<()>
 mod tests {
     use api::Hook;
 
+    use super::super::Note;
     use super::*;
 
     fn report() -> CheckReport {
@@ -180,6 +192,12 @@ mod tests {
                 hook: Some(Hook::Tc),
                 why: "the driver has no XDP".into(),
                 mend: None,
+                stands_on: vec![],
+                carries: vec!["wan.7".into()],
+                notes: vec![Note {
+                    what: "what leaves is left to the kernel".into(),
+                    mend: Some("shape at the lowest device instead".into()),
+                }],
             }],
             firewall: vec![
                 Finding {
@@ -225,6 +243,9 @@ Kernel 6.1.0
 Devices, as a daemon would have them
   tc       wan?0
            the driver has no XDP
+           carries wan.7
+           what leaves is left to the kernel
+           mend: shape at the lowest device instead
 
 Firewall
   inet t forward, handle 7

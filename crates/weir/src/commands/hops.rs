@@ -14,7 +14,7 @@ use crate::output::{Align, Cell, Output, Table, units};
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 A hop is a device, and the bytes that the kernel put before the IP header of what it sent there. XDP: packets may be sent that way
-by XDP; else they are by TC. FLOWS counts directions. EPOCH counts changes of the neighbour.
+by XDP; else they are by TC. BEHIND: VLAN tags and PPPoE in these bytes. FLOWS counts directions. EPOCH counts changes of the neighbour.
 Example:
   weir hops --json | jq '.[].header'")]
 pub struct HopsArgs {
@@ -41,6 +41,7 @@ fn print(hops: &[Hop], output: &mut Output<'_>) -> io::Result<()> {
         ("DESTINATION", Align::Left),
         ("SOURCE", Align::Left),
         ("TYPE", Align::Left),
+        ("BEHIND", Align::Left),
         ("XDP", Align::Left),
         ("FLOWS", Align::Right),
         ("EPOCH", Align::Right),
@@ -57,6 +58,7 @@ fn print(hops: &[Hop], output: &mut Output<'_>) -> io::Result<()> {
                 0x86dd => "IPv6".to_owned(),
                 other => format!("{other:#06x}"),
             })),
+            Cell::or_dash(hop.encapsulation.as_ref()),
             if hop.xdp { "yes" } else { "no" }.into(),
             units::count(hop.flows).into(),
             hop.epoch.to_string().into(),

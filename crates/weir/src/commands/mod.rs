@@ -1,5 +1,6 @@
 //! One file per command: its arguments, and what it does.
 
+pub mod capture;
 pub mod check;
 pub mod completions;
 pub mod config;
@@ -28,6 +29,7 @@ pub fn run(command: &Command, output: &mut Output<'_>) -> Result<(), Error> {
         Command::Explain(args) => explain::run(args, output),
         Command::Ports(args) => ports::run(args, output),
         Command::Hops(args) => hops::run(args, output),
+        Command::Capture(args) => capture::run(args, output),
         Command::Check(args) => check::run(args, output),
         Command::Config(args) => config::run(args, output),
         Command::Reload(args) => reload::run(args, output),

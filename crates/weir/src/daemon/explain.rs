@@ -2,6 +2,7 @@
 
 use api::{Explanation, FlowQuery, FlowState, WitnessName};
 use kernel::{Protocol, Tuple};
+use offload::{PortPlan, PortReason};
 
 use super::provider::{flow, witness};
 use super::router::Router;
@@ -34,8 +35,9 @@ pub fn explain(router: &mut Router, asked: &FlowQuery) -> Explanation {
         change.push(mend.trim_start_matches("nothing to do: ").to_owned());
     }
     if known && let Some(details) = details {
+        let elsewhere = elsewhere(router.core.ports());
         for (detail, way) in details.iter().zip(WAYS) {
-            one_way(detail, way, &mut witnesses, &mut change);
+            one_way(detail, way, &elsewhere, &mut witnesses, &mut change);
         }
     }
     let name = format!("{} {}", shown.protocol, shown.original);
@@ -68,10 +70,34 @@ pub fn explain(router: &mut Router, asked: &FlowQuery) -> Explanation {
 
 const WAYS: [&str; 2] = ["from client to server", "from server to client"];
 
-/// What was seen and proven of one direction, and what would prove it.
+/// Most devices that [`elsewhere`] names.
+const NAMED: usize = 3;
+
+/// Devices by which packets may leave without a port, for a sentence. The route is not asked for: rules and marks may choose another one
+/// than the answer would say.
+fn elsewhere<'a>(plans: impl Iterator<Item = &'a PortPlan>) -> String {
+    let no_port = |plan: &&PortPlan| {
+        matches!(
+            plan.reason,
+            PortReason::NotEthernet | PortReason::NotYet(_) | PortReason::SwitchedOff
+        )
+    };
+    let names: Vec<&str> = plans
+        .filter(no_port)
+        .map(|plan| plan.name.as_str())
+        .collect();
+    match names.len() {
+        0 => "a tunnel, …".into(),
+        1..=NAMED => names.join(", "),
+        _ => format!("{}, …", names[..NAMED].join(", ")),
+    }
+}
+
+/// What was seen and proven of one direction, and what would prove it; `elsewhere`: devices that are no ports.
 fn one_way(
     detail: &datapath::Direction,
     way: &str,
+    elsewhere: &str,
     witnesses: &mut Vec<api::Witness>,
     change: &mut Vec<String>,
 ) {
@@ -91,11 +117,18 @@ fn one_way(
             false => format!("TTLs {lowest} to {highest}"),
         };
         format!(
-            "{way}: the kernel sent it over hop {}, {ttl} lowered by one, up to {} octets",
-            detail.hop, detail.length
+            "{way}: the kernel sent it over hop {}, {ttl} lowered by one, up to {} octets{}",
+            detail.hop,
+            detail.length,
+            match detail.came_in.behind {
+                plain if plain.is_plain() => String::new(),
+                behind => format!("; it came in behind {behind}"),
+            }
         )
     } else if detail.reason == nothing {
-        format!("{way}: no packet has proven it since the last change")
+        format!(
+            "{way}: no packet has proven it since the last change, or it leaves by a device that is no port ({elsewhere})"
+        )
     } else {
         format!("{way}: {}", detail.reason.text())
     };
@@ -175,4 +208,22 @@ fn find(router: &Router, asked: &FlowQuery) -> Vec<offload::FlowId> {
 
 fn text(asked: &FlowQuery) -> String {
     asked.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_that_are_no_ports_are_named() {
+        let plan = |name: &str, reason| PortPlan::off(2, name, reason);
+        let named = |plans: &[PortPlan]| elsewhere(plans.iter());
+        let below = PortReason::Upper(Default::default());
+        let others = [plan("lo", PortReason::Loopback), plan("br0", below)];
+        assert_eq!(named(&others), "a tunnel, …");
+        let tunnels = ["wg0", "gre1", "sit1", "tun0"].map(|n| plan(n, PortReason::NotEthernet));
+        assert_eq!(named(&tunnels[..1]), "wg0");
+        assert_eq!(named(&tunnels[..3]), "wg0, gre1, sit1");
+        assert_eq!(named(&tunnels), "wg0, gre1, sit1, …");
+    }
 }

@@ -10,7 +10,7 @@ use api::{
     Heartbeat, Hop, HopCounts, Mode, PacketCounts, Port, Problem, Provider, Reason, Reloaded,
     Selection, ShadowCounts, Status, Translated, TtlRange, Witness, WitnessName,
 };
-use datapath::Direction;
+use datapath::{Direction, Encapsulation};
 use kernel::{Tuple, status};
 
 use super::Settings;
@@ -172,10 +172,8 @@ impl Provider for Face {
                 header: hop.header.iter().map(|o| format!("{o:02x}")).collect(),
                 destination: hop.header.get(..6).map(mac),
                 source: hop.header.get(6..12).map(mac),
-                ethertype: hop
-                    .header
-                    .get(12..14)
-                    .map(|t| u16::from_be_bytes([t[0], t[1]])),
+                encapsulation: behind(&Encapsulation::of_header(&hop.header).0),
+                ethertype: Some(Encapsulation::of_header(&hop.header).1),
                 epoch: hop.epoch,
                 flows: users.get(&hop.index).copied().unwrap_or_default(),
                 xdp: hop.xdp,
@@ -205,6 +203,7 @@ impl Provider for Face {
                     }),
                     packets_in: count.packets_in,
                     packets_out: count.packets_out,
+                    stack: super::surroundings::stack(&plan),
                 }
             })
             .collect()
@@ -230,6 +229,11 @@ impl Provider for Face {
 /// Given at egress, of a packet that the kernel sent (bpf/include/reason.h, "the witness").
 fn of_the_witness(reason: datapath::Reason) -> bool {
     reason >= datapath::Reason::Local && reason != datapath::Reason::Shadow
+}
+
+/// VLAN tags and PPPoE in words, where there are any.
+fn behind(encapsulation: &Encapsulation) -> Option<String> {
+    (!encapsulation.is_plain()).then(|| encapsulation.to_string())
 }
 
 /// Where packets of a port are taken over, if anywhere.
@@ -307,6 +311,7 @@ pub fn flow(router: &mut Router, id: offload::FlowId) -> Option<api::Flow> {
                 .ports()
                 .find(|p| router.path.slot(p.link) == detail.came_in.port);
             shown.port_in = plan_in.map(|p| p.name.clone());
+            shown.encapsulation_in = behind(&detail.came_in.behind);
             shown.port_out = link(detail.hop_link);
             shown.hop = Some(detail.hop as u16);
             shown.hook = Some(if detail.xdp {

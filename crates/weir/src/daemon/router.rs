@@ -105,13 +105,16 @@ impl Router {
                     }
                     None
                 }
-                Event::Firewall(_) => {
-                    self.surroundings.firewall_changed();
-                    None
-                }
                 _ => None,
             };
+            self.surroundings.heard(&event);
             self.core.handle(event, now, &mut actions);
+            if let Some(link) = link {
+                self.look_at(&link, &mut actions);
+            }
+        }
+        for index in self.surroundings.take_unlisted() {
+            let link = self.core.links().find(|link| link.index == index).cloned();
             if let Some(link) = link {
                 self.look_at(&link, &mut actions);
             }
@@ -221,6 +224,7 @@ impl Router {
 
     /// Does what the core asks. Proofs end first: a packet must not go by an old rule because an install took long.
     fn apply(&mut self, mut actions: Vec<Action>) {
+        self.core.flush(&mut actions);
         let mut rounds = 0;
         while !actions.is_empty() && rounds < 8 {
             rounds += 1;
@@ -230,6 +234,7 @@ impl Router {
             for action in actions {
                 self.perform(action, &mut more);
             }
+            self.core.flush(&mut more);
             actions = more;
         }
     }
@@ -330,6 +335,11 @@ impl Router {
                 self.dumps.push(source);
             }
             Action::Port(plan) => self.port(plan, more),
+            Action::Stacks(stacks) => {
+                if let Err(error) = self.path.set_stacks(&stacks) {
+                    warn!(%error, "not all devices are known to the packet path");
+                }
+            }
             // Done before, all of a batch together.
             Action::Bump(_) | Action::Relax(_) | Action::Refresh { .. } => {}
         }
@@ -356,8 +366,17 @@ impl Router {
         };
         match self.path.attach(
             &datapath::Port {
-                direct: !plan.needs_qdisc,
-                ..datapath::Port::new(plan.link, plan.mac, plan.xdp_transmit)
+                link: plan.link,
+                mac: plan.mac,
+                vlan_macs: plan.vlan_macs.clone(),
+                into: plan.into,
+                out: plan.out,
+                transmit: plan.xdp_transmit,
+                direct: plan.direct,
+                floods: plan.floods,
+                ppp_in: plan.ppp_in,
+                ppp_out: plan.ppp_out,
+                tagger: plan.tagging.as_deref().and_then(datapath::Tagger::named),
             },
             &plan.name,
             hook,

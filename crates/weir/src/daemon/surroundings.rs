@@ -1,18 +1,41 @@
-//! What no event tells: drivers, sysctls, the ruleset's text. Looked at when something suggests that it changed.
+//! What no event tells: drivers, sysctls, filters, the ruleset's text. Looked at when something suggests that it changed.
 
+use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
-use kernel::{Link, facts, io::Netdev};
-use offload::PortFacts;
+use api::{PortLimit, PortStack, PortUse, Reason};
+use kernel::io::{Ethtool, Filters, Netdev};
+use kernel::route::filter::Filter;
+use kernel::route::qdisc::Listed;
+use kernel::{Event, Link, Source, facts};
+use offload::ports::{has_details, shaper};
 use offload::ruleset::{self, Finding, Kind};
+use offload::{Limit, PortFacts, PortPlan, PortReason, Use};
 use tracing::debug;
 
 /// The ruleset is read again at most this often.
 const RULESET_PAUSE: Duration = Duration::from_secs(1);
 
+/// Names of weir's own programs where they are filters (before Linux 6.6), as libbpf makes them: `weir_tc:[17]`.
+const OWN_FILTERS: [&str; 2] = ["weir_tc:", "weir_witness:"];
+
+/// ARPHRD_LOOPBACK.
+const LOOPBACK: u16 = 772;
+
+/// Filters of a device, in words: at ingress, and at egress.
+type Attached = (Vec<String>, Vec<String>);
+
 /// What looking around found.
 pub struct Surroundings {
     netdev: Option<Netdev>,
+    ethtool: Option<Ethtool>,
+    filters: Option<Filters>,
+    /// As last listed, by device.
+    attached: HashMap<u32, Attached>,
+    /// All qdiscs, as last listed; `None`: they may have changed since.
+    qdiscs: Option<Vec<Listed>>,
+    /// Devices whose filters or qdiscs may have changed since they were looked at.
+    unlisted: BTreeSet<u32>,
     /// Rules that need each packet, and ingress chains, as last read.
     pub findings: Vec<Finding>,
     stale: bool,
@@ -26,8 +49,20 @@ impl Surroundings {
             debug!(%error, "no netdev family");
             None
         });
+        let ethtool = Ethtool::open().unwrap_or_else(|error| {
+            debug!(%error, "no ethtool family");
+            None
+        });
+        let filters = Filters::open()
+            .inspect_err(|error| debug!(%error, "filters cannot be listed"))
+            .ok();
         Self {
             netdev,
+            ethtool,
+            filters,
+            attached: HashMap::new(),
+            qdiscs: None,
+            unlisted: BTreeSet::new(),
             findings: Vec::new(),
             stale: true,
             read: None,
@@ -39,9 +74,37 @@ impl Surroundings {
         self.netdev.is_some()
     }
 
-    /// The ruleset is no longer what was read.
-    pub fn firewall_changed(&mut self) {
-        self.stale = true;
+    /// Something was told: what was found before may no longer be so.
+    pub fn heard(&mut self, event: &Event) {
+        match event {
+            Event::Qdiscs(link) | Event::Qdisc(kernel::Qdisc { link, .. }) => {
+                self.qdiscs = None;
+                self.unlisted.insert(*link);
+            }
+            // It may have come up, with its default qdiscs.
+            Event::Link(_) => self.qdiscs = None,
+            Event::Firewall(_) => self.stale = true,
+            // Of a block, which any device may share; or nobody knows of which.
+            Event::Filters(0) | Event::Overrun(Source::Route) => {
+                self.qdiscs = None;
+                self.unlisted
+                    .extend(self.attached.drain().map(|(link, _)| link));
+            }
+            Event::Filters(link) => {
+                self.attached.remove(link);
+                self.unlisted.insert(*link);
+            }
+            Event::LinkGone(link) => {
+                self.attached.remove(link);
+                self.unlisted.remove(link);
+            }
+            _ => {}
+        }
+    }
+
+    /// Devices that are to be looked at, as their filters or qdiscs may have changed; each is named once.
+    pub fn take_unlisted(&mut self) -> BTreeSet<u32> {
+        std::mem::take(&mut self.unlisted)
     }
 
     /// Whether the ruleset is to be read now.
@@ -62,8 +125,15 @@ impl Surroundings {
             .netdev
             .as_mut()
             .and_then(|n| n.xdp_features(link.index).ok().flatten());
+        // VLAN devices, bridges and the like are no ports.
+        let tags = match link.kind.as_str() {
+            "" | "veth" | "tun" | "dsa" => self.ethtool.as_mut(),
+            _ => None,
+        };
+        let tags = tags.and_then(|e| e.hidden_tags(link.index).ok().flatten());
         let ingress_chains = chains(&self.findings, Kind::IngressChain, &link.name);
         let egress_chains = chains(&self.findings, Kind::EgressChain, &link.name);
+        let (ingress_filters, egress_filters) = self.filters(link.index);
         PortFacts {
             driver: if link.kind.is_empty() {
                 facts::driver(&link.name).unwrap_or_default()
@@ -71,14 +141,133 @@ impl Surroundings {
                 link.kind.clone()
             },
             xdp_features: features.map(|f| f.0),
+            hidden_tags: tags.unwrap_or_default(),
+            tagging: facts::tagging(&link.name),
             forwarding_v4,
             forwarding_v6,
             own_program,
+            multipath: (link.hardware == LOOPBACK)
+                .then(|| facts::multipath().ok())
+                .flatten()
+                // Not readable for once is no change.
+                .or(known.multipath),
+            shaper: self.shaper(link),
             ingress_chains,
             egress_chains,
+            ingress_filters,
+            egress_filters,
             ..known
         }
     }
+
+    /// What shapes in or below a root qdisc that may be passed by. Where that cannot be listed, something may.
+    fn shaper(&mut self, link: &Link) -> Option<String> {
+        if !has_details(&link.qdisc) {
+            return None;
+        }
+        if self.qdiscs.is_none() {
+            let listed = self.filters.as_mut().map(|filters| filters.qdiscs());
+            self.qdiscs = listed.and_then(|listed| {
+                listed
+                    .inspect_err(|error| debug!(%error, "qdiscs cannot be listed"))
+                    .ok()
+            });
+        }
+        let Some(all) = &self.qdiscs else {
+            return Some(format!("{}, as it cannot be looked into,", link.qdisc));
+        };
+        let own = all.iter().filter(|qdisc| qdisc.link == link.index);
+        shaper(&own.cloned().collect::<Vec<_>>())
+    }
+
+    /// Somebody's filters of a device. Where they cannot be listed there may be any, until they can.
+    fn filters(&mut self, link: u32) -> Attached {
+        if let Some(known) = self.attached.get(&link) {
+            return known.clone();
+        }
+        let listed = self.filters.as_mut().map(|filters| filters.attached(link));
+        match listed {
+            Some(Ok(found)) => {
+                let found = (foreign(&found.ingress), foreign(&found.egress));
+                self.attached.insert(link, found.clone());
+                found
+            }
+            other => {
+                if let Some(Err(error)) = other {
+                    debug!(%error, link, "filters cannot be listed");
+                }
+                let unknown = vec!["what cannot be listed".to_owned()];
+                (unknown.clone(), unknown)
+            }
+        }
+    }
+}
+
+/// Filters that are not weir's, in words.
+fn foreign(filters: &[Filter]) -> Vec<String> {
+    let own = |filter: &&Filter| {
+        filter.kind == "bpf" && OWN_FILTERS.iter().any(|name| filter.name.starts_with(name))
+    };
+    let words = |filter: &Filter| {
+        let mut words = filter.to_string();
+        for to in filter.actions.iter().filter_map(|action| action.to) {
+            let name = nix::net::if_::if_indextoname(to);
+            let name = name.map_or_else(
+                |_| format!("device {to}"),
+                |n| n.to_string_lossy().into_owned(),
+            );
+            words = format!("{words} to {name}");
+        }
+        words
+    };
+    filters
+        .iter()
+        .filter(|filter| !own(filter))
+        .map(words)
+        .collect()
+}
+
+/// A device's place among those that stand on one another, as the API shows it.
+pub fn stack(plan: &PortPlan) -> PortStack {
+    PortStack {
+        carries: plan.carries.clone(),
+        stands_on: plan.stands_on.clone(),
+        limits: plan
+            .limits
+            .iter()
+            .map(|limit| told(limit, &plan.name))
+            .collect(),
+    }
+}
+
+fn told(limit: &Limit, device: &str) -> PortLimit {
+    let (device, inner) = match &limit.reason {
+        PortReason::Above { device, reason } => (device.as_str(), reason.as_ref()),
+        own => (device, own),
+    };
+    PortLimit {
+        of: match limit.of {
+            Use::In => PortUse::In,
+            Use::Out => PortUse::Out,
+            Use::PppIn => PortUse::PppIn,
+            Use::PppOut => PortUse::PppOut,
+            Use::Some => PortUse::Some,
+        },
+        device: device.to_owned(),
+        reason: Reason {
+            code: code(inner),
+            text: limit.explain(),
+            mend: Some(limit.reason.mend().to_owned()),
+        },
+    }
+}
+
+/// The tag of a reason, as its JSON has it.
+fn code(reason: &PortReason) -> String {
+    serde_json::to_value(reason)
+        .ok()
+        .and_then(|value| Some(value.get("reason")?.as_str()?.to_owned()))
+        .unwrap_or_default()
 }
 
 /// Chains at the ingress or egress of a device, which frames that weir forwards would pass by. A chain whose device `nft` did not
@@ -109,4 +298,84 @@ pub async fn read_ruleset() -> Result<Vec<Finding>, String> {
         return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
     }
     ruleset::examine(&String::from_utf8_lossy(&output.stdout)).map_err(|e| e.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::route::filter::FilterAction;
+
+    use super::*;
+
+    fn filter(kind: &str, name: &str, action: &str, to: Option<u32>) -> Filter {
+        Filter {
+            kind: kind.into(),
+            name: name.into(),
+            actions: vec![FilterAction {
+                kind: action.into(),
+                to,
+            }],
+        }
+    }
+
+    #[test]
+    fn weirs_own_filters_are_nobodys() {
+        let own = filter("bpf", "weir_tc:[17]", "gact", None);
+        let other = filter("bpf", "weird_tc:[17]", "gact", None);
+        let named = filter("flower", "weir_tc:[17]", "gact", None);
+        let to_ifb = filter("matchall", "", "mirred", Some(1));
+        let found = foreign(&[own, other, named, to_ifb]);
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert_eq!(found[2], "filter matchall with action mirred to lo");
+    }
+
+    #[test]
+    fn limits_name_the_device_where_the_reason_is() {
+        let reason = PortReason::Above {
+            device: "br0".into(),
+            reason: Box::new(PortReason::Qdisc("cake".into())),
+        };
+        let mut plan = PortPlan::off(2, "lan0", PortReason::Native);
+        plan.limits = [reason, PortReason::IngressFilter("a policer".into())]
+            .map(|reason| Limit {
+                of: Use::Out,
+                reason,
+            })
+            .to_vec();
+        let shown = stack(&plan).limits;
+        let names: Vec<_> = shown
+            .iter()
+            .map(|l| (l.device.as_str(), l.reason.code.as_str()))
+            .collect();
+        assert_eq!(names, [("br0", "qdisc"), ("lan0", "ingress-filter")]);
+        assert!(
+            shown[0]
+                .reason
+                .text
+                .contains("at br0 above it, the qdisc cake")
+        );
+    }
+
+    #[tokio::test]
+    async fn what_was_listed_is_forgotten_when_it_may_have_changed() {
+        let mut around = Surroundings::new();
+        let known = |around: &mut Surroundings| {
+            around.attached.insert(7, (vec!["x".into()], vec![]));
+            around.attached.insert(8, Attached::default());
+        };
+        for (event, stale) in [
+            (Event::Filters(7), vec![7]),
+            (Event::Filters(0), vec![7, 8]),
+            (Event::Overrun(Source::Route), vec![7, 8]),
+            (Event::Filters(9), vec![9]),
+            (Event::Qdiscs(9), vec![9]),
+            (Event::LinkGone(7), vec![]),
+            (Event::Routing, vec![]),
+        ] {
+            known(&mut around);
+            around.heard(&event);
+            assert_eq!(Vec::from_iter(around.take_unlisted()), stale, "{event:?}");
+            assert!(stale.iter().all(|link| !around.attached.contains_key(link)));
+        }
+        assert_eq!(around.take_unlisted().len(), 0);
+    }
 }

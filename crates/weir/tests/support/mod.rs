@@ -10,8 +10,8 @@ use std::thread::JoinHandle;
 use api::{
     Config, Direction, Directions, Endpoints, Explanation, FamilyFlows, Flow, FlowCounts,
     FlowFilter, FlowId, FlowQuery, FlowState, Heartbeat, Hook, Hop, HopCounts, Limits, Listener,
-    Mode, PacketCounts, Port, Problem, Protocol, Provider, Reason, Reloaded, Selection, Status,
-    Translated, TtlRange, Witness, WitnessName, serve,
+    Mode, PacketCounts, Port, PortStack, Problem, Protocol, Provider, Reason, Reloaded, Selection,
+    Status, Translated, TtlRange, Witness, WitnessName, serve,
 };
 use tokio::sync::oneshot;
 
@@ -164,6 +164,7 @@ fn direction(packets: u64, hook: Hook) -> Direction {
         packets,
         octets: packets * 1200,
         proven: true,
+        encapsulation_in: None,
         port_in: Some("lan0".into()),
         port_out: Some("wan0".into()),
         hop: Some(0),
@@ -291,6 +292,7 @@ impl Provider for Paper {
             header: "02005e10000102005e1000020800".into(),
             destination: Some("02:00:5e:10:00:01".into()),
             source: Some("02:00:5e:10:00:02".into()),
+            encapsulation: None,
             ethertype: Some(0x0800),
             epoch: 1,
             flows: 12,
@@ -314,6 +316,7 @@ impl Provider for Paper {
                 reason: None,
                 packets_in: 1_500,
                 packets_out: 20,
+                stack: PortStack::default(),
             },
             Port {
                 name: "wg0".into(),
@@ -324,6 +327,7 @@ impl Provider for Paper {
                 reason: Some(reason),
                 packets_in: 0,
                 packets_out: 0,
+                stack: PortStack::default(),
             },
         ]
     }

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * DSA: a switch behind one Ethernet device, the conduit. Each frame on the conduit carries a tag that names the port of the switch;
+ * its format is a property of the conduit, told by user space. Every bit, and the kernel file it comes from: docs/dsa.md.
+ *
+ * Takes pointers, not a struct frame, so that link.h can stand on this file. Reads by 16 bits at most: where unaligned access is slow
+ * the verifier takes frames to start at 2 modulo 4, and a tag at 12 is then not aligned for more.
+ */
+#pragma once
+
+#include "kernel.h"
+#include "reason.h"
+
+/* The name in /sys/class/net/CONDUIT/dsa/tagging. All other names: DSA_NONE, and the conduit is no port. */
+enum dsa_kind {
+	DSA_NONE = 0,
+	DSA_MTK = 1,   /* "mtk": net/dsa/tag_mtk.c */
+	DSA_GSWIP = 2, /* "gswip": net/dsa/tag_gswip.c */
+	DSA_QCA = 3,   /* "qca": net/dsa/tag_qca.c */
+};
+
+#define DSA_PORTS 8 /* ports of a switch are numbered with three bits in every tag here */
+
+#define DSA_MTK_SIZE 4
+#define DSA_GSWIP_IN_SIZE 8
+#define DSA_GSWIP_OUT_SIZE 4
+#define DSA_QCA_SIZE 2
+
+/* MediaTek: between the addresses and the EtherType. */
+#define DSA_ETHERTYPE_MIN 0x0600 /* IEEE 802.3: from here on a type, not a length; no tag has such a first word */
+#define DSA_MTK_PORT 0x07        /* in: number of the port */
+#define DSA_MTK_PORTS 0x3f       /* out: one bit for each port */
+#define DSA_MTK_TPID_MAX 2       /* out: 0 no VLAN tag; 1, 2: this tag stands in the place of a VLAN tag's 0x8100, 0x88a8 */
+
+/* Lantiq, Intel: before the addresses. */
+#define DSA_GSWIP_CPU 0x0200        /* out, octets 0 and 1: from the CPU's port, to the group of the LAN */
+#define DSA_GSWIP_MAP 0xc0          /* out, octet 2: the port map counts, for the group as for the port */
+#define DSA_GSWIP_MAP_MASK 0x7e     /* out, octet 3: the port map */
+#define DSA_GSWIP_GROUP_ENABLE 0x01 /* out, octet 3 */
+
+/* Qualcomm, Atheros: between the addresses and the EtherType. */
+#define DSA_QCA_VERSION_TYPE 0xc7c0 /* in: version, type of frame */
+#define DSA_QCA_DATA 0x8000         /* in: version 2, an ordinary frame */
+#define DSA_QCA_PORT 0x0007         /* in: number of the port */
+#define DSA_QCA_FROM_CPU 0x8080     /* out: version 2, from the CPU; all but the port map */
+#define DSA_QCA_PORTS 0x007f        /* out: one bit for each port */
+
+/* A tag as found. All zero where there is none. */
+struct dsa_tag {
+	__u32 size;  /* octets of it: the EtherType is found that much later, at 12 + size, and IP at 14 + size without other tags */
+	__u32 ahead; /* octets of it before the hardware addresses: all or none */
+	__u32 port;  /* number of the switch's port: 0 to DSA_PORTS - 1 */
+	__u32 least; /* out: octets that a frame with this tag must have, if need be by zeros at its end; 0: as without a tag */
+};
+
+/*
+ * The tag of a frame that came in at a conduit: REASON_NONE, or why it is the kernel's. With REASON_NONE the addresses, the tag and the
+ * EtherType behind it lie within the frame. Bits that the kernel does not look at are not looked at here.
+ */
+always_inline int dsa_in(const void *data, const void *end, __u32 kind, struct dsa_tag *tag)
+{
+	__u16 word;
+
+	tag->size = 0;
+	tag->ahead = 0;
+	tag->port = 0;
+	tag->least = 0;
+	if (kind == DSA_NONE)
+		return REASON_NONE;
+	if (kind == DSA_GSWIP) {
+		if (data + 14 + DSA_GSWIP_IN_SIZE > end)
+			return REASON_TRUNCATED;
+		tag->size = DSA_GSWIP_IN_SIZE;
+		tag->ahead = DSA_GSWIP_IN_SIZE;
+		tag->port = *(const __u8 *)(data + 7) >> 4 & 7;
+		return REASON_NONE;
+	}
+	if (kind == DSA_MTK) {
+		if (data + 14 + DSA_MTK_SIZE > end)
+			return REASON_TRUNCATED;
+		word = bpf_ntohs(*(const __be16 *)(data + 12));
+		/* The device took the tag off and hands the port over apart, where no program of ours can read it. */
+		if (word >= DSA_ETHERTYPE_MIN)
+			return REASON_TAG;
+		tag->size = DSA_MTK_SIZE;
+		tag->port = word & DSA_MTK_PORT;
+		return REASON_NONE;
+	}
+	if (kind == DSA_QCA) {
+		if (data + 14 + DSA_QCA_SIZE > end)
+			return REASON_TRUNCATED;
+		word = bpf_ntohs(*(const __be16 *)(data + 12));
+		/* Counters and answers to register accesses: the switch itself speaks. What other types are is not known here. */
+		if ((word & DSA_QCA_VERSION_TYPE) != DSA_QCA_DATA)
+			return REASON_TAG;
+		tag->size = DSA_QCA_SIZE;
+		tag->port = word & DSA_QCA_PORT;
+		return REASON_NONE;
+	}
+	return REASON_TAG;
+}
+
+/* The one port of a map, DSA_PORTS if it is not exactly one: the switch would copy the frame. */
+always_inline __u32 dsa_only_port(__u32 map)
+{
+	if (!map || map & (map - 1) || map >> DSA_PORTS)
+		return DSA_PORTS;
+	return !!(map & 0xaa) | !!(map & 0xcc) << 1 | !!(map & 0xf0) << 2;
+}
+
+/*
+ * The tag that the kernel put on a frame that leaves by a conduit: REASON_NONE if every octet of it is as the tagger writes it for one
+ * port, so that the same octets may be sent again with other packets of the flow. Where mtk's stands in the place of a VLAN tag's type,
+ * its last two octets are that tag's TCI: part of the hop's header as those of any VLAN tag are.
+ */
+always_inline int dsa_out(const void *data, const void *end, __u32 kind, struct dsa_tag *tag)
+{
+	const __be16 *word;
+	__u32 map = 0;
+
+	tag->size = 0;
+	tag->ahead = 0;
+	tag->port = 0;
+	tag->least = 0;
+	if (kind == DSA_NONE)
+		return REASON_NONE;
+	if (kind == DSA_GSWIP) {
+		const __u8 *octet = data;
+
+		if (data + 14 + DSA_GSWIP_OUT_SIZE > end)
+			return REASON_TRUNCATED;
+		word = data;
+		if (word[0] != bpf_htons(DSA_GSWIP_CPU) || octet[2] != DSA_GSWIP_MAP ||
+		    (octet[3] & ~DSA_GSWIP_MAP_MASK) != DSA_GSWIP_GROUP_ENABLE)
+			return REASON_TAG;
+		tag->size = DSA_GSWIP_OUT_SIZE;
+		tag->ahead = DSA_GSWIP_OUT_SIZE;
+		map = (octet[3] & DSA_GSWIP_MAP_MASK) >> 1;
+	} else if (kind == DSA_MTK) {
+		if (data + 14 + DSA_MTK_SIZE > end)
+			return REASON_TRUNCATED;
+		word = data + 12;
+		map = bpf_ntohs(word[0]) & 0xff;
+		if (bpf_ntohs(word[0]) >> 8 > DSA_MTK_TPID_MAX || map & ~DSA_MTK_PORTS)
+			return REASON_TAG;
+		tag->size = DSA_MTK_SIZE;
+		/* Before the tag is put in, kernels fill up to 64 octets (OpenWrt's), or not at all: then the switch spoils the rest. */
+		tag->least = ETH_ZLEN + DSA_MTK_SIZE;
+		if (bpf_ntohs(word[0]) >> 8 == 0) {
+			if (word[1])
+				return REASON_TAG;
+			tag->least += DSA_MTK_SIZE;
+		}
+	} else if (kind == DSA_QCA) {
+		if (data + 14 + DSA_QCA_SIZE > end)
+			return REASON_TRUNCATED;
+		word = data + 12;
+		map = bpf_ntohs(word[0]) & DSA_QCA_PORTS;
+		if ((bpf_ntohs(word[0]) & ~DSA_QCA_PORTS) != DSA_QCA_FROM_CPU)
+			return REASON_TAG;
+		tag->size = DSA_QCA_SIZE;
+	} else {
+		return REASON_TAG;
+	}
+	tag->port = dsa_only_port(map);
+	return tag->port < DSA_PORTS ? REASON_NONE : REASON_TAG;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The checksum of layer 4 of a packet, for the witness: a program of its own, which comes back to the witness if it is right. The verifier
+ * would go through the loop for each way that leads to it.
+ */
+#pragma once
+
+#include "csum.h"
+#include "kernel.h"
+
+int weir_sum(struct __sk_buff *skb);
+int weir_tc_link(struct __sk_buff *skb);
+int weir_witness(struct __sk_buff *skb);
+
+enum part { /* index into `parts` */
+	PART_LINK,
+	PART_SUM,
+	PART_WITNESS,
+	PART_COUNT,
+};
+
+/* Programs that others go on with. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, PART_COUNT);
+	__uint(key_size, sizeof(__u32));
+	__array(values, int(struct __sk_buff *));
+} parts SEC(".maps") = {
+	.values =
+		{
+			[PART_LINK] = (void *)&weir_tc_link,
+			[PART_SUM] = (void *)&weir_sum,
+			[PART_WITNESS] = (void *)&weir_witness,
+		},
+};
+
+#define SUM_RIGHT 0x73756d21 /* in cb[2], from here to the witness */
+#define SUM_PART 128
+#define SUM_PARTS 72 /* packets of 9,216 octets at most */
+
+/* Goes on with the sum, and comes back only if there is no such program. */
+always_inline void sum_first(struct __sk_buff *skb, int ipv6, __u32 l3_at, __u32 ip_len)
+{
+	skb->cb[2] = l3_at | ip_len << 8 | (ipv6 ? 1u << 31 : 0);
+	bpf_tail_call(skb, &parts, PART_SUM);
+}
+
+SEC("tc")
+int weir_sum(struct __sk_buff *skb)
+{
+	__u32 task = skb->cb[2], l3 = task & 0xff, end = l3 + (task >> 8 & 0xffff), ipv6 = task >> 31;
+	__u32 at = l3 + (ipv6 ? 40 : 20), len, i;
+	__u8 part[SUM_PART] = {}, proto = 0;
+	__u16 check = 0;
+	__s64 sum;
+
+	skb->cb[2] = 0;
+	/* The pseudo-header: addresses, protocol, length of layer 4. */
+	if (ipv6 ? bpf_skb_load_bytes(skb, l3 + 8, part, 32) : bpf_skb_load_bytes(skb, l3 + 12, part, 8))
+		return TC_ACT_UNSPEC;
+	if (bpf_skb_load_bytes(skb, l3 + (ipv6 ? 6 : 9), &proto, 1) ||
+	    bpf_skb_load_bytes(skb, at + (proto == IPPROTO_TCP ? 16 : 6), &check, 2))
+		return TC_ACT_UNSPEC;
+	sum = bpf_csum_diff(NULL, 0, (__be32 *)part, SUM_PART, bpf_htons(proto) + bpf_htons(end - at));
+	/* From a sender on this machine: the device is to do the rest, and the field has the sum so far. */
+	if (check == csum_fold64(sum))
+		goto right;
+	for (i = 0; i < SUM_PARTS && at + SUM_PART <= end; i++) {
+		if (bpf_skb_load_bytes(skb, at, part, SUM_PART))
+			return TC_ACT_UNSPEC;
+		sum = bpf_csum_diff(NULL, 0, (__be32 *)part, SUM_PART, sum);
+		at += SUM_PART;
+	}
+	len = end - at;
+	if (len >= SUM_PART)
+		return TC_ACT_UNSPEC;
+	if (len) {
+		__builtin_memset(part, 0, SUM_PART);
+		if (bpf_skb_load_bytes(skb, at, part, len))
+			return TC_ACT_UNSPEC;
+		sum = bpf_csum_diff(NULL, 0, (__be32 *)part, SUM_PART, sum);
+	}
+	if (csum_fold64(sum) != 0xffff)
+		return TC_ACT_UNSPEC;
+right:
+	skb->cb[2] = SUM_RIGHT;
+	bpf_tail_call(skb, &parts, PART_WITNESS);
+	return TC_ACT_UNSPEC;
+}

@@ -1,0 +1,271 @@
+//! What a capture is asked for, and what it says at its end.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::expression::{EXPRESSION_MEND, FlowQuery, clipped};
+use crate::filter::{FilterError, FlowFilter};
+use crate::percent;
+use crate::types::Problem;
+
+/// Octets of a packet that are kept when nothing else is said: all headers, and what they are followed by.
+pub const DEFAULT_OCTETS: u32 = 256;
+/// Octets of a packet that can be kept.
+pub const OCTETS: std::ops::RangeInclusive<u32> = 64..=2048;
+/// Packets a second when nothing else is said: a few percent of a weak processor.
+pub const DEFAULT_RATE: u32 = 2000;
+/// Packets a second that can be asked for.
+pub const RATE: std::ops::RangeInclusive<u32> = 1..=50_000;
+/// The longest time that can be asked for, seconds.
+pub const LONGEST: u32 = 30 * 24 * 3600;
+
+const PARAMETERS: &str = "the parameters are flow, address, port, protocol, device, side, snaplen, rate, count and seconds";
+
+/// Which packets, how much of each, how many, and for how long. What is `None` is not asked for; all that is asked for must hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaptureQuery {
+    /// One connection, in both directions, before or after translation.
+    pub flow: Option<FlowQuery>,
+    /// Address, port, protocol and device; the rest of a [`FlowFilter`] does not go with a capture.
+    pub filter: FlowFilter,
+    /// As they come in, or as they leave; `None`: both.
+    pub side: Option<CaptureSide>,
+    /// Octets of each packet to keep: [`OCTETS`].
+    pub octets: u32,
+    /// Packets a second: [`RATE`].
+    pub rate: u32,
+    /// Ends after so many records. A packet that is captured on both sides has two.
+    pub count: Option<u64>,
+    /// Ends after so many seconds, [`LONGEST`] at most.
+    pub seconds: Option<u32>,
+}
+
+impl Default for CaptureQuery {
+    fn default() -> Self {
+        Self {
+            flow: None,
+            filter: FlowFilter::default(),
+            side: None,
+            octets: DEFAULT_OCTETS,
+            rate: DEFAULT_RATE,
+            count: None,
+            seconds: None,
+        }
+    }
+}
+
+/// On which side of the router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CaptureSide {
+    /// As they come in.
+    In,
+    /// As they leave.
+    Out,
+}
+
+impl fmt::Display for CaptureSide {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::In => "in",
+            Self::Out => "out",
+        })
+    }
+}
+
+impl CaptureQuery {
+    /// From decoded query parameters. A parameter given twice counts the last time.
+    ///
+    /// # Errors
+    /// What cannot be used, and what can be given instead.
+    pub fn from_pairs(pairs: &[(String, String)]) -> Result<Self, Problem> {
+        let mut query = Self::default();
+        let mut filters = Vec::new();
+        for (name, value) in pairs {
+            let number = |range: std::ops::RangeInclusive<u32>| {
+                let allowed = format!("{} to {}", range.start(), range.end());
+                let number = value.parse().ok().filter(|n| range.contains(n));
+                number.ok_or_else(|| wrong(name, value, &allowed))
+            };
+            match name.as_str() {
+                "flow" => {
+                    let flow = value.parse().map_err(|error| {
+                        Problem::new(400, "not_a_flow", format!("{error}"), EXPRESSION_MEND)
+                    })?;
+                    query.flow = Some(flow);
+                }
+                "side" => {
+                    query.side = match value.as_str() {
+                        "in" => Some(CaptureSide::In),
+                        "out" => Some(CaptureSide::Out),
+                        "both" => None,
+                        _ => return Err(wrong(name, value, "in, out, both")),
+                    }
+                }
+                "snaplen" => query.octets = number(OCTETS)?,
+                "rate" => query.rate = number(RATE)?,
+                "seconds" => query.seconds = Some(number(1..=LONGEST)?),
+                "count" => {
+                    let count = value.parse().ok().filter(|count| *count > 0);
+                    query.count = Some(count.ok_or_else(|| wrong(name, value, "a number from 1"))?);
+                }
+                "address" | "port" | "protocol" | "device" => {
+                    filters.push((name.clone(), value.clone()));
+                }
+                other => {
+                    let detail = format!("`{}` is not a parameter of a capture", clipped(other));
+                    return Err(Problem::new(400, "unknown_parameter", detail, PARAMETERS));
+                }
+            }
+        }
+        query.filter = FlowFilter::from_pairs(&filters).map_err(|error| match error {
+            FilterError::Value {
+                name,
+                value,
+                allowed,
+            } => wrong(name, &value, allowed),
+            FilterError::Unknown(_) => {
+                Problem::new(400, "unknown_parameter", error.to_string(), PARAMETERS)
+            }
+        })?;
+        let FlowFilter {
+            address,
+            port,
+            protocol,
+            ..
+        } = &query.filter;
+        if query.flow.is_some() && (address.is_some() || port.is_some() || protocol.is_some()) {
+            let detail = "a flow has its addresses, ports and protocol already";
+            let mend = "leave address, port and protocol away, or the flow";
+            return Err(Problem::new(400, "wrong_parameters", detail, mend));
+        }
+        Ok(query)
+    }
+
+    /// As a query string, percent-encoded; empty when everything is as it is when nothing is said.
+    pub fn to_query(&self) -> String {
+        let or_default = |value: u32, default: u32| (value != default).then(|| value.to_string());
+        let own = [
+            ("flow", self.flow.map(|flow| flow.to_string())),
+            ("side", self.side.map(|side| side.to_string())),
+            ("snaplen", or_default(self.octets, DEFAULT_OCTETS)),
+            ("rate", or_default(self.rate, DEFAULT_RATE)),
+            ("count", self.count.map(|count| count.to_string())),
+            ("seconds", self.seconds.map(|seconds| seconds.to_string())),
+        ];
+        let own = percent::encode_query(
+            own.into_iter()
+                .filter_map(|(name, value)| Some((name, value?))),
+        );
+        let filter = self.filter.to_query();
+        match (own.is_empty(), filter.is_empty()) {
+            (true, _) => filter,
+            (_, true) => own,
+            _ => format!("{own}&{filter}"),
+        }
+    }
+
+    /// How long it may take.
+    pub fn time(&self) -> Option<Duration> {
+        self.seconds
+            .map(|seconds| Duration::from_secs(seconds.into()))
+    }
+}
+
+fn wrong(name: &str, value: &str, allowed: &str) -> Problem {
+    Problem::new(
+        400,
+        "wrong_parameter",
+        format!("`{}` is not a value of `{name}`: {allowed}", clipped(value)),
+        format!("give {allowed}"),
+    )
+}
+
+/// What a capture had and what it missed. Packets that the filter left out are in none of these.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CaptureSummary {
+    /// Records written: each a side of a packet.
+    pub captured: u64,
+    /// Records that there was no room for in the ring between the packet path and the daemon.
+    pub ring_lost: u64,
+    /// Records that the client did not take in time.
+    pub client_lost: u64,
+    /// Packets that were more than the rate allows.
+    pub over_rate: u64,
+}
+
+/// Trailer of the answer (RFC 9110, section 6.5) that has the [`CaptureSummary`], as JSON.
+pub const SUMMARY_TRAILER: &str = "weir-capture-summary";
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn pairs(text: &str) -> Vec<(String, String)> {
+        percent::decode_query(text).expect("well formed")
+    }
+
+    #[test]
+    fn nothing_said_is_everything_within_bounds() {
+        assert_eq!(CaptureQuery::from_pairs(&[]), Ok(CaptureQuery::default()));
+        assert_eq!(CaptureQuery::default().to_query(), "");
+        assert!(OCTETS.contains(&DEFAULT_OCTETS) && RATE.contains(&DEFAULT_RATE));
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        for (query, error) in [
+            ("snaplen=63", "`63` is not a value of `snaplen`: 64 to 2048"),
+            (
+                "snaplen=2049",
+                "`2049` is not a value of `snaplen`: 64 to 2048",
+            ),
+            ("rate=0", "`0` is not a value of `rate`: 1 to 50000"),
+            ("count=0", "`0` is not a value of `count`: a number from 1"),
+            (
+                "seconds=-1",
+                "`-1` is not a value of `seconds`: 1 to 2592000",
+            ),
+            (
+                "side=left",
+                "`left` is not a value of `side`: in, out, both",
+            ),
+            ("port=http", "`http` is not a value of `port`: 0 to 65535"),
+            ("flow=x", "`x` does not name a flow"),
+            ("state=known", "`state` is not a parameter of a capture"),
+            (
+                "flow=1f00c2aa&port=1",
+                "a flow has its addresses, ports and protocol already",
+            ),
+            ("limit=1", "`limit` is not a parameter of a capture"),
+        ] {
+            let problem = CaptureQuery::from_pairs(&pairs(query)).expect_err(query);
+            assert_eq!(problem.detail, error);
+            assert!(problem.status == 400 && !problem.mend.is_empty(), "{query}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_query_survives_its_text(
+            octets in OCTETS, rate in RATE, count in proptest::option::of(1..u64::MAX), seconds in proptest::option::of(1..LONGEST),
+            port: Option<u16>, device in proptest::option::of("\\PC{1,20}"), side in 0..3u8, id: Option<u64>
+        ) {
+            let query = CaptureQuery {
+                flow: id.map(|id| FlowQuery::Id(crate::types::FlowId(id))),
+                filter: FlowFilter { port: port.filter(|_| id.is_none()), device, ..FlowFilter::default() },
+                side: [None, Some(CaptureSide::In), Some(CaptureSide::Out)][usize::from(side)],
+                octets, rate, count, seconds,
+            };
+            prop_assert_eq!(CaptureQuery::from_pairs(&pairs(&query.to_query())), Ok(query));
+        }
+
+        #[test]
+        fn never_panics(name in "\\PC*", value in "\\PC*") {
+            let _ = CaptureQuery::from_pairs(&[(name, value)]);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! A bounded pipe of octets from the daemon's loop to one client: what the client does not take in time is refused, never waited for.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use hyper::HeaderMap;
+use hyper::body::{Bytes, Frame};
+
+/// What both ends share.
+#[derive(Default)]
+struct Shared {
+    waiting: Vec<u8>,
+    limit: usize,
+    /// The writer has finished, with this to say at the end.
+    trailer: Option<HeaderMap>,
+    ended: bool,
+    /// The client went away.
+    gone: bool,
+    reader: Option<Waker>,
+}
+
+impl Shared {
+    fn wake(&mut self) {
+        if let Some(reader) = self.reader.take() {
+            reader.wake();
+        }
+    }
+}
+
+/// The end that is written to. Dropping it ends the answer.
+pub struct Feed(Rc<RefCell<Shared>>);
+
+/// The end that is sent to the client. Dropping it, as happens when the client goes away, is seen by the [`Feed`].
+pub struct Drain(Rc<RefCell<Shared>>);
+
+/// A pipe that holds so many octets.
+pub fn feed(limit: usize) -> (Feed, Drain) {
+    let shared = Rc::new(RefCell::new(Shared {
+        limit,
+        ..Shared::default()
+    }));
+    (Feed(Rc::clone(&shared)), Drain(shared))
+}
+
+impl Feed {
+    /// Puts these octets in, all of them, or none where there is no room: `false`.
+    pub fn offer(&mut self, octets: &[u8]) -> bool {
+        let mut shared = self.0.borrow_mut();
+        if shared.gone || shared.waiting.len() + octets.len() > shared.limit {
+            return false;
+        }
+        shared.waiting.extend_from_slice(octets);
+        shared.wake();
+        true
+    }
+
+    /// The client went away: nothing that is offered reaches anybody.
+    pub fn is_gone(&self) -> bool {
+        self.0.borrow().gone
+    }
+
+    /// Nothing waits to be taken.
+    pub fn is_empty(&self) -> bool {
+        self.0.borrow().waiting.is_empty()
+    }
+
+    /// Ends the answer with one trailer. The name must be in the answer's `Trailer` header; a value that is not ASCII is left out.
+    pub fn finish(self, name: &'static str, value: &str) {
+        let mut trailers = HeaderMap::new();
+        if let Ok(value) = value.parse() {
+            trailers.insert(name, value);
+        }
+        self.0.borrow_mut().trailer = Some(trailers);
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        let mut shared = self.0.borrow_mut();
+        shared.ended = true;
+        shared.wake();
+    }
+}
+
+impl Drain {
+    /// The next piece of the answer; `None` at its end.
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Frame<Bytes>>> {
+        let mut shared = self.0.borrow_mut();
+        if !shared.waiting.is_empty() {
+            return Poll::Ready(Some(Frame::data(
+                std::mem::take(&mut shared.waiting).into(),
+            )));
+        }
+        if let Some(trailers) = shared.trailer.take() {
+            return Poll::Ready(Some(Frame::trailers(trailers)));
+        }
+        if shared.ended {
+            return Poll::Ready(None);
+        }
+        shared.reader = Some(context.waker().clone());
+        Poll::Pending
+    }
+}
+
+impl Drop for Drain {
+    fn drop(&mut self) {
+        let mut shared = self.0.borrow_mut();
+        shared.gone = true;
+        shared.waiting = Vec::new();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn next(drain: &mut Drain) -> Poll<Option<Frame<Bytes>>> {
+        drain.poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    fn data(drain: &mut Drain) -> Vec<u8> {
+        match next(drain) {
+            Poll::Ready(Some(frame)) => frame.into_data().expect("data").to_vec(),
+            _ => Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_whole() {
+        let (mut feed, mut drain) = feed(4);
+        assert!(feed.offer(b"abc"));
+        assert!(!feed.offer(b"de"));
+        assert!(feed.offer(b"d"));
+        assert_eq!(data(&mut drain), b"abcd");
+        assert!(feed.is_empty() && next(&mut drain).is_pending());
+        assert!(feed.offer(b"ef"));
+        assert_eq!(data(&mut drain), b"ef");
+    }
+
+    #[test]
+    fn ends_with_a_trailer_and_only_once() {
+        let (mut feed, mut drain) = feed(9);
+        feed.offer(b"last");
+        feed.finish("x-end", "1");
+        assert_eq!(data(&mut drain), b"last");
+        let Poll::Ready(Some(end)) = next(&mut drain) else {
+            panic!("a trailer");
+        };
+        assert_eq!(end.into_trailers().expect("trailers")["x-end"], "1");
+        assert!(matches!(next(&mut drain), Poll::Ready(None)));
+        assert!(matches!(next(&mut drain), Poll::Ready(None)));
+    }
+
+    #[test]
+    fn each_end_sees_that_the_other_went() {
+        let (feed_end, mut drain) = feed(9);
+        drop(feed_end);
+        assert!(matches!(next(&mut drain), Poll::Ready(None)));
+        let (mut feed_end, drain) = feed(9);
+        assert!(!feed_end.is_gone());
+        drop(drain);
+        assert!(feed_end.is_gone() && !feed_end.offer(b"x"));
+    }
+}

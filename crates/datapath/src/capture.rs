@@ -1,0 +1,415 @@
+//! Capture: copies of forwarded packets, from the packet path to user space (bpf/include/capture.h).
+//!
+//! A capture has a ring of its own, made when it begins and gone with it, so that a router that never captures pays no memory. The
+//! packet path takes a token for each packet; [`Capture::give`] hands out new ones, which bounds the rate, and the room that is needed.
+
+use std::cell::RefCell;
+use std::net::IpAddr;
+use std::os::fd::{AsFd, AsRawFd};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use kernel::Protocol;
+use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, RingBuffer, RingBufferBuilder};
+
+use crate::error::Error;
+use crate::mapped::Mapped;
+use crate::skel::types;
+use crate::{Datapath, Hook};
+
+/// Octets of a packet that can be kept.
+pub const OCTETS: u32 = 2048;
+/// And at least (CAPTURE_PIECE).
+const LEAST: u32 = 16;
+/// Octets before a packet in its record (`CAPTURED_HEAD`).
+const HEAD: usize = 40;
+/// Sizes of a ring, octets: powers of two, and no smaller than a page of any processor.
+const RING: (u64, u64) = (64 << 10, 8 << 20);
+
+/// On which side of the router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// As it came in.
+    In,
+    /// As it left.
+    Out,
+}
+
+impl Side {
+    /// enum capture_side.
+    fn bit(self) -> u32 {
+        match self {
+            Self::In => 1,
+            Self::Out => 2,
+        }
+    }
+}
+
+/// One end of a flow; what is `None` is not asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CaptureEnd {
+    /// Addresses with the first so many bits of this one.
+    pub prefix: Option<(IpAddr, u8)>,
+    /// Its port.
+    pub port: Option<u16>,
+}
+
+/// Which packets, and how much of them. All that is asked for must hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CaptureFilter {
+    /// The device it comes in at, or leaves by.
+    pub link: Option<u32>,
+    /// Layer 4 protocol.
+    pub protocol: Option<Protocol>,
+    /// Both ends, in either order, translated or not. Families must not differ.
+    pub ends: [CaptureEnd; 2],
+    /// A port of either end, translated or not.
+    pub port: Option<u16>,
+    /// One side only; `None`: both.
+    pub side: Option<Side>,
+    /// Octets of each packet to keep, 16 to [`OCTETS`]. At XDP before Linux 5.18 never more than 128.
+    pub octets: u32,
+}
+
+/// A packet, or the first octets of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Captured<'a> {
+    /// Nanoseconds since 1970.
+    pub when: u64,
+    /// A number that the two sides of one packet share.
+    pub packet: u64,
+    /// Index of the device it came in at, or left by.
+    pub link: u32,
+    /// On which side.
+    pub side: Side,
+    /// Where it was forwarded.
+    pub hook: Hook,
+    /// Octets of the whole frame, as it lay in memory: without a VLAN tag that was kept beside it.
+    pub length: u32,
+    /// A VLAN tag beside the frame, outermost: EtherType and TCI.
+    pub tag: Option<(u16, u16)>,
+    /// Of a super-packet: the number of segments, and how many octets of payload each has.
+    pub segments: Option<(u16, u16)>,
+    /// What was kept, from the Ethernet header on.
+    pub octets: &'a [u8],
+}
+
+/// What a capture missed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CaptureCounts {
+    /// Records that the ring had no room for.
+    pub lost: u64,
+    /// Packets that were more than the rate allows.
+    pub over: u64,
+}
+
+/// A capture under way. Must be ended by [`Datapath::end_capture`]; one that is only dropped gets no more tokens, so it ends as well,
+/// but goes on costing a little.
+pub struct Capture {
+    settings: Mapped<types::capture_settings>,
+    reader: RingBuffer<'static>,
+    /// Records as they were read: length, then octets.
+    found: Rc<RefCell<Vec<u8>>>,
+    before: CaptureCounts,
+}
+
+impl Datapath {
+    /// Begins to capture. Nothing is captured before [`Capture::give`] gives tokens. `room`: packets that come in between two reads, at most.
+    ///
+    /// # Errors
+    /// The kernel refuses the ring: too little memory.
+    pub fn capture(&mut self, filter: &CaptureFilter, room: u32) -> Result<Capture, Error> {
+        let sides = filter
+            .side
+            .map_or(Side::In.bit() | Side::Out.bit(), Side::bit);
+        let ring = make_ring(ring_size(room, sides.count_ones(), filter.octets))?;
+        let found = Rc::new(RefCell::new(Vec::new()));
+        let into = Rc::clone(&found);
+        let mut builder = RingBufferBuilder::new();
+        builder
+            .add(&ring, move |record| {
+                let mut found = into.borrow_mut();
+                found.extend_from_slice(&(record.len() as u32).to_ne_bytes());
+                found.extend_from_slice(record);
+                0
+            })
+            .and_then(|_| {
+                let key = 0u32.to_ne_bytes();
+                let descriptor = ring.as_fd().as_raw_fd().to_ne_bytes();
+                self.skel
+                    .maps
+                    .captures
+                    .update(&key, &descriptor, MapFlags::ANY)
+            })
+            .map_err(|e| Error::bpf("use a ring for a capture", e))?;
+        let reader = builder.build().map_err(|e| Error::bpf("read a ring", e))?;
+        let mut settings = Mapped::new(&self.skel.maps.capture_settings, 1)?;
+        settings.set(0, settings_of(filter));
+        let before = self.capture_counts()?;
+        // Whatever a processor noted for an earlier capture does not fit this one.
+        static NUMBER: AtomicU32 = AtomicU32::new(1);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        self.control().capture = number << 2 | sides;
+        Ok(Capture {
+            settings,
+            reader,
+            found,
+            before,
+        })
+    }
+
+    /// Ends a capture. What is still in the ring can be read afterwards.
+    pub fn end_capture(&mut self, capture: &mut Capture) {
+        self.control().capture = 0;
+        capture.give(0);
+        // Returns after every program that may have seen the ring has ended (maybe_wait_bpf_programs, kernel/bpf/syscall.c).
+        let _ = self.skel.maps.captures.delete(&0u32.to_ne_bytes());
+    }
+
+    /// What a capture missed so far.
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    pub fn capture_missed(&self, capture: &Capture) -> Result<CaptureCounts, Error> {
+        let now = self.capture_counts()?;
+        Ok(CaptureCounts {
+            lost: now.lost.wrapping_sub(capture.before.lost),
+            over: now.over.wrapping_sub(capture.before.over),
+        })
+    }
+
+    fn capture_counts(&self) -> Result<CaptureCounts, Error> {
+        let states = self
+            .skel
+            .maps
+            .capture_states
+            .lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY)
+            .map_err(|e| Error::bpf("read what a capture missed", e))?
+            .unwrap_or_default();
+        let sum = |at: usize| {
+            states
+                .iter()
+                .filter_map(|state| state.get(at..at + 8)?.try_into().ok())
+                .map(u64::from_ne_bytes)
+                .fold(0, u64::wrapping_add)
+        };
+        Ok(CaptureCounts {
+            lost: sum(std::mem::offset_of!(types::capture_state, lost)),
+            over: sum(std::mem::offset_of!(types::capture_state, over)),
+        })
+    }
+}
+
+impl Capture {
+    /// Hands over what was captured, in order, no more than `most` records. Returns how many there were.
+    pub fn read(&mut self, most: usize, mut each: impl FnMut(Captured<'_>)) -> usize {
+        let past = realtime_offset();
+        self.reader.consume_raw_n(most);
+        let mut found = std::mem::take(&mut *self.found.borrow_mut());
+        let mut rest = found.as_slice();
+        let mut count = 0;
+        while let Some((record, next)) = next(rest) {
+            rest = next;
+            if let Some(captured) = captured(record, past) {
+                each(captured);
+                count += 1;
+            }
+        }
+        // The same memory again next time.
+        found.clear();
+        *self.found.borrow_mut() = found;
+        count
+    }
+
+    /// How many tokens were not used.
+    pub fn left(&self) -> u32 {
+        let settings = self.settings.get(0);
+        settings.map_or(0, |settings| u32::try_from(settings.tokens).unwrap_or(0))
+    }
+
+    /// So many packets may be captured from now on; what was left before does not count any more.
+    pub fn give(&mut self, packets: u32) {
+        let packets = i32::try_from(packets).unwrap_or(i32::MAX);
+        if let Some(settings) = self.settings.at(0) {
+            // SAFETY: an aligned word of a live mapping; packets that take a token at this moment may get one more, or one less.
+            unsafe { (&raw mut (*settings).tokens).write_volatile(packets) };
+        }
+    }
+}
+
+/// Room for twice what can come in between two reads, as far as a router can be asked for it.
+fn ring_size(packets: u32, sides: u32, octets: u32) -> u32 {
+    // Each record has a header of 8 octets in the ring, and begins at a multiple of 8.
+    let record = u64::from(octets.min(OCTETS)) + HEAD as u64 + 16;
+    let wanted = u64::from(packets).saturating_mul(u64::from(sides) * 2 * record);
+    wanted.clamp(RING.0, RING.1).next_power_of_two() as u32
+}
+
+fn make_ring(size: u32) -> Result<MapHandle, Error> {
+    let options = libbpf_sys::bpf_map_create_opts {
+        sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
+        ..Default::default()
+    };
+    MapHandle::create(MapType::RingBuf, Some("weir_capture"), 0, 0, size, &options)
+        .map_err(|e| Error::bpf("make a ring for a capture", e))
+}
+
+fn settings_of(filter: &CaptureFilter) -> types::capture_settings {
+    let ipv6 = filter
+        .ends
+        .iter()
+        .find_map(|end| end.prefix)
+        .map(|(address, _)| address.is_ipv6());
+    types::capture_settings {
+        tokens: 0,
+        octets: filter.octets.clamp(LEAST, OCTETS),
+        link: filter.link.unwrap_or(0),
+        // enum capture_family
+        families: match ipv6 {
+            None => 3,
+            Some(false) => 1,
+            Some(true) => 2,
+        },
+        // IPPROTO_TCP, IPPROTO_UDP
+        proto: match filter.protocol {
+            None => 0,
+            Some(Protocol::Tcp) => 6,
+            Some(Protocol::Udp) => 17,
+        },
+        proto_mask: if filter.protocol.is_some() {
+            u8::MAX
+        } else {
+            0
+        },
+        port: filter.port.unwrap_or(0).to_be(),
+        port_mask: mask(filter.port),
+        end: filter.ends.map(end_of),
+        ..Default::default()
+    }
+}
+
+fn mask(port: Option<u16>) -> u16 {
+    if port.is_some() { u16::MAX } else { 0 }
+}
+
+fn end_of(end: CaptureEnd) -> types::capture_end {
+    let words = |octets: [u8; 16]| -> [u32; 4] {
+        std::array::from_fn(|i| {
+            let at = i * 4;
+            u32::from_ne_bytes([octets[at], octets[at + 1], octets[at + 2], octets[at + 3]])
+        })
+    };
+    let (address, ones) = match end.prefix {
+        None => ([0; 16], 0),
+        Some((IpAddr::V4(address), length)) => {
+            let mut octets = [0; 16];
+            octets[..4].copy_from_slice(&address.octets());
+            (octets, length.min(32))
+        }
+        Some((IpAddr::V6(address), length)) => (address.octets(), length.min(128)),
+    };
+    let bits = u128::MAX.checked_shl(128 - u32::from(ones)).unwrap_or(0);
+    types::capture_end {
+        addr: words(address),
+        addr_mask: words(bits.to_be_bytes()),
+        port: end.port.unwrap_or(0).to_be(),
+        port_mask: mask(end.port),
+    }
+}
+
+/// Takes a record off what was read.
+fn next(rest: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = rest.split_first_chunk()?;
+    rest.split_at_checked(u32::from_ne_bytes(*length) as usize)
+}
+
+/// Reads a record. `past`: what is to be added to its time. `None`: not of this version, which cannot be.
+fn captured(record: &[u8], past: i64) -> Option<Captured<'_>> {
+    use std::mem::offset_of;
+    type Raw = types::captured;
+    fn at<const N: usize>(record: &[u8], offset: usize) -> Option<[u8; N]> {
+        record.get(offset..)?.first_chunk().copied()
+    }
+    let long = |offset| at(record, offset).map(u64::from_ne_bytes);
+    let word = |offset| at(record, offset).map(u32::from_ne_bytes);
+    let half = |offset| at(record, offset).map(u16::from_ne_bytes);
+    let [side, hook] = at(record, offset_of!(Raw, side))?;
+    let vlan = u16::from_be(half(offset_of!(Raw, vlan))?);
+    let segment = half(offset_of!(Raw, segment))?;
+    Some(Captured {
+        when: long(offset_of!(Raw, when))?.saturating_add_signed(past),
+        packet: long(offset_of!(Raw, packet))?,
+        link: word(offset_of!(Raw, link))?,
+        side: if u32::from(side) == Side::In.bit() {
+            Side::In
+        } else {
+            Side::Out
+        },
+        hook: if hook == 0 { Hook::Xdp } else { Hook::Tc },
+        length: word(offset_of!(Raw, len))?,
+        tag: (vlan != 0).then_some((vlan, half(offset_of!(Raw, tci))?)),
+        segments: (segment != 0).then_some((half(offset_of!(Raw, segments))?, segment)),
+        octets: record.get(HEAD..)?,
+    })
+}
+
+/// What has to be added to CLOCK_MONOTONIC for nanoseconds since 1970. Asked again at each read, as the clock may be set.
+fn realtime_offset() -> i64 {
+    let clock = |id| {
+        let mut time = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        // SAFETY: the buffer is ours.
+        unsafe { libc::clock_gettime(id, &mut time) };
+        // Words of 32 or 64 bits, by processor.
+        Duration::new(time.tv_sec as u64, time.tv_nsec as u32).as_nanos() as i64
+    };
+    clock(libc::CLOCK_REALTIME) - clock(libc::CLOCK_MONOTONIC)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_holds_twice_what_may_come() {
+        assert_eq!(ring_size(0, 1, 1), 64 << 10);
+        assert_eq!(ring_size(250, 2, 256), 512 << 10);
+        assert_eq!(ring_size(u32::MAX, 2, u32::MAX), 8 << 20);
+    }
+
+    #[test]
+    fn prefixes_become_masks() {
+        let end = |text: &str, length| {
+            let end = CaptureEnd {
+                prefix: Some((text.parse().expect("an address"), length)),
+                port: None,
+            };
+            let end = end_of(end);
+            (end.addr.map(u32::from_be), end.addr_mask.map(u32::from_be))
+        };
+        assert_eq!(
+            end("10.1.2.3", 24),
+            ([0x0a01_0203, 0, 0, 0], [0xffff_ff00, 0, 0, 0])
+        );
+        assert_eq!(end("10.1.2.3", 0).1, [0; 4]);
+        assert_eq!(end("10.1.2.3", 32).1, [u32::MAX, 0, 0, 0]);
+        assert_eq!(end("2001:db8::1", 33).1, [u32::MAX, 1 << 31, 0, 0]);
+        assert_eq!(
+            end("2001:db8::1", 128),
+            ([0x2001_0db8, 0, 0, 1], [u32::MAX; 4])
+        );
+    }
+
+    #[test]
+    fn records_that_are_cut_short_are_left_out() {
+        let record = vec![0; HEAD + 3];
+        assert_eq!(captured(&record, 0).map(|c| c.octets.len()), Some(3));
+        for length in 0..HEAD {
+            assert_eq!(captured(&record[..length], 0), None, "{length}");
+        }
+        assert_eq!(next(&[9, 0, 0, 0, 1]), None);
+    }
+}

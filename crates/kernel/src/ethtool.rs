@@ -1,0 +1,161 @@
+//! The generic netlink family `ethtool` (`include/uapi/linux/ethtool_netlink.h`): what a device does with VLAN tags.
+
+use crate::encode::{Encoder, NLM_F_REQUEST};
+use crate::message::{Attribute, DecodeError, Message};
+
+const FEATURES_GET: u8 = 11;
+const FEATURES_GET_REPLY: u8 = 11;
+const FEATURES_HEADER: u16 = 1;
+const FEATURES_ACTIVE: u16 = 4;
+const HEADER_DEV_INDEX: u16 = 1;
+const BITSET_BITS: u16 = 3;
+const BITSET_BITS_BIT: u16 = 1;
+const BITSET_BIT_NAME: u16 = 2;
+
+/// Which VLAN tags a device takes off in hardware. They are in the skb then, and a program at XDP does not see them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct HiddenTags {
+    /// `rx-vlan-hw-parse`: those of 802.1Q.
+    pub customer: bool,
+    /// `rx-vlan-stag-hw-parse`: those of 802.1ad.
+    pub service: bool,
+}
+
+/// Decodes an answer of `family`: without a mask, its lists hold what is on. `None`: another message.
+///
+/// # Errors
+/// Names the attribute that is cut short or missing.
+pub fn decode_features(
+    message: &Message<'_>,
+    family: u16,
+) -> Result<Option<HiddenTags>, DecodeError> {
+    if message.kind != family {
+        return Ok(None);
+    }
+    let (fixed, attributes) = message.split::<4>("genlmsghdr")?;
+    if fixed[0] != FEATURES_GET_REPLY {
+        return Ok(None);
+    }
+    let mut found = None;
+    for attribute in attributes {
+        let attribute = attribute?;
+        if attribute.kind == FEATURES_ACTIVE {
+            found = Some(active(&attribute)?);
+        }
+    }
+    found
+        .map(Some)
+        .ok_or(DecodeError::missing("ETHTOOL_A_FEATURES_ACTIVE"))
+}
+
+fn active(set: &Attribute<'_>) -> Result<HiddenTags, DecodeError> {
+    let mut tags = HiddenTags::default();
+    let mut listed = false;
+    for bits in set.nested("ETHTOOL_A_FEATURES_ACTIVE") {
+        let bits = bits?;
+        if bits.kind != BITSET_BITS {
+            continue;
+        }
+        listed = true;
+        for bit in bits.nested("ETHTOOL_A_BITSET_BITS") {
+            let bit = bit?;
+            if bit.kind != BITSET_BITS_BIT {
+                continue;
+            }
+            for attribute in bit.nested("ETHTOOL_A_BITSET_BITS_BIT") {
+                let attribute = attribute?;
+                if attribute.kind == BITSET_BIT_NAME {
+                    match attribute.text().as_str() {
+                        "rx-vlan-hw-parse" => tags.customer = true,
+                        "rx-vlan-stag-hw-parse" => tags.service = true,
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+    if listed {
+        Ok(tags)
+    } else {
+        Err(DecodeError::missing("ETHTOOL_A_BITSET_BITS"))
+    }
+}
+
+/// Asks for the features of one device, by their names.
+pub(crate) fn get_features(family: u16, link: u32, sequence: u32) -> Vec<u8> {
+    let mut encoder = Encoder::default();
+    encoder.message(family, NLM_F_REQUEST, sequence, |e| {
+        e.fixed(&[FEATURES_GET, 1, 0, 0]);
+        e.nested(FEATURES_HEADER, |e| {
+            e.attribute(HEADER_DEV_INDEX, &link.to_ne_bytes());
+        });
+    });
+    encoder.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Messages;
+
+    fn answer(command: u8, lists: &[(u16, &[&str])]) -> Vec<u8> {
+        let mut encoder = Encoder::default();
+        encoder.message(21, 0, 0, |e| {
+            e.fixed(&[command, 1, 0, 0]);
+            for (list, names) in lists {
+                e.nested(*list, |e| {
+                    e.nested(BITSET_BITS, |e| {
+                        for name in *names {
+                            e.nested(BITSET_BITS_BIT, |e| {
+                                e.attribute(1, &7u32.to_ne_bytes());
+                                e.attribute(BITSET_BIT_NAME, format!("{name}\0").as_bytes());
+                            });
+                        }
+                    });
+                });
+            }
+        });
+        encoder.finish()
+    }
+
+    fn decoded(bytes: &[u8], family: u16) -> Result<Option<HiddenTags>, DecodeError> {
+        let message = Messages::new(bytes).next().expect("a message");
+        decode_features(&message.expect("whole"), family)
+    }
+
+    #[test]
+    fn what_is_on_counts_not_what_could_be() {
+        let hardware = ["rx-vlan-hw-parse", "rx-vlan-stag-hw-parse"];
+        let of = |active: &[&str]| {
+            let bytes = answer(
+                11,
+                &[(2, &hardware), (3, &hardware), (FEATURES_ACTIVE, active)],
+            );
+            decoded(&bytes, 21).expect("understood").expect("an answer")
+        };
+        let tags = |customer, service| HiddenTags { customer, service };
+        assert_eq!(of(&[]), tags(false, false));
+        assert_eq!(of(&["rx-checksum", "rx-vlan-filter"]), tags(false, false));
+        assert_eq!(of(&["rx-checksum", hardware[0]]), tags(true, false));
+        assert_eq!(of(&hardware), tags(true, true));
+    }
+
+    #[test]
+    fn other_messages_and_other_shapes() {
+        let bytes = answer(11, &[(FEATURES_ACTIVE, &[])]);
+        assert_eq!(decoded(&bytes, 22), Ok(None));
+        assert_eq!(
+            decoded(&answer(13, &[]), 21),
+            Ok(None),
+            "told, not asked for"
+        );
+        let error = decoded(&answer(11, &[(2, &[])]), 21).unwrap_err();
+        assert_eq!(error.to_string(), "ETHTOOL_A_FEATURES_ACTIVE is missing");
+        // A compact list, which was not asked for, is not taken for an empty one.
+        let mut compact = bytes;
+        let at = compact.len() - 2;
+        compact[at..].copy_from_slice(&(0x8000u16 | 4).to_ne_bytes());
+        let error = decoded(&compact, 21).unwrap_err();
+        assert_eq!(error.to_string(), "ETHTOOL_A_BITSET_BITS is missing");
+    }
+}

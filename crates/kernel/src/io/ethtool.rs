@@ -1,0 +1,58 @@
+//! What devices do with VLAN tags, asked for.
+
+use nix::errno::Errno;
+
+use super::RequestError;
+use super::generic::Generic;
+use crate::ethtool::{HiddenTags, decode_features, get_features};
+use crate::netdev::{decode_family, get_family};
+
+/// The family `ethtool` of this kernel.
+#[derive(Debug)]
+pub struct Ethtool {
+    family: u16,
+    requests: Generic,
+}
+
+impl Ethtool {
+    /// Finds the family, in the network namespace of the calling thread. `None`: the kernel was built without it.
+    ///
+    /// # Errors
+    /// The socket cannot be opened, or the answer makes no sense.
+    pub fn open() -> Result<Option<Self>, RequestError> {
+        let request = "family ethtool";
+        let mut requests = Generic::open(request)?;
+        let encode = |sequence| get_family("ethtool", sequence);
+        match requests.ask(request, encode, decode_family) {
+            Err(RequestError::Refused {
+                errno: Errno::ENOENT,
+                ..
+            }) => Ok(None),
+            Err(error) => Err(error),
+            Ok(family) => Ok(Some(Self {
+                family: family.id,
+                requests,
+            })),
+        }
+    }
+
+    /// Which VLAN tags a device takes off. `None`: there is no such device. Does not wait.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    pub fn hidden_tags(&mut self, link: u32) -> Result<Option<HiddenTags>, RequestError> {
+        let family = self.family;
+        let answer = self.requests.ask(
+            "features of a device",
+            |sequence| get_features(family, link, sequence),
+            |message| decode_features(message, family),
+        );
+        match answer {
+            Err(RequestError::Refused {
+                errno: Errno::ENODEV,
+                ..
+            }) => Ok(None),
+            other => other.map(Some),
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Filters at TC ingress and egress of a device (`include/uapi/linux/pkt_cls.h`), as far as to name them. What they match is not
+//! looked at: packets that go another way would miss them, whatever they do.
+//!
+//! Programs attached with TCX (Linux 6.6) are no filters, and rtnetlink does not tell of them.
+
+use std::fmt;
+
+use super::{RTM_GETTFILTER, RTM_NEWTFILTER};
+use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
+use crate::event::Event;
+use crate::message::{Attribute, DecodeError, Message, u32_at};
+
+const TCA_KIND: u16 = 1;
+const TCA_OPTIONS: u16 = 2;
+const TCA_BPF_NAME: u16 = 7;
+/// A hash table of u32, not a filter.
+const TCA_U32_DIVISOR: u16 = 4;
+
+const TCA_ACT_KIND: u16 = 1;
+const TCA_ACT_OPTIONS: u16 = 2;
+const TCA_MIRRED_PARMS: u16 = 2;
+
+/// `TCM_IFINDEX_MAGIC_BLOCK`: of a block that devices share.
+const BLOCK: u32 = 0xffff_ffff;
+/// The handle of the qdiscs `ingress` and `clsact`, whose filters these are; the low half of a parent says which side.
+const INGRESS_HANDLE: u32 = 0xffff_0000;
+
+/// Where filters are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// `TC_H_MIN_INGRESS` of clsact, or the qdisc `ingress`.
+    Ingress,
+    /// `TC_H_MIN_EGRESS` of clsact. The qdisc `ingress` answers with what it has at ingress.
+    Egress,
+    /// The qdisc `ingress`, and nothing where it is a clsact: this tells them apart.
+    IngressQdisc,
+}
+
+impl Side {
+    fn parent(self) -> u32 {
+        match self {
+            Self::Ingress => 0xffff_fff2,
+            Self::Egress => 0xffff_fff3,
+            Self::IngressQdisc => INGRESS_HANDLE,
+        }
+    }
+}
+
+/// What a filter does with packets that it matches.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FilterAction {
+    /// Kind in the kernel's words: `gact`, `mirred`, `police`, …
+    pub kind: String,
+    /// Device that packets are redirected or copied to (`mirred`).
+    pub to: Option<u32>,
+}
+
+/// One filter.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Filter {
+    /// Kind in the kernel's words: `u32`, `flower`, `matchall`, `bpf`, …
+    pub kind: String,
+    /// Name of the program, of `bpf`.
+    pub name: String,
+    /// Actions, as far as they are told by the kinds known here.
+    pub actions: Vec<FilterAction>,
+}
+
+impl fmt::Display for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "filter {}", self.kind)?;
+        if !self.name.is_empty() {
+            write!(f, " {}", self.name)?;
+        }
+        for (number, action) in self.actions.iter().enumerate() {
+            let before = if number == 0 { " with action" } else { "," };
+            write!(f, "{before} {}", action.kind)?;
+        }
+        Ok(())
+    }
+}
+
+/// That filters of a device changed, if they are at its ingress or egress.
+pub(super) fn changed(message: &Message<'_>) -> Result<Option<Event>, DecodeError> {
+    let (fixed, _) = message.split::<20>("tcmsg")?;
+    let (link, parent) = (u32_at(fixed, 4), u32_at(fixed, 12));
+    Ok(match link {
+        BLOCK => Some(Event::Filters(0)),
+        // Those of a root qdisc only choose among its classes.
+        _ if parent & 0xffff_0000 != INGRESS_HANDLE => None,
+        _ => Some(Event::Filters(link)),
+    })
+}
+
+/// Decodes one message of the answer to [`dump`]. `None`: a list that may be empty, or a hash table of one.
+///
+/// # Errors
+/// Names the attribute that is cut short or of a wrong length.
+pub fn decode(message: &Message<'_>) -> Result<Option<Filter>, DecodeError> {
+    if message.kind != RTM_NEWTFILTER {
+        return Ok(None);
+    }
+    let (fixed, attributes) = message.split::<20>("tcmsg")?;
+    let mut filter = Filter {
+        kind: String::new(),
+        name: String::new(),
+        actions: Vec::new(),
+    };
+    let mut options = None;
+    for attribute in attributes {
+        let attribute = attribute?;
+        match attribute.kind {
+            TCA_KIND => filter.kind = attribute.text(),
+            TCA_OPTIONS => options = Some(attribute),
+            _ => {}
+        }
+    }
+    let handle = u32_at(fixed, 8);
+    if handle == 0 {
+        return Ok(None);
+    }
+    for option in options.iter().flat_map(|o| o.nested("TCA_OPTIONS")) {
+        let option = option?;
+        match (filter.kind.as_str(), option.kind) {
+            ("u32", TCA_U32_DIVISOR) => return Ok(None),
+            ("bpf", TCA_BPF_NAME) => filter.name = option.text(),
+            (kind, number) if Some(number) == actions_of(kind) => {
+                for action in option.nested("TCA_ACT_TAB") {
+                    filter.actions.push(action_of(&action?)?);
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(Some(filter))
+}
+
+/// The option in which a kind of filter lists its actions.
+fn actions_of(kind: &str) -> Option<u16> {
+    Some(match kind {
+        "bpf" => 1,
+        "matchall" => 2,
+        "flower" | "basic" | "cgroup" => 3,
+        "fw" => 4,
+        "u32" => 7,
+        _ => return None,
+    })
+}
+
+fn action_of(entry: &Attribute<'_>) -> Result<FilterAction, DecodeError> {
+    let mut action = FilterAction {
+        kind: String::new(),
+        to: None,
+    };
+    let mut options = None;
+    for attribute in entry.nested("TCA_ACT_TAB") {
+        let attribute = attribute?;
+        match attribute.kind {
+            TCA_ACT_KIND => action.kind = attribute.text(),
+            TCA_ACT_OPTIONS => options = Some(attribute),
+            _ => {}
+        }
+    }
+    if action.kind == "mirred" {
+        for option in options.iter().flat_map(|o| o.nested("TCA_ACT_OPTIONS")) {
+            let option = option?;
+            if option.kind == TCA_MIRRED_PARMS {
+                // struct tc_mirred: six words of 32 bits, then the device.
+                let parameters = option.array::<28>("TCA_MIRRED_PARMS")?;
+                action.to = Some(u32_at(&parameters, 24)).filter(|index| *index != 0);
+            }
+        }
+    }
+    Ok(action)
+}
+
+/// Asks for the filters on one side of a device.
+pub(crate) fn dump(link: u32, side: Side, sequence: u32) -> Vec<u8> {
+    let mut encoder = Encoder::default();
+    let flags = NLM_F_REQUEST | NLM_F_DUMP;
+    encoder.message(RTM_GETTFILTER, flags, sequence, |e| {
+        let mut fixed = [0; 20];
+        fixed[4..8].copy_from_slice(&link.to_ne_bytes());
+        fixed[12..16].copy_from_slice(&side.parent().to_ne_bytes());
+        e.fixed(&fixed);
+    });
+    encoder.finish()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,386 @@
+//! From an [`Arrangement`] to devices.
+
+use std::net::IpAddr;
+
+use crate::frame::Mac;
+use crate::gateway::{self, Options};
+use crate::topology::{Lab, Offloads, mac, text};
+use crate::{Error, Namespace};
+
+use super::dial::Line;
+use super::{INNER_VLAN, LAN_VLAN, Lan, OTHER_VLAN, PCP, WAN_VLAN, Wan};
+
+/// Where a host with addresses is joined to the router.
+#[derive(Clone, Debug)]
+pub(crate) struct Attachment {
+    /// The host.
+    pub host: &'static str,
+    /// Its device with addresses.
+    pub far: &'static str,
+    /// Its hardware address; `None` on a link that has none.
+    pub mac: Option<Mac>,
+    /// The router's device with addresses.
+    pub near: &'static str,
+}
+
+/// Makes hosts, wires and devices. The client's attachment comes first, then the server's, then that of a second WAN. Nothing has an address yet, and PPPoE is not dialled.
+pub(crate) fn build(lab: &mut Lab, options: &Options) -> Result<Vec<Attachment>, Error> {
+    let arrangement = &options.arrangement;
+    lab.host("client")?;
+    lab.router("router")?;
+    lab.host("server")?;
+    if arrangement.wan == Wan::Hairpin {
+        return hairpin(lab, options);
+    }
+    let mut attachments = vec![lan(lab, options)?];
+    attachments.extend(wan(lab, options)?);
+    if arrangement.vrf {
+        let router = lab.node("router")?;
+        router.ip("link add vrf0 type vrf table 100\nlink set vrf0 up\n")?;
+        for device in [arrangement.lan_device(), arrangement.wan_device()] {
+            router.run(&format!("ip link set {device} master vrf0"))?;
+        }
+    }
+    Ok(attachments)
+}
+
+/// The device where the server's end of a tunnel looks like Ethernet.
+pub(super) const TUNNEL_TAP: &str = "tap0";
+
+fn offloads(options: &Options) -> Offloads {
+    match options.plain_offloads {
+        true => Offloads::Plain,
+        false => Offloads::Default,
+    }
+}
+
+/// The host behind a member that is not the client's.
+pub(super) fn bystander(member: &'static str) -> &'static str {
+    match member {
+        "lan1" => "at-lan1",
+        "lan2" => "at-lan2",
+        "lan3" => "at-lan3",
+        "lan4" => "at-lan4",
+        _ => "at-wlan0",
+    }
+}
+
+fn lan(lab: &mut Lab, options: &Options) -> Result<Attachment, Error> {
+    let arrangement = &options.arrangement;
+    let home = arrangement.lan.home();
+    for (index, member) in arrangement.lan.members().iter().enumerate() {
+        let host = match index == home {
+            true => "client",
+            false => bystander(member),
+        };
+        if index != home {
+            lab.host(host)?;
+        }
+        let offloads = match (*member, offloads(options)) {
+            ("wlan0", Offloads::Plain) => Offloads::WithoutXdp,
+            (_, offloads) => offloads,
+        };
+        lab.wire((host, "eth0"), ("router", member), offloads)?;
+    }
+    let router = lab.node("router")?;
+    let client = lab.node("client")?;
+    let mut far = "eth0";
+    match arrangement.lan {
+        Lan::Wire => {}
+        Lan::Vlan => {
+            vlan(router, "lan0", "lan0.10", LAN_VLAN, "")?;
+            if !options.raw {
+                vlan(client, "eth0", "eth0.10", LAN_VLAN, "")?;
+            }
+            far = "eth0.10";
+        }
+        Lan::Bridge(members, _) => bridge(router, members, "")?,
+        Lan::Filtering { trunk } => {
+            let members = arrangement.lan.members();
+            bridge(router, members, "vlan_filtering 1 vlan_default_pvid 0")?;
+            for line in [
+                format!("bridge vlan add dev lan1 vid {LAN_VLAN} pvid untagged"),
+                format!("bridge vlan add dev lan2 vid {LAN_VLAN}"),
+                format!("bridge vlan add dev lan2 vid {OTHER_VLAN}"),
+                format!("bridge vlan add dev lan3 vid {OTHER_VLAN} pvid untagged"),
+                format!("bridge vlan add dev br0 vid {LAN_VLAN} self"),
+            ] {
+                router.run(&line)?;
+            }
+            vlan(router, "br0", "br0.10", LAN_VLAN, "")?;
+            if trunk {
+                if !options.raw {
+                    vlan(client, "eth0", "eth0.10", LAN_VLAN, "")?;
+                }
+                far = "eth0.10";
+            }
+        }
+    }
+    Ok(Attachment {
+        host: "client",
+        far,
+        mac: Some(mac("client", "eth0")),
+        near: arrangement.lan_device(),
+    })
+}
+
+fn bridge(router: &Namespace, members: &[&str], settings: &str) -> Result<(), Error> {
+    // Where the kernel has bridge netfilter, it is on in a new namespace, and bridged frames are translated like routed ones, by rules that mean others. Routers switch it off.
+    for family in ["iptables", "ip6tables", "arptables"] {
+        let _ = router.sysctl(&format!("net.bridge.bridge-nf-call-{family}"), 0);
+    }
+    let mut lines = format!(
+        "link add br0 address {} type bridge {settings}\n",
+        text(mac("router", "br0"))
+    );
+    for member in members {
+        lines += &format!("link set {member} master br0\n");
+    }
+    lines += "link set br0 up\n";
+    router.ip(&lines).map(drop)
+}
+
+fn vlan(node: &Namespace, on: &str, name: &str, id: u16, settings: &str) -> Result<(), Error> {
+    let lines = format!(
+        "link add link {on} name {name} type vlan {settings} id {id}\nlink set {name} up\n"
+    );
+    node.ip(&lines).map(drop)
+}
+
+/// The VLAN of the WAN, on the router with its PCP by priority, and, where asked, at the server.
+fn wan_vlan(lab: &Lab, server_too: bool) -> Result<(), Error> {
+    let router = lab.node("router")?;
+    vlan(router, "wan0", "wan0.7", WAN_VLAN, "")?;
+    let map: Vec<_> = PCP
+        .iter()
+        .map(|(priority, pcp)| format!("{priority}:{pcp}"))
+        .collect();
+    router.run(&format!(
+        "ip link set wan0.7 type vlan egress-qos-map {}",
+        map.join(" ")
+    ))?;
+    if server_too {
+        vlan(lab.node("server")?, "eth0", "eth0.7", WAN_VLAN, "")?;
+    }
+    Ok(())
+}
+
+fn wan(lab: &mut Lab, options: &Options) -> Result<Vec<Attachment>, Error> {
+    let wan = options.arrangement.wan;
+    let device = options.arrangement.wan_device();
+    lab.wire(("router", "wan0"), ("server", "eth0"), offloads(options))?;
+    let (router, server) = (lab.node("router")?, lab.node("server")?);
+    let hosts = !options.raw;
+    let mut far = "eth0";
+    match wan {
+        Wan::Wire | Wan::Two | Wan::Hairpin => {}
+        Wan::Vlan | Wan::VlanWithOwnMac => {
+            wan_vlan(lab, hosts)?;
+            if wan == Wan::VlanWithOwnMac {
+                let own = text(mac("router", "wan0.7"));
+                router.run(&format!("ip link set wan0.7 address {own}"))?;
+            }
+            far = "eth0.7";
+        }
+        Wan::Qinq => {
+            // Room for both tags.
+            for (node, device) in [(router, "wan0"), (server, "eth0")] {
+                node.run(&format!("ip link set {device} mtu 1508"))?;
+            }
+            let ends = [(router, "wan0", true), (server, "eth0", hosts)];
+            for (node, device, _) in ends.into_iter().filter(|(.., on)| *on) {
+                let outer = format!("{device}.7");
+                let inner = format!("{outer}.100");
+                vlan(node, device, &outer, WAN_VLAN, "protocol 802.1ad")?;
+                vlan(node, &outer, &inner, INNER_VLAN, "")?;
+            }
+            far = "eth0.7.100";
+        }
+        Wan::Pppoe | Wan::PppoeOverVlan => {
+            let mut ends = ("wan0", "eth0");
+            if wan == Wan::PppoeOverVlan {
+                wan_vlan(lab, true)?;
+                ends = ("wan0.7", "eth0.7");
+            }
+            // The server's end is a program with a packet socket, which cannot finish checksums.
+            router.run("ethtool -K wan0 tx off")?;
+            let line = Line::lay(lab, options, ends)?;
+            lab.line = Some(line);
+            return Ok(vec![attached("ppp0", "ppp0", None)]);
+        }
+        Wan::WireGuard => {
+            wireguard(router, server)?;
+            if options.raw {
+                as_ethernet(server)?;
+            }
+            far = "wg0";
+        }
+    }
+    let address = (wan != Wan::WireGuard).then(|| mac("server", "eth0"));
+    let mut attachments = vec![attached(far, device, address)];
+    if wan == Wan::Two || options.second_path {
+        lab.wire(("router", "wan1"), ("server", "eth1"), offloads(options))?;
+        attachments.push(attached("eth1", "wan1", Some(mac("server", "eth1"))));
+    }
+    for attachment in &attachments {
+        lab.mtu("router", attachment.near, options.wan_mtu)?;
+        if hosts || matches!(wan, Wan::Wire | Wan::Two | Wan::WireGuard) {
+            lab.mtu("server", attachment.far, options.wan_mtu)?;
+        }
+    }
+    Ok(attachments)
+}
+
+fn attached(far: &'static str, near: &'static str, mac: Option<Mac>) -> Attachment {
+    Attachment {
+        host: "server",
+        far,
+        mac,
+        near,
+    }
+}
+
+/// Client, server and router at a switch that has learned where each of them is; nobody at the WAN.
+fn hairpin(lab: &mut Lab, options: &Options) -> Result<Vec<Attachment>, Error> {
+    lab.host("switch")?;
+    lab.host("isp")?;
+    let ends = [("client", "eth0"), ("server", "eth0"), ("router", "lan0")];
+    let mut lines = String::from("link add br0 type bridge mcast_snooping 0\n");
+    let mut learned = Vec::new();
+    for (index, (role, device)) in ends.into_iter().enumerate() {
+        let port = ["port1", "port2", "port3"][index];
+        lab.wire((role, device), ("switch", port), offloads(options))?;
+        lines += &format!("link set {port} master br0\n");
+        learned.push(format!(
+            "bridge fdb replace {} dev {port} master static",
+            text(mac(role, device))
+        ));
+    }
+    let switch = lab.node("switch")?;
+    switch.ip(&format!("{lines}link set br0 up\n"))?;
+    for line in learned {
+        switch.run(&line)?;
+    }
+    lab.wire(("router", "wan0"), ("isp", "eth0"), offloads(options))?;
+    let attachment = |host| Attachment {
+        host,
+        far: "eth0",
+        mac: Some(mac(host, "eth0")),
+        near: "lan0",
+    };
+    Ok(["client", "server"].map(attachment).to_vec())
+}
+
+/// A tunnel over addresses that no test uses.
+fn wireguard(router: &Namespace, server: &Namespace) -> Result<(), Error> {
+    let ends = [
+        (router, "wan0", "198.18.0.1", "198.18.0.2"),
+        (server, "eth0", "198.18.0.2", "198.18.0.1"),
+    ];
+    let mut keys = Vec::new();
+    for (node, ..) in ends {
+        let private = node.run("wg genkey")?;
+        let public = node.feed("wg pubkey", &private)?;
+        keys.push((private, public.trim().to_owned()));
+    }
+    for (index, (node, device, own, other)) in ends.into_iter().enumerate() {
+        node.ip(&format!(
+            "addr add {own}/30 dev {device}\nlink add wg0 type wireguard\n"
+        ))?;
+        node.feed(
+            "wg set wg0 listen-port 51820 private-key /dev/stdin",
+            &keys[index].0,
+        )?;
+        node.run(&format!(
+            "wg set wg0 peer {} endpoint {other}:51820 allowed-ips 0.0.0.0/0,::/0",
+            keys[1 - index].1
+        ))?;
+        node.run("ip link set wg0 up")?;
+    }
+    Ok(())
+}
+
+/// Gives the server's end of the tunnel an Ethernet header, so that a packet socket on [`TUNNEL_TAP`] sees and sends there what it would on a wire.
+fn as_ethernet(server: &Namespace) -> Result<(), Error> {
+    let (host, router) = (mac("server", "eth0"), mac("router", "wan0"));
+    server.ip(&format!(
+        "link add tun0 type veth peer name {TUNNEL_TAP}\nlink set tun0 up\nlink set {TUNNEL_TAP} up\n"
+    ))?;
+    for line in [
+        "tc qdisc add dev wg0 clsact".to_owned(),
+        "tc qdisc add dev tun0 clsact".to_owned(),
+        format!(
+            "tc filter add dev wg0 ingress matchall action vlan push_eth dst_mac {} src_mac {} pipe action mirred egress redirect dev tun0",
+            text(host),
+            text(router)
+        ),
+        "tc filter add dev tun0 ingress matchall action vlan pop_eth pipe action mirred egress redirect dev wg0".to_owned(),
+    ] {
+        server.run(&line)?;
+    }
+    Ok(())
+}
+
+/// Sends a part of the connections by the second WAN: TCP by a mark that the connection keeps, UDP by where it comes from.
+pub(crate) fn choose_wan(lab: &Lab, ipv6: bool) -> Result<(), Error> {
+    let router = lab.node("router")?;
+    router.nft(concat!(
+        "table inet wans { chain choose { type filter hook prerouting priority mangle; policy accept;\n",
+        "ct mark != 0 meta mark set ct mark accept\n",
+        // Every connection gets a mark, or one that came by wan0 could be marked anew by a stray packet, and would then be translated anew.
+        "ct mark set 1\n",
+        "iifname wan1 ct mark set 2\n",
+        "iifname lan0 meta l4proto tcp tcp dport & 2 == 2 ct mark set 2\n",
+        "meta mark set ct mark\n",
+        "}\n}\n"
+    ))?;
+    let families = [
+        (
+            true,
+            "-4",
+            gateway::CLIENT,
+            "192.168.1.0/24",
+            gateway::SECOND.1,
+        ),
+        (
+            ipv6,
+            "-6",
+            gateway::CLIENT6,
+            "2001:db8:1::/64",
+            gateway::SECOND6.1,
+        ),
+    ];
+    for (_, family, client, inside, via) in families.into_iter().filter(|(on, ..)| *on) {
+        for rest in [
+            format!("route add {inside} dev lan0 table 2"),
+            format!("route add default via {via} dev wan1 table 2"),
+            "rule add fwmark 2 lookup 2 priority 1000".to_owned(),
+            format!("rule add from {client} ipproto udp sport 20000-20039 lookup 2 priority 1001"),
+        ] {
+            router.run(&format!("ip {family} {rest}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Leads what the client sends to the router's WAN address to a host in the LAN, and back through the router.
+pub(crate) fn reflect(lab: &Lab, ipv6: bool) -> Result<(), Error> {
+    let mut rules = [String::new(), String::new()];
+    let families = [
+        (true, "ip", gateway::ROUTER_WAN, gateway::NEIGHBOUR),
+        (ipv6, "ip6", gateway::ROUTER_WAN6, gateway::NEIGHBOUR6),
+    ];
+    for (_, family, wan, to) in families.into_iter().filter(|(on, ..)| *on) {
+        let to: IpAddr = to;
+        rules[0] += &format!(
+            "iifname lan0 {family} daddr {wan} meta l4proto {{ tcp, udp }} dnat {family} to {to}\n"
+        );
+        rules[1] += &format!("oifname lan0 {family} daddr {to} ct status dnat masquerade\n");
+    }
+    let [before, behind] = rules;
+    lab.node("router")?
+        .nft(&format!(
+            "table inet hairpin {{ chain before {{ type nat hook prerouting priority dstnat; policy accept;\n{before}}}\nchain behind {{ type nat hook postrouting priority srcnat; policy accept;\n{behind}}}\n}}\n"
+        ))
+        .map(drop)
+}

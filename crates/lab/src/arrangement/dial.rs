@@ -1,0 +1,217 @@
+//! PPPoE with the real programs: `pppoe-server` at the server, `pppd` with the kernel's PPPoE on the router.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use crate::gateway::{self, Ipv6, Options};
+use crate::namespace::wait_until;
+use crate::{Error, Lab, Namespace, Process};
+
+/// How long a link may take to come up or go down on an emulated machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The provider's end of the link. Nobody else's address: what is sent to the server's addresses is not for pppd.
+const EXCHANGE: &str = "100.64.0.1";
+/// The first session is the one after this.
+const OFFSET: u16 = 0x1233;
+/// PPPoE takes 6 octets, PPP 2 (RFC 2516 section 7).
+const LARGEST: u16 = 1492;
+
+/// A line that can be dialled. Dropped: both ends are stopped.
+#[derive(Debug)]
+pub struct Line {
+    // Dropped in this order: the router says goodbye, which the other end acknowledges.
+    router: Option<Process>,
+    _server: Process,
+    files: Files,
+    device: &'static str,
+    mtu: u16,
+    ipv6: bool,
+    raw: bool,
+}
+
+/// What the programs read and write; removed when dropped.
+#[derive(Debug)]
+struct Files(PathBuf);
+
+impl Files {
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.0.join(name)).unwrap_or_default()
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Line {
+    /// Starts the server, which then waits for calls. `ends`: the devices of router and server.
+    pub(super) fn lay(
+        lab: &Lab,
+        options: &Options,
+        ends: (&'static str, &str),
+    ) -> Result<Self, Error> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let folder =
+            std::env::temp_dir().join(format!("weir-line-{}-{number}", std::process::id()));
+        let mtu = options.wan_mtu.min(LARGEST);
+        let failed = |error| Error::system::<std::io::Error>(folder.display().to_string())(error);
+        fs::create_dir_all(&folder).map_err(failed)?;
+        let files = Files(folder.clone());
+        let settings = folder.join("options");
+        let text = format!(
+            "{}\nipcp-accept-remote\nipv6 ::2,::1\nlogfile {}\n",
+            common(mtu).join("\n"),
+            folder.join("server").display()
+        );
+        fs::write(&settings, text).map_err(failed)?;
+        let server = lab.node("server")?;
+        if options.raw {
+            // What a test sends to the server must find nobody there; the packet socket sees it before.
+            server.nft("table inet deaf { chain in { type filter hook prerouting priority raw; policy drop; }\n}\n")?;
+        }
+        let mut command = Command::new("pppoe-server");
+        command
+            .args(["-F", "-C", "isp", "-L", EXCHANGE])
+            .args(["-I", ends.1, "-o", &OFFSET.to_string(), "-O"])
+            .arg(&settings);
+        Ok(Self {
+            router: None,
+            _server: server.start(silent(&mut command))?,
+            files,
+            device: ends.0,
+            mtu,
+            ipv6: options.ipv6 != Ipv6::Off,
+            raw: options.raw,
+        })
+    }
+
+    fn dial(&mut self, router: &Namespace, server: &Namespace) -> Result<(), Error> {
+        let log = self.files.0.join("router");
+        let mut command = Command::new("pppd");
+        command
+            .args(["plugin", "pppoe.so", &format!("nic-{}", self.device)])
+            // Always the same address, whichever session it is: the server accepts what it is told.
+            .arg(format!("{}:", gateway::ROUTER_WAN))
+            .args(["nodetach", "user", "weir"])
+            .args(["ipv6", "::1,::2", "logfile"])
+            .arg(log)
+            .args(common(self.mtu).iter().flat_map(|line| line.split(' ')));
+        let process = router.start(silent(&mut command))?;
+        let ready = || -> Result<bool, Error> {
+            if let Some(status) = process.ended()? {
+                return Err(Error::Unexpected(format!("pppd ended: {status}")));
+            }
+            Ok(has_address(router, "10.0.0.1", self.ipv6)
+                && has_address(server, EXCHANGE, self.ipv6))
+        };
+        wait_until("PPPoE to come up", PATIENCE, ready).map_err(|error| {
+            Error::Unexpected(format!(
+                "{error}\nthe router: {}\nthe server: {}",
+                self.files.text("router"),
+                self.files.text("server")
+            ))
+        })?;
+        self.router = Some(process);
+        self.equip(router, server)
+    }
+
+    /// Addresses and routes of a link that has just come up.
+    fn equip(&self, router: &Namespace, server: &Namespace) -> Result<(), Error> {
+        router.run("ip -4 route replace default dev ppp0")?;
+        if self.ipv6 {
+            let line = format!("ip addr add {}/64 dev ppp0 nodad", gateway::ROUTER_WAN6);
+            router.run(&line)?;
+            router.run("ip -6 route replace default dev ppp0")?;
+        }
+        if !self.raw {
+            server.run("ip -4 route replace 192.168.1.0/24 dev ppp0")?;
+            if self.ipv6 {
+                for to in ["2001:db8:1::/64", "2001:db8:2::/64"] {
+                    server.run(&format!("ip -6 route replace {to} dev ppp0"))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Lab {
+    /// Dials PPPoE and waits until the link is up with its addresses and routes. Each time it is another session.
+    pub fn dial(&mut self) -> Result<(), Error> {
+        let mut line = self.take_line()?;
+        let dialled = line.dial(self.node("router")?, self.node("server")?);
+        self.line = Some(line);
+        dialled
+    }
+
+    /// Ends the session in order, and waits until the link is gone at both ends.
+    pub fn hang_up(&mut self) -> Result<(), Error> {
+        let mut line = self.take_line()?;
+        drop(line.router.take());
+        self.line = Some(line);
+        let (router, server) = (self.node("router")?, self.node("server")?);
+        wait_until("PPPoE to go down", PATIENCE, || {
+            let gone = |node: &Namespace| node.run("ip link show dev ppp0").is_err();
+            Ok(gone(router) && gone(server))
+        })
+    }
+
+    /// The session that the router's kernel has, if any.
+    pub fn session(&self) -> Result<Option<u16>, Error> {
+        if self.line.is_none() {
+            return Ok(None);
+        }
+        let table = self.node("router")?.run("cat /proc/net/pppoe")?;
+        let first = table
+            .lines()
+            .skip(1)
+            .find_map(|line| line.split_whitespace().next());
+        // The kernel prints the 16 bits as they are in memory (`pppoe_seq_show`): network order.
+        Ok(first
+            .and_then(|id| u32::from_str_radix(id, 16).ok())
+            .map(|id| u16::from_be_bytes((id as u16).to_ne_bytes())))
+    }
+
+    fn take_line(&mut self) -> Result<Line, Error> {
+        self.line
+            .take()
+            .ok_or_else(|| Error::Unexpected("this lab has no PPPoE".into()))
+    }
+}
+
+/// Settings of both ends. No echoes and no compression: nothing is sent once the link is up.
+fn common(mtu: u16) -> Vec<String> {
+    let mut lines: Vec<_> = [
+        "noauth",
+        "nodefaultroute",
+        "lcp-echo-interval 0",
+        "noccp",
+        "novj",
+        "+ipv6",
+        "debug",
+    ]
+    .map(String::from)
+    .to_vec();
+    lines.extend([format!("mtu {mtu}"), format!("mru {mtu}")]);
+    lines
+}
+
+fn silent(command: &mut Command) -> &mut Command {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+}
+
+/// Whether `ppp0` is up with this address, and with a link-local one where there is to be IPv6.
+fn has_address(node: &Namespace, address: &str, ipv6: bool) -> bool {
+    node.run("ip addr show dev ppp0 up").is_ok_and(|shown| {
+        shown.contains(&format!("inet {address} ")) && (!ipv6 || shown.contains("inet6 fe80:"))
+    })
+}

@@ -1,0 +1,244 @@
+//! How a router is put together below IP: VLANs, PPPoE, bridges, several WANs, a VRF, a tunnel.
+//!
+//! An [`Arrangement`] is what stands between the wires and the addresses, so that one lab, one workload and one oracle serve all.
+
+mod build;
+pub mod dial;
+mod wire;
+
+use std::net::IpAddr;
+
+use crate::gateway;
+
+pub(crate) use build::{Attachment, build, choose_wan, reflect};
+pub(crate) use wire::is_chatter;
+pub use wire::{Arrival, Outlet, outlets};
+
+/// VLAN of the LAN, where it has one.
+pub const LAN_VLAN: u16 = 10;
+/// A second VLAN of a bridge that filters.
+pub const OTHER_VLAN: u16 = 20;
+/// VLAN of the WAN, where it has one; also the outer of two.
+pub const WAN_VLAN: u16 = 7;
+/// The inner VLAN of two.
+pub const INNER_VLAN: u16 = 100;
+/// What the WAN's VLAN device makes of priorities 0, 2, 4 and 6, which `ip_forward` sets by TOS: PCP.
+pub const PCP: [(u16, u16); 4] = [(0, 3), (2, 1), (4, 5), (6, 6)];
+
+/// The LAN side of a router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lan {
+    /// client:eth0 – router:lan0.
+    Wire,
+    /// A VLAN over that.
+    Vlan,
+    /// A bridge `br0` with these members, each with a host behind it; the client is behind the one with this index.
+    Bridge(&'static [&'static str], usize),
+    /// A bridge that filters VLANs: untagged members lan1 (the client's) and lan3 (another VLAN's), trunk lan2; `br0.10` has the addresses. Or the client behind the trunk.
+    Filtering {
+        /// The client is behind lan2 and tags its frames.
+        trunk: bool,
+    },
+}
+
+/// The WAN side of a router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wan {
+    /// router:wan0 – server:eth0.
+    Wire,
+    /// A VLAN over that, with PCP by priority.
+    Vlan,
+    /// The same, and the VLAN's device has a MAC of its own.
+    VlanWithOwnMac,
+    /// A customer's VLAN in a provider's.
+    Qinq,
+    /// PPPoE.
+    Pppoe,
+    /// PPPoE over a VLAN, with PCP by priority.
+    PppoeOverVlan,
+    /// Two wires, wan0 and wan1, chosen by the connection's mark or by source, as `mwan3` does.
+    Two,
+    /// The server is in the LAN, behind a switch with the client, and is reached by the router's WAN address.
+    Hairpin,
+    /// WireGuard.
+    WireGuard,
+}
+
+/// How a router is put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrangement {
+    /// For people.
+    pub name: &'static str,
+    /// The LAN side.
+    pub lan: Lan,
+    /// The WAN side.
+    pub wan: Wan,
+    /// Both sides are in a VRF.
+    pub vrf: bool,
+}
+
+/// Members of a bridge as in a FRITZ!Box 7530: four LAN ports and Wi-Fi.
+const HOME: &[&str] = &["lan1", "lan2", "lan3", "lan4", "wlan0"];
+
+const fn arrangement(name: &'static str, lan: Lan, wan: Wan) -> Arrangement {
+    Arrangement {
+        name,
+        lan,
+        wan,
+        vrf: false,
+    }
+}
+
+impl Arrangement {
+    /// Two wires.
+    pub const PLAIN: Self = arrangement("plain", Lan::Wire, Wan::Wire);
+    /// A VLAN on either side.
+    pub const VLAN: Self = arrangement("vlan", Lan::Vlan, Wan::Vlan);
+    /// The WAN's VLAN has a MAC of its own, as OpenWrt does it.
+    pub const VLAN_WITH_OWN_MAC: Self =
+        arrangement("vlan with own MAC", Lan::Wire, Wan::VlanWithOwnMac);
+    /// Two tags on the WAN.
+    pub const QINQ: Self = arrangement("QinQ", Lan::Wire, Wan::Qinq);
+    /// PPPoE on the WAN.
+    pub const PPPOE: Self = arrangement("PPPoE", Lan::Wire, Wan::Pppoe);
+    /// PPPoE over a VLAN.
+    pub const PPPOE_OVER_VLAN: Self = arrangement("PPPoE over VLAN", Lan::Wire, Wan::PppoeOverVlan);
+    /// Three members.
+    pub const BRIDGE: Self = arrangement(
+        "bridge",
+        Lan::Bridge(&["lan1", "lan2", "lan3"], 0),
+        Wan::Wire,
+    );
+    /// The client behind an untagged member.
+    pub const FILTERING_BRIDGE: Self = arrangement(
+        "filtering bridge",
+        Lan::Filtering { trunk: false },
+        Wan::Wire,
+    );
+    /// The client behind a tagged member.
+    pub const FILTERING_BRIDGE_TRUNK: Self = arrangement(
+        "filtering bridge, trunk",
+        Lan::Filtering { trunk: true },
+        Wan::Wire,
+    );
+    /// A FRITZ!Box 7530, the client behind a LAN port.
+    pub const HOME: Self = arrangement("home", Lan::Bridge(HOME, 1), Wan::PppoeOverVlan);
+    /// The same, the client behind the member that takes no XDP frames.
+    pub const HOME_WIFI: Self =
+        arrangement("home, Wi-Fi", Lan::Bridge(HOME, 4), Wan::PppoeOverVlan);
+    /// Two WANs.
+    pub const MULTI_WAN: Self = arrangement("multi-WAN", Lan::Wire, Wan::Two);
+    /// In by the LAN and out by the LAN.
+    pub const HAIRPIN: Self = arrangement("hairpin", Lan::Wire, Wan::Hairpin);
+    /// In a VRF.
+    pub const VRF: Self = Self {
+        vrf: true,
+        ..arrangement("VRF", Lan::Wire, Wan::Wire)
+    };
+    /// A tunnel that encrypts.
+    pub const WIREGUARD: Self = arrangement("WireGuard", Lan::Wire, Wan::WireGuard);
+
+    /// All of them.
+    pub const ALL: [Self; 15] = [
+        Self::PLAIN,
+        Self::VLAN,
+        Self::VLAN_WITH_OWN_MAC,
+        Self::QINQ,
+        Self::PPPOE,
+        Self::PPPOE_OVER_VLAN,
+        Self::BRIDGE,
+        Self::FILTERING_BRIDGE,
+        Self::FILTERING_BRIDGE_TRUNK,
+        Self::HOME,
+        Self::HOME_WIFI,
+        Self::MULTI_WAN,
+        Self::HAIRPIN,
+        Self::VRF,
+        Self::WIREGUARD,
+    ];
+
+    /// The router's lowest devices that carry traffic: what is to become a port of weir.
+    pub fn ports(&self) -> Vec<&'static str> {
+        let mut ports = self.lan.members().to_vec();
+        match self.wan {
+            Wan::Hairpin => {}
+            Wan::Two => ports.extend(["wan0", "wan1"]),
+            _ => ports.push("wan0"),
+        }
+        ports
+    }
+
+    /// The router's device with the LAN's addresses.
+    pub fn lan_device(&self) -> &'static str {
+        match self.lan {
+            Lan::Wire => "lan0",
+            Lan::Vlan => "lan0.10",
+            Lan::Bridge(..) => "br0",
+            Lan::Filtering { .. } => "br0.10",
+        }
+    }
+
+    /// The router's device with the WAN's addresses; the first of two.
+    pub fn wan_device(&self) -> &'static str {
+        match self.wan {
+            Wan::Wire | Wan::Two | Wan::Hairpin => "wan0",
+            Wan::Vlan | Wan::VlanWithOwnMac => "wan0.7",
+            Wan::Qinq => "wan0.7.100",
+            Wan::Pppoe | Wan::PppoeOverVlan => "ppp0",
+            Wan::WireGuard => "wg0",
+        }
+    }
+
+    /// The server's own address of a family.
+    pub fn server(&self, ipv6: bool) -> IpAddr {
+        match (self.wan == Wan::Hairpin, ipv6) {
+            (false, false) => gateway::SERVER,
+            (false, true) => gateway::SERVER6,
+            (true, false) => gateway::NEIGHBOUR,
+            (true, true) => gateway::NEIGHBOUR6,
+        }
+    }
+
+    /// The address by which the client reaches the server.
+    pub fn reached(&self, ipv6: bool) -> IpAddr {
+        match (self.wan == Wan::Hairpin, ipv6) {
+            (false, false) => gateway::SERVER,
+            (false, true) => gateway::SERVER6,
+            (true, false) => gateway::ROUTER_WAN,
+            (true, true) => gateway::ROUTER_WAN6,
+        }
+    }
+}
+
+impl Default for Arrangement {
+    fn default() -> Self {
+        Self::PLAIN
+    }
+}
+
+impl Lan {
+    /// The router's devices on this side.
+    pub fn members(self) -> &'static [&'static str] {
+        match self {
+            Self::Wire | Self::Vlan => &["lan0"],
+            Self::Bridge(members, _) => members,
+            Self::Filtering { .. } => &["lan1", "lan2", "lan3"],
+        }
+    }
+
+    /// Which of them leads to the client.
+    pub fn home(self) -> usize {
+        match self {
+            Self::Wire | Self::Vlan => 0,
+            Self::Bridge(_, home) => home,
+            Self::Filtering { trunk } => usize::from(trunk),
+        }
+    }
+}
+
+impl Wan {
+    /// PPPoE, with or without a VLAN.
+    pub fn dials(self) -> bool {
+        matches!(self, Self::Pppoe | Self::PppoeOverVlan)
+    }
+}

@@ -1,0 +1,326 @@
+//! The wires of an arrangement, as the oracle sees them: where frames are put in, where they come out, and what they are wrapped in there.
+
+use crate::envelope::{CUSTOMER, Envelope, PROVIDER, is_control};
+use crate::frame::Mac;
+use crate::generate::Side;
+use crate::topology::{Lab, mac};
+use crate::view::View;
+use crate::wire::Frame;
+use crate::{Error, gateway};
+
+use super::build::{TUNNEL_TAP, bystander};
+use super::{Arrangement, INNER_VLAN, LAN_VLAN, Lan, OTHER_VLAN, PCP, WAN_VLAN, Wan};
+
+/// The end of a wire that is not the router's.
+#[derive(Clone, Debug)]
+pub struct Outlet {
+    /// The host there.
+    pub role: &'static str,
+    /// Its device.
+    pub device: &'static str,
+    /// The side it is on. The first outlet of each side is that of the side's host.
+    pub side: Side,
+    /// MAC of the host.
+    pub host: Mac,
+    /// MAC of the router as seen from here.
+    pub router: Mac,
+    /// What the host wraps its frames in.
+    pub arriving: Envelope,
+    /// What the router may wrap its frames in.
+    pub leaving: Vec<Envelope>,
+}
+
+/// A frame that came out, unwrapped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// What it was wrapped in.
+    pub envelope: Envelope,
+    /// The rest. The hosts' and the router's MACs are those of the plain arrangement.
+    pub frame: Frame,
+}
+
+/// All outlets of a running gateway.
+pub fn outlets(lab: &Lab) -> Result<Vec<Outlet>, Error> {
+    let arrangement = &lab.arrangement();
+    let session = lab.session()?;
+    if arrangement.wan.dials() && session.is_none() {
+        return Err(Error::Unexpected("PPPoE has no session".into()));
+    }
+    let mut outlets = lan(arrangement);
+    outlets.extend(wan(arrangement, session));
+    Ok(outlets)
+}
+
+fn lan(arrangement: &Arrangement) -> Vec<Outlet> {
+    let router = match arrangement.lan {
+        Lan::Wire | Lan::Vlan => mac("router", "lan0"),
+        Lan::Bridge(..) | Lan::Filtering { .. } => mac("router", "br0"),
+    };
+    let home = arrangement.lan.home();
+    let members = arrangement.lan.members();
+    let outlet = |index: usize| {
+        let role = match index == home {
+            true => "client",
+            false => bystander(members[index]),
+        };
+        let vlan = match (arrangement.lan, members[index]) {
+            (Lan::Vlan, _) | (Lan::Filtering { .. }, "lan2") => Some(LAN_VLAN),
+            _ => None,
+        };
+        let tags: Vec<_> = vlan.iter().map(|vlan| (CUSTOMER, *vlan)).collect();
+        let mut leaving = vec![Envelope::tagged(&tags)];
+        if matches!(arrangement.lan, Lan::Filtering { .. }) && members[index] == "lan2" {
+            leaving.push(Envelope::tagged(&[(CUSTOMER, OTHER_VLAN)]));
+        }
+        Outlet {
+            role,
+            device: "eth0",
+            side: Side::Client,
+            host: mac(role, "eth0"),
+            router,
+            arriving: Envelope::tagged(&tags),
+            leaving,
+        }
+    };
+    let others = (0..members.len()).filter(|index| *index != home);
+    std::iter::once(home).chain(others).map(outlet).collect()
+}
+
+fn wan(arrangement: &Arrangement, session: Option<u16>) -> Vec<Outlet> {
+    let plain = Outlet {
+        role: "server",
+        device: "eth0",
+        side: Side::Server,
+        host: mac("server", "eth0"),
+        router: mac("router", "wan0"),
+        arriving: Envelope::default(),
+        leaving: vec![Envelope::default()],
+    };
+    let tag = |pcp: u16| (CUSTOMER, pcp << 13 | WAN_VLAN);
+    let mapped = || PCP.iter().map(|(_, pcp)| tag(*pcp));
+    match arrangement.wan {
+        Wan::Wire => vec![plain],
+        Wan::Vlan => vec![Outlet {
+            arriving: Envelope::tagged(&[tag(0)]),
+            leaving: mapped().map(|tag| Envelope::tagged(&[tag])).collect(),
+            ..plain
+        }],
+        Wan::VlanWithOwnMac => vec![Outlet {
+            router: mac("router", "wan0.7"),
+            arriving: Envelope::tagged(&[tag(0)]),
+            leaving: mapped().map(|tag| Envelope::tagged(&[tag])).collect(),
+            ..plain
+        }],
+        Wan::Qinq => {
+            let both = Envelope::tagged(&[(PROVIDER, WAN_VLAN), (CUSTOMER, INNER_VLAN)]);
+            vec![Outlet {
+                arriving: both.clone(),
+                leaving: vec![both],
+                ..plain
+            }]
+        }
+        Wan::Pppoe => {
+            let envelope = Envelope {
+                tags: Vec::new(),
+                session,
+            };
+            vec![Outlet {
+                arriving: envelope.clone(),
+                leaving: vec![envelope],
+                ..plain
+            }]
+        }
+        Wan::PppoeOverVlan => {
+            let over = |tag| Envelope {
+                tags: vec![tag],
+                session,
+            };
+            vec![Outlet {
+                arriving: over(tag(0)),
+                leaving: mapped().map(over).collect(),
+                ..plain
+            }]
+        }
+        Wan::Two => {
+            let second = Outlet {
+                device: "eth1",
+                host: mac("server", "eth1"),
+                router: mac("router", "wan1"),
+                ..plain.clone()
+            };
+            vec![plain, second]
+        }
+        Wan::Hairpin => {
+            let server = Outlet {
+                router: mac("router", "lan0"),
+                ..plain.clone()
+            };
+            let nobody = Outlet {
+                role: "isp",
+                host: mac("isp", "eth0"),
+                ..plain
+            };
+            vec![server, nobody]
+        }
+        Wan::WireGuard => vec![Outlet {
+            device: TUNNEL_TAP,
+            ..plain
+        }],
+    }
+}
+
+impl Outlet {
+    /// `role:device`.
+    pub fn name(&self) -> String {
+        format!("{}:{}", self.role, self.device)
+    }
+
+    /// A frame of the plain arrangement with the MACs that it has on this wire.
+    pub fn address(&self, frame: &[u8]) -> Frame {
+        let side = self.side;
+        exchange(
+            frame,
+            &[
+                (side.host_mac(), self.host),
+                (side.router_mac(), self.router),
+            ],
+        )
+    }
+
+    /// A frame of the plain arrangement as its host sends it here.
+    pub fn seal(&self, frame: &[u8]) -> Frame {
+        self.arriving.seal(&self.address(frame))
+    }
+
+    /// Unwraps what came out here.
+    pub fn open(&self, frame: &[u8]) -> Arrival {
+        let (envelope, inside) = Envelope::open(frame);
+        let side = self.side;
+        let known = [
+            (self.host, side.host_mac()),
+            (self.router, side.router_mac()),
+        ];
+        Arrival {
+            envelope,
+            frame: exchange(&inside, &known),
+        }
+    }
+
+    /// What came out as it was on the wire, for people.
+    pub fn close(&self, arrival: &Arrival) -> Frame {
+        arrival.envelope.seal(&self.address(&arrival.frame))
+    }
+
+    /// Whether the router may send this here: in one of the envelopes that the arrangement has for what it routes. What others sent, and a bridge passed on, may be anything.
+    pub fn may_leave(&self, arrival: &Arrival) -> bool {
+        arrival.frame.get(6..12) != Some(&self.side.router_mac())
+            || self.leaving.contains(&arrival.envelope)
+    }
+}
+
+/// Puts the second of each pair where the first is, in both addresses.
+fn exchange(frame: &[u8], pairs: &[(Mac, Mac)]) -> Frame {
+    let mut frame = frame.to_vec();
+    for field in frame.chunks_mut(6).take(2) {
+        if let Some((_, new)) = pairs.iter().find(|(old, _)| *field == old[..]) {
+            field.copy_from_slice(new);
+        }
+    }
+    frame
+}
+
+/// Whether a frame is none of the test's, but what a router sends of its own accord, whenever it likes: listener reports for groups (RFC 3376, RFC 3810), PPPoE's
+/// discovery, and PPP's own protocols. `routers`: all MACs of the router's devices.
+pub(crate) fn is_chatter(frame: &[u8], arrival: &Arrival, routers: &[Mac]) -> bool {
+    let from = frame.get(6..12);
+    let own = routers
+        .iter()
+        .chain([&Side::Server.router_mac(), &Side::Client.router_mac()])
+        .any(|mac| from == Some(mac) || arrival.frame.get(6..12) == Some(mac));
+    if !own {
+        return false;
+    }
+    let Some(view) = View::of(&arrival.frame) else {
+        return arrival.frame.get(12..).is_some_and(is_control);
+    };
+    // Behind a hop-by-hop header with a router alert.
+    let listener = view.protocol == 0 && arrival.frame.get(62) == Some(&143);
+    listener && view.to == gateway::ALL_MLD_ROUTERS
+        || view.protocol == 2 && view.to == gateway::ALL_IGMP_ROUTERS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::envelope::SESSION;
+    use crate::frame::{Body, Packet};
+
+    fn packet(side: Side) -> Packet {
+        let (from, to) = (gateway::CLIENT6, gateway::SERVER6);
+        let body = Body::Udp(1, 2, vec![3; 9]);
+        Packet::new((side.host_mac(), from), (side.router_mac(), to), body)
+    }
+
+    /// For every arrangement, as if it ran: a session where it takes one.
+    fn all() -> impl Iterator<Item = Outlet> {
+        Arrangement::ALL
+            .into_iter()
+            .flat_map(|arrangement| [lan(&arrangement), wan(&arrangement, Some(7))].concat())
+    }
+
+    #[test]
+    fn what_a_host_sends_is_opened_to_the_plain_frame() {
+        for outlet in all() {
+            let frame = packet(outlet.side).bytes();
+            let arrival = outlet.open(&outlet.seal(&frame));
+            assert_eq!(arrival.frame, frame, "{outlet:?}");
+            assert_eq!(arrival.envelope, outlet.arriving);
+            assert_eq!(outlet.close(&arrival), outlet.seal(&frame));
+        }
+    }
+
+    #[test]
+    fn a_router_sends_in_its_own_envelopes_only() {
+        for outlet in all() {
+            let mut packet = packet(outlet.side);
+            std::mem::swap(&mut packet.to_mac, &mut packet.from_mac);
+            let mut arrival = Arrival {
+                envelope: outlet.leaving[0].clone(),
+                frame: packet.bytes(),
+            };
+            assert!(outlet.may_leave(&arrival), "{outlet:?}");
+            arrival.envelope.tags.push((CUSTOMER, 999));
+            assert!(!outlet.may_leave(&arrival), "{outlet:?}");
+            // A bridge passes on what a station sends.
+            arrival.frame[6..12].copy_from_slice(&[2; 6]);
+            assert!(outlet.may_leave(&arrival), "{outlet:?}");
+        }
+    }
+
+    #[test]
+    fn only_the_routers_own_talk_is_chatter() {
+        let outlet = lan(&Arrangement::PLAIN).remove(0);
+        let chatter = |packet: &Packet, routers: &[Mac]| {
+            let frame = packet.bytes();
+            is_chatter(&frame, &outlet.open(&frame), routers)
+        };
+        let member = [2, 0, 0, 0, 0, 5];
+        let mut report = packet(Side::Client);
+        report.from_mac = member;
+        report.to = gateway::ALL_MLD_ROUTERS;
+        report.extensions = vec![(0, vec![0, 0, 5, 2, 0, 0, 1, 0])];
+        report.body = Body::Icmp(143, 0, 1, vec![0; 20]);
+        assert!(chatter(&report, &[member]));
+        assert!(!chatter(&report, &[]));
+        report.to = gateway::SERVER6;
+        assert!(!chatter(&report, &[member]));
+        let mut echo = packet(Side::Client).bytes()[..12].to_vec();
+        echo[6..12].copy_from_slice(&member);
+        echo.extend(SESSION.to_be_bytes());
+        echo.extend([0x11, 0, 0, 7, 0, 10, 0xc0, 0x21, 10, 1, 0, 8, 0, 0, 0, 0]);
+        assert!(is_chatter(&echo, &outlet.open(&echo), &[member]));
+        // The same as data of a session.
+        echo[20..22].copy_from_slice(&[0, 0x21]);
+        assert!(!is_chatter(&echo, &outlet.open(&echo), &[member]));
+    }
+}

@@ -1,0 +1,50 @@
+//! Which qdiscs packets may pass by.
+
+use kernel::Link;
+use kernel::route::qdisc::Listed;
+
+use super::PortFacts;
+
+/// Qdiscs that may be passed by: none at all, or the defaults, which neither shape nor classify.
+const PASSABLE: [&str; 7] = [
+    "noqueue",
+    "pfifo_fast",
+    "mq",
+    "fq_codel",
+    "fq",
+    "pfifo",
+    "noop",
+];
+
+/// Of these, whose kind does not say all: `mq` has others below it, `fq` may have a rate.
+const WITH_DETAILS: [&str; 2] = ["mq", "fq"];
+
+/// Whether a device is to be asked for [`shaper`]: the kind of its root qdisc does not say all.
+pub fn has_details(root: &str) -> bool {
+    WITH_DETAILS.contains(&root)
+}
+
+/// What shapes or classifies among all qdiscs of a device, in words.
+pub fn shaper(qdiscs: &[Listed]) -> Option<String> {
+    let root = qdiscs.iter().find(|qdisc| qdisc.root);
+    qdiscs.iter().find_map(|qdisc| {
+        let what = match (PASSABLE.contains(&qdisc.kind.as_str()), qdisc.rate) {
+            (true, false) => return None,
+            (_, true) => format!("{} with a rate", qdisc.kind),
+            (false, false) => qdisc.kind.clone(),
+        };
+        Some(match root.filter(|_| !qdisc.root) {
+            Some(root) => format!("{what} below {}", root.kind),
+            None => what,
+        })
+    })
+}
+
+/// The qdisc of a device that nothing may pass by, in words; empty where it is not known.
+pub fn kept(link: &Link, facts: &PortFacts) -> Option<String> {
+    if PASSABLE.contains(&link.qdisc.as_str()) {
+        facts.shaper.clone()
+    } else {
+        Some(link.qdisc.clone())
+    }
+}

@@ -1,0 +1,251 @@
+//! Why a device is used the way it is, in words.
+
+use serde::Serialize;
+
+/// Where packets of a device that stands on others are forwarded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Below {
+    /// Names of the ports below it.
+    pub ports: Vec<String>,
+    /// Names of the devices below it that are no ports.
+    pub others: Vec<String>,
+}
+
+/// Why a device is used the way it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "reason", content = "detail")]
+pub enum PortReason {
+    /// XDP: the driver says it can.
+    Native,
+    /// XDP: the driver is known to be able to.
+    KnownDriver,
+    /// XDP or TC: the settings say so.
+    Asked,
+    /// TC: local senders leave checksums unfinished here.
+    UnfinishedChecksums,
+    /// TC: no native XDP.
+    NoNativeXdp,
+    /// TC: the device takes VLAN tags off before XDP.
+    HiddenTags,
+    /// TC: the same, those of 802.1ad.
+    HiddenServiceTags,
+    /// TC: XDP was refused.
+    XdpRefused,
+    /// No port itself: what it carries is forwarded at the devices that it stands on.
+    Upper(Below),
+    /// No port itself: PPP, of which the kernel does not tell what is below.
+    Ppp,
+    /// Off: the conduit of a switch whose ports are ports themselves.
+    Conduit,
+    /// Off: the conduit of a switch whose tags are not known: their name, where the kernel tells it.
+    UnknownTags(Option<String>),
+    /// Off: the settings say so.
+    SwitchedOff,
+    /// Off: not looked at yet.
+    NotLookedAt,
+    /// Off: the loopback device.
+    Loopback,
+    /// Off: not Ethernet.
+    NotEthernet,
+    /// Off: a kind of device that is not supported yet.
+    NotYet(String),
+    /// Off: a member of something else than a bridge or VRF: its kind.
+    Enslaved(String),
+    /// Off: down.
+    Down,
+    /// Off: no hardware address.
+    NoAddress,
+    /// Off: nothing is forwarded.
+    NotForwarding,
+    /// Off: somebody's XDP program.
+    ForeignXdp,
+    /// Off for what comes in: an nftables chain at ingress.
+    IngressChain(String),
+    /// Off for what leaves: an nftables chain at egress.
+    EgressChain(String),
+    /// Off for what comes in: a filter at TC ingress.
+    IngressFilter(String),
+    /// Off for what leaves: a filter at TC egress.
+    EgressFilter(String),
+    /// Off for what leaves: a qdisc that must not be passed by, and would be.
+    Qdisc(String),
+    /// Off for frames of these VLANs: more hardware addresses than a port can have.
+    Addresses(Vec<u16>),
+    /// It is so at a device that stands on this one.
+    Above {
+        /// Name of that device.
+        device: String,
+        /// What is so there.
+        reason: Box<PortReason>,
+    },
+    /// Off: TC was refused.
+    TcRefused,
+    /// Off: the device is gone.
+    Gone,
+}
+
+impl PortReason {
+    /// What it is, in plain words.
+    pub fn explain(&self) -> String {
+        match self {
+            Self::Native => "the driver runs XDP itself".into(),
+            Self::KnownDriver => "the driver is known to run XDP itself".into(),
+            Self::Asked => "the settings say so".into(),
+            Self::UnfinishedChecksums => {
+                "frames here may carry unfinished checksums, which XDP would send as they are"
+                    .into()
+            }
+            Self::NoNativeXdp => "the driver does not run XDP itself".into(),
+            Self::HiddenTags => {
+                "the device takes VLAN tags off: to XDP a frame of any VLAN looks like one without"
+                    .into()
+            }
+            Self::HiddenServiceTags => {
+                "the device takes 802.1ad tags off: to XDP their frames look like ones without"
+                    .into()
+            }
+            Self::XdpRefused => "the kernel refused to attach at XDP".into(),
+            Self::Upper(below) => below.explain(),
+            Self::Ppp => {
+                "what it carries is forwarded at the port where the PPPoE session comes in; the kernel does not tell which that is"
+                    .into()
+            }
+            Self::Conduit => "conduit of a switch: its ports are forwarded at instead".into(),
+            Self::UnknownTags(tag) => format!(
+                "conduit of a switch with tags that weir does not know ({}): its ports are forwarded at instead",
+                tag.as_deref().unwrap_or("the kernel does not tell which")
+            ),
+            Self::SwitchedOff => "switched off in the settings".into(),
+            Self::NotLookedAt => "not looked at yet".into(),
+            Self::Loopback => "the loopback device forwards nothing".into(),
+            Self::NotEthernet => "not an Ethernet device".into(),
+            Self::NotYet(kind) => format!("not yet: {kind}"),
+            Self::Enslaved(kind) => format!("not yet: member of a {kind}"),
+            Self::Down => "the device is down or has no carrier".into(),
+            Self::NoAddress => "the device has no hardware address".into(),
+            Self::NotForwarding => "forwarding is off here for IPv4 and IPv6".into(),
+            Self::ForeignXdp => "somebody else's XDP program is attached".into(),
+            Self::IngressChain(chain) | Self::EgressChain(chain) => {
+                format!("the nftables chain {chain} would be skipped")
+            }
+            Self::IngressFilter(filter) => format!("{filter} at TC ingress would be skipped"),
+            Self::EgressFilter(filter) => format!("{filter} at TC egress would be skipped"),
+            Self::Qdisc(kind) => format!("the qdisc {kind} would be skipped"),
+            Self::Addresses(_) => {
+                "more VLAN devices have addresses of their own than a port can have".into()
+            }
+            Self::Above { device, reason } => format!("at {device} above it, {}", reason.explain()),
+            Self::TcRefused => "the kernel refused to attach at TC".into(),
+            Self::Gone => "the device is gone".into(),
+        }
+    }
+
+    /// What would change it.
+    pub fn mend(&self) -> &'static str {
+        match self {
+            Self::Native | Self::KnownDriver | Self::NotLookedAt | Self::Loopback => {
+                "nothing to do"
+            }
+            Self::Asked => "set this device to auto for weir to choose",
+            Self::UnfinishedChecksums => {
+                "set this device to xdp if nothing on this machine sends into it"
+            }
+            Self::NoNativeXdp => "use a network card or driver with native XDP",
+            Self::HiddenTags => "switch that off: `ethtool -K DEV rxvlan off`",
+            Self::HiddenServiceTags => {
+                "switch that off: `ethtool -K DEV rx-vlan-stag-hw-parse off`"
+            }
+            Self::XdpRefused | Self::TcRefused => "look at what the log said when it was refused",
+            Self::Conduit => {
+                "set this device itself to xdp or tc to forward at the conduit, below its ports; this has not been tried on hardware"
+            }
+            Self::UnknownTags(_) => "nothing to do",
+            Self::Upper(below) if below.ports.is_empty() => "look at the devices below it",
+            Self::Upper(_) | Self::Ppp => "nothing to do",
+            Self::SwitchedOff => "set this device to auto",
+            Self::NotEthernet | Self::NotYet(_) | Self::Enslaved(_) => {
+                "nothing to do: the kernel forwards it as before"
+            }
+            Self::Down => "bring the device up and connect it",
+            Self::NoAddress => "give the device a hardware address",
+            Self::NotForwarding => {
+                "switch forwarding on (net.ipv4.ip_forward, net.ipv6.conf.all.forwarding)"
+            }
+            Self::ForeignXdp => "detach the program, or set this device to tc to run after it",
+            Self::IngressChain(_) => "move the chain's rules to prerouting or forward",
+            Self::EgressChain(_) => "move the chain's rules to postrouting",
+            Self::IngressFilter(_) => "shape at the egress of the other device instead",
+            Self::EgressFilter(_) => {
+                "attach the filter to a class of the root qdisc, or do its work in nftables"
+            }
+            Self::Qdisc(_) => "shape at the lowest device instead, where weir keeps the qdisc",
+            Self::Addresses(_) => "give the VLAN devices the address of the device below",
+            Self::Above { reason, .. } => match **reason {
+                Self::ForeignXdp => "detach the program",
+                _ => reason.mend(),
+            },
+            Self::Gone => "plug the device in again",
+        }
+    }
+}
+
+impl Below {
+    fn explain(&self) -> String {
+        let others = self.others.join(", ");
+        match (self.ports.is_empty(), self.others.is_empty()) {
+            (false, true) => format!("what it carries is forwarded at {}", self.ports.join(", ")),
+            (false, false) => {
+                let ports = self.ports.join(", ");
+                format!("what it carries is forwarded at {ports}, not at {others}")
+            }
+            (true, false) => format!("it stands on {others}, where nothing is forwarded by weir"),
+            (true, true) => "no device is below it".into(),
+        }
+    }
+}
+
+/// What a port is not used for, of all that it could be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Use {
+    /// What comes in.
+    In,
+    /// What leaves.
+    Out,
+    /// What comes in by PPPoE.
+    PppIn,
+    /// What leaves by PPPoE.
+    PppOut,
+    /// What comes in for some addresses: see the reason.
+    Some,
+}
+
+/// A part of the traffic of a port that is left to the kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Limit {
+    /// Which part.
+    pub of: Use,
+    /// Why.
+    pub reason: PortReason,
+}
+
+impl Limit {
+    /// What it is, in plain words.
+    pub fn explain(&self) -> String {
+        let part = match (&self.of, &self.reason) {
+            (Use::In, _) => "what comes in".to_owned(),
+            (Use::Out, _) => "what leaves".to_owned(),
+            (Use::PppIn, _) => "PPPoE that comes in".to_owned(),
+            (Use::PppOut, _) => "PPPoE that leaves".to_owned(),
+            (Use::Some, PortReason::Addresses(vlans)) => {
+                let vlans: Vec<String> = vlans.iter().take(8).map(u16::to_string).collect();
+                format!(
+                    "what comes in by VLAN {} for its own address",
+                    vlans.join(", ")
+                )
+            }
+            (Use::Some, _) => "a part of what comes in".to_owned(),
+        };
+        format!("{part} is left to the kernel: {}", self.reason.explain())
+    }
+}

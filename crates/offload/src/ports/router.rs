@@ -1,0 +1,440 @@
+//! All devices together: what stands on a port has a say in its plan.
+
+use std::collections::BTreeMap;
+
+use kernel::{Link, Mac};
+
+use super::{
+    Below, Device, Limit, PortFacts, PortPlan, PortReason, Use, hook, kept, known_driver, xdp,
+};
+use crate::settings::{Hook, Settings};
+use crate::stack::{Stack, Upper, is_ppp, is_switch_port};
+
+/// ARPHRD_ETHER.
+const ETHERNET: u16 = 1;
+/// ETH_P_8021AD.
+const SERVICE_TAG: u16 = 0x88a8;
+/// ARPHRD_LOOPBACK.
+const LOOPBACK: u16 = 772;
+
+/// Kinds of devices (IFLA_INFO_KIND) that are Ethernet and can be taken as they are. The empty kind is hardware.
+const PLAIN_KINDS: [&str; 4] = ["", "veth", "tun", "dsa"];
+/// Kinds that are forwarded at the devices below.
+const UPPER_KINDS: [&str; 4] = ["vlan", "bridge", "vrf", "dsa"];
+/// Kinds that may stand on a port without doing anything to frames that weir would have to do. Frames for the addresses of the
+/// last four are left to the kernel.
+const HARMLESS_ABOVE: [&str; 9] = [
+    "", "dsa", "vlan", "bridge", "vrf", "macvlan", "macvtap", "ipvlan", "ipvtap",
+];
+
+/// Tags of switches that the packet path knows.
+const KNOWN_TAGS: [&str; 3] = ["mtk", "gswip", "qca"];
+
+/// Own addresses a port can have beside its first.
+const VLAN_MACS: usize = 3;
+
+/// What is decided for all devices.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plans {
+    /// One for each, by index.
+    pub ports: Vec<PortPlan>,
+    /// A number for each: see [`Stack::numbers`].
+    pub stacks: Vec<(u32, u32)>,
+}
+
+/// Decides what to do with all devices of a network namespace.
+pub fn plans(devices: &[Device<'_>], settings: &Settings) -> Plans {
+    let router = Router::new(devices, settings);
+    let all = || router.devices.values().copied();
+    let mut ports: BTreeMap<u32, PortPlan> = all()
+        .filter(|device| !router.is_upper(device))
+        .map(|device| (device.link.index, router.lowest(&device)))
+        .collect();
+    let uppers: Vec<PortPlan> = all()
+        .filter(|device| router.is_upper(device))
+        .map(|device| router.upper(&device, &ports))
+        .collect();
+    ports.extend(uppers.into_iter().map(|plan| (plan.link, plan)));
+    Plans {
+        ports: ports.into_values().collect(),
+        stacks: router.stack.numbers(),
+    }
+}
+
+/// All devices, and what stands on what.
+struct Router<'a> {
+    devices: BTreeMap<u32, Device<'a>>,
+    stack: Stack,
+    settings: &'a Settings,
+    /// What PPP devices forbid on every port, as the kernel does not tell which one they stand on.
+    ppp: Vec<Limit>,
+    /// Some PPP device forwards.
+    ppp_forwards: bool,
+}
+
+impl<'a> Router<'a> {
+    fn new(devices: &[Device<'a>], settings: &'a Settings) -> Self {
+        let devices: BTreeMap<u32, Device<'a>> =
+            devices.iter().map(|d| (d.link.index, *d)).collect();
+        // Without the user's wish, the ports of a switch are ports themselves, and stand on nothing.
+        let at_conduit = |port: &Link| {
+            let conduit = port.lower.and_then(|lower| devices.get(&lower));
+            conduit.is_some_and(|conduit| at_conduit(conduit, settings))
+        };
+        let stack = Stack::with_apart(devices.values().map(|device| device.link), |link| {
+            is_switch_port(link) && !at_conduit(link)
+        });
+        let mut router = Self {
+            devices,
+            stack,
+            settings,
+            ppp: Vec::new(),
+            ppp_forwards: false,
+        };
+        for index in router.stack.over_ppp() {
+            let Some(device) = router.devices.get(&index).copied() else {
+                continue;
+            };
+            router.ppp_forwards |= device.forwards();
+            router
+                .ppp
+                .extend(router.limits_above(&device).into_iter().map(|limit| {
+                    let of = match limit.of {
+                        Use::Out => Use::PppOut,
+                        _ => Use::PppIn,
+                    };
+                    Limit { of, ..limit }
+                }));
+        }
+        router
+    }
+
+    /// Whether a device is never a port itself, because of what it is.
+    fn is_upper(&self, device: &Device<'_>) -> bool {
+        let (link, stands) = (device.link, self.stack.stands(device.link.index));
+        is_ppp(link)
+            || (link.kind != "dsa" && UPPER_KINDS.contains(&link.kind.as_str()))
+            || stands && matches!(link.kind.as_str(), "dsa" | "")
+    }
+
+    fn uppers(&self, link: u32) -> Vec<(Upper, &Device<'a>)> {
+        let uppers = self.stack.uppers(link).into_iter();
+        uppers
+            .filter_map(|upper| Some((upper, self.devices.get(&upper.link)?)))
+            .collect()
+    }
+
+    fn name(&self, link: u32) -> String {
+        self.devices
+            .get(&link)
+            .map_or_else(|| link.to_string(), |d| d.link.name.clone())
+    }
+
+    /// What a device that stands on ports keeps them from, in its own words.
+    fn limits_of_upper(&self, device: &Device<'_>) -> Vec<Limit> {
+        let mut limits = Vec::new();
+        let both = |reason: PortReason, limits: &mut Vec<Limit>| {
+            for of in [Use::In, Use::Out] {
+                let reason = reason.clone();
+                limits.push(Limit { of, reason });
+            }
+        };
+        let kind = device.link.kind.as_str();
+        let Some(facts) = device.facts else {
+            both(PortReason::NotLookedAt, &mut limits);
+            return limits;
+        };
+        // The wish for all devices is one about ports.
+        if device.own_wish(self.settings) == Some(Hook::Off) {
+            both(PortReason::SwitchedOff, &mut limits);
+        }
+        if !HARMLESS_ABOVE.contains(&kind) && !is_ppp(device.link) {
+            both(PortReason::NotYet(kind.to_owned()), &mut limits);
+        }
+        if device.foreign_xdp() {
+            let reason = PortReason::ForeignXdp;
+            limits.push(Limit {
+                of: Use::In,
+                reason,
+            });
+        }
+        limits.extend(attached(facts));
+        if let Some(qdisc) = kept(device.link, facts) {
+            let reason = PortReason::Qdisc(qdisc);
+            limits.push(Limit {
+                of: Use::Out,
+                reason,
+            });
+        }
+        limits
+    }
+
+    /// The same, as it is said of the ports below.
+    fn limits_above(&self, device: &Device<'_>) -> Vec<Limit> {
+        let limits = self.limits_of_upper(device).into_iter();
+        let name = &device.link.name;
+        limits
+            .map(|Limit { of, reason }| Limit {
+                of,
+                reason: PortReason::Above {
+                    device: name.clone(),
+                    reason: Box::new(reason),
+                },
+            })
+            .collect()
+    }
+
+    /// The plan of a device that stands on others, once those have theirs.
+    fn upper(&self, device: &Device<'_>, ports: &BTreeMap<u32, PortPlan>) -> PortPlan {
+        let index = device.link.index;
+        let lowest = self.stack.lowest(index);
+        let mut below = Below::default();
+        for link in &lowest {
+            let port = ports.get(link).is_some_and(|plan| plan.hook != Hook::Off);
+            let list = if port {
+                &mut below.ports
+            } else {
+                &mut below.others
+            };
+            list.push(self.name(*link));
+        }
+        let reason = if is_ppp(device.link) {
+            PortReason::Ppp
+        } else {
+            PortReason::Upper(below)
+        };
+        PortPlan {
+            limits: self.limits_of_upper(device),
+            carries: self.carries(index),
+            stands_on: lowest.iter().map(|link| self.name(*link)).collect(),
+            ..PortPlan::off(index, &device.link.name, reason)
+        }
+    }
+
+    fn carries(&self, link: u32) -> Vec<String> {
+        let uppers = self.uppers(link).into_iter();
+        uppers.map(|(_, device)| device.link.name.clone()).collect()
+    }
+
+    /// The plan of a device that stands on no other.
+    fn lowest(&self, device: &Device<'_>) -> PortPlan {
+        let link = device.link;
+        let carries = self.carries(link.index);
+        let uppers = self.uppers(link.index);
+        let hides_tags = device.facts.and_then(|facts| hides_tags(facts, &uppers));
+        let off = |reason| PortPlan {
+            carries: carries.clone(),
+            hides_tags: hides_tags.clone(),
+            ..PortPlan::off(link.index, &link.name, reason)
+        };
+        let Some(facts) = device.facts else {
+            return off(PortReason::NotLookedAt);
+        };
+        let conduit = self.is_conduit(device);
+        let wish = device.own_wish(self.settings).unwrap_or(self.settings.hook);
+        let chosen = self
+            .obstacle(device, wish, &uppers)
+            .map_or_else(|| hook(link, facts, wish, hides_tags.as_ref()), Err);
+        let mac = self.mac(link);
+        let (hook, reason, mac) = match (chosen, mac) {
+            (Ok((hook, reason)), Some(mac)) => (hook, reason, mac),
+            (Ok(_), None) => return off(PortReason::NoAddress),
+            (Err(reason), _) => return off(reason),
+        };
+        let mut limits = attached(facts);
+        for (_, upper) in &uppers {
+            limits.extend(self.limits_above(upper));
+        }
+        let allowed = |of: Use| !limits.iter().any(|limit| limit.of == of);
+        let (into, out) = (allowed(Use::In), allowed(Use::Out));
+        if let (false, false, Some(first)) = (into, out, limits.first()) {
+            let reason = first.reason.clone();
+            return PortPlan {
+                limits,
+                ..off(reason)
+            };
+        }
+        limits.extend(self.ppp.iter().cloned());
+        let may = |of: Use| !limits.iter().any(|limit| limit.of == of);
+        let (ppp_in, ppp_out) = (into && may(Use::PppIn), out && may(Use::PppOut));
+        let (vlan_macs, left) = vlan_macs(mac, &uppers, |link| self.in_bridge(link));
+        if !left.is_empty() {
+            let reason = PortReason::Addresses(left);
+            limits.push(Limit {
+                of: Use::Some,
+                reason,
+            });
+        }
+        let direct = kept(link, facts).is_none();
+        let takes_frames = match facts.xdp_features {
+            Some(features) => features & xdp::NDO_XMIT != 0,
+            None => known_driver(facts),
+        };
+        PortPlan {
+            link: link.index,
+            name: link.name.clone(),
+            mac,
+            vlan_macs,
+            hook,
+            into,
+            out,
+            ppp_in,
+            ppp_out,
+            xdp_transmit: takes_frames && direct,
+            direct,
+            // A switch sends on to other ports what it has learned.
+            floods: conduit || uppers.iter().any(|(_, upper)| upper.link.kind == "bridge"),
+            hides_tags,
+            tagging: facts.tagging.clone(),
+            reason,
+            limits,
+            carries,
+            stands_on: Vec::new(),
+        }
+    }
+
+    /// Whether frames here have tags of a switch: the kernel says so, or ports of a switch are on it.
+    fn is_conduit(&self, device: &Device<'_>) -> bool {
+        let on_it = |port: &Device<'_>| {
+            port.link.lower == Some(device.link.index) && is_switch_port(port.link)
+        };
+        device.facts.is_some_and(|facts| facts.tagging.is_some())
+            || self.devices.values().any(on_it)
+    }
+
+    /// What forbids a hook on the conduit of a switch.
+    fn conduit(&self, device: &Device<'_>) -> Option<PortReason> {
+        if !self.is_conduit(device) {
+            return None;
+        }
+        match device.facts.and_then(|facts| facts.tagging.clone()) {
+            Some(tag) if KNOWN_TAGS.contains(&tag.as_str()) => {
+                (!at_conduit(device, self.settings)).then_some(PortReason::Conduit)
+            }
+            tag => Some(PortReason::UnknownTags(tag)),
+        }
+    }
+
+    /// Whether it is a member of a bridge.
+    fn in_bridge(&self, link: &Link) -> bool {
+        self.bridge(link).is_some()
+    }
+
+    fn bridge(&self, link: &Link) -> Option<&Device<'a>> {
+        let master = self.devices.get(&link.master?)?;
+        (master.link.kind == "bridge").then_some(master)
+    }
+
+    /// The address that frames for this router have at a lowest device.
+    fn mac(&self, link: &Link) -> Option<Mac> {
+        self.bridge(link).map_or(link.mac, |bridge| bridge.link.mac)
+    }
+
+    /// What forbids any hook on a lowest device.
+    fn obstacle(
+        &self,
+        device: &Device<'_>,
+        wish: Hook,
+        uppers: &[(Upper, &Device<'_>)],
+    ) -> Option<PortReason> {
+        let link = device.link;
+        let master = link.master.map(|master| {
+            let kind = self.devices.get(&master).map(|m| m.link.kind.as_str());
+            kind.filter(|kind| !kind.is_empty())
+                .unwrap_or("device of an unknown kind")
+        });
+        let forwards = device.forwards()
+            || uppers.iter().any(|(_, upper)| upper.forwards())
+            || self.ppp_forwards;
+        if wish == Hook::Off {
+            Some(PortReason::SwitchedOff)
+        } else if link.hardware == LOOPBACK {
+            Some(PortReason::Loopback)
+        } else if link.hardware != ETHERNET {
+            Some(PortReason::NotEthernet)
+        } else if !PLAIN_KINDS.contains(&link.kind.as_str()) || self.stack.stands(link.index) {
+            Some(PortReason::NotYet(link.kind.clone()))
+        } else if let Some(kind) = master.filter(|kind| !matches!(*kind, "bridge" | "vrf")) {
+            Some(PortReason::Enslaved(kind.to_owned()))
+        } else if let Some(reason) = self.conduit(device) {
+            Some(reason)
+        } else if !link.up {
+            Some(PortReason::Down)
+        } else if !forwards {
+            Some(PortReason::NotForwarding)
+        } else if device.foreign_xdp() && wish != Hook::Tc {
+            // At TC weir comes after it, as the kernel does.
+            Some(PortReason::ForeignXdp)
+        } else {
+            None
+        }
+    }
+}
+
+/// What is attached to a device that weir's packets would pass by. An egress chain is passed by even at TC: the kernel has skbs that
+/// a TC program redirects skip it (nf_skip_egress in net/core/dev.c). Filters at egress would see them, but not as the kernel's own
+/// packets: without their connection.
+fn attached(facts: &PortFacts) -> Vec<Limit> {
+    let first = |list: &[String], of, reason: fn(String) -> PortReason| {
+        let reason = list.first().cloned().map(reason);
+        reason.map(|reason| Limit { of, reason })
+    };
+    [
+        first(&facts.ingress_chains, Use::In, PortReason::IngressChain),
+        first(&facts.ingress_filters, Use::In, PortReason::IngressFilter),
+        first(&facts.egress_chains, Use::Out, PortReason::EgressChain),
+        first(&facts.egress_filters, Use::Out, PortReason::EgressFilter),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Whether the user asked for a conduit to be the port, in place of the ports of its switch, and its tags are known (or not looked
+/// at yet). The wish for all devices is not meant.
+fn at_conduit(conduit: &Device<'_>, settings: &Settings) -> bool {
+    let asked = matches!(conduit.own_wish(settings), Some(Hook::Xdp | Hook::Tc));
+    let known = conduit.facts.is_none_or(|facts| {
+        let tag = facts.tagging.as_deref();
+        tag.is_some_and(|tag| KNOWN_TAGS.contains(&tag))
+    });
+    asked && known
+}
+
+/// Whether VLAN tags that must be seen are taken off: a frame of another VLAN would look like one without.
+fn hides_tags(facts: &PortFacts, uppers: &[(Upper, &Device<'_>)]) -> Option<PortReason> {
+    let any = |of: &dyn Fn(&Link) -> bool| uppers.iter().any(|(_, upper)| of(upper.link));
+    let tagged = any(&|link| link.vlan.is_some() || link.filters_vlans);
+    let service = any(&|link| link.vlan.is_some_and(|vlan| vlan.protocol == SERVICE_TAG));
+    if facts.hidden_tags.customer && tagged {
+        Some(PortReason::HiddenTags)
+    } else if facts.hidden_tags.service && service {
+        Some(PortReason::HiddenServiceTags)
+    } else {
+        None
+    }
+}
+
+/// Addresses other than `mac` of what stands on a port with a VLAN, as many as a port has room for, and the VLANs of the others. A
+/// member of a bridge is not addressed itself.
+fn vlan_macs(
+    mac: Mac,
+    uppers: &[(Upper, &Device<'_>)],
+    in_bridge: impl Fn(&Link) -> bool,
+) -> (Vec<(u16, Mac)>, Vec<u16>) {
+    let (mut macs, mut left) = (Vec::new(), Vec::new());
+    for (upper, device) in uppers {
+        let (Some(vlan), Some(own)) = (upper.outer, device.link.mac) else {
+            continue;
+        };
+        if own == mac || macs.contains(&(vlan, own)) || in_bridge(device.link) {
+            continue;
+        }
+        if macs.len() < VLAN_MACS {
+            macs.push((vlan, own));
+        } else if !left.contains(&vlan) {
+            left.push(vlan);
+        }
+    }
+    (macs, left)
+}

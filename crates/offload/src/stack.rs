@@ -1,0 +1,158 @@
+//! Which devices stand on one another: VLAN devices, bridges and VRFs on what is below them.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use kernel::Link;
+
+/// Kinds of devices (IFLA_INFO_KIND) whose IFLA_LINK names the device below, and which take its frames as they are. The empty kind
+/// is that of hardware: with a device below, the port of a switch (DSA, before 6.0). Not so veth and netkit, whose IFLA_LINK is the
+/// other end, and tunnels and macsec, whose packets are not those of the frames below.
+const ON_LOWER: [&str; 7] = ["", "dsa", "vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"];
+
+/// ARPHRD_PPP.
+const PPP: u16 = 512;
+
+/// Whether this is a PPP device, below which the kernel tells no other.
+pub fn is_ppp(link: &Link) -> bool {
+    link.hardware == PPP || link.kind == "ppp"
+}
+
+/// A device that stands on another, as seen from there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Upper {
+    /// Its index.
+    pub link: u32,
+    /// VLAN id of the outermost tag that its frames have at the device below; `None`: they have none.
+    pub outer: Option<u16>,
+}
+
+/// Whether this is a port of a switch, on the switch's conduit.
+pub fn is_switch_port(link: &Link) -> bool {
+    link.lower.is_some_and(|lower| lower != link.index) && matches!(link.kind.as_str(), "" | "dsa")
+}
+
+/// What stands on what, of all devices of a network namespace.
+#[derive(Clone, Debug, Default)]
+pub struct Stack {
+    /// Device → those right above it, by index.
+    above: BTreeMap<u32, Vec<u32>>,
+    /// Device → those right below it.
+    below: BTreeMap<u32, Vec<u32>>,
+    /// VLAN device → its id.
+    vlans: BTreeMap<u32, u16>,
+    all: BTreeSet<u32>,
+    ppp: BTreeSet<u32>,
+}
+
+impl Stack {
+    /// From all devices, in any order. Devices below that are not among them (they may be in another namespace) do not count.
+    pub fn of<'a>(links: impl IntoIterator<Item = &'a Link>) -> Self {
+        Self::with_apart(links, |_| false)
+    }
+
+    /// The same, but what is `apart` stands on no device below: a port of a switch whose conduit is left alone.
+    pub fn with_apart<'a>(
+        links: impl IntoIterator<Item = &'a Link>,
+        apart: impl Fn(&Link) -> bool,
+    ) -> Self {
+        let links: BTreeMap<u32, &Link> = links.into_iter().map(|l| (l.index, l)).collect();
+        let mut stack = Self::default();
+        for (index, link) in &links {
+            stack.all.insert(*index);
+            stack.vlans.extend(link.vlan.map(|vlan| (*index, vlan.id)));
+            if is_ppp(link) {
+                stack.ppp.insert(*index);
+            }
+            let lower = link
+                .lower
+                .filter(|_| ON_LOWER.contains(&link.kind.as_str()) && !apart(link));
+            if let Some(lower) = lower.filter(|lower| links.contains_key(lower) && lower != index) {
+                stack.put(*index, lower);
+            }
+            if let Some(master) = link.master.filter(|m| links.contains_key(m) && m != index) {
+                stack.put(master, *index);
+            }
+        }
+        stack
+    }
+
+    fn put(&mut self, upper: u32, lower: u32) {
+        self.above.entry(lower).or_default().push(upper);
+        self.below.entry(upper).or_default().push(lower);
+    }
+
+    /// All devices that stand on this one, over others too; the nearest first.
+    pub fn uppers(&self, link: u32) -> Vec<Upper> {
+        let mut found = Vec::new();
+        let mut seen = BTreeSet::from([link]);
+        let mut todo = VecDeque::from([(link, None)]);
+        while let Some((lower, outer)) = todo.pop_front() {
+            for upper in self.above.get(&lower).into_iter().flatten().copied() {
+                if seen.insert(upper) {
+                    let outer = outer.or_else(|| self.vlans.get(&upper).copied());
+                    found.push(Upper { link: upper, outer });
+                    todo.push_back((upper, outer));
+                }
+            }
+        }
+        found
+    }
+
+    /// The devices that this one stands on in the end, which stand on none themselves, by index. Empty for one of those.
+    pub fn lowest(&self, link: u32) -> Vec<u32> {
+        let mut found = BTreeSet::new();
+        let mut seen = BTreeSet::from([link]);
+        let mut todo = vec![link];
+        while let Some(upper) = todo.pop() {
+            for lower in self.below.get(&upper).into_iter().flatten().copied() {
+                if seen.insert(lower) {
+                    if self.stands(lower) {
+                        todo.push(lower);
+                    } else {
+                        found.insert(lower);
+                    }
+                }
+            }
+        }
+        found.into_iter().collect()
+    }
+
+    /// Whether it stands on another device.
+    pub fn stands(&self, link: u32) -> bool {
+        self.below.contains_key(&link)
+    }
+
+    /// A number for each device, by index: those that stand on one another, or on the same, share it: the lowest index among
+    /// them. 0: PPP devices, and what stands on them, may stand on any.
+    pub fn numbers(&self) -> Vec<(u32, u32)> {
+        let mut numbers = BTreeMap::new();
+        for first in &self.all {
+            let mut todo = vec![*first];
+            while let Some(link) = todo.pop() {
+                // From the lowest index upwards: the first number given is the lowest.
+                if self.ppp.contains(&link) || numbers.contains_key(&link) {
+                    continue;
+                }
+                numbers.insert(link, *first);
+                for next in [self.above.get(&link), self.below.get(&link)] {
+                    todo.extend(next.into_iter().flatten());
+                }
+            }
+        }
+        for ppp in &self.ppp {
+            numbers.insert(*ppp, 0);
+            for upper in self.uppers(*ppp) {
+                numbers.insert(upper.link, 0);
+            }
+        }
+        numbers.into_iter().collect()
+    }
+
+    /// PPP devices and what stands on them.
+    pub(crate) fn over_ppp(&self) -> BTreeSet<u32> {
+        let uppers = self.ppp.iter().flat_map(|ppp| self.uppers(*ppp));
+        let mut all: BTreeSet<u32> = uppers.map(|upper| upper.link).collect();
+        all.extend(&self.ppp);
+        all
+    }
+}

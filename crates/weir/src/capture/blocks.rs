@@ -1,0 +1,96 @@
+//! Cuts a stream of pcapng between blocks, so that a file that ends early ends with a whole one.
+
+/// Type, length, and the length again: no block is shorter.
+const SHORTEST: usize = 12;
+/// Longest block that weir writes, with room to spare.
+const LONGEST: usize = 64 * 1024;
+
+/// What is not a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("what weir sent is not pcapng: a block of {0} octets")]
+pub struct NotABlock(usize);
+
+/// Octets that are not a whole block yet.
+#[derive(Debug, Default)]
+pub struct Blocks {
+    begun: Vec<u8>,
+}
+
+impl Blocks {
+    /// Takes octets as they arrive; gives back as many whole blocks as there are now.
+    ///
+    /// # Errors
+    /// A block has a length that no block has.
+    pub fn take(&mut self, octets: &[u8]) -> Result<Vec<u8>, NotABlock> {
+        self.begun.extend_from_slice(octets);
+        let mut end = 0;
+        while let Some(head) = self.begun.get(end..end + 8) {
+            let length = u32::from_le_bytes([head[4], head[5], head[6], head[7]]) as usize;
+            if !(SHORTEST..=LONGEST).contains(&length) || !length.is_multiple_of(4) {
+                return Err(NotABlock(length));
+            }
+            if end + length > self.begun.len() {
+                break;
+            }
+            end += length;
+        }
+        let rest = self.begun.split_off(end);
+        Ok(std::mem::replace(&mut self.begun, rest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::pcapng::{self, Origin, Statistics};
+    use super::*;
+
+    fn stream() -> Vec<u8> {
+        let mut out = Vec::new();
+        pcapng::section(&mut out, &Origin::default());
+        for interface in 0..3 {
+            let statistics = Statistics {
+                interface,
+                start: 1,
+                end: 2,
+                delivered: 3,
+                comment: Some("so"),
+            };
+            pcapng::statistics(&mut out, &statistics);
+        }
+        out
+    }
+
+    #[test]
+    fn what_is_no_block_is_refused() {
+        for length in [0u32, 11, 13, 1 << 20, u32::MAX] {
+            let octets = [6u32.to_le_bytes(), length.to_le_bytes()].concat();
+            let refused = Blocks::default().take(&octets);
+            assert_eq!(refused, Err(NotABlock(length as usize)));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_of_any_size_give_the_same_blocks(sizes in proptest::collection::vec(1..90usize, 0..40)) {
+            let whole = stream();
+            let (mut blocks, mut out, mut at) = (Blocks::default(), Vec::new(), 0);
+            for size in sizes {
+                let end = (at + size).min(whole.len());
+                let cut = blocks.take(&whole[at..end]).expect("blocks");
+                out.extend(cut);
+                at = end;
+                // Ends between blocks, whenever it ends.
+                prop_assert!(out.is_empty() || Blocks::default().take(&out).expect("blocks").len() == out.len());
+            }
+            out.extend(blocks.take(&whole[at..]).expect("blocks"));
+            prop_assert_eq!(out, whole);
+        }
+
+        #[test]
+        fn never_panics(octets: Vec<u8>) {
+            let _ = Blocks::default().take(&octets);
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Several ways out: each test is a script that is played with the kernel alone and with weir at each hook. After every step the packets of
+//! every flow are watched where they arrive: by which device, from and to which address, with which TTL and TOS. Weir's picture must be
+//! the kernel's, and what is answered must have been forwarded by weir.
+
+#[path = "multiwan/gateways.rs"]
+mod gateways;
+#[path = "multiwan/paths.rs"]
+mod paths;
+#[allow(dead_code, reason = "each test program uses a part of it")]
+mod play;
+#[path = "multiwan/sides.rs"]
+mod sides;
+
+use std::net::IpAddr;
+
+use lab::gateway::{CLIENT, CLIENT6, ROUTER_WAN, ROUTER_WAN6, SERVER_INNER, SERVER_INNER6};
+use lab::topology::Offloads;
+use lab::{Error, Lab, Options};
+use play::{Place, Script, Stage, act, play};
+use weir_tests::scene::{self, By};
+
+/// Where echoes are; one per kind of traffic.
+const ECHO: u16 = 7;
+const OTHER: u16 = 8;
+/// Where packets to [`SERVER_INNER`] are looked at.
+const WIRES: [Place; 2] = [("server", "eth0", "eth0"), ("server", "eth1", "eth1")];
+/// A second address of the client.
+const SECOND_CLIENT: &str = "192.168.1.3";
+const SECOND_CLIENT6: &str = "2001:db8:1::3";
+
+fn address(text: &str) -> IpAddr {
+    text.parse().expect("an address")
+}
+
+/// Two providers, the first of them by default; table 101 leads to the first and 102 to the second, in both families.
+fn providers(by: By, nat: bool) -> Result<Stage, Error> {
+    let options = Options {
+        nat,
+        second_path: true,
+        ..Options::default()
+    };
+    let lab = scene::lab(by, &options)?;
+    let router = lab.node("router")?;
+    router.ip(&format!(
+        "route del {SERVER_INNER}/32\nroute add default via 10.0.0.2 metric 100\n\
+         route add default via 10.0.0.2 table 101\nroute add default via 10.0.1.2 table 102\n"
+    ))?;
+    router.run(&format!("ip -6 route del {SERVER_INNER6}/128"))?;
+    for (via, rest) in [
+        ("2001:db8:2::2", "metric 100"),
+        ("2001:db8:2::2", "table 101"),
+        ("2001:db8:3::2", "table 102"),
+    ] {
+        router.run(&format!("ip -6 route add default via {via} {rest}"))?;
+    }
+    // Answers find back where the first wire is down, too.
+    let server = lab.node("server")?;
+    server.run("ip route add 192.168.1.0/24 via 10.0.1.1 metric 200")?;
+    server.run("ip -6 route add 2001:db8:1::/64 via 2001:db8:3::1 metric 2000")?;
+    Stage::new(by, lab, &WIRES, &["wan1"])
+}
+
+/// Callers of both families to the same port, from the client's first address.
+fn pair(stage: &mut Stage, name: &str, port: u16) -> Result<(), Error> {
+    stage.call(&format!("{name}4"), "client", CLIENT, (SERVER_INNER, port))?;
+    stage.call(
+        &format!("{name}6"),
+        "client",
+        CLIENT6,
+        (SERVER_INNER6, port),
+    )
+}
+
+/// Runs the same `ip` command for both families; `{}` in it stands for an address of the second provider's gateway.
+fn both(lab: &Lab, line: &str) -> Result<(), Error> {
+    for (family, gateway) in [("-4", "10.0.1.2"), ("-6", "2001:db8:3::2")] {
+        let line = line.replace("{}", gateway);
+        lab.node("router")?.run(&format!("ip {family} {line}"))?;
+    }
+    Ok(())
+}
+
+/// A second network inside, with one host: 192.168.2.0/24 and 2001:db8:4::/64, at the router's `lan1`.
+fn guest(lab: &mut Lab, by: By) -> Result<(), Error> {
+    lab.host("guest")?;
+    let offloads = match by {
+        By::Weir("xdp") => Offloads::Plain,
+        _ => Offloads::Default,
+    };
+    lab.wire(("guest", "eth0"), ("router", "lan1"), offloads)?;
+    for (role, device, address) in [
+        ("router", "lan1", "192.168.2.1/24"),
+        ("router", "lan1", "2001:db8:4::1/64"),
+        ("router", "lan1", "fe80::1/64"),
+        ("guest", "eth0", "192.168.2.2/24"),
+        ("guest", "eth0", "2001:db8:4::2/64"),
+        ("guest", "eth0", "fe80::2/64"),
+    ] {
+        lab.address(role, device, address)?;
+    }
+    lab.route("guest", "default", address("192.168.2.1"))?;
+    lab.route("guest", "default", address("2001:db8:4::1"))
+}
+
+/// The rules of mwan3, in small: the connection's mark decides, and a new connection gets one by `choice`.
+fn marks(lab: &Lab, choice: &str) -> Result<(), Error> {
+    lab.node("router")?
+        .nft(&format!(
+            "table inet mwan {{}}\ndelete table inet mwan\ntable inet mwan {{\n\
+             chain pre {{ type filter hook prerouting priority mangle; policy accept;\n\
+             meta mark set ct mark\nmeta mark != 0 accept\n{choice}\nct mark set meta mark\n}}\n}}\n"
+        ))
+        .map(drop)
+}
+
+#[test]
+fn a_restored_connection_mark_chooses_the_provider() {
+    let first = "iifname \"lan0\" udp dport 7 meta mark set 0x100\niifname \"lan0\" udp dport 8 meta mark set 0x200";
+    let stage = |by| {
+        let mut stage = providers(by, true)?;
+        marks(&stage.lab, first)?;
+        // Networks that are connected come first, defaults of the main table last.
+        both(
+            &stage.lab,
+            "rule add pref 1000 lookup main suppress_prefixlength 0",
+        )?;
+        both(
+            &stage.lab,
+            "rule add pref 2001 fwmark 0x100/0x3f00 lookup 101",
+        )?;
+        both(
+            &stage.lab,
+            "rule add pref 2002 fwmark 0x200/0x3f00 lookup 102",
+        )?;
+        pair(&mut stage, "a", ECHO)?;
+        pair(&mut stage, "b", OTHER)?;
+        Ok(stage)
+    };
+    let acts = [
+        act("marked", |_| Ok(()), "eth0 eth0 eth1 eth1"),
+        act(
+            "new connections are marked otherwise, these are not new",
+            |s| marks(&s.lab, "iifname \"lan0\" meta mark set 0x100"),
+            "eth0 eth0 eth1 eth1",
+        ),
+        act(
+            "the second provider is given up: masqueraded connections begin anew by the first",
+            |s| both(&s.lab, "rule del pref 2002"),
+            "eth0 eth0 eth0 eth0",
+        ),
+        act(
+            "and comes back: the connection that kept its mark returns",
+            |s| both(&s.lab, "rule add pref 2002 fwmark 0x200/0x3f00 lookup 102"),
+            "eth0 eth0 eth0 eth1",
+        ),
+        act(
+            "all connections are forgotten",
+            |s| s.lab.node("router")?.run("conntrack -F").map(drop),
+            "eth0 eth0 eth0 eth0",
+        ),
+        act(
+            "no rules by mark",
+            |s| {
+                both(&s.lab, "rule del pref 2001")?;
+                both(&s.lab, "route replace default via {} metric 50")
+            },
+            "eth1 eth1 eth1 eth1",
+        ),
+    ];
+    play(&Script::new(&stage, &acts));
+}
+
+#[test]
+fn the_source_chooses_the_provider() {
+    let stage = |by| {
+        let mut stage = providers(by, false)?;
+        stage
+            .lab
+            .address("client", "eth0", &format!("{SECOND_CLIENT}/24"))?;
+        stage
+            .lab
+            .address("client", "eth0", &format!("{SECOND_CLIENT6}/64"))?;
+        pair(&mut stage, "first", ECHO)?;
+        let from = address(SECOND_CLIENT);
+        stage.call("second4", "client", from, (SERVER_INNER, ECHO))?;
+        let from = address(SECOND_CLIENT6);
+        stage.call("second6", "client", from, (SERVER_INNER6, ECHO))?;
+        Ok(stage)
+    };
+    fn source(lab: &Lab, verb: &str, table: u32) -> Result<(), Error> {
+        let router = lab.node("router")?;
+        for (family, from) in [("-4", SECOND_CLIENT), ("-6", SECOND_CLIENT6)] {
+            router.run(&format!(
+                "ip {family} rule {verb} pref 500 from {from} lookup {table}"
+            ))?;
+        }
+        Ok(())
+    }
+    let acts = [
+        act("no rule", |_| Ok(()), "eth0 eth0 eth0 eth0"),
+        act(
+            "a rule by source",
+            |s| source(&s.lab, "add", 102),
+            "eth0 eth0 eth1 eth1",
+        ),
+        act(
+            "a rule by destination, before it",
+            |s| {
+                let router = s.lab.node("router")?;
+                router.run(&format!(
+                    "ip rule add pref 400 to {SERVER_INNER} lookup 102"
+                ))?;
+                router
+                    .run(&format!(
+                        "ip -6 rule add pref 400 to {SERVER_INNER6} lookup 102"
+                    ))
+                    .map(drop)
+            },
+            "eth1 eth1 eth1 eth1",
+        ),
+        act(
+            "no rules again",
+            |s| {
+                both(&s.lab, "rule del pref 400")?;
+                source(&s.lab, "del", 102)
+            },
+            "eth0 eth0 eth0 eth0",
+        ),
+    ];
+    play(&Script::new(&stage, &acts));
+}
+
+#[test]
+fn the_way_in_chooses_the_provider() {
+    let stage = |by| {
+        let mut stage = providers(by, false)?;
+        guest(&mut stage.lab, by)?;
+        let lab = &stage.lab;
+        lab.route("server", "192.168.2.0/24", ROUTER_WAN)?;
+        lab.route("server", "2001:db8:4::/64", ROUTER_WAN6)?;
+        pair(&mut stage, "client", ECHO)?;
+        let guest = (address("192.168.2.2"), address("2001:db8:4::2"));
+        stage.call("guest4", "guest", guest.0, (SERVER_INNER, ECHO))?;
+        stage.call("guest6", "guest", guest.1, (SERVER_INNER6, ECHO))?;
+        stage.port("lan1");
+        Ok(stage)
+    };
+    let acts = [
+        act("no rule", |_| Ok(()), "eth0 eth0 eth0 eth0"),
+        act(
+            "guests go by the second provider",
+            |s| both(&s.lab, "rule add pref 500 iif lan1 lookup 102"),
+            "eth0 eth0 eth1 eth1",
+        ),
+        act(
+            "all others do",
+            |s| {
+                both(&s.lab, "rule del pref 500")?;
+                both(&s.lab, "rule add pref 500 iif lan0 lookup 102")
+            },
+            "eth1 eth1 eth0 eth0",
+        ),
+    ];
+    play(&Script::new(&stage, &acts));
+}
+
+#[test]
+fn the_type_of_service_chooses_the_provider() {
+    let stage = |by| {
+        let mut stage = providers(by, false)?;
+        pair(&mut stage, "bulk", ECHO)?;
+        pair(&mut stage, "quick", OTHER)?;
+        stage.callers[2].tos = [0x10; 2];
+        stage.callers[3].tos = [0x10; 2];
+        // One flow of both kinds of packets: each is to go its own way. It may be slow.
+        stage.call("mixed4", "client", CLIENT, (SERVER_INNER, ECHO))?;
+        stage.call("mixed6", "client", CLIENT6, (SERVER_INNER6, ECHO))?;
+        for caller in &mut stage.callers[4..] {
+            caller.tos = [0, 0x10];
+            caller.taken = false;
+        }
+        Ok(stage)
+    };
+    let acts = [
+        act("no rule", |_| Ok(()), "eth0 eth0 eth0 eth0 eth0 eth0"),
+        act(
+            "a rule by type of service",
+            |s| both(&s.lab, "rule add pref 500 tos 0x10 lookup 102"),
+            "eth0 eth0 eth1 eth1 eth0+eth1 eth0+eth1",
+        ),
+        act(
+            "no rule again",
+            |s| both(&s.lab, "rule del pref 500"),
+            "eth0 eth0 eth0 eth0 eth0 eth0",
+        ),
+    ];
+    play(&Script::new(&stage, &acts));
+}

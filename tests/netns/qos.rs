@@ -1,0 +1,383 @@
+//! Shapers keep their rate, and classes get their packets, with weir and without. A shaper is added under a transfer that weir forwards at its
+//! hook: from then on, octets are counted on the wire. No time is judged, only the rate that a shaper enforces.
+
+#[path = "qos/classes.rs"]
+mod classes;
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use lab::gateway::{CLIENT, ROUTER_WAN, SERVER};
+use lab::topology::{mac, text};
+use lab::transfer::Transfer;
+use lab::{Error, Lab, Namespace, Options};
+use weir_tests::scene::{self, By, ENOUGH, PORT, WAYS, at_once};
+use weir_tests::{LIMIT, Weir};
+
+/// Octets per second that every shaper here lets through: `2mbit`.
+const RATE: f64 = 250e3;
+/// What the transfer would send without one, octets per second.
+const OFFERED: u64 = 4_000_000;
+/// How long octets are counted.
+const WINDOW: Duration = Duration::from_secs(4);
+/// What a shaper may let through at once, octets: its burst, and what stood in a queue behind it.
+const BURST: f64 = 65_536.0;
+/// A shaper that was added has filled its queue by then, and what had passed before has arrived.
+const SETTLED: Duration = Duration::from_secs(1);
+/// Events must do it: no proof ends of its own accord while a test runs.
+const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
+/// A device behind which packets wait for their turn (`ip link add … type ifb`), shaped.
+const IFB: [&str; 3] = [
+    "ip link add name ifb0 type ifb",
+    "ip link set ifb0 up",
+    "tc qdisc add dev ifb0 root tbf rate 2mbit burst 16k latency 200ms",
+];
+
+/// What weir must do with a flow that is shaped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Duty {
+    /// Forward it, through the qdisc.
+    Through,
+    /// Keep off the device that the shaper is at, and say so.
+    Off(&'static str),
+    /// Either: what counts is the rate.
+    Any,
+}
+
+/// Adds a shaper under a transfer, by these commands on the router, and takes it away by the last ones. `up`: the transfer goes from client to
+/// server; else from server to client.
+fn kept(up: bool, duty: Duty, add: &[&str], remove: &[&str]) {
+    kept_in(&|by| scene::lab(by, &untranslated()), up, duty, add, remove);
+}
+
+fn untranslated() -> Options {
+    Options {
+        nat: false,
+        ..Options::default()
+    }
+}
+
+fn kept_in(
+    build: &(dyn Fn(By) -> Result<Lab, Error> + Sync),
+    up: bool,
+    duty: Duty,
+    add: &[&str],
+    remove: &[&str],
+) {
+    at_once(&WAYS, |by| {
+        let lab = build(by)?;
+        let weir = scene::weir(by, &lab, NO_REPROOF)?;
+        let (client, server) = (lab.node("client")?, lab.node("server")?);
+        let (near, far, to) = match up {
+            true => (client, server, SERVER),
+            false => (server, client, CLIENT),
+        };
+        let to = SocketAddr::new(to, PORT);
+        let transfer = Transfer::start(near, far, to, 1, Some(OFFERED))?;
+        lives(&transfer, weir.as_ref())?;
+
+        let router = lab.node("router")?;
+        for line in add {
+            router.run(line)?;
+        }
+        std::thread::sleep(SETTLED);
+        let forwarded = || weir.as_ref().map_or(Ok(0), Weir::forwarded);
+        let before = (received(far)?, forwarded()?);
+        let begun = Instant::now();
+        std::thread::sleep(WINDOW);
+        let after = (received(far)?, forwarded()?);
+        let most = begun.elapsed().as_secs_f64() * RATE * 1.1 + BURST;
+        let octets = after.0 - before.0;
+        if octets as f64 > most {
+            return Err(Error::Unexpected(format!(
+                "{octets} octets came through, and {most:.0} are allowed: {}",
+                described(weir.as_ref())
+            )));
+        }
+        // It is the shaper that holds it up, not its end.
+        transfer.advance(RATE as u64, LIMIT)?;
+        if let Some(weir) = &weir {
+            obeys(weir, duty, after.1 - before.1, octets)?;
+        }
+
+        for line in remove {
+            router.run(line)?;
+        }
+        lives(&transfer, weir.as_ref())?;
+        transfer.stop().map(drop)
+    });
+}
+
+/// The transfer goes on, and weir, where there is one, forwards it.
+fn lives(transfer: &Transfer, weir: Option<&Weir>) -> Result<(), Error> {
+    transfer.advance(ENOUGH, LIMIT)?;
+    weir.map_or(Ok(()), |weir| weir.wait_for_forwarding(PORT))
+}
+
+/// Octets that came in at a host's only device.
+fn received(host: &Namespace) -> Result<u64, Error> {
+    let text = host.run("cat /proc/net/dev")?;
+    let line = text.lines().find_map(|l| l.trim().strip_prefix("eth0:"));
+    line.and_then(|l| l.split_whitespace().next()?.parse().ok())
+        .ok_or_else(|| Error::Unexpected(format!("no eth0 in {text}")))
+}
+
+fn ports(weir: &Weir) -> Result<Vec<api::Port>, Error> {
+    let ports = weir.client()?.ports();
+    ports.map_err(|error| Error::Unexpected(error.to_string()))
+}
+
+/// What weir says of its ports, for whoever reads of a failure.
+fn described(weir: Option<&Weir>) -> String {
+    let lines = weir.map(ports).unwrap_or(Ok(Vec::new())).map(|ports| {
+        let line = |port: api::Port| {
+            let why = port.reason.map_or_else(String::new, |reason| reason.text);
+            format!("{} at {:?} ({why})", port.name, port.hook)
+        };
+        ports.into_iter().map(line).collect::<Vec<_>>().join(", ")
+    });
+    lines.unwrap_or_else(|error| error.to_string())
+}
+
+/// Weir did its duty while the shaper was there. `forwarded`: packets, in the same time as the octets on the wire.
+fn obeys(weir: &Weir, duty: Duty, forwarded: u64, octets: u64) -> Result<(), Error> {
+    match duty {
+        Duty::Any => Ok(()),
+        Duty::Through => {
+            let flow = weir.flow_at(PORT)?;
+            let tc = |f: &api::Flow| f.directions.original.hook == Some(api::Hook::Tc);
+            // At least half, in packets of full length.
+            if forwarded * 1500 > octets / 2 && flow.as_ref().is_some_and(tc) {
+                return Ok(());
+            }
+            Err(Error::Unexpected(format!(
+                "{forwarded} packets forwarded of {octets} octets, {flow:#?}"
+            )))
+        }
+        Duty::Off(device) => {
+            let found = ports(weir)?.into_iter().find(|port| port.name == device);
+            let off = found.as_ref().is_some_and(|port| {
+                port.hook.is_none() && port.reason.as_ref().is_some_and(|r| !r.text.is_empty())
+            });
+            if off && forwarded == 0 {
+                return Ok(());
+            }
+            Err(Error::Unexpected(format!(
+                "{forwarded} packets forwarded past the shaper of {device}: {found:#?}"
+            )))
+        }
+    }
+}
+
+#[test]
+fn htb_keeps_its_rate() {
+    kept(
+        true,
+        Duty::Through,
+        &[
+            "tc qdisc add dev wan0 root handle 1: htb default 10",
+            "tc class add dev wan0 parent 1: classid 1:10 htb rate 2mbit ceil 2mbit",
+        ],
+        &["tc qdisc del dev wan0 root"],
+    );
+}
+
+#[test]
+fn tbf_keeps_its_rate() {
+    kept(
+        true,
+        Duty::Through,
+        &["tc qdisc add dev wan0 root tbf rate 2mbit burst 16k latency 200ms"],
+        &["tc qdisc del dev wan0 root"],
+    );
+}
+
+/// The way down is shaped where it leaves to the inside.
+#[test]
+fn a_shaper_on_the_inside_keeps_its_rate() {
+    kept(
+        false,
+        Duty::Through,
+        &["tc qdisc add dev lan0 root tbf rate 2mbit burst 16k latency 200ms"],
+        &["tc qdisc del dev lan0 root"],
+    );
+}
+
+/// The way out with two queues each way, as network cards have them.
+fn two_queues(by: By) -> Result<Lab, Error> {
+    let lab = scene::lab(by, &untranslated())?;
+    let (router, server) = (lab.node("router")?, lab.node("server")?);
+    router.run("ip link del wan0")?;
+    router.run(&format!(
+        "ip link add name wan0 address {} numtxqueues 2 numrxqueues 2 type veth peer name eth0 netns {} address {} numtxqueues 2 numrxqueues 2",
+        text(mac("router", "wan0")),
+        server.name(),
+        text(mac("server", "eth0")),
+    ))?;
+    for (node, device) in [(router, "wan0"), (server, "eth0")] {
+        if by == By::Weir("xdp") {
+            node.run(&format!(
+                "ethtool -K {device} rx off tx off tso off gso off gro on"
+            ))?;
+            node.run(&format!("ip link set {device} gro_max_size 1"))?;
+        }
+    }
+    for (node, device) in [(router, "wan0"), (server, "eth0")] {
+        node.run(&format!("ip link set {device} up"))?;
+    }
+    lab.address("router", "wan0", &format!("{ROUTER_WAN}/24"))?;
+    lab.address("server", "eth0", &format!("{SERVER}/24"))?;
+    lab.route("server", "192.168.1.0/24", ROUTER_WAN)?;
+    Ok(lab)
+}
+
+/// The root is one that only spreads packets over queues; each queue has a shaper of its own. A flow is in one queue.
+#[test]
+fn a_shaper_below_queues_keeps_its_rate() {
+    kept_in(
+        &two_queues,
+        true,
+        Duty::Through,
+        &[
+            "tc qdisc add dev wan0 root handle 1: mq",
+            "tc qdisc replace dev wan0 parent 1:1 tbf rate 2mbit burst 16k latency 200ms",
+            "tc qdisc replace dev wan0 parent 1:2 tbf rate 2mbit burst 16k latency 200ms",
+        ],
+        &["tc qdisc del dev wan0 root"],
+    );
+}
+
+/// Shapes what comes in by sending it through an ifb.
+#[test]
+fn a_shaper_at_ingress_keeps_its_rate() {
+    let redirect = "tc filter add dev lan0 parent ffff: protocol all u32 match u32 0 0 action mirred egress redirect dev ifb0";
+    let add = [
+        &IFB[..],
+        &["tc qdisc add dev lan0 handle ffff: ingress", redirect],
+    ]
+    .concat();
+    kept(
+        true,
+        Duty::Off("lan0"),
+        &add,
+        &["tc qdisc del dev lan0 ingress"],
+    );
+}
+
+/// The same by way of `clsact`, for the way down.
+#[test]
+fn a_shaper_at_the_ingress_of_a_clsact_keeps_its_rate() {
+    let redirect = "tc filter add dev wan0 ingress protocol all u32 match u32 0 0 action mirred egress redirect dev ifb0";
+    let add = [&IFB[..], &["tc qdisc replace dev wan0 clsact", redirect]].concat();
+    kept(
+        false,
+        Duty::Off("wan0"),
+        &add,
+        &["tc filter del dev wan0 ingress protocol all pref 49152"],
+    );
+}
+
+/// A filter where packets leave sends them through an ifb: the qdisc of the device itself is none.
+#[test]
+fn a_filter_at_egress_is_not_passed_by() {
+    let redirect = "tc filter add dev wan0 egress protocol all u32 match u32 0 0 action mirred egress redirect dev ifb0";
+    let add = [&IFB[..], &["tc qdisc replace dev wan0 clsact", redirect]].concat();
+    kept(
+        true,
+        Duty::Any,
+        &add,
+        &["tc filter del dev wan0 egress protocol all pref 49152"],
+    );
+}
+
+#[test]
+#[ignore = "needs sch_cake: run by tests/vm/run"]
+fn cake_keeps_its_rate() {
+    kept(
+        true,
+        Duty::Through,
+        &["tc qdisc add dev wan0 root cake bandwidth 2mbit besteffort"],
+        &["tc qdisc del dev wan0 root"],
+    );
+}
+
+/// As SQM sets up a line: CAKE up at the device, and down at an ifb.
+#[test]
+#[ignore = "needs sch_cake: run by tests/vm/run"]
+fn cake_at_ingress_keeps_its_rate() {
+    kept(
+        false,
+        Duty::Off("wan0"),
+        &[
+            IFB[0],
+            IFB[1],
+            "tc qdisc add dev wan0 root cake bandwidth 2mbit",
+            "tc qdisc add dev ifb0 root cake bandwidth 2mbit ingress",
+            "tc qdisc add dev wan0 handle ffff: ingress",
+            "tc filter add dev wan0 parent ffff: protocol all matchall action mirred egress redirect dev ifb0",
+        ],
+        &[
+            "tc qdisc del dev wan0 ingress",
+            "tc qdisc del dev wan0 root",
+        ],
+    );
+}
+
+#[test]
+#[ignore = "needs sch_fq_codel: run by tests/vm/run"]
+fn fq_codel_below_a_shaper_keeps_its_rate() {
+    for shaper in [
+        &[
+            "tc qdisc add dev wan0 root handle 1: htb default 10",
+            "tc class add dev wan0 parent 1: classid 1:10 htb rate 2mbit ceil 2mbit",
+            "tc qdisc add dev wan0 parent 1:10 fq_codel",
+        ][..],
+        &[
+            "tc qdisc add dev wan0 root handle 1: tbf rate 2mbit burst 16k latency 200ms",
+            "tc qdisc add dev wan0 parent 1:1 fq_codel",
+        ],
+    ] {
+        kept(true, Duty::Through, shaper, &["tc qdisc del dev wan0 root"]);
+    }
+}
+
+#[test]
+#[ignore = "needs sch_hfsc and sch_sfq: run by tests/vm/run"]
+fn hfsc_with_sfq_keeps_its_rate() {
+    kept(
+        true,
+        Duty::Through,
+        &[
+            "tc qdisc add dev wan0 root handle 1: hfsc default 10",
+            "tc class add dev wan0 parent 1: classid 1:10 hfsc ls rate 2mbit ul rate 2mbit",
+            "tc qdisc add dev wan0 parent 1:10 sfq",
+        ],
+        &["tc qdisc del dev wan0 root"],
+    );
+}
+
+/// `fq` shapes nothing, unless it is told to.
+#[test]
+#[ignore = "needs sch_fq: run by tests/vm/run"]
+fn fq_with_a_rate_keeps_it() {
+    kept(
+        true,
+        Duty::Through,
+        &["tc qdisc add dev wan0 root fq maxrate 2mbit"],
+        &["tc qdisc del dev wan0 root"],
+    );
+}
+
+#[test]
+#[ignore = "needs act_police: run by tests/vm/run"]
+fn a_policer_keeps_its_rate() {
+    kept(
+        true,
+        Duty::Off("lan0"),
+        &[
+            "tc qdisc add dev lan0 handle ffff: ingress",
+            "tc filter add dev lan0 parent ffff: protocol all matchall action police rate 2mbit burst 32k drop",
+        ],
+        &["tc qdisc del dev lan0 ingress"],
+    );
+}

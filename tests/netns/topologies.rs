@@ -1,0 +1,159 @@
+//! The differential oracle over everything that a router can have below IP: see [`Arrangement`]. WEIR_SEED replays one seed.
+//!
+//! Not every kernel has all of it. What this project's own machines lack is marked with what it needs, and not run by plain `cargo test`; `tests/vm/run` runs
+//! those too, on kernels that have everything.
+
+use std::net::SocketAddr;
+
+use lab::generate::{Kind, Mix};
+use lab::oracle::{self, Plan};
+use lab::transfer::{Echo, ask_tcp};
+use lab::{Arrangement, Error, Lab, Options};
+use weir_tests::differential::{Expect, equal, kernels_agree};
+
+#[path = "topologies/live.rs"]
+mod live;
+
+const FLOWS: usize = 100;
+const PACKETS: usize = 2_000;
+
+fn plan(arrangement: Arrangement, seed: u64) -> Plan {
+    Plan::over(arrangement, oracle::seed(seed), FLOWS, PACKETS)
+}
+
+/// Real hosts, over the kernel alone: a packet's worth and more than a window's, both families.
+fn talk(arrangement: Arrangement) -> Result<(), Error> {
+    let options = Options {
+        arrangement,
+        ..Options::default()
+    };
+    let lab = Lab::gateway(&options)?;
+    let (client, server) = (lab.node("client")?, lab.node("server")?);
+    for ipv6 in [false, true] {
+        let _echo = Echo::serve(server, SocketAddr::new(arrangement.server(ipv6), 7))?;
+        for length in [1, 200_000] {
+            let payload = vec![b'w'; length];
+            let to = SocketAddr::new(arrangement.reached(ipv6), 7);
+            assert_eq!(ask_tcp(client, to, &payload)?, payload, "to {to}");
+        }
+    }
+    Ok(())
+}
+
+/// For each arrangement: real hosts reach each other; two kernels agree; each hook with one seed; each hook with two more.
+macro_rules! topologies {
+    ($($(#[$needs:meta])* $name:ident: $arrangement:ident, $expect:ident;)*) => {
+        $(mod $name {
+            use super::*;
+
+            const ARRANGEMENT: Arrangement = Arrangement::$arrangement;
+
+            #[test]
+            $(#[$needs])*
+            fn two_kernels_agree() {
+                kernels_agree(&plan(ARRANGEMENT, 1));
+            }
+
+            #[test]
+            $(#[$needs])*
+            fn hosts_can_talk() {
+                talk(ARRANGEMENT).unwrap_or_else(|error| panic!("{error}"));
+            }
+
+            #[test]
+            $(#[$needs])*
+            fn xdp() {
+                equal("xdp", &plan(ARRANGEMENT, 2), Expect::$expect);
+            }
+
+            #[test]
+            $(#[$needs])*
+            fn tc() {
+                equal("tc", &plan(ARRANGEMENT, 3), Expect::$expect);
+            }
+
+            #[test]
+            $(#[$needs])*
+            fn more_xdp() {
+                for seed in [4, 5] {
+                    equal("xdp", &plan(ARRANGEMENT, seed), Expect::$expect);
+                }
+            }
+
+            #[test]
+            $(#[$needs])*
+            fn more_tc() {
+                for seed in [6, 7] {
+                    equal("tc", &plan(ARRANGEMENT, seed), Expect::$expect);
+                }
+            }
+        })*
+
+        #[test]
+        fn every_arrangement_is_tested() {
+            let tested = [$(Arrangement::$arrangement),*];
+            assert_eq!(tested, Arrangement::ALL);
+        }
+    };
+}
+
+topologies! {
+    plain: PLAIN, TakesOver;
+    #[ignore = "needs 802.1Q: run by tests/vm/run"]
+    vlan: VLAN, TakesOver;
+    #[ignore = "needs 802.1Q: run by tests/vm/run"]
+    vlan_with_own_mac: VLAN_WITH_OWN_MAC, TakesOver;
+    #[ignore = "needs 802.1Q: run by tests/vm/run"]
+    qinq: QINQ, TakesOver;
+    #[ignore = "needs PPPoE: run by tests/vm/run"]
+    pppoe: PPPOE, TakesOver;
+    #[ignore = "needs PPPoE and 802.1Q: run by tests/vm/run"]
+    pppoe_over_vlan: PPPOE_OVER_VLAN, TakesOver;
+    bridge: BRIDGE, TakesOver;
+    #[ignore = "needs bridges that filter VLANs: run by tests/vm/run"]
+    filtering_bridge: FILTERING_BRIDGE, TakesOver;
+    #[ignore = "needs bridges that filter VLANs: run by tests/vm/run"]
+    filtering_bridge_trunk: FILTERING_BRIDGE_TRUNK, TakesOver;
+    #[ignore = "needs PPPoE and 802.1Q: run by tests/vm/run"]
+    home: HOME, TakesOver;
+    #[ignore = "needs PPPoE and 802.1Q: run by tests/vm/run"]
+    home_wifi: HOME_WIFI, TakesOver;
+    multi_wan: MULTI_WAN, TakesOver;
+    hairpin: HAIRPIN, TakesOver;
+    #[ignore = "needs VRF: run by tests/vm/run"]
+    vrf: VRF, TakesOver;
+    #[ignore = "needs WireGuard: run by tests/vm/run"]
+    wireguard: WIREGUARD, Declines;
+}
+
+/// The oracle itself: a PCP that another packet of this router may well have, but not this one.
+#[test]
+#[ignore = "needs 802.1Q: run by tests/vm/run"]
+fn another_pcp_is_found() {
+    let other = |lab: &Lab| {
+        let map = "ip link set wan0.7 type vlan egress-qos-map 4:6 6:5";
+        lab.node("router")?.run(map)?;
+        oracle::plain(lab)
+    };
+    let plan = Plan {
+        attempts: 0,
+        ..plan(Arrangement::VLAN, 8)
+    };
+    match oracle::compare(&plan, &other) {
+        Err(Error::Differs(found)) => assert_eq!(found.differing[0].at, "server:eth0"),
+        other => panic!("not detected: {other:?}"),
+    }
+}
+
+/// Conntrack calls a packet with a wrong checksum invalid, so rules that go by the connection's mark do not send it the connection's way. Where it went is no proof of
+/// where the others go.
+#[test]
+fn what_conntrack_refuses_does_not_show_the_way() {
+    for hook in ["xdp", "tc"] {
+        let plan = Plan {
+            mix: Mix::ordinary().with(Kind::Checksum, 1),
+            ..plan(Arrangement::MULTI_WAN, 6)
+        };
+        equal(hook, &plan, Expect::TakesOver);
+    }
+}

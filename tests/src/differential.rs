@@ -1,0 +1,86 @@
+//! Two identical routers, one with weir, get the same packets; what comes out is the same octet by octet.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use lab::namespace::wait_until;
+use lab::oracle::{self, Plan, Report, Settle};
+use lab::{Error, Lab};
+
+use crate::{LIMIT, Weir, hooked_at};
+
+/// What weir has to do with a workload besides changing nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expect {
+    /// It takes over more than a quarter of the packets: of an ordinary mix most are for the fast path, and a run in which weir did nothing proves nothing.
+    TakesOver,
+    /// It takes over none.
+    Declines,
+}
+
+/// Runs the plan with weir at this hook of every port of router B. Panics with what differs, or where weir did not do what is expected.
+pub fn equal(hook: &str, plan: &Plan, expect: Expect) {
+    let forwarded = Rc::new(Cell::new(0));
+    let start = |lab: &Lab| with_weir(lab, hook, expect, &forwarded);
+    let report = oracle::compare(plan, &start).unwrap_or_else(|error| panic!("{error}"));
+    let taken = forwarded.get() as usize;
+    println!(
+        "{}, {hook}: {taken} forwarded by weir of {report:?}",
+        plan.arrangement.name
+    );
+    match expect {
+        Expect::TakesOver => assert!(
+            taken > report.sent / 4,
+            "weir took over only {taken} of {}",
+            report.sent
+        ),
+        Expect::Declines => assert_eq!(taken, 0, "weir must not take over any"),
+    }
+}
+
+/// Runs the plan with two plain kernels: what they do differently, no weir could do right.
+pub fn kernels_agree(plan: &Plan) -> Report {
+    let report = oracle::compare(plan, &oracle::plain).unwrap_or_else(|error| panic!("{error}"));
+    println!("{}: {report:?}", plan.arrangement.name);
+    assert!(
+        report.received > report.sent / 2,
+        "hardly anything came out: {report:?}"
+    );
+    assert!(report.differences.is_empty(), "{report:?}");
+    report
+}
+
+fn with_weir(
+    lab: &Lab,
+    hook: &str,
+    expect: Expect,
+    forwarded: &Rc<Cell<u64>>,
+) -> Result<Settle, Error> {
+    let ports = lab.arrangement().ports();
+    let weir = Weir::start(lab.node("router")?, &hooked_at(hook, &ports), &[])?;
+    if expect == Expect::TakesOver {
+        weir.wait_for_ports(ports.len())?;
+    }
+    let last = Last(weir, Rc::clone(forwarded));
+    Ok(Box::new(move |flows| match expect {
+        Expect::TakesOver => last.0.wait_for_known(flows),
+        Expect::Declines => wait_until("flows are judged", LIMIT, || {
+            Ok(last.0.flows()?.len() >= flows)
+        }),
+    }))
+}
+
+/// Reads the counter before weir is stopped.
+struct Last(Weir, Rc<Cell<u64>>);
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        let Ok(status) = self.0.status() else { return };
+        self.1.set(self.1.get() + status.packets.forwarded());
+        println!("{:?}", status.packets);
+        let ports = self.0.client().ok().and_then(|client| client.ports().ok());
+        for port in ports.unwrap_or_default() {
+            println!("{port:?}");
+        }
+    }
+}
