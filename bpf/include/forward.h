@@ -105,6 +105,23 @@ always_inline void fence_full(__u32 *word)
 		     : "r"(unchanged));
 }
 
+/* Notes whether a PPPoE frame comes from the other end of its session. */
+always_inline void session_check(const struct frame *f, __u32 ifindex, struct link *l)
+{
+	struct session_key key = {.ifindex = ifindex, .session = l->in};
+	void *from = f->data + l->ahead + ETH_ALEN;
+	__u64 stranger = 0;
+
+	if (l->in & IN_PPPOE) {
+		stranger = 1;
+		if (from + ETH_ALEN <= f->end) {
+			__builtin_memcpy(key.mac, from, ETH_ALEN);
+			stranger = !bpf_map_lookup_elem(&sessions, &key);
+		}
+	}
+	l->stranger = forget(stranger, f->len) & 1;
+}
+
 /* Whether the frame is addressed to this port, or to a VLAN device on it. */
 always_inline int port_owns(const struct port *port, const struct frame *f, const struct link *l)
 {
@@ -190,6 +207,8 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 		reason = REASON_UNPROVEN;
 	else if (unlikely(flow->in != in))
 		reason = REASON_MOVED;
+	else if (unlikely(l->stranger))
+		reason = REASON_SESSION;
 	else if (unlikely(flow->tos != (p->tos & 0xfc)))
 		reason = REASON_TOS;
 	else if (ipv6 && unlikely(((struct flow6 *)flow)->label != p->label))

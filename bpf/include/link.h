@@ -39,6 +39,7 @@ struct link {
 	__u8 meta;       /* the outermost is in skb metadata */
 	__u8 dsa;        /* octets of a switch's tag */
 	__u8 ahead;      /* of them, before the hardware addresses */
+	__u8 stranger;   /* a PPPoE session's packet, but not from the station that the kernel sends its packets to */
 	__u8 able;       /* enum able: for taking this header off, as for putting it on */
 	__u8 least;      /* as hop_key.least */
 };

@@ -102,6 +102,20 @@ struct {
 	__type(value, __u32);
 } stacks SEC(".maps");
 
+/* PPPoE sessions that the kernel was seen to send into: the kernel goes by the other end's address, too (net/ppp/pppoe.c). */
+struct session_key {
+	__u32 ifindex;
+	__u16 session;
+	__u8 mac[6];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, HOPS_MAX);
+	__type(key, struct session_key);
+	__type(value, __u32);
+} sessions SEC(".maps");
+
 /* Where XDP may send: same index as `ports`. */
 struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP);

@@ -24,6 +24,7 @@ enum reason {
 	REASON_UNKNOWN,  /* no record of this flow */
 	REASON_UNPROVEN, /* known, but the kernel has not been seen to forward it since the last change */
 	REASON_MOVED,    /* came in at another port than the proof */
+	REASON_SESSION,  /* of a PPPoE session, but not from the station that the kernel sends its packets to */
 	REASON_TOS,      /* another DSCP than the proof */
 	REASON_LABEL,    /* another IPv6 flow label than the proof: paths may be chosen by it */
 	REASON_TTL_NEW,  /* a TTL outside of what was proven */

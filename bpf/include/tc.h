@@ -245,6 +245,7 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 always_inline int tc_behind(struct __sk_buff *skb)
 {
 	struct link l = {};
+	struct frame f;
 	int reason;
 
 	tc_pull(skb, HOP_HEADER_MAX);
@@ -253,6 +254,10 @@ always_inline int tc_behind(struct __sk_buff *skb)
 		count_passed(reason);
 		return TC_ACT_UNSPEC;
 	}
+	f.data = (void *)(long)skb->data;
+	f.end = (void *)(long)skb->data_end;
+	f.len = skb->len;
+	session_check(&f, skb->ifindex, &l);
 	return l.type == bpf_htons(ETH_P_IP) ? tc_forward(skb, 0, &l) : tc_forward(skb, 1, &l);
 }
 

@@ -154,6 +154,22 @@ always_inline int hop_key_fill(struct hop_key *key, struct __sk_buff *skb, const
 	return 1;
 }
 
+/* Notes where a PPPoE session leads: its number stands 6 octets before the end of the header. */
+always_inline void session_learn(__u32 ifindex, const struct hop_key *key)
+{
+	struct session_key session = {.ifindex = ifindex};
+	__u32 one = 1;
+	int i;
+
+#pragma unroll
+	for (i = L3_ETHERNET + PPPOE_SIZE; i <= HOP_HEADER_MAX; i += 2)
+		if (i == key->len)
+			session.session = bpf_ntohs(*(__be16 *)(key->header + i - 6));
+	__builtin_memcpy(session.mac, key->header, ETH_ALEN);
+	if (!bpf_map_lookup_elem(&sessions, &session))
+		bpf_map_update_elem(&sessions, &session, &one, BPF_ANY);
+}
+
 /* Whether the packet on trial may have come in at the device that the kernel remembers. Behind PPP it remembers none. */
 always_inline int came_in_there(struct __sk_buff *skb, __u64 in)
 {
@@ -287,6 +303,8 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 		t->reason = REASON_HOPS_FULL;
 		return REASON_HOPS_FULL;
 	}
+	if (key.form & HOP_PPPOE)
+		session_learn(skb->ifindex, &key);
 	stamp = epoch + READ_ONCE(hop->epoch);
 	if (port->flags & PORT_FLOODS && !(READ_ONCE(flow->proof) == stamp && flow->hop == slot) &&
 	    (t->once_at != stamp || t->once != slot)) {

@@ -166,7 +166,13 @@ const DECRYPTED: [[u8; 8]; 8] = [
     instruction(0x07, 3, 0, 0, -32),
     instruction(0xb7, 4, 0, 0, 28),
     instruction(0xb7, 5, 0, 0, 0),
-    instruction(0x85, 0, 0, 0, libbpf_sys::BPF_FUNC_skb_get_xfrm_state as i32),
+    instruction(
+        0x85,
+        0,
+        0,
+        0,
+        libbpf_sys::BPF_FUNC_skb_get_xfrm_state as i32,
+    ),
     CLEAR,
     EXIT,
 ];

@@ -208,7 +208,9 @@ impl Table {
         let slot = reference & !IPV6;
         let bucket = self.v6.at(slot / WAYS).expect("a record's number is valid");
         // SAFETY: bucket and way are within a live mapping, copied out.
-        u32::from_be(unsafe { (&raw const (*bucket).way[(slot % WAYS) as usize].label).read_volatile() })
+        u32::from_be(unsafe {
+            (&raw const (*bucket).way[(slot % WAYS) as usize].label).read_volatile()
+        })
     }
 
     /// A free record in one of the two buckets of a tuple, marked CLAIMED. The first bucket, which the packet path looks into first,

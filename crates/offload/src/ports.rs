@@ -6,6 +6,7 @@
 mod qdisc;
 mod reason;
 mod router;
+mod vlan;
 
 use kernel::ethtool::HiddenTags;
 use kernel::facts::Multipath;

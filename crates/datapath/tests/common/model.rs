@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use kernel::{Mac, Protocol, Tuple};
 
 use super::checksum::{fold, sum};
+use super::connection::{CLIENT, LAN, SERVER};
 use super::link::Behind;
 
 /// Where a program runs.
@@ -55,7 +56,10 @@ pub fn forward(hook: Hook, link: u32, ways: &[Way], frame: &[u8]) -> Option<Vec<
     let way = ways
         .iter()
         .find(|w| w.incoming == parsed.tuple && w.link == link && w.behind == behind)?;
+    // RFC 2516: a session is with one station.
+    let station = if link == LAN { CLIENT } else { SERVER };
     let allowed = frame[..6] == way.mac
+        && (behind.session.is_none() || frame[6..12] == station)
         && (way.ttl.0..=way.ttl.1).contains(&parsed.ttl)
         && parsed.tos & 0xfc == way.tos
         && label(&plain) == way.label

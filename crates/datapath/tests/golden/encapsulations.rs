@@ -166,7 +166,8 @@ fn pppoe_headers_that_lie() {
     let mut dressed = Dressed::new(Router::standard());
     let behind = Behind::tags(&[(VLAN, 7)]).session(9);
     dressed.between(&behind, &behind);
-    let table: &[(&str, fn(&mut Vec<u8>), Reason)] = &[
+    type Edit = fn(&mut Vec<u8>);
+    let table: &[(&str, Edit, Reason)] = &[
         (
             "longer",
             |f| {
@@ -186,6 +187,7 @@ fn pppoe_headers_that_lie() {
         ("no length", |f| put16(f, 22, 0), Reason::Header),
         ("the longest", |f| put16(f, 22, 0xffff), Reason::Header),
         ("another session", |f| put16(f, 20, 10), Reason::Moved),
+        ("another station", |f| f[11] ^= 1, Reason::Session),
         ("session 0", |f| put16(f, 20, 0), Reason::Moved),
         ("PADT", |f| put16(f, 18, 0x11a7), Reason::Ethertype),
         ("version 2", |f| put16(f, 18, 0x2100), Reason::Ethertype),

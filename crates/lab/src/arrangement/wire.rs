@@ -245,7 +245,10 @@ pub(crate) fn is_chatter(frame: &[u8], arrival: &Arrival, routers: &[Mac]) -> bo
     };
     // Behind a hop-by-hop header with a router alert.
     let listener = view.protocol == 0 && arrival.frame.get(62) == Some(&143);
-    listener && view.to == gateway::ALL_MLD_ROUTERS
+    // A redirect (RFC 4861, section 8) is sent once a second at most to each station, whatever came.
+    let redirect = view.protocol == 58 && arrival.frame.get(54) == Some(&137);
+    redirect
+        || listener && view.to == gateway::ALL_MLD_ROUTERS
         || view.protocol == 2 && view.to == gateway::ALL_IGMP_ROUTERS
 }
 

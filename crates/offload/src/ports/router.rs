@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use kernel::{Link, Mac};
 
+use super::vlan::{hides_tags, vlan_macs};
 use super::{
     Below, Device, Limit, PortFacts, PortPlan, PortReason, Use, hook, kept, known_driver, xdp,
 };
@@ -12,8 +13,6 @@ use crate::stack::{Stack, Upper, is_ppp, is_switch_port};
 
 /// ARPHRD_ETHER.
 const ETHERNET: u16 = 1;
-/// ETH_P_8021AD.
-const SERVICE_TAG: u16 = 0x88a8;
 /// ARPHRD_LOOPBACK.
 const LOOPBACK: u16 = 772;
 
@@ -29,9 +28,6 @@ const HARMLESS_ABOVE: [&str; 9] = [
 
 /// Tags of switches that the packet path knows.
 const KNOWN_TAGS: [&str; 3] = ["mtk", "gswip", "qca"];
-
-/// Own addresses a port can have beside its first.
-const VLAN_MACS: usize = 3;
 
 /// What is decided for all devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -399,42 +395,4 @@ fn at_conduit(conduit: &Device<'_>, settings: &Settings) -> bool {
         tag.is_some_and(|tag| KNOWN_TAGS.contains(&tag))
     });
     asked && known
-}
-
-/// Whether VLAN tags that must be seen are taken off: a frame of another VLAN would look like one without.
-fn hides_tags(facts: &PortFacts, uppers: &[(Upper, &Device<'_>)]) -> Option<PortReason> {
-    let any = |of: &dyn Fn(&Link) -> bool| uppers.iter().any(|(_, upper)| of(upper.link));
-    let tagged = any(&|link| link.vlan.is_some() || link.filters_vlans);
-    let service = any(&|link| link.vlan.is_some_and(|vlan| vlan.protocol == SERVICE_TAG));
-    if facts.hidden_tags.customer && tagged {
-        Some(PortReason::HiddenTags)
-    } else if facts.hidden_tags.service && service {
-        Some(PortReason::HiddenServiceTags)
-    } else {
-        None
-    }
-}
-
-/// Addresses other than `mac` of what stands on a port with a VLAN, as many as a port has room for, and the VLANs of the others. A
-/// member of a bridge is not addressed itself.
-fn vlan_macs(
-    mac: Mac,
-    uppers: &[(Upper, &Device<'_>)],
-    in_bridge: impl Fn(&Link) -> bool,
-) -> (Vec<(u16, Mac)>, Vec<u16>) {
-    let (mut macs, mut left) = (Vec::new(), Vec::new());
-    for (upper, device) in uppers {
-        let (Some(vlan), Some(own)) = (upper.outer, device.link.mac) else {
-            continue;
-        };
-        if own == mac || macs.contains(&(vlan, own)) || in_bridge(device.link) {
-            continue;
-        }
-        if macs.len() < VLAN_MACS {
-            macs.push((vlan, own));
-        } else if !left.contains(&vlan) {
-            left.push(vlan);
-        }
-    }
-    (macs, left)
 }
