@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "drop.h"
 #include "table.h"
 
 /* A decision to forward: everything read from the record before the packet is touched. */
@@ -157,7 +158,7 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 	struct flow *flow;
 	struct hop *hop;
 	int reason;
-	__u64 in;
+	__u64 in, hash;
 
 	if (unlikely(!READ_ONCE(control.armed)))
 		return REASON_SILENT;
@@ -177,13 +178,22 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 		return REASON_NOT_OURS;
 
 	reason = ipv6 ? parse_ipv6(f, L3_ETHERNET + l->shift, p) : parse_ipv4(f, L3_ETHERNET + l->shift, p);
-	if (reason)
+	if (reason) {
+		if (unlikely(READ_ONCE(control.drops) & DROP_BY_LIST) &&
+		    drop_listed(f, L3_ETHERNET + l->shift, reason, port, slot, ipv6, xdp))
+			return REASON_DROPPED;
 		return reason;
+	}
 	if (!link_agrees(l, p->len))
 		return REASON_HEADER;
-	flow = flow_find(p->key, ipv6, &v->ref);
-	if (!flow)
+	hash = hash_key(p->key, ipv6);
+	flow = flow_find_hashed(hash, p->key, ipv6, &v->ref);
+	if (!flow) {
+		if (READ_ONCE(control.drops) &&
+		    drop_check(f, L3_ETHERNET + l->shift, p, hash, l->in | (__u64)slot << IN_SLOT, port, slot, ipv6, xdp))
+			return REASON_DROPPED;
 		return REASON_UNKNOWN;
+	}
 	if (p->proto == IPPROTO_TCP && (p->tcp_flags & (TCP_FIN | TCP_SYN | TCP_RST | TCP_ACK)) != TCP_ACK) {
 		if (p->tcp_flags & (TCP_FIN | TCP_SYN | TCP_RST))
 			flow_disturb(flow, v->ref);

@@ -5,24 +5,24 @@
 #include "control.h"
 #include "link.h"
 #include "flow.h"
+#include "hash.h"
 #include "hop.h"
 #include "kernel.h"
 #include "port.h"
 
 #define STACKS_MAX 16384
 
-const volatile __u64 hash_seed[3]; /* random, odd: a stranger cannot aim at one bucket */
-const volatile __u32 flows4_mask;  /* number of IPv4 buckets - 1 */
-const volatile __u32 flows6_mask;  /* number of IPv6 buckets - 1 */
-const volatile __u32 ports_mask;   /* number of port slots - 1 */
-const volatile __u32 patience;     /* jiffies that a packet may take from ingress to egress and still be proof */
-const volatile __u32 hold;         /* jiffies after a FIN, RST or SYN during which nothing is proven */
-const volatile __u32 silence;      /* jiffies without a beat after which the daemon counts as dead */
-const volatile __u32 rehearsal;    /* under BPF_PROG_TEST_RUN, where every skb has a socket */
-const volatile __u32 shadow;       /* compute, compare, but let the kernel forward */
-const volatile __u32 ipsec;        /* this kernel knows of IPsec, and can tell what it decrypted */
-const volatile __u32 weak_order;   /* this processor may read a flow's fields before its proof, unless told not to */
-const volatile __u32 buffers;      /* XDP may see frames in several buffers: from Linux 5.18 on */
+const volatile __u32 flows4_mask; /* number of IPv4 buckets - 1 */
+const volatile __u32 flows6_mask; /* number of IPv6 buckets - 1 */
+const volatile __u32 ports_mask;  /* number of port slots - 1 */
+const volatile __u32 patience;    /* jiffies that a packet may take from ingress to egress and still be proof */
+const volatile __u32 hold;        /* jiffies after a FIN, RST or SYN during which nothing is proven */
+const volatile __u32 silence;     /* jiffies without a beat after which the daemon counts as dead */
+const volatile __u32 rehearsal;   /* under BPF_PROG_TEST_RUN, where every skb has a socket */
+const volatile __u32 shadow;      /* compute, compare, but let the kernel forward */
+const volatile __u32 ipsec;       /* this kernel knows of IPsec, and can tell what it decrypted */
+const volatile __u32 weak_order;  /* this processor may read a flow's fields before its proof, unless told not to */
+const volatile __u32 buffers;     /* XDP may see frames in several buffers: from Linux 5.18 on */
 
 struct control control __attribute__((aligned(64)));
 

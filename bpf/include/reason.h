@@ -31,6 +31,7 @@ enum reason {
 	REASON_LENGTH,   /* longer than what the kernel was seen to send unfragmented */
 	REASON_HOOK,     /* the way out needs an skb (qdisc, no XDP transmit): forwarded at TC */
 	REASON_HOP,      /* the hop is gone */
+	REASON_DROPPED,  /* dropped early, as netfilter or a route would: see drop.h */
 	/* the witness */
 	REASON_LOCAL,       /* sent by a local socket */
 	REASON_NOT_SEEN,    /* left, but no matching packet was seen at ingress */

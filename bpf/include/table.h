@@ -5,22 +5,6 @@
 #include "maps.h"
 #include "parse.h"
 
-/* Multiply and shift with secret odd factors; two independent bucket numbers from one product. */
-always_inline __u64 hash_mix(__u64 h, __u64 word)
-{
-	h = (h ^ word) * hash_seed[1];
-	return h ^ h >> 32;
-}
-
-always_inline __u64 hash_key(const __u64 *key, int ipv6)
-{
-	__u64 h = hash_mix(hash_mix(hash_seed[0], key[0]), key[1]);
-
-	if (ipv6)
-		h = hash_mix(hash_mix(hash_mix(h, key[2]), key[3]), key[4]);
-	return h * hash_seed[2];
-}
-
 always_inline __u32 hash_first(__u64 h, __u32 mask)
 {
 	return (h >> 40) & mask;
@@ -82,14 +66,18 @@ always_inline struct flow *flow_find_in(__u32 bucket, __u16 tag, const __u64 *ke
 	return NULL;
 }
 
-/* The record of a key, and its number. */
-always_inline struct flow *flow_find(const __u64 *key, int ipv6, __u32 *ref)
+/* The record of a key whose hash is `h`, and its number. */
+always_inline struct flow *flow_find_hashed(__u64 h, const __u64 *key, int ipv6, __u32 *ref)
 {
-	__u64 h = hash_key(key, ipv6);
 	__u32 mask = ipv6 ? flows6_mask : flows4_mask;
 	struct flow *f = flow_find_in(hash_first(h, mask), hash_tag(h), key, ipv6, ref);
 
 	return f ? f : flow_find_in(hash_second(h, mask), hash_tag(h), key, ipv6, ref);
+}
+
+always_inline struct flow *flow_find(const __u64 *key, int ipv6, __u32 *ref)
+{
+	return flow_find_hashed(hash_key(key, ipv6), key, ipv6, ref);
 }
 
 /* The record of a number and family; NULL when there is no such one. */

@@ -191,6 +191,8 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 			reason = REASON_SHADOW;
 		}
 	}
+	if (reason == REASON_DROPPED)
+		return TC_ACT_SHOT;
 	if (reason) {
 		count_passed(reason);
 		return TC_ACT_UNSPEC;

@@ -16,6 +16,8 @@ always_inline struct frame xdp_frame(struct xdp_md *ctx)
 
 always_inline int xdp_pass(int reason)
 {
+	if (reason == REASON_DROPPED)
+		return XDP_DROP;
 	count_passed(PASSED_BY_XDP + reason);
 	return XDP_PASS;
 }

@@ -18,6 +18,7 @@ fn main() {
         args.push(format!("-idirafter{multiarch}"));
     }
     compile(&bpf, &out, "weir", &args);
+    compile(&bpf, &out, "drops", &args);
     if env::var_os("CARGO_FEATURE_BENCH").is_some() {
         compile(&bpf, &out, "bench", &args);
     }

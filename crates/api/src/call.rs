@@ -17,6 +17,8 @@ pub enum Call {
     Hops,
     /// `GET /v1/ports`
     Ports,
+    /// `GET /v1/drops`
+    Drops,
     /// `GET /v1/explain`
     Explain(FlowQuery),
     /// `GET /v1/config`
@@ -29,7 +31,7 @@ pub enum Call {
     StopCapture,
 }
 
-const PATHS: &str = "/v1/status, /v1/flows, /v1/hops, /v1/ports, /v1/explain, /v1/config, /v1/reload, /v1/capture, /v1/capture/stop";
+const PATHS: &str = "/v1/status, /v1/flows, /v1/hops, /v1/ports, /v1/drops, /v1/explain, /v1/config, /v1/reload, /v1/capture, /v1/capture/stop";
 const FILTERS: &str = "the filters are port, address, protocol, state, device, sort and limit";
 
 impl Call {
@@ -73,6 +75,7 @@ impl Call {
             "/v1/status" => Ok(Self::Status),
             "/v1/hops" => Ok(Self::Hops),
             "/v1/ports" => Ok(Self::Ports),
+            "/v1/drops" => Ok(Self::Drops),
             "/v1/config" => Ok(Self::Config),
             "/v1/reload" => Ok(Self::Reload),
             "/v1/capture/stop" => Ok(Self::StopCapture),
@@ -83,7 +86,7 @@ impl Call {
     /// The one method that a path takes; `None` where there is no such path.
     pub fn method_of(path: &str) -> Option<&'static str> {
         match path {
-            "/v1/status" | "/v1/flows" | "/v1/hops" | "/v1/ports" | "/v1/explain"
+            "/v1/status" | "/v1/flows" | "/v1/hops" | "/v1/ports" | "/v1/drops" | "/v1/explain"
             | "/v1/config" => Some("GET"),
             // The calls that change anything.
             "/v1/reload" | "/v1/capture" | "/v1/capture/stop" => Some("POST"),

@@ -18,7 +18,7 @@ use crate::capture::{CaptureQuery, CaptureSummary, SUMMARY_TRAILER};
 use crate::expression::FlowQuery;
 use crate::filter::FlowFilter;
 use crate::percent;
-use crate::types::{Config, Explanation, Flow, Hop, Port, Problem, Reloaded, Status};
+use crate::types::{Config, Drops, Explanation, Flow, Hop, Port, Problem, Reloaded, Status};
 
 /// How long the daemon may be silent before the client gives up.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -104,6 +104,11 @@ impl Client {
     /// `GET /v1/ports`
     pub fn ports(&self) -> Result<Vec<Port>, ClientError> {
         self.ask(Method::GET, "/v1/ports")
+    }
+
+    /// `GET /v1/drops`
+    pub fn drops(&self) -> Result<Drops, ClientError> {
+        self.ask(Method::GET, "/v1/drops")
     }
 
     /// `GET /v1/explain`

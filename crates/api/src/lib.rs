@@ -8,6 +8,7 @@
 //! | `GET /v1/flows?…` | [`FlowList`], filtered by [`FlowFilter`] |
 //! | `GET /v1/hops` | `[`[`Hop`]`]` |
 //! | `GET /v1/ports` | `[`[`Port`]`]` |
+//! | `GET /v1/drops` | [`Drops`] |
 //! | `GET /v1/explain?flow=…` | [`Explanation`] of a [`FlowQuery`] |
 //! | `GET /v1/config` | [`Config`] |
 //! | `POST /v1/reload` | [`Reloaded`] |

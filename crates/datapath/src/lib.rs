@@ -8,6 +8,7 @@
 pub mod bench;
 mod came_in;
 mod clock;
+mod drops;
 mod error;
 mod hook;
 mod hops;
@@ -31,6 +32,9 @@ mod reason {
 }
 
 pub use came_in::{CameIn, Encapsulation, Tag};
+pub use drops::{
+    DROP_PREFIXES, DropCount, DropEntry, DropKinds, DropList, Learned, LearnedTotals, ListedTotals,
+};
 pub use error::Error;
 pub use hook::Hook;
 pub use hops::{Hop, MAX as HOPS};
@@ -58,6 +62,7 @@ pub struct Datapath {
     hops: Mapped<types::hop>,
     expectations: Mapped<types::expectation>,
     hooks: hook::Hooks,
+    drops: drops::Drops,
     options: Options,
     sizes: Sizes,
     forgetting: Option<Instant>,
@@ -94,6 +99,7 @@ impl Datapath {
                 if options.shadow { sizes.trials() } else { 1 },
             )?,
             hooks: hook::Hooks::default(),
+            drops: drops::Drops::new(&skel, options.learn_drops)?,
             skel,
             options,
             sizes,

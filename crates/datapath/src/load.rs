@@ -6,6 +6,7 @@ use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{AsRawLibbpf, ErrorKind, ProgramInput};
 
 use crate::clock;
+use crate::drops;
 use crate::error::Error;
 use crate::probe;
 use crate::skel::{WeirSkel, WeirSkelBuilder};
@@ -83,6 +84,8 @@ pub struct Options {
     pub rehearsal: bool,
     /// After a FIN, RST or SYN a flow is not proven for so long, milliseconds.
     pub hold: u32,
+    /// Learn what netfilter drops, where the kernel tells.
+    pub learn_drops: bool,
 }
 
 impl Default for Options {
@@ -92,6 +95,7 @@ impl Default for Options {
             silence: 2000,
             quiet: 10,
             hold: 60,
+            learn_drops: false,
             rehearsal: false,
             weak_order: !cfg!(any(target_arch = "x86", target_arch = "x86_64")),
         }
@@ -146,6 +150,7 @@ fn try_load(sizes: &Sizes, options: &Options, xdp_flags: u32) -> Result<WeirSkel
     constants.ipsec = u32::from(probe::tells_decrypted());
     constants.shadow = u32::from(options.shadow);
     constants.buffers = u32::from(xdp_flags & libbpf_sys::BPF_F_XDP_HAS_FRAGS != 0);
+    drops::configure(&mut open, options.learn_drops)?;
     // 0 and 1 mean "not proven" and "being proven" (bpf/include/witness.h).
     open.maps
         .bss_data

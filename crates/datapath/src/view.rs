@@ -148,7 +148,7 @@ pub fn totals(passed: &MapMut<'_>, totals: &MapMut<'_>) -> Result<Totals, Error>
     Ok(result)
 }
 
-fn sum(map: &MapMut<'_>, key: u32) -> Result<u64, Error> {
+pub(crate) fn sum(map: &MapMut<'_>, key: u32) -> Result<u64, Error> {
     let values = map
         .lookup_percpu(&key.to_ne_bytes(), MapFlags::ANY)
         .map_err(|e| Error::bpf("read a counter", e))?

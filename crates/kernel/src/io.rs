@@ -10,12 +10,15 @@
 //! **Order.** Events and dumps come by different sockets, so an entry of a dump may be older than an event read before it. While a
 //! dump runs, remember what events said went ([`Event::ConnectionGone`](crate::Event), …) and do not believe the dump about it.
 
+mod asked;
 mod ethtool;
 mod events;
 mod filters;
 mod generic;
 mod netdev;
 mod requests;
+mod routes;
+mod sets;
 mod socket;
 mod updates;
 
@@ -24,6 +27,8 @@ pub use events::Events;
 pub use filters::{Attached, Filters};
 pub use netdev::Netdev;
 pub use requests::Requests;
+pub use routes::{RoutesError, read_routes};
+pub use sets::{SetError, SetEvents, read_set};
 pub use updates::Outcome;
 
 use crate::message::DecodeError;

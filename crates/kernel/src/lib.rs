@@ -14,7 +14,10 @@ pub mod io;
 pub mod message;
 pub mod netdev;
 pub mod route;
+pub mod routes;
+pub mod sets;
 pub mod tuple;
 
 pub use event::*;
+pub use sets::{Prefix, SetContent, SetEvent, SetHeader, SetName};
 pub use tuple::*;

@@ -80,8 +80,10 @@ impl Transfer {
     /// Ends it in order and returns the octets transferred: all that were sent, all of them right. Errors say what broke.
     pub fn stop(mut self) -> Result<u64, Error> {
         self.stopping.store(true, Ordering::Relaxed);
-        let sent = end("sender", self.sender.take())?;
+        let sender = end("sender", self.sender.take());
+        // The receiver's own complaint says more than that it hung up.
         let received = end("receiver", self.receiver.take())?;
+        let sent = sender?;
         if sent != received {
             return Err(Error::Unexpected(format!(
                 "{sent} octets sent, {received} received"

@@ -11,6 +11,7 @@ mod action;
 mod connections;
 mod core;
 mod decline;
+pub mod drops;
 mod flow;
 mod judge;
 mod network;

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    capture, check, completions, config, explain, flows, hops, man, ports, reload, run, status,
+    capture, check, completions, config, drops, explain, flows, hops, man, ports, reload, run,
+    status,
 };
 
 const AFTER_HELP: &str = "\
@@ -49,6 +50,7 @@ pub enum Command {
     Ports(ports::PortsArgs),
     Hops(hops::HopsArgs),
     Capture(capture::CaptureArgs),
+    Drops(drops::DropsArgs),
     Check(check::CheckArgs),
     Config(config::ConfigArgs),
     Reload(reload::ReloadArgs),

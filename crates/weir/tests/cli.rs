@@ -8,13 +8,14 @@ use std::process::{Command, Stdio};
 
 use support::{Daemon, Directory, golden, ran, run, weir};
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "run",
     "status",
     "flows",
     "explain",
     "ports",
     "hops",
+    "drops",
     "capture",
     "check",
     "config",
@@ -84,6 +85,7 @@ fn without_a_daemon_it_says_how_to_start_one() {
         &["flows", "--json"],
         &["ports"],
         &["hops"],
+        &["drops"],
         &["capture"],
         &["reload"],
     ] {
@@ -118,6 +120,7 @@ fn tables_are_as_drawn() {
         ),
         ("ports.txt", &["ports"]),
         ("hops.txt", &["hops"]),
+        ("drops.txt", &["drops"]),
         (
             "explain.txt",
             &[
@@ -148,6 +151,7 @@ fn json_is_one_document() {
         &["flows", "--state", "declined"],
         &["ports"],
         &["hops"],
+        &["drops"],
         &["explain", "00000001"],
         &["config", "--running"],
     ] {

@@ -25,7 +25,9 @@ use crate::call::Call;
 use crate::capture::{CaptureQuery, CaptureSummary, SUMMARY_TRAILER};
 use crate::expression::FlowQuery;
 use crate::filter::{FlowFilter, Selection};
-use crate::types::{Config, Explanation, Flow, FlowId, Hop, Port, Problem, Reloaded, Status};
+use crate::types::{
+    Config, Drops, Explanation, Flow, FlowId, Hop, Port, Problem, Reloaded, Status,
+};
 
 use body::Answer;
 use progress::Watched;
@@ -41,6 +43,10 @@ pub trait Provider {
     fn select(&self, filter: &FlowFilter) -> Selection;
     /// One of them; `None` when it ended meanwhile. Called once for each, a few hundred between two turns of the event loop.
     fn flow(&self, id: FlowId) -> Option<Flow>;
+    /// What is dropped early. Nothing, unless it is said here.
+    fn drops(&self) -> Drops {
+        Drops::default()
+    }
     /// All hops.
     fn hops(&self) -> Vec<Hop>;
     /// All ports.
@@ -209,6 +215,7 @@ async fn respond(
         Call::Status => json(&provider.status()),
         Call::Flows(filter) => Ok(Answer::flows(provider.select(&filter), provider)),
         Call::Hops => json(&provider.hops()),
+        Call::Drops => json(&provider.drops()),
         Call::Ports => json(&provider.ports()),
         Call::Explain(asked) => provider
             .explain(&asked)

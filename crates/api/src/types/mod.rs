@@ -3,12 +3,16 @@
 //! Counters start at 0 when the daemon starts and only rise. *Packets* are IP packets as the fast path saw them; *octets* count
 //! from the first octet of the IP header, so link-layer headers and padding are not in them.
 
+mod drops;
 mod flow;
 mod problem;
 mod settings;
 mod status;
 mod tables;
 
+pub use drops::{
+    DropCounts, DropPrefix, DropRoutes, DropSet, DropState, Drops, LearnedDrop, LearnedDrops,
+};
 pub use flow::{
     Direction, Directions, Endpoints, Explanation, Flow, FlowId, FlowList, FlowState, Hook,
     Protocol, Reason, Translated, TtlRange, Witness, WitnessName,

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::DropCounts;
+
 /// Answer to `GET /v1/status`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Status {
@@ -41,6 +43,9 @@ pub struct Status {
     /// Shadow mode only: how well what weir would have sent agrees with what the kernel sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shadow: Option<ShadowCounts>,
+    /// Packets dropped early; absent where nothing is to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drops: Option<DropCounts>,
     /// Whether the packet path believes that the daemon lives.
     pub heartbeat: Heartbeat,
 }

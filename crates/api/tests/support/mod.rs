@@ -60,6 +60,7 @@ pub fn flow(number: u64) -> Flow {
         packets: number,
         octets: number * 1000,
         proven: true,
+        encapsulation_in: None,
         port_in: Some("lan0".into()),
         port_out: Some("wan0".into()),
         hop: Some(1),

@@ -54,7 +54,7 @@ async fn look(config: &Effective, running: Option<Vec<Port>>) -> Result<CheckRep
     let ruleset = surroundings::read_ruleset().await;
     let readable = ruleset.as_ref().map(|_| ()).map_err(Clone::clone);
     let ruleset_read = ruleset.is_ok();
-    surroundings.findings = ruleset.unwrap_or_default();
+    surroundings.findings = ruleset.map(|text| text.findings).unwrap_or_default();
     features.extend(features::around(
         config,
         surroundings.knows_drivers(),

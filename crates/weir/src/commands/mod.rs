@@ -4,6 +4,7 @@ pub mod capture;
 pub mod check;
 pub mod completions;
 pub mod config;
+pub mod drops;
 pub mod explain;
 pub mod flows;
 pub mod hops;
@@ -30,6 +31,7 @@ pub fn run(command: &Command, output: &mut Output<'_>) -> Result<(), Error> {
         Command::Ports(args) => ports::run(args, output),
         Command::Hops(args) => hops::run(args, output),
         Command::Capture(args) => capture::run(args, output),
+        Command::Drops(args) => drops::run(args, output),
         Command::Check(args) => check::run(args, output),
         Command::Config(args) => config::run(args, output),
         Command::Reload(args) => reload::run(args, output),

@@ -69,6 +69,17 @@ fn print(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
         output.field("shadow", &output.toned(tone, &compared))?;
     }
 
+    if let Some(drops) = &status.drops {
+        let early = format!(
+            "{} packets: {} as netfilter was seen to, {} by sets, {} by routes",
+            units::count(drops.all()),
+            units::count(drops.learned),
+            units::count(drops.sets),
+            units::count(drops.routes)
+        );
+        output.field("dropped", &early)?;
+    }
+
     reasons("Packets left to the kernel", &packets.passed, output)?;
     reasons("Seen to leave, but no proof", &packets.not_proof, output)?;
     reasons("Connections left to the kernel", &status.refused, output)?;

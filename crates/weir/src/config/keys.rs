@@ -5,7 +5,8 @@ use serde_json::Value;
 use toml::de::DeValue;
 
 use super::settings::{
-    Effective, FlowRoom, HookChoice, LogLevel, Mark, Origin, PortHook, PortSettings, Setting,
+    DeviceName, Effective, FlowRoom, HookChoice, LogLevel, Mark, Origin, PortHook, PortSettings,
+    Setting,
 };
 use super::values::{FileValue, Wrong};
 
@@ -98,6 +99,44 @@ static OFFLOAD: [Key<Effective>; 8] = [
     ),
 ];
 
+static DROPS: [Key<Effective>; 5] = [
+    key!(
+        Effective,
+        "learn",
+        drops.learn,
+        bool,
+        "Learn from the kernel what netfilter drops, and drop it early for as long as netfilter does."
+    ),
+    key!(
+        Effective,
+        "sets",
+        drops.sets,
+        Vec<kernel::SetName>,
+        "nftables sets of addresses: packets from them are dropped early. Followed live."
+    ),
+    key!(
+        Effective,
+        "ports",
+        drops.ports,
+        Vec<DeviceName>,
+        "Devices at which the sets count; none: all that weir takes packets from."
+    ),
+    key!(
+        Effective,
+        "verify",
+        drops.verify,
+        bool,
+        "Go by a set only where the ruleset is seen to drop every packet from it. false: whatever the rules say."
+    ),
+    key!(
+        Effective,
+        "routes",
+        drops.routes,
+        bool,
+        "Drop early what blackhole, unreachable and prohibit routes drop, where nothing but the route can decide."
+    ),
+];
+
 static API: [Key<Effective>; 1] = [key!(
     Effective,
     "socket",
@@ -124,8 +163,12 @@ pub(super) static PORT: [Key<PortSettings>; 1] = [key!(
 )];
 
 /// Sections with a fixed name, in the order of the manual.
-pub(super) static SECTIONS: [(&str, &[Key<Effective>]); 3] =
-    [("offload", &OFFLOAD), ("api", &API), ("log", &LOG)];
+pub(super) static SECTIONS: [(&str, &[Key<Effective>]); 4] = [
+    ("offload", &OFFLOAD),
+    ("drops", &DROPS),
+    ("api", &API),
+    ("log", &LOG),
+];
 
 /// Name of the section that holds one table a device.
 pub(super) const PORTS: &str = "ports";
@@ -159,9 +202,10 @@ pub fn help() -> Vec<KeyHelp> {
             default: (key.show)(&S::default()).0,
         })
     }
-    let [offload, api, log] = &SECTIONS;
+    let [offload, drops, api, log] = &SECTIONS;
     of(offload.0, offload.1)
         .chain(of("ports.NAME", &PORT))
+        .chain(of(drops.0, drops.1))
         .chain(of(api.0, api.1))
         .chain(of(log.0, log.1))
         .collect()
@@ -221,9 +265,9 @@ mod tests {
     #[test]
     fn every_default_is_listed_once() {
         let help = help();
-        assert_eq!(help.len(), 11);
+        assert_eq!(help.len(), 16);
         let entries = Effective::default().entries();
-        assert_eq!(entries.len(), 10, "no device has settings of its own");
+        assert_eq!(entries.len(), 15, "no device has settings of its own");
         assert!(
             entries
                 .iter()

@@ -16,6 +16,6 @@ pub use file::{DEFAULT_FILE, Source};
 pub use keys::{KeyHelp, help};
 pub use parse::parse;
 pub use settings::{
-    Api, Effective, FlowRoom, HookChoice, Log, LogLevel, Mark, Offload, Origin, PortHook,
-    PortSettings, Setting,
+    Api, DeviceName, Drops, Effective, FlowRoom, HookChoice, Log, LogLevel, Mark, Offload, Origin,
+    PortHook, PortSettings, Setting,
 };

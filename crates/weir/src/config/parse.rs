@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, place};
 use super::keys::{Key, PORT, PORTS, SECTIONS, port_key};
-use super::settings::{Effective, Origin, PortSettings};
+use super::settings::{DeviceName, Effective, Origin, PortSettings};
 use super::suggest::nearest;
 
 /// Reads a configuration. `filename` is only for messages and origins. Either all of it is good, or every error is returned, in
@@ -132,7 +132,7 @@ impl Reader<'_> {
     fn ports(&mut self, table: &DeTable<'_>, effective: &mut Effective) {
         for (name, value) in table {
             let device: &str = name.get_ref();
-            if !is_device_name(device) {
+            if !DeviceName::fits(device) {
                 let mend = "a device's name has 1 to 15 octets, without spaces, `/` and `:`; see `ip link`";
                 let what = "not the name of a network device".to_owned();
                 self.error(
@@ -184,16 +184,6 @@ impl Reader<'_> {
             }
         }
     }
-}
-
-/// `dev_valid_name` (net/core/dev.c): shorter than IFNAMSIZ, neither `.` nor `..`, without `/`, `:` and white space.
-fn is_device_name(name: &str) -> bool {
-    (1..=15).contains(&name.len())
-        && name != "."
-        && name != ".."
-        && !name.chars().any(|letter| {
-            letter == '/' || letter == ':' || letter.is_whitespace() || letter.is_control()
-        })
 }
 
 /// A name for a message: not pages of it, and nothing that a terminal would obey.
@@ -255,6 +245,13 @@ socket = "/run/other.sock"
 
 [log]
 level = "debug"
+
+[drops]
+learn = true
+sets = ["inet fw4 a"]
+ports = ["wan0"]
+verify = false
+routes = true
 "#;
         let read = parse(text, "weir.toml").expect("good");
         assert!(
@@ -341,7 +338,7 @@ level = "debug"
             ),
             (
                 "zzz = true",
-                "weir.toml:1:1: zzz: unknown section; there are [offload], [api], [log], [ports]",
+                "weir.toml:1:1: zzz: unknown section; there are [offload], [drops], [api], [log], [ports]",
             ),
             (
                 "offload = 1",
@@ -424,6 +421,47 @@ level = "debug"
                 errors(&format!("api.socket = \"{path}\"")).len(),
                 1,
                 "{path}"
+            );
+        }
+    }
+
+    #[test]
+    fn lists_of_sets_and_devices_are_read() {
+        let text = "[drops]\nlearn = true\nsets = [\"inet fw4 a\", \"ip6 t b\", \"inet fw4 a\"]\nports = [\"wan0\"]\nverify = false\nroutes = true\n";
+        let read = parse(text, "f").expect("good").drops;
+        let sets: Vec<String> = read.sets.iter().map(ToString::to_string).collect();
+        assert_eq!(sets, ["inet fw4 a", "ip6 t b"], "each once");
+        assert_eq!(read.ports.value, [DeviceName("wan0".into())]);
+        assert!(*read.learn && !*read.verify && *read.routes);
+        let default = Effective::default().drops;
+        assert!(!*default.learn && *default.verify && !*default.routes);
+        let many = vec!["\"ip t s\""; 65].join(", ");
+        for (text, part) in [
+            (
+                "sets = \"inet fw4 a\"",
+                "cannot be \"inet fw4 a\"; write a list of sets",
+            ),
+            (
+                "sets = [\"fw4 a\"]",
+                "cannot have \"fw4 a\" in it; write a list of sets",
+            ),
+            ("sets = [\"ipv4 fw4 a\"]", "cannot have"),
+            ("sets = [1]", "cannot have the number 1 in it"),
+            (
+                "ports = [\"a/b\"]",
+                "cannot have \"a/b\" in it; write a list of devices",
+            ),
+            ("ports = \"wan0\"", "cannot be"),
+            (
+                &format!("sets = [{many}]"),
+                "has 65 entries; write 64 of them at most",
+            ),
+            ("lern = true", "did you mean `learn`?"),
+        ] {
+            let found = errors(&format!("[drops]\n{text}\n"));
+            assert!(
+                found.len() == 1 && found[0].contains(part),
+                "{text}: {found:?}"
             );
         }
     }

@@ -67,6 +67,8 @@ pub struct Effective {
     pub offload: Offload,
     /// `[ports.NAME]`, by name of the device.
     pub ports: BTreeMap<String, PortSettings>,
+    /// `[drops]`
+    pub drops: Drops,
     /// `[api]`
     pub api: Api,
     /// `[log]`
@@ -106,6 +108,49 @@ impl Default for Offload {
             hook: Setting::default(),
             shadow: Setting::default(),
         }
+    }
+}
+
+/// `[drops]`: what is dropped early, as netfilter or a route would drop it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drops {
+    /// Learn what netfilter drops.
+    pub learn: Setting<bool>,
+    /// Sets of sources.
+    pub sets: Setting<Vec<kernel::SetName>>,
+    /// Ports at which `sets` count; none: all.
+    pub ports: Setting<Vec<DeviceName>>,
+    /// Go by a set only where the ruleset drops all that comes from it.
+    pub verify: Setting<bool>,
+    /// Go by routes that drop.
+    pub routes: Setting<bool>,
+}
+
+impl Default for Drops {
+    fn default() -> Self {
+        Self {
+            learn: Setting::default(),
+            sets: Setting::default(),
+            ports: Setting::default(),
+            verify: Setting::default_value(true),
+            routes: Setting::default(),
+        }
+    }
+}
+
+/// Name of a network device.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DeviceName(pub String);
+
+impl DeviceName {
+    /// `dev_valid_name` (net/core/dev.c): shorter than IFNAMSIZ, neither `.` nor `..`, without `/`, `:` and white space.
+    pub fn fits(name: &str) -> bool {
+        (1..=15).contains(&name.len())
+            && name != "."
+            && name != ".."
+            && !name.chars().any(|letter| {
+                letter == '/' || letter == ':' || letter.is_whitespace() || letter.is_control()
+            })
     }
 }
 

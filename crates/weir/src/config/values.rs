@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use toml::de::DeValue;
 
-use super::settings::{FlowRoom, HookChoice, LogLevel, Mark, PortHook};
+use super::settings::{DeviceName, FlowRoom, HookChoice, LogLevel, Mark, PortHook};
 use super::suggest::nearest;
 
 /// What is wrong with a value, and what would be right.
@@ -205,6 +205,64 @@ impl FileValue for Option<PathBuf> {
     fn show(&self) -> Value {
         self.as_ref()
             .map_or_else(|| "auto".into(), |path| path.to_string_lossy().into())
+    }
+}
+
+/// Most entries of a list.
+const LIST: usize = 64;
+
+/// A list of texts, each read by `one`.
+fn list<T: PartialEq>(
+    value: &DeValue<'_>,
+    allowed: &str,
+    one: impl Fn(&str) -> Option<T>,
+) -> Result<Vec<T>, Option<Wrong>> {
+    let mut read = Vec::new();
+    let entries = value.as_array().ok_or(None)?;
+    if entries.len() > LIST {
+        return Err(Some(Wrong {
+            what: format!("has {} entries", entries.len()),
+            mend: format!("write {LIST} of them at most"),
+        }));
+    }
+    for entry in entries {
+        let entry = entry.get_ref();
+        let wrong = || Wrong {
+            what: format!("cannot have {} in it", named(entry)),
+            mend: format!("write {allowed}"),
+        };
+        let found = entry.as_str().and_then(&one).ok_or_else(|| Some(wrong()))?;
+        if !read.contains(&found) {
+            read.push(found);
+        }
+    }
+    Ok(read)
+}
+
+impl FileValue for Vec<kernel::SetName> {
+    const ALLOWED: &'static str =
+        "a list of sets, each as FAMILY TABLE NAME in quotes, such as [\"inet fw4 banned4\"]";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        list(value, Self::ALLOWED, |text| text.parse().ok())
+    }
+
+    fn show(&self) -> Value {
+        self.iter().map(ToString::to_string).collect()
+    }
+}
+
+impl FileValue for Vec<DeviceName> {
+    const ALLOWED: &'static str = "a list of devices, each in quotes, such as [\"wan0\"]";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        list(value, Self::ALLOWED, |text| {
+            DeviceName::fits(text).then(|| DeviceName(text.to_owned()))
+        })
+    }
+
+    fn show(&self) -> Value {
+        self.iter().map(|device| device.0.clone()).collect()
     }
 }
 

@@ -12,7 +12,7 @@ pub fn explain(router: &mut Router, asked: &FlowQuery) -> Explanation {
     let ids = find(router, asked);
     let shown = ids.first().and_then(|id| flow(router, *id));
     let Some(shown) = shown else {
-        return unknown(router, asked);
+        return super::drops::explain(router, asked).unwrap_or_else(|| unknown(router, asked));
     };
     let details = router.path.inspect(ids[0].0);
 

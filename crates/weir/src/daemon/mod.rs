@@ -2,6 +2,7 @@
 
 mod account;
 mod confine;
+pub(crate) mod drops;
 mod explain;
 mod guard;
 mod notify;
@@ -17,8 +18,8 @@ use std::time::Duration;
 
 use api::{Limits, Listener, Provider};
 use datapath::Datapath;
-use kernel::io::{Events, Requests};
-use kernel::{Event, Source};
+use kernel::io::{Events, Requests, SetEvents};
+use kernel::{Event, SetEvent, Source};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::MissedTickBehavior;
 use tracing::{error, info, warn};
@@ -61,6 +62,7 @@ struct Daemon {
     route: Events,
     firewall: Events,
     policy: Option<Events>,
+    sets: Option<SetEvents>,
     dumps: Requests,
     notify: notify::Notify,
     _guard: guard::Guard,
@@ -104,10 +106,13 @@ impl Daemon {
             )
         })?;
 
+        let sets = SetEvents::open()
+            .inspect_err(|error| warn!(%error, "sets of addresses cannot be followed"))
+            .ok();
         let shadow = options.shadow || *effective.offload.shadow;
         let path = Datapath::load(
             settings::sizes(&effective, &links()),
-            settings::options(shadow),
+            settings::options(&effective, shadow),
         )
         .map_err(|e| {
             Error::because(
@@ -118,6 +123,9 @@ impl Daemon {
         })?;
         let core = offload::Core::new(settings::offload_settings(&effective, shadow));
         let mut router = Router::new(core, path, updates, Surroundings::new());
+        router
+            .drops
+            .configure(settings::drops(&effective), &mut router.path);
         let listener = Listener::bind(&options.socket).map_err(|e| {
             Error::because(
                 "the API cannot listen",
@@ -145,6 +153,7 @@ impl Daemon {
             route,
             firewall,
             policy,
+            sets,
             dumps,
             notify,
             _guard: guard,
@@ -160,6 +169,7 @@ impl Daemon {
             mut route,
             mut firewall,
             mut policy,
+            mut sets,
             mut dumps,
             notify,
             _guard,
@@ -188,6 +198,7 @@ impl Daemon {
         let (mut tick, mut beat, mut count) = (every(TICK), every(BEAT), every(COUNT));
         // One for each socket, as all are waited for at once.
         let mut found: [Vec<Event>; 5] = Default::default();
+        let mut sets_changed: Vec<SetEvent> = Vec::new();
         let ruleset = RefCell::new(None);
 
         notify.ready();
@@ -207,16 +218,14 @@ impl Daemon {
                 _ = interrupt.recv() => break Ok(()),
                 result = firewall.recv(from_firewall) => if let Err(e) = result { break Err(broken(Source::Firewall, &e)) },
                 result = heard(&mut policy, from_policy) => if let Err(e) = result { break Err(broken(Source::Policy, &e)) },
+                result = sets_heard(&mut sets, &mut sets_changed) => if let Err(e) = result { break Err(broken(Source::Firewall, &e)) },
                 result = route.recv(from_route) => if let Err(e) = result { break Err(broken(Source::Route, &e)) },
                 _ = tick.tick() => router.borrow_mut().tick(),
                 result = conntrack.recv(from_conntrack) => if let Err(e) = result { break Err(broken(Source::Conntrack, &e)) },
                 result = dumps.recv(from_dumps) => if let Err(e) = result { warn!(error = %e, "a dump failed") },
                 findings = ruleset_read(&ruleset) => {
                     *ruleset.borrow_mut() = None;
-                    match findings {
-                        Ok(findings) => router.borrow_mut().surroundings.findings = findings,
-                        Err(error) => warn!(error, "the ruleset cannot be read: rules that need each packet are not found"),
-                    }
+                    router.borrow_mut().ruleset_read(findings);
                     router.borrow_mut().look_around();
                 }
                 _ = count.tick() => {
@@ -230,6 +239,9 @@ impl Daemon {
                 },
                 () = &mut api => {}
             }
+            if !sets_changed.is_empty() {
+                router.borrow_mut().sets_changed(&mut sets_changed);
+            }
             let [told @ .., answered] = &mut found;
             for events in told.iter_mut().filter(|events| !events.is_empty()) {
                 router.borrow_mut().events(events);
@@ -241,7 +253,7 @@ impl Daemon {
                 dumps.dump(source);
             }
             if ruleset.borrow().is_none() && router.borrow().surroundings.due() {
-                router.borrow_mut().surroundings.reading();
+                router.borrow_mut().ruleset_reading();
                 *ruleset.borrow_mut() = Some(Box::pin(surroundings::read_ruleset()));
             }
         };
@@ -268,13 +280,24 @@ fn broken(source: Source, error: &std::io::Error) -> Error {
     )
 }
 
+/// Events of sets, where they can be had; for ever where not.
+async fn sets_heard(
+    events: &mut Option<SetEvents>,
+    found: &mut Vec<SetEvent>,
+) -> std::io::Result<()> {
+    match events {
+        Some(events) => events.recv(found).await,
+        None => std::future::pending().await,
+    }
+}
+
 type RulesetRead =
-    std::pin::Pin<Box<dyn Future<Output = Result<Vec<offload::ruleset::Finding>, String>>>>;
+    std::pin::Pin<Box<dyn Future<Output = Result<surroundings::RulesetText, String>>>>;
 
 /// The reading of the ruleset under way; for ever where there is none.
 async fn ruleset_read(
     under_way: &RefCell<Option<RulesetRead>>,
-) -> Result<Vec<offload::ruleset::Finding>, String> {
+) -> Result<surroundings::RulesetText, String> {
     std::future::poll_fn(|context| match under_way.borrow_mut().as_mut() {
         Some(read) => read.as_mut().poll(context),
         None => std::task::Poll::Pending,

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::SystemTime;
 
 use api::{
-    Config, Endpoints, Explanation, FlowCounts, FlowFilter, FlowId, FlowQuery, FlowState,
+    Config, Drops, Endpoints, Explanation, FlowCounts, FlowFilter, FlowId, FlowQuery, FlowState,
     Heartbeat, Hop, HopCounts, Mode, PacketCounts, Port, Problem, Provider, Reason, Reloaded,
     Selection, ShadowCounts, Status, Translated, TtlRange, Witness, WitnessName,
 };
@@ -110,6 +110,7 @@ impl Provider for Face {
             },
             flows,
             lost_events: router.lost,
+            drops: super::drops::counts(router),
             shadow: shadow.then_some(ShadowCounts {
                 same: totals.shadow_same,
                 different: totals.shadow_different,
@@ -181,6 +182,10 @@ impl Provider for Face {
             .collect()
     }
 
+    fn drops(&self) -> Drops {
+        super::drops::shown(&mut self.router.borrow_mut())
+    }
+
     fn ports(&self) -> Vec<Port> {
         let router = &mut *self.router.borrow_mut();
         router.count();
@@ -220,7 +225,8 @@ impl Provider for Face {
 
     fn reload(&self) -> Result<Reloaded, Problem> {
         let (reloaded, offload) = self.settings.borrow_mut().reload()?;
-        self.router.borrow_mut().reload(offload);
+        let drops = super::settings::drops(&self.settings.borrow().effective);
+        self.router.borrow_mut().reload(offload, drops);
         crate::log::set(*self.settings.borrow().effective.log.level);
         Ok(reloaded)
     }

@@ -6,12 +6,13 @@ use std::time::Instant;
 use datapath::Datapath;
 use kernel::conntrack::Refresh;
 use kernel::io::Requests;
-use kernel::{ConnectionId, Event, Link, Source};
+use kernel::{ConnectionId, Event, Link, SetEvent, Source};
 use offload::{Action, Core, Decline, FlowId, Millis, Reading};
 use tracing::{debug, info, warn};
 
 use super::account::Account;
-use super::surroundings::Surroundings;
+use super::drops;
+use super::surroundings::{RulesetText, Surroundings};
 
 /// Ends of connections remembered during a dump; beyond that, one that ended may come back until the next dump.
 const MOST_GONE: usize = 65_536;
@@ -26,6 +27,8 @@ pub struct Router {
     pub account: Account,
     /// What only looking tells of devices and the firewall.
     pub surroundings: Surroundings,
+    /// What is dropped early.
+    pub drops: drops::Keeper,
     /// Events that were lost, and devices that could not be attached: for `weir status`.
     pub lost: u64,
     /// The heartbeat as it was last given.
@@ -50,6 +53,7 @@ impl Router {
             path,
             account: Account::default(),
             surroundings,
+            drops: drops::Keeper::default(),
             lost: 0,
             beaten: now,
             dumps: Vec::new(),
@@ -92,6 +96,7 @@ impl Router {
         let mut actions = Vec::new();
         let now = self.now();
         for event in events.drain(..) {
+            self.drops.told(&event, &mut self.path);
             let link = match &event {
                 Event::Link(link) => Some(link.clone()),
                 Event::Overrun(source) => {
@@ -120,6 +125,42 @@ impl Router {
             }
         }
         self.apply(actions);
+    }
+
+    /// Something happened to sets of addresses or to rules.
+    pub fn sets_changed(&mut self, events: &mut Vec<SetEvent>) {
+        if events
+            .iter()
+            .any(|event| !matches!(event, SetEvent::Set(_)))
+        {
+            self.surroundings.heard(&Event::Firewall(0));
+        }
+        self.drops.changed(events, &mut self.path);
+    }
+
+    /// The ruleset begins to be read.
+    pub fn ruleset_reading(&mut self) {
+        self.surroundings.reading();
+        self.drops.rules_reading();
+    }
+
+    /// The ruleset was read, or could not be.
+    pub fn ruleset_read(&mut self, read: Result<RulesetText, String>) {
+        let legacy = self.core.settings().legacy_firewall;
+        let rules = read
+            .as_ref()
+            .map(|text| &text.rules)
+            .map_err(String::as_str);
+        self.drops.rules(rules, legacy, &mut self.path);
+        match read {
+            Ok(text) => self.surroundings.findings = text.findings,
+            Err(error) => {
+                warn!(
+                    error,
+                    "the ruleset cannot be read: rules that need each packet are not found"
+                );
+            }
+        }
     }
 
     /// Tells the core what is to be found out about a device by looking.
@@ -169,6 +210,14 @@ impl Router {
         self.core
             .tick(now, &mut |flow| readings(path, flow), &mut actions);
         self.apply(actions);
+        if self.drops.wanted() {
+            self.drops.tick(&mut self.path);
+            let ports = self
+                .core
+                .ports()
+                .map(|plan| (plan.link, plan.name.as_str()));
+            self.drops.ports(ports, &mut self.path);
+        }
         if let Err(error) = self.path.tidy(Instant::now()) {
             warn!(%error, "cannot tidy the tables");
         }
@@ -216,7 +265,8 @@ impl Router {
     }
 
     /// Applies new settings.
-    pub fn reload(&mut self, settings: offload::Settings) {
+    pub fn reload(&mut self, settings: offload::Settings, drops: drops::DropSettings) {
+        self.drops.configure(drops, &mut self.path);
         let mut actions = Vec::new();
         self.core.reload(settings, self.now(), &mut actions);
         self.apply(actions);

@@ -6,10 +6,16 @@ use api::{ConfigChange, Problem, Reloaded};
 use datapath::{Options, Sizes};
 use kernel::facts;
 
+use super::drops::DropSettings;
 use crate::config::{ConfigError, Effective, FlowRoom, HookChoice, PortHook};
 
 /// What is built into the packet path when it is loaded, or bound at the start.
-const AFTER_RESTART: [&str; 3] = ["offload.flows", "offload.shadow", "api.socket"];
+const AFTER_RESTART: [&str; 4] = [
+    "offload.flows",
+    "offload.shadow",
+    "drops.learn",
+    "api.socket",
+];
 
 /// Reads the configuration anew.
 pub type Source = Box<dyn Fn() -> Result<Effective, Vec<ConfigError>>>;
@@ -178,10 +184,24 @@ pub fn sizes(effective: &Effective, links: &[u32]) -> Sizes {
     Sizes::new(four, six, links)
 }
 
+/// What may be dropped early.
+pub fn drops(effective: &Effective) -> DropSettings {
+    let drops = &effective.drops;
+    let ports = drops.ports.iter();
+    DropSettings {
+        learn: *drops.learn,
+        sets: drops.sets.value.clone(),
+        ports: ports.map(|device| device.0.clone()).collect(),
+        verify: *drops.verify,
+        routes: *drops.routes,
+    }
+}
+
 /// How the packet path is loaded.
-pub fn options(shadow: bool) -> Options {
+pub fn options(effective: &Effective, shadow: bool) -> Options {
     Options {
         shadow,
+        learn_drops: *effective.drops.learn && !shadow,
         ..Default::default()
     }
 }

@@ -282,8 +282,16 @@ fn chains(findings: &[Finding], kind: Kind, device: &str) -> Vec<String> {
         .collect()
 }
 
+/// What was read of the ruleset.
+pub struct RulesetText {
+    /// Rules that need each packet, and chains at devices.
+    pub findings: Vec<Finding>,
+    /// The same text, for [`super::drops`].
+    pub rules: offload::drops::rules::Rules,
+}
+
 /// Reads the ruleset with `nft`. No `nft`: nothing is found, and `weir check` says so.
-pub async fn read_ruleset() -> Result<Vec<Finding>, String> {
+pub async fn read_ruleset() -> Result<RulesetText, String> {
     let output = tokio::process::Command::new("nft")
         .args(["--json", "--terse", "list", "ruleset"])
         .stdin(std::process::Stdio::null())
@@ -297,7 +305,11 @@ pub async fn read_ruleset() -> Result<Vec<Finding>, String> {
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
     }
-    ruleset::examine(&String::from_utf8_lossy(&output.stdout)).map_err(|e| e.to_string())
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(RulesetText {
+        findings: ruleset::examine(&text).map_err(|e| e.to_string())?,
+        rules: offload::drops::rules::Rules::read(&text).map_err(|e| e.to_string())?,
+    })
 }
 
 #[cfg(test)]

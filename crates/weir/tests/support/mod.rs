@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 use api::{
-    Config, Direction, Directions, Endpoints, Explanation, FamilyFlows, Flow, FlowCounts,
-    FlowFilter, FlowId, FlowQuery, FlowState, Heartbeat, Hook, Hop, HopCounts, Limits, Listener,
-    Mode, PacketCounts, Port, PortStack, Problem, Protocol, Provider, Reason, Reloaded, Selection,
+    Config, Direction, Directions, DropCounts, DropPrefix, DropRoutes, DropSet, DropState, Drops,
+    Endpoints, Explanation, FamilyFlows, Flow, FlowCounts, FlowFilter, FlowId, FlowQuery,
+    FlowState, Heartbeat, Hook, Hop, HopCounts, LearnedDrop, LearnedDrops, Limits, Listener, Mode,
+    PacketCounts, Port, PortStack, Problem, Protocol, Provider, Reason, Reloaded, Selection,
     Status, Translated, TtlRange, Witness, WitnessName, serve,
 };
 use tokio::sync::oneshot;
@@ -243,6 +244,11 @@ impl Provider for Paper {
             refused: [("helper".to_owned(), 3)].into(),
             shadow: None,
             lost_events: 0,
+            drops: Some(DropCounts {
+                learned: 1_200_000,
+                sets: 0,
+                routes: 7,
+            }),
             heartbeat: Heartbeat {
                 age_seconds: 0.25,
                 limit_seconds: 2.0,
@@ -298,6 +304,62 @@ impl Provider for Paper {
             flows: 12,
             xdp: true,
         }]
+    }
+
+    fn drops(&self) -> Drops {
+        let on = DropState {
+            active: true,
+            reason: None,
+        };
+        let off = |reason: &str| DropState {
+            active: false,
+            reason: Some(reason.into()),
+        };
+        Drops {
+            learned: LearnedDrops {
+                state: on.clone(),
+                dropped: 1_200_000,
+                known: 3,
+                cached: 1,
+                capacity: 4096,
+                crowded: 0,
+                tuples: vec![LearnedDrop {
+                    protocol: Protocol::Udp,
+                    endpoints: endpoints("198.51.100.7:4000", "10.0.0.2:9999"),
+                    device: "wan0".into(),
+                    cached: true,
+                    dropped: 1_200_000,
+                    sampled: 18_750,
+                    tried: 19_000,
+                    confirmed: 19_000,
+                }],
+            },
+            sets: vec![
+                DropSet {
+                    name: "inet fw4 banned4".into(),
+                    state: on,
+                    prefixes: 2,
+                    left_out: 1,
+                    dropped: 90,
+                    sampled: 3,
+                    confirmed: Some(3),
+                    busiest: vec![DropPrefix {
+                        prefix: "192.0.2.0/24".into(),
+                        dropped: 90,
+                        sampled: 3,
+                    }],
+                },
+                DropSet {
+                    name: "inet fw4 missing".into(),
+                    state: off("there is no such\u{1b} set"),
+                    ..DropSet::default()
+                },
+            ],
+            routes: DropRoutes {
+                state: off("it is not asked for: `routes` under [drops]"),
+                ..DropRoutes::default()
+            },
+        }
     }
 
     fn ports(&self) -> Vec<Port> {

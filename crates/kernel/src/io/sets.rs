@@ -1,0 +1,134 @@
+//! Reading sets, and listening to what happens to them.
+
+use std::io;
+
+use nix::errno::Errno;
+
+use super::RequestError;
+use super::asked::{End, SEQUENCE, ask};
+use super::socket::{BUFFER, Netlink, Received, Socket};
+use crate::message::Messages;
+use crate::sets::{
+    Element, SetContent, SetEvent, SetHeader, SetName, decode_elements, decode_event, decode_set,
+    dump_elements, get_set,
+};
+
+/// NFNLGRP_NFTABLES.
+const GROUP: u32 = 1 << 6;
+/// Room for the events of one large transaction, octets.
+const RECEIVE_BUFFER: usize = 1 << 20;
+/// Datagrams read by one [`SetEvents::recv`].
+const MOST: usize = 512;
+/// How often a set is read anew because it changed meanwhile.
+const RETRIES: u32 = 4;
+
+/// Why a set was not read.
+#[derive(Debug, thiserror::Error)]
+pub enum SetError {
+    /// There is no such set.
+    #[error("there is no such set")]
+    Unknown,
+    /// It has more elements than asked for.
+    #[error("it has more than {0} elements")]
+    TooLarge(usize),
+    /// It changed each time it was read.
+    #[error("it changes all the time")]
+    Unsteady,
+    /// The kernel does not answer as it should.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+}
+
+/// Reads a set of at most `most` elements, of the network namespace of the calling thread. Does not wait; takes some 20 ms for 50,000
+/// ranges.
+///
+/// # Errors
+/// See [`SetError`].
+pub fn read_set(name: &SetName, most: usize) -> Result<SetContent, SetError> {
+    let unknown = |error| match error {
+        RequestError::Refused {
+            errno: Errno::ENOENT,
+            ..
+        } => SetError::Unknown,
+        other => SetError::Request(other),
+    };
+    let mut header = None;
+    let question = get_set(name, SEQUENCE);
+    ask(Netlink::Netfilter, "a set", &question, |message| {
+        if let Some(found) = decode_set(message)? {
+            header = Some(found);
+        }
+        Ok(true)
+    })
+    .map_err(unknown)?;
+    let header: SetHeader = header.ok_or(SetError::Unknown)?;
+    let question = dump_elements(name, SEQUENCE);
+    for _ in 0..=RETRIES {
+        let mut elements: Vec<Element> = Vec::new();
+        let end = ask(
+            Netlink::Netfilter,
+            "the elements of a set",
+            &question,
+            |message| {
+                decode_elements(message, &mut elements)?;
+                Ok(elements.len() <= most)
+            },
+        )
+        .map_err(unknown)?;
+        match end {
+            End::Whole => return Ok(SetContent { header, elements }),
+            End::Enough => return Err(SetError::TooLarge(most)),
+            End::Torn => {}
+        }
+    }
+    Err(SetError::Unsteady)
+}
+
+/// What happens to sets and rules, in the network namespace of the thread that opened this.
+#[derive(Debug)]
+pub struct SetEvents {
+    events: Socket,
+    buffer: Vec<u8>,
+}
+
+impl SetEvents {
+    /// Begins to listen.
+    ///
+    /// # Errors
+    /// The kernel lacks nf_tables, or there are too many open files.
+    pub fn open() -> io::Result<Self> {
+        Ok(Self {
+            events: Socket::open(Netlink::Netfilter, GROUP, RECEIVE_BUFFER)?,
+            buffer: vec![0; BUFFER],
+        })
+    }
+
+    /// Waits until something happened, and appends it: each set once, however often it changed. Cancelling loses nothing.
+    ///
+    /// # Errors
+    /// The socket is broken.
+    pub async fn recv(&mut self, out: &mut Vec<SetEvent>) -> io::Result<()> {
+        let Self { events, buffer } = self;
+        let mut add = |event: SetEvent| {
+            if !out.contains(&event) {
+                out.push(event);
+            }
+        };
+        events
+            .drain(buffer, MOST, |received, datagram| {
+                if !matches!(received, Received::Datagram(_)) {
+                    add(SetEvent::Lost);
+                    return true;
+                }
+                for message in Messages::new(datagram) {
+                    match message.and_then(|message| decode_event(&message)) {
+                        Ok(Some(event)) => add(event),
+                        Ok(None) => {}
+                        Err(_) => add(SetEvent::Lost),
+                    }
+                }
+                true
+            })
+            .await
+    }
+}
