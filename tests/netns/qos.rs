@@ -156,10 +156,15 @@ fn obeys(weir: &Weir, duty: Duty, forwarded: u64, octets: u64) -> Result<(), Err
         }
         Duty::Off(device) => {
             let found = ports(weir)?.into_iter().find(|port| port.name == device);
-            let off = found.as_ref().is_some_and(|port| {
+            // Either the port is none, or one of the two ways through it is forbidden: the other may go on.
+            let kept = found.as_ref().is_some_and(|port| {
                 port.hook.is_none() && port.reason.as_ref().is_some_and(|r| !r.text.is_empty())
+                    || port.stack.limits.iter().any(|l| !l.reason.text.is_empty())
             });
-            if off && forwarded == 0 {
+            let shaped = weir
+                .flow_at(PORT)?
+                .map_or(0, |f| f.directions.original.packets);
+            if kept && shaped == 0 {
                 return Ok(());
             }
             Err(Error::Unexpected(format!(

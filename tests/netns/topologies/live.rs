@@ -144,8 +144,9 @@ fn zones(lan: &str, wan: &str) -> String {
     let hook = |name: &str, kind: &str, hook: &str, priority: &str, policy: &str| {
         format!("chain {name} {{ type {kind} hook {hook} priority {priority}; policy {policy};\n")
     };
-    // With `drop_invalid`: an acknowledgement that is late would else be refused, which ends the transfer for any router.
-    let known = "ct state vmap { established : accept, related : accept, invalid : drop }\n";
+    // With `drop_invalid`. Not by a verdict map, as fw4 has it: before 6.17 a look-up while the rules are exchanged may miss what is in old map and new
+    // ("restart set lookup on base_seq change"), and the packet is refused, which ends the transfer for any router.
+    let known = "ct state established,related accept\nct state invalid drop\n";
     let _ = write!(
         rules,
         "{}{known}iifname \"lo\" accept\niifname \"{lan}\" accept\niifname \"{wan}\" jump refuse\n}}\n\
@@ -202,62 +203,4 @@ fn a_transfer_survives_reloads_of_the_firewall() {
 #[ignore = "needs PPPoE and 802.1Q: run by tests/vm/run"]
 fn a_transfer_survives_reloads_of_the_firewall_at_home() {
     reloads(Arrangement::HOME);
-}
-
-#[test]
-#[ignore]
-fn zz_probe() {
-    let arrangement = Arrangement::HOME;
-    let rules = zones(arrangement.lan_device(), arrangement.wan_device())
-        .replace("invalid : drop", "invalid : jump bad")
-        .replace(
-            "chain refuse { ",
-            "chain bad { counter drop\n}\nchain refuse { counter log prefix \"refuse \" \n",
-        );
-    at_once(&[weir_tests::scene::By::Kernel], |by| {
-        let scene = Scene::new(by, &untranslated(arrangement), SERVER, NO_REPROOF)?;
-        let _ = scene.router()?.sysctl("net.netfilter.nf_log_all_netns", 1);
-        let _ = scene
-            .router()?
-            .sysctl("net.netfilter.nf_conntrack_log_invalid", 255);
-        for reload in 0..8 {
-            scene.router()?.nft(&format!("flush ruleset\n{rules}"))?;
-            let begun = std::time::Instant::now();
-            if let Err(error) = scene.lives(&format!("reload {reload}")) {
-                println!("{error} after {:?}, {:?}", begun.elapsed(), scene.transfer);
-                for line in [
-                    "nft list ruleset",
-                    "conntrack -L",
-                    "conntrack -S",
-                    "ss -tino",
-                    "dmesg",
-                    "ip -s link",
-                ] {
-                    println!(
-                        "== {line}\n{}",
-                        scene.router()?.run(line).unwrap_or_default()
-                    );
-                }
-                println!(
-                    "{}",
-                    scene
-                        .lab
-                        .node("client")?
-                        .run("ss -tino")
-                        .unwrap_or_default()
-                );
-                println!(
-                    "{}",
-                    scene
-                        .lab
-                        .node("server")?
-                        .run("ss -tino")
-                        .unwrap_or_default()
-                );
-                panic!("here: {:?}", scene.transfer.stop());
-            }
-            println!("reload {reload}: {:?}", begun.elapsed());
-        }
-        scene.transfer.stop().map(drop)
-    });
 }
