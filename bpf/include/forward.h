@@ -21,6 +21,12 @@ struct verdict {
 	__u8 flags;
 };
 
+/* What was forwarded, for who looks at it afterwards (capture.h). */
+struct sent {
+	__u32 ref;
+	__u32 link; /* device it leaves by */
+};
+
 always_inline const struct flow_delta *flow_delta(const struct flow *flow, int ipv6)
 {
 	return ipv6 ? &((const struct flow6 *)flow)->delta : &((const struct flow4 *)flow)->delta;

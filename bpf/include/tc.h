@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "capture.h"
 #include "witness.h"
 #include "xdp.h"
 
@@ -83,12 +84,13 @@ always_inline int tc_dsa_push(struct __sk_buff *skb, const struct hop *hop)
  * From the link-layer header it came with to the hop's, in a program of its own: the verifier would go through it for each way that leads
  * here. What it needs comes in skb->cb. Half way, only memory can run out: the packet is lost then.
  */
-always_inline int tc_link_later(struct __sk_buff *skb, int ipv6, const struct link *l, __u32 hop, __u32 ip_len)
+always_inline int tc_link_later(struct __sk_buff *skb, int ipv6, const struct link *l, __u32 hop, __u32 ip_len, __u32 ref)
 {
 	skb->cb[0] = hop;
 	skb->cb[1] = ip_len | l->shift << 16 | (__u32)l->tags << 24;
 	skb->cb[2] = l->meta | l->dsa << 8 | l->ahead << 16 | (l->in & IN_PPPOE ? 1u << 24 : 0);
 	skb->cb[3] = ipv6;
+	skb->cb[4] = ref;
 	bpf_tail_call(skb, &parts, PART_LINK);
 	return TC_ACT_SHOT; /* no such program: never */
 }
@@ -152,10 +154,12 @@ int weir_tc_link(struct __sk_buff *skb)
 		return TC_ACT_SHOT;
 	skb->cb[0] = OURS_0;
 	skb->cb[1] = OURS_1;
+	if (capturing())
+		capture_out_tc(skb, skb->cb[4], hop->key.ifindex);
 	return bpf_redirect(hop->key.ifindex, 0);
 }
 
-always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link *l)
+always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link *l, struct sent *sent)
 {
 	const __u32 l3_at = L3_ETHERNET + l->shift;
 	const __u32 ip_size = ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
@@ -234,17 +238,19 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 	}
 	flow_count(v.flow, segments, p.len);
 	if (unlikely(l->in || v.hop->key.form))
-		return tc_link_later(skb, ipv6, l, v.hop_slot, p.len);
+		return tc_link_later(skb, ipv6, l, v.hop_slot, p.len, v.ref);
 	if (f.data + L3_ETHERNET > f.end)
 		return TC_ACT_SHOT; /* for the verifier */
 	header_write(f.data, v.hop, 0, 0);
 	skb->cb[0] = OURS_0;
 	skb->cb[1] = OURS_1;
+	sent->ref = v.ref;
+	sent->link = v.hop->key.ifindex;
 	return bpf_redirect(v.hop->key.ifindex, 0);
 }
 
 /* What is not plain IP over Ethernet. */
-always_inline int tc_behind(struct __sk_buff *skb)
+always_inline int tc_behind(struct __sk_buff *skb, struct sent *sent)
 {
 	struct link l = {};
 	struct frame f;
@@ -260,19 +266,32 @@ always_inline int tc_behind(struct __sk_buff *skb)
 	f.end = (void *)(long)skb->data_end;
 	f.len = skb->len;
 	session_check(&f, skb->ifindex, &l);
-	return l.type == bpf_htons(ETH_P_IP) ? tc_forward(skb, 0, &l) : tc_forward(skb, 1, &l);
+	return l.type == bpf_htons(ETH_P_IP) ? tc_forward(skb, 0, &l, sent) : tc_forward(skb, 1, &l, sent);
 }
 
-SEC("tc")
-int weir_tc(struct __sk_buff *skb)
+always_inline int tc_packet(struct __sk_buff *skb, struct sent *sent)
 {
 	const struct link plain = {.able = ABLE_TC | ABLE_SUPER};
 
 	if (!skb->vlan_present) {
 		if (skb->protocol == bpf_htons(ETH_P_IP))
-			return tc_forward(skb, 0, &plain);
+			return tc_forward(skb, 0, &plain, sent);
 		if (skb->protocol == bpf_htons(ETH_P_IPV6))
-			return tc_forward(skb, 1, &plain);
+			return tc_forward(skb, 1, &plain, sent);
 	}
-	return tc_behind(skb);
+	return tc_behind(skb, sent);
+}
+
+SEC("tc")
+int weir_tc(struct __sk_buff *skb)
+{
+	struct sent sent = {};
+	int action;
+
+	if (capturing())
+		capture_in_tc(skb);
+	action = tc_packet(skb, &sent);
+	if (capturing() && action == TC_ACT_REDIRECT)
+		capture_out_tc(skb, sent.ref, sent.link);
+	return action;
 }

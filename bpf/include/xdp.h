@@ -2,6 +2,7 @@
 /* The XDP hook: frames before there is an skb. Checksums in them are complete, so they are updated in place. */
 #pragma once
 
+#include "capture.h"
 #include "rewrite.h"
 #include "shadow.h"
 
@@ -67,7 +68,7 @@ always_inline int xdp_send(struct xdp_md *ctx, struct frame f, int ipv6, __u32 s
 	return bpf_redirect_map(&transmit, v->hop->key.ifindex & ports_mask, 0);
 }
 
-always_inline int xdp_forward(struct xdp_md *ctx, int ipv6, const struct link *l)
+always_inline int xdp_forward(struct xdp_md *ctx, int ipv6, const struct link *l, struct sent *sent)
 {
 	struct frame f = xdp_frame(ctx);
 	struct verdict v = {};
@@ -87,6 +88,8 @@ always_inline int xdp_forward(struct xdp_md *ctx, int ipv6, const struct link *l
 	}
 	if (reason)
 		return xdp_pass(reason);
+	sent->ref = v.ref;
+	sent->link = v.hop->key.ifindex;
 	shift = (v.hop->key.len - L3_ETHERNET) & SHIFT_MASK;
 	if (likely(shift == l->shift && f.len >= v.hop->key.least))
 		return xdp_send(ctx, f, ipv6, l->shift, &p, &v);
@@ -97,7 +100,7 @@ always_inline int xdp_forward(struct xdp_md *ctx, int ipv6, const struct link *l
 }
 
 /* A frame that is not plain IP over Ethernet. */
-always_inline int xdp_behind(struct xdp_md *ctx)
+always_inline int xdp_behind(struct xdp_md *ctx, struct sent *sent)
 {
 	struct frame f = xdp_frame(ctx);
 	const struct meta_tag none = {};
@@ -112,19 +115,32 @@ always_inline int xdp_behind(struct xdp_md *ctx)
 	if (reason)
 		return xdp_pass(reason);
 	session_check(&f, ctx->ingress_ifindex, &l);
-	return l.type == bpf_htons(ETH_P_IP) ? xdp_forward(ctx, 0, &l) : xdp_forward(ctx, 1, &l);
+	return l.type == bpf_htons(ETH_P_IP) ? xdp_forward(ctx, 0, &l, sent) : xdp_forward(ctx, 1, &l, sent);
 }
 
-SEC("xdp")
-int weir_xdp(struct xdp_md *ctx)
+always_inline int xdp_packet(struct xdp_md *ctx, struct sent *sent)
 {
 	struct frame f = xdp_frame(ctx);
 	const struct link plain = {};
 	__u16 type = frame_ethertype(&f);
 
 	if (type == bpf_htons(ETH_P_IP))
-		return xdp_forward(ctx, 0, &plain);
+		return xdp_forward(ctx, 0, &plain, sent);
 	if (type == bpf_htons(ETH_P_IPV6))
-		return xdp_forward(ctx, 1, &plain);
-	return xdp_behind(ctx);
+		return xdp_forward(ctx, 1, &plain, sent);
+	return xdp_behind(ctx, sent);
+}
+
+SEC("xdp")
+int weir_xdp(struct xdp_md *ctx)
+{
+	struct sent sent = {};
+	int action;
+
+	if (capturing())
+		capture_in_xdp(ctx);
+	action = xdp_packet(ctx, &sent);
+	if (capturing() && action == XDP_REDIRECT)
+		capture_out_xdp(ctx, sent.ref, sent.link);
+	return action;
 }

@@ -7,6 +7,7 @@
 #[cfg(feature = "bench")]
 pub mod bench;
 mod came_in;
+mod capture;
 mod clock;
 mod drops;
 mod error;
@@ -32,6 +33,9 @@ mod reason {
 }
 
 pub use came_in::{CameIn, Encapsulation, Tag};
+pub use capture::{
+    Capture, CaptureCounts, CaptureEnd, CaptureFilter, Captured, OCTETS as CAPTURE_OCTETS, Side,
+};
 pub use drops::{
     DROP_PREFIXES, DropCount, DropEntry, DropKinds, DropList, Learned, LearnedTotals, ListedTotals,
 };

@@ -1,6 +1,7 @@
 //! The daemon: `weir run`. One thread, one loop: the kernel's events, the heartbeat, the API, signals.
 
 mod account;
+mod capture;
 mod confine;
 pub(crate) mod drops;
 mod explain;
@@ -174,8 +175,10 @@ impl Daemon {
             notify,
             _guard,
         } = self;
+        let captures = Rc::new(capture::Captures::default());
         let face = Rc::new(Face {
             router: Rc::clone(&router),
+            captures: Rc::clone(&captures),
             settings,
             started: provider::unix_seconds(),
             netns: netns_inode(),
@@ -196,6 +199,7 @@ impl Daemon {
             interval
         };
         let (mut tick, mut beat, mut count) = (every(TICK), every(BEAT), every(COUNT));
+        let mut turn = every(capture::TURN);
         // One for each socket, as all are waited for at once.
         let mut found: [Vec<Event>; 5] = Default::default();
         let mut sets_changed: Vec<SetEvent> = Vec::new();
@@ -233,6 +237,7 @@ impl Daemon {
                     router.count();
                     router.look_around();
                 }
+                _ = turn.tick(), if captures.running() => captures.turn(&mut router.borrow_mut()),
                 _ = hang_up.recv() => match face.reload() {
                     Ok(reloaded) => info!(changes = reloaded.changed.len(), "reloaded"),
                     Err(problem) => error!(error = problem.detail, errors = ?problem.errors, "not reloaded"),
@@ -258,6 +263,7 @@ impl Daemon {
             }
         };
         notify.stopping();
+        captures.stop(&mut router.borrow_mut());
         router.borrow_mut().path.disarm();
         info!("weir stops: the kernel forwards everything");
         outcome

@@ -20,6 +20,8 @@ use super::router::Router;
 pub struct Face {
     /// What it shows.
     pub router: Rc<RefCell<Router>>,
+    /// Captures of packets.
+    pub captures: Rc<super::capture::Captures>,
     /// What it was told.
     pub settings: Rc<RefCell<Settings>>,
     /// When it began, seconds since 1970.
@@ -221,6 +223,16 @@ impl Provider for Face {
 
     fn config(&self) -> Config {
         self.settings.borrow().effective.to_api()
+    }
+
+    fn capture(&self, asked: &api::CaptureQuery) -> Result<api::Drain, Problem> {
+        self.captures.begin(&mut self.router.borrow_mut(), asked)
+    }
+
+    fn stop_capture(&self) -> Result<api::CaptureSummary, Problem> {
+        self.captures
+            .stop(&mut self.router.borrow_mut())
+            .ok_or_else(super::capture::none_runs)
     }
 
     fn reload(&self) -> Result<Reloaded, Problem> {
