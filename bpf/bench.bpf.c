@@ -32,6 +32,8 @@ struct state {
 	__u64 sunk;   /* packets that reached a sink */
 	__u32 wanted; /* samples still to be taken */
 	__u32 taken;
+	__u64 start; /* where frames began at the first run of this round, and begin now */
+	__u64 now;
 } state __attribute__((aligned(64)));
 
 struct sample {
@@ -135,6 +137,12 @@ int generate(struct xdp_md *ctx)
 SEC("xdp.frags")
 int rotate(struct xdp_md *ctx)
 {
+	/* A program that puts a longer header on moves the beginning, each time further. By way of memory, as the verifier has pointers apart. */
+	state.now = ctx->data;
+	if (!state.start)
+		state.start = state.now;
+	if (state.start != state.now && bpf_xdp_adjust_head(ctx, (int)(state.start - state.now)))
+		return XDP_ABORTED;
 	if (frame_write((void *)(long)ctx->data, (void *)(long)ctx->data_end))
 		bpf_tail_call(ctx, &targets, state.target);
 	return XDP_ABORTED;

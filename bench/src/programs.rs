@@ -79,6 +79,7 @@ pub fn all(effort: Effort) -> Result<Vec<Cost>, Error> {
             costs: Vec::new(),
         };
         stage.forwarding()?;
+        stage.encapsulated()?;
         stage.passing()?;
         Ok(stage.costs)
     })?
@@ -146,6 +147,58 @@ impl Stage {
         )
     }
 
+    /// NAT44 at XDP between link-layer headers other than Ethernet's own: what comes in, what leaves.
+    fn encapsulated(&mut self) -> Result<(), Error> {
+        let kind = Kind {
+            ipv6: false,
+            translated: true,
+            length: 100,
+            flows: 64,
+        };
+        let vlan = [0x8100, 10].map(u16::to_be_bytes).concat();
+        let qinq = [0x88a8, 100, 0x8100, 7].map(u16::to_be_bytes).concat();
+        // The length of the IP packet, and of PPP's protocol field before it.
+        let length = kind.length as u16 - 14 + 2;
+        let pppoe = [0x8100, 7, 0x8864, 0x1100, 9, length, 0x0021]
+            .map(u16::to_be_bytes)
+            .concat();
+        for (name, lan, wan) in [
+            ("VLAN to VLAN", &vlan, &vlan),
+            ("plain to QinQ", &Vec::new(), &qinq),
+            ("QinQ to plain", &qinq, &Vec::new()),
+            ("plain to PPPoE over VLAN", &Vec::new(), &pppoe),
+            ("PPPoE over VLAN to plain", &pppoe, &Vec::new()),
+        ] {
+            self.path.bump()?;
+            sleep(Duration::from_millis(25));
+            for n in 0..kind.flows {
+                self.path.beat()?;
+                // A session's frames count only from where the kernel was seen to send into it.
+                let back = dress(&kind.sent_back(n), lan);
+                self.path
+                    .test_tc(&dress(&kind.answer(n), wan), self.wan, 1)?;
+                self.path.test_witness(&back, self.lan)?;
+                self.path
+                    .test_tc(&dress(&kind.received(n).bytes(), lan), self.lan, 1)?;
+                self.path
+                    .test_witness(&dress(&kind.sent(n), wan), self.wan)?;
+            }
+            let traffic = Traffic {
+                frame: dress(&kind.received(0).bytes(), lan),
+                flows: kind.flows,
+                reply: false,
+                shift: dress(&[0; 14], lan).len() - 14,
+            };
+            self.time_traffic(
+                &format!("weir XDP NAT44, {name}"),
+                &traffic,
+                &kind,
+                Target::Weir,
+            )?;
+        }
+        Ok(())
+    }
+
     /// Packets that go to the kernel.
     fn passing(&mut self) -> Result<(), Error> {
         let kind = Kind {
@@ -188,6 +241,7 @@ impl Stage {
                 frame: unknown(ipv6).bytes(),
                 flows: 64,
                 reply: false,
+                shift: 0,
             };
             self.time_traffic(name, &traffic, &kind, Target::Weir)?;
         }
@@ -210,6 +264,7 @@ impl Stage {
                 frame,
                 flows: 0,
                 reply: false,
+                shift: 0,
             };
             self.time_traffic(&format!("weir XDP, {name}"), &traffic, &kind, Target::Weir)?;
         }
@@ -303,4 +358,11 @@ impl Stage {
         });
         Ok(())
     }
+}
+
+/// A plain frame behind these octets, which come between the addresses and IP: they end in the EtherType where they are not PPPoE's.
+fn dress(frame: &[u8], octets: &[u8]) -> Vec<u8> {
+    let pppoe = octets.len() % 4 == 2;
+    let rest = if pppoe { 14 } else { 12 };
+    [&frame[..12], octets, &frame[rest..]].concat()
 }

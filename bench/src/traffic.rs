@@ -66,6 +66,7 @@ impl Kind {
             frame: self.received(0).bytes(),
             flows: self.flows,
             reply: false,
+            shift: 0,
         }
     }
 
@@ -78,6 +79,7 @@ impl Kind {
             frame: packet.bytes(),
             flows: self.flows,
             reply: true,
+            shift: 0,
         }
     }
 
@@ -121,6 +123,34 @@ impl Kind {
         let ends = (
             (mac("router", "wan0"), reply.destination),
             (mac("server", "eth0"), original.destination),
+        );
+        let mut packet = Packet::new(ends.0, ends.1, body);
+        packet.ttl = 63;
+        packet.bytes()
+    }
+
+    /// The answer to flow `n` as it comes in.
+    pub fn answer(&self, n: u32) -> Vec<u8> {
+        let (_, reply) = self.tuples(n);
+        let body = Body::Udp(reply.source_port, reply.destination_port, self.payload());
+        let ends = (
+            (mac("server", "eth0"), reply.source),
+            (mac("router", "wan0"), reply.destination),
+        );
+        Packet::new(ends.0, ends.1, body).bytes()
+    }
+
+    /// And as the router sends it on.
+    pub fn sent_back(&self, n: u32) -> Vec<u8> {
+        let (original, _) = self.tuples(n);
+        let body = Body::Udp(
+            original.destination_port,
+            original.source_port,
+            self.payload(),
+        );
+        let ends = (
+            (mac("router", "lan0"), original.destination),
+            (mac("client", "eth0"), original.source),
         );
         let mut packet = Packet::new(ends.0, ends.1, body);
         packet.ttl = 63;

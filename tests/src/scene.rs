@@ -140,7 +140,8 @@ impl Scene {
 /// It cannot be built.
 pub fn lab(by: By, options: &Options) -> Result<Lab, Error> {
     let lab = Lab::gateway(&Options {
-        plain_offloads: by == By::Weir("xdp"),
+        // A super-packet cannot be put into PPPoE whole: it is the kernel's, and weir would have little to do.
+        plain_offloads: by == By::Weir("xdp") || options.arrangement.wan.dials(),
         ..options.clone()
     })?;
     // A connection that was held up tries again within a second, which saves minutes. Kernels before 6.15 cannot.

@@ -36,6 +36,8 @@ pub struct Traffic {
     pub flows: u32,
     /// Flows differ at the destination instead of the source.
     pub reply: bool,
+    /// Octets between Ethernet's header and IP: VLAN tags, PPPoE.
+    pub shift: usize,
 }
 
 /// Where the comparison paths send, and how they translate.
@@ -124,21 +126,22 @@ struct Layout {
 impl Layout {
     fn of(traffic: &Traffic) -> Option<Self> {
         let frame = &traffic.frame;
-        let ipv6 = match frame.get(12..14)? {
-            [0x08, 0x00] => false,
-            [0x86, 0xdd] => true,
+        let l3 = L3 + traffic.shift;
+        let ipv6 = match frame.get(l3)? >> 4 {
+            4 => false,
+            6 => true,
             _ => return None,
         };
-        let l4 = L3 + if ipv6 { 40 } else { 20 };
-        let (check, length) = match frame.get(if ipv6 { L3 + 6 } else { L3 + 9 })? {
+        let l4 = l3 + if ipv6 { 40 } else { 20 };
+        let (check, length) = match frame.get(if ipv6 { l3 + 6 } else { l3 + 9 })? {
             6 => (l4 + 16, 20),
             17 => (l4 + 6, 8),
             _ => return None,
         };
         let (source, destination) = if ipv6 {
-            (L3 + 8 + 14, L3 + 24 + 14)
+            (l3 + 8 + 14, l3 + 24 + 14)
         } else {
-            (L3 + 12 + 2, L3 + 16 + 2)
+            (l3 + 12 + 2, l3 + 16 + 2)
         };
         let (port, host) = if traffic.reply {
             (l4 + 2, destination)
@@ -365,6 +368,7 @@ impl Bench {
     pub fn rotate(&mut self, target: Target, link: u32, runs: u32) -> Result<u64, Error> {
         if let Some(bss) = self.skel.maps.bss_data.as_mut() {
             bss.state.target = target as u32;
+            bss.state.start = 0;
         }
         let (frame, progs) = (&self.frame, &self.skel.progs);
         let (_, _, time) = if target.is_tc() {
