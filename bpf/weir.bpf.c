@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The packet path: one object, three programs at the hooks (XDP, TC ingress, TC egress) and one that keeps the clock. */
+/* The packet path: three programs at the hooks (XDP, TC ingress, TC egress), two that these go on with, and one that keeps the clock. */
 #include "include/tc.h"
 #include "include/witness.h"
 #include "include/xdp.h"

@@ -144,7 +144,7 @@ fn zones(lan: &str, wan: &str) -> String {
     let hook = |name: &str, kind: &str, hook: &str, priority: &str, policy: &str| {
         format!("chain {name} {{ type {kind} hook {hook} priority {priority}; policy {policy};\n")
     };
-    // With `drop_invalid`. Not by a verdict map, as fw4 has it: before 6.17 a look-up while the rules are exchanged may miss what is in old map and new
+    // With `drop_invalid`. Not by a verdict map, as fw4 has it: on some kernels (seen on 6.12) a look-up while the rules are exchanged may miss what is in old map and new
     // ("restart set lookup on base_seq change"), and the packet is refused, which ends the transfer for any router.
     let known = "ct state established,related accept\nct state invalid drop\n";
     let _ = write!(
