@@ -165,7 +165,10 @@ always_inline void session_learn(__u32 ifindex, const struct hop_key *key)
 	for (i = L3_ETHERNET + PPPOE_SIZE; i <= HOP_HEADER_MAX; i += 2)
 		if (i == key->len)
 			session.session = bpf_ntohs(*(__be16 *)(key->header + i - 6));
-	__builtin_memcpy(session.mac, key->header, ETH_ALEN);
+	if (key->form >> HOP_DSA_SHIFT == DSA_GSWIP) /* its tag comes before the addresses */
+		__builtin_memcpy(session.mac, key->header + DSA_GSWIP_OUT_SIZE, ETH_ALEN);
+	else
+		__builtin_memcpy(session.mac, key->header, ETH_ALEN);
 	if (!bpf_map_lookup_elem(&sessions, &session))
 		bpf_map_update_elem(&sessions, &session, &one, BPF_ANY);
 }

@@ -53,9 +53,8 @@ fn it_keeps_three_capabilities_and_does_all_its_work_with_them() {
         .nft("table inet f { chain c { type filter hook ingress device lan1 priority 0; policy accept; }; }")
         .expect("rules");
     daemon.wait("the chain is noticed", |daemon| {
-        daemon
-            .port("lan1")
-            .is_some_and(|port| port.reason.is_some_and(|r| r.code == "ingress-chain"))
+        let found = daemon.port("lan1").map(|port| port.stack.limits);
+        found.is_some_and(|limits| limits.iter().any(|l| l.reason.code == "ingress-chain"))
     });
     router.nft("delete table inet f").expect("rules");
     daemon.wait_for_ports(&["lan1"]);

@@ -257,18 +257,25 @@ fn original_unseen(side: Side) -> Option<Reason> {
 #[test]
 fn pppoe_over_vlan_behind_the_switchs_tag() {
     each(|router, tagger, connection, side, place| {
-        let passage = Passage::behind(tagger, connection, side, |f| {
-            let protocol = if is_ipv6(f) { 0x0057 } else { 0x0021 };
-            let length = (f.len() - L3 + 2) as u16;
-            put16(f, 12, 0x8864);
-            let words = [0x1100_u16, 0x1234, length, protocol].map(u16::to_be_bytes);
-            put(f, L3, &words.concat());
-            if tagger != Gswip {
-                tag(f, 0x8100, 7);
-            }
-        });
-        passage.prove(router, connection, side, place);
-        passage.forwards(router, place);
+        let passage = |side| {
+            Passage::behind(tagger, connection, side, |f| {
+                let protocol = if is_ipv6(f) { 0x0057 } else { 0x0021 };
+                let length = (f.len() - L3 + 2) as u16;
+                put16(f, 12, 0x8864);
+                let words = [0x1100_u16, 0x1234, length, protocol].map(u16::to_be_bytes);
+                put(f, L3, &words.concat());
+                if tagger != Gswip {
+                    tag(f, 0x8100, 7);
+                }
+            })
+        };
+        // A session's frames count from where the kernel was seen to send into it.
+        if side == Side::Original {
+            passage(Side::Reply).prove(router, connection, Side::Reply, place);
+        }
+        passage(side).prove(router, connection, side, place);
+        passage(side).forwards(router, place);
+        router.path.prove(connection.id); // ends the proof
     });
 }
 
