@@ -23,26 +23,23 @@ enum reason {
 	/* the flow */
 	REASON_UNKNOWN,  /* no record of this flow */
 	REASON_UNPROVEN, /* known, but the kernel has not been seen to forward it since the last change */
-	REASON_MOVED,    /* came in at another port than the proof */
+	REASON_MOVED,    /* came in at another port, or behind other tags, than the proof */
 	REASON_SESSION,  /* of a PPPoE session, but not from the station that the kernel sends its packets to */
 	REASON_TOS,      /* another DSCP than the proof */
 	REASON_LABEL,    /* another IPv6 flow label than the proof: paths may be chosen by it */
 	REASON_TTL_NEW,  /* a TTL outside of what was proven */
 	REASON_LENGTH,   /* longer than what the kernel was seen to send unfragmented */
-	REASON_HOOK,     /* the way out needs an skb (qdisc, no XDP transmit): forwarded at TC */
+	REASON_HOOK,     /* the way out is not for this hook: a qdisc, no XDP transmit, a header that cannot be made here */
 	REASON_HOP,      /* the hop is gone */
 	REASON_DROPPED,  /* dropped early, as netfilter or a route would: see drop.h */
 	/* the witness */
-	REASON_LOCAL,       /* sent by a local socket */
 	REASON_NOT_SEEN,    /* left, but no matching packet was seen at ingress */
 	REASON_DECRYPTED,   /* came in encrypted: whether it must is the kernel's to know */
 	REASON_CHECKSUM,    /* a wrong checksum of layer 4: not tracked by conntrack, so marks and rules may have been others */
 	REASON_HELD,        /* a FIN, RST or change a moment ago */
 	REASON_QUIET,       /* a change is settling */
-	REASON_TRANSLATION, /* left with other addresses or ports than conntrack said */
 	REASON_TTL_CHANGED, /* left with a TTL other than one less */
 	REASON_TOS_CHANGED, /* left with another TOS */
-	REASON_LINK_HEADER, /* a link-layer header weir does not know */
 	REASON_HOPS_FULL,   /* no room for another hop */
 	REASON_DIFFERS,     /* left another way than proven: proof withdrawn */
 	REASON_ONCE,        /* left by a bridge, which may have flooded it: the next packet tells */

@@ -168,6 +168,7 @@ impl Lab {
             return Ok(None);
         }
         let table = self.node("router")?.run("cat /proc/net/pppoe")?;
+        // Below the heading.
         let first = table
             .lines()
             .skip(1)

@@ -246,7 +246,7 @@ impl Provider for Face {
 
 /// Given at egress, of a packet that the kernel sent (bpf/include/reason.h, "the witness").
 fn of_the_witness(reason: datapath::Reason) -> bool {
-    reason >= datapath::Reason::Local && reason != datapath::Reason::Shadow
+    reason >= datapath::Reason::NotSeen && reason != datapath::Reason::Shadow
 }
 
 /// VLAN tags and PPPoE in words, where there are any.
