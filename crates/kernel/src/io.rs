@@ -14,7 +14,6 @@ mod asked;
 mod ethtool;
 mod events;
 mod filters;
-mod generic;
 mod netdev;
 mod requests;
 mod routes;

@@ -1,4 +1,4 @@
-//! One question, with an answer of any length, on a socket of its own: whatever goes wrong ends with it.
+//! Questions to the kernel, each with an answer of any length, that it gives while it is asked.
 
 use nix::errno::Errno;
 
@@ -7,9 +7,6 @@ use super::socket::{BUFFER, Netlink, Received, Socket};
 use crate::message::{
     DecodeError, Message, Messages, NLM_F_DUMP_INTR, NLMSG_DONE, NLMSG_ERROR, errno,
 };
-
-/// The number of the only request.
-pub(super) const SEQUENCE: u32 = 1;
 
 /// How an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,47 +19,82 @@ pub(super) enum End {
     Enough,
 }
 
-/// Asks, and gives each message of the answer to `each`, for as long as that says so. Does not wait: the kernel makes up the next part
-/// of a dump while the last one is read.
-pub(super) fn ask(
-    protocol: Netlink,
-    request: &'static str,
-    question: &[u8],
-    mut each: impl FnMut(&Message<'_>) -> Result<bool, DecodeError>,
-) -> Result<End, RequestError> {
-    let failed = |source| RequestError::Socket { request, source };
-    let answer = |source| RequestError::Answer { request, source };
-    let socket = Socket::open(protocol, 0, 0).map_err(failed)?;
-    socket.send(question).map_err(failed)?;
-    let mut buffer = vec![0; BUFFER];
-    let mut end = End::Whole;
-    loop {
-        let length = match socket.receive(&mut buffer).map_err(failed)? {
-            Received::Datagram(length) => length,
-            Received::Empty | Received::TooLong | Received::Lost => {
-                return Err(RequestError::NoAnswer { request });
-            }
-        };
-        for message in Messages::new(&buffer[..length]) {
-            let message = message.map_err(answer)?;
-            if message.sequence != SEQUENCE {
-                continue;
-            }
-            if message.flags & NLM_F_DUMP_INTR != 0 {
-                end = End::Torn;
-            }
-            if message.kind == NLMSG_ERROR || message.kind == NLMSG_DONE {
-                return match errno(&message).map_err(answer)? {
-                    0 => Ok(end),
-                    code => Err(RequestError::Refused {
-                        request,
-                        errno: Errno::from_raw(code),
-                    }),
-                };
-            }
-            if !each(&message).map_err(answer)? {
-                return Ok(End::Enough);
+/// A socket for questions, one after another.
+#[derive(Debug)]
+pub(super) struct Asker {
+    socket: Socket,
+    buffer: Vec<u8>,
+    sequence: u32,
+}
+
+impl Asker {
+    /// Opens the socket, in the network namespace of the calling thread; `request` is what it is for, in errors.
+    pub(super) fn open(protocol: Netlink, request: &'static str) -> Result<Self, RequestError> {
+        let failed = |source| RequestError::Socket { request, source };
+        Ok(Self {
+            socket: Socket::open(protocol, 0, 0).map_err(failed)?,
+            buffer: vec![0; BUFFER],
+            sequence: 0,
+        })
+    }
+
+    /// Asks what `question` makes of a sequence number, and gives each message of the answer to `each`, for as long as that says so. Does
+    /// not wait: the kernel makes up the next part of a dump while the last one is read.
+    pub(super) fn ask(
+        &mut self,
+        request: &'static str,
+        question: impl Fn(u32) -> Vec<u8>,
+        mut each: impl FnMut(&Message<'_>) -> Result<bool, DecodeError>,
+    ) -> Result<End, RequestError> {
+        let failed = |source| RequestError::Socket { request, source };
+        let answer = |source| RequestError::Answer { request, source };
+        // What is left of an answer that was not read to its end has the number of its question.
+        self.sequence = self.sequence.wrapping_add(1);
+        self.socket.send(&question(self.sequence)).map_err(failed)?;
+        let mut end = End::Whole;
+        loop {
+            let length = match self.socket.receive(&mut self.buffer).map_err(failed)? {
+                Received::Datagram(length) => length,
+                Received::Empty | Received::TooLong | Received::Lost => {
+                    return Err(RequestError::NoAnswer { request });
+                }
+            };
+            for message in Messages::new(&self.buffer[..length]) {
+                let message = message.map_err(answer)?;
+                if message.sequence != self.sequence {
+                    continue;
+                }
+                if message.flags & NLM_F_DUMP_INTR != 0 {
+                    end = End::Torn;
+                }
+                if message.kind == NLMSG_ERROR || message.kind == NLMSG_DONE {
+                    return match errno(&message).map_err(answer)? {
+                        0 => Ok(end),
+                        code => Err(RequestError::Refused {
+                            request,
+                            errno: Errno::from_raw(code),
+                        }),
+                    };
+                }
+                if !each(&message).map_err(answer)? {
+                    return Ok(End::Enough);
+                }
             }
         }
+    }
+
+    /// Asks for one thing, the first that `decode` finds in the answer.
+    pub(super) fn ask_one<T>(
+        &mut self,
+        request: &'static str,
+        question: impl Fn(u32) -> Vec<u8>,
+        decode: impl Fn(&Message<'_>) -> Result<Option<T>, DecodeError>,
+    ) -> Result<T, RequestError> {
+        let mut found = None;
+        self.ask(request, question, |message| {
+            found = decode(message)?;
+            Ok(found.is_none())
+        })?;
+        found.ok_or(RequestError::NoAnswer { request })
     }
 }

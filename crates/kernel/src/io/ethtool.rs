@@ -3,7 +3,8 @@
 use nix::errno::Errno;
 
 use super::RequestError;
-use super::generic::Generic;
+use super::asked::Asker;
+use super::socket::Netlink;
 use crate::ethtool::{HiddenTags, decode_features, get_features};
 use crate::netdev::{decode_family, get_family};
 
@@ -11,7 +12,7 @@ use crate::netdev::{decode_family, get_family};
 #[derive(Debug)]
 pub struct Ethtool {
     family: u16,
-    requests: Generic,
+    requests: Asker,
 }
 
 impl Ethtool {
@@ -21,9 +22,9 @@ impl Ethtool {
     /// The socket cannot be opened, or the answer makes no sense.
     pub fn open() -> Result<Option<Self>, RequestError> {
         let request = "family ethtool";
-        let mut requests = Generic::open(request)?;
+        let mut requests = Asker::open(Netlink::Generic, request)?;
         let encode = |sequence| get_family("ethtool", sequence);
-        match requests.ask(request, encode, decode_family) {
+        match requests.ask_one(request, encode, decode_family) {
             Err(RequestError::Refused {
                 errno: Errno::ENOENT,
                 ..
@@ -42,7 +43,7 @@ impl Ethtool {
     /// The kernel refused, or its answer was not understood.
     pub fn hidden_tags(&mut self, link: u32) -> Result<Option<HiddenTags>, RequestError> {
         let family = self.family;
-        let answer = self.requests.ask(
+        let answer = self.requests.ask_one(
             "features of a device",
             |sequence| get_features(family, link, sequence),
             |message| decode_features(message, family),

@@ -3,10 +3,9 @@
 use nix::errno::Errno;
 
 use super::RequestError;
-use super::socket::{BUFFER, Netlink, Received, Socket};
-use crate::message::{
-    DecodeError, Message, Messages, NLM_F_DUMP_INTR, NLMSG_DONE, NLMSG_ERROR, errno,
-};
+use super::asked::{Asker, End};
+use super::socket::Netlink;
+use crate::message::{DecodeError, Message};
 use crate::route::filter::{self, Filter, Side};
 use crate::route::qdisc::{self, Listed};
 use crate::route::{self, Table};
@@ -18,11 +17,7 @@ const QDISCS: &str = "all qdiscs";
 
 /// Asks for filters and qdiscs.
 #[derive(Debug)]
-pub struct Filters {
-    socket: Socket,
-    buffer: Vec<u8>,
-    sequence: u32,
-}
+pub struct Filters(Asker);
 
 /// The filters of a device, in the order in which packets meet them. Those of a block that it shares with others are among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,15 +34,7 @@ impl Filters {
     /// # Errors
     /// There are too many open files.
     pub fn open() -> Result<Self, RequestError> {
-        let failed = |source| RequestError::Socket {
-            request: REQUEST,
-            source,
-        };
-        Ok(Self {
-            socket: Socket::open(Netlink::Route, 0, 0).map_err(failed)?,
-            buffer: vec![0; BUFFER],
-            sequence: 0,
-        })
+        Ok(Self(Asker::open(Netlink::Route, REQUEST)?))
     }
 
     /// The filters of a device; none where there is no such device, or the kernel has no filters. Does not wait.
@@ -86,52 +73,22 @@ impl Filters {
         decode: impl Fn(&Message<'_>) -> Result<Option<T>, DecodeError>,
     ) -> Result<Vec<T>, RequestError> {
         for _ in 0..=RETRIES {
-            if let Some(found) = self.ask(request, &encode, &decode)? {
-                return Ok(found);
+            let mut found = Vec::new();
+            let end = self.0.ask(request, &encode, |message| {
+                found.extend(decode(message)?);
+                Ok(true)
+            });
+            match end {
+                Ok(End::Torn) => {}
+                Ok(_) => return Ok(found),
+                // Built without filters.
+                Err(RequestError::Refused {
+                    errno: Errno::EOPNOTSUPP,
+                    ..
+                }) => return Ok(Vec::new()),
+                Err(error) => return Err(error),
             }
         }
         Err(RequestError::NoAnswer { request })
-    }
-
-    /// `None`: the list changed while it was read. The kernel makes each part of its answer as room is made by reading the last.
-    fn ask<T>(
-        &mut self,
-        request: &'static str,
-        encode: &impl Fn(u32) -> Vec<u8>,
-        decode: &impl Fn(&Message<'_>) -> Result<Option<T>, DecodeError>,
-    ) -> Result<Option<Vec<T>>, RequestError> {
-        self.sequence = self.sequence.wrapping_add(1);
-        let socket = |source| RequestError::Socket { request, source };
-        let answer = |source| RequestError::Answer { request, source };
-        self.socket.send(&encode(self.sequence)).map_err(socket)?;
-        let (mut found, mut interrupted) = (Vec::new(), false);
-        loop {
-            let length = match self.socket.receive(&mut self.buffer).map_err(socket)? {
-                Received::Datagram(length) => length,
-                Received::Empty | Received::TooLong | Received::Lost => {
-                    return Err(RequestError::NoAnswer { request });
-                }
-            };
-            for message in Messages::new(&self.buffer[..length]) {
-                let message = message.map_err(answer)?;
-                if message.sequence != self.sequence {
-                    continue;
-                }
-                interrupted |= message.flags & NLM_F_DUMP_INTR != 0;
-                if !matches!(message.kind, NLMSG_ERROR | NLMSG_DONE) {
-                    found.extend(decode(&message).map_err(answer)?);
-                    continue;
-                }
-                let code = errno(&message).map_err(answer)?;
-                if code == 0 {
-                    return Ok((!interrupted).then_some(found));
-                }
-                return match Errno::from_raw(code) {
-                    // Built without filters.
-                    Errno::EOPNOTSUPP => Ok(Some(Vec::new())),
-                    errno => Err(RequestError::Refused { request, errno }),
-                };
-            }
-        }
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use nix::errno::Errno;
 
 use super::RequestError;
-use super::generic::Generic;
+use super::asked::Asker;
 use super::socket::{BUFFER, Netlink, Received, Socket};
 use crate::message::{Messages, Tally};
 use crate::netdev::{
@@ -19,7 +19,7 @@ const MOST: usize = 64;
 #[derive(Debug)]
 pub struct Netdev {
     family: Family,
-    requests: Generic,
+    requests: Asker,
     changes: Option<Socket>,
     buffer: Vec<u8>,
     tally: Tally,
@@ -36,13 +36,13 @@ impl Netdev {
         let failed = |source| RequestError::Socket { request, source };
         let mut netdev = Self {
             family: Family::default(),
-            requests: Generic::open(request)?,
+            requests: Asker::open(Netlink::Generic, request)?,
             changes: None,
             buffer: vec![0; BUFFER],
             tally: Tally::default(),
         };
         let encode = |sequence| get_family("netdev", sequence);
-        netdev.family = match netdev.requests.ask(request, encode, decode_family) {
+        netdev.family = match netdev.requests.ask_one(request, encode, decode_family) {
             Err(RequestError::Refused {
                 errno: Errno::ENOENT,
                 ..
@@ -67,7 +67,7 @@ impl Netdev {
     /// The kernel refused, or its answer was not understood.
     pub fn xdp_features(&mut self, link: u32) -> Result<Option<XdpFeatures>, RequestError> {
         let id = self.family.id;
-        let answer = self.requests.ask(
+        let answer = self.requests.ask_one(
             "XDP features",
             |sequence| get_device(id, link, sequence),
             |m| decode_device(m, id),

@@ -1,7 +1,7 @@
 //! Reading routes and rules.
 
 use super::RequestError;
-use super::asked::{End, SEQUENCE, ask};
+use super::asked::{Asker, End};
 use super::socket::Netlink;
 use crate::routes::{Routing, decode_route, decode_rule, dump_routes, dump_rules};
 
@@ -26,13 +26,14 @@ pub enum RoutesError {
 /// See [`RoutesError`].
 pub fn read_routes(ipv6: bool, most: usize) -> Result<Routing, RoutesError> {
     let mut routing = Routing::default();
-    let question = dump_rules(ipv6, SEQUENCE);
-    let rules = ask(Netlink::Route, "policy rules", &question, |message| {
+    let mut kernel = Asker::open(Netlink::Route, "routes")?;
+    let question = |sequence| dump_rules(ipv6, sequence);
+    let rules = kernel.ask("policy rules", question, |message| {
         routing.rules.extend(decode_rule(message)?);
         Ok(routing.rules.len() <= most)
     })?;
-    let question = dump_routes(ipv6, SEQUENCE);
-    let routes = ask(Netlink::Route, "routes", &question, |message| {
+    let question = |sequence| dump_routes(ipv6, sequence);
+    let routes = kernel.ask("routes", question, |message| {
         routing.routes.extend(decode_route(message)?);
         Ok(routing.routes.len() <= most)
     })?;

@@ -5,7 +5,7 @@ use std::io;
 use nix::errno::Errno;
 
 use super::RequestError;
-use super::asked::{End, SEQUENCE, ask};
+use super::asked::{Asker, End};
 use super::socket::{BUFFER, Netlink, Received, Socket};
 use crate::message::Messages;
 use crate::sets::{
@@ -52,29 +52,27 @@ pub fn read_set(name: &SetName, most: usize) -> Result<SetContent, SetError> {
         } => SetError::Unknown,
         other => SetError::Request(other),
     };
+    let mut kernel = Asker::open(Netlink::Netfilter, "a set")?;
     let mut header = None;
-    let question = get_set(name, SEQUENCE);
-    ask(Netlink::Netfilter, "a set", &question, |message| {
-        if let Some(found) = decode_set(message)? {
-            header = Some(found);
-        }
-        Ok(true)
-    })
-    .map_err(unknown)?;
+    let question = |sequence| get_set(name, sequence);
+    kernel
+        .ask("a set", question, |message| {
+            if let Some(found) = decode_set(message)? {
+                header = Some(found);
+            }
+            Ok(true)
+        })
+        .map_err(unknown)?;
     let header: SetHeader = header.ok_or(SetError::Unknown)?;
-    let question = dump_elements(name, SEQUENCE);
+    let question = |sequence| dump_elements(name, sequence);
     for _ in 0..=RETRIES {
         let mut elements: Vec<Element> = Vec::new();
-        let end = ask(
-            Netlink::Netfilter,
-            "the elements of a set",
-            &question,
-            |message| {
+        let end = kernel
+            .ask("the elements of a set", question, |message| {
                 decode_elements(message, &mut elements)?;
                 Ok(elements.len() <= most)
-            },
-        )
-        .map_err(unknown)?;
+            })
+            .map_err(unknown)?;
         match end {
             End::Whole => return Ok(SetContent { header, elements }),
             End::Enough => return Err(SetError::TooLarge(most)),
