@@ -112,19 +112,16 @@ always_inline void fence_full(__u32 *word)
 		     : "r"(unchanged));
 }
 
-/* Notes whether a PPPoE frame comes from the other end of its session. */
-always_inline void session_check(const struct frame *f, __u32 ifindex, struct link *l)
+/* Notes whether a PPPoE frame comes from the other end of its session; `slot`: of the port where it came in. */
+always_inline void session_check(const struct frame *f, __u32 slot, struct link *l)
 {
-	struct session_key key = {.ifindex = ifindex, .session = l->in};
 	void *from = f->data + l->ahead + ETH_ALEN;
-	__u64 stranger = 0;
+	__u64 stranger = 0, *known;
 
 	if (l->in & IN_PPPOE) {
-		stranger = 1;
-		if (from + ETH_ALEN <= f->end) {
-			__builtin_memcpy(key.mac, from, ETH_ALEN);
-			stranger = !bpf_map_lookup_elem(&sessions, &key);
-		}
+		known = session_place(slot, l->in);
+		stranger = from + ETH_ALEN > f->end || !known ||
+			   READ_ONCE(*known) != session_of(l->in, *(__u32 *)from, *(__u16 *)(from + 4));
 	}
 	l->stranger = forget(stranger, f->len) & 1;
 }

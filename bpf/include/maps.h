@@ -102,19 +102,33 @@ struct {
 	__type(value, __u32);
 } stacks SEC(".maps");
 
-/* PPPoE sessions that the kernel was seen to send into: the kernel goes by the other end's address, too (net/ppp/pppoe.c). */
-struct session_key {
-	__u32 ifindex;
-	__u16 session;
-	__u8 mac[6];
-};
+/*
+ * PPPoE sessions that the kernel was seen to send into, each one number (session_of): the kernel goes by the other end's address, too
+ * (net/ppp/pppoe.c). A port has SESSION_PLACES; sessions that share one take turns, and what of them is not there goes to the kernel.
+ */
+#define SESSION_PLACES 4
 
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, HOPS_MAX);
-	__type(key, struct session_key);
-	__type(value, __u32);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, SESSION_PLACES);
+	__type(key, __u32);
+	__type(value, __u64);
 } sessions SEC(".maps");
+
+/* A session and the hardware address of its other end. */
+always_inline __u64 session_of(__u16 session, __u32 mac_first, __u16 mac_last)
+{
+	return (__u64)session << 48 | (__u64)mac_last << 32 | mac_first;
+}
+
+/* The place of a session at the port of this slot. */
+always_inline __u64 *session_place(__u32 slot, __u16 session)
+{
+	__u32 index = slot * SESSION_PLACES + session % SESSION_PLACES;
+
+	return bpf_map_lookup_elem(&sessions, &index);
+}
 
 /* Where XDP may send: same index as `ports`. */
 struct {

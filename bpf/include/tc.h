@@ -265,7 +265,7 @@ always_inline int tc_behind(struct __sk_buff *skb, struct sent *sent)
 	f.data = (void *)(long)skb->data;
 	f.end = (void *)(long)skb->data_end;
 	f.len = skb->len;
-	session_check(&f, skb->ifindex, &l);
+	session_check(&f, skb->ifindex & ports_mask, &l);
 	return l.type == bpf_htons(ETH_P_IP) ? tc_forward(skb, 0, &l, sent) : tc_forward(skb, 1, &l, sent);
 }
 

@@ -154,23 +154,30 @@ always_inline int hop_key_fill(struct hop_key *key, struct __sk_buff *skb, const
 	return 1;
 }
 
-/* Notes where a PPPoE session leads: its number stands 6 octets before the end of the header. */
-always_inline void session_learn(__u32 ifindex, const struct hop_key *key)
+/* Notes where a PPPoE session of the port of this slot leads: its number stands 6 octets before the end of the header. */
+always_inline void session_learn(__u32 slot, const struct hop_key *key)
 {
-	struct session_key session = {.ifindex = ifindex};
-	__u32 one = 1;
+	const __u8 *to = key->header;
+	__u64 session, *place;
+	__u16 number = 0, last;
+	__u32 first;
 	int i;
 
 #pragma unroll
 	for (i = L3_ETHERNET + PPPOE_SIZE; i <= HOP_HEADER_MAX; i += 2)
 		if (i == key->len)
-			session.session = bpf_ntohs(*(__be16 *)(key->header + i - 6));
-	if (key->form >> HOP_DSA_SHIFT == DSA_GSWIP) /* its tag comes before the addresses */
-		__builtin_memcpy(session.mac, key->header + DSA_GSWIP_OUT_SIZE, ETH_ALEN);
-	else
-		__builtin_memcpy(session.mac, key->header, ETH_ALEN);
-	if (!bpf_map_lookup_elem(&sessions, &session))
-		bpf_map_update_elem(&sessions, &session, &one, BPF_ANY);
+			number = bpf_ntohs(*(__be16 *)(key->header + i - 6));
+	if (key->form >> HOP_DSA_SHIFT == DSA_GSWIP) { /* its tag comes before the addresses */
+		__builtin_memcpy(&first, to + DSA_GSWIP_OUT_SIZE, sizeof(first));
+		__builtin_memcpy(&last, to + DSA_GSWIP_OUT_SIZE + sizeof(first), sizeof(last));
+	} else {
+		__builtin_memcpy(&first, to, sizeof(first));
+		__builtin_memcpy(&last, to + sizeof(first), sizeof(last));
+	}
+	session = session_of(number, first, last);
+	place = session_place(slot, number);
+	if (place && READ_ONCE(*place) != session)
+		WRITE_ONCE(*place, session);
 }
 
 /* Whether the packet on trial may have come in at the device that the kernel remembers. Behind PPP it remembers none. */
@@ -307,7 +314,7 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 		return REASON_HOPS_FULL;
 	}
 	if (key.form & HOP_PPPOE)
-		session_learn(skb->ifindex, &key);
+		session_learn(out, &key);
 	stamp = epoch + READ_ONCE(hop->epoch);
 	if (port->flags & PORT_FLOODS && !(READ_ONCE(flow->proof) == stamp && flow->hop == slot) &&
 	    (t->once_at != stamp || t->once != slot)) {

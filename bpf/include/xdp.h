@@ -114,7 +114,7 @@ always_inline int xdp_behind(struct xdp_md *ctx, struct sent *sent)
 		reason = link_parse(&f, &dsa, &none, &l);
 	if (reason)
 		return xdp_pass(reason);
-	session_check(&f, ctx->ingress_ifindex, &l);
+	session_check(&f, slot, &l);
 	return l.type == bpf_htons(ETH_P_IP) ? xdp_forward(ctx, 0, &l, sent) : xdp_forward(ctx, 1, &l, sent);
 }
 

@@ -63,6 +63,7 @@ pub struct Datapath {
     table: Table,
     trials: Mapped<types::trial>,
     ports: Mapped<types::port>,
+    sessions: Mapped<u64>,
     hops: Mapped<types::hop>,
     expectations: Mapped<types::expectation>,
     hooks: hook::Hooks,
@@ -97,6 +98,7 @@ impl Datapath {
             ),
             trials: Mapped::new(&skel.maps.trials, sizes.trials())?,
             ports: Mapped::new(&skel.maps.ports, sizes.ports)?,
+            sessions: Mapped::new(&skel.maps.sessions, sizes.ports * port::SESSIONS)?,
             hops: Mapped::new(&skel.maps.hops, hops::MAX)?,
             expectations: Mapped::new(
                 &skel.maps.expectations,
@@ -355,6 +357,10 @@ impl Datapath {
         let slot = self.slot(link);
         if self.ports.get(slot).is_some_and(|p| p.ifindex == link) {
             self.ports.set(slot, types::port::default());
+            // The next device here has sessions of its own.
+            for place in 0..port::SESSIONS {
+                self.sessions.set(slot * port::SESSIONS + place, 0);
+            }
         }
         self.bump()?;
         self.hooks.detach(link)

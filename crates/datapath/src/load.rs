@@ -8,6 +8,7 @@ use libbpf_rs::{AsRawLibbpf, ErrorKind, ProgramInput};
 use crate::clock;
 use crate::drops;
 use crate::error::Error;
+use crate::port;
 use crate::probe;
 use crate::skel::{WeirSkel, WeirSkelBuilder};
 
@@ -171,6 +172,7 @@ fn try_load(sizes: &Sizes, options: &Options, xdp_flags: u32) -> Result<WeirSkel
         ),
         (&mut open.maps.ports, sizes.ports),
         (&mut open.maps.transmit, sizes.ports),
+        (&mut open.maps.sessions, sizes.ports * port::SESSIONS),
     ] {
         map.set_max_entries(entries)
             .map_err(|e| Error::bpf("size a map", e))?;

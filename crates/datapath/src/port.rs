@@ -7,6 +7,9 @@ use crate::skel::types;
 /// Own addresses a port can have beside its first: PORT_MACS of bpf/include/port.h - 1.
 pub const VLAN_MACS: usize = 3;
 
+/// PPPoE sessions that are known of a port at a time: SESSION_PLACES of bpf/include/maps.h.
+pub(crate) const SESSIONS: u32 = 4;
+
 /// A device as the packet path is to treat it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
