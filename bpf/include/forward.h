@@ -123,7 +123,7 @@ always_inline void session_check(const struct frame *f, __u32 slot, struct link 
 		stranger = from + ETH_ALEN > f->end || !known ||
 			   READ_ONCE(*known) != session_of(l->in, *(__u32 *)from, *(__u16 *)(from + 4));
 	}
-	l->stranger = forget(stranger, f->len) & 1;
+	l->stranger = (stranger + nothing(f->len)) & 1;
 }
 
 /* Whether the frame is addressed to this port, or to a VLAN device on it. */

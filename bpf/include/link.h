@@ -64,16 +64,16 @@ struct meta_tag {
 };
 
 /*
- * The same number, of which the verifier knows nothing: `unknown` is one it does not know. It would follow every kind of header through
- * all that comes after, as if each were a program of its own.
+ * Zero, of which the verifier knows nothing: `unknown` is a number it does not know. What this is added to it forgets. Else it would
+ * follow every kind of header through all that comes after, as if each were a program of its own.
  */
-always_inline __u64 forget(__u64 number, __u64 unknown)
+always_inline __u64 nothing(__u64 unknown)
 {
 	__u64 same = unknown;
 
 	asm volatile(""
 		     : "+r"(same));
-	return number + unknown - same;
+	return unknown - same;
 }
 
 /*
@@ -85,6 +85,7 @@ always_inline int link_parse(const struct frame *f, const struct dsa_tag *dsa, c
 	__u32 kind = meta->kind;
 	__u16 tci = meta->tci;
 	void *h = f->data + dsa->size;
+	__u64 zero;
 	__be16 type;
 	int i;
 
@@ -139,13 +140,14 @@ always_inline int link_parse(const struct frame *f, const struct dsa_tag *dsa, c
 		l->able = dsa->size & 2 || l->tags || l->in & IN_PPPOE ? 0 : ABLE_TC;
 	else
 		l->able = l->in & IN_PPPOE ? ABLE_TC : ABLE_TC | ABLE_SUPER;
-	l->in = forget(l->in, f->len);
-	l->shift = forget(l->shift, f->len) & SHIFT_MASK;
-	l->tags = forget(l->tags, f->len) & 3;
-	l->meta = forget(l->meta, f->len) & 1;
-	l->dsa = forget(l->dsa, f->len) & 15;
-	l->ahead = forget(l->ahead, f->len) & 8;
-	l->able = forget(l->able, f->len) & 3;
+	zero = nothing(f->len);
+	l->in += zero;
+	l->shift = (l->shift + zero) & SHIFT_MASK;
+	l->tags = (l->tags + zero) & 3;
+	l->meta = (l->meta + zero) & 1;
+	l->dsa = (l->dsa + zero) & 15;
+	l->ahead = (l->ahead + zero) & 8;
+	l->able = (l->able + zero) & 3;
 	return type == bpf_htons(ETH_P_IP) || type == bpf_htons(ETH_P_IPV6) ? REASON_NONE : REASON_ETHERTYPE;
 }
 
