@@ -20,23 +20,37 @@ always_inline int tc_pull(struct __sk_buff *skb, __u32 need)
 }
 
 /*
- * Takes a header of 4 or 8 octets off. No helper does that: bpf_skb_adjust_room wants IP in skb->protocol, and nothing puts it there. But
- * taking VLAN tags off is allowed, and sets the protocol to what comes next. So the octets at `at` become tags, the last of which is
- * followed by the EtherType of IP; and as tags are only taken off where the protocol says that there are any, one is pushed into the
- * frame first, by another pushed on top. Gives the number of tags that are then to be taken off, or -1.
+ * No helper takes off what is no VLAN tag: bpf_skb_adjust_room wants IP in skb->protocol, and nothing puts it there but taking a VLAN tag
+ * off, behind which IP is said to come. And a tag in the frame is only taken off where skb->protocol says that it is one, as it does once
+ * the kernel itself put it there, for another one on top.
+ */
+
+/* Puts a VLAN tag between the addresses and the EtherType. How many tags are to be taken off to be rid of it; -1: no memory. */
+always_inline int tc_tag_frame(struct __sk_buff *skb, const struct link *l)
+{
+	const __be16 tag = bpf_htons(ETH_P_8021Q);
+
+	if (!l->meta && bpf_skb_vlan_push(skb, tag, 0))
+		return -1;
+	if (bpf_skb_vlan_push(skb, tag, 0))
+		return -1;
+	return 2;
+}
+
+/*
+ * Takes a switch's tag of 4 or 8 octets off: the octets at `at` become one or two VLAN tags, the last of which is followed by the
+ * EtherType of IP. Gives the number of tags that are then to be taken off, or -1.
  */
 always_inline int tc_make_tags(struct __sk_buff *skb, __u32 at, int two, __be16 type, const struct link *l)
 {
 	const __be16 tag = bpf_htons(ETH_P_8021Q);
 	__be16 tags[5] = {tag, 0, two ? tag : type, 0, type};
+	int more;
 
 	if (bpf_skb_store_bytes(skb, at, tags, two ? 10 : 6, BPF_F_RECOMPUTE_CSUM))
 		return -1;
-	if (!l->meta && bpf_skb_vlan_push(skb, tag, 0))
-		return -1;
-	if (bpf_skb_vlan_push(skb, tag, 0))
-		return -1;
-	return (two ? 2 : 1) + (l->meta ? 1 : 2);
+	more = tc_tag_frame(skb, l);
+	return more < 0 ? -1 : more - l->meta + (two ? 2 : 1);
 }
 
 /* A switch's tag becomes VLAN tags, for tc_make_tags to have the rest: the type behind it is kept. */
@@ -56,18 +70,24 @@ always_inline int tc_dsa_to_tags(struct __sk_buff *skb, const struct link *l)
 	return tc_make_tags(skb, 12, 1, type, l);
 }
 
-#define TC_TAGS_MAX 6 /* two, and four in place of PPPoE */
+#define TC_TAGS_MAX 5 /* one, and four in place of a switch's tag */
 
-/* Puts the 10 octets from PPPoE's EtherType to the PPP protocol before IP. The hash is taken while the headers can be found. */
+/* Puts PPPoE on, and the addresses: those octets of the hop's header that are no VLAN tag. The hash is taken while IP can be found. */
 always_inline int tc_pppoe_push(struct __sk_buff *skb, const struct hop *hop, __u32 ip_len)
 {
 	const __be16 *end = (void *)hop->key.header + (hop->key.len & (HOP_HEADER_MAX - 1));
-	__be16 header[5] = {end[-5], end[-4], end[-3], bpf_htons(ip_len + 2), end[-1]};
+	__be16 header[11];
 
+	__builtin_memcpy(header, hop->key.header, 2 * ETH_ALEN);
+	header[6] = end[-5];
+	header[7] = end[-4];
+	header[8] = end[-3];
+	header[9] = bpf_htons(ip_len + 2);
+	header[10] = end[-1];
 	bpf_get_hash_recalc(skb);
 	if (bpf_skb_adjust_room(skb, PPPOE_SIZE, BPF_ADJ_ROOM_MAC, 0))
 		return -1;
-	return bpf_skb_store_bytes(skb, 12, header, sizeof(header), BPF_F_RECOMPUTE_CSUM);
+	return bpf_skb_store_bytes(skb, 0, header, sizeof(header), BPF_F_RECOMPUTE_CSUM);
 }
 
 /* Puts a switch's tag of 4 octets on, whole with addresses and EtherType. */
@@ -95,23 +115,41 @@ always_inline int tc_link_later(struct __sk_buff *skb, int ipv6, const struct li
 	return TC_ACT_SHOT; /* no such program: never */
 }
 
-/* Takes everything off, so that plain Ethernet is left. Gives 0, or -1. */
-always_inline int tc_strip(struct __sk_buff *skb, const struct link *l, int pppoe, __be16 type)
+always_inline int tc_pop(struct __sk_buff *skb, int tags)
 {
-	int tags = l->tags, more = 0, i;
+	int i;
 
-	if (pppoe)
-		more = tc_make_tags(skb, l->shift - PPPOE_SIZE + 12, 1, type, l);
-	else if (l->dsa)
-		more = tc_dsa_to_tags(skb, l);
-	if (more < 0)
-		return -1;
-	tags += more;
 #pragma unroll
 	for (i = 0; i < TC_TAGS_MAX; i++)
 		if (i < tags && bpf_skb_vlan_pop(skb))
 			return -1;
 	return 0;
+}
+
+/* Takes PPPoE and the tags before it off. */
+always_inline int tc_pppoe_pop(struct __sk_buff *skb, const struct link *l, __be16 type)
+{
+	int tags = l->tags;
+
+	if (bpf_skb_store_bytes(skb, l->shift - PPPOE_SIZE + 12, &type, sizeof(type), BPF_F_RECOMPUTE_CSUM))
+		return -1;
+	if (tags == l->meta) /* none in the frame, of which taking it off would tell skb->protocol */
+		tags = tc_tag_frame(skb, l);
+	if (tags < 0 || tc_pop(skb, tags))
+		return -1;
+	return bpf_skb_adjust_room(skb, -PPPOE_SIZE, BPF_ADJ_ROOM_MAC, 0);
+}
+
+/* Takes everything off, so that plain Ethernet is left. Gives 0, or -1. */
+always_inline int tc_strip(struct __sk_buff *skb, const struct link *l, int pppoe, __be16 type)
+{
+	int more = 0;
+
+	if (pppoe)
+		return tc_pppoe_pop(skb, l, type);
+	if (l->dsa)
+		more = tc_dsa_to_tags(skb, l);
+	return more < 0 ? -1 : tc_pop(skb, l->tags + more);
 }
 
 /* Puts the hop's header on plain Ethernet. */
@@ -131,9 +169,10 @@ always_inline int tc_dress(struct __sk_buff *skb, const struct hop *hop, __u32 i
 		return -1;
 	if (form & HOP_TAGS && bpf_skb_vlan_push(skb, h[6], bpf_ntohs(h[7])))
 		return -1;
-	if (bpf_skb_store_bytes(skb, 0, h, 2 * ETH_ALEN, 0))
-		return -1;
-	return form ? 0 : bpf_skb_store_bytes(skb, 12, h + 6, 2, 0);
+	if (form & HOP_PPPOE)
+		return 0;
+	/* Behind tags, the EtherType is what it was. */
+	return bpf_skb_store_bytes(skb, 0, h, form ? 2 * ETH_ALEN : L3_ETHERNET, 0);
 }
 
 SEC("tc")
