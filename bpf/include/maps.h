@@ -130,6 +130,17 @@ always_inline __u64 *session_place(__u32 slot, __u16 session)
 	return bpf_map_lookup_elem(&sessions, &index);
 }
 
+/*
+ * Where frames of a PPPoE session come in (flow.in, without priorities) → the device that the kernel took their packets for: the only place
+ * where it tells which PPP device a session belongs to. For counters; nothing is decided by it.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, HOPS_MAX);
+	__type(key, __u64);
+	__type(value, __u32);
+} session_devices SEC(".maps");
+
 /* Where XDP may send: same index as `ports`. */
 struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP);

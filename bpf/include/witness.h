@@ -180,6 +180,19 @@ always_inline void session_learn(__u32 slot, const struct hop_key *key)
 		WRITE_ONCE(*place, session);
 }
 
+/* Notes the device by which a packet of a PPPoE session came in, as the kernel remembers it. */
+always_inline void session_device_learn(__u64 in, __u32 device)
+{
+	__u64 key = in & IN_NETWORK;
+	__u32 *known;
+
+	if (!(in & IN_PPPOE) || !device)
+		return;
+	known = bpf_map_lookup_elem(&session_devices, &key);
+	if (!known || *known != device)
+		bpf_map_update_elem(&session_devices, &key, &device, BPF_ANY);
+}
+
 /* Whether the packet on trial may have come in at the device that the kernel remembers. Behind PPP it remembers none. */
 always_inline int came_in_there(struct __sk_buff *skb, __u64 in)
 {
@@ -315,6 +328,7 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 	}
 	if (key.form & HOP_PPPOE)
 		session_learn(out, &key);
+	session_device_learn(t->in, skb->ingress_ifindex);
 	stamp = epoch + READ_ONCE(hop->epoch);
 	if (port->flags & PORT_FLOODS && !(READ_ONCE(flow->proof) == stamp && flow->hop == slot) &&
 	    (t->once_at != stamp || t->once != slot)) {

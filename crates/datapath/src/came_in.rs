@@ -1,9 +1,9 @@
-//! What lies between the wire and IP, taken apart for people: from the number that a flow's proof has, and from a hop's header.
+//! What lies between the wire and IP, taken apart for people and counters: from the number that a flow's proof has, and from a hop's header.
 
 use std::fmt;
 
 /// A VLAN tag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tag {
     /// IEEE 802.1ad (0x88a8) rather than 802.1Q (0x8100).
     pub service: bool,
@@ -11,9 +11,11 @@ pub struct Tag {
     pub tci: u16,
 }
 
-/// VLAN tags and PPPoE; neither in plain Ethernet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A switch's tag, VLAN tags and PPPoE; none of it in plain Ethernet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Encapsulation {
+    /// Port of a DSA switch, by the number in its tag.
+    pub switch_port: Option<u16>,
     /// VLAN tags, outermost first.
     pub tags: [Option<Tag>; 2],
     /// PPPoE session.
@@ -21,7 +23,7 @@ pub struct Encapsulation {
 }
 
 /// Where packets come in: port and encapsulation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CameIn {
     /// Slot of the port: device index modulo the number of slots.
     pub port: u32,
@@ -33,18 +35,35 @@ impl CameIn {
     /// From IN_* of bpf/include/flow.h.
     pub(crate) fn decode(word: u64) -> Self {
         let tag = |kind: u64, tci: u64| match kind & 3 {
-            0 => None,
-            kind => Some(Tag {
+            kind @ 1..=2 => Some(Tag {
                 service: kind == 2,
                 tci: tci as u16,
             }),
+            _ => None,
         };
+        let (outer, inner) = (tag(word >> 62, word >> 32), tag(word >> 60, word >> 16));
+        // A switch's tag stands in the outer one's place.
+        let switched = word >> 62 == 3;
         Self {
             port: (word >> 48) as u32 & 0x7ff,
             behind: Encapsulation {
-                tags: [tag(word >> 62, word >> 32), tag(word >> 60, word >> 16)],
+                switch_port: switched.then_some((word >> 32) as u16),
+                tags: if switched {
+                    [inner, None]
+                } else {
+                    [outer, inner]
+                },
                 session: (word & 1 << 59 != 0).then_some(word as u16),
             },
+        }
+    }
+
+    /// The same network: without the priorities of the tags.
+    #[must_use]
+    pub fn without_priorities(self) -> Self {
+        Self {
+            behind: self.behind.without_priorities(),
+            ..self
         }
     }
 }
@@ -82,6 +101,19 @@ impl Encapsulation {
         (found, kind)
     }
 
+    /// The same network: without the priorities of the tags.
+    #[must_use]
+    pub fn without_priorities(self) -> Self {
+        let network = |tag: Tag| Tag {
+            tci: tag.tci & 0xfff,
+            ..tag
+        };
+        Self {
+            tags: self.tags.map(|tag| tag.map(network)),
+            ..self
+        }
+    }
+
     /// Nothing but Ethernet.
     pub fn is_plain(&self) -> bool {
         *self == Self::default()
@@ -107,7 +139,9 @@ impl fmt::Display for Tag {
 /// `VLAN 7 priority 3, PPPoE session 12`; nothing for plain Ethernet.
 impl fmt::Display for Encapsulation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut parts: Vec<String> = self.tags.iter().flatten().map(Tag::to_string).collect();
+        let mut parts: Vec<String> = Vec::new();
+        parts.extend(self.switch_port.map(|port| format!("switch port {port}")));
+        parts.extend(self.tags.iter().flatten().map(Tag::to_string));
         parts.extend(
             self.session
                 .map(|session| format!("PPPoE session {session}")),
@@ -130,6 +164,19 @@ mod tests {
             found.behind.to_string(),
             "service VLAN 7 priority 3, VLAN 100 priority 1 drop-eligible, PPPoE session 43981"
         );
+    }
+
+    #[test]
+    fn a_switchs_tag_is_no_vlan() {
+        let switched = 3 << 62 | 1 << 60 | 3 << 48 | 2 << 32 | 0x6014 << 16;
+        let found = CameIn::decode(switched);
+        assert_eq!(
+            found.behind.to_string(),
+            "switch port 2, VLAN 20 priority 3"
+        );
+        let network = found.without_priorities();
+        assert_eq!(network.behind.to_string(), "switch port 2, VLAN 20");
+        assert_eq!(network.port, 3);
     }
 
     #[test]

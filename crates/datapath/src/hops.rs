@@ -27,6 +27,8 @@ pub struct Hop {
     pub header: Vec<u8>,
     /// Raised each time the neighbour behind it changed.
     pub epoch: u32,
+    /// The header has a switch's tag, which [`crate::Encapsulation::of_header`] does not know.
+    pub switched: bool,
     /// XDP may send it.
     pub xdp: bool,
     /// Proofs given over it.
@@ -43,6 +45,7 @@ pub fn list(hops: &Mapped<types::hop>, used: u32) -> Vec<Hop> {
             link: hop.key.ifindex,
             header: hop.key.header[..usize::from(hop.key.len).min(hop.key.header.len())].to_vec(),
             epoch: hop.epoch,
+            switched: hop.key.form & DSA != 0,
             xdp: hop.flags & XDP != 0,
             proofs: hop.packets,
         })

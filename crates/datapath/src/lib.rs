@@ -11,6 +11,7 @@ mod capture;
 mod clock;
 mod drops;
 mod error;
+mod growth;
 mod hook;
 mod hops;
 mod load;
@@ -40,6 +41,7 @@ pub use drops::{
     DROP_PREFIXES, DropCount, DropEntry, DropKinds, DropList, Learned, LearnedTotals, ListedTotals,
 };
 pub use error::Error;
+pub use growth::Growth;
 pub use hook::Hook;
 pub use hops::{Hop, MAX as HOPS};
 pub use load::{Options, Sizes, SkbFields};
@@ -272,8 +274,9 @@ impl Datapath {
     }
 
     /// Reclaims what rests: records that nobody can be reading any more, and all hops when nearly none is left. Due every second.
-    pub fn tidy(&mut self, now: Instant) -> Result<(), Error> {
-        self.table.reclaim(now);
+    /// `last` gets what removed flows forwarded after they were last asked.
+    pub fn tidy(&mut self, now: Instant, last: impl FnMut(Growth)) -> Result<(), Error> {
+        self.reclaim(now, last);
         let used = self.control().hops;
         match self.forgetting {
             None if used >= hops::MAX - hops::MAX / 4 => {
@@ -291,6 +294,11 @@ impl Datapath {
             _ => {}
         }
         Ok(())
+    }
+
+    /// The next [`Datapath::tidy`] may forget all hops: whoever wants to know by which one a flow went asks before.
+    pub fn forgetting(&self) -> bool {
+        self.forgetting.is_some()
     }
 
     /// Attaches the programs to a device and makes it a port.

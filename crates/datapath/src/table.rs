@@ -39,12 +39,33 @@ pub struct Reading {
     pub proven: bool,
 }
 
+/// What one direction of a flow forwarded since that was last asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Growth {
+    /// Packets, as in [`Reading`].
+    pub packets: u64,
+    /// Octets of their IP packets.
+    pub octets: u64,
+}
+
 /// Both records of an installed flow, and its counters so far.
 #[derive(Clone, Copy)]
 struct Pair {
     refs: [u32; 2],
     seen: [u64; 2],
     total: [Reading; 2],
+    /// What of the total was given out as growth.
+    told: [Growth; 2],
+}
+
+impl Pair {
+    /// Takes in a reading of the shared counter: 24 bits of packets, 40 of octets, either may have wrapped.
+    fn update(&mut self, i: usize, count: u64) {
+        let grown = count.wrapping_sub(self.seen[i]);
+        self.seen[i] = count;
+        self.total[i].packets += grown >> 40;
+        self.total[i].octets += grown & ((1 << 40) - 1);
+    }
 }
 
 /// All records, and which flow has which.
@@ -54,7 +75,7 @@ pub struct Table {
     tags: [Mapped<u64>; 2],
     seed: [u64; 3],
     pairs: Vec<Option<Pair>>,
-    resting: VecDeque<(Instant, u32)>,
+    resting: VecDeque<(Instant, Pair)>,
 }
 
 impl Table {
@@ -141,6 +162,7 @@ impl Table {
             refs,
             seen: [0; 2],
             total: [Reading::default(); 2],
+            told: [Growth::default(); 2],
         });
         Ok(())
     }
@@ -153,19 +175,56 @@ impl Table {
             self.proof(reference).store(0, Ordering::Relaxed);
             self.tag(reference).store(0, Ordering::Relaxed);
             self.next_state(reference, RETIRED);
-            self.resting.push_back((now + REST, reference));
         }
+        self.resting.push_back((now + REST, pair));
     }
 
-    /// Frees the records that have rested.
-    pub fn reclaim(&mut self, now: Instant) {
-        while let Some((due, reference)) = self.resting.front().copied() {
+    /// Frees the records that have rested. `last` gets what each forwarded after it was last asked: a packet may have been under way
+    /// when its flow ended.
+    pub fn reclaim(&mut self, now: Instant, mut last: impl FnMut(&types::flow, Growth)) {
+        while let Some((due, mut pair)) = self.resting.front().copied() {
             if due > now {
                 break;
             }
             self.resting.pop_front();
-            self.next_state(reference, FREE);
+            for i in 0..2 {
+                let (record, growth) = self.grow(&mut pair, i);
+                if growth.packets > 0 {
+                    last(&record, growth);
+                }
+                self.next_state(pair.refs[i], FREE);
+            }
         }
+    }
+
+    /// What a flow forwarded since this was last asked, where it forwarded anything: each direction's record and growth.
+    pub fn grown(&mut self, flow: u32, mut each: impl FnMut(&types::flow, Growth)) {
+        let Some(mut pair) = self.pairs.get(flow as usize).copied().flatten() else {
+            return;
+        };
+        for i in 0..2 {
+            let (record, growth) = self.grow(&mut pair, i);
+            if growth.packets > 0 {
+                each(&record, growth);
+            }
+        }
+        self.pairs[flow as usize] = Some(pair);
+    }
+
+    /// Brings one direction's totals up to date, and gives what of them was not given out before.
+    fn grow(&self, pair: &mut Pair, i: usize) -> (types::flow, Growth) {
+        let record = self.common(pair.refs[i]);
+        pair.update(i, read_count(record));
+        let (total, told) = (pair.total[i], pair.told[i]);
+        pair.told[i] = Growth {
+            packets: total.packets,
+            octets: total.octets,
+        };
+        let growth = Growth {
+            packets: total.packets - told.packets,
+            octets: total.octets - told.octets,
+        };
+        (self.record(pair.refs[i]), growth)
     }
 
     pub fn end_proof(&mut self, flow: u32) {
@@ -182,11 +241,7 @@ impl Table {
         let mut pair = self.pairs.get(flow as usize).copied().flatten()?;
         for i in 0..2 {
             let record = self.common(pair.refs[i]);
-            let count = read_count(record);
-            let grown = count.wrapping_sub(pair.seen[i]);
-            pair.seen[i] = count;
-            pair.total[i].packets += grown >> 40;
-            pair.total[i].octets += grown & ((1 << 40) - 1);
+            pair.update(i, read_count(record));
             // SAFETY: a live mapping, copied out.
             pair.total[i].proven = proven(&unsafe { record.read_volatile() });
         }

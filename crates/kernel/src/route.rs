@@ -13,6 +13,7 @@ mod bridge;
 pub mod filter;
 mod link;
 pub mod qdisc;
+pub mod vlans;
 
 pub(crate) const RTM_NEWLINK: u16 = 16;
 const RTM_DELLINK: u16 = 17;

@@ -119,6 +119,7 @@ fn tables_are_as_drawn() {
             &["flows", "--limit", "1", "--sort", "age"],
         ),
         ("ports.txt", &["ports"]),
+        ("ports-counters.txt", &["ports", "--counters"]),
         ("hops.txt", &["hops"]),
         ("drops.txt", &["drops"]),
         (

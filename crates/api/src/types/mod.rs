@@ -1,7 +1,8 @@
 //! What the daemon answers. Every type is one JSON object; field names are the interface and are only ever added to.
 //!
 //! Counters start at 0 when the daemon starts and only rise. *Packets* are IP packets as the fast path saw them; *octets* count
-//! from the first octet of the IP header, so link-layer headers and padding are not in them.
+//! from the first octet of the IP header, so link-layer headers and padding are not in them. Only those of a [`Port`] are what a device
+//! counts.
 
 mod drops;
 mod flow;
@@ -22,4 +23,4 @@ pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
 pub use status::{
     FamilyFlows, FlowCounts, Heartbeat, HopCounts, Mode, PacketCounts, ShadowCounts, Status,
 };
-pub use tables::{Hop, Port, PortLimit, PortStack, PortUse};
+pub use tables::{Hop, Port, PortLimit, PortStack, PortUse, Traffic};

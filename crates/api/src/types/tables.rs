@@ -51,13 +51,45 @@ pub struct Port {
     /// Why this hook, or why none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
-    /// Packets that came in here and were forwarded by weir.
+    /// Packets that came in here and were forwarded by weir; at a device that stands on others, past it. A part of `total`, as the three
+    /// that follow.
     pub packets_in: u64,
+    /// Octets of these, as the device counts: see [`Traffic`].
+    #[serde(default)]
+    pub octets_in: u64,
     /// Packets that weir sent out here.
     pub packets_out: u64,
+    /// Octets of these.
+    #[serde(default)]
+    pub octets_out: u64,
+    /// What it would have counted, had nothing gone by it: the kernel's counters, and what weir forwarded past it. Absent where that
+    /// cannot be known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<Traffic>,
+    /// Packets that weir forwarded here of which it is not known which device above they belong to: totals there lack them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unattributed: u64,
     /// What stands on it and what it stands on, and what that means; absent where there is none of it.
     #[serde(default, skip_serializing_if = "PortStack::is_empty")]
     pub stack: PortStack,
+}
+
+/// Packets and octets of a device, each way. Octets are those that such a device counts: an Ethernet port whole frames without checksum, a
+/// PPP device those from the IP header on, other devices above a port Ethernet headers only of what leaves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Packets that came in; of a super-packet that weir forwarded, its segments.
+    pub packets_in: u64,
+    /// Octets that came in.
+    pub octets_in: u64,
+    /// Packets that left.
+    pub packets_out: u64,
+    /// Octets that left.
+    pub octets_out: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A device among those that stand on one another: VLAN devices, bridges and VRFs on ports. Packets are taken at ports only.

@@ -141,7 +141,7 @@ impl Router {
     /// Lets rested records be used again, without waiting.
     pub fn rested(&mut self) {
         let later = Instant::now() + Duration::from_secs(1);
-        self.path.tidy(later).expect("tidies");
+        self.path.tidy(later, |_| {}).expect("tidies");
     }
 
     /// Runs a frame at a hook, as it came in at `link`.

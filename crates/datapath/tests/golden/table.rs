@@ -254,6 +254,70 @@ fn counters_survive_their_wrap() {
     }
 }
 
+/// What each direction forwarded is told once, with its way; also what a packet added that was under way when its flow ended.
+#[test]
+fn growth_is_told_once_and_outlives_its_flow() {
+    let mut router = Router::new(brief());
+    let original = tuple(Udp, "192.168.77.8", 7778, "10.77.0.8", 7008);
+    let connection = router.connect(original, original.reversed()).expect("room");
+    router.prove(&connection);
+    let (frame, back) = (
+        connection.frame(ORIGINAL).bytes(),
+        connection.frame(REPLY).bytes(),
+    );
+    let length = frame.len() as u64 - 14;
+    for (link, frame, times) in [(LAN, &frame, 2), (WAN, &back, 1)] {
+        for _ in 0..times {
+            let outcome = router.run(Hook::Tc, link, frame);
+            assert!(matches!(outcome, Outcome::Forwarded(_)), "{outcome:?}");
+        }
+    }
+    let told = |router: &mut Router| {
+        let mut told = Vec::new();
+        router.path.grown(connection.id, |growth| told.push(growth));
+        told
+    };
+    let grown = told(&mut router);
+    let hops = router.path.hops();
+    let seen: Vec<_> = grown
+        .iter()
+        .map(|growth| {
+            let hop = hops.iter().find(|hop| hop.index == growth.hop);
+            let ports = (growth.came_in.port, hop.expect("a hop").link);
+            (growth.packets, growth.octets, ports)
+        })
+        .collect();
+    let (lan, wan) = (router.path.slot(LAN), router.path.slot(WAN));
+    assert_eq!(seen, [(2, 2 * length, (lan, WAN)), (1, length, (wan, LAN))]);
+    assert_eq!(told(&mut router), []);
+
+    router.run(Hook::Tc, LAN, &frame);
+    // Before it ended, so that it rests then, however long what follows takes.
+    let now = Instant::now();
+    router.disconnect(&connection);
+    // It was judged before, and is counted now.
+    maps::set_count(&original, 4 << 40 | (4 * length));
+    assert_eq!(told(&mut router), [], "there is no such flow");
+    let mut last = Vec::new();
+    for at in [now, now + Duration::from_secs(60)] {
+        let tidied = router.path.tidy(at, |growth| last.push(growth));
+        tidied.expect("tidies");
+        assert_eq!(
+            last.is_empty(),
+            at == now,
+            "while it rests it may still grow"
+        );
+    }
+    let [growth] = last[..] else {
+        panic!("{last:?}")
+    };
+    assert_eq!((growth.packets, growth.octets), (2, 2 * length));
+    assert_eq!(
+        (growth.came_in, growth.hop),
+        (grown[0].came_in, grown[0].hop)
+    );
+}
+
 /// 1024 neighbours are the most. One more proves nothing, but what is proven forwards on; then all are forgotten and learned
 /// anew.
 #[test]
@@ -289,7 +353,7 @@ fn hops_run_out_and_are_learned_anew() {
 
     // The daemon's upkeep: disarms first, forgets when nobody can be at it any more, arms again.
     let now = Instant::now();
-    router.path.tidy(now).expect("tidies");
+    router.path.tidy(now, |_| {}).expect("tidies");
     assert!(!router.path.armed());
     assert_eq!(
         router.run(Hook::Xdp, LAN, &frame.bytes()),
@@ -297,12 +361,12 @@ fn hops_run_out_and_are_learned_anew() {
     );
     router
         .path
-        .tidy(now + Duration::from_millis(50))
+        .tidy(now + Duration::from_millis(50), |_| {})
         .expect("tidies");
     assert!(!router.path.armed(), "too early");
     router
         .path
-        .tidy(now + Duration::from_millis(150))
+        .tidy(now + Duration::from_millis(150), |_| {})
         .expect("tidies");
     assert!(router.path.armed());
     assert_eq!(router.path.hops_used(), 0);

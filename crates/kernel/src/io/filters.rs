@@ -1,4 +1,4 @@
-//! What is attached at TC ingress and egress of a device, and qdiscs.
+//! What is attached at TC ingress and egress of a device, qdiscs, and VLANs of bridges.
 
 use nix::errno::Errno;
 
@@ -8,14 +8,16 @@ use super::socket::Netlink;
 use crate::message::{DecodeError, Message};
 use crate::route::filter::{self, Filter, Side};
 use crate::route::qdisc::{self, Listed};
+use crate::route::vlans::{self, Tagging};
 use crate::route::{self, Table};
 
 /// How often a list that changed while it was read is read again.
 const RETRIES: u32 = 4;
 const REQUEST: &str = "filters of a device";
 const QDISCS: &str = "all qdiscs";
+const VLANS: &str = "VLANs of bridges";
 
-/// Asks for filters and qdiscs.
+/// Asks for filters, qdiscs and VLANs of bridges.
 #[derive(Debug)]
 pub struct Filters(Asker);
 
@@ -59,6 +61,14 @@ impl Filters {
     pub fn qdiscs(&mut self) -> Result<Vec<Listed>, RequestError> {
         let encode = |sequence| route::dump(Table::Qdiscs, sequence);
         self.repeat(QDISCS, encode, qdisc::decode)
+    }
+
+    /// How all bridges and their ports tag. Does not wait.
+    ///
+    /// # Errors
+    /// The kernel refused, its answer was not understood, or the list changes all the time.
+    pub fn vlans(&mut self) -> Result<Vec<Tagging>, RequestError> {
+        self.repeat(VLANS, vlans::dump, vlans::decode)
     }
 
     fn list(&mut self, link: u32, side: Side) -> Result<Vec<Filter>, RequestError> {

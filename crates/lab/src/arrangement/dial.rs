@@ -24,6 +24,7 @@ const LARGEST: u16 = 1492;
 pub struct Line {
     // Dropped in this order: the router says goodbye, which the other end acknowledges.
     router: Option<Process>,
+    another: Option<Process>,
     _server: Process,
     files: Files,
     device: &'static str,
@@ -82,6 +83,7 @@ impl Line {
             .arg(&settings);
         Ok(Self {
             router: None,
+            another: None,
             _server: server.start(silent(&mut command))?,
             files,
             device: ends.0,
@@ -91,17 +93,22 @@ impl Line {
         })
     }
 
-    fn dial(&mut self, router: &Namespace, server: &Namespace) -> Result<(), Error> {
-        let log = self.files.0.join("router");
+    /// The program that dials, with what all sessions have in common.
+    fn dialler(&self, log: &str) -> Command {
         let mut command = Command::new("pppd");
         command
             .args(["plugin", "pppoe.so", &format!("nic-{}", self.device)])
-            // Always the same address, whichever session it is: the server accepts what it is told.
-            .arg(format!("{}:", gateway::ROUTER_WAN))
             .args(["nodetach", "user", "weir"])
             .args(["ipv6", "::1,::2", "logfile"])
-            .arg(log)
+            .arg(self.files.0.join(log))
             .args(common(self.mtu).iter().flat_map(|line| line.split(' ')));
+        command
+    }
+
+    fn dial(&mut self, router: &Namespace, server: &Namespace) -> Result<(), Error> {
+        let mut command = self.dialler("router");
+        // Always the same address, whichever session it is: the server accepts what it is told.
+        command.arg(format!("{}:", gateway::ROUTER_WAN));
         let process = router.start(silent(&mut command))?;
         let ready = || -> Result<bool, Error> {
             if let Some(status) = process.ended()? {
@@ -148,6 +155,25 @@ impl Lab {
         let dialled = line.dial(self.node("router")?, self.node("server")?);
         self.line = Some(line);
         dialled
+    }
+
+    /// Dials a second session beside the first, over the same wire, and waits until its device `ppp7` is up. It has no address and carries nothing.
+    pub fn dial_another(&mut self) -> Result<(), Error> {
+        let mut line = self.take_line()?;
+        let mut command = line.dialler("another");
+        command.args(["unit", "7", "noip"]);
+        let router = self.node("router")?;
+        let process = router.start(silent(&mut command));
+        let up = || {
+            Ok(router
+                .run("ip -6 addr show dev ppp7 up")
+                .is_ok_and(|text| text.contains("inet6")))
+        };
+        let waited = wait_until("a second session", PATIENCE, up)
+            .map_err(|error| Error::Unexpected(format!("{error}\n{}", line.files.text("another"))));
+        line.another = process.ok();
+        self.line = Some(line);
+        waited
     }
 
     /// Ends the session in order, and waits until the link is gone at both ends.

@@ -1,5 +1,7 @@
 //! `weir ports`: devices.
 
+mod counters;
+
 use std::io;
 
 use api::{Port, Reason};
@@ -13,11 +15,16 @@ use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, harmless, units, wr
 /// List the network devices that weir looks at
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-IN and OUT are packets that weir forwarded. XDP-TX: takes frames straight from the XDP program of another device.
-HOOK: where packets are taken. `below`: at the devices that this one stands on, which are the ones that count them.
-Example:
+IN and OUT are packets that weir forwarded, through the device or past it. XDP-TX: takes frames straight from the XDP program of another device.
+HOOK: where packets are taken. `below`: at the devices that this one stands on.
+--counters: what each device would have counted, had nothing gone by it. WEIR is the share of packets that weir forwarded. What stands on ports comes below them.
+Examples:
+  weir ports --counters
   weir ports --json | jq '.[] | select(.hook == null) | .reason.text'")]
 pub struct PortsArgs {
+    /// Show packets and octets of each device instead (with --json, they are always there)
+    #[arg(long)]
+    counters: bool,
     #[command(flatten)]
     connection: Connection,
     #[command(flatten)]
@@ -28,6 +35,8 @@ pub(super) fn run(args: &PortsArgs, output: &mut Output<'_>) -> Result<(), Error
     let ports = client(&args.connection)?.ports()?;
     if args.format.json {
         output.json(&ports)?
+    } else if args.counters {
+        counters::print(&ports, output)?
     } else {
         print(&ports, output)?
     }
@@ -191,7 +200,11 @@ mod tests {
                 mend: Some("nothing to do".into()),
             }),
             packets_in: 0,
+            octets_in: 0,
             packets_out: 0,
+            octets_out: 0,
+            total: None,
+            unattributed: 0,
             stack,
         }
     }

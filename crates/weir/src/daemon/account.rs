@@ -1,20 +1,16 @@
-//! What went through: summed over flows that live and flows that ended, and by port.
+//! What went through: summed over flows that live and flows that ended, and by device.
 
 use std::collections::HashMap;
 
-use datapath::{Datapath, Reading};
+use datapath::{CameIn, Datapath, Encapsulation, Growth};
+use kernel::route::vlans::Tagging;
+use kernel::{Event, Link};
 
-/// Packets in and out of one port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PortCount {
-    /// Came in here and were forwarded by weir.
-    pub packets_in: u64,
-    /// Left here, forwarded by weir.
-    pub packets_out: u64,
-}
+use super::counters::ledger::{Ledger, Passed};
+use super::counters::paths::{Paths, Side};
 
 /// Sums that only grow.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Account {
     /// Packets forwarded at XDP since the start.
     pub xdp_packets: u64,
@@ -22,48 +18,134 @@ pub struct Account {
     pub tc_packets: u64,
     /// Octets of their IP packets.
     pub octets: u64,
-    seen: HashMap<u32, [Reading; 2]>,
-    ports_in: HashMap<u32, u64>,
-    ports_out: HashMap<u32, u64>,
+    /// By device.
+    pub ledger: Ledger,
+    /// What stands on ports, as it was when flows were last asked; `None`: it changed since.
+    paths: Option<Paths>,
+    /// Ports by their slot. One that is no port any more stays, as its flows' last packets may not be counted yet.
+    ports: HashMap<u32, u32>,
+    /// Not yet in the ledger, by where they came in.
+    came: HashMap<CameIn, Passed>,
+    /// Not yet in the ledger, by the hop they left by.
+    left: HashMap<u32, Passed>,
 }
 
 impl Account {
-    /// Takes in what a flow forwarded since it was last read.
+    /// Takes in what a flow forwarded since it was last asked. What devices counted of it is known after [`Account::settle`].
     pub fn read(&mut self, path: &mut Datapath, flow: u32) {
-        let Some(now) = path.read(flow) else { return };
-        let before = self.seen.insert(flow, now).unwrap_or_default();
-        let grown = [0, 1].map(|i| now[i].packets.saturating_sub(before[i].packets));
-        if grown == [0, 0] {
+        path.grown(flow, |growth| self.grew(&growth));
+    }
+
+    /// A part of what a flow forwarded.
+    pub fn grew(&mut self, growth: &Growth) {
+        *(if growth.xdp {
+            &mut self.xdp_packets
+        } else {
+            &mut self.tc_packets
+        }) += growth.packets;
+        self.octets += growth.octets;
+        let passed = Passed {
+            packets: growth.packets,
+            octets: growth.octets,
+        };
+        self.came.entry(growth.came_in).or_default().add(passed);
+        self.left.entry(growth.hop).or_default().add(passed);
+    }
+
+    /// A device is a port.
+    pub fn port(&mut self, slot: u32, link: u32) {
+        self.ports.insert(slot, link);
+    }
+
+    /// Whether [`Account::devices`] has to be called before the next [`Account::settle`].
+    pub fn is_stale(&self) -> bool {
+        self.paths.is_none()
+    }
+
+    /// Devices are not what they were. What was forwarded before is settled first.
+    pub fn changed(&mut self) {
+        self.paths = None;
+    }
+
+    /// A device is gone.
+    pub fn gone(&mut self, link: u32) {
+        self.ledger.gone(link);
+        self.ports.retain(|_, port| *port != link);
+    }
+
+    /// What devices there are now, and how those tag that are bridges, or ports of one, that filter VLANs.
+    pub fn devices<'a>(
+        &mut self,
+        links: impl IntoIterator<Item = &'a Link>,
+        taggings: Vec<Tagging>,
+    ) {
+        let paths = Paths::new(links, taggings);
+        self.ledger.keep(&paths);
+        self.paths = Some(paths);
+    }
+
+    /// Brings what was read into the ledger.
+    pub fn settle(&mut self, path: &mut Datapath) {
+        let Some(paths) = &mut self.paths else {
             return;
-        }
-        let directions = path.inspect(flow);
-        for i in 0..2 {
-            // By where the flow is forwarded now: a flow hardly ever changes its hook.
-            let xdp = directions.as_ref().is_some_and(|d| d[i].xdp);
-            *(if xdp {
-                &mut self.xdp_packets
-            } else {
-                &mut self.tc_packets
-            }) += grown[i];
-            self.octets += now[i].octets.saturating_sub(before[i].octets);
-            if let Some(directions) = &directions {
-                *self.ports_in.entry(directions[i].came_in.port).or_default() += grown[i];
-                *self.ports_out.entry(directions[i].hop_link).or_default() += grown[i];
+        };
+        let (ports, ledger) = (&self.ports, &mut self.ledger);
+        for (came_in, passed) in self.came.drain() {
+            if let Some(port) = ports.get(&came_in.port) {
+                ledger.add(paths, Side::In, *port, &came_in.behind, passed);
             }
         }
+        if !self.left.is_empty() {
+            for hop in path.hops() {
+                let Some(passed) = self.left.remove(&hop.index) else {
+                    continue;
+                };
+                let (mut behind, _) = Encapsulation::of_header(&hop.header);
+                if hop.switched {
+                    behind = Encapsulation {
+                        switch_port: Some(0),
+                        ..Encapsulation::default()
+                    };
+                }
+                ledger.add(
+                    paths,
+                    Side::Out,
+                    hop.link,
+                    &behind.without_priorities(),
+                    passed,
+                );
+            }
+            // Of hops that are forgotten: there are none, as flows are asked before that.
+            self.left.clear();
+        }
+        if self.ledger.waits() {
+            let told = path.session_devices();
+            paths.learn(told.into_iter().filter_map(|(came_in, device)| {
+                Some(((*ports.get(&came_in.port)?, came_in.behind), device))
+            }));
+            self.ledger.retry(paths);
+        }
     }
+}
 
-    /// A flow ends: its last packets.
-    pub fn close(&mut self, path: &mut Datapath, flow: u32) {
-        self.read(path, flow);
-        self.seen.remove(&flow);
-    }
+/// What a batch of events says of devices and what stands on them.
+#[derive(Default)]
+pub struct DeviceNews {
+    /// Something may stand otherwise than before.
+    pub changed: bool,
+    /// These went.
+    pub gone: Vec<u32>,
+}
 
-    /// What one device saw. `slot` is its place among the ports.
-    pub fn port(&self, slot: u32, link: u32) -> PortCount {
-        PortCount {
-            packets_in: self.ports_in.get(&slot).copied().unwrap_or_default(),
-            packets_out: self.ports_out.get(&link).copied().unwrap_or_default(),
+impl DeviceNews {
+    /// One event more.
+    pub fn heard(&mut self, event: &Event) {
+        self.changed |= matches!(
+            event,
+            Event::Link(_) | Event::LinkGone(_) | Event::Bridging(_) | Event::BridgeVlan(_)
+        );
+        if let Event::LinkGone(link) = event {
+            self.gone.push(*link);
         }
     }
 }

@@ -3,6 +3,7 @@
 mod account;
 mod capture;
 mod confine;
+mod counters;
 pub(crate) mod drops;
 mod explain;
 mod guard;

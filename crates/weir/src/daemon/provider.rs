@@ -189,31 +189,7 @@ impl Provider for Face {
     }
 
     fn ports(&self) -> Vec<Port> {
-        let router = &mut *self.router.borrow_mut();
-        router.count();
-        let plans: Vec<_> = router.core.ports().cloned().collect();
-        plans
-            .into_iter()
-            .map(|plan| {
-                let count = router.account.port(router.path.slot(plan.link), plan.link);
-                Port {
-                    name: plan.name.clone(),
-                    index: plan.link,
-                    mac: (plan.mac != [0; 6])
-                        .then(|| plan.mac.map(|o| format!("{o:02x}")).join(":")),
-                    hook: hook(plan.hook),
-                    xdp_transmit: plan.xdp_transmit,
-                    reason: Some(Reason {
-                        code: word(&plan.reason),
-                        text: plan.reason.explain(),
-                        mend: Some(plan.reason.mend().to_owned()).filter(|m| !m.is_empty()),
-                    }),
-                    packets_in: count.packets_in,
-                    packets_out: count.packets_out,
-                    stack: super::surroundings::stack(&plan),
-                }
-            })
-            .collect()
+        super::counters::ports(&mut self.router.borrow_mut())
     }
 
     fn explain(&self, asked: &FlowQuery) -> Result<Explanation, Problem> {
@@ -255,7 +231,7 @@ fn behind(encapsulation: &Encapsulation) -> Option<String> {
 }
 
 /// Where packets of a port are taken over, if anywhere.
-fn hook(hook: offload::Hook) -> Option<api::Hook> {
+pub fn hook(hook: offload::Hook) -> Option<api::Hook> {
     match hook {
         offload::Hook::Xdp => Some(api::Hook::Xdp),
         offload::Hook::Tc => Some(api::Hook::Tc),
@@ -264,7 +240,7 @@ fn hook(hook: offload::Hook) -> Option<api::Hook> {
 }
 
 /// The tag of a reason, as its JSON has it.
-fn word(reason: &offload::PortReason) -> String {
+pub fn word(reason: &offload::PortReason) -> String {
     serde_json::to_value(reason)
         .ok()
         .and_then(|v| Some(v.get("reason")?.as_str()?.to_owned()))

@@ -10,7 +10,7 @@ use kernel::{ConnectionId, Event, Link, SetEvent, Source};
 use offload::{Action, Core, Decline, FlowId, Millis, Reading};
 use tracing::{debug, info, warn};
 
-use super::account::Account;
+use super::account::{Account, DeviceNews};
 use super::drops;
 use super::surroundings::{RulesetText, Surroundings};
 
@@ -95,7 +95,9 @@ impl Router {
     pub fn events(&mut self, events: &mut Vec<Event>) {
         let mut actions = Vec::new();
         let now = self.now();
+        let mut devices = DeviceNews::default();
         for event in events.drain(..) {
+            devices.heard(&event);
             self.drops.told(&event, &mut self.path);
             let link = match &event {
                 Event::Link(link) => Some(link.clone()),
@@ -125,6 +127,18 @@ impl Router {
             }
         }
         self.apply(actions);
+        self.devices_changed(&devices);
+    }
+
+    /// Comes after the proofs have ended: what was forwarded so far went by the former devices.
+    fn devices_changed(&mut self, news: &DeviceNews) {
+        if news.changed && !self.account.is_stale() {
+            self.count();
+            self.account.changed();
+        }
+        for link in &news.gone {
+            self.account.gone(*link);
+        }
     }
 
     /// Something happened to sets of addresses or to rules.
@@ -218,7 +232,11 @@ impl Router {
                 .map(|plan| (plan.link, plan.name.as_str()));
             self.drops.ports(ports, &mut self.path);
         }
-        if let Err(error) = self.path.tidy(Instant::now()) {
+        if self.path.forgetting() {
+            self.count();
+        }
+        let Self { path, account, .. } = self;
+        if let Err(error) = path.tidy(Instant::now(), |growth| account.grew(&growth)) {
             warn!(%error, "cannot tidy the tables");
         }
     }
@@ -234,6 +252,16 @@ impl Router {
         for (flow, _) in core.flows().filter(|(_, flow)| flow.installed()) {
             account.read(path, flow.0);
         }
+        if account.is_stale() {
+            let filtering = core.links().any(|link| link.filters_vlans);
+            let taggings = if filtering {
+                self.surroundings.taggings()
+            } else {
+                Vec::new()
+            };
+            account.devices(core.links(), taggings);
+        }
+        account.settle(path);
         if self.path.options().shadow {
             self.tell_differences();
         }
@@ -369,7 +397,7 @@ impl Router {
                 }
             },
             Action::Remove { flow } => {
-                self.account.close(&mut self.path, flow.0);
+                self.account.read(&mut self.path, flow.0);
                 self.path.remove(flow.0);
             }
             Action::Prove { flow } => self.path.prove(flow.0),
@@ -433,6 +461,7 @@ impl Router {
         ) {
             Ok(()) => {
                 info!(device = plan.name, hook = ?plan.hook, reason = plan.reason.explain(), "is a port");
+                self.account.port(self.path.slot(plan.link), plan.link);
                 self.attached.insert(plan.link, plan);
             }
             Err(error) => {

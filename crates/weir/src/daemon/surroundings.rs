@@ -7,6 +7,7 @@ use api::{PortLimit, PortStack, PortUse, Reason};
 use kernel::io::{Ethtool, Filters, Netdev};
 use kernel::route::filter::Filter;
 use kernel::route::qdisc::Listed;
+use kernel::route::vlans::Tagging;
 use kernel::{Event, Link, Source, facts};
 use offload::ports::{has_details, shaper};
 use offload::ruleset::{self, Finding, Kind};
@@ -178,6 +179,18 @@ impl Surroundings {
         };
         let own = all.iter().filter(|qdisc| qdisc.link == link.index);
         shaper(&own.cloned().collect::<Vec<_>>())
+    }
+
+    /// How bridges and their ports tag. Where that cannot be listed, nothing is known of any.
+    pub fn taggings(&mut self) -> Vec<Tagging> {
+        let listed = self.filters.as_mut().map(|filters| filters.vlans());
+        listed
+            .and_then(|listed| {
+                listed
+                    .inspect_err(|error| debug!(%error, "VLANs of bridges cannot be listed"))
+                    .ok()
+            })
+            .unwrap_or_default()
     }
 
     /// Somebody's filters of a device. Where they cannot be listed there may be any, until they can.

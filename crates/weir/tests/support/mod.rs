@@ -377,7 +377,16 @@ impl Provider for Paper {
                 xdp_transmit: true,
                 reason: None,
                 packets_in: 1_500,
+                octets_in: 2_100_000,
                 packets_out: 20,
+                octets_out: 1_080,
+                total: Some(api::Traffic {
+                    packets_in: 1_510,
+                    octets_in: 2_101_000,
+                    packets_out: 25,
+                    octets_out: 1_580,
+                }),
+                unattributed: 3,
                 stack: PortStack::default(),
             },
             Port {
@@ -388,7 +397,11 @@ impl Provider for Paper {
                 xdp_transmit: false,
                 reason: Some(reason),
                 packets_in: 0,
+                octets_in: 0,
                 packets_out: 0,
+                octets_out: 0,
+                total: None,
+                unattributed: 0,
                 stack: PortStack::default(),
             },
         ]

@@ -1,0 +1,84 @@
+//! What flows forwarded, and by which way: for counters of devices.
+
+use std::time::Instant;
+
+use libbpf_rs::{MapCore, MapFlags};
+
+use crate::Datapath;
+use crate::came_in::CameIn;
+use crate::hops;
+use crate::mapped::Mapped;
+use crate::skel::types;
+use crate::table;
+
+/// What one direction of a flow forwarded since that was last asked. The way is the one it goes now: a flow that changed it meanwhile, as
+/// when a station moved, went the former for a part of a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Growth {
+    /// Packets; of a super-packet, its segments.
+    pub packets: u64,
+    /// Octets from the IP header on; of a super-packet, with one header.
+    pub octets: u64,
+    /// Where and behind what it comes in, without priorities.
+    pub came_in: CameIn,
+    /// Number of the hop by which it leaves, see [`Datapath::hops`].
+    pub hop: u32,
+    /// Forwarded at XDP, as far as the way tells; else at TC.
+    pub xdp: bool,
+}
+
+impl Datapath {
+    /// What a flow forwarded since this was last asked, where it forwarded anything. Due at least every two seconds for each flow: the
+    /// shared counters are narrow. What a flow forwards after it was last asked, until it is removed, [`Datapath::tidy`] gives out.
+    pub fn grown(&mut self, flow: u32, mut each: impl FnMut(Growth)) {
+        let (ports, hops, hooks) = (&self.ports, &self.hops, &self.hooks);
+        let at_xdp = |slot| ports.get(slot).is_some_and(|p| hooks.at_xdp(p.ifindex));
+        self.table.grown(flow, |record, growth| {
+            each(Growth::of(record, growth, hops, &at_xdp));
+        });
+    }
+
+    /// Where frames of PPPoE sessions come in, and the device that the kernel took their packets for: the PPP device, or the VRF that
+    /// it is in. Only of sessions by which a proven packet came in; some may have ended since, and their devices be gone.
+    pub fn session_devices(&self) -> Vec<(CameIn, u32)> {
+        let map = &self.skel.maps.session_devices;
+        map.keys()
+            .filter_map(|key| {
+                let device = map.lookup(&key, MapFlags::ANY).ok().flatten()?;
+                let word = u64::from_ne_bytes(key.try_into().ok()?);
+                Some((
+                    CameIn::decode(word),
+                    u32::from_ne_bytes(device.try_into().ok()?),
+                ))
+            })
+            .collect()
+    }
+
+    /// Frees the records that have rested.
+    pub(crate) fn reclaim(&mut self, now: Instant, mut last: impl FnMut(Growth)) {
+        let (ports, hops, hooks) = (&self.ports, &self.hops, &self.hooks);
+        let at_xdp = |slot| ports.get(slot).is_some_and(|p| hooks.at_xdp(p.ifindex));
+        self.table.reclaim(now, |record, growth| {
+            last(Growth::of(record, growth, hops, &at_xdp));
+        });
+    }
+}
+
+impl Growth {
+    fn of(
+        record: &types::flow,
+        grown: table::Growth,
+        hops: &Mapped<types::hop>,
+        at_xdp: &impl Fn(u32) -> bool,
+    ) -> Self {
+        let came_in = CameIn::decode(record.r#in).without_priorities();
+        let hop = u32::from(record.hop);
+        Self {
+            packets: grown.packets,
+            octets: grown.octets,
+            came_in,
+            hop,
+            xdp: hops.get(hop).is_some_and(|h| h.flags & hops::XDP != 0) && at_xdp(came_in.port),
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Sums of what weir forwarded, by device: at ports, and past what stands on them. Pure.
+
+use std::collections::HashMap;
+
+use api::Traffic;
+use datapath::Encapsulation;
+
+use super::paths::{Missing, Paths, Side};
+
+/// Sessions remembered of which it is not known whose they are; beyond that, their packets count as not attributed for good.
+const MOST_WAITING: usize = 1024;
+
+/// What weir forwarded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Passed {
+    /// Packets; of a super-packet, its segments.
+    pub packets: u64,
+    /// Octets from the IP header on.
+    pub octets: u64,
+}
+
+impl Passed {
+    /// Adds more.
+    pub fn add(&mut self, more: Self) {
+        self.packets += more.packets;
+        self.octets += more.octets;
+    }
+}
+
+/// One device's sums, each as the device counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sums {
+    /// Forwarded here: the device counted it.
+    through: Traffic,
+    /// Forwarded below it: the device did not see it.
+    past: Traffic,
+    /// At a port: packets of which it will never be known which device above they belong to.
+    lost: u64,
+}
+
+/// What went through ports and by each device that stands on them.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    sums: HashMap<u32, Sums>,
+    /// By port and headers: packets of sessions of which it is not known yet which PPP device is theirs; in, and out.
+    waiting: HashMap<(u32, Encapsulation), [Passed; 2]>,
+}
+
+impl Ledger {
+    /// Weir forwarded these, in or out by a port and behind these headers.
+    pub fn add(
+        &mut self,
+        paths: &Paths,
+        side: Side,
+        port: u32,
+        behind: &Encapsulation,
+        passed: Passed,
+    ) {
+        let path = paths.of(port, behind, side);
+        for (index, step) in path.steps.iter().enumerate() {
+            let sums = self.sums.entry(step.link).or_default();
+            let traffic = if index == 0 {
+                &mut sums.through
+            } else {
+                &mut sums.past
+            };
+            credit(traffic, side, step.octets, passed);
+        }
+        let key = (port, *behind);
+        let room = self.waiting.len() < MOST_WAITING || self.waiting.contains_key(&key);
+        match path.missing {
+            None => {}
+            Some(Missing::Session) if room => {
+                self.waiting.entry(key).or_default()[side as usize].add(passed);
+            }
+            Some(_) => self.sums.entry(port).or_default().lost += passed.packets,
+        }
+    }
+
+    /// Whether packets wait for it to be known whose session theirs is.
+    pub fn waits(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Tries again for those that wait.
+    pub fn retry(&mut self, paths: &Paths) {
+        let sums = &mut self.sums;
+        self.waiting.retain(|(port, behind), passed| {
+            for side in [Side::In, Side::Out] {
+                let path = paths.of(*port, behind, side);
+                if path.missing.is_some() {
+                    return true;
+                }
+                // What is below was counted when they came.
+                let above = path
+                    .steps
+                    .iter()
+                    .skip_while(|step| !paths.is_ppp(step.link));
+                for step in above {
+                    let past = &mut sums.entry(step.link).or_default().past;
+                    credit(past, side, step.octets, passed[side as usize]);
+                }
+            }
+            false
+        });
+    }
+
+    /// A device went: one that has its index later begins anew.
+    pub fn gone(&mut self, link: u32) {
+        self.sums.remove(&link);
+        self.waiting.retain(|(port, _), _| *port != link);
+    }
+
+    /// Only these devices are left: the end of another may not have been told.
+    pub fn keep(&mut self, paths: &Paths) {
+        self.sums.retain(|link, _| paths.has(*link));
+        self.waiting.retain(|(port, _), _| paths.has(*port));
+    }
+
+    /// What of a device's traffic weir forwarded, as the device counts.
+    pub fn forwarded(&self, link: u32) -> Traffic {
+        let sums = self.sums.get(&link).copied().unwrap_or_default();
+        sum(sums.through, sums.past)
+    }
+
+    /// What a device would have counted: what it did count, and what went by it.
+    pub fn total(&self, link: u32, counted: Traffic) -> Traffic {
+        let sums = self.sums.get(&link).copied().unwrap_or_default();
+        sum(counted, sums.past)
+    }
+
+    /// Packets forwarded at a port of which it is not known which device above they belong to.
+    pub fn unattributed(&self, port: u32) -> u64 {
+        let waiting = self.waiting.iter().filter(|((at, _), _)| *at == port);
+        let waiting: u64 = waiting
+            .map(|(_, [came, left])| came.packets + left.packets)
+            .sum();
+        self.sums.get(&port).map_or(0, |sums| sums.lost) + waiting
+    }
+}
+
+fn credit(to: &mut Traffic, side: Side, octets: u64, passed: Passed) {
+    let all = passed.octets + octets * passed.packets;
+    match side {
+        Side::In => {
+            to.packets_in += passed.packets;
+            to.octets_in += all;
+        }
+        Side::Out => {
+            to.packets_out += passed.packets;
+            to.octets_out += all;
+        }
+    }
+}
+
+/// The kernel's counters are taken as they are: a driver may begin anywhere.
+fn sum(a: Traffic, b: Traffic) -> Traffic {
+    Traffic {
+        packets_in: a.packets_in.wrapping_add(b.packets_in),
+        octets_in: a.octets_in.wrapping_add(b.octets_in),
+        packets_out: a.packets_out.wrapping_add(b.packets_out),
+        octets_out: a.octets_out.wrapping_add(b.octets_out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::paths::tests::{behind, link, member, vlan};
+    use super::*;
+
+    const PASSED: Passed = Passed {
+        packets: 100,
+        octets: 10_000,
+    };
+
+    fn traffic(packets_in: u64, octets_in: u64, packets_out: u64, octets_out: u64) -> Traffic {
+        Traffic {
+            packets_in,
+            octets_in,
+            packets_out,
+            octets_out,
+        }
+    }
+
+    /// A bridge and a VLAN in a VRF, 100 packets of 100 octets each way.
+    #[test]
+    fn counts_as_the_kernel_would_have() {
+        let wan = kernel::Link {
+            master: Some(17),
+            ..vlan(13, 2, 7, 0x8100)
+        };
+        let links = [
+            member(1, "", 10),
+            member(10, "bridge", 17),
+            link(2, ""),
+            wan,
+            link(17, "vrf"),
+        ];
+        let paths = Paths::new(&links, []);
+        let mut ledger = Ledger::default();
+        let plain = behind(&[], None);
+        let tagged = behind(&[(false, 7)], None);
+        for (port, behind) in [(1, &plain), (2, &tagged)] {
+            ledger.add(&paths, Side::In, port, behind, PASSED);
+            ledger.add(&paths, Side::Out, port, behind, PASSED);
+        }
+        let counted = traffic(1, 60, 2, 120);
+        for device in [10, 13] {
+            let total = ledger.total(device, counted);
+            assert_eq!(total, traffic(101, 10_060, 102, 11_520));
+            let forwarded = ledger.forwarded(device);
+            assert_eq!(forwarded, traffic(100, 10_000, 100, 11_400));
+        }
+        assert_eq!(ledger.forwarded(17), traffic(200, 20_000, 0, 0));
+        // A port counts for itself.
+        assert_eq!(ledger.total(1, counted), counted);
+        assert_eq!(ledger.forwarded(1), traffic(100, 11_400, 100, 11_400));
+        assert_eq!(ledger.forwarded(2), traffic(100, 11_800, 100, 11_800));
+        ledger.gone(13);
+        assert_eq!(ledger.total(13, counted), counted);
+        // The end of the VRF was not told.
+        ledger.keep(&Paths::new(&links[..4], []));
+        assert_eq!(ledger.forwarded(17), Traffic::default());
+        assert_eq!(ledger.forwarded(10).packets_in, 100);
+    }
+
+    #[test]
+    fn packets_of_an_unknown_session_wait() {
+        let links = [
+            link(2, ""),
+            vlan(13, 2, 7, 0x8100),
+            link(14, "ppp"),
+            link(15, "ppp"),
+        ];
+        let mut paths = Paths::new(&links, []);
+        let mut ledger = Ledger::default();
+        let session = behind(&[(false, 7)], Some(5));
+        for side in [Side::In, Side::Out] {
+            ledger.add(&paths, side, 2, &session, PASSED);
+        }
+        ledger.retry(&paths);
+        assert!(ledger.waits());
+        assert_eq!(ledger.unattributed(2), 200);
+        // Below, all is known.
+        assert_eq!(ledger.forwarded(13), traffic(100, 10_800, 100, 12_200));
+        paths.learn([((2, session), 15)]);
+        ledger.retry(&paths);
+        assert!(!ledger.waits());
+        assert_eq!((ledger.unattributed(2), ledger.unattributed(3)), (0, 0));
+        assert_eq!(ledger.forwarded(15), traffic(100, 10_000, 100, 10_000));
+        assert_eq!(ledger.forwarded(14), Traffic::default());
+        assert_eq!(ledger.forwarded(13), traffic(100, 10_800, 100, 12_200));
+    }
+
+    #[test]
+    fn what_waits_is_bounded() {
+        let links = [link(2, ""), link(14, "ppp"), link(15, "ppp")];
+        let paths = Paths::new(&links, []);
+        let mut ledger = Ledger::default();
+        for session in 0..3000 {
+            ledger.add(&paths, Side::In, 2, &behind(&[], Some(session)), PASSED);
+        }
+        assert_eq!(ledger.waiting.len(), MOST_WAITING);
+        assert_eq!(ledger.unattributed(2), 300_000, "none is forgotten");
+        ledger.gone(2);
+        assert_eq!(ledger.unattributed(2), 0);
+        assert!(!ledger.waits());
+    }
+}
