@@ -18,7 +18,7 @@ SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run packaging/openwrt/fi
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build test test-vm lint compile unit system demo bench fuzz fuzz-short vm-short instructions instructions-record install clean
+.PHONY: help setup build test test-vm lint compile unit system demo bench fuzz fuzz-short vm-short instructions instructions-record paths install clean
 MAKEFLAGS += --no-print-directory
 
 help: ## lists the targets
@@ -85,6 +85,12 @@ instructions: ## compares the packet path's instructions per packet with bench/i
 instructions-record: ## records them anew, after a change that is worth its price
 	scripts/vm --icount --timeout 600 --out bench -- bash -c \
 		'mkdir -p /run/lock; $(TARGET_DIR)/debug/bench instructions --record --file $$VM_OUT/instructions.json'
+
+# Modules first: what the machine waits for outside takes no time inside.
+PATHS_MODULES := veth,nf_conntrack,nf_conntrack_netlink,nf_tables,nft_ct,nft_masq,nft_nat,nft_chain_nat,sch_ingress,cls_bpf,ppp_generic,pppoe,8021q
+
+paths: compile ## measures whole paths in instructions per packet: kernel, flowtable, weir, in each arrangement
+	scripts/vm --icount --timeout 3600 --modules $(PATHS_MODULES) -- bash -c 'mkdir -p /run/lock; $(TARGET_DIR)/debug/bench paths'
 
 clean: ## removes what was built
 	$(CARGO) clean

@@ -39,7 +39,8 @@ struct state {
 struct sample {
 	__u32 len;               /* of the frame */
 	__u8 head[TEMPLATE_MAX]; /* its first octets: see sample_len */
-	__u8 reserved[4];
+	__be16 vlan_proto;       /* tag that the kernel took off the frame and keeps beside it; 0: none */
+	__u16 vlan_tci;
 } samples[SAMPLES];
 
 struct {
@@ -170,6 +171,7 @@ always_inline struct sample *sink(__u32 len)
 	state.wanted--;
 	state.taken = at + 1;
 	samples[at].len = len;
+	samples[at].vlan_proto = 0;
 	return &samples[at];
 }
 
@@ -196,8 +198,11 @@ int sink_tc(struct __sk_buff *skb)
 {
 	struct sample *s = sink(skb->len);
 
-	if (s)
-		bpf_skb_load_bytes(skb, 0, s->head, sample_len(skb->len));
+	if (!s)
+		return TC_ACT_SHOT;
+	s->vlan_proto = skb->vlan_present ? skb->vlan_proto : 0;
+	s->vlan_tci = skb->vlan_tci;
+	bpf_skb_load_bytes(skb, 0, s->head, sample_len(skb->len));
 	return TC_ACT_SHOT;
 }
 

@@ -90,7 +90,13 @@ impl Daemon {
             Ok(ports
                 .is_ok_and(|ports| ports.iter().filter(|port| port.hook.is_some()).count() == 2))
         };
-        wait_until("weir to have two ports", PATIENCE, ready)?;
+        wait_until("weir to have two ports", PATIENCE, ready).map_err(|error| {
+            let said = std::fs::read_to_string(&log).unwrap_or_default();
+            let ports = daemon.client().map(|client| client.ports());
+            Error::Wrong(format!(
+                "{error}: it said {said:?}, its ports are {ports:?}"
+            ))
+        })?;
         Ok(daemon)
     }
 

@@ -7,6 +7,7 @@ pub mod direct;
 pub mod error;
 pub mod gate;
 pub mod machine;
+pub mod paths;
 pub mod programs;
 pub mod report;
 pub mod rounds;

@@ -55,6 +55,36 @@ pub fn waited() -> u64 {
         .unwrap_or(0)
 }
 
+/// The kernel's thread that goes on with received packets where an interrupt's share of time was used up: `ksoftirqd/N`.
+#[derive(Clone, Debug)]
+pub struct SoftirqThread(PathBuf);
+
+impl SoftirqThread {
+    /// That of a processor.
+    pub fn of(cpu: usize) -> Result<Self, Error> {
+        let name = format!("ksoftirqd/{cpu}");
+        let processes = fs::read_dir("/proc").map_err(Error::system("read /proc"))?;
+        let found = processes.flatten().map(|entry| entry.path()).find(|path| {
+            fs::read_to_string(path.join("comm")).is_ok_and(|comm| comm.trim() == name)
+        });
+        found
+            .map(|path| Self(path.join("schedstat")))
+            .ok_or_else(|| Error::Wrong(format!("no thread {name}")))
+    }
+
+    /// Nanoseconds that it ran so far (CONFIG_SCHED_INFO; 0 without it).
+    pub fn ran(&self) -> u64 {
+        let text = fs::read_to_string(&self.0).unwrap_or_default();
+        let first = text.split_whitespace().next();
+        first.and_then(|word| word.parse().ok()).unwrap_or(0)
+    }
+}
+
+/// How many processors are running.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// One line about processor and kernel, for the record.
 pub fn describe() -> String {
     let processor = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

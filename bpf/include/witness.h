@@ -379,7 +379,11 @@ int weir_witness(struct __sk_buff *skb)
 		skb->cb[0] = 0;
 		return TC_ACT_UNSPEC;
 	}
-	if (skb->sk && !rehearsal) /* sent by a socket of this machine */
+	/*
+	 * Sent by a socket of this machine. One that came in may have a socket too, where its sender is in another namespace behind a veth: only
+	 * ip_rcv takes it off, and a flowtable forwards before that.
+	 */
+	if (skb->sk && !skb->ingress_ifindex && !rehearsal)
 		return TC_ACT_UNSPEC;
 	reason = witness_any(skb);
 	if (reason)

@@ -14,6 +14,10 @@ use crate::{LIMIT, Weir, hooked_at};
 pub enum Expect {
     /// It takes over more than a quarter of the packets: of an ordinary mix most are for the fast path, and a run in which weir did nothing proves nothing.
     TakesOver,
+    /// More than a twentieth: it may have to leave connections to others at any time.
+    TakesPart,
+    /// Less than a tenth: others have the connections, mostly. Not all of the packets, and not always.
+    LeavesMost,
     /// It takes over none.
     Declines,
 }
@@ -32,6 +36,16 @@ pub fn equal(hook: &str, plan: &Plan, expect: Expect) {
         Expect::TakesOver => assert!(
             taken > report.sent / 4,
             "weir took over only {taken} of {}",
+            report.sent
+        ),
+        Expect::TakesPart => assert!(
+            taken > report.sent / 20,
+            "weir took over only {taken} of {}",
+            report.sent
+        ),
+        Expect::LeavesMost => assert!(
+            taken < report.sent / 10,
+            "weir took over {taken} of {}",
             report.sent
         ),
         Expect::Declines => assert_eq!(taken, 0, "weir must not take over any"),
@@ -58,13 +72,13 @@ fn with_weir(
 ) -> Result<Settle, Error> {
     let ports = lab.arrangement().ports();
     let weir = Weir::start(lab.node("router")?, &hooked_at(hook, &ports), &[])?;
-    if expect == Expect::TakesOver {
+    if expect != Expect::Declines {
         weir.wait_for_ports(ports.len())?;
     }
     let last = Last(weir, Rc::clone(forwarded));
     Ok(Box::new(move |flows| match expect {
-        Expect::TakesOver => last.0.wait_for_known(flows),
-        Expect::Declines => wait_until("flows are judged", LIMIT, || {
+        Expect::TakesOver | Expect::TakesPart => last.0.wait_for_known(flows),
+        Expect::LeavesMost | Expect::Declines => wait_until("flows are judged", LIMIT, || {
             Ok(last.0.flows()?.len() >= flows)
         }),
     }))

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use lab::Arrangement;
 use weir_bench::circuit::{Circuit, Driver, Path};
 use weir_bench::programs::{self, Effort};
 use weir_bench::rounds::{self, Plan};
-use weir_bench::{Error, daemon, daily, gate, machine, report};
+use weir_bench::{Error, daemon, daily, gate, machine, paths, report};
 
 /// The one-core closed loop: packets per second through the kernel, through weir, and through the least a router must do.
 #[derive(Debug, Parser)]
@@ -64,6 +65,18 @@ enum Part {
         #[arg(long, default_value_t = 20_000)]
         rate: u32,
     },
+    /// Whole paths in instructions per packet: kernel, flowtable, weir, in each arrangement; to be run by `scripts/vm --icount`
+    Paths {
+        /// Only this arrangement
+        #[arg(long, value_parser = arrangement)]
+        only: Option<Arrangement>,
+        /// The daemon to measure [default: the one beside this binary]
+        #[arg(long, value_name = "PATH")]
+        weir: Option<PathBuf>,
+        /// Write the figures to this file; in the machine `$VM_OUT` is where files last
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
     /// The same as `programs` in instructions, against what is recorded; to be run by `scripts/vm --icount`
     Instructions {
         /// What is recorded
@@ -78,6 +91,16 @@ enum Part {
 fn path(name: &str) -> Result<Path, String> {
     let found = Path::ALL.into_iter().find(|path| path.name() == name);
     found.ok_or_else(|| format!("one of {}", Path::ALL.map(Path::name).join(", ")))
+}
+
+fn arrangement(name: &str) -> Result<Arrangement, String> {
+    let found = paths::ARRANGEMENTS.into_iter().find(|one| one.name == name);
+    found.ok_or_else(|| {
+        format!(
+            "one of {}",
+            paths::ARRANGEMENTS.map(|one| one.name).join(", ")
+        )
+    })
 }
 
 fn main() -> ExitCode {
@@ -111,6 +134,10 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             let headings = ["latency, ms", "flows", "median", "99 %", "largest"];
             println!("{}", report::table(&headings, &lines));
             Ok(())
+        }
+        Some(Part::Paths { only, weir, json }) => {
+            let chosen = only.map_or(paths::ARRANGEMENTS.to_vec(), |one| vec![one]);
+            whole_paths(&chosen, &daemon::binary(weir.as_deref())?, json.as_deref())
         }
         Some(Part::Instructions { file, record }) => instructions(file, *record),
     }
@@ -165,6 +192,26 @@ fn instructions(file: &std::path::Path, record: bool) -> Result<(), Error> {
             failed.join("; ")
         ))),
     }
+}
+
+fn whole_paths(
+    chosen: &[Arrangement],
+    weir: &std::path::Path,
+    json: Option<&std::path::Path>,
+) -> Result<(), Error> {
+    let costs = paths::measure(chosen, paths::Effort::default(), weir, |text| {
+        eprintln!("{text}");
+    })?;
+    println!("{}\n\n{}", machine::describe(), paths::report(&costs));
+    match json {
+        Some(file) => write(file, &costs),
+        None => Ok(()),
+    }
+}
+
+fn write(file: &std::path::Path, what: &impl serde::Serialize) -> Result<(), Error> {
+    let text = serde_json::to_string_pretty(what).unwrap_or_default();
+    std::fs::write(file, text + "\n").map_err(Error::system(format!("write {}", file.display())))
 }
 
 fn closed_loop(arguments: &Arguments) -> Result<(), Error> {
@@ -224,8 +271,7 @@ fn closed_loop(arguments: &Arguments) -> Result<(), Error> {
     );
     println!("{}", report::closed_loop(&rows));
     if let Some(file) = &arguments.json {
-        let text = serde_json::to_string_pretty(&rows).unwrap_or_default();
-        std::fs::write(file, text).map_err(Error::system(format!("write {}", file.display())))?;
+        write(file, &rows)?;
     }
     Ok(())
 }

@@ -5,6 +5,7 @@
 pub mod arrangement;
 pub mod envelope;
 pub mod error;
+pub mod flowtable;
 pub mod frame;
 pub mod gateway;
 pub mod generate;

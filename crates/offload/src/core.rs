@@ -39,6 +39,8 @@ pub struct Core {
     pub(crate) connections: Dump,
     pub(crate) routes: Dump,
     pub(crate) firewall: Option<u32>,
+    /// When the ruleset changed last, until it was looked whether a flowtable went with it.
+    pub(crate) rules_changed: Option<Millis>,
     /// Connections that may be installed once there is room: (not before, order of coming) → flow.
     pub(crate) waiting: BTreeMap<(Millis, u64), FlowId>,
     pub(crate) turns: u64,
@@ -70,6 +72,7 @@ impl Core {
             connections: Dump::default(),
             routes: Dump::default(),
             firewall: None,
+            rules_changed: None,
             waiting: BTreeMap::new(),
             turns: 0,
             forgot: false,
@@ -114,6 +117,7 @@ impl Core {
             Event::Firewall(generation) => {
                 if self.firewall != Some(generation) {
                     self.firewall = Some(generation);
+                    self.rules_changed = Some(self.now);
                     self.bump(Cause::Firewall(generation), out);
                 }
             }
@@ -269,12 +273,13 @@ impl Core {
         out.push(Action::Bump(cause));
     }
 
-    /// After the first dump of connections: remembers those that may never cause an event, not even by ending.
+    /// After the first dump of connections: remembers those that may never cause an event, not even by ending. Those that a flowtable has too, as they may
+    /// come to be installed.
     fn inherit(&mut self) {
         if self.settings.events_withheld && !self.inherited_once {
             let inherited = self
                 .flows()
-                .filter(|(_, flow)| flow.installed())
+                .filter(|(_, flow)| flow.installed() || flow.declined == Some(Decline::Flowtable))
                 .map(|(_, flow)| flow.id);
             self.inherited = inherited.collect();
         }

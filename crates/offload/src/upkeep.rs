@@ -4,11 +4,15 @@ use kernel::Source;
 
 use crate::action::{Action, Cause, FlowId, Millis, Reading};
 use crate::core::Core;
+use crate::decline::Decline;
 
 /// A dump that has no end after this time is asked for again. A million connections take some seconds on a slow router.
 const DUMP_PATIENCE: Millis = 60_000;
 /// Pause between dumps to learn again of connections that were forgotten.
 const RELEARN: Millis = 60_000;
+/// How long a flowtable may take to give its connections back after the rules changed: the kernel does that when the message is long sent (nf_tables_api.c,
+/// `nf_tables_trans_destroy_work`).
+const GIVEN_BACK: Millis = 1_000;
 /// A firewall that tells of no changes: how long a proof may last.
 const LEGACY: Millis = 1_000;
 /// Shortest and longest time for a visit to every flow to see whether its time-out is to be refreshed.
@@ -127,7 +131,8 @@ impl Core {
         });
     }
 
-    /// Dumps that were not answered, and the one that brings forgotten connections back once there is room.
+    /// Dumps that were not answered, and those that tell what no event does: of forgotten connections once there is room, of those older than the listener, and
+    /// of those that a flowtable had. The kernel sets and clears IPS_OFFLOAD without a word.
     fn repeat_requests(&mut self, out: &mut Vec<Action>) {
         let now = self.now;
         for source in [Source::Route, Source::Conntrack] {
@@ -157,7 +162,18 @@ impl Core {
             self.inherited = inherited;
             ask |= !self.inherited.is_empty();
         }
-        if ask && rested && self.connections.running.is_none() {
+        let elsewhere = self.statistics.declined[Decline::Flowtable.index()] > 0;
+        ask |= elsewhere;
+        let changed = self
+            .rules_changed
+            .is_some_and(|when| now.saturating_sub(when) >= GIVEN_BACK);
+        if self.connections.running.is_some() {
+            return;
+        }
+        if changed {
+            self.rules_changed = None;
+        }
+        if ask && rested || changed && elsewhere {
             self.dump(Source::Conntrack, out);
         }
     }

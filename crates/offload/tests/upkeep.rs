@@ -3,8 +3,8 @@
 mod common;
 
 use common::{Rig, UP, tcp, udp};
-use kernel::{ConnectionId, Event, status};
-use weir_offload::{Action, Cause, Millis, Reading, Settings, Timeouts};
+use kernel::{ConnectionId, Event, Source, status};
+use weir_offload::{Action, Cause, Decline, Millis, Reading, Settings, Timeouts};
 
 fn reading(packets: u64, proven: bool) -> Reading {
     Reading {
@@ -240,4 +240,56 @@ fn a_clock_that_goes_back_does_no_harm() {
     rig.now = 0;
     rig.tell(Event::Routing);
     assert_eq!(rig.pass(1), []);
+}
+
+/// The kernel tells nobody when a flowtable takes a connection or gives it back.
+#[test]
+fn what_a_flowtable_gives_back_is_found() {
+    let mut rig = Rig::new(Settings::default());
+    rig.tell(Event::Firewall(1));
+    rig.pass(1_000);
+    let mut c = tcp(1, "10.0.0.2:1", "192.0.2.1:80");
+    c.status = Some(UP | status::OFFLOAD);
+    c.tcp_state = None;
+    rig.connection(&c);
+    assert_eq!(rig.reason(&c.id), Some(Decline::Flowtable));
+    // The flowtable goes: told at once, but its connections are given back a little later.
+    rig.tell(Event::Firewall(2));
+    assert_eq!(rig.pass(900), []);
+    assert_eq!(rig.pass(100), [Action::Dump(Source::Conntrack)]);
+    rig.connection(&c);
+    rig.tell(Event::DumpEnd(Source::Conntrack));
+    assert_eq!(rig.pass(1_000), [], "once for a change");
+    // Or only the rule goes, and the flowtable keeps what it has until that stands still.
+    let found: Vec<_> = (0..60).flat_map(|_| rig.pass(1_000)).collect();
+    assert_eq!(found, [Action::Dump(Source::Conntrack)], "once a minute");
+    c.status = Some(UP);
+    c.tcp_state = Some(3);
+    rig.connection(&c);
+    rig.tell(Event::DumpEnd(Source::Conntrack));
+    assert_eq!(rig.known().len(), 1);
+    rig.tell(Event::Firewall(3));
+    let later: Vec<_> = (0..120).flat_map(|_| rig.pass(1_000)).collect();
+    assert_eq!(later, [], "a flowtable has nothing any more");
+}
+
+/// With `nf_conntrack_events` = 2 not even the end of a connection older than weir is told: one that a flowtable had at first must not be taken for another.
+#[test]
+fn what_a_flowtable_had_at_the_start_is_asked_for_when_it_is_given_back() {
+    let mut rig = Rig::new(Settings {
+        events_withheld: true,
+        ..Settings::default()
+    });
+    let mut asked = Vec::new();
+    rig.core.start(rig.now, &mut asked);
+    let mut c = udp(1, "10.0.0.2:1", "192.0.2.1:53");
+    c.status = Some(UP | status::OFFLOAD);
+    rig.connection(&c);
+    rig.tell(Event::DumpEnd(Source::Conntrack));
+    c.status = Some(UP);
+    rig.connection(&c);
+    assert_eq!(rig.known().len(), 1);
+    rig.pass(60_000);
+    rig.tell(Event::DumpEnd(Source::Conntrack));
+    assert_eq!(rig.known(), [], "it ended, and no event said so");
 }

@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use crate::Error;
 use crate::arrangement::Arrival;
 use crate::generate::{Side, Step, Workload};
 use crate::wire::Frame;
+use crate::{Error, Lab};
 
 use super::report::{Differing, Involved, Mismatch};
 use super::rig::{Output, Rig};
 use super::rules::{self, Difference};
-use super::{Plan, Report, Start, plain};
+use super::{Flowtable, Plan, Report, Start, plain};
 
 /// How long a frame that only one router has sent so far is waited for.
 const LATE: Duration = Duration::from_secs(2);
@@ -29,13 +29,23 @@ pub(super) struct Pair<'a> {
 impl<'a> Pair<'a> {
     pub(super) fn new(plan: &Plan, start: Start, workload: &'a Workload) -> Result<Self, Error> {
         let options = plan.options();
+        let ready = |lab: &Lab| match plan.flowtable {
+            Flowtable::First => lab.flowtable(),
+            Flowtable::Never | Flowtable::Later => Ok(()),
+        };
         Ok(Self {
             workload,
-            a: Rig::new(&options, &plain)?,
-            b: Rig::new(&options, start)?,
+            a: Rig::new(&options, &|lab| ready(lab).and_then(|()| plain(lab)))?,
+            b: Rig::new(&options, &|lab| ready(lab).and_then(|()| start(lab)))?,
             report: Report::default(),
             history: None,
         })
+    }
+
+    /// Gives both routers a flowtable.
+    pub(super) fn flowtables(&self) -> Result<(), Error> {
+        self.a.flowtable()?;
+        self.b.flowtable()
     }
 
     pub(super) fn settle(&mut self, connections: usize) -> Result<(), Error> {

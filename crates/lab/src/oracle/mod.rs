@@ -31,6 +31,18 @@ pub type Settle = Box<dyn FnMut(usize) -> Result<(), Error>>;
 /// Makes router B from a fresh lab. Called once for the run, and once more for each attempt to shrink a mismatch.
 pub type Start<'a> = &'a dyn Fn(&Lab) -> Result<Settle, Error>;
 
+/// Whether both routers have an nftables flowtable, which forwards without asking the rules again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Flowtable {
+    /// They have none.
+    #[default]
+    Never,
+    /// From the start: it gets every connection as it is established.
+    First,
+    /// Once router B has taken the connections over: it gets them with their next packet.
+    Later,
+}
+
 /// What to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -50,6 +62,8 @@ pub struct Plan {
     pub nat: bool,
     /// IPv6.
     pub ipv6: Ipv6,
+    /// The kernel's own fast path.
+    pub flowtable: Flowtable,
     /// Most fresh pairs of labs made to shrink a mismatch; 0 to leave it as it is.
     pub attempts: usize,
 }
@@ -66,6 +80,7 @@ impl Plan {
             mix: Mix::default(),
             nat: true,
             ipv6: Ipv6::Routed,
+            flowtable: Flowtable::Never,
             attempts: 12,
         }
     }
@@ -185,6 +200,9 @@ fn run(
         }
         // The barrier's own flow is one more.
         pair.settle(connections.len() + 1)?;
+    }
+    if plan.flowtable == Flowtable::Later {
+        pair.flowtables()?;
     }
     if size == 1 {
         pair.remember();

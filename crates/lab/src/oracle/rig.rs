@@ -117,6 +117,11 @@ impl Rig {
         self.lab.node("router")
     }
 
+    /// Gives the router a flowtable.
+    pub(super) fn flowtable(&self) -> Result<(), Error> {
+        self.lab.flowtable()
+    }
+
     pub(super) fn outlet(&self, end: usize) -> &Outlet {
         &self.ends[end].0
     }

@@ -1,0 +1,192 @@
+//! Weir beside the kernel's own fast path, an nftables flowtable: whoever has a connection, the packet is right.
+//!
+//! Weir stands before the flowtable (XDP and tc come before the ingress hook), and leaves it the connections that it has, as far as the kernel tells.
+
+use std::thread;
+use std::time::Duration;
+
+use api::FlowState;
+use lab::gateway::SERVER;
+use lab::generate::{Kind, Mix};
+use lab::namespace::wait_until;
+use lab::oracle::{self, Flowtable, Plan};
+use lab::{Arrangement, Error, Options};
+use weir_tests::conntrack::entry_to;
+use weir_tests::differential::{Expect, equal};
+use weir_tests::scene::{By, ENOUGH, PORT, Scene, WAYS, at_once, weir};
+use weir_tests::{LIMIT, Weir};
+
+/// IPS_OFFLOAD (include/uapi/linux/netfilter/nf_conntrack_common.h): a flowtable has the connection.
+const OFFLOAD: u32 = 1 << 14;
+/// Shows a flowtable that is in use: no packet comes through the rules in this time, of a transfer that goes on.
+const QUIET: Duration = Duration::from_millis(500);
+
+const FLOWS: usize = 60;
+const PACKETS: usize = 1_500;
+
+fn plan(arrangement: Arrangement, seed: u64, flowtable: Flowtable) -> Plan {
+    let whole = Plan::over(arrangement, oracle::seed(seed), FLOWS, PACKETS);
+    let mix = match (flowtable, arrangement) {
+        // Both routers have it from the start, so they treat what is broken alike.
+        (Flowtable::First, Arrangement::PLAIN) => whole.mix.clone(),
+        // Into a VLAN or PPPoE a flowtable sends what is broken so that the oracle cannot tell what it was wrapped in.
+        _ => sound(),
+    };
+    Plan {
+        mix,
+        flowtable,
+        ..whole
+    }
+}
+
+/// Packets that a flowtable and the rules treat alike. A flowtable looks at neither checksums nor lengths nor TCP's state, so that what is broken leaves
+/// otherwise; and it leaves behind the IP packet what follows it in the frame. When a connection gets into it depends on who forwards.
+fn sound() -> Mix {
+    [
+        (Kind::Ttl, 1),
+        (Kind::IpOptions, 1),
+        (Kind::Extensions, 1),
+        (Kind::UdpNoChecksum, 2),
+        (Kind::OtherMac, 1),
+        (Kind::Fin, 1),
+        (Kind::IcmpError, 2),
+        (Kind::Echo, 1),
+        (Kind::Mtu, 2),
+    ]
+    .into_iter()
+    .fold(
+        Mix::ordinary().with(Kind::Data, 29),
+        |mix, (kind, weight)| mix.with(kind, weight),
+    )
+}
+
+/// The oracle over a router with a flowtable from the start, which weir leaves everything to, and over one that gets a flowtable when weir has taken over.
+macro_rules! beside {
+    ($($name:ident: $arrangement:ident, $seed:expr;)*) => {
+        $(mod $name {
+            use super::*;
+
+            #[test]
+            #[ignore = "needs flowtables: run by tests/vm/run"]
+            fn what_the_flowtable_has_is_left_to_it() {
+                for (hook, seed) in [("xdp", $seed), ("tc", $seed + 1)] {
+                    equal(hook, &plan(Arrangement::$arrangement, seed, Flowtable::First), Expect::LeavesMost);
+                }
+            }
+
+            #[test]
+            #[ignore = "needs flowtables: run by tests/vm/run"]
+            fn both_may_have_it_xdp() {
+                equal("xdp", &plan(Arrangement::$arrangement, $seed + 2, Flowtable::Later), Expect::TakesPart);
+            }
+
+            #[test]
+            #[ignore = "needs flowtables: run by tests/vm/run"]
+            fn both_may_have_it_tc() {
+                equal("tc", &plan(Arrangement::$arrangement, $seed + 3, Flowtable::Later), Expect::TakesPart);
+            }
+        })*
+    };
+}
+
+beside! {
+    plain: PLAIN, 70;
+    vlan: VLAN, 80;
+    pppoe_over_vlan: PPPOE_OVER_VLAN, 90;
+}
+
+/// The router's conntrack entry of the transfer is the flowtable's, or is not any more.
+fn offloaded(scene: &Scene, wanted: bool) -> Result<(), Error> {
+    wait_until("the flowtable to take it or give it back", LIMIT, || {
+        let entry = entry_to(scene.router()?, PORT)?;
+        Ok(entry.is_some_and(|entry| (entry.status & OFFLOAD != 0) == wanted))
+    })
+}
+
+/// The transfer goes on, and nothing of it comes through the rules.
+fn bypasses_the_rules(scene: &Scene) -> Result<(), Error> {
+    wait_until("the rules to see nothing of the transfer", LIMIT, || {
+        let before = scene.lab.left_by_flowtable()?;
+        scene.transfer.advance(ENOUGH, LIMIT)?;
+        thread::sleep(QUIET);
+        Ok(scene.lab.left_by_flowtable()? == before)
+    })
+}
+
+/// Weir knows that the flowtable has the transfer.
+fn left_alone(weir: &Weir) -> Result<(), Error> {
+    wait_until("weir to leave the transfer to the flowtable", LIMIT, || {
+        Ok(weir.flow_at(PORT)?.is_some_and(|flow| {
+            flow.state == FlowState::Declined
+                && flow.reason.is_some_and(|reason| reason.code == "flowtable")
+        }))
+    })
+}
+
+/// Who forwards changes in every way under a transfer, which must not notice.
+fn comes_and_goes(arrangement: Arrangement) {
+    let options = Options {
+        arrangement,
+        ..Options::default()
+    };
+    at_once(&WAYS, |by| {
+        let mut scene = Scene::new(by, &options, SERVER, "")?;
+        scene.lab.flowtable()?;
+        offloaded(&scene, true)?;
+        // Nobody told weir: it goes on before the flowtable.
+        scene.lives("a flowtable was added")?;
+        if by != By::Kernel {
+            scene.weir = None;
+            bypasses_the_rules(&scene)?;
+            scene.weir = weir(by, &scene.lab, "")?;
+            if let Some(weir) = &scene.weir {
+                left_alone(weir)?;
+            }
+        }
+        bypasses_the_rules(&scene)?;
+        scene.lab.without_flowtable()?;
+        offloaded(&scene, false)?;
+        // Nobody tells weir of that either: it asks.
+        scene.lives("the flowtable is gone")?;
+        scene.lab.flowtable()?;
+        scene.lives("the flowtable is back")?;
+        offloaded(&scene, true)?;
+        ends(scene)
+    });
+}
+
+/// The end of a transfer that both have is the end everywhere.
+fn ends(scene: Scene) -> Result<(), Error> {
+    let Scene {
+        weir,
+        transfer,
+        lab,
+    } = scene;
+    transfer.stop()?;
+    let router = lab.node("router")?;
+    wait_until("the connection to be seen ending", LIMIT, || {
+        let entry = entry_to(router, PORT)?;
+        // Two minutes in TIME_WAIT; five days, had the FIN not been seen.
+        Ok(entry.is_none_or(|entry| entry.status & OFFLOAD == 0 && entry.timeout <= 120))
+    })?;
+    match weir {
+        Some(weir) => wait_until("weir to let the connection go", LIMIT, || {
+            Ok(weir
+                .flow_at(PORT)?
+                .is_none_or(|flow| flow.state == FlowState::Declined))
+        }),
+        None => Ok(()),
+    }
+}
+
+#[test]
+#[ignore = "needs flowtables: run by tests/vm/run"]
+fn a_transfer_survives_a_flowtable_that_comes_and_goes() {
+    comes_and_goes(Arrangement::PLAIN);
+}
+
+#[test]
+#[ignore = "needs flowtables, PPPoE and 802.1Q: run by tests/vm/run"]
+fn a_transfer_survives_a_flowtable_that_comes_and_goes_over_pppoe() {
+    comes_and_goes(Arrangement::PPPOE_OVER_VLAN);
+}
