@@ -9,7 +9,6 @@
 
 #define TEMPLATE_MAX 80
 #define SAMPLES 64
-#define FLOWS_PER_HOST 0x8000 /* flows differ by port, then by the low half of an address */
 
 const volatile __u32 header;                                     /* octets of the template that are written into each frame: all headers */
 const volatile __u32 ipv6;                                       /* */
@@ -17,11 +16,13 @@ const volatile __u32 port_at;                                    /* offset of th
 const volatile __u32 host_at;                                    /* offset of the low half of the address that does */
 const volatile __u32 check_at;                                   /* offset of the checksum of layer 4 */
 const volatile __u32 flows;                                      /* number of flows; 0: the template is sent as it is */
+const volatile __u32 port_bits;                                  /* flows differ by so many bits of the port, then by the low half of the address */
 const volatile __u32 out;                                        /* generator: index of the device it sends by */
 const volatile __u8 exit_header[16] __attribute__((aligned(8))); /* compared paths: Ethernet header of what leaves */
 const volatile __be32 snat;                                      /* new source address */
 const volatile __u32 snat_delta;                                 /* checksum difference it makes */
 const volatile __u32 exit_link;                                  /* index of the device that they send by */
+const volatile __u32 mark_at;                                    /* sink_marked: offset of the octet that tells two kinds of packets apart */
 
 __u8 template[TEMPLATE_MAX] __attribute__((aligned(64)));
 
@@ -42,6 +43,12 @@ struct sample {
 	__be16 vlan_proto;       /* tag that the kernel took off the frame and keeps beside it; 0: none */
 	__u16 vlan_tci;
 } samples[SAMPLES];
+
+/* What reached `sink_marked`, by the lowest bit of the octet at `mark_at`. */
+struct marked {
+	__u64 packets[2];
+	__u64 last[2]; /* CLOCK_MONOTONIC, ns */
+} marked __attribute__((aligned(64)));
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
@@ -90,7 +97,7 @@ struct {
  */
 always_inline int frame_write(void *data, void *end)
 {
-	__u32 len = header, flow = state.next, port, host, i;
+	__u32 len = header, flow = state.next, nth, port, host, i;
 	__u16 *check;
 
 	if (len > TEMPLATE_MAX || data + len > end)
@@ -107,11 +114,12 @@ always_inline int frame_write(void *data, void *end)
 		return 1;
 
 	state.next = flow + 1 < flows ? flow + 1 : 0;
-	port = bpf_htons(flow % FLOWS_PER_HOST);
-	host = bpf_htons(flow / FLOWS_PER_HOST);
-	*(__be16 *)(data + port_at) = bpf_htons(bpf_ntohs(*(__be16 *)(data + port_at)) + flow % FLOWS_PER_HOST);
-	if (flows > FLOWS_PER_HOST) {
-		*(__be16 *)(data + host_at) = bpf_htons(bpf_ntohs(*(__be16 *)(data + host_at)) + flow / FLOWS_PER_HOST);
+	nth = flow & ((1 << (port_bits & 15)) - 1);
+	port = bpf_htons(nth);
+	host = bpf_htons(flow >> (port_bits & 15));
+	*(__be16 *)(data + port_at) = bpf_htons(bpf_ntohs(*(__be16 *)(data + port_at)) + nth);
+	if (flows > 1 << (port_bits & 15)) {
+		*(__be16 *)(data + host_at) = bpf_htons(bpf_ntohs(*(__be16 *)(data + host_at)) + (flow >> (port_bits & 15)));
 		if (!ipv6)
 			*(__u16 *)(data + 24) = csum_update(*(__u16 *)(data + 24), host);
 	}
@@ -204,6 +212,18 @@ int sink_tc(struct __sk_buff *skb)
 	s->vlan_tci = skb->vlan_tci;
 	bpf_skb_load_bytes(skb, 0, s->head, sample_len(skb->len));
 	return TC_ACT_SHOT;
+}
+
+/* Counts two kinds of packets, and when the last of each came. Packets may come by several processors. */
+SEC("xdp.frags")
+int sink_marked(struct xdp_md *ctx)
+{
+	__u8 octet = 0;
+
+	bpf_xdp_load_bytes(ctx, mark_at, &octet, 1);
+	__sync_fetch_and_add(&marked.packets[octet & 1], 1);
+	marked.last[octet & 1] = bpf_ktime_get_ns();
+	return XDP_DROP;
 }
 
 /* At TC egress: what leaves as an skb, which is what XDP did not forward. */

@@ -12,7 +12,7 @@ use lab::{Error as LabError, Namespace};
 use crate::Error;
 
 /// How long it may take to start, or to hear of flows.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A running `weir run`. Stopped when dropped.
 pub struct Daemon {
@@ -49,9 +49,24 @@ impl Daemon {
 
     /// The same, with more lines at the beginning of its configuration.
     pub fn with(router: &Namespace, binary: &Path, hook: Hook, more: &str) -> Result<Self, Error> {
+        Self::at(router, binary, hook, &["lan0", "wan0"], more)
+    }
+
+    /// The same with these ports, which are to be all there are.
+    pub fn at(
+        router: &Namespace,
+        binary: &Path,
+        hook: Hook,
+        ports: &[&str],
+        more: &str,
+    ) -> Result<Self, Error> {
         let hook = if hook == Hook::Xdp { "xdp" } else { "tc" };
-        let config =
-            format!("{more}[ports.lan0]\nhook = \"{hook}\"\n[ports.wan0]\nhook = \"{hook}\"\n");
+        let ports_there = ports.len();
+        let ports: String = ports
+            .iter()
+            .map(|port| format!("[ports.{port}]\nhook = \"{hook}\"\n"))
+            .collect();
+        let config = format!("{more}{ports}");
         let folder = std::env::temp_dir().join(router.name());
         let (file, socket, log) = (
             folder.join("weir.toml"),
@@ -87,10 +102,11 @@ impl Daemon {
                 return Err(LabError::Unexpected(format!("weir ended: {said}")));
             }
             let ports = daemon.client().and_then(|client| Ok(client.ports()?));
-            Ok(ports
-                .is_ok_and(|ports| ports.iter().filter(|port| port.hook.is_some()).count() == 2))
+            Ok(ports.is_ok_and(|ports| {
+                ports.iter().filter(|port| port.hook.is_some()).count() == ports_there
+            }))
         };
-        wait_until("weir to have two ports", PATIENCE, ready).map_err(|error| {
+        wait_until("weir to have its ports", PATIENCE, ready).map_err(|error| {
             let said = std::fs::read_to_string(&log).unwrap_or_default();
             let ports = daemon.client().map(|client| client.ports());
             Error::Wrong(format!(

@@ -1,6 +1,8 @@
 //! What weir is measured by: `bench` and `demo`. How to read the figures is told in docs/performance.md.
 
+pub mod changes;
 pub mod circuit;
+pub mod crowd;
 pub mod daemon;
 pub mod daily;
 pub mod direct;

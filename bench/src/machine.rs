@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use lab::Namespace;
 use nix::fcntl::{Flock, FlockArg};
-use nix::sched::{CloneFlags, setns};
+use nix::sched::{CloneFlags, CpuSet, sched_setaffinity, setns};
+use nix::unistd::Pid;
 
 use crate::Error;
 
@@ -44,6 +45,15 @@ pub fn inside<T>(node: &Namespace, work: impl FnOnce() -> T) -> Result<T, Error>
     let result = work();
     enter(home)?;
     Ok(result)
+}
+
+/// Lets this thread, and what it starts from now on, run on every processor again.
+pub fn unpin() -> Result<(), Error> {
+    let mut all = CpuSet::new();
+    for cpu in 0..CpuSet::count() {
+        all.set(cpu).map_err(Error::system("list processors"))?;
+    }
+    sched_setaffinity(Pid::from_raw(0), &all).map_err(Error::system("use all processors"))
 }
 
 /// Nanoseconds for which this thread waited for its processor so far (CONFIG_SCHED_INFO; 0 without it).

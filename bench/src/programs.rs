@@ -7,7 +7,7 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use datapath::bench::{Bench, Exit, Target, Traffic};
+use datapath::bench::{Bench, Exit, PORT_BITS, Target, Traffic};
 use datapath::{Datapath, Options, Port, Sizes};
 use lab::frame::{Body, Packet, Tcp, flag};
 use lab::topology::mac;
@@ -184,6 +184,7 @@ impl Stage {
                     .test_witness(&dress(&kind.sent(n), wan), self.wan)?;
             }
             let traffic = Traffic {
+                bits: PORT_BITS,
                 frame: dress(&kind.received(0).bytes(), lan),
                 flows: kind.flows,
                 reply: false,
@@ -238,6 +239,7 @@ impl Stage {
             (true, "weir XDP, unknown flow, IPv6"),
         ] {
             let traffic = Traffic {
+                bits: PORT_BITS,
                 frame: unknown(ipv6).bytes(),
                 flows: 64,
                 reply: false,
@@ -261,6 +263,7 @@ impl Stage {
         ];
         for (name, frame) in frames {
             let traffic = Traffic {
+                bits: PORT_BITS,
                 frame,
                 flows: 0,
                 reply: false,

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use datapath::bench::{Exit, Traffic};
+use datapath::bench::{Exit, PORT_BITS, Traffic};
 use kernel::{Protocol, Tuple};
 use lab::frame::{Body, Packet};
 use lab::gateway::{CLIENT, CLIENT6, ROUTER_WAN, SERVER, SERVER6};
@@ -13,8 +13,8 @@ pub const FIRST_PORT: u16 = 1024;
 /// Destination port of all flows.
 pub const SERVICE: u16 = 443;
 
-/// FLOWS_PER_HOST of bpf/bench.bpf.c.
-const FLOWS_PER_HOST: u32 = 0x8000;
+/// Flows of one client; the next ones are those of the address after it.
+const FLOWS_PER_HOST: u32 = 1 << PORT_BITS;
 
 /// The `n`-th address after one, by its low half.
 fn plus(address: IpAddr, n: u32) -> IpAddr {
@@ -66,6 +66,7 @@ impl Kind {
             frame: self.received(0).bytes(),
             flows: self.flows,
             reply: false,
+            bits: PORT_BITS,
             shift: 0,
         }
     }
@@ -79,6 +80,7 @@ impl Kind {
             frame: packet.bytes(),
             flows: self.flows,
             reply: true,
+            bits: PORT_BITS,
             shift: 0,
         }
     }

@@ -8,7 +8,7 @@
 #include "kernel.h"
 
 #define HOP_HEADER_MAX 32 /* Ethernet 14 + QinQ or a switch's tag and VLAN 8 + PPPoE 8 */
-#define HOPS_MAX 1024
+#define HOPS_MAX 4096
 
 /* What makes two hops the same hop. The header starts at 2 modulo 4, as in a frame, so that words of both are aligned alike. */
 struct hop_key {

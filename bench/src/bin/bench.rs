@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use lab::Arrangement;
 use weir_bench::circuit::{Circuit, Driver, Path};
+use weir_bench::crowd::Size;
 use weir_bench::programs::{self, Effort};
 use weir_bench::rounds::{self, Plan};
-use weir_bench::{Error, daemon, daily, gate, machine, paths, report};
+use weir_bench::{Error, changes, daemon, daily, gate, machine, paths, report};
 
 /// The one-core closed loop: packets per second through the kernel, through weir, and through the least a router must do.
 #[derive(Debug, Parser)]
@@ -77,6 +78,24 @@ enum Part {
         #[arg(long)]
         json: Option<PathBuf>,
     },
+    /// Many neighbours, stations and rules that change at once, under many flows
+    Changes {
+        /// The daemon to measure [default: the one beside this binary]
+        #[arg(long, value_name = "PATH")]
+        weir: Option<PathBuf>,
+        /// Flows, at least
+        #[arg(long, default_value_t = 100_000)]
+        flows: u32,
+        /// Neighbours, or stations
+        #[arg(long, default_value_t = 1000)]
+        hosts: u32,
+        /// How often each is changed
+        #[arg(long, default_value_t = 9)]
+        times: u32,
+        /// Only these
+        #[arg(long, value_delimiter = ',')]
+        only: Vec<Change>,
+    },
     /// The same as `programs` in instructions, against what is recorded; to be run by `scripts/vm --icount`
     Instructions {
         /// What is recorded
@@ -86,6 +105,17 @@ enum Part {
         #[arg(long)]
         record: bool,
     },
+}
+
+/// What is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Change {
+    /// Hardware addresses of neighbours
+    Neighbours,
+    /// Where stations of a bridge are
+    Stations,
+    /// The firewall's rules
+    Rules,
 }
 
 fn path(name: &str) -> Result<Path, String> {
@@ -138,6 +168,31 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
         Some(Part::Paths { only, weir, json }) => {
             let chosen = only.map_or(paths::ARRANGEMENTS.to_vec(), |one| vec![one]);
             whole_paths(&chosen, &daemon::binary(weir.as_deref())?, json.as_deref())
+        }
+        Some(Part::Changes {
+            weir,
+            flows,
+            hosts,
+            times,
+            only,
+        }) => {
+            let binary = daemon::binary(weir.as_deref())?;
+            let size = Size::of(*hosts, *flows);
+            let wanted = |change| only.is_empty() || only.contains(&change);
+            let mut all = Vec::new();
+            if wanted(Change::Neighbours) {
+                all.push(changes::of_neighbours(&binary, size, *times)?);
+            }
+            if wanted(Change::Stations) {
+                all.push(changes::of_stations(&binary, size, *times)?);
+            }
+            if wanted(Change::Rules) {
+                all.extend(changes::of_rules(&binary, size, *times)?);
+            }
+            let lines: Vec<_> = all.iter().map(changes::Changes::line).collect();
+            println!("{}\n", machine::describe());
+            println!("{}", report::table(&changes::Changes::HEADINGS, &lines));
+            Ok(())
         }
         Some(Part::Instructions { file, record }) => instructions(file, *record),
     }

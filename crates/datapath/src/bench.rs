@@ -32,8 +32,11 @@ const L3: usize = 14;
 pub struct Traffic {
     /// The frame of flow 0, from the Ethernet header on.
     pub frame: Vec<u8>,
-    /// How many flows take turns: by port, and beyond 32,768 by the address too. 0: always this very frame, whatever it holds.
+    /// How many flows take turns: by port, and those beyond [`Traffic::bits`] by the address too. 0: always this very frame, whatever it
+    /// holds.
     pub flows: u32,
+    /// Bits of the port by which flows of one address differ: up to 15.
+    pub bits: u32,
     /// Flows differ at the destination instead of the source.
     pub reply: bool,
     /// Octets between Ethernet's header and IP: VLAN tags, PPPoE.
@@ -51,11 +54,25 @@ pub struct Exit {
     pub source: Option<(Ipv4Addr, Ipv4Addr)>,
 }
 
+/// Bits of the port by which flows differ where nothing else is wanted: few addresses.
+pub const PORT_BITS: u32 = 15;
+
+/// What reached [`Program::SinkMarked`], by the lowest bit of one octet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marked {
+    /// Packets.
+    pub packets: [u64; 2],
+    /// When the last of each came: nanoseconds of CLOCK_MONOTONIC; 0 where none did.
+    pub last: [u64; 2],
+}
+
 /// What can be attached to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     /// Counts and drops at XDP.
     SinkXdp,
+    /// Counts two kinds of packets at XDP, and drops them: see [`Bench::marked`].
+    SinkMarked,
     /// Counts and drops at TC ingress.
     SinkTc,
     /// Counts at TC egress, and lets pass.
@@ -163,6 +180,16 @@ impl Layout {
 impl Bench {
     /// Loads the programs. `out` is the device that [`Bench::generate`] sends by.
     pub fn load(traffic: &Traffic, out: u32, exit: &Exit) -> Result<Self, Error> {
+        Self::load_marked(traffic, out, exit, 0)
+    }
+
+    /// The same, where [`Program::SinkMarked`] goes by the octet of a frame at this offset.
+    pub fn load_marked(
+        traffic: &Traffic,
+        out: u32,
+        exit: &Exit,
+        mark_at: u32,
+    ) -> Result<Self, Error> {
         libbpf_rs::set_print(Some((libbpf_rs::PrintLevel::Warn, |_, t| eprint!("{t}"))));
         let layout = Layout::of(traffic)
             .filter(|_| traffic.flows > 0)
@@ -188,6 +215,8 @@ impl Bench {
         constants.host_at = layout.host as u32;
         constants.check_at = layout.check as u32;
         constants.flows = traffic.flows;
+        constants.port_bits = traffic.bits.min(PORT_BITS);
+        constants.mark_at = mark_at;
         constants.out = out;
         constants.exit_header[..14].copy_from_slice(&exit.header);
         constants.exit_link = exit.link;
@@ -262,6 +291,11 @@ impl Bench {
                 libbpf_sys::BPF_XDP,
                 libbpf_sys::XDP_FLAGS_DRV_MODE,
             ),
+            Program::SinkMarked => (
+                &progs.sink_marked,
+                libbpf_sys::BPF_XDP,
+                libbpf_sys::XDP_FLAGS_DRV_MODE,
+            ),
             Program::CountTc => (&progs.count_tc, libbpf_sys::BPF_TCX_EGRESS, 0),
             Program::SinkTc => (&progs.sink_tc, libbpf_sys::BPF_TCX_INGRESS, 0),
             Program::CeilingTc => (&progs.ceiling_tc, libbpf_sys::BPF_TCX_INGRESS, 0),
@@ -317,6 +351,21 @@ impl Bench {
             // SAFETY: an aligned word of a live mapping, which the kernel changes: hence volatile.
             unsafe { (&raw const bss.state.sunk).read_volatile() }
         })
+    }
+
+    /// What [`Program::SinkMarked`] counted.
+    pub fn marked(&self) -> Marked {
+        let Some(bss) = self.skel.maps.bss_data.as_ref() else {
+            return Marked::default();
+        };
+        // SAFETY: aligned words of a live mapping, which the kernel changes: hence volatile.
+        let (packets, last) = unsafe {
+            (
+                (&raw const bss.marked.packets).read_volatile(),
+                (&raw const bss.marked.last).read_volatile(),
+            )
+        };
+        Marked { packets, last }
     }
 
     /// Has the sinks keep the next packets, at most 64.

@@ -1,5 +1,7 @@
 //! Hops from the daemon's side: listing, ending their proofs, forgetting them.
 
+use std::collections::HashSet;
+
 use kernel::Mac;
 use libbpf_rs::{MapCore, MapMut};
 
@@ -8,7 +10,7 @@ use crate::mapped::Mapped;
 use crate::skel::types;
 
 /// HOPS_MAX of bpf/include/hop.h.
-pub const MAX: u32 = 1024;
+pub const MAX: u32 = 4096;
 /// HOP_XDP of bpf/include/hop.h.
 pub const XDP: u32 = 1 << 1;
 
@@ -52,15 +54,18 @@ pub fn list(hops: &Mapped<types::hop>, used: u32) -> Vec<Hop> {
         .collect()
 }
 
-/// Raises the epoch of the hops to `mac`, whatever device they leave by; their number.
-pub fn bump(hops: &mut Mapped<types::hop>, mac: &Mac) -> u32 {
+/// Raises the epoch of the hops to any of these, whatever device they leave by; their number. `used`: the hops handed out so far.
+pub fn bump(hops: &mut Mapped<types::hop>, used: u32, macs: &HashSet<Mac>) -> u32 {
     let mut bumped = 0;
-    for index in 0..MAX {
+    for index in 0..used.min(MAX) {
         let Some(p) = hops.at(index) else { break };
         let Some(hop) = hops.get(index) else { break };
         // The tag of one kind of switch comes before the addresses.
         let at = if hop.key.form & DSA == GSWIP { 4 } else { 0 };
-        if hop.key.ifindex != 0 && hop.key.header[at..at + 6] == mac[..] {
+        let Ok(mac) = Mac::try_from(&hop.key.header[at..at + 6]) else {
+            continue;
+        };
+        if hop.key.ifindex != 0 && macs.contains(&mac) {
             // SAFETY: an aligned word of a live mapping that only the daemon writes after the hop was learned.
             unsafe { (&raw mut (*p).epoch).write_volatile(hop.epoch.wrapping_add(1)) };
             bumped += 1;

@@ -50,7 +50,7 @@ pub use reason::Reason;
 pub use table::Reading;
 pub use view::{Difference, Direction, Totals};
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use kernel::{Mac, Tuple};
@@ -58,6 +58,9 @@ use libbpf_rs::{MapCore, MapFlags};
 use mapped::Mapped;
 use skel::types;
 use table::Table;
+
+/// Least time between two times of forgetting all hops.
+const FORGET_PAUSE: Duration = Duration::from_secs(10);
 
 /// The packet path, loaded into the kernel.
 pub struct Datapath {
@@ -72,7 +75,9 @@ pub struct Datapath {
     drops: drops::Drops,
     options: Options,
     sizes: Sizes,
+    /// Since when hops are being forgotten, and when they last were.
     forgetting: Option<Instant>,
+    forgotten: Option<Instant>,
     stacks: HashMap<u32, u32>,
     /// Armed by us: the packet path may have disarmed itself since.
     wanted: bool,
@@ -112,6 +117,7 @@ impl Datapath {
             options,
             sizes,
             forgetting: None,
+            forgotten: None,
             stacks: HashMap::new(),
             wanted: false,
         };
@@ -253,16 +259,20 @@ impl Datapath {
         view::differences(&self.table, &self.expectations, flow)
     }
 
-    /// Ends all proofs over hops to the station at `mac`, whatever port they leave by: the device where the kernel knows it may be one
-    /// that stands on several ports.
+    /// Ends all proofs over hops to stations at these addresses, whatever port they leave by: the device where the kernel knows one may
+    /// be one that stands on several ports. One pass over the hops, however many addresses there are.
     ///
     /// # Errors
     /// The pause after it cannot be made; the proofs have ended all the same.
-    pub fn bump_hops(&mut self, mac: &Mac) -> Result<u32, Error> {
-        let bumped = hops::bump(&mut self.hops, mac);
+    pub fn bump_hops(&mut self, macs: &HashSet<Mac>) -> Result<u32, Error> {
+        let used = self.control().hops;
+        let bumped = hops::bump(&mut self.hops, used, macs);
         if bumped > 0 {
-            // A packet whose header was already built must not prove the old address anew.
+            // A packet whose header was already built must not prove the old address anew; nor must one that proved, or learned a hop,
+            // before there was a pause.
             self.run_beat(self.options.quiet_jiffies(), 0)?;
+            let used = self.control().hops;
+            hops::bump(&mut self.hops, used, macs);
         }
         Ok(bumped)
     }
@@ -280,6 +290,13 @@ impl Datapath {
         let used = self.control().hops;
         match self.forgetting {
             None if used >= hops::MAX - hops::MAX / 4 => {
+                // Where there are more neighbours than hops, they would be forgotten all the time, and nothing would be forwarded.
+                if self
+                    .forgotten
+                    .is_some_and(|last| now.duration_since(last) < FORGET_PAUSE)
+                {
+                    return Ok(());
+                }
                 // Nothing may prove, or use, a hop while its slot changes hands.
                 self.disarm();
                 self.bump()?;
@@ -289,6 +306,7 @@ impl Datapath {
                 hops::forget(&mut self.hops, &self.skel.maps.hop_index)?;
                 self.control().hops = 0;
                 self.forgetting = None;
+                self.forgotten = Some(now);
                 self.arm()?;
             }
             _ => {}

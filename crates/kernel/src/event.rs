@@ -20,8 +20,10 @@ pub enum Event {
     LinkGone(u32),
     /// An address of this router appeared (`true`) or went.
     Address(Address, bool),
-    /// A route, rule, next-hop object, IPsec policy or a device's forwarding switch appeared, changed or went. Weir evaluates none of them: that one changed is all it needs.
+    /// A route, rule, next-hop object or IPsec policy appeared, changed or went. Weir evaluates none of them: that one changed is all it needs.
     Routing,
+    /// Forwarding, reverse-path filtering or another such setting of this device was switched; 0: of all devices, or of those to come.
+    Forwarding(u32),
     /// A neighbour's hardware address is known, or is not (`None`: failed, incomplete, deleted).
     Neighbour(Neighbour),
     /// The qdisc at the root of a device, as named by the kernel (`noqueue`, `fq_codel`, `cake`, …).

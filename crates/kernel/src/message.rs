@@ -268,7 +268,11 @@ pub(crate) fn decode_datagram(
                 // A full routing table arriving must not become a million equal events, nor a thousand filters being set.
                 let same = matches!(
                     event,
-                    Event::Routing | Event::Filters(_) | Event::Qdiscs(_) | Event::BridgeVlan(_)
+                    Event::Routing
+                        | Event::Forwarding(_)
+                        | Event::Filters(_)
+                        | Event::Qdiscs(_)
+                        | Event::BridgeVlan(_)
                 );
                 if !same || out.last() != Some(&event) {
                     out.push(event);

@@ -55,6 +55,8 @@ const IFA_LOCAL: u16 = 2;
 /// Its numbers mean one thing in AF_BRIDGE and another elsewhere.
 const IFLA_AF_SPEC: u16 = 26;
 
+const NETCONFA_IFINDEX: u16 = 1;
+
 const NDA_DST: u16 = 1;
 const NDA_LLADDR: u16 = 2;
 /// `NTF_PROXY`: an address this router answers for, not a neighbour.
@@ -99,8 +101,7 @@ pub fn decode_message(message: &Message<'_>) -> Result<Option<Event>, DecodeErro
         RTM_DELADDR => address(message, false),
         RTM_NEWROUTE | RTM_DELROUTE => route(message),
         RTM_NEWRULE | RTM_DELRULE | RTM_NEWNEXTHOP | RTM_DELNEXTHOP => Ok(Some(Event::Routing)),
-        // Forwarding was switched, or reverse-path filtering.
-        RTM_NEWNETCONF | RTM_DELNETCONF => Ok(Some(Event::Routing)),
+        RTM_NEWNETCONF | RTM_DELNETCONF => netconf(message),
         RTM_NEWNEIGH => neighbour(message, true),
         RTM_DELNEIGH => neighbour(message, false),
         RTM_NEWVLAN | RTM_DELVLAN => bridge::vlan(message),
@@ -140,6 +141,21 @@ fn address(message: &Message<'_>, present: bool) -> Result<Option<Event>, Decode
 fn route(message: &Message<'_>) -> Result<Option<Event>, DecodeError> {
     let (fixed, _) = message.split::<12>("rtmsg")?;
     Ok((u32_at(fixed, 8) & RTM_F_CLONED == 0).then_some(Event::Routing))
+}
+
+/// Forwarding was switched, or reverse-path filtering (`include/uapi/linux/netconf.h`).
+fn netconf(message: &Message<'_>) -> Result<Option<Event>, DecodeError> {
+    // A family, and what aligns the attributes after it.
+    let (_, attributes) = message.split::<4>("netconfmsg")?;
+    for attribute in attributes {
+        let attribute = attribute?;
+        if attribute.kind == NETCONFA_IFINDEX {
+            // NETCONFA_IFINDEX_ALL and _DEFAULT are below 0.
+            let index = i32::from_ne_bytes(attribute.array("NETCONFA_IFINDEX")?);
+            return Ok(Some(Event::Forwarding(u32::try_from(index).unwrap_or(0))));
+        }
+    }
+    Err(DecodeError::missing("NETCONFA_IFINDEX"))
 }
 
 fn neighbour(message: &Message<'_>, present: bool) -> Result<Option<Event>, DecodeError> {

@@ -245,7 +245,7 @@ fn request(kind: u16, flags: u16, name: &SetName, sequence: u32) -> Vec<u8> {
 ///
 /// # Errors
 /// Names the attribute that is cut short or of a wrong length.
-pub(crate) fn decode_set(message: &Message<'_>) -> Result<Option<SetHeader>, DecodeError> {
+pub fn decode_set(message: &Message<'_>) -> Result<Option<SetHeader>, DecodeError> {
     if message.kind != SUBSYSTEM << 8 | NFT_MSG_NEWSET {
         return Ok(None);
     }

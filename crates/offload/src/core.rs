@@ -106,7 +106,7 @@ impl Core {
             Event::LinkGone(index) => self.link_gone(index, out),
             Event::Address(address, true) => self.address(address, out),
             Event::Address(address, false) => self.address_gone(&address, out),
-            Event::Routing => self.bump(Cause::Routing, out),
+            Event::Routing | Event::Forwarding(_) => self.bump(Cause::Routing, out),
             Event::Neighbour(neighbour) => self.neighbour(neighbour, out),
             Event::Fdb(fdb) => self.station(&fdb),
             Event::Bridging(bridging) => self.bridging(&bridging, out),
@@ -160,6 +160,11 @@ impl Core {
         if std::mem::take(&mut self.around.unplanned) {
             self.replan(out);
         }
+    }
+
+    /// The part of [`Core::flush`] that ends proofs, for who has other work to do before it.
+    pub fn flush_proofs(&mut self, out: &mut Vec<Action>) {
+        self.flush_stations(out);
     }
 
     /// The packet path could not do an [`Action::Install`]; it does not know this flow. `TableFull` is tried again a second
@@ -223,6 +228,17 @@ impl Core {
     /// The devices known, by index.
     pub fn links(&self) -> impl Iterator<Item = &Link> {
         self.around.links.values().map(|(link, _)| link)
+    }
+
+    /// One of them.
+    pub fn known_link(&self, link: u32) -> Option<&Link> {
+        self.around.links.get(&link).map(|(link, _)| link)
+    }
+
+    /// Up to so many devices, from this index on.
+    pub fn links_from(&self, link: u32, most: usize) -> impl Iterator<Item = &Link> {
+        let links = self.around.links.range(link..);
+        links.take(most).map(|(_, (link, _))| link)
     }
 
     /// What is known of a device otherwise than by events.

@@ -15,8 +15,8 @@ use crate::core::Core;
 
 /// Most stations remembered: those that came first.
 pub(crate) const STATIONS_MAX: usize = 16_384;
-/// Most hardware addresses whose proofs end one by one; if more change at once, all proofs do, which costs less.
-pub(crate) const CHANGES_MAX: usize = 64;
+/// Most hardware addresses whose proofs end one by one: as many as the packet path knows hops. If more change at once, all proofs do.
+pub(crate) const CHANGES_MAX: usize = 4_096;
 /// Least time between two ends of all proofs for stations that are not remembered.
 const PAUSE: Millis = 1_000;
 

@@ -107,18 +107,18 @@ fn a_station_is_where_it_is_in_each_vlan_and_bridge() {
 }
 
 #[test]
-fn a_thousand_changes_at_once_are_one_end_of_all_proofs() {
+fn more_changes_at_once_than_there_are_hops_are_one_end_of_all_proofs() {
     let mut rig = rig();
-    batch(&mut rig, (0..1000).map(|n| Event::Fdb(at(4, n))));
-    let few = batch(&mut rig, (0..64).map(|n| Event::Fdb(at(5, n))));
-    assert_eq!((few.len(), bumps(&few)), (64, 0));
-    let many = batch(&mut rig, (0..1000).map(|n| Event::Fdb(at(6, n))));
+    batch(&mut rig, (0..5000).map(|n| Event::Fdb(at(4, n))));
+    let few = batch(&mut rig, (0..4096).map(|n| Event::Fdb(at(5, n))));
+    assert_eq!((few.len(), bumps(&few)), (4096, 0));
+    let many = batch(&mut rig, (0..5000).map(|n| Event::Fdb(at(6, n))));
     assert_eq!(many, [Action::Bump(Cause::Neighbours)]);
     assert_eq!(batch(&mut rig, []), [], "and it is done");
     // One that changes to and fro is one.
     let to_and_fro = (0..1000).map(|n| Event::Fdb(at(4 + n % 2, 5)));
     assert_eq!(batch(&mut rig, to_and_fro).len(), 3);
-    assert_eq!(rig.core.statistics().hop_bumps, 64 + 3);
+    assert_eq!(rig.core.statistics().hop_bumps, 4096 + 3);
 
     let neighbour = |n: u32, other| {
         Event::Neighbour(Neighbour {
@@ -127,8 +127,8 @@ fn a_thousand_changes_at_once_are_one_end_of_all_proofs() {
             mac: Some(mac(n + other)),
         })
     };
-    assert_eq!(batch(&mut rig, (0..1000).map(|n| neighbour(n, 0))), []);
-    let many = batch(&mut rig, (0..1000).map(|n| neighbour(n, 5000)));
+    assert_eq!(batch(&mut rig, (0..5000).map(|n| neighbour(n, 0))), []);
+    let many = batch(&mut rig, (0..5000).map(|n| neighbour(n, 10_000)));
     assert_eq!(many, [Action::Bump(Cause::Neighbours)]);
 }
 

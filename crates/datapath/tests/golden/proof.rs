@@ -133,14 +133,14 @@ fn bump_hops_ends_only_those() {
     let mut router = Router::standard();
     router.prove_all();
     assert_eq!(
-        router.path.bump_hops(&[2, 0, 0, 0, 0, 9]).unwrap(),
+        router.path.bump_hops(&[[2, 0, 0, 0, 0, 9]].into()).unwrap(),
         0,
         "nobody there"
     );
     for connection in router.connections.clone() {
         router.forwards(LAN, &connection.frame(ORIGINAL), "not touched");
     }
-    assert!(router.path.bump_hops(&SERVER).unwrap() > 0);
+    assert!(router.path.bump_hops(&[SERVER].into()).unwrap() > 0);
     for connection in router.connections.clone() {
         router.passes(
             LAN,

@@ -318,7 +318,7 @@ fn growth_is_told_once_and_outlives_its_flow() {
     );
 }
 
-/// 1024 neighbours are the most. One more proves nothing, but what is proven forwards on; then all are forgotten and learned
+/// 4096 neighbours are the most. One more proves nothing, but what is proven forwards on; then all are forgotten and learned
 /// anew.
 #[test]
 fn hops_run_out_and_are_learned_anew() {

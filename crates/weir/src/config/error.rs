@@ -36,12 +36,34 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// Line and column, both from 1, of a place in a text.
-pub(super) fn place(text: &str, span: &Range<usize>) -> (usize, usize) {
-    let before = text.get(..span.start).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
-    (line, before[line_start..].chars().count() + 1)
+/// Where lines of a text begin: found once, as a long file has many places to tell.
+pub(super) struct Lines<'a> {
+    text: &'a str,
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn of(text: &'a str) -> Self {
+        let newlines = text.match_indices('\n').map(|(newline, _)| newline + 1);
+        Self {
+            text,
+            starts: [0].into_iter().chain(newlines).collect(),
+        }
+    }
+
+    /// The line of a place, from 1.
+    pub(super) fn line(&self, span: &Range<usize>) -> usize {
+        self.starts.partition_point(|start| *start <= span.start)
+    }
+
+    /// Line and column, both from 1, of a place.
+    pub(super) fn place(&self, span: &Range<usize>) -> (usize, usize) {
+        let line = self.line(span);
+        let start = self.starts.get(line - 1).copied().unwrap_or(0);
+        let rest = &self.text[start..];
+        let before = rest.get(..span.start - start).unwrap_or(rest);
+        (line, before.chars().count() + 1)
+    }
 }
 
 #[cfg(test)]
@@ -50,9 +72,12 @@ mod tests {
 
     #[test]
     fn places_count_from_one_and_in_characters() {
-        assert_eq!(place("", &(0..0)), (1, 1));
-        assert_eq!(place("ab\ncd", &(4..5)), (2, 2));
-        assert_eq!(place("é = 1", &(3..4)), (1, 3));
-        assert_eq!(place("ab\n", &(99..100)), (2, 1));
+        let place = |text, at| Lines::of(text).place(&(at..at + 1));
+        assert_eq!(place("", 0), (1, 1));
+        assert_eq!(place("ab\ncd", 4), (2, 2));
+        assert_eq!(place("ab\ncd", 2), (1, 3), "the end of a line");
+        assert_eq!(place("ab\n\ncd", 3), (2, 1), "an empty one");
+        assert_eq!(place("é = 1", 3), (1, 3));
+        assert_eq!(place("ab\n", 99), (2, 1));
     }
 }

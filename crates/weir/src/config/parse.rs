@@ -1,11 +1,12 @@
 //! From text to settings: every error at once, each with its place.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::{ConfigError, place};
+use super::error::{ConfigError, Lines};
 use super::keys::{Key, PORT, PORTS, SECTIONS, port_key};
 use super::settings::{DeviceName, Effective, Origin, PortSettings};
 use super::suggest::nearest;
@@ -15,7 +16,7 @@ use super::suggest::nearest;
 pub fn parse(text: &str, filename: &str) -> Result<Effective, Vec<ConfigError>> {
     let (table, syntax) = DeTable::parse_recoverable(text);
     let mut reader = Reader {
-        text,
+        lines: Lines::of(text),
         filename,
         errors: Vec::new(),
     };
@@ -29,14 +30,15 @@ pub fn parse(text: &str, filename: &str) -> Result<Effective, Vec<ConfigError>> 
             mend.to_owned(),
         );
     }
-    let broken: Vec<usize> = reader.errors.iter().map(|error| error.line).collect();
+    let broken: HashSet<usize> = reader.errors.iter().map(|error| error.line).collect();
+
+    let told = reader.errors.len();
 
     let mut effective = Effective::default();
     reader.document(table.get_ref(), &mut effective);
 
     // A broken line was already told of; what is made of the rest of it is guesswork.
     let mut errors = reader.errors;
-    let told = broken.len();
     let mut position = 0;
     errors.retain(|error| {
         position += 1;
@@ -51,14 +53,14 @@ pub fn parse(text: &str, filename: &str) -> Result<Effective, Vec<ConfigError>> 
 }
 
 struct Reader<'a> {
-    text: &'a str,
+    lines: Lines<'a>,
     filename: &'a str,
     errors: Vec<ConfigError>,
 }
 
 impl Reader<'_> {
     fn error(&mut self, span: &Range<usize>, key: Option<String>, what: String, mend: String) {
-        let (line, column) = place(self.text, span);
+        let (line, column) = self.lines.place(span);
         self.errors.push(ConfigError {
             file: self.filename.to_owned(),
             line,
@@ -174,7 +176,7 @@ impl Reader<'_> {
                 );
                 continue;
             };
-            let (line, _) = place(self.text, &name.span());
+            let line = self.lines.line(&name.span());
             let origin = Origin::File {
                 name: self.filename.to_owned(),
                 line,

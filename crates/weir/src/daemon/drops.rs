@@ -270,6 +270,7 @@ impl Keeper {
         let about_routes = matches!(
             event,
             Event::Routing
+                | Event::Forwarding(_)
                 | Event::Link(_)
                 | Event::LinkGone(_)
                 | Event::Address(..)

@@ -231,13 +231,14 @@ impl Daemon {
                 findings = ruleset_read(&ruleset) => {
                     *ruleset.borrow_mut() = None;
                     router.borrow_mut().ruleset_read(findings);
-                    router.borrow_mut().look_around();
                 }
                 _ = count.tick() => {
                     let router = &mut *router.borrow_mut();
                     router.count();
                     router.look_around();
                 }
+                // Gives what waits above its turn, and sockets the time to become readable.
+                () = tokio::task::yield_now(), if router.borrow().counting() => router.borrow_mut().count_some(),
                 _ = turn.tick(), if captures.running() => captures.turn(&mut router.borrow_mut()),
                 _ = hang_up.recv() => match face.reload() {
                     Ok(reloaded) => info!(changes = reloaded.changed.len(), "reloaded"),

@@ -40,7 +40,7 @@ pub fn unix_seconds() -> u64 {
 impl Provider for Face {
     fn status(&self) -> Status {
         let router = &mut *self.router.borrow_mut();
-        router.count();
+        router.count_all();
         let mut flows = FlowCounts::default();
         let ids: Vec<_> = router
             .core

@@ -17,6 +17,13 @@ use super::surroundings::{RulesetText, Surroundings};
 /// Ends of connections remembered during a dump; beyond that, one that ended may come back until the next dump.
 const MOST_GONE: usize = 65_536;
 
+/// Flows whose counters are read at one go, in about a millisecond.
+const COUNTS: usize = 2_048;
+/// Devices that take turns to be looked at in a second, and most ports looked at besides: some milliseconds.
+const LOOKS: usize = 128;
+/// The loopback device (LOOPBACK_IFINDEX, include/net/flow.h).
+const LOOPBACK: u32 = 1;
+
 /// Everything the daemon holds, and the order in which things are done with it.
 pub struct Router {
     /// The decisions.
@@ -42,6 +49,10 @@ pub struct Router {
     started: Instant,
     updates_failed: u64,
     differences: u64,
+    /// Flows whose counters are still to be read in this second.
+    uncounted: Vec<FlowId>,
+    /// Index of the device at which looking around goes on.
+    look_next: u32,
 }
 
 impl Router {
@@ -63,6 +74,8 @@ impl Router {
             started: now,
             updates_failed: 0,
             differences: 0,
+            uncounted: Vec::new(),
+            look_next: 0,
         }
     }
 
@@ -99,30 +112,27 @@ impl Router {
         for event in events.drain(..) {
             devices.heard(&event);
             self.drops.told(&event, &mut self.path);
-            let link = match &event {
-                Event::Link(link) => Some(link.clone()),
+            match &event {
                 Event::Overrun(source) => {
                     self.lost += 1;
                     warn!(?source, "events were lost: asking for everything again");
-                    None
                 }
                 Event::ConnectionGone(id) => {
                     if let Some(gone) = self.gone.as_mut().filter(|gone| gone.len() < MOST_GONE) {
                         gone.insert(*id);
                     }
-                    None
                 }
-                _ => None,
-            };
+                _ => {}
+            }
             self.surroundings.heard(&event);
             self.core.handle(event, now, &mut actions);
-            if let Some(link) = link {
-                self.look_at(&link, &mut actions);
-            }
         }
+        // Proofs first: looking at devices takes the time of some system calls for each.
+        self.core.flush_proofs(&mut actions);
+        self.end_proofs(&mut actions);
+        // Once, however often each was told of.
         for index in self.surroundings.take_unlisted() {
-            let link = self.core.links().find(|link| link.index == index).cloned();
-            if let Some(link) = link {
+            if let Some(link) = self.core.known_link(index).cloned() {
                 self.look_at(&link, &mut actions);
             }
         }
@@ -133,7 +143,7 @@ impl Router {
     /// Comes after the proofs have ended: what was forwarded so far went by the former devices.
     fn devices_changed(&mut self, news: &DeviceNews) {
         if news.changed && !self.account.is_stale() {
-            self.count();
+            self.count_all();
             self.account.changed();
         }
         for link in &news.gone {
@@ -167,7 +177,12 @@ impl Router {
             .map_err(String::as_str);
         self.drops.rules(rules, legacy, &mut self.path);
         match read {
-            Ok(text) => self.surroundings.findings = text.findings,
+            Ok(text) if text.findings == self.surroundings.findings => {}
+            Ok(text) => {
+                self.surroundings.findings = text.findings;
+                // Chains at devices may be among them.
+                self.look_at_all(self.core.links().cloned().collect());
+            }
             Err(error) => {
                 warn!(
                     error,
@@ -190,9 +205,23 @@ impl Router {
         self.core.facts(link.index, facts, self.now(), actions);
     }
 
-    /// Looks at all devices again: sysctls change without an event.
+    /// Looks at devices again, as not everything about them is told; due every second. Where there are very many, they take turns.
     pub fn look_around(&mut self) {
-        let links: Vec<Link> = self.core.links().cloned().collect();
+        let next = self.look_next;
+        let mut turn: Vec<u32> = self.core.links_from(next, LOOKS).map(|l| l.index).collect();
+        let rest = self.core.links_from(0, LOOKS - turn.len());
+        turn.extend(rest.map(|l| l.index).take_while(|index| *index < next));
+        self.look_next = turn.last().map_or(0, |last| last.saturating_add(1));
+        // The ports each time, and the loopback device, which stands for what holds for all.
+        turn.extend(self.attached.keys().take(LOOKS).chain([&LOOPBACK]));
+        turn.sort_unstable();
+        turn.dedup();
+        let links = turn.iter().filter_map(|index| self.core.known_link(*index));
+        self.look_at_all(links.cloned().collect());
+    }
+
+    /// Looks at these devices, and does what follows from it.
+    fn look_at_all(&mut self, links: Vec<Link>) {
         let mut actions = Vec::new();
         for link in &links {
             self.look_at(link, &mut actions);
@@ -233,7 +262,7 @@ impl Router {
             self.drops.ports(ports, &mut self.path);
         }
         if self.path.forgetting() {
-            self.count();
+            self.count_all();
         }
         let Self { path, account, .. } = self;
         if let Err(error) = path.tidy(Instant::now(), |growth| account.grew(&growth)) {
@@ -241,29 +270,66 @@ impl Router {
         }
     }
 
-    /// Adds up what went through; due every second, as the shared counters are narrow.
+    /// Begins to add up what went through; due every second, as the shared counters are narrow.
     pub fn count(&mut self) {
+        // Those that a second was not enough for come first.
+        if !self.counting() {
+            let installed = self.core.flows().filter(|(_, flow)| flow.installed());
+            self.uncounted = installed.map(|(flow, _)| flow).collect();
+        }
+        if !self.counting() {
+            self.settle();
+        }
+        if self.path.options().shadow {
+            self.tell_differences();
+        }
+    }
+
+    /// Counts all flows at once: what is counted by is about to change.
+    pub fn count_all(&mut self) {
+        let installed = self.core.flows().filter(|(_, flow)| flow.installed());
+        self.uncounted = installed.map(|(flow, _)| flow).collect();
+        while self.counting() {
+            self.count_some();
+        }
+        self.settle();
+    }
+
+    /// Brings what was counted to the devices that it went by.
+    fn settle(&mut self) {
         let Self {
             core,
             path,
             account,
+            surroundings,
             ..
         } = self;
-        for (flow, _) in core.flows().filter(|(_, flow)| flow.installed()) {
-            account.read(path, flow.0);
-        }
         if account.is_stale() {
             let filtering = core.links().any(|link| link.filters_vlans);
             let taggings = if filtering {
-                self.surroundings.taggings()
+                surroundings.taggings()
             } else {
                 Vec::new()
             };
             account.devices(core.links(), taggings);
         }
         account.settle(path);
-        if self.path.options().shadow {
-            self.tell_differences();
+    }
+
+    /// Whether some flows are still to be counted.
+    pub fn counting(&self) -> bool {
+        !self.uncounted.is_empty()
+    }
+
+    /// Counts some flows: few enough that a change of rules does not wait long, as reading all of a hundred thousand would make it.
+    pub fn count_some(&mut self) {
+        let rest = self.uncounted.len().saturating_sub(COUNTS);
+        for flow in self.uncounted.drain(rest..) {
+            // One that was removed meanwhile was counted then.
+            self.account.read(&mut self.path, flow.0);
+        }
+        if !self.counting() {
+            self.settle();
         }
     }
 
@@ -307,7 +373,7 @@ impl Router {
         while !actions.is_empty() && rounds < 8 {
             rounds += 1;
             let mut more = Vec::new();
-            self.end_proofs(&actions);
+            self.end_proofs(&mut actions);
             self.update_connections(&actions, &mut more);
             for action in actions {
                 self.perform(action, &mut more);
@@ -317,16 +383,27 @@ impl Router {
         }
     }
 
-    fn end_proofs(&mut self, actions: &[Action]) {
-        let Some(cause) = actions.iter().find_map(|a| {
-            if let Action::Bump(cause) = a {
-                Some(cause)
-            } else {
-                None
+    /// Ends the proofs that are to end, all of a batch together, and takes those actions out.
+    fn end_proofs(&mut self, actions: &mut Vec<Action>) {
+        let mut all = None;
+        let mut macs = HashSet::new();
+        actions.retain(|action| match action {
+            Action::Bump(cause) => {
+                all.get_or_insert_with(|| cause.clone());
+                false
             }
-        }) else {
-            return;
-        };
+            Action::BumpHops { link: _, mac } => {
+                macs.insert(*mac);
+                false
+            }
+            _ => true,
+        });
+        if !macs.is_empty()
+            && let Err(error) = self.path.bump_hops(&macs)
+        {
+            warn!(%error, "no pause after a neighbour changed");
+        }
+        let Some(cause) = all else { return };
         debug!(%cause, "all proofs end");
         if let Err(error) = self.path.bump() {
             // Without it nothing is safe: give everything back to the kernel until the next change.
@@ -401,11 +478,6 @@ impl Router {
                 self.path.remove(flow.0);
             }
             Action::Prove { flow } => self.path.prove(flow.0),
-            Action::BumpHops { link: _, mac } => {
-                if let Err(error) = self.path.bump_hops(&mac) {
-                    warn!(%error, "no pause after a neighbour changed");
-                }
-            }
             Action::Dump(source) => {
                 if source == Source::Conntrack {
                     self.gone = Some(HashSet::new());
@@ -419,7 +491,10 @@ impl Router {
                 }
             }
             // Done before, all of a batch together.
-            Action::Bump(_) | Action::Relax(_) | Action::Refresh { .. } => {}
+            Action::Bump(_)
+            | Action::BumpHops { .. }
+            | Action::Relax(_)
+            | Action::Refresh { .. } => {}
         }
     }
 

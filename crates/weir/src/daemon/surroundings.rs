@@ -35,7 +35,7 @@ pub struct Surroundings {
     attached: HashMap<u32, Attached>,
     /// All qdiscs, as last listed; `None`: they may have changed since.
     qdiscs: Option<Vec<Listed>>,
-    /// Devices whose filters or qdiscs may have changed since they were looked at.
+    /// Devices about which something may have changed since they were looked at.
     unlisted: BTreeSet<u32>,
     /// Rules that need each packet, and ingress chains, as last read.
     pub findings: Vec<Finding>,
@@ -83,7 +83,11 @@ impl Surroundings {
                 self.unlisted.insert(*link);
             }
             // It may have come up, with its default qdiscs.
-            Event::Link(_) => self.qdiscs = None,
+            Event::Link(link) => {
+                self.qdiscs = None;
+                self.unlisted.insert(link.index);
+            }
+            Event::Forwarding(link) if *link != 0 => drop(self.unlisted.insert(*link)),
             Event::Firewall(_) => self.stale = true,
             // Of a block, which any device may share; or nobody knows of which.
             Event::Filters(0) | Event::Overrun(Source::Route) => {
@@ -103,7 +107,7 @@ impl Surroundings {
         }
     }
 
-    /// Devices that are to be looked at, as their filters or qdiscs may have changed; each is named once.
+    /// Devices that are to be looked at, as something about them may have changed; each is named once.
     pub fn take_unlisted(&mut self) -> BTreeSet<u32> {
         std::mem::take(&mut self.unlisted)
     }
@@ -393,6 +397,8 @@ mod tests {
             (Event::Overrun(Source::Route), vec![7, 8]),
             (Event::Filters(9), vec![9]),
             (Event::Qdiscs(9), vec![9]),
+            (Event::Forwarding(9), vec![9]),
+            (Event::Forwarding(0), vec![]),
             (Event::LinkGone(7), vec![]),
             (Event::Routing, vec![]),
         ] {

@@ -1,0 +1,45 @@
+//! nf_tables messages about sets of addresses, as the kernel's netlink socket gives them: any bytes give elements, ranges and events or an
+//! error, never a panic. The first two octets choose what the elements are taken to be of, so that one corpus holds both families, with
+//! ranges and without.
+#![no_main]
+
+use kernel::message::Messages;
+use kernel::sets::{SetContent, SetHeader, decode_elements, decode_event, decode_set, set_flags};
+use libfuzzer_sys::fuzz_target;
+use weir_offload::drops::prefixes;
+
+/// As many as one list of the packet path holds would take long to try.
+const MOST: usize = 4_096;
+
+fuzz_target!(|data: &[u8]| {
+    let Some((&[family, kind], datagram)) = data.split_first_chunk() else {
+        return;
+    };
+    let (key_type, key_length) = if family & 1 == 0 { (7, 4) } else { (8, 16) };
+    let mut header = SetHeader {
+        flags: u32::from(kind) & (set_flags::INTERVAL | set_flags::TIMEOUT),
+        key_type,
+        key_length,
+    };
+    let mut elements = Vec::new();
+    for message in Messages::new(datagram).flatten() {
+        if let Ok(Some(event)) = decode_event(&message) {
+            assert!(!format!("{event:?}").is_empty());
+        }
+        if let Ok(Some(told)) = decode_set(&message) {
+            header = told;
+        }
+        // What came before a part that cannot be read is dropped by who reads sets; here it is tried all the same.
+        let _ = decode_elements(&message, &mut elements);
+    }
+    let content = SetContent { header, elements };
+    match prefixes::of_set(&content, MOST) {
+        Ok(found) => {
+            assert!(found.prefixes.len() <= MOST);
+            for (prefix, _) in &found.prefixes {
+                assert!(prefix.holds(&prefix.address), "{prefix}");
+            }
+        }
+        Err(problem) => assert!(!problem.to_string().is_empty()),
+    }
+});

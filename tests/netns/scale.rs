@@ -1,0 +1,347 @@
+//! Very much at once: floods of stations, devices, names, changes. Packets stay right, memory bounded, and weir answers meanwhile.
+
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lab::frame::{Body, Packet};
+use lab::gateway::{CLIENT, SERVER};
+use lab::namespace::wait_until;
+use lab::topology::mac;
+use lab::view::View;
+use lab::{Arrangement, Error, Ipv6, Lab, Namespace, Options, Tap};
+use nix::sys::signal::Signal;
+use weir_tests::scene::{self, By, Scene};
+use weir_tests::{LIMIT, Weir, hooked};
+
+/// How long a storm blows.
+const STORM: Duration = Duration::from_secs(5);
+/// What the daemon may need besides its tables for what the tests do to it, octets.
+const MORE: u64 = 24 << 20;
+
+fn check(run: impl FnOnce() -> Result<(), Error>) {
+    run().unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// Octets of memory that are the daemon's own: not its tables, which are shared with the kernel.
+fn memory(weir: &Weir) -> Result<u64, Error> {
+    let path = format!("/proc/{}/status", weir.process.id());
+    let text = std::fs::read_to_string(&path).map_err(Error::system(path))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    let kilobytes = line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+    kilobytes
+        .map(|kilobytes| kilobytes << 10)
+        .ok_or_else(|| Error::Unexpected("no RssAnon in the daemon's status".into()))
+}
+
+/// The daemon took no more than [`MORE`] since it took `before`.
+fn bounded(weir: &Weir, before: u64) -> Result<(), Error> {
+    let now = memory(weir)?;
+    println!("memory: {} kB before, {} kB now", before >> 10, now >> 10);
+    assert!(now < before + MORE, "{before} octets became {now}");
+    Ok(())
+}
+
+fn ended(weir: &Weir, cause: &str) -> Result<u64, Error> {
+    Ok(weir.status()?.bumps.get(cause).copied().unwrap_or(0))
+}
+
+/// 65,536 addresses come out of one port of the bridge. The transfer behind another one goes on; proofs end for what is not remembered,
+/// but once a second at most.
+#[test]
+fn a_flood_of_stations() {
+    const STATIONS: u32 = 65_536;
+    for hook in ["tc", "xdp"] {
+        check(|| {
+            let options = Options {
+                arrangement: Arrangement::BRIDGE,
+                ..Options::default()
+            };
+            let scene = Scene::new(By::Weir(hook), &options, SERVER, "")?;
+            let (router, weir) = (scene.router()?, scene.weir.as_ref().expect("weir runs"));
+            let (before, ends) = (memory(weir)?, ended(weir, "neighbours")?);
+            let begun = Instant::now();
+            let tap = Tap::open(scene.lab.node("at-lan3")?, "eth0")?;
+            let mut frame = [0u8; 60];
+            frame[..6].copy_from_slice(&mac("router", "br0"));
+            // An EtherType for experiments (IEEE 802): nobody answers.
+            frame[12..14].copy_from_slice(&[0x88, 0xb5]);
+            for n in 0..STATIONS {
+                frame[6..8].copy_from_slice(&[2, 0xf1]);
+                frame[8..12].copy_from_slice(&n.to_be_bytes());
+                tap.send(&frame)?;
+            }
+            scene.lives("a flood of stations")?;
+            let known = router
+                .run("bridge fdb show br br0")?
+                .matches("02:f1:")
+                .count();
+            assert!(
+                known > STATIONS as usize / 2,
+                "the bridge learned only {known}"
+            );
+            let times = ended(weir, "neighbours")? - ends;
+            let most = begun.elapsed().as_secs() + 2;
+            assert!((1..=most).contains(&times), "{times} of {most}");
+            bounded(weir, before)?;
+            // They go, all at once; and the one that counts still moves.
+            router.run("ip link set lan3 nomaster")?;
+            scene.lives("all of them went")?;
+            bounded(weir, before)?;
+            scene.transfer.stop().map(drop)
+        });
+    }
+}
+
+/// Ten thousand VLAN devices in the configuration that are not there.
+#[test]
+fn ten_thousand_names() {
+    check(|| {
+        let lab = scene::lab(By::Weir("tc"), &Options::default())?;
+        let mut config = hooked("tc");
+        for n in 0..10_000 {
+            let _ = writeln!(config, "[ports.\"lan0.{n}\"]\nhook = \"xdp\"");
+        }
+        let few = Weir::start(lab.node("router")?, &hooked("tc"), &[])?;
+        few.wait_for_ports(2)?;
+        let before = memory(&few)?;
+        few.end(Signal::SIGTERM)?;
+        drop(few);
+        let weir = Weir::start(lab.node("router")?, &config, &[])?;
+        weir.wait_for_ports(2)?;
+        bounded(&weir, before)?;
+        // And again, with a mistake in the last line: told with its place, and what ran goes on.
+        let wrong = format!("{config}hok = \"tc\"\n");
+        std::fs::write(weir.config_file(), wrong).map_err(Error::system("write"))?;
+        weir.signal(Signal::SIGHUP)?;
+        wait_until("the mistake is told", LIMIT, || {
+            let log = weir.log();
+            Ok(log.contains("not reloaded") && log.contains("lan0.9999"))
+        })?;
+        weir.wait_for_ports(2)?;
+        bounded(&weir, before)
+    });
+}
+
+fn other(error: impl std::fmt::Display) -> Error {
+    Error::Unexpected(error.to_string())
+}
+
+/// Two thousand devices come, change and go while a transfer runs. A device beyond those that are looked at each second tells itself that
+/// its forwarding was switched.
+#[test]
+fn six_hundred_devices() {
+    check(|| {
+        let scene = Scene::new(By::Weir("tc"), &Options::default(), SERVER, "")?;
+        let (router, weir) = (scene.router()?, scene.weir.as_ref().expect("weir runs"));
+        let before = memory(weir)?;
+        let of_all = |line: fn(u32) -> String| (0..300).map(line).collect::<String>();
+        router.ip(&of_all(|n| {
+            format!("link add m{n} type veth peer name n{n}\n")
+        }))?;
+        wait_until("all are known", LIMIT, || {
+            Ok(weir.client()?.ports().map_err(other)?.len() >= 600)
+        })?;
+        scene.lives("there are six hundred devices")?;
+        router.ip(&of_all(|n| format!("link set m{n} mtu 1400\n")))?;
+        scene.lives("each second one changed")?;
+        bounded(weir, before)?;
+        let ends = ended(weir, "routing")?;
+        router.sysctl("net.ipv4.conf.m299.forwarding", 0)?;
+        wait_until("the switch is heard", LIMIT, || {
+            Ok(ended(weir, "routing")? > ends)
+        })?;
+        scene.lives("one of them does not forward")?;
+        router.ip(&of_all(|n| format!("link del m{n}\n")))?;
+        wait_until("all are gone", LIMIT, || {
+            Ok(weir.client()?.ports().map_err(other)?.len() < 10)
+        })?;
+        scene.lives("they are gone")?;
+        bounded(weir, before)?;
+        scene.transfer.stop().map(drop)
+    });
+}
+
+/// Lines for `ip -batch` that change nothing in the end: routes, neighbours, and a device that goes up and down.
+fn flapping() -> String {
+    (0..200)
+        .map(|n| {
+            format!(
+                "route add blackhole 198.51.100.{n}\nneigh replace 192.168.1.77 lladdr 02:00:00:00:00:{n:02x} dev lan0\n\
+                 link set flap up\nlink set flap down\nroute del blackhole 198.51.100.{n}\n"
+            )
+        })
+        .collect()
+}
+
+/// For how long `ip` can, everything changes all the time. Proofs end and end, so the kernel forwards; weir answers.
+#[test]
+fn a_storm_of_changes() {
+    for hook in ["tc", "xdp"] {
+        check(|| {
+            let scene = Scene::new(By::Weir(hook), &Options::default(), SERVER, "")?;
+            let (router, weir) = (scene.router()?, scene.weir.as_ref().expect("weir runs"));
+            router.run("ip link add flap type veth peer name flop")?;
+            let (before, ends) = (memory(weir)?, ended(weir, "routing")?);
+            let over = AtomicBool::new(false);
+            let (mut answers, mut storms) = (0, Ok(0));
+            thread::scope(|scope| -> Result<(), Error> {
+                let storm = scope.spawn(|| -> Result<u32, Error> {
+                    let (begun, mut storms) = (Instant::now(), 0);
+                    while begun.elapsed() < STORM {
+                        router.ip(&flapping())?;
+                        storms += 1;
+                    }
+                    over.store(true, Ordering::Relaxed);
+                    Ok(storms)
+                });
+                let mut ask = || -> Result<(), Error> {
+                    while !over.load(Ordering::Relaxed) && !storm.is_finished() {
+                        weir.status()?;
+                        answers += 1;
+                        thread::sleep(Duration::from_millis(50));
+                    }
+                    scene.transfer.advance(scene::ENOUGH, LIMIT)
+                };
+                let asked = ask();
+                storms = storm.join().unwrap_or_else(|_| {
+                    Err(Error::Unexpected("the storm's thread panicked".into()))
+                });
+                asked
+            })?;
+            let storms = storms?;
+            let ends = ended(weir, "routing")? - ends;
+            println!(
+                "{hook}: {storms} times a thousand changes, {ends} ends of all proofs, {answers} answers"
+            );
+            assert!(storms > 0 && ends > 0 && answers > 0);
+            scene.lives("the storm is over")?;
+            bounded(weir, before)?;
+            scene.transfer.stop().map(drop)
+        });
+    }
+}
+
+/// More changes than the kernel keeps for a listener that does not read: noticed, and everything is asked for again.
+#[test]
+fn more_changes_than_the_kernel_keeps() {
+    check(|| {
+        let scene = Scene::new(By::Weir("tc"), &Options::default(), SERVER, "")?;
+        let (router, weir) = (scene.router()?, scene.weir.as_ref().expect("weir runs"));
+        router.run("ip link add flap type veth peer name flop")?;
+        let (before, lost) = (memory(weir)?, weir.status()?.lost_events);
+        weir.signal(Signal::SIGSTOP)?;
+        let storm = || -> Result<(), Error> {
+            for _ in 0..30 {
+                router.ip(&flapping())?;
+            }
+            // Nobody hears of these either.
+            router.run("ip link add unheard type veth peer name unseen")?;
+            router.run("ip link del flap").map(drop)
+        };
+        let outcome = storm();
+        weir.signal(Signal::SIGCONT)?;
+        outcome?;
+        wait_until("the loss is noticed", LIMIT, || {
+            Ok(weir.status()?.lost_events > lost)
+        })?;
+        wait_until("what changed unheard is known", LIMIT, || {
+            let ports = weir.client()?.ports().map_err(other)?;
+            let there = |name: &str| ports.iter().any(|port| port.name == name);
+            Ok(there("unheard") && !there("flap"))
+        })?;
+        scene.lives("events were lost")?;
+        bounded(weir, before)?;
+        scene.transfer.stop().map(drop)
+    });
+}
+
+/// Flows of [`a_ruleset_loaded_under_many_flows`].
+const FLOWS: u16 = 2_000;
+const SERVICE: u16 = 443;
+
+/// All rules, with or without one that drops the flows from every second port.
+fn rules(cut: bool) -> String {
+    let odd = "udp sport & 1 == 1 udp dport 443 drop\nudp dport & 1 == 1 udp sport 443 drop\n";
+    let cut = if cut { odd } else { "" };
+    format!(
+        "flush ruleset\ntable inet fw4 {{ chain forward {{ type filter hook forward priority filter; policy drop;\n{cut}ct state established accept\nudp dport {SERVICE} accept\n}}\n}}\n"
+    )
+}
+
+/// Sends a packet of each flow; the client ports of those that come out at the other end.
+fn round(from: &Tap, to: &mut Tap, frames: &[Vec<u8>]) -> Result<Vec<u16>, Error> {
+    while to.receive(Duration::ZERO)?.is_some() {}
+    let mut found = Vec::new();
+    for part in frames.chunks(100) {
+        for frame in part {
+            from.send(frame)?;
+        }
+        for frame in to.drain(Duration::from_millis(20))? {
+            let ports = View::of(&frame).and_then(|view| view.ports);
+            found.extend(ports.map(|(a, b)| if a == SERVICE { b } else { a }));
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+/// A firewall is loaded anew, as `fw4 reload` does it: whole, in one transaction. Not one packet goes by the rules of before, and what the
+/// new rules accept is soon forwarded again.
+#[test]
+fn a_ruleset_loaded_under_many_flows() {
+    for hook in ["tc", "xdp"] {
+        check(|| {
+            let lab = Lab::gateway(&Options {
+                nat: false,
+                ipv6: Ipv6::Off,
+                plain_offloads: true,
+                raw: true,
+                ..Options::default()
+            })?;
+            let router: &Namespace = lab.node("router")?;
+            router.nft(&rules(false))?;
+            let weir = Weir::start(router, &hooked(hook), &[])?;
+            weir.wait_for_ports(2)?;
+            let mut client = Tap::open(lab.node("client")?, "eth0")?;
+            let mut server = Tap::open(lab.node("server")?, "eth0")?;
+            let (mut there, mut back) = (Vec::new(), Vec::new());
+            for port in (0..FLOWS).map(|n| 2000 + n) {
+                let body = |from, to| Body::Udp(from, to, vec![0; 18]);
+                let inside = (mac("client", "eth0"), CLIENT);
+                let outside = (mac("server", "eth0"), SERVER);
+                let near = (mac("router", "lan0"), SERVER);
+                let far = (mac("router", "wan0"), CLIENT);
+                there.push(Packet::new(inside, near, body(port, SERVICE)).bytes());
+                back.push(Packet::new(outside, far, body(SERVICE, port)).bytes());
+            }
+            let all: Vec<u16> = (0..FLOWS).map(|n| 2000 + n).collect();
+            let even: Vec<u16> = all.iter().copied().filter(|port| port & 1 == 0).collect();
+            assert_eq!(round(&client, &mut server, &there)?, all);
+            assert_eq!(round(&server, &mut client, &back)?, all);
+            weir.wait_for_known(usize::from(FLOWS))?;
+            let mut forwards = |expected: &[u16]| -> Result<(), Error> {
+                let before = weir.forwarded()?;
+                let enough = 2 * expected.len() as u64;
+                wait_until("weir forwards them", LIMIT, || {
+                    assert_eq!(round(&client, &mut server, &there)?, expected);
+                    assert_eq!(round(&server, &mut client, &back)?, expected);
+                    Ok(weir.forwarded()? - before >= enough)
+                })
+            };
+            forwards(&all)?;
+            for cut in [true, false, true] {
+                let ends = ended(&weir, "firewall")?;
+                router.nft(&rules(cut))?;
+                // From then on; of what went before, the kernel's own commit decides.
+                wait_until("weir hears of it", LIMIT, || {
+                    Ok(ended(&weir, "firewall")? > ends)
+                })?;
+                forwards(if cut { &even } else { &all })?;
+            }
+            Ok(())
+        });
+    }
+}
