@@ -128,7 +128,7 @@ fn other(error: impl std::fmt::Display) -> Error {
     Error::Unexpected(error.to_string())
 }
 
-/// Two thousand devices come, change and go while a transfer runs. A device beyond those that are looked at each second tells itself that
+/// Six hundred devices come, change and go while a transfer runs. A device beyond those that are looked at each second tells itself that
 /// its forwarding was switched.
 #[test]
 fn six_hundred_devices() {
