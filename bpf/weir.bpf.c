@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The packet path: three programs at the hooks (XDP, TC ingress, TC egress), two that these go on with, and one that keeps the clock. */
+/* The packet path: three programs at the hooks (XDP, TC ingress, TC egress), those that these go on with, and one that keeps the clock. */
+#include "include/bridge_path.h"
 #include "include/tc.h"
 #include "include/witness.h"
 #include "include/xdp.h"

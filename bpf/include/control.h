@@ -15,6 +15,7 @@ struct control {
 	__u32 now;         /* jiffies at the last beat */
 	__u32 capture;     /* 0: nothing is captured */
 	__u32 drops;       /* 0: nothing is dropped early */
-	__u32 reserved[8];
+	__u32 bridge;      /* 0: nothing is bridged; see bridge_part.h */
+	__u32 reserved[7];
 };
 _Static_assert(sizeof(struct control) == 64, "control: one cache line");

@@ -25,6 +25,12 @@ struct flow_key4 {
 };
 _Static_assert(sizeof(struct flow_key4) == 16, "flow_key4");
 
+/*
+ * In the place of an IP protocol: two stations of a bridge, in a record like that of an IPv4 flow. The key holds both hardware addresses, see
+ * bridge_key. No TCP or UDP flow has this number (reserved by IANA).
+ */
+#define FLOW_BRIDGED 255
+
 struct flow_key6 {
 	__be32 saddr[4], daddr[4];
 	__be16 sport, dport;

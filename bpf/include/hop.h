@@ -40,9 +40,10 @@ enum able {
 };
 
 enum hop_form {
-	HOP_TAGS = 3,       /* number of VLAN tags */
-	HOP_PPPOE = 1 << 2, /* the length of each packet is to be put in */
-	HOP_DSA = 3 << 3,   /* enum dsa_kind of the tag, if there is one */
+	HOP_TAGS = 3,         /* number of VLAN tags */
+	HOP_PPPOE = 1 << 2,   /* the length of each packet is to be put in */
+	HOP_DSA = 3 << 3,     /* enum dsa_kind of the tag, if there is one */
+	HOP_BRIDGED = 1 << 5, /* of a bridge: addresses and EtherType, which are 0 here, are those of each frame */
 };
 
 #define HOP_DSA_SHIFT 3

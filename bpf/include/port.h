@@ -5,13 +5,15 @@
 #include "kernel.h"
 
 enum port_flags {
-	PORT_ON = 1 << 0,      /* ours: forward what comes in here */
-	PORT_XDP_TX = 1 << 1,  /* takes XDP frames (ndo_xdp_xmit), and its qdisc may be passed by */
-	PORT_OUT = 1 << 2,     /* flows may leave here */
-	PORT_FLOODS = 1 << 3,  /* member of a bridge: what leaves here may leave elsewhere, too */
-	PORT_DIRECT = 1 << 4,  /* its qdisc neither shapes nor classifies */
-	PORT_PPP_IN = 1 << 5,  /* PPPoE may be taken off what comes in here */
-	PORT_PPP_OUT = 1 << 6, /* and put on what leaves */
+	PORT_ON = 1 << 0,        /* ours: forward what comes in here */
+	PORT_XDP_TX = 1 << 1,    /* takes XDP frames (ndo_xdp_xmit), and its qdisc may be passed by */
+	PORT_OUT = 1 << 2,       /* flows may leave here */
+	PORT_FLOODS = 1 << 3,    /* member of a bridge: what leaves here may leave elsewhere, too */
+	PORT_DIRECT = 1 << 4,    /* its qdisc neither shapes nor classifies */
+	PORT_PPP_IN = 1 << 5,    /* PPPoE may be taken off what comes in here */
+	PORT_PPP_OUT = 1 << 6,   /* and put on what leaves */
+	PORT_BRIDGES = 1 << 7,   /* member of a bridge, between whose members frames may be forwarded */
+	PORT_SEES_TAGS = 1 << 8, /* frames have all their tags at XDP */
 };
 
 #define PORT_MACS 4

@@ -16,6 +16,8 @@ enum part { /* index into `parts` */
 	PART_LINK,
 	PART_SUM,
 	PART_WITNESS,
+	PART_BRIDGE, /* put in by user space, where asked for: see bridge_part.h */
+	PART_BRIDGE_WITNESS,
 	PART_COUNT,
 };
 

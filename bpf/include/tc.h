@@ -198,6 +198,14 @@ int weir_tc_link(struct __sk_buff *skb)
 	return bpf_redirect(hop->key.ifindex, 0);
 }
 
+always_inline int tc_pass(struct __sk_buff *skb, int reason)
+{
+	reason += nothing(skb->len);
+	bridge_later_tc(skb, reason);
+	count_passed(reason);
+	return TC_ACT_UNSPEC;
+}
+
 always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link *l, struct sent *sent)
 {
 	const __u32 l3_at = L3_ETHERNET + l->shift;
@@ -236,10 +244,8 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 	}
 	if (reason == REASON_DROPPED)
 		return TC_ACT_SHOT;
-	if (reason) {
-		count_passed(reason);
-		return TC_ACT_UNSPEC;
-	}
+	if (reason)
+		return tc_pass(skb, reason);
 
 	/*
 	 * Steps that can fail come first, and each leaves a right packet behind. The headers are private to us already: the
@@ -297,10 +303,8 @@ always_inline int tc_behind(struct __sk_buff *skb, struct sent *sent)
 
 	tc_pull(skb, HOP_HEADER_MAX);
 	reason = skb_link_parse(skb, 0, &l);
-	if (reason) {
-		count_passed(reason);
-		return TC_ACT_UNSPEC;
-	}
+	if (reason)
+		return tc_pass(skb, reason);
 	f.data = (void *)(long)skb->data;
 	f.end = (void *)(long)skb->data_end;
 	f.len = skb->len;

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "bridge_part.h"
 #include "shadow.h"
 #include "sum.h"
 
@@ -379,6 +380,8 @@ int weir_witness(struct __sk_buff *skb)
 		skb->cb[0] = 0;
 		return TC_ACT_UNSPEC;
 	}
+	if (bridge_sends(skb))
+		bpf_tail_call(skb, &parts, PART_BRIDGE_WITNESS);
 	/*
 	 * Sent by a socket of this machine. One that came in may have a socket too, where its sender is in another namespace behind a veth: only
 	 * ip_rcv takes it off, and a flowtable forwards before that.

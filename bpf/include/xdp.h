@@ -2,6 +2,7 @@
 /* The XDP hook: frames before there is an skb. Checksums in them are complete, so they are updated in place. */
 #pragma once
 
+#include "bridge_part.h"
 #include "capture.h"
 #include "rewrite.h"
 #include "shadow.h"
@@ -15,10 +16,11 @@ always_inline struct frame xdp_frame(struct xdp_md *ctx)
 	return f;
 }
 
-always_inline int xdp_pass(int reason)
+always_inline int xdp_pass(struct xdp_md *ctx, int reason)
 {
 	if (reason == REASON_DROPPED)
 		return XDP_DROP;
+	bridge_later_xdp(ctx, reason);
 	count_passed(PASSED_BY_XDP + reason);
 	return XDP_PASS;
 }
@@ -87,7 +89,7 @@ always_inline int xdp_forward(struct xdp_md *ctx, int ipv6, const struct link *l
 		reason = REASON_SHADOW;
 	}
 	if (reason)
-		return xdp_pass(reason);
+		return xdp_pass(ctx, reason);
 	sent->ref = v.ref;
 	sent->link = v.hop->key.ifindex;
 	shift = (v.hop->key.len - L3_ETHERNET) & SHIFT_MASK;
@@ -95,7 +97,7 @@ always_inline int xdp_forward(struct xdp_md *ctx, int ipv6, const struct link *l
 		return xdp_send(ctx, f, ipv6, l->shift, &p, &v);
 	least = v.hop->key.least ? v.hop->key.least : FRAME_MIN;
 	if (xdp_make_room(ctx, (int)shift - (int)l->shift, least))
-		return xdp_pass(REASON_HOOK);
+		return xdp_pass(ctx, REASON_HOOK);
 	return xdp_send(ctx, xdp_frame(ctx), ipv6, shift, &p, &v);
 }
 
@@ -113,7 +115,7 @@ always_inline int xdp_behind(struct xdp_md *ctx, struct sent *sent)
 	if (!reason)
 		reason = link_parse(&f, &dsa, &none, &l);
 	if (reason)
-		return xdp_pass(reason);
+		return xdp_pass(ctx, reason);
 	session_check(&f, slot, &l);
 	return l.type == bpf_htons(ETH_P_IP) ? xdp_forward(ctx, 0, &l, sent) : xdp_forward(ctx, 1, &l, sent);
 }

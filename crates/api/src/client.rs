@@ -18,7 +18,9 @@ use crate::capture::{CaptureQuery, CaptureSummary, SUMMARY_TRAILER};
 use crate::expression::FlowQuery;
 use crate::filter::FlowFilter;
 use crate::percent;
-use crate::types::{Config, Drops, Explanation, Flow, Hop, Port, Problem, Reloaded, Status};
+use crate::types::{
+    Bridged, Config, Drops, Explanation, Flow, FlowList, Hop, Port, Problem, Reloaded, Status,
+};
 
 /// How long the daemon may be silent before the client gives up.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -190,6 +192,16 @@ impl Client {
             (None, Err(error)) => Err(unreadable(error)),
             (None, Ok(matched)) => Ok(matched),
         }
+    }
+
+    /// Stations of bridges, of `GET /v1/flows`.
+    pub fn bridged(&self, filter: &FlowFilter) -> Result<Vec<Bridged>, ClientError> {
+        let filter = FlowFilter {
+            limit: Some(0),
+            ..filter.clone()
+        };
+        self.ask::<FlowList>(Method::GET, &flows_path(&filter))
+            .map(|list| list.bridged)
     }
 
     /// `GET /v1/flows`, copied as JSON without being looked at.

@@ -25,6 +25,8 @@ pub struct Growth {
     pub hop: u32,
     /// Forwarded at XDP, as far as the way tells; else at TC.
     pub xdp: bool,
+    /// Between members of a bridge, which the bridge's own device does not count. Octets are those behind the EtherType.
+    pub bridged: bool,
 }
 
 impl Datapath {
@@ -78,6 +80,9 @@ impl Growth {
             octets: grown.octets,
             came_in,
             hop,
+            bridged: hops
+                .get(hop)
+                .is_some_and(|hop| hop.key.form & hops::BRIDGED != 0),
             xdp: hops.get(hop).is_some_and(|h| h.flags & hops::XDP != 0) && at_xdp(came_in.port),
         }
     }

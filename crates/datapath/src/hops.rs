@@ -14,6 +14,8 @@ pub const MAX: u32 = 4096;
 /// HOP_XDP of bpf/include/hop.h.
 pub const XDP: u32 = 1 << 1;
 
+/// HOP_BRIDGED of bpf/include/hop.h.
+pub(crate) const BRIDGED: u8 = 1 << 5;
 /// HOP_DSA of bpf/include/hop.h, and DSA_GSWIP of bpf/include/dsa.h in it.
 const DSA: u8 = 3 << 3;
 const GSWIP: u8 = 2 << 3;
@@ -33,6 +35,8 @@ pub struct Hop {
     pub switched: bool,
     /// XDP may send it.
     pub xdp: bool,
+    /// Of a bridge: the addresses and the EtherType, which are 0 in the header, are those of each frame.
+    pub bridged: bool,
     /// Proofs given over it.
     pub proofs: u64,
 }
@@ -49,6 +53,7 @@ pub fn list(hops: &Mapped<types::hop>, used: u32) -> Vec<Hop> {
             epoch: hop.epoch,
             switched: hop.key.form & DSA != 0,
             xdp: hop.flags & XDP != 0,
+            bridged: hop.key.form & BRIDGED != 0,
             proofs: hop.packets,
         })
         .collect()

@@ -6,6 +6,7 @@
 
 #[cfg(feature = "bench")]
 pub mod bench;
+mod bridge;
 mod came_in;
 mod capture;
 mod clock;
@@ -47,7 +48,7 @@ pub use hops::{Hop, MAX as HOPS};
 pub use load::{Options, Sizes, SkbFields};
 pub use port::{Port, Tagger, VLAN_MACS};
 pub use reason::Reason;
-pub use table::Reading;
+pub use table::{PAIRS, Reading};
 pub use view::{Difference, Direction, Totals};
 
 use std::collections::{HashMap, HashSet};
@@ -122,6 +123,7 @@ impl Datapath {
             wanted: false,
         };
         // The kernel's clock begins five minutes before it turns round: the end of a pause that never was would seem to lie ahead.
+        path.link_bridge()?;
         path.run_beat(0, 0)?;
         let now = path.control().now;
         path.control().quiet_until = now;

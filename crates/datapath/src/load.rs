@@ -87,6 +87,8 @@ pub struct Options {
     pub hold: u32,
     /// Learn what netfilter drops, where the kernel tells.
     pub learn_drops: bool,
+    /// Load what forwards frames between members of a bridge.
+    pub bridge: bool,
 }
 
 impl Default for Options {
@@ -97,6 +99,7 @@ impl Default for Options {
             quiet: 10,
             hold: 60,
             learn_drops: false,
+            bridge: false,
             rehearsal: false,
             weak_order: !cfg!(any(target_arch = "x86", target_arch = "x86_64")),
         }
@@ -151,6 +154,7 @@ fn try_load(sizes: &Sizes, options: &Options, xdp_flags: u32) -> Result<WeirSkel
     constants.ipsec = u32::from(probe::tells_decrypted());
     constants.shadow = u32::from(options.shadow);
     constants.buffers = u32::from(xdp_flags & libbpf_sys::BPF_F_XDP_HAS_FRAGS != 0);
+    constants.bridging = u32::from(options.bridge);
     drops::configure(&mut open, options.learn_drops)?;
     // 0 and 1 mean "not proven" and "being proven" (bpf/include/witness.h).
     open.maps
@@ -177,14 +181,17 @@ fn try_load(sizes: &Sizes, options: &Options, xdp_flags: u32) -> Result<WeirSkel
         map.set_max_entries(entries)
             .map_err(|e| Error::bpf("size a map", e))?;
     }
-    // SAFETY: a program of an open object that is not loaded yet.
-    let refused = unsafe {
-        libbpf_sys::bpf_program__set_flags(
-            open.progs.weir_xdp.as_libbpf_object().as_ptr(),
-            xdp_flags,
-        )
-    };
-    debug_assert_eq!(refused, 0);
+    open.progs.weir_bridge_tc.set_autoload(options.bridge);
+    open.progs.weir_bridge_xdp.set_autoload(options.bridge);
+    open.progs.weir_bridge_witness.set_autoload(options.bridge);
+    // The kernel lets one go on with the other only if both see such frames.
+    for program in [&open.progs.weir_xdp, &open.progs.weir_bridge_xdp] {
+        // SAFETY: a program of an open object that is not loaded yet.
+        let refused = unsafe {
+            libbpf_sys::bpf_program__set_flags(program.as_libbpf_object().as_ptr(), xdp_flags)
+        };
+        debug_assert_eq!(refused, 0);
+    }
     open.load()
         .map_err(|e| Error::bpf("load the packet path", e))
 }

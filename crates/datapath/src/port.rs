@@ -33,6 +33,10 @@ pub struct Port {
     pub ppp_in: bool,
     /// PPPoE may be put on what leaves.
     pub ppp_out: bool,
+    /// Member of a bridge, between whose members frames may be forwarded.
+    pub bridges: bool,
+    /// Frames have all their VLAN tags at XDP: the device takes none off.
+    pub sees_tags: bool,
     /// The conduit of a switch, whose tag each frame has.
     pub tagger: Option<Tagger>,
 }
@@ -75,6 +79,8 @@ impl Port {
             floods: false,
             ppp_in: true,
             ppp_out: true,
+            bridges: false,
+            sees_tags: true,
             tagger: None,
         }
     }
@@ -89,6 +95,8 @@ impl Port {
             self.direct,
             self.ppp_in,
             self.ppp_out,
+            self.bridges,
+            self.sees_tags,
         ]
         .iter()
         .enumerate()

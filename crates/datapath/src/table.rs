@@ -7,12 +7,12 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering, fence};
 use std::time::{Duration, Instant};
 
-use kernel::Tuple;
+use kernel::{Mac, Tuple};
 
 use crate::error::Error;
 use crate::mapped::Mapped;
 use crate::skel::types;
-use crate::translate::{self, Translation};
+use crate::translate::{self, Key, Translation};
 
 /// How long a retired record rests before it is reused.
 const REST: Duration = Duration::from_millis(200);
@@ -27,6 +27,9 @@ const FREE: u32 = 0;
 const CLAIMED: u32 = 1;
 const LIVE: u32 = 2;
 const RETIRED: u32 = 3;
+
+/// Flow numbers from here on are those of pairs of stations: see [`crate::Datapath::install_pair`].
+pub const PAIRS: u32 = 1 << 31;
 
 /// What went through one direction of a flow since it was installed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,7 +77,8 @@ pub struct Table {
     v6: Mapped<types::bucket6>,
     tags: [Mapped<u64>; 2],
     seed: [u64; 3],
-    pairs: Vec<Option<Pair>>,
+    /// By number: flows, and pairs of stations.
+    pairs: [Vec<Option<Pair>>; 2],
     resting: VecDeque<(Instant, Pair)>,
 }
 
@@ -91,7 +95,7 @@ impl Table {
             v6,
             tags,
             seed,
-            pairs: Vec::new(),
+            pairs: Default::default(),
             resting: VecDeque::new(),
         }
     }
@@ -112,7 +116,8 @@ impl Table {
 
     /// Both records' numbers.
     pub fn refs(&self, flow: u32) -> Option<[u32; 2]> {
-        self.pairs.get(flow as usize)?.as_ref().map(|p| p.refs)
+        let (list, slot) = place(flow);
+        self.pairs[list].get(slot)?.as_ref().map(|p| p.refs)
     }
 
     pub fn install(
@@ -125,20 +130,42 @@ impl Table {
         if original.is_ipv6() != reply.is_ipv6() {
             return Err(Error::MixedFamilies);
         }
+        let ways = [
+            (original.into(), (&reply.reversed()).into()),
+            (reply.into(), (&original.reversed()).into()),
+        ];
+        self.place(flow, ways, trials)
+    }
+
+    /// Frames between two stations of a bridge, both ways.
+    pub fn install_pair(
+        &mut self,
+        flow: u32,
+        [one, other]: [Mac; 2],
+        trials: &mut Mapped<types::trial>,
+    ) -> Result<(), Error> {
+        let ways = [Key::bridged(one, other), Key::bridged(other, one)];
+        self.place(flow, ways.map(|key| (key, key)), trials)
+    }
+
+    /// Writes both directions, each as it comes in and as it leaves.
+    fn place(
+        &mut self,
+        flow: u32,
+        ways: [(Key, Key); 2],
+        trials: &mut Mapped<types::trial>,
+    ) -> Result<(), Error> {
         if self.refs(flow).is_some() {
             self.remove(flow, Instant::now());
         }
-        let first = self.claim(original).ok_or(Error::Full)?;
-        let Some(second) = self.claim(reply) else {
+        let first = self.claim(&ways[0].0).ok_or(Error::Full)?;
+        let Some(second) = self.claim(&ways[1].0) else {
             self.owner(first).store(FREE, Ordering::Release);
             return Err(Error::Full);
         };
         let refs = [first, second];
-        for (i, (tuple, leaves)) in [(original, reply.reversed()), (reply, original.reversed())]
-            .into_iter()
-            .enumerate()
-        {
-            self.write(refs[i], tuple, &leaves);
+        for (i, (key, leaves)) in ways.iter().enumerate() {
+            self.write(refs[i], key, leaves);
             trials.set(
                 self.trial_of(refs[i]),
                 types::trial {
@@ -149,16 +176,17 @@ impl Table {
         }
         // What was written above is seen before LIVE is.
         fence(Ordering::Release);
-        for (reference, tuple) in refs.into_iter().zip([original, reply]) {
+        for (reference, (key, _)) in refs.into_iter().zip(&ways) {
             self.next_state(reference, LIVE);
             self.tag(reference)
-                .store(self.hash(tuple) as u16 | TAG_LIVE, Ordering::Release);
+                .store(self.hash(key) as u16 | TAG_LIVE, Ordering::Release);
         }
-        let slot = flow as usize;
-        if self.pairs.len() <= slot {
-            self.pairs.resize(slot + 1, None);
+        let (list, slot) = place(flow);
+        let list = &mut self.pairs[list];
+        if list.len() <= slot {
+            list.resize(slot + 1, None);
         }
-        self.pairs[slot] = Some(Pair {
+        list[slot] = Some(Pair {
             refs,
             seen: [0; 2],
             total: [Reading::default(); 2],
@@ -168,7 +196,8 @@ impl Table {
     }
 
     pub fn remove(&mut self, flow: u32, now: Instant) {
-        let Some(pair) = self.pairs.get_mut(flow as usize).and_then(Option::take) else {
+        let (list, slot) = place(flow);
+        let Some(pair) = self.pairs[list].get_mut(slot).and_then(Option::take) else {
             return;
         };
         for reference in pair.refs {
@@ -199,7 +228,8 @@ impl Table {
 
     /// What a flow forwarded since this was last asked, where it forwarded anything: each direction's record and growth.
     pub fn grown(&mut self, flow: u32, mut each: impl FnMut(&types::flow, Growth)) {
-        let Some(mut pair) = self.pairs.get(flow as usize).copied().flatten() else {
+        let (list, slot) = place(flow);
+        let Some(mut pair) = self.pairs[list].get(slot).copied().flatten() else {
             return;
         };
         for i in 0..2 {
@@ -208,7 +238,7 @@ impl Table {
                 each(&record, growth);
             }
         }
-        self.pairs[flow as usize] = Some(pair);
+        self.pairs[list][slot] = Some(pair);
     }
 
     /// Brings one direction's totals up to date, and gives what of them was not given out before.
@@ -238,14 +268,15 @@ impl Table {
         flow: u32,
         proven: impl Fn(&types::flow) -> bool,
     ) -> Option<[Reading; 2]> {
-        let mut pair = self.pairs.get(flow as usize).copied().flatten()?;
+        let (list, slot) = place(flow);
+        let mut pair = self.pairs[list].get(slot).copied().flatten()?;
         for i in 0..2 {
             let record = self.common(pair.refs[i]);
             pair.update(i, read_count(record));
             // SAFETY: a live mapping, copied out.
             pair.total[i].proven = proven(&unsafe { record.read_volatile() });
         }
-        self.pairs[flow as usize] = Some(pair);
+        self.pairs[list][slot] = Some(pair);
         Some(pair.total)
     }
 
@@ -271,9 +302,9 @@ impl Table {
     /// A free record in one of the two buckets of a tuple, marked CLAIMED. The first bucket, which the packet path looks into first,
     /// as long as it is less than half full; then the emptier one. At half load, of 262,144 records 6 find no place this way, against
     /// 932 when the second bucket is only a resort.
-    fn claim(&mut self, tuple: &Tuple) -> Option<u32> {
-        let hash = self.hash(tuple);
-        let (family, mask) = if tuple.is_ipv6() {
+    fn claim(&mut self, key: &Key) -> Option<u32> {
+        let hash = self.hash(key);
+        let (family, mask) = if key.ipv6 {
             (IPV6, self.v6.len() - 1)
         } else {
             (0, self.v4.len() - 1)
@@ -308,12 +339,12 @@ impl Table {
         None
     }
 
-    fn write(&mut self, reference: u32, tuple: &Tuple, leaves: &Tuple) {
+    fn write(&mut self, reference: u32, key: &Key, leaves: &Key) {
         let Translation {
             addresses,
             ports,
             flags,
-        } = translate::translation(tuple, leaves);
+        } = translate::translation(key, leaves);
         let owner = self.owner(reference).load(Ordering::Relaxed);
         let f = types::flow {
             owner,
@@ -321,23 +352,16 @@ impl Table {
             ..Default::default()
         };
         let delta = types::flow_delta { addresses, ports };
-        let (source, destination) = (
-            translate::words(tuple.source),
-            translate::words(tuple.destination),
-        );
-        let (out_source, out_destination) = (
-            translate::words(leaves.source),
-            translate::words(leaves.destination),
-        );
-        let (sport, dport) = (
-            translate::port(tuple.source_port),
-            translate::port(tuple.destination_port),
-        );
-        let (out_sport, out_dport) = (
-            translate::port(leaves.source_port),
-            translate::port(leaves.destination_port),
-        );
-        let proto = tuple.protocol.number();
+        let Key {
+            source,
+            destination,
+            sport,
+            dport,
+            proto,
+            ..
+        } = *key;
+        let (out_source, out_destination) = (leaves.source, leaves.destination);
+        let (out_sport, out_dport) = (leaves.sport, leaves.dport);
         let slot = reference & !IPV6;
         let way = (slot % WAYS) as usize;
         if reference & IPV6 != 0 {
@@ -438,40 +462,20 @@ impl Table {
         owner.store(lives | state, Ordering::Release);
     }
 
-    /// bpf/include/table.h, hash_key.
-    fn hash(&self, tuple: &Tuple) -> u64 {
-        let (source, destination) = (
-            translate::words(tuple.source),
-            translate::words(tuple.destination),
-        );
-        let pair = |first: u32, second: u32| {
-            let mut octets = [0; 8];
-            octets[..4].copy_from_slice(&first.to_ne_bytes());
-            octets[4..].copy_from_slice(&second.to_ne_bytes());
-            u64::from_ne_bytes(octets)
-        };
-        let mut tail = [0; 8];
-        tail[..2].copy_from_slice(&tuple.source_port.to_be_bytes());
-        tail[2..4].copy_from_slice(&tuple.destination_port.to_be_bytes());
-        tail[4] = tuple.protocol.number();
-        let tail = u64::from_ne_bytes(tail);
-        let key: &[u64] = if tuple.is_ipv6() {
-            &[
-                pair(source[0], source[1]),
-                pair(source[2], source[3]),
-                pair(destination[0], destination[1]),
-                pair(destination[2], destination[3]),
-                tail,
-            ]
-        } else {
-            &[pair(source[0], destination[0]), tail]
-        };
-        let mixed = key.iter().fold(self.seed[0], |h, word| {
+    /// bpf/include/hash.h, hash_key.
+    fn hash(&self, key: &Key) -> u64 {
+        let (count, words) = key.hashed();
+        let mixed = words[..count].iter().fold(self.seed[0], |h, word| {
             let h = (h ^ word).wrapping_mul(self.seed[1]);
             h ^ h >> 32
         });
         mixed.wrapping_mul(self.seed[2])
     }
+}
+
+/// Which list of numbers a flow is in, and where.
+fn place(flow: u32) -> (usize, usize) {
+    (usize::from(flow & PAIRS != 0), (flow & !PAIRS) as usize)
 }
 
 /// The shared counter, which a 32-bit machine cannot read in one piece: read until two readings agree.

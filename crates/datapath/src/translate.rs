@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use kernel::Tuple;
+use kernel::{Mac, Tuple};
 
 /// An address as it lies in a packet; IPv4 in the first word.
 pub type Words = [u32; 4];
@@ -17,6 +17,86 @@ pub fn words(address: IpAddr) -> Words {
         IpAddr::V6(a) => {
             let o = a.octets();
             [word(&o, 0), word(&o, 4), word(&o, 8), word(&o, 12)]
+        }
+    }
+}
+
+/// FLOW_BRIDGED of bpf/include/flow.h.
+const BRIDGED: u8 = 255;
+
+/// The key of one direction, as it lies in a record and in packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Source address.
+    pub source: Words,
+    /// Destination address.
+    pub destination: Words,
+    /// Source port.
+    pub sport: u16,
+    /// Destination port.
+    pub dport: u16,
+    /// IP protocol.
+    pub proto: u8,
+    /// Which of the tables.
+    pub ipv6: bool,
+}
+
+impl From<&Tuple> for Key {
+    fn from(tuple: &Tuple) -> Self {
+        Self {
+            source: words(tuple.source),
+            destination: words(tuple.destination),
+            sport: port(tuple.source_port),
+            dport: port(tuple.destination_port),
+            proto: tuple.protocol.number(),
+            ipv6: tuple.is_ipv6(),
+        }
+    }
+}
+
+impl Key {
+    /// Frames of a bridge from one station to another: `bridge_key` of bpf/include/bridge.h.
+    pub fn bridged(to: Mac, from: Mac) -> Self {
+        Self {
+            source: [u32::from_ne_bytes([to[2], to[3], to[4], to[5]]), 0, 0, 0],
+            destination: [
+                u32::from_ne_bytes([from[0], from[1], from[2], from[3]]),
+                0,
+                0,
+                0,
+            ],
+            sport: u16::from_ne_bytes([to[0], to[1]]),
+            dport: u16::from_ne_bytes([from[4], from[5]]),
+            proto: BRIDGED,
+            ipv6: false,
+        }
+    }
+
+    /// What the hash goes over, 64 bits at a time (bpf/include/hash.h): the number of words that count, and the words.
+    pub fn hashed(&self) -> (usize, [u64; 5]) {
+        let pair = |first: u32, second: u32| {
+            let mut octets = [0; 8];
+            octets[..4].copy_from_slice(&first.to_ne_bytes());
+            octets[4..].copy_from_slice(&second.to_ne_bytes());
+            u64::from_ne_bytes(octets)
+        };
+        let mut tail = [0; 8];
+        tail[..2].copy_from_slice(&self.sport.to_ne_bytes());
+        tail[2..4].copy_from_slice(&self.dport.to_ne_bytes());
+        tail[4] = self.proto;
+        let tail = u64::from_ne_bytes(tail);
+        let (s, d) = (self.source, self.destination);
+        if self.ipv6 {
+            let all = [
+                pair(s[0], s[1]),
+                pair(s[2], s[3]),
+                pair(d[0], d[1]),
+                pair(d[2], d[3]),
+                tail,
+            ];
+            (5, all)
+        } else {
+            (2, [pair(s[0], d[0]), tail, 0, 0, 0])
         }
     }
 }
@@ -69,16 +149,10 @@ pub const FLOW_ADDR: u8 = 1;
 pub const FLOW_PORT: u8 = 2;
 
 /// The difference between a tuple as it comes in and as it leaves.
-pub fn translation(from: &Tuple, to: &Tuple) -> Translation {
-    let v6 = from.is_ipv6();
-    let side = |t: &Tuple| {
-        [
-            halves(&words(t.source), v6),
-            halves(&words(t.destination), v6),
-        ]
-        .concat()
-    };
-    let ports = |t: &Tuple| [port(t.source_port), port(t.destination_port)];
+pub fn translation(from: &Key, to: &Key) -> Translation {
+    let v6 = from.ipv6;
+    let side = |k: &Key| [halves(&k.source, v6), halves(&k.destination, v6)].concat();
+    let ports = |k: &Key| [k.sport, k.dport];
     let (old, new) = (side(from), side(to));
     let mut flags = 0;
     if old != new {
@@ -113,7 +187,7 @@ mod tests {
     fn nothing_translated_has_no_difference() {
         let t = tuple("10.0.0.1", 1, "10.0.0.2", 2);
         assert_eq!(
-            translation(&t, &t),
+            translation(&(&t).into(), &(&t).into()),
             Translation {
                 addresses: 0,
                 ports: 0,
@@ -133,7 +207,7 @@ mod tests {
                 53,
             );
             let to = tuple("203.0.113.9", 60000 - i as u16, "192.0.2.7", 53);
-            let t = translation(&from, &to);
+            let t = translation(&(&from).into(), &(&to).into());
             let all = |x: &Tuple| {
                 let mut v = [
                     halves(&words(x.source), false),

@@ -149,6 +149,10 @@ pub struct Link {
     pub vlan: Option<Vlan>,
     /// A bridge that tells VLANs apart (`vlan_filtering`).
     pub filters_vlans: bool,
+    /// Settings of a bridge by which it is decided whether its frames may be forwarded past it.
+    pub bridge: Option<BridgeSettings>,
+    /// As the port of a bridge it answers for others (`proxy_arp`, `proxy_arp_wifi`, `neigh_suppress`).
+    pub proxies: bool,
     /// Stands for all settings of a VLAN device, or those of a bridge that steer unicast frames: only to be compared.
     pub settings: u64,
     /// The same for a port of a bridge, as a port: see [`Bridging::port`].
@@ -159,6 +163,15 @@ pub struct Link {
     pub qdisc: String,
     /// IFLA_XDP: a program of somebody is attached, its id.
     pub xdp_program: Option<u32>,
+}
+
+/// Settings of a bridge, beside those that steer frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct BridgeSettings {
+    /// Stations of which nothing is heard are forgotten after this, in hundredths of a second; 0: at once.
+    pub ageing: u32,
+    /// Frames are shown to iptables, ip6tables or arptables (`nf_call_*` of this bridge).
+    pub netfilter: bool,
 }
 
 /// The tag of a VLAN device.
@@ -196,6 +209,8 @@ pub struct Bridging {
     pub port: Option<u64>,
     /// VLAN membership, PVID and which VLANs leave untagged, where told.
     pub vlans: Option<u64>,
+    /// [`Link::proxies`], where told.
+    pub proxies: Option<bool>,
 }
 
 /// An address of this router.

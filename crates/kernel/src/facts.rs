@@ -136,6 +136,32 @@ pub fn legacy_tables() -> io::Result<Vec<String>> {
     Ok(tables)
 }
 
+/// What looks at every frame that a bridge passes on, in words, as far as no event tells: bridge netfilter, where a switch of it is on in this
+/// namespace, and the tables of the old ebtables, which are told by their modules only, those of all namespaces together. Empty: nothing.
+///
+/// # Errors
+/// A file exists but cannot be read or understood.
+pub fn bridge_filters() -> io::Result<Vec<String>> {
+    let mut found = Vec::new();
+    for family in ["iptables", "ip6tables", "arptables"] {
+        let name = format!("bridge-nf-call-{family}");
+        if sysctl(&format!("/proc/sys/net/bridge/{name}"))?.unwrap_or(0) != 0 {
+            found.push(format!("net.bridge.{name}"));
+        }
+    }
+    let modules = read("/proc/modules")?.unwrap_or_default();
+    let names = modules.lines().filter_map(|line| line.split(' ').next());
+    found.extend(
+        names
+            .filter(|name| EBTABLES.contains(name))
+            .map(|name| format!("the module {name}")),
+    );
+    Ok(found)
+}
+
+/// Modules with a table of ebtables, each of which hooks into all bridges.
+const EBTABLES: [&str; 3] = ["ebtable_broute", "ebtable_filter", "ebtable_nat"];
+
 /// As the kernel sees it (`dev_valid_name`), so that no name leads out of its directory.
 fn is_device_name(name: &str) -> bool {
     !matches!(name, "" | "." | "..") && !name.contains(['/', '\0']) && name.len() < 16

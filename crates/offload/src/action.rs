@@ -16,6 +16,9 @@ pub type Millis = u64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FlowId(pub u32);
 
+/// Numbers from here on are of pairs of stations behind bridges, not of connections.
+pub const PAIRS: u32 = 1 << 31;
+
 /// What the packet path says of one direction of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
@@ -108,6 +111,14 @@ pub enum Action {
         original: Tuple,
         /// Tuple of packets of the reply direction at ingress.
         reply: Tuple,
+    },
+    /// Frames between two stations of a bridge become known, both ways. [`Action::Remove`] and [`Action::Prove`] with its number are as
+    /// for a connection.
+    InstallPair {
+        /// A number from [`PAIRS`] on.
+        flow: FlowId,
+        /// The first direction is to the first one.
+        stations: [Mac; 2],
     },
     /// Both directions are forgotten, at once.
     Remove {

@@ -2,7 +2,7 @@
 
 use kernel::{Connection, ConnectionId, Protocol, status};
 
-use crate::action::{Action, FlowId, Millis};
+use crate::action::{Action, FlowId, Millis, PAIRS};
 use crate::core::Core;
 use crate::decline::Decline;
 use crate::flow::Flow;
@@ -280,6 +280,9 @@ impl Core {
 
     /// The packet path refused an install.
     pub(crate) fn refuse(&mut self, id: FlowId, reason: Decline) {
+        if id.0 & PAIRS != 0 {
+            return self.pair_refused(id);
+        }
         if !self.table.get(id).is_some_and(Flow::installed) {
             return;
         }

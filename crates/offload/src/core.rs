@@ -8,6 +8,7 @@ use crate::action::{Action, Cause, FlowId, Millis, Reading};
 use crate::connections::{ADMIT_PER_EVENT, ADMIT_PER_TICK};
 use crate::decline::Decline;
 use crate::flow::Flow;
+use crate::pairs::Pairs;
 use crate::ports::{PortFacts, PortPlan};
 use crate::settings::Settings;
 use crate::statistics::Statistics;
@@ -57,6 +58,7 @@ pub struct Core {
     pub(crate) reproof: Sweep,
     pub(crate) refresh: Sweep,
     pub(crate) legacy: Option<Millis>,
+    pub(crate) pairs: Pairs,
     /// Connections of before the start of which no event may ever tell.
     pub(crate) inherited: Vec<ConnectionId>,
     inherited_once: bool,
@@ -84,6 +86,7 @@ impl Core {
             reproof: Sweep::default(),
             refresh: Sweep::default(),
             legacy: None,
+            pairs: Pairs::default(),
             inherited: Vec::new(),
             inherited_once: false,
         }
@@ -156,9 +159,12 @@ impl Core {
     /// The end of a batch of events or other calls, and of each tick: plans devices anew where something changed, and ends the proofs
     /// over neighbours and stations that are elsewhere. A batch is what was heard at once: a thousand changes cost one flush.
     pub fn flush(&mut self, out: &mut Vec<Action>) {
-        self.flush_stations(out);
+        let moved = self.flush_stations(out);
         if std::mem::take(&mut self.around.unplanned) {
             self.replan(out);
+            self.check_pairs(out);
+        } else if moved {
+            self.check_pairs(out);
         }
     }
 

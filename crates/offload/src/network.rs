@@ -47,6 +47,11 @@ impl Core {
         if changed {
             link.port = told.port;
         }
+        if let Some(proxies) = told.proxies.filter(|proxies| link.proxies != *proxies) {
+            link.proxies = proxies;
+            self.around.unplanned = true;
+            changed = true;
+        }
         if let Some(vlans) = told.vlans {
             changed |= self.around.vlans.insert(told.link, vlans) != Some(vlans);
         }

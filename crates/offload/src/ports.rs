@@ -71,6 +71,8 @@ pub struct PortFacts {
     pub tc_refused: bool,
     /// What shapes in or below a root qdisc whose kind does not say so, in words: see [`shaper`].
     pub shaper: Option<String>,
+    /// Of a bridge: what looks at each frame that it passes on, in words.
+    pub bridge_filters: Vec<String>,
     /// nftables chains at this device's ingress, as `family table chain`.
     pub ingress_chains: Vec<String>,
     /// nftables chains at this device's egress, as `family table chain`.
@@ -108,6 +110,10 @@ pub struct PortPlan {
     pub direct: bool,
     /// Member of a bridge, as it is or with a VLAN: what leaves here may leave elsewhere, too.
     pub floods: bool,
+    /// Frames that come in here for another member of its bridge may be forwarded by weir.
+    pub bridges: bool,
+    /// The device takes no VLAN tags off: XDP sees all.
+    pub sees_tags: bool,
     /// Frames of VLANs have no tag at XDP, as far as what stands here needs one: why not, whatever the hook is.
     pub hides_tags: Option<PortReason>,
     /// The tag of a switch that all frames have here, in the kernel's words.
@@ -138,6 +144,8 @@ impl PortPlan {
             xdp_transmit: false,
             direct: false,
             floods: false,
+            bridges: false,
+            sees_tags: false,
             hides_tags: None,
             tagging: None,
             reason,
@@ -154,6 +162,7 @@ impl PortPlan {
                 (plan.link, plan.hook, plan.mac),
                 (plan.into, plan.out, plan.ppp_in, plan.ppp_out),
                 (plan.xdp_transmit, plan.direct, plan.floods),
+                (plan.bridges, plan.sees_tags),
             )
         };
         effect(self) == effect(other)

@@ -55,6 +55,8 @@ pub enum Kind {
     IngressChain,
     /// A chain at a device's egress.
     EgressChain,
+    /// A chain in the way of bridged frames.
+    BridgeChain,
     /// A flowtable.
     Flowtable,
 }
@@ -70,6 +72,7 @@ impl Kind {
                 | Self::Opaque
                 | Self::Zone
                 | Self::Notrack
+                | Self::BridgeChain
                 | Self::Flowtable
         )
     }
@@ -119,6 +122,9 @@ impl Kind {
             Self::EgressChain => {
                 "a chain at egress, which packets that weir forwards would skip: the device is left alone"
             }
+            Self::BridgeChain => {
+                "a chain in the way of bridged frames: these stay with the kernel, even with `bridge = true`"
+            }
             Self::Flowtable => "a flowtable; the connections in it are left to it",
         }
     }
@@ -148,7 +154,8 @@ impl Kind {
             | Self::DynamicSet
             | Self::Counter
             | Self::Zone
-            | Self::Notrack => "nothing to do",
+            | Self::Notrack
+            | Self::BridgeChain => "nothing to do",
         }
     }
 }

@@ -85,6 +85,10 @@ pub struct Settings {
     /// The kernel tells nothing of connections made before anybody listened (`nf_conntrack_events` = 2): those that were found at
     /// the start are asked for again now and then, so that their end is noticed.
     pub events_withheld: bool,
+    /// Forward frames between members of a bridge, too.
+    pub bridge: bool,
+    /// Most pairs of stations known at a time.
+    pub max_pairs: usize,
     /// Compute everything, forward nothing. Carried for the packet path; the core decides the same.
     pub shadow: bool,
 }
@@ -103,6 +107,8 @@ impl Default for Settings {
             ports: BTreeMap::new(),
             legacy_firewall: false,
             events_withheld: false,
+            bridge: false,
+            max_pairs: 4_096,
             shadow: false,
         }
     }

@@ -64,6 +64,18 @@ impl Stations {
             .retain(|(bridge, _, _), (link, _)| *bridge != index && *link != index);
     }
 
+    /// Which stations a bridge knows, by address: bridge, VLAN, port.
+    pub(crate) fn places(&self) -> HashMap<Mac, Vec<(u32, u16, u32)>> {
+        let mut places: HashMap<Mac, Vec<(u32, u16, u32)>> = HashMap::new();
+        for ((bridge, vlan, mac), (link, _)) in &self.known {
+            places
+                .entry(*mac)
+                .or_default()
+                .push((*bridge, *vlan, *link));
+        }
+        places
+    }
+
     /// Takes what was told. The port behind which the station no longer is, if it was known to be.
     fn tell(&mut self, fdb: &Fdb, generation: u32) -> Option<u32> {
         let key = (fdb.bridge, fdb.vlan, fdb.mac);
@@ -114,18 +126,21 @@ impl Core {
         }
     }
 
-    /// Ends the proofs over all that changed in this batch.
-    pub(crate) fn flush_stations(&mut self, out: &mut Vec<Action>) {
+    /// Ends the proofs over all that changed in this batch; whether anything did.
+    pub(crate) fn flush_stations(&mut self, out: &mut Vec<Action>) -> bool {
         let changed = std::mem::take(&mut self.around.changed);
         let due = self.around.stations.due(self.now);
         if due || changed.len() > CHANGES_MAX {
-            return self.bump(Cause::Neighbours, out);
+            self.bump(Cause::Neighbours, out);
+            return true;
         }
+        let any = !changed.is_empty();
         self.statistics.hop_bumps += changed.len() as u64;
         out.extend(
             changed
                 .into_iter()
                 .map(|(link, mac)| Action::BumpHops { link, mac }),
         );
+        any
     }
 }

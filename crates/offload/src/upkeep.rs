@@ -29,7 +29,7 @@ pub(crate) struct Sweep {
 
 impl Sweep {
     /// The slots to visit now, of `length`, when each is to be visited once in `period`.
-    fn share(
+    pub(crate) fn share(
         &mut self,
         length: usize,
         period: Millis,
@@ -69,6 +69,7 @@ impl Core {
             self.legacy = None;
         }
 
+        self.pairs_upkeep(read, out);
         let length = self.table.len();
         for slot in self.refresh.share(length, self.visit_period(), now) {
             self.refresh_flow(FlowId(slot as u32), read, out);

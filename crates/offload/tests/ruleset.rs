@@ -226,12 +226,13 @@ fn chains_of_bridges_are_read_as_far_as_routed_packets_come_by() {
             .collect::<Vec<_>>()
     };
     for hook in ["prerouting", "input", "output", "postrouting"] {
-        assert_eq!(chain(hook, "bridge"), [Kind::Limit, Kind::Log], "{hook}");
+        let found = [Kind::BridgeChain, Kind::Limit, Kind::Log];
+        assert_eq!(chain(hook, "bridge"), found, "{hook}");
     }
     assert_eq!(
         chain("forward", "bridge"),
-        [],
-        "what is bridged is left alone"
+        [Kind::BridgeChain],
+        "no routed packet comes by: with the option `bridge` the chain itself counts"
     );
     assert_eq!(chain("input", "inet"), []);
     assert_eq!(chain("prerouting", "arp"), []);

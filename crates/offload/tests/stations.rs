@@ -198,6 +198,7 @@ fn how_a_device_bridges_bumps_only_when_it_is_another_way() {
             link: 4,
             port,
             vlans,
+            proxies: None,
         })
     };
     let change = [Action::Bump(Cause::Link("lan0".into()))];
@@ -224,6 +225,7 @@ fn how_a_device_bridges_bumps_only_when_it_is_another_way() {
         link: 99,
         port: Some(1),
         vlans: Some(1),
+        proxies: None,
     });
     assert_eq!(rig.tell(unknown), []);
 }

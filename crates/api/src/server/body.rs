@@ -10,7 +10,7 @@ use hyper::body::{Body, Bytes, Frame, SizeHint};
 
 use super::{Drain, Provider};
 use crate::filter::Selection;
-use crate::types::FlowId;
+use crate::types::{Bridged, FlowId};
 
 /// Octets after which a piece of a listing is sent: enough to make the system call worth it.
 const PIECE: usize = 32 * 1024;
@@ -30,12 +30,17 @@ impl Answer {
         Self::Whole(Some(octets))
     }
 
-    pub(super) fn flows(selection: Selection, provider: Rc<dyn Provider>) -> Self {
+    pub(super) fn flows(
+        selection: Selection,
+        bridged: Vec<Bridged>,
+        provider: Rc<dyn Provider>,
+    ) -> Self {
         let head = format!(r#"{{"matched":{},"flows":["#, selection.matched).into_bytes();
         Self::Flows(FlowPieces {
             provider,
             rest: selection.ids.into_iter(),
             begun: head,
+            bridged,
             first: true,
             ended: false,
             rested: true,
@@ -48,6 +53,8 @@ impl Answer {
 pub(super) struct FlowPieces {
     provider: Rc<dyn Provider>,
     rest: IntoIter<FlowId>,
+    /// Written last.
+    bridged: Vec<Bridged>,
     /// What is written and not sent yet.
     begun: Vec<u8>,
     /// No flow was written yet.
@@ -65,7 +72,14 @@ impl FlowPieces {
         let mut octets = std::mem::take(&mut self.begun);
         while octets.len() < PIECE {
             let Some(id) = self.rest.next() else {
-                octets.extend_from_slice(b"]}");
+                octets.push(b']');
+                if !self.bridged.is_empty()
+                    && let Ok(bridged) = serde_json::to_vec(&self.bridged)
+                {
+                    octets.extend_from_slice(b",\"bridged\":");
+                    octets.extend_from_slice(&bridged);
+                }
+                octets.push(b'}');
                 self.ended = true;
                 break;
             };

@@ -26,7 +26,7 @@ use crate::capture::{CaptureQuery, CaptureSummary, SUMMARY_TRAILER};
 use crate::expression::FlowQuery;
 use crate::filter::{FlowFilter, Selection};
 use crate::types::{
-    Config, Drops, Explanation, Flow, FlowId, Hop, Port, Problem, Reloaded, Status,
+    Bridged, Config, Drops, Explanation, Flow, FlowId, Hop, Port, Problem, Reloaded, Status,
 };
 
 use body::Answer;
@@ -43,6 +43,10 @@ pub trait Provider {
     fn select(&self, filter: &FlowFilter) -> Selection;
     /// One of them; `None` when it ended meanwhile. Called once for each, a few hundred between two turns of the event loop.
     fn flow(&self, id: FlowId) -> Option<Flow>;
+    /// Stations of bridges, as [`FlowList`](crate::FlowList) has them. None, unless it is said here.
+    fn bridged(&self, _filter: &FlowFilter) -> Vec<Bridged> {
+        Vec::new()
+    }
     /// What is dropped early. Nothing, unless it is said here.
     fn drops(&self) -> Drops {
         Drops::default()
@@ -213,7 +217,11 @@ async fn respond(
         }
         Call::StopCapture => provider.stop_capture().and_then(|summary| json(&summary)),
         Call::Status => json(&provider.status()),
-        Call::Flows(filter) => Ok(Answer::flows(provider.select(&filter), provider)),
+        Call::Flows(filter) => Ok(Answer::flows(
+            provider.select(&filter),
+            provider.bridged(&filter),
+            provider,
+        )),
         Call::Hops => json(&provider.hops()),
         Call::Drops => json(&provider.drops()),
         Call::Ports => json(&provider.ports()),

@@ -14,6 +14,28 @@ pub struct FlowList {
     pub matched: u64,
     /// The flows, in the order asked for. One that ended while the list was written is left out.
     pub flows: Vec<Flow>,
+    /// Stations between which weir forwards what a bridge passes on, or may. Not listed where flows of an address, a port or a protocol are
+    /// asked for; no limit counts for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bridged: Vec<Bridged>,
+}
+
+/// Two stations that talk through a bridge, both ways.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bridged {
+    /// Hardware address of the one: `02:00:00:00:00:01`.
+    pub source: String,
+    /// That of the other.
+    pub destination: String,
+    /// Known or forwarded, never declined.
+    pub state: FlowState,
+    /// Why it is not forwarded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+    /// From source to destination (`original`), and back. Octets and lengths are those behind the EtherType.
+    pub directions: Directions,
+    /// Seconds since weir learned of it.
+    pub age_seconds: u64,
 }
 
 /// One connection: both of its directions.

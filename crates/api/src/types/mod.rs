@@ -15,8 +15,8 @@ pub use drops::{
     DropCounts, DropPrefix, DropRoutes, DropSet, DropState, Drops, LearnedDrop, LearnedDrops,
 };
 pub use flow::{
-    Direction, Directions, Endpoints, Explanation, Flow, FlowId, FlowList, FlowState, Hook,
-    Protocol, Reason, Translated, TtlRange, Witness, WitnessName,
+    Bridged, Direction, Directions, Endpoints, Explanation, Flow, FlowId, FlowList, FlowState,
+    Hook, Protocol, Reason, Translated, TtlRange, Witness, WitnessName,
 };
 pub use problem::Problem;
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};

@@ -128,6 +128,8 @@ pub struct PortLimit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PortUse {
+    /// What a bridge passes on from here to another of its members.
+    Bridged,
     /// What comes in.
     In,
     /// What leaves.

@@ -4,6 +4,9 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+// Its tables are one line a case.
+#[rustfmt::skip]
+mod bridged;
 mod bridges;
 mod checksums;
 mod disturbance;

@@ -6,7 +6,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::{IFLA_AF_SPEC, index};
-use crate::event::{Bridging, Event, Fdb, Mac};
+use crate::event::{BridgeSettings, Bridging, Event, Fdb, Mac};
 use crate::message::{Attributes, DecodeError, Message, u32_at};
 
 const NDA_LLADDR: u16 = 2;
@@ -25,6 +25,11 @@ const OF_PORTS: [u16; 10] = [1, 4, 8, 9, 29, 33, 34, 39, 40, 44];
 /// IFLA_BR_STP_STATE, VLAN_FILTERING, VLAN_PROTOCOL, NF_CALL_IPTABLES, NF_CALL_IP6TABLES, VLAN_DEFAULT_PVID, MULTI_BOOLOPT (MST
 /// among them).
 const OF_BRIDGES: [u16; 7] = [5, 7, 8, 36, 37, 39, 46];
+/// IFLA_BRPORT_PROXYARP, PROXYARP_WIFI, NEIGH_SUPPRESS, NEIGH_VLAN_SUPPRESS.
+const PROXIES: [u16; 4] = [10, 11, 32, 45];
+const IFLA_BR_AGEING_TIME: u16 = 4;
+/// IFLA_BR_NF_CALL_IPTABLES, IP6TABLES, ARPTABLES.
+const NF_CALLS: [u16; 3] = [36, 37, 38];
 /// IFLA_BRIDGE_FLAGS, MODE, VLAN_INFO, VLAN_TUNNEL_INFO, MST.
 const OF_VLANS: [u16; 5] = [0, 1, 2, 3, 6];
 
@@ -59,6 +64,33 @@ pub(super) fn filters_vlans(attributes: Attributes<'_>) -> Result<bool, DecodeEr
     Ok(false)
 }
 
+/// Settings of a bridge (IFLA_INFO_DATA) that are looked at one by one.
+pub(super) fn told(attributes: Attributes<'_>) -> Result<BridgeSettings, DecodeError> {
+    let mut settings = BridgeSettings::default();
+    for attribute in attributes {
+        let attribute = attribute?;
+        match attribute.kind {
+            IFLA_BR_AGEING_TIME => settings.ageing = attribute.u32_native("IFLA_BR_AGEING_TIME")?,
+            kind if NF_CALLS.contains(&kind) => {
+                settings.netfilter |= attribute.value.first().is_some_and(|on| *on != 0);
+            }
+            _ => {}
+        }
+    }
+    Ok(settings)
+}
+
+/// Whether a port (as for [`membership`]) answers for others.
+pub(super) fn proxies(attributes: Attributes<'_>) -> Result<bool, DecodeError> {
+    let mut any = false;
+    for attribute in attributes {
+        let attribute = attribute?;
+        any |=
+            PROXIES.contains(&attribute.kind) && attribute.value.first().is_some_and(|on| *on != 0);
+    }
+    Ok(any)
+}
+
 /// Settings and state of a port (IFLA_INFO_SLAVE_DATA, or IFLA_PROTINFO of AF_BRIDGE, which hold the same).
 pub(super) fn membership(attributes: Attributes<'_>) -> Result<u64, DecodeError> {
     digest(attributes, |kind| OF_PORTS.contains(&kind))
@@ -66,11 +98,14 @@ pub(super) fn membership(attributes: Attributes<'_>) -> Result<u64, DecodeError>
 
 /// A device as the port of a bridge, or a bridge (RTM_NEWLINK of AF_BRIDGE).
 pub(super) fn port(link: u32, attributes: Attributes<'_>) -> Result<Option<Event>, DecodeError> {
-    let (mut port, mut vlans) = (None, None);
+    let (mut port, mut vlans, mut answers) = (None, None, None);
     for attribute in attributes {
         let attribute = attribute?;
         match attribute.kind {
-            IFLA_PROTINFO => port = Some(membership(attribute.nested("IFLA_PROTINFO"))?),
+            IFLA_PROTINFO => {
+                port = Some(membership(attribute.nested("IFLA_PROTINFO"))?);
+                answers = Some(proxies(attribute.nested("IFLA_PROTINFO"))?);
+            }
             IFLA_AF_SPEC => {
                 let of_vlans = |kind| OF_VLANS.contains(&kind);
                 vlans = Some(digest(attribute.nested("IFLA_AF_SPEC"), of_vlans)?);
@@ -79,7 +114,12 @@ pub(super) fn port(link: u32, attributes: Attributes<'_>) -> Result<Option<Event
         }
     }
     let told = port.is_some() || vlans.is_some();
-    Ok(told.then_some(Event::Bridging(Bridging { link, port, vlans })))
+    Ok(told.then_some(Event::Bridging(Bridging {
+        link,
+        port,
+        vlans,
+        proxies: answers,
+    })))
 }
 
 /// A VLAN of a bridge or port came, went or changed (RTM_NEWVLAN, RTM_DELVLAN).

@@ -61,6 +61,8 @@ pub(super) fn link(message: &Message<'_>) -> Result<Option<Event>, DecodeError> 
         lower: None,
         vlan: None,
         filters_vlans: false,
+        bridge: None,
+        proxies: false,
         settings: 0,
         port: None,
         tx_queues: 1,
@@ -135,6 +137,7 @@ fn information(attribute: &Attribute<'_>, link: &mut Link) -> Result<(), DecodeE
             "bridge" => {
                 link.settings = bridge::settings(data.nested("IFLA_INFO_DATA"))?;
                 link.filters_vlans = bridge::filters_vlans(data.nested("IFLA_INFO_DATA"))?;
+                link.bridge = Some(bridge::told(data.nested("IFLA_INFO_DATA"))?);
             }
             _ => {}
         }
@@ -143,6 +146,7 @@ fn information(attribute: &Attribute<'_>, link: &mut Link) -> Result<(), DecodeE
         link.port = Some(bridge::membership(
             membership.nested("IFLA_INFO_SLAVE_DATA"),
         )?);
+        link.proxies = bridge::proxies(membership.nested("IFLA_INFO_SLAVE_DATA"))?;
     }
     Ok(())
 }

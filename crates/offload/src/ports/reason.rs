@@ -71,6 +71,16 @@ pub enum PortReason {
     Qdisc(String),
     /// Off for frames of these VLANs: more hardware addresses than a port can have.
     Addresses(Vec<u16>),
+    /// Off for bridged frames: stations are forgotten too soon, in seconds, to be kept known by what weir shows the kernel.
+    Ageing(u32),
+    /// Off for bridged frames: something looks at each of them.
+    BridgeFilter(String),
+    /// Off for bridged frames: the port answers for others.
+    Proxies,
+    /// Off for bridged frames: a switch forwards them itself.
+    SwitchBridges,
+    /// Off for bridged frames: shadow mode does not compare them.
+    ShadowMode,
     /// It is so at a device that stands on this one.
     Above {
         /// Name of that device.
@@ -134,6 +144,15 @@ impl PortReason {
             Self::Addresses(_) => {
                 "more VLAN devices have addresses of their own than a port can have".into()
             }
+            Self::Ageing(seconds) => format!(
+                "the bridge forgets a station after {seconds} s, and weir shows it to the kernel too seldom"
+            ),
+            Self::BridgeFilter(what) => format!("{what} may look at each frame"),
+            Self::Proxies => {
+                "the bridge answers for others here (proxy_arp or neigh_suppress)".into()
+            }
+            Self::SwitchBridges => "a switch forwards between its ports itself".into(),
+            Self::ShadowMode => "shadow mode does not compare them".into(),
             Self::Above { device, reason } => format!("at {device} above it, {}", reason.explain()),
             Self::TcRefused => "the kernel refused to attach at TC".into(),
             Self::Gone => "the device is gone".into(),
@@ -180,6 +199,15 @@ impl PortReason {
             }
             Self::Qdisc(_) => "shape at the lowest device instead, where weir keeps the qdisc",
             Self::Addresses(_) => "give the VLAN devices the address of the device below",
+            Self::Ageing(_) => {
+                "set a longer ageing time (`ip link set BRIDGE type bridge ageing_time 30000`), or a shorter `reprove`, not 0"
+            }
+            Self::BridgeFilter(_) => {
+                "remove the chains of family bridge, unload ebtables, or set net.bridge.bridge-nf-call-* to 0"
+            }
+            Self::Proxies => "switch that off for the port, or leave these frames to the kernel",
+            Self::SwitchBridges => "nothing to do: the switch is faster",
+            Self::ShadowMode => "end shadow mode",
             Self::Above { reason, .. } => match **reason {
                 Self::ForeignXdp => "detach the program",
                 _ => reason.mend(),
@@ -216,6 +244,8 @@ pub enum Use {
     PppIn,
     /// What leaves by PPPoE.
     PppOut,
+    /// What a bridge passes on from here to another of its members.
+    Bridged,
     /// What comes in for some addresses: see the reason.
     Some,
 }
@@ -237,6 +267,7 @@ impl Limit {
             (Use::Out, _) => "what leaves".to_owned(),
             (Use::PppIn, _) => "PPPoE that comes in".to_owned(),
             (Use::PppOut, _) => "PPPoE that leaves".to_owned(),
+            (Use::Bridged, _) => "what is bridged".to_owned(),
             (Use::Some, PortReason::Addresses(vlans)) => {
                 let vlans: Vec<String> = vlans.iter().take(8).map(u16::to_string).collect();
                 format!(

@@ -26,6 +26,9 @@ const HARMLESS_ABOVE: [&str; 9] = [
     "", "dsa", "vlan", "bridge", "vrf", "macvlan", "macvtap", "ipvlan", "ipvtap",
 ];
 
+/// A bridge must remember a station for so many re-proofs: each shows the kernel one frame of it.
+const AGEING_REPROOFS: u64 = 3;
+
 /// Tags of switches that the packet path knows.
 const KNOWN_TAGS: [&str; 3] = ["mtk", "gswip", "qca"];
 
@@ -261,6 +264,18 @@ impl<'a> Router<'a> {
                 reason,
             });
         }
+        let mut bridges = false;
+        if self.settings.bridge
+            && let Some(bridge) = self.bridge(link)
+        {
+            match self.against_bridging(device, bridge) {
+                Some(reason) => limits.push(Limit {
+                    of: Use::Bridged,
+                    reason,
+                }),
+                None => bridges = into && out,
+            }
+        }
         let direct = kept(link, facts).is_none();
         let takes_frames = match facts.xdp_features {
             Some(features) => features & xdp::NDO_XMIT != 0,
@@ -280,6 +295,8 @@ impl<'a> Router<'a> {
             direct,
             // A switch sends on to other ports what it has learned.
             floods: conduit || uppers.iter().any(|(_, upper)| upper.link.kind == "bridge"),
+            bridges,
+            sees_tags: !facts.hidden_tags.customer && !facts.hidden_tags.service,
             hides_tags,
             tagging: facts.tagging.clone(),
             reason,
@@ -321,6 +338,29 @@ impl<'a> Router<'a> {
         (master.link.kind == "bridge").then_some(master)
     }
 
+    /// What forbids forwarding frames that come in at this member of a bridge to others of it.
+    fn against_bridging(&self, device: &Device<'_>, bridge: &Device<'_>) -> Option<PortReason> {
+        let (Some(facts), Some(settings)) = (bridge.facts, bridge.link.bridge) else {
+            return Some(PortReason::NotLookedAt);
+        };
+        let reprove = self.settings.reprove;
+        if self.settings.shadow {
+            Some(PortReason::ShadowMode)
+        } else if is_switch_port(device.link) || self.is_conduit(device) {
+            Some(PortReason::SwitchBridges)
+        } else if reprove == 0 || u64::from(settings.ageing) * 10 < AGEING_REPROOFS * reprove {
+            Some(PortReason::Ageing(settings.ageing / 100))
+        } else if settings.netfilter {
+            Some(PortReason::BridgeFilter("nf_call of the bridge".into()))
+        } else if let Some(filter) = facts.bridge_filters.first() {
+            Some(PortReason::BridgeFilter(filter.clone()))
+        } else if device.link.proxies {
+            Some(PortReason::Proxies)
+        } else {
+            None
+        }
+    }
+
     /// The address that frames for this router have at a lowest device.
     fn mac(&self, link: &Link) -> Option<Mac> {
         self.bridge(link).map_or(link.mac, |bridge| bridge.link.mac)
@@ -341,7 +381,8 @@ impl<'a> Router<'a> {
         });
         let forwards = device.forwards()
             || uppers.iter().any(|(_, upper)| upper.forwards())
-            || self.ppp_forwards;
+            || self.ppp_forwards
+            || self.settings.bridge && self.in_bridge(link);
         if wish == Hook::Off {
             Some(PortReason::SwitchedOff)
         } else if link.hardware == LOOPBACK {

@@ -18,11 +18,12 @@ pub(super) struct Chain<'a> {
 }
 
 impl Chain<'_> {
-    /// A chain of a device: ingress, also in family inet, or egress.
+    /// A chain of a device, ingress (also in family inet) or egress; or one of bridges.
     pub(super) fn at_device(&self) -> Option<Kind> {
         match self.hook {
             Some("ingress") => Some(Kind::IngressChain),
             Some("egress") => Some(Kind::EgressChain),
+            Some(_) if self.home.family == "bridge" => Some(Kind::BridgeChain),
             _ => None,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use api::{Client, Flow, FlowFilter, FlowState, Prefix, Protocol, Sort};
+use api::{Bridged, Client, Flow, FlowFilter, FlowState, Prefix, Protocol, Sort};
 use clap::{Args, ValueEnum};
 
 use super::client;
@@ -155,10 +155,55 @@ fn print(client: &Client, filter: &FlowFilter, output: &mut Output<'_>) -> Resul
         table.row(row(&flow), output)
     })?;
     table.finish(output)?;
+    let bridged = client.bridged(filter)?;
+    if !bridged.is_empty() {
+        output.line("")?;
+        print_bridged(&bridged, output)?;
+    }
     if filter.limit.is_some() && listed < matched {
         output.line(&output.toned(Tone::Dim, &format!("{listed} of {matched}")))?;
     }
     Ok(())
+}
+
+/// Stations of bridges, in a table of their own.
+fn print_bridged(bridged: &[Bridged], output: &mut Output<'_>) -> std::io::Result<()> {
+    let mut table = Table::new([
+        ("BRIDGED FROM", Align::Left),
+        ("AT", Align::Left),
+        ("TO", Align::Left),
+        ("AT", Align::Left),
+        ("STATE", Align::Left),
+        ("HOOKS", Align::Left),
+        ("PACKETS", Align::Right),
+        ("OCTETS", Align::Right),
+        ("AGE", Align::Right),
+        ("REASON", Align::Left),
+    ]);
+    for pair in bridged {
+        let tone = match pair.state {
+            FlowState::Forwarded => Tone::Good,
+            FlowState::Known | FlowState::Declined => Tone::Plain,
+        };
+        let (there, back) = (&pair.directions.original, &pair.directions.reply);
+        let at = |a: &Option<String>, b: &Option<String>| Cell::or_dash(a.as_ref().or(b.as_ref()));
+        let hook =
+            |way: &api::Direction| way.hook.map_or_else(|| "-".to_owned(), |h| h.to_string());
+        let row = [
+            pair.source.as_str().into(),
+            at(&there.port_in, &back.port_out),
+            pair.destination.as_str().into(),
+            at(&there.port_out, &back.port_in),
+            Cell::toned(pair.state.to_string(), tone),
+            format!("{}/{}", hook(there), hook(back)).into(),
+            units::count(there.packets.saturating_add(back.packets)).into(),
+            units::octets(there.octets.saturating_add(back.octets)).into(),
+            units::duration(pair.age_seconds).into(),
+            Cell::or_dash(pair.reason.as_ref().map(|reason| &reason.code)),
+        ];
+        table.row(row, output)?;
+    }
+    table.finish(output)
 }
 
 fn row(flow: &Flow) -> [Cell; 11] {

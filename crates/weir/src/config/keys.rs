@@ -46,7 +46,7 @@ macro_rules! key {
 type Time = std::time::Duration;
 type Path = std::path::PathBuf;
 
-static OFFLOAD: [Key<Effective>; 8] = [
+static OFFLOAD: [Key<Effective>; 9] = [
     key!(
         Effective,
         "enabled",
@@ -89,6 +89,13 @@ static OFFLOAD: [Key<Effective>; 8] = [
         offload.hook,
         HookChoice,
         "Where packets are taken, on devices that [ports] says nothing about. \"auto\" is XDP where the driver can, else TC."
+    ),
+    key!(
+        Effective,
+        "bridge",
+        offload.bridge,
+        bool,
+        "Forward what a bridge passes on from one of its members to another, too."
     ),
     key!(
         Effective,
@@ -265,7 +272,7 @@ mod tests {
     #[test]
     fn every_default_is_listed_once() {
         let help = help();
-        assert_eq!(help.len(), 16);
+        assert_eq!(help.len(), 17);
         let entries = Effective::default().entries();
         assert_eq!(entries.len(), 15, "no device has settings of its own");
         assert!(

@@ -235,6 +235,7 @@ reprove = "1m"
 flows = 65536
 opt_out_mark = "0x10/0xF0"
 hook = "tc"
+bridge = true
 shadow = true
 
 [ports.wan0]
@@ -260,6 +261,7 @@ routes = true
             !*read.offload.enabled
                 && !*read.offload.tcp
                 && !*read.offload.udp
+                && *read.offload.bridge
                 && *read.offload.shadow
         );
         assert_eq!(*read.offload.reprove, Duration::from_secs(60));
@@ -288,7 +290,7 @@ routes = true
         );
         assert_eq!(
             read.ports["eth0.10"].hook.origin.to_string(),
-            "weir.toml:15"
+            "weir.toml:16"
         );
         assert!(
             read.entries()
@@ -311,7 +313,7 @@ routes = true
                  write \"auto\", or a number of connections from 1024 to 4194304, without quotes",
                 "weir.toml:6:8: offload.hook: cannot be \"xpd\"; did you mean \"xdp\"? Write \"auto\", \"xdp\" or \"tc\"",
                 "weir.toml:7:1: offload.colour: unknown key; \
-                 there are enabled, tcp, udp, reprove, flows, opt_out_mark, hook, shadow",
+                 there are enabled, tcp, udp, reprove, flows, opt_out_mark, hook, bridge, shadow",
                 "weir.toml:9:9: log.level: cannot be \"loud\"; \
                  write \"error\", \"warn\", \"info\", \"debug\" or \"trace\"",
             ]

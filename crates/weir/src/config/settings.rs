@@ -92,6 +92,8 @@ pub struct Offload {
     pub opt_out_mark: Setting<Option<Mark>>,
     /// Where packets are taken, on devices that `[ports]` says nothing about.
     pub hook: Setting<HookChoice>,
+    /// Forward frames between members of a bridge, too.
+    pub bridge: Setting<bool>,
     /// Prove and count, but forward nothing.
     pub shadow: Setting<bool>,
 }
@@ -106,6 +108,7 @@ impl Default for Offload {
             flows: Setting::default(),
             opt_out_mark: Setting::default(),
             hook: Setting::default(),
+            bridge: Setting::default(),
             shadow: Setting::default(),
         }
     }

@@ -44,6 +44,10 @@ impl Account {
             &mut self.tc_packets
         }) += growth.packets;
         self.octets += growth.octets;
+        // No device above the port would have counted it; the port's own counters have it where the driver counts.
+        if growth.bridged {
+            return;
+        }
         let passed = Passed {
             packets: growth.packets,
             octets: growth.octets,

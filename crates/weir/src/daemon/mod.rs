@@ -231,6 +231,7 @@ impl Daemon {
                 findings = ruleset_read(&ruleset) => {
                     *ruleset.borrow_mut() = None;
                     router.borrow_mut().ruleset_read(findings);
+                    router.borrow_mut().resume_bridging();
                 }
                 _ = count.tick() => {
                     let router = &mut *router.borrow_mut();

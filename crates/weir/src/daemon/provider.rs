@@ -136,6 +136,28 @@ impl Provider for Face {
         flow(router, found).filter(|flow| flow.id == id)
     }
 
+    fn bridged(&self, filter: &FlowFilter) -> Vec<api::Bridged> {
+        if filter.port.is_some() || filter.address.is_some() || filter.protocol.is_some() {
+            return Vec::new();
+        }
+        let router = &mut *self.router.borrow_mut();
+        let pairs: Vec<_> = router.core.pairs().map(|(id, p)| (id, p.clone())).collect();
+        let shown = pairs
+            .into_iter()
+            .map(|(id, pair)| bridged(router, id, &pair));
+        shown
+            .filter(|pair| {
+                let ways = [&pair.directions.original, &pair.directions.reply];
+                let at = |device: &String| {
+                    let ports = ways.iter().flat_map(|way| [&way.port_in, &way.port_out]);
+                    ports.flatten().any(|port| port == device)
+                };
+                filter.state.is_none_or(|state| state == pair.state)
+                    && filter.device.as_ref().is_none_or(at)
+            })
+            .collect()
+    }
+
     fn hops(&self) -> Vec<Hop> {
         let router = &mut *self.router.borrow_mut();
         let names = names(router);
@@ -173,10 +195,10 @@ impl Provider for Face {
                     .cloned()
                     .unwrap_or_else(|| format!("#{}", hop.link)),
                 header: hop.header.iter().map(|o| format!("{o:02x}")).collect(),
-                destination: hop.header.get(..6).map(mac),
-                source: hop.header.get(6..12).map(mac),
+                destination: hop.header.get(..6).filter(|_| !hop.bridged).map(mac),
+                source: hop.header.get(6..12).filter(|_| !hop.bridged).map(mac),
                 encapsulation: behind(&Encapsulation::of_header(&hop.header).0),
-                ethertype: Some(Encapsulation::of_header(&hop.header).1),
+                ethertype: (!hop.bridged).then(|| Encapsulation::of_header(&hop.header).1),
                 epoch: hop.epoch,
                 flows: users.get(&hop.index).copied().unwrap_or_default(),
                 xdp: hop.xdp,
@@ -284,65 +306,14 @@ pub fn flow(router: &mut Router, id: offload::FlowId) -> Option<api::Flow> {
         (true, true) => FlowState::Forwarded,
     };
     let bits = flow.status.unwrap_or_default();
-    let direction = |i: usize| {
-        let reading = readings[i];
-        let mut shown = api::Direction {
-            packets: reading.packets,
-            octets: reading.octets,
-            proven: reading.proven,
-            ..Default::default()
-        };
-        if let Some(detail) = details.map(|d: [Direction; 2]| d[i]).filter(|d| d.proven) {
-            let link = |index: u32| {
-                router
-                    .core
-                    .links()
-                    .find(|l| l.index == index)
-                    .map(|l| l.name.clone())
-            };
-            let plan_in = router
-                .core
-                .ports()
-                .find(|p| router.path.slot(p.link) == detail.came_in.port);
-            shown.port_in = plan_in.map(|p| p.name.clone());
-            shown.encapsulation_in = behind(&detail.came_in.behind);
-            shown.port_out = link(detail.hop_link);
-            shown.hop = Some(detail.hop as u16);
-            shown.hook = Some(if detail.xdp {
-                api::Hook::Xdp
-            } else {
-                api::Hook::Tc
-            });
-            shown.ttl = Some(TtlRange {
-                lowest: detail.ttl.0,
-                highest: detail.ttl.1,
-            });
-            shown.longest = Some(detail.length);
-        }
-        shown
-    };
-    let directions = api::Directions {
-        original: direction(0),
-        reply: direction(1),
-    };
+    let directions = directions(router, readings, details);
     let reason = match flow.declined {
         Some(decline) => Some(Reason {
             code: decline.word().to_owned(),
             text: decline.explain().to_owned(),
             mend: Some(decline.mend().to_owned()).filter(|m| !m.is_empty()),
         }),
-        None => details.filter(|_| !proven).map(|directions| {
-            // Nothing held it up: it waits for a packet.
-            let waits = datapath::Reason::Unproven;
-            let held = directions.iter().map(|d| d.reason);
-            let mut held = held.filter(|reason| *reason != datapath::Reason::None);
-            let reason = held.next().unwrap_or(waits);
-            Reason {
-                code: reason.code().to_owned(),
-                text: reason.text().to_owned(),
-                mend: None,
-            }
-        }),
+        None => details.filter(|_| !proven).map(|details| held_up(&details)),
     };
     Some(api::Flow {
         // The conntrack id tells two lives of one number apart.
@@ -364,6 +335,91 @@ pub fn flow(router: &mut Router, id: offload::FlowId) -> Option<api::Flow> {
         zone: flow.id.zone,
         age_seconds: now.saturating_sub(flow.since) / 1000,
     })
+}
+
+/// Both directions as the API shows them.
+fn directions(
+    router: &Router,
+    readings: [datapath::Reading; 2],
+    details: Option<[Direction; 2]>,
+) -> api::Directions {
+    let direction = |i: usize| {
+        let reading = readings[i];
+        let mut shown = api::Direction {
+            packets: reading.packets,
+            octets: reading.octets,
+            proven: reading.proven,
+            ..Default::default()
+        };
+        if let Some(detail) = details.map(|d| d[i]).filter(|d| d.proven) {
+            let link = |index: u32| {
+                router
+                    .core
+                    .links()
+                    .find(|l| l.index == index)
+                    .map(|l| l.name.clone())
+            };
+            let plan_in = router
+                .core
+                .ports()
+                .find(|p| router.path.slot(p.link) == detail.came_in.port);
+            shown.port_in = plan_in.map(|p| p.name.clone());
+            shown.encapsulation_in = behind(&detail.came_in.behind);
+            shown.port_out = link(detail.hop_link);
+            shown.hop = Some(detail.hop as u16);
+            shown.hook = Some(if detail.xdp {
+                api::Hook::Xdp
+            } else {
+                api::Hook::Tc
+            });
+            // A bridge does not look at it.
+            shown.ttl = Some(TtlRange {
+                lowest: detail.ttl.0,
+                highest: detail.ttl.1,
+            })
+            .filter(|range| range.highest > 0);
+            shown.longest = Some(detail.length);
+        }
+        shown
+    };
+    api::Directions {
+        original: direction(0),
+        reply: direction(1),
+    }
+}
+
+/// Why a known flow is not forwarded: what last held up a packet of it; if nothing did, it waits for one.
+fn held_up(directions: &[Direction; 2]) -> Reason {
+    let held = directions.iter().map(|d| d.reason);
+    let mut held = held.filter(|reason| *reason != datapath::Reason::None);
+    let reason = held.next().unwrap_or(datapath::Reason::Unproven);
+    Reason {
+        code: reason.code().to_owned(),
+        text: reason.text().to_owned(),
+        mend: None,
+    }
+}
+
+/// A pair of stations as the API shows it.
+fn bridged(router: &mut Router, id: offload::FlowId, pair: &offload::Pair) -> api::Bridged {
+    let readings = router.path.read(id.0).unwrap_or_default();
+    let details = router.path.inspect(id.0);
+    let proven = readings.iter().any(|reading| reading.proven);
+    let [destination, source] = pair
+        .stations
+        .map(|m| m.map(|o| format!("{o:02x}")).join(":"));
+    api::Bridged {
+        source,
+        destination,
+        state: if proven {
+            FlowState::Forwarded
+        } else {
+            FlowState::Known
+        },
+        reason: details.filter(|_| !proven).map(|details| held_up(&details)),
+        directions: directions(router, readings, details),
+        age_seconds: router.now().saturating_sub(pair.since) / 1000,
+    }
 }
 
 /// A witness' word.

@@ -24,6 +24,9 @@ const LOOKS: usize = 128;
 /// The loopback device (LOOPBACK_IFINDEX, include/net/flow.h).
 const LOOPBACK: u32 = 1;
 
+// One numbering, defined where each can have it.
+const _: () = assert!(offload::PAIRS == datapath::PAIRS);
+
 /// Everything the daemon holds, and the order in which things are done with it.
 pub struct Router {
     /// The decisions.
@@ -50,7 +53,7 @@ pub struct Router {
     updates_failed: u64,
     differences: u64,
     /// Flows whose counters are still to be read in this second.
-    uncounted: Vec<FlowId>,
+    uncounted: Vec<u32>,
     /// Index of the device at which looking around goes on.
     look_next: u32,
 }
@@ -125,6 +128,7 @@ impl Router {
                 _ => {}
             }
             self.surroundings.heard(&event);
+            self.hold_bridging();
             self.core.handle(event, now, &mut actions);
         }
         // Proofs first: looking at devices takes the time of some system calls for each.
@@ -158,6 +162,7 @@ impl Router {
             .any(|event| !matches!(event, SetEvent::Set(_)))
         {
             self.surroundings.heard(&Event::Firewall(0));
+            self.hold_bridging();
         }
         self.drops.changed(events, &mut self.path);
     }
@@ -177,11 +182,13 @@ impl Router {
             .map_err(String::as_str);
         self.drops.rules(rules, legacy, &mut self.path);
         match read {
-            Ok(text) if text.findings == self.surroundings.findings => {}
             Ok(text) => {
-                self.surroundings.findings = text.findings;
+                self.surroundings.rules_read = true;
                 // Chains at devices may be among them.
-                self.look_at_all(self.core.links().cloned().collect());
+                if text.findings != self.surroundings.findings {
+                    self.surroundings.findings = text.findings;
+                    self.look_at_all(self.core.links().cloned().collect());
+                }
             }
             Err(error) => {
                 warn!(
@@ -189,6 +196,31 @@ impl Router {
                     "the ruleset cannot be read: rules that need each packet are not found"
                 );
             }
+        }
+    }
+
+    /// Rules may have changed: until they are read, any of them may look at bridged frames. Before proofs end, so that none comes up anew.
+    fn hold_bridging(&mut self) {
+        if !self.surroundings.rules_known() {
+            self.path.set_bridging(false);
+        }
+    }
+
+    /// Lets bridged frames be forwarded where the rules are known, once the ports are planned by them.
+    pub fn resume_bridging(&mut self) {
+        let on = self.core.settings().bridge && self.surroundings.rules_known();
+        self.path.set_bridging(on);
+    }
+
+    /// Takes the pairs of stations that the packet path saw.
+    fn take_pairs(&mut self) {
+        match self.path.take_pairs() {
+            Ok(seen) => {
+                let mut actions = Vec::new();
+                self.core.pairs_seen(&seen, self.now(), &mut actions);
+                self.apply(actions);
+            }
+            Err(error) => warn!(%error, "stations of bridges cannot be read"),
         }
     }
 
@@ -253,6 +285,7 @@ impl Router {
         self.core
             .tick(now, &mut |flow| readings(path, flow), &mut actions);
         self.apply(actions);
+        self.take_pairs();
         if self.drops.wanted() {
             self.drops.tick(&mut self.path);
             let ports = self
@@ -274,8 +307,7 @@ impl Router {
     pub fn count(&mut self) {
         // Those that a second was not enough for come first.
         if !self.counting() {
-            let installed = self.core.flows().filter(|(_, flow)| flow.installed());
-            self.uncounted = installed.map(|(flow, _)| flow).collect();
+            self.uncounted = self.counted();
         }
         if !self.counting() {
             self.settle();
@@ -287,12 +319,18 @@ impl Router {
 
     /// Counts all flows at once: what is counted by is about to change.
     pub fn count_all(&mut self) {
-        let installed = self.core.flows().filter(|(_, flow)| flow.installed());
-        self.uncounted = installed.map(|(flow, _)| flow).collect();
+        self.uncounted = self.counted();
         while self.counting() {
             self.count_some();
         }
         self.settle();
+    }
+
+    /// All that the packet path counts: flows, and pairs of stations.
+    fn counted(&self) -> Vec<u32> {
+        let installed = self.core.flows().filter(|(_, flow)| flow.installed());
+        let pairs = self.core.pairs().map(|(pair, _)| pair.0);
+        installed.map(|(flow, _)| flow.0).chain(pairs).collect()
     }
 
     /// Brings what was counted to the devices that it went by.
@@ -326,7 +364,7 @@ impl Router {
         let rest = self.uncounted.len().saturating_sub(COUNTS);
         for flow in self.uncounted.drain(rest..) {
             // One that was removed meanwhile was counted then.
-            self.account.read(&mut self.path, flow.0);
+            self.account.read(&mut self.path, flow);
         }
         if !self.counting() {
             self.settle();
@@ -473,6 +511,12 @@ impl Router {
                     self.core.refused(flow, Decline::Unsupported);
                 }
             },
+            Action::InstallPair { flow, stations } => {
+                if let Err(error) = self.path.install_pair(flow.0, stations) {
+                    debug!(%error, "cannot install a pair of stations");
+                    self.core.refused(flow, Decline::TableFull);
+                }
+            }
             Action::Remove { flow } => {
                 self.account.read(&mut self.path, flow.0);
                 self.path.remove(flow.0);
@@ -529,6 +573,8 @@ impl Router {
                 floods: plan.floods,
                 ppp_in: plan.ppp_in,
                 ppp_out: plan.ppp_out,
+                bridges: plan.bridges,
+                sees_tags: plan.sees_tags,
                 tagger: plan.tagging.as_deref().and_then(datapath::Tagger::named),
             },
             &plan.name,

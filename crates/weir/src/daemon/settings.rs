@@ -10,7 +10,8 @@ use super::drops::DropSettings;
 use crate::config::{ConfigError, Effective, FlowRoom, HookChoice, PortHook};
 
 /// What is built into the packet path when it is loaded, or bound at the start.
-const AFTER_RESTART: [&str; 4] = [
+const AFTER_RESTART: [&str; 5] = [
+    "offload.bridge",
     "offload.flows",
     "offload.shadow",
     "drops.learn",
@@ -147,9 +148,20 @@ pub fn offload_settings(effective: &Effective, shadow: bool) -> offload::Setting
             .collect(),
         legacy_firewall: facts::legacy_tables().is_ok_and(|tables| !tables.is_empty()),
         events_withheld,
+        bridge: bridges(effective),
+        max_pairs: max_pairs(effective) as usize,
         shadow,
         ..Default::default()
     }
+}
+
+fn bridges(effective: &Effective) -> bool {
+    *effective.offload.enabled && *effective.offload.bridge
+}
+
+/// Pairs of stations to make room for: a quarter of the connections, beside these.
+fn max_pairs(effective: &Effective) -> u32 {
+    (connections(effective).0 / 4).min(16_384)
 }
 
 /// Connections to make room for, IPv4 and IPv6: as told, or one for each 16 KiB of memory, and a quarter as many.
@@ -181,7 +193,11 @@ pub fn meminfo(name: &str) -> Option<u64> {
 /// Table sizes for these devices.
 pub fn sizes(effective: &Effective, links: &[u32]) -> Sizes {
     let (four, six) = connections(effective);
-    Sizes::new(four, six, links)
+    let pairs = match bridges(effective) {
+        true => max_pairs(effective),
+        false => 0,
+    };
+    Sizes::new(four + pairs, six, links)
 }
 
 /// What may be dropped early.
@@ -201,6 +217,7 @@ pub fn drops(effective: &Effective) -> DropSettings {
 pub fn options(effective: &Effective, shadow: bool) -> Options {
     Options {
         shadow,
+        bridge: bridges(effective) && !shadow,
         learn_drops: *effective.drops.learn && !shadow,
         ..Default::default()
     }

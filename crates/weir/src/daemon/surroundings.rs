@@ -40,6 +40,8 @@ pub struct Surroundings {
     /// Rules that need each packet, and ingress chains, as last read.
     pub findings: Vec<Finding>,
     stale: bool,
+    /// The last reading of the ruleset ended well.
+    pub rules_read: bool,
     read: Option<Instant>,
 }
 
@@ -66,6 +68,7 @@ impl Surroundings {
             unlisted: BTreeSet::new(),
             findings: Vec::new(),
             stale: true,
+            rules_read: false,
             read: None,
         }
     }
@@ -88,7 +91,7 @@ impl Surroundings {
                 self.unlisted.insert(link.index);
             }
             Event::Forwarding(link) if *link != 0 => drop(self.unlisted.insert(*link)),
-            Event::Firewall(_) => self.stale = true,
+            Event::Firewall(_) | Event::Overrun(Source::Firewall) => self.stale = true,
             // Of a block, which any device may share; or nobody knows of which.
             Event::Filters(0) | Event::Overrun(Source::Route) => {
                 self.qdiscs = None;
@@ -112,6 +115,11 @@ impl Surroundings {
         std::mem::take(&mut self.unlisted)
     }
 
+    /// Whether the rules that there are now are those that were read: only then is it known that none looks at bridged frames.
+    pub fn rules_known(&self) -> bool {
+        self.rules_read && !self.stale
+    }
+
     /// Whether the ruleset is to be read now.
     pub fn due(&self) -> bool {
         self.stale && self.read.is_none_or(|at| at.elapsed() >= RULESET_PAUSE)
@@ -120,6 +128,7 @@ impl Surroundings {
     /// The ruleset is being read.
     pub fn reading(&mut self) {
         self.stale = false;
+        self.rules_read = false;
         self.read = Some(Instant::now());
     }
 
@@ -157,12 +166,29 @@ impl Surroundings {
                 // Not readable for once is no change.
                 .or(known.multipath),
             shaper: self.shaper(link),
+            bridge_filters: self.bridge_filters(link),
             ingress_chains,
             egress_chains,
             ingress_filters,
             egress_filters,
             ..known
         }
+    }
+
+    /// What looks at each frame that this bridge passes on. What cannot be read may.
+    fn bridge_filters(&self, link: &Link) -> Vec<String> {
+        if link.kind != "bridge" {
+            return Vec::new();
+        }
+        let chains = chains(&self.findings, Kind::BridgeChain, &link.name).into_iter();
+        let mut filters: Vec<String> = chains
+            .map(|chain| format!("the nftables chain {chain}"))
+            .collect();
+        filters.extend(
+            facts::bridge_filters()
+                .unwrap_or_else(|error| vec![format!("what is unknown ({error})")]),
+        );
+        filters
     }
 
     /// What shapes in or below a root qdisc that may be passed by. Where that cannot be listed, something may.
@@ -268,6 +294,7 @@ fn told(limit: &Limit, device: &str) -> PortLimit {
             Use::Out => PortUse::Out,
             Use::PppIn => PortUse::PppIn,
             Use::PppOut => PortUse::PppOut,
+            Use::Bridged => PortUse::Bridged,
             Use::Some => PortUse::Some,
         },
         device: device.to_owned(),

@@ -17,6 +17,8 @@ pub(crate) fn link(index: u32, kind: &str) -> Link {
         lower: None,
         vlan: None,
         filters_vlans: false,
+        bridge: None,
+        proxies: false,
         settings: 0,
         port: None,
         tx_queues: 1,
