@@ -274,7 +274,7 @@ mod tests {
         let help = help();
         assert_eq!(help.len(), 17);
         let entries = Effective::default().entries();
-        assert_eq!(entries.len(), 15, "no device has settings of its own");
+        assert_eq!(entries.len(), 16, "no device has settings of its own");
         assert!(
             entries
                 .iter()
