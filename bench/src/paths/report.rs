@@ -136,6 +136,6 @@ mod tests {
         let text = report(&costs);
         assert!(text.contains("2.00 (short of 2.5)"), "{text}");
         assert!(text.contains("0.77 (short of 0.8)"), "{text}");
-        assert!(text.contains("| 3200 "), "{text}");
+        assert!(text.contains(" 3200 |"), "{text}");
     }
 }
