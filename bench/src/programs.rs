@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use datapath::bench::{Bench, Exit, PORT_BITS, Target, Traffic};
-use datapath::{Datapath, Options, Port, Sizes};
+use datapath::{Datapath, Options, Port, Sizes, Tagger};
 use lab::frame::{Body, Packet, Tcp, flag};
 use lab::topology::mac;
 use lab::{Lab, Offloads};
@@ -162,13 +162,20 @@ impl Stage {
         let pppoe = [0x8100, 7, 0x8864, 0x1100, 9, length, 0x0021]
             .map(u16::to_be_bytes)
             .concat();
-        for (name, lan, wan) in [
-            ("VLAN to VLAN", &vlan, &vlan),
-            ("plain to QinQ", &Vec::new(), &qinq),
-            ("QinQ to plain", &qinq, &Vec::new()),
-            ("plain to PPPoE over VLAN", &Vec::new(), &pppoe),
-            ("PPPoE over VLAN to plain", &pppoe, &Vec::new()),
+        // Of a switch (net/dsa/tag_mtk.c): the port a frame came in at, and a map with the one that it is to leave by.
+        let (from_switch, to_switch) = (vec![0, 3, 0, 0], vec![0, 1 << 3, 0, 0]);
+        let plain = Vec::new();
+        let (client, uplink) = (Some(self.lan), Some(self.wan));
+        for (name, lan, wan, conduit) in [
+            ("VLAN to VLAN", &vlan, &vlan, None),
+            ("plain to QinQ", &plain, &qinq, None),
+            ("QinQ to plain", &qinq, &plain, None),
+            ("plain to PPPoE over VLAN", &plain, &pppoe, None),
+            ("PPPoE over VLAN to plain", &pppoe, &plain, None),
+            ("plain to a switch (mtk)", &plain, &to_switch, uplink),
+            ("a switch (mtk) to plain", &from_switch, &plain, client),
         ] {
+            self.conduit(conduit)?;
             self.path.bump()?;
             sleep(Duration::from_millis(25));
             for n in 0..kind.flows {
@@ -190,12 +197,28 @@ impl Stage {
                 reply: false,
                 shift: dress(&[0; 14], lan).len() - 14,
             };
-            self.time_traffic(
-                &format!("weir XDP NAT44, {name}"),
-                &traffic,
-                &kind,
-                Target::Weir,
-            )?;
+            let name = format!("weir XDP NAT44, {name}");
+            let before = self.forwarded(kind.flows);
+            self.time_traffic(&name, &traffic, &kind, Target::Weir)?;
+            if self.forwarded(kind.flows) < before + u64::from(self.effort.runs) {
+                return Err(Error::Wrong(format!("{name}: it does not forward")));
+            }
+        }
+        self.conduit(None)
+    }
+
+    /// Packets of the first so many flows, in their first direction.
+    fn forwarded(&mut self, flows: u32) -> u64 {
+        let readings = (0..flows).filter_map(|flow| self.path.read(flow));
+        readings.map(|[sent, _]| sent.packets).sum()
+    }
+
+    /// Makes one of the ports the conduit of a switch, or none.
+    fn conduit(&mut self, conduit: Option<u32>) -> Result<(), Error> {
+        for (link, name) in [(self.lan, "lan0"), (self.wan, "wan0")] {
+            let tagger = (conduit == Some(link)).then_some(Tagger::Mtk);
+            let port = Port::new(link, mac("router", name), true);
+            self.path.declare(&Port { tagger, ..port })?;
         }
         Ok(())
     }
