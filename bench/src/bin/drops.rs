@@ -15,7 +15,7 @@ use lab::Lab;
 use lab::gateway::Options;
 use lab::topology::mac;
 use weir_bench::daemon::{Daemon, binary};
-use weir_bench::machine::{Lock, describe, inside, waited};
+use weir_bench::machine::{Lock, describe, inside};
 use weir_bench::{Error, traffic::Kind};
 
 /// Measures dropped packets a second
@@ -144,19 +144,21 @@ fn row(by: By, arguments: &Arguments) -> Result<Row, Error> {
     })
 }
 
-/// Packets a second, for so long. What the thread waited for its processor does not count.
+/// Before each measurement: while others had their turn, what was learned was forgotten.
+const LEARNING: Duration = Duration::from_millis(2500);
+
+/// Packets a second, for so long, by the time that the kernel spends on them: making and undoing a batch takes several times as long.
 fn run(row: &mut Row, time: Duration) -> Result<f64, Error> {
-    const BATCH: u32 = 16_384;
+    const BATCH: u32 = 65_536;
     let Row { bench, lab, .. } = row;
     inside(lab.node("client")?, || {
-        let (begun, waited_before) = (Instant::now(), waited());
-        let mut sent = 0u64;
+        let begun = Instant::now();
+        let (mut batches, mut each) = (0u32, 0);
         while begun.elapsed() < time {
-            bench.generate(BATCH)?;
-            sent += u64::from(BATCH);
+            each += bench.generate_timed(BATCH)?;
+            batches += 1;
         }
-        let idle = Duration::from_nanos(waited() - waited_before);
-        Ok::<f64, Error>(sent as f64 / begun.elapsed().saturating_sub(idle).as_secs_f64())
+        Ok::<f64, Error>(1e9 * f64::from(batches) / each.max(1) as f64)
     })?
 }
 
@@ -290,10 +292,7 @@ fn main() -> Result<(), Error> {
     for round in 0..=arguments.rounds {
         for row in &mut rows {
             // The first round warms up, and lets drops be learned.
-            run(
-                row,
-                Duration::from_millis(if round == 0 { 2500 } else { 500 }),
-            )?;
+            run(row, LEARNING)?;
             let rate = run(row, Duration::from_secs(1))?;
             if round > 0 {
                 row.rates.push(rate);
