@@ -1,14 +1,16 @@
 //! The middle of the daemon: events in, decisions from the pure core, actions out to the packet path and to conntrack.
 
+mod actions;
+mod counting;
+
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
 use datapath::Datapath;
-use kernel::conntrack::Refresh;
 use kernel::io::Requests;
 use kernel::{ConnectionId, Event, Link, SetEvent, Source};
-use offload::{Action, Core, Decline, FlowId, Millis, Reading};
-use tracing::{debug, info, warn};
+use offload::{Action, Core, FlowId, Millis, Reading};
+use tracing::warn;
 
 use super::account::{Account, DeviceNews};
 use super::drops;
@@ -17,8 +19,6 @@ use super::surroundings::{RulesetText, Surroundings};
 /// Ends of connections remembered during a dump; beyond that, one that ended may come back until the next dump.
 const MOST_GONE: usize = 65_536;
 
-/// Flows whose counters are read at one go, in about a millisecond.
-const COUNTS: usize = 2_048;
 /// Devices that take turns to be looked at in a second, and most ports looked at besides: some milliseconds.
 const LOOKS: usize = 128;
 /// The loopback device (LOOPBACK_IFINDEX, include/net/flow.h).
@@ -303,74 +303,6 @@ impl Router {
         }
     }
 
-    /// Begins to add up what went through; due every second, as the shared counters are narrow.
-    pub fn count(&mut self) {
-        // Those that a second was not enough for come first.
-        if !self.counting() {
-            self.uncounted = self.counted();
-        }
-        if !self.counting() {
-            self.settle();
-        }
-        if self.path.options().shadow {
-            self.tell_differences();
-        }
-    }
-
-    /// Counts all flows at once: what is counted by is about to change.
-    pub fn count_all(&mut self) {
-        self.uncounted = self.counted();
-        while self.counting() {
-            self.count_some();
-        }
-        self.settle();
-    }
-
-    /// All that the packet path counts: flows, and pairs of stations.
-    fn counted(&self) -> Vec<u32> {
-        let installed = self.core.flows().filter(|(_, flow)| flow.installed());
-        let pairs = self.core.pairs().map(|(pair, _)| pair.0);
-        installed.map(|(flow, _)| flow.0).chain(pairs).collect()
-    }
-
-    /// Brings what was counted to the devices that it went by.
-    fn settle(&mut self) {
-        let Self {
-            core,
-            path,
-            account,
-            surroundings,
-            ..
-        } = self;
-        if account.is_stale() {
-            let filtering = core.links().any(|link| link.filters_vlans);
-            let taggings = if filtering {
-                surroundings.taggings()
-            } else {
-                Vec::new()
-            };
-            account.devices(core.links(), taggings);
-        }
-        account.settle(path);
-    }
-
-    /// Whether some flows are still to be counted.
-    pub fn counting(&self) -> bool {
-        !self.uncounted.is_empty()
-    }
-
-    /// Counts some flows: few enough that a change of rules does not wait long, as reading all of a hundred thousand would make it.
-    pub fn count_some(&mut self) {
-        let rest = self.uncounted.len().saturating_sub(COUNTS);
-        for flow in self.uncounted.drain(rest..) {
-            // One that was removed meanwhile was counted then.
-            self.account.read(&mut self.path, flow);
-        }
-        if !self.counting() {
-            self.settle();
-        }
-    }
-
     /// Shadow mode: what the kernel did otherwise than weir would have, each time there is something new.
     fn tell_differences(&mut self) {
         let different = self.path.totals().map_or(0, |t| t.shadow_different);
@@ -402,205 +334,6 @@ impl Router {
         let mut actions = Vec::new();
         self.core.reload(settings, self.now(), &mut actions);
         self.apply(actions);
-    }
-
-    /// Does what the core asks. Proofs end first: a packet must not go by an old rule because an install took long.
-    fn apply(&mut self, mut actions: Vec<Action>) {
-        self.core.flush(&mut actions);
-        let mut rounds = 0;
-        while !actions.is_empty() && rounds < 8 {
-            rounds += 1;
-            let mut more = Vec::new();
-            self.end_proofs(&mut actions);
-            self.update_connections(&actions, &mut more);
-            for action in actions {
-                self.perform(action, &mut more);
-            }
-            self.core.flush(&mut more);
-            actions = more;
-        }
-    }
-
-    /// Ends the proofs that are to end, all of a batch together, and takes those actions out.
-    fn end_proofs(&mut self, actions: &mut Vec<Action>) {
-        let mut all = None;
-        let mut macs = HashSet::new();
-        actions.retain(|action| match action {
-            Action::Bump(cause) => {
-                all.get_or_insert_with(|| cause.clone());
-                false
-            }
-            Action::BumpHops { link: _, mac } => {
-                macs.insert(*mac);
-                false
-            }
-            _ => true,
-        });
-        if !macs.is_empty()
-            && let Err(error) = self.path.bump_hops(&macs)
-        {
-            warn!(%error, "no pause after a neighbour changed");
-        }
-        let Some(cause) = all else { return };
-        debug!(%cause, "all proofs end");
-        if let Err(error) = self.path.bump() {
-            // Without it nothing is safe: give everything back to the kernel until the next change.
-            warn!(%error, "cannot end proofs: the kernel forwards everything");
-            self.path.disarm();
-        }
-    }
-
-    /// Time-outs and TCP windows, in one go each: relaxing comes before any install of the same batch.
-    fn update_connections(&mut self, actions: &[Action], more: &mut Vec<Action>) {
-        let relax: Vec<ConnectionId> = actions
-            .iter()
-            .filter_map(|a| {
-                if let Action::Relax(id) = a {
-                    Some(*id)
-                } else {
-                    None
-                }
-            })
-            .collect();
-        let refresh: Vec<Refresh> = actions
-            .iter()
-            .filter_map(|a| match a {
-                Action::Refresh {
-                    id,
-                    seconds,
-                    status,
-                } => Some(Refresh {
-                    id: *id,
-                    timeout: *seconds,
-                    status: *status,
-                }),
-                _ => None,
-            })
-            .collect();
-        let mut gone = Vec::new();
-        for outcome in [
-            (!relax.is_empty()).then(|| self.updates.relax(&relax)),
-            (!refresh.is_empty()).then(|| self.updates.refresh(&refresh)),
-        ]
-        .into_iter()
-        .flatten()
-        {
-            if outcome.failed > 0 {
-                self.updates_failed += outcome.failed;
-                debug!(failed = outcome.failed, error = ?outcome.error, "conntrack refused updates");
-            }
-            gone.extend(outcome.gone);
-        }
-        let now = self.now();
-        for id in gone {
-            self.core.handle(Event::ConnectionGone(id), now, more);
-        }
-    }
-
-    fn perform(&mut self, action: Action, more: &mut Vec<Action>) {
-        match action {
-            Action::Install {
-                flow,
-                original,
-                reply,
-            } => match self.path.install(flow.0, &original, &reply) {
-                Ok(()) => {}
-                Err(datapath::Error::Full) => self.core.refused(flow, Decline::TableFull),
-                Err(error) => {
-                    debug!(%error, "cannot install a flow");
-                    self.core.refused(flow, Decline::Unsupported);
-                }
-            },
-            Action::InstallPair { flow, stations } => {
-                if let Err(error) = self.path.install_pair(flow.0, stations) {
-                    debug!(%error, "cannot install a pair of stations");
-                    self.core.refused(flow, Decline::TableFull);
-                }
-            }
-            Action::Remove { flow } => {
-                self.account.read(&mut self.path, flow.0);
-                self.path.remove(flow.0);
-            }
-            Action::Prove { flow } => self.path.prove(flow.0),
-            Action::Dump(source) => {
-                if source == Source::Conntrack {
-                    self.gone = Some(HashSet::new());
-                }
-                self.dumps.push(source);
-            }
-            Action::Port(plan) => self.port(plan, more),
-            Action::Stacks(stacks) => {
-                if let Err(error) = self.path.set_stacks(&stacks) {
-                    warn!(%error, "not all devices are known to the packet path");
-                }
-            }
-            // Done before, all of a batch together.
-            Action::Bump(_)
-            | Action::BumpHops { .. }
-            | Action::Relax(_)
-            | Action::Refresh { .. } => {}
-        }
-    }
-
-    /// Attaches to a device, changes it, or takes hands off it.
-    fn port(&mut self, plan: offload::PortPlan, more: &mut Vec<Action>) {
-        let hook = match plan.hook {
-            offload::Hook::Xdp => datapath::Hook::Xdp,
-            offload::Hook::Tc => datapath::Hook::Tc,
-            offload::Hook::Off | offload::Hook::Auto => {
-                if self.attached.remove(&plan.link).is_some() {
-                    info!(
-                        device = plan.name,
-                        reason = plan.reason.explain(),
-                        "no longer a port"
-                    );
-                    if let Err(error) = self.path.detach(plan.link) {
-                        warn!(device = plan.name, %error, "cannot detach");
-                    }
-                }
-                return;
-            }
-        };
-        match self.path.attach(
-            &datapath::Port {
-                link: plan.link,
-                mac: plan.mac,
-                vlan_macs: plan.vlan_macs.clone(),
-                into: plan.into,
-                out: plan.out,
-                transmit: plan.xdp_transmit,
-                direct: plan.direct,
-                floods: plan.floods,
-                ppp_in: plan.ppp_in,
-                ppp_out: plan.ppp_out,
-                bridges: plan.bridges,
-                sees_tags: plan.sees_tags,
-                tagger: plan.tagging.as_deref().and_then(datapath::Tagger::named),
-            },
-            &plan.name,
-            hook,
-        ) {
-            Ok(()) => {
-                info!(device = plan.name, hook = ?plan.hook, reason = plan.reason.explain(), "is a port");
-                self.account.port(self.path.slot(plan.link), plan.link);
-                self.attached.insert(plan.link, plan);
-            }
-            Err(error) => {
-                warn!(device = plan.name, %error, "cannot be a port this way");
-                self.attached.remove(&plan.link);
-                let mut facts = self.core.port_facts(plan.link).cloned().unwrap_or_default();
-                match hook {
-                    datapath::Hook::Xdp => facts.xdp_refused = true,
-                    datapath::Hook::Tc => facts.tc_refused = true,
-                }
-                self.core.facts(
-                    plan.link,
-                    facts,
-                    self.started.elapsed().as_millis() as Millis,
-                    more,
-                );
-            }
-        }
     }
 }
 
