@@ -6,6 +6,7 @@
 
 mod drops;
 mod flow;
+mod monitor;
 mod problem;
 mod settings;
 mod status;
@@ -17,6 +18,10 @@ pub use drops::{
 pub use flow::{
     Bridged, Direction, Directions, Endpoints, Explanation, Flow, FlowId, FlowList, FlowState,
     Hook, Protocol, Reason, Translated, TtlRange, Witness, WitnessName,
+};
+pub use monitor::{
+    Count, Device, Devices, History, Latency, Metered, MeteredPort, Part, Period, QuotaState, Rate,
+    Talk, Talks, Wifi,
 };
 pub use problem::Problem;
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};

@@ -1,0 +1,282 @@
+//! Who uses the network: devices, their traffic, what was, and whether every packet is accounted for.
+//!
+//! Unlike the rest of the API these types say *bytes*, as all who read them do. A byte count is that of IP packets, from the first octet
+//! of the IP header, so that it compares with IPFIX, softflowd and quotas of providers; [`MeteredPort`] bridges the gap to what a device
+//! counts. *Sent* is what a station sent (it came in at the router), *received* what went to it.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Hook, Protocol};
+
+/// Packets and bytes one way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Count {
+    /// Octets of IP packets.
+    pub bytes: u64,
+    /// IP packets, as on the wire: each segment of a super-packet is one.
+    pub packets: u64,
+}
+
+/// Bits a second one way and the other, averaged over the last few seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rate {
+    /// To the station.
+    pub received: u64,
+    /// From the station.
+    pub sent: u64,
+}
+
+/// What `GET /v1/devices` answers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Devices {
+    /// Since when is counted, seconds since 1970.
+    pub since: u64,
+    /// Now, by the same clock.
+    pub now: u64,
+    /// Every station that was seen, the busiest first.
+    pub devices: Vec<Device>,
+    /// Every port at which is counted, and its equation.
+    pub ports: Vec<MeteredPort>,
+}
+
+/// A station: whatever has a hardware address of its own at one of the router's ports.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Device {
+    /// Hardware address, `02:00:5e:10:00:01`.
+    pub mac: String,
+    /// Its IP addresses, as far as the router knows them as neighbours'; those used last come first.
+    pub addresses: Vec<String>,
+    /// What it is called; null where nothing tells. Printable text without control characters, but chosen by the device: escape it.
+    pub name: Option<String>,
+    /// Who told the name: `lease`, `mdns`, `hosts`, `configuration`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name_from: Option<String>,
+    /// Port at which it was seen last.
+    pub port: String,
+    /// VLAN there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vlan: Option<u16>,
+    /// The way to the Internet: its traffic is everybody's, seen from the other side.
+    pub uplink: bool,
+    /// To it, since weir started.
+    pub received: Count,
+    /// From it.
+    pub sent: Count,
+    /// Of these, what weir forwarded itself.
+    pub forwarded: Count,
+    /// Now.
+    pub rate: Rate,
+    /// Conversations at the moment.
+    pub flows: u64,
+    /// When it was first seen, seconds since 1970.
+    pub first_seen: u64,
+    /// When something was last seen of it.
+    pub last_seen: u64,
+    /// How long TCP packets wait for an answer, and what comes again; absent where nothing was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Latency>,
+    /// Its radio link, where it is a Wi-Fi station of this router.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wifi: Option<Wifi>,
+    /// Its quota, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota: Option<QuotaState>,
+}
+
+/// Round trips of TCP, milliseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Router to station and back: the LAN or the radio. Median of the last measurements.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lan: Option<f64>,
+    /// Router to the far end and back: the uplink and what is behind it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wan: Option<f64>,
+    /// The least of each that was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lan_least: Option<f64>,
+    /// The least on the far side.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wan_least: Option<f64>,
+    /// TCP segments that were sent again, of those looked at.
+    pub retransmissions: u64,
+    /// Does waiting grow while something is transferred? `good`, `fair`, `bad`; absent as long as nothing can be said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bufferbloat: Option<String>,
+}
+
+/// The radio link of a Wi-Fi station (nl80211).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Wifi {
+    /// Signal, dBm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// Rate of transmission to it, bits a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_to: Option<u64>,
+    /// Rate of transmission from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_from: Option<u64>,
+    /// Frames that had to be sent again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u64>,
+    /// Frames that were given up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<u64>,
+    /// Time on the air to and from it, microseconds since it joined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub airtime: Option<u64>,
+}
+
+/// Where a device stands with its quota.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct QuotaState {
+    /// `day`, `week` or `month`.
+    pub period: String,
+    /// Bytes allowed in it, both ways together.
+    pub limit: u64,
+    /// Bytes used in it.
+    pub used: u64,
+    /// `within`, `warned`, `exceeded`, or `cut` where it is kept from the network for it.
+    pub state: String,
+    /// When the next period begins, seconds since 1970.
+    pub resets: u64,
+}
+
+/// A port at which is counted. Of each way: what the device counts = flows + unplaced + other, in packets; in bytes, with `link` added.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MeteredPort {
+    /// Name of the device.
+    pub name: String,
+    /// A default route leaves here.
+    pub uplink: bool,
+    /// What came in.
+    pub incoming: Metered,
+    /// What went out.
+    pub outgoing: Metered,
+    /// Now, seen from the stations: `sent` comes in here.
+    pub rate: Rate,
+}
+
+/// One way of a port.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Metered {
+    /// In flows, living and ended.
+    pub flows: Count,
+    /// IP packets for which no record was free. They are in the device's sums where the device has one.
+    pub unplaced: Count,
+    /// What is not IP, as ARP: frames, and octets behind their headers.
+    pub other: Count,
+    /// Octets of headers before IP and of padding behind it.
+    pub link: u64,
+}
+
+/// A conversation, seen from the station that is behind a port.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Talk {
+    /// Number of it, while it lives.
+    pub id: u64,
+    /// Name of the port.
+    pub port: String,
+    /// VLAN there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vlan: Option<u16>,
+    /// Hardware address of the station.
+    pub mac: String,
+    /// What the station is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// Number of the protocol (6 is TCP).
+    pub protocol_number: u8,
+    /// The protocol, where it has a name here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<Protocol>,
+    /// Address of the station.
+    pub station: String,
+    /// Its port; of ICMP type and code; 0 where the protocol has none.
+    pub station_port: u16,
+    /// Address at the other end.
+    pub far: String,
+    /// Port there.
+    pub far_port: u16,
+    /// Name of the other end, as the station was told it by DNS, or asked for it by TLS or QUIC. Escape it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub far_name: Option<String>,
+    /// What it is used for: `web`, `dns`, `video`, …
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<String>,
+    /// Address and port that the station's packets have on the other side of the router, where they are translated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub translated: Option<String>,
+    /// Device by which it leaves, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uplink: Option<String>,
+    /// To the station.
+    pub received: Count,
+    /// From the station.
+    pub sent: Count,
+    /// Now.
+    pub rate: Rate,
+    /// Where weir forwards it, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook: Option<Hook>,
+    /// Seconds since 1970 when it began.
+    pub first_seen: u64,
+    /// When it was last seen.
+    pub last_seen: u64,
+    /// TCP round trips.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Latency>,
+}
+
+/// What `GET /v1/talks` answers. Query: `device` (MAC), `port` (name), `sort` (`rate`, `bytes`, `recent`), `limit`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Talks {
+    /// Conversations that fit.
+    pub total: u64,
+    /// Of them, as many as were asked for.
+    pub talks: Vec<Talk>,
+}
+
+/// What `GET /v1/history` answers. Query: `unit` (`hour`, `day`, `month`), `from`, `to` (seconds since 1970), `device` (MAC),
+/// `by` (`device`, `application`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct History {
+    /// `hour`, `day` or `month`.
+    pub unit: String,
+    /// By what each period is divided: `device` or `application`.
+    pub by: String,
+    /// The time zone in which days begin, minutes east of UTC now.
+    pub offset_minutes: i32,
+    /// In order of time; those without traffic are left out.
+    pub periods: Vec<Period>,
+}
+
+/// One hour, day or month.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Period {
+    /// When it begins, seconds since 1970.
+    pub start: u64,
+    /// When the next one begins.
+    pub end: u64,
+    /// To stations.
+    pub received: Count,
+    /// From stations.
+    pub sent: Count,
+    /// The parts, the largest first.
+    pub parts: Vec<Part>,
+}
+
+/// What one device or application had of a period.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// Hardware address, or word for the application.
+    pub key: String,
+    /// What a device is called now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// To stations.
+    pub received: Count,
+    /// From stations.
+    pub sent: Count,
+}

@@ -1,0 +1,42 @@
+//! Packets and octets.
+
+use std::ops::AddAssign;
+
+/// Packets and octets one way. Octets are those of IP packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// IP packets, as on the wire.
+    pub packets: u64,
+    /// From the first octet of the IP header.
+    pub octets: u64,
+}
+
+impl Count {
+    /// Whether nothing was counted.
+    pub fn is_zero(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl AddAssign for Count {
+    fn add_assign(&mut self, more: Self) {
+        self.packets += more.packets;
+        self.octets += more.octets;
+    }
+}
+
+/// Both ways, seen from a station.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Both {
+    /// From the station: came in at the router.
+    pub sent: Count,
+    /// To the station: went out.
+    pub received: Count,
+}
+
+impl AddAssign for Both {
+    fn add_assign(&mut self, more: Self) {
+        self.sent += more.sent;
+        self.received += more.received;
+    }
+}
