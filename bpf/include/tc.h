@@ -211,7 +211,7 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 	const __u32 l3_at = L3_ETHERNET + l->shift;
 	const __u32 ip_size = ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
 	const __u32 l4_at = l3_at + ip_size;
-	__u32 segments = 1, segment, check_at;
+	__u32 segments = 1, segment, octets = 0, check_at;
 	struct verdict v = {};
 	struct packet p = {};
 	struct frame f;
@@ -228,10 +228,11 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 		return TC_ACT_UNSPEC;
 	reason = decide(&f, skb->ifindex, ipv6, 0, l, &p, &v);
 	if (!reason) {
-		segment = p.len;
+		segment = octets = p.len;
 		if (skb->gso_size) {
 			segment = l4_at - l3_at + p.l4_len + skb->gso_size;
 			segments = skb->gso_segs ? skb->gso_segs : 1;
+			octets += (segments - 1) * (l4_at - l3_at + p.l4_len); /* as on the wire: each has its headers */
 		}
 		if (!fits(&v, &p, segment)) {
 			reason = REASON_LENGTH;
@@ -281,7 +282,7 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 		skb->mark = 0;
 		skb->priority = 0;
 	}
-	flow_count(v.flow, segments, p.len);
+	flow_count(v.flow, segments, octets);
 	if (unlikely(l->in || v.hop->key.form))
 		return tc_link_later(skb, ipv6, l, v.hop_slot, p.len, v.ref);
 	if (f.data + L3_ETHERNET > f.end)

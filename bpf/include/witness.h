@@ -7,12 +7,9 @@
 #pragma once
 
 #include "bridge_part.h"
+#include "ours.h"
 #include "shadow.h"
 #include "sum.h"
-
-/* Marks an skb that weir itself sends, in cb[0] and cb[1]: the witness must not take it for the kernel's. */
-#define OURS_0 0x77656972
-#define OURS_1 0x2d666f72
 
 #define PROOF_WRITING 1 /* flow.proof while a witness fills a record in; epochs start above it */
 

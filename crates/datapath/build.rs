@@ -19,6 +19,7 @@ fn main() {
     }
     compile(&bpf, &out, "weir", &args);
     compile(&bpf, &out, "drops", &args);
+    compile(&bpf, &out, "meter", &args);
     if env::var_os("CARGO_FEATURE_BENCH").is_some() {
         compile(&bpf, &out, "bench", &args);
     }

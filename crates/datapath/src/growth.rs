@@ -10,6 +10,7 @@ use crate::hops;
 use crate::mapped::Mapped;
 use crate::skel::types;
 use crate::table;
+use crate::translate::Who;
 
 /// What one direction of a flow forwarded since that was last asked. The way is the one it goes now: a flow that changed it meanwhile, as
 /// when a station moved, went the former for a part of a second.
@@ -17,7 +18,7 @@ use crate::table;
 pub struct Growth {
     /// Packets; of a super-packet, its segments.
     pub packets: u64,
-    /// Octets from the IP header on; of a super-packet, with one header.
+    /// Octets from the IP header on; of a super-packet, each segment with its headers. Of bridged ones super-packets count with one.
     pub octets: u64,
     /// Where and behind what it comes in, without priorities.
     pub came_in: CameIn,
@@ -25,6 +26,8 @@ pub struct Growth {
     pub hop: u32,
     /// Forwarded at XDP, as far as the way tells; else at TC.
     pub xdp: bool,
+    /// Between whom, as it comes in and as it leaves.
+    pub whose: Option<(Who, Who)>,
     /// Between members of a bridge, which the bridge's own device does not count. Octets are those behind the EtherType.
     pub bridged: bool,
 }
@@ -35,8 +38,8 @@ impl Datapath {
     pub fn grown(&mut self, flow: u32, mut each: impl FnMut(Growth)) {
         let (ports, hops, hooks) = (&self.ports, &self.hops, &self.hooks);
         let at_xdp = |slot| ports.get(slot).is_some_and(|p| hooks.at_xdp(p.ifindex));
-        self.table.grown(flow, |record, growth| {
-            each(Growth::of(record, growth, hops, &at_xdp));
+        self.table.grown(flow, |record, whose, growth| {
+            each(Growth::of(record, whose, growth, hops, &at_xdp));
         });
     }
 
@@ -60,8 +63,8 @@ impl Datapath {
     pub(crate) fn reclaim(&mut self, now: Instant, mut last: impl FnMut(Growth)) {
         let (ports, hops, hooks) = (&self.ports, &self.hops, &self.hooks);
         let at_xdp = |slot| ports.get(slot).is_some_and(|p| hooks.at_xdp(p.ifindex));
-        self.table.reclaim(now, |record, growth| {
-            last(Growth::of(record, growth, hops, &at_xdp));
+        self.table.reclaim(now, |record, whose, growth| {
+            last(Growth::of(record, whose, growth, hops, &at_xdp));
         });
     }
 }
@@ -69,6 +72,7 @@ impl Datapath {
 impl Growth {
     fn of(
         record: &types::flow,
+        whose: table::Whose,
         grown: table::Growth,
         hops: &Mapped<types::hop>,
         at_xdp: &impl Fn(u32) -> bool,
@@ -79,6 +83,7 @@ impl Growth {
             packets: grown.packets,
             octets: grown.octets,
             came_in,
+            whose,
             hop,
             bridged: hops
                 .get(hop)

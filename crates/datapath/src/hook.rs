@@ -21,13 +21,52 @@ pub enum Hook {
     Tc,
 }
 
-/// Filters of ours on clsact: a handle of our own, first in and last out.
+/// Filters of ours on clsact: a handle of our own.
 const HANDLE: u32 = 0x7765;
-const PRIORITY_INGRESS: u32 = 1;
-const PRIORITY_EGRESS: u32 = 0xfff0;
+
+/// Where a program stands among those at TC of a device. At ingress the packet path comes before the meter, at egress the meter before the
+/// witness: so the meter sees what weir does not forward itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The packet path.
+    FirstIn,
+    /// The meter, behind it.
+    LastIn,
+    /// The meter, before the witness.
+    FirstOut,
+    /// The witness.
+    LastOut,
+}
+
+impl Place {
+    fn point(self) -> TcAttachPoint {
+        match self {
+            Self::FirstIn | Self::LastIn => TC_INGRESS,
+            Self::FirstOut | Self::LastOut => TC_EGRESS,
+        }
+    }
+
+    /// Priority of a clsact filter.
+    fn priority(self) -> u32 {
+        match self {
+            Self::FirstIn => 1,
+            Self::LastIn => 2,
+            Self::FirstOut => 0xffef,
+            Self::LastOut => 0xfff0,
+        }
+    }
+
+    /// Flags of a TCX link: before or after all that is there.
+    fn flags(self) -> u32 {
+        match self {
+            Self::FirstIn | Self::FirstOut => libbpf_sys::BPF_F_BEFORE,
+            Self::LastIn | Self::LastOut => libbpf_sys::BPF_F_AFTER,
+        }
+    }
+}
 
 /// What holds one program on one device.
-enum Attachment {
+pub(crate) enum Attachment {
     /// Ends when the descriptor closes.
     Link(#[allow(dead_code)] OwnedFd),
     /// A clsact filter, to be taken off by hand.
@@ -68,8 +107,13 @@ impl Hooks {
         self.by_link.remove(&link);
         let mut made = Vec::with_capacity(3);
         // The witness first: no packet may be taken over before it can be proven.
-        made.push(attach_tc(&skel.progs.weir_witness, link, name, TC_EGRESS)?);
-        made.push(attach_tc(&skel.progs.weir_tc, link, name, TC_INGRESS)?);
+        made.push(attach_tc(
+            &skel.progs.weir_witness,
+            link,
+            name,
+            Place::LastOut,
+        )?);
+        made.push(attach_tc(&skel.progs.weir_tc, link, name, Place::FirstIn)?);
         if hook == Hook::Xdp {
             let flags = libbpf_sys::XDP_FLAGS_DRV_MODE;
             made.push(Attachment::Link(
@@ -99,18 +143,19 @@ impl Hooks {
     }
 }
 
-fn attach_tc(
+pub(crate) fn attach_tc(
     program: &ProgramMut<'_>,
     link: u32,
     name: &str,
-    point: TcAttachPoint,
+    place: Place,
 ) -> Result<Attachment, Error> {
+    let point = place.point();
     let kind = if point == TC_INGRESS {
         libbpf_sys::BPF_TCX_INGRESS
     } else {
         libbpf_sys::BPF_TCX_EGRESS
     };
-    match link_create(program, link, kind, 0) {
+    match link_create(program, link, kind, place.flags()) {
         Ok(fd) => return Ok(Attachment::Link(fd)),
         // EINVAL: the kernel knows no TCX.
         Err(error) if error.raw_os_error() != Some(libc::EINVAL) => {
@@ -121,16 +166,11 @@ fn attach_tc(
         }
         Err(_) => {}
     }
-    let priority = if point == TC_INGRESS {
-        PRIORITY_INGRESS
-    } else {
-        PRIORITY_EGRESS
-    };
     let mut hook = TcHookBuilder::new(program.as_fd())
         .ifindex(link as i32)
         .replace(true)
         .handle(HANDLE)
-        .priority(priority)
+        .priority(place.priority())
         .hook(point);
     hook.create()
         .map_err(|e| Error::bpf(format!("make clsact on {name}"), e))?;

@@ -17,6 +17,7 @@ mod hook;
 mod hops;
 mod load;
 mod mapped;
+pub mod meter;
 mod port;
 pub mod probe;
 mod table;
@@ -49,6 +50,7 @@ pub use load::{Options, Sizes, SkbFields};
 pub use port::{Port, Tagger, VLAN_MACS};
 pub use reason::Reason;
 pub use table::{PAIRS, Reading};
+pub use translate::Who;
 pub use view::{Difference, Direction, Totals};
 
 use std::collections::{HashMap, HashSet};

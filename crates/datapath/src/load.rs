@@ -16,7 +16,7 @@ use crate::skel::{WeirSkel, WeirSkelBuilder};
 const PATIENCE: u32 = 50;
 
 /// Most port slots: PORT_SLOT_BITS of bpf/include/port.h.
-const PORTS_MAX: u32 = 1 << 11;
+pub(crate) const PORTS_MAX: u32 = 1 << 11;
 
 /// How large the tables are. All numbers are rounded up to powers of two.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Sizes {
     }
 }
 
-fn collide(links: &[u32], slots: u32) -> bool {
+pub(crate) fn collide(links: &[u32], slots: u32) -> bool {
     let mut taken = vec![false; slots as usize];
     links
         .iter()
@@ -197,7 +197,7 @@ fn try_load(sizes: &Sizes, options: &Options, xdp_flags: u32) -> Result<WeirSkel
 }
 
 /// Three random numbers, the last two odd.
-fn random_seed() -> Result<[u64; 3], Error> {
+pub(crate) fn random_seed() -> Result<[u64; 3], Error> {
     let mut seed = [0u64; 3];
     // SAFETY: the buffer is ours and as long as said.
     let got = unsafe { libc::getrandom(seed.as_mut_ptr().cast(), size_of_val(&seed), 0) };

@@ -12,7 +12,7 @@ use kernel::{Mac, Tuple};
 use crate::error::Error;
 use crate::mapped::Mapped;
 use crate::skel::types;
-use crate::translate::{self, Key, Translation};
+use crate::translate::{self, Key, Translation, Who};
 
 /// How long a retired record rests before it is reused.
 const REST: Duration = Duration::from_millis(200);
@@ -50,6 +50,9 @@ pub struct Growth {
     /// Octets of their IP packets.
     pub octets: u64,
 }
+
+/// Between whom packets go, as they come in and as they leave; `None` of a record that is neither TCP, UDP nor of stations.
+pub type Whose = Option<(Who, Who)>;
 
 /// Both records of an installed flow, and its counters so far.
 #[derive(Clone, Copy)]
@@ -210,7 +213,7 @@ impl Table {
 
     /// Frees the records that have rested. `last` gets what each forwarded after it was last asked: a packet may have been under way
     /// when its flow ended.
-    pub fn reclaim(&mut self, now: Instant, mut last: impl FnMut(&types::flow, Growth)) {
+    pub fn reclaim(&mut self, now: Instant, mut last: impl FnMut(&types::flow, Whose, Growth)) {
         while let Some((due, mut pair)) = self.resting.front().copied() {
             if due > now {
                 break;
@@ -219,15 +222,16 @@ impl Table {
             for i in 0..2 {
                 let (record, growth) = self.grow(&mut pair, i);
                 if growth.packets > 0 {
-                    last(&record, growth);
+                    last(&record, self.whose(pair.refs[i]), growth);
                 }
                 self.next_state(pair.refs[i], FREE);
             }
         }
     }
 
-    /// What a flow forwarded since this was last asked, where it forwarded anything: each direction's record and growth.
-    pub fn grown(&mut self, flow: u32, mut each: impl FnMut(&types::flow, Growth)) {
+    /// What a flow forwarded since this was last asked, where it forwarded anything: each direction's record, between whom it goes as it
+    /// comes in and as it leaves, and its growth.
+    pub fn grown(&mut self, flow: u32, mut each: impl FnMut(&types::flow, Whose, Growth)) {
         let (list, slot) = place(flow);
         let Some(mut pair) = self.pairs[list].get(slot).copied().flatten() else {
             return;
@@ -235,7 +239,7 @@ impl Table {
         for i in 0..2 {
             let (record, growth) = self.grow(&mut pair, i);
             if growth.packets > 0 {
-                each(&record, growth);
+                each(&record, self.whose(pair.refs[i]), growth);
             }
         }
         self.pairs[list][slot] = Some(pair);
@@ -255,6 +259,42 @@ impl Table {
             octets: total.octets - told.octets,
         };
         (self.record(pair.refs[i]), growth)
+    }
+
+    /// Between whom packets of a record go: as they come in, and as they leave.
+    fn whose(&self, reference: u32) -> Whose {
+        let slot = reference & !IPV6;
+        let (bucket, way) = (slot / WAYS, (slot % WAYS) as usize);
+        let four = |word: u32| [word, 0, 0, 0];
+        let key = |source, destination, sport, dport, proto| Key {
+            source,
+            destination,
+            sport,
+            dport,
+            proto,
+            ipv6: reference & IPV6 != 0,
+        };
+        let keys = if reference & IPV6 == 0 {
+            self.v4.get(bucket).map(|bucket| {
+                let flow = bucket.way[way];
+                let (k, n) = (flow.key, flow.nat);
+                [
+                    key(four(k.saddr), four(k.daddr), k.sport, k.dport, k.proto),
+                    key(four(n.saddr), four(n.daddr), n.sport, n.dport, k.proto),
+                ]
+            })
+        } else {
+            self.v6.get(bucket).map(|bucket| {
+                let flow = bucket.way[way];
+                let (k, n) = (flow.key, flow.nat);
+                [
+                    key(k.saddr, k.daddr, k.sport, k.dport, k.proto),
+                    key(n.saddr, n.daddr, n.sport, n.dport, k.proto),
+                ]
+            })
+        };
+        let [comes, leaves] = keys?;
+        Some((comes.who()?, leaves.who()?))
     }
 
     pub fn end_proof(&mut self, flow: u32) {

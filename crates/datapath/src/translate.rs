@@ -1,8 +1,8 @@
 //! From tuples to what a record holds: key, translation, checksum differences. Pure.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use kernel::{Mac, Tuple};
+use kernel::{Mac, Protocol, Tuple};
 
 /// An address as it lies in a packet; IPv4 in the first word.
 pub type Words = [u32; 4];
@@ -19,6 +19,32 @@ pub fn words(address: IpAddr) -> Words {
             [word(&o, 0), word(&o, 4), word(&o, 8), word(&o, 12)]
         }
     }
+}
+
+/// An address by its words.
+fn address(words: Words, ipv6: bool) -> IpAddr {
+    if !ipv6 {
+        return IpAddr::V4(Ipv4Addr::from(words[0].to_ne_bytes()));
+    }
+    let mut octets = [0; 16];
+    for (to, word) in octets.chunks_exact_mut(4).zip(words) {
+        to.copy_from_slice(&word.to_ne_bytes());
+    }
+    IpAddr::V6(Ipv6Addr::from(octets))
+}
+
+/// Between whom packets go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// Between two hosts, by IP.
+    Hosts(Tuple),
+    /// From one station of a bridge to another.
+    Stations {
+        /// Destination.
+        to: Mac,
+        /// Source.
+        from: Mac,
+    },
 }
 
 /// FLOW_BRIDGED of bpf/include/flow.h.
@@ -70,6 +96,28 @@ impl Key {
             proto: BRIDGED,
             ipv6: false,
         }
+    }
+
+    /// Whose packets these are.
+    pub fn who(&self) -> Option<Who> {
+        if self.proto == BRIDGED {
+            let ([a, b, c, d], [e, f, g, h]) = (
+                self.source[0].to_ne_bytes(),
+                self.destination[0].to_ne_bytes(),
+            );
+            let ([i, j], [k, l]) = (self.sport.to_ne_bytes(), self.dport.to_ne_bytes());
+            return Some(Who::Stations {
+                to: [i, j, a, b, c, d],
+                from: [e, f, g, h, k, l],
+            });
+        }
+        Some(Who::Hosts(Tuple {
+            protocol: Protocol::from_number(self.proto)?,
+            source: address(self.source, self.ipv6),
+            source_port: u16::from_be(self.sport),
+            destination: address(self.destination, self.ipv6),
+            destination_port: u16::from_be(self.dport),
+        }))
     }
 
     /// What the hash goes over, 64 bits at a time (bpf/include/hash.h): the number of words that count, and the words.

@@ -16,8 +16,10 @@ pub mod netdev;
 pub mod route;
 pub mod routes;
 pub mod sets;
+pub mod talk;
 pub mod tuple;
 
 pub use event::*;
 pub use sets::{Prefix, SetContent, SetEvent, SetHeader, SetName};
+pub use talk::TalkKey;
 pub use tuple::*;

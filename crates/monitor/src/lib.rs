@@ -1,3 +1,17 @@
 //! Who uses the network: from the records of the packet path to flows, devices and names. Pure: no clock, no socket, no BPF.
 
+pub mod core;
 pub mod count;
+pub mod device;
+pub mod port;
+pub mod rate;
+pub mod reading;
+pub mod talk;
+
+pub use core::{Limits, Monitor};
+pub use count::{Both, Count};
+pub use device::Device;
+pub use port::{Metered, Port};
+pub use rate::Rate;
+pub use reading::{Forwarded, Loose, Millis, Reading, Rest, Way};
+pub use talk::Talk;

@@ -232,7 +232,7 @@ impl Core {
     }
 
     /// The devices known, by index.
-    pub fn links(&self) -> impl Iterator<Item = &Link> {
+    pub fn links(&self) -> impl Iterator<Item = &Link> + Clone {
         self.around.links.values().map(|(link, _)| link)
     }
 

@@ -58,7 +58,7 @@ fn usage_errors_exit_with_2() {
         &["capture", "--snaplen", "63"],
         &["capture", "--rate", "0"],
         &["capture", "00000001", "--port", "7"],
-        &["run", "--only", "monitor"],
+        &["run", "--only", "multipath"],
         &["run", "--only", "offload,multipath"],
         &["run", "--only", "tetris"],
         &["run", "-v", "-q"],
@@ -67,10 +67,10 @@ fn usage_errors_exit_with_2() {
         assert_eq!(ran.code, Some(2), "{arguments:?}: {}", ran.err);
         assert!(ran.out.is_empty() && !ran.err.is_empty(), "{arguments:?}");
     }
-    let ran = run(&["run", "--only", "monitor"]);
+    let ran = run(&["run", "--only", "multipath"]);
     assert_eq!(
         ran.err,
-        "weir: the module `monitor` is not in this version\n  mend: leave --only away, or use --only offload\n"
+        "weir: the module `multipath` is not in this version\n  mend: leave --only away, or use --only offload or --only monitor\n"
     );
 }
 

@@ -15,6 +15,7 @@ use crate::{daemon, log};
 #[derive(Args, Debug)]
 #[command(after_long_help = "Examples:
   weir run                      with /etc/weir/weir.toml, where it exists
+  weir run --only monitor       count who uses the network, and leave forwarding to the kernel
   weir run --shadow -v          forward nothing, but say and count what would be
   weir run --config ./weir.toml")]
 pub struct RunArgs {
@@ -43,7 +44,7 @@ pub struct RunArgs {
 pub enum Module {
     /// The fast path
     Offload,
-    /// Records of flows (not in this version)
+    /// Counting, per conversation and device
     Monitor,
     /// Several ways to the Internet at once (not in this version)
     Multipath,
@@ -77,17 +78,18 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Error> {
         source: Box::new(move || source.load()),
         socket,
         shadow: args.shadow,
+        only: args.only.clone(),
     };
     daemon::run(config, options)
 }
 
 fn check_modules(only: &[Module]) -> Result<(), Error> {
-    let Some(missing) = only.iter().find(|module| **module != Module::Offload) else {
+    let Some(missing) = only.iter().find(|module| **module == Module::Multipath) else {
         return Ok(());
     };
     let what = format!("the module `{}` is not in this version", missing.name());
     Err(Error::usage(
         what,
-        "leave --only away, or use --only offload",
+        "leave --only away, or use --only offload or --only monitor",
     ))
 }

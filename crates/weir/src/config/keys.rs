@@ -5,8 +5,8 @@ use serde_json::Value;
 use toml::de::DeValue;
 
 use super::settings::{
-    DeviceName, Effective, FlowRoom, HookChoice, LogLevel, Mark, Origin, PortHook, PortSettings,
-    Setting,
+    Collector, DeviceName, Effective, FlowRoom, HookChoice, LogLevel, Mark, MeterRoom, Origin,
+    PortHook, PortSettings, Setting,
 };
 use super::values::{FileValue, Wrong};
 
@@ -144,6 +144,54 @@ static DROPS: [Key<Effective>; 5] = [
     ),
 ];
 
+static MONITOR: [Key<Effective>; 3] = [
+    key!(
+        Effective,
+        "enabled",
+        monitor.enabled,
+        bool,
+        "Count what passes, by conversation and by device."
+    ),
+    key!(
+        Effective,
+        "size",
+        monitor.size,
+        MeterRoom,
+        "How many conversations there are records for. \"auto\" goes by memory, \"cache\" by the processor's second-level cache. What finds no record is counted for its device."
+    ),
+    key!(
+        Effective,
+        "names",
+        monitor.names,
+        bool,
+        "Learn names of devices and of what they talk to from the first packets of conversations (DNS, DHCP, TLS, QUIC). Kept in memory only."
+    ),
+];
+
+static IPFIX: [Key<Effective>; 3] = [
+    key!(
+        Effective,
+        "collector",
+        monitor.ipfix.collector,
+        Option<Collector>,
+        "Where conversations are told to, by IPFIX over UDP."
+    ),
+    key!(
+        Effective,
+        "biflow",
+        monitor.ipfix.biflow,
+        bool,
+        "Both ways in one record (RFC 5103). Few collectors understand it."
+    ),
+    key!(
+        Effective,
+        "active",
+        monitor.ipfix.active,
+        Time,
+        "How often a conversation that goes on is told of."
+    ),
+];
+
 static API: [Key<Effective>; 1] = [key!(
     Effective,
     "socket",
@@ -170,9 +218,11 @@ pub(super) static PORT: [Key<PortSettings>; 1] = [key!(
 )];
 
 /// Sections with a fixed name, in the order of the manual.
-pub(super) static SECTIONS: [(&str, &[Key<Effective>]); 4] = [
+pub(super) static SECTIONS: [(&str, &[Key<Effective>]); 6] = [
     ("offload", &OFFLOAD),
     ("drops", &DROPS),
+    ("monitor", &MONITOR),
+    ("monitor.ipfix", &IPFIX),
     ("api", &API),
     ("log", &LOG),
 ];
@@ -209,12 +259,13 @@ pub fn help() -> Vec<KeyHelp> {
             default: (key.show)(&S::default()).0,
         })
     }
-    let [offload, drops, api, log] = &SECTIONS;
-    of(offload.0, offload.1)
+    let (first, rest) = SECTIONS.split_at(1);
+    let fixed = |sections: &'static [(&str, &[Key<Effective>])]| {
+        sections.iter().flat_map(|(name, keys)| of(name, keys))
+    };
+    fixed(first)
         .chain(of("ports.NAME", &PORT))
-        .chain(of(drops.0, drops.1))
-        .chain(of(api.0, api.1))
-        .chain(of(log.0, log.1))
+        .chain(fixed(rest))
         .collect()
 }
 
@@ -272,16 +323,16 @@ mod tests {
     #[test]
     fn every_default_is_listed_once() {
         let help = help();
-        assert_eq!(help.len(), 17);
+        assert_eq!(help.len(), 23);
         let entries = Effective::default().entries();
-        assert_eq!(entries.len(), 16, "no device has settings of its own");
+        assert_eq!(entries.len(), 22, "no device has settings of its own");
         assert!(
             entries
                 .iter()
                 .all(|entry| entry.origin == "default" && !entry.value.is_null())
         );
         for entry in entries {
-            let (section, name) = entry.key.split_once('.').expect("dotted");
+            let (section, name) = entry.key.rsplit_once('.').expect("dotted");
             let found = help
                 .iter()
                 .find(|key| key.section == section && key.name == name)

@@ -16,6 +16,6 @@ pub use file::{DEFAULT_FILE, Source};
 pub use keys::{KeyHelp, help};
 pub use parse::parse;
 pub use settings::{
-    Api, DeviceName, Drops, Effective, FlowRoom, HookChoice, Log, LogLevel, Mark, Offload, Origin,
-    PortHook, PortSettings, Setting,
+    Api, Collector, DeviceName, Drops, Effective, FlowRoom, HookChoice, Ipfix, Log, LogLevel, Mark,
+    MeterRoom, Monitor, Offload, Origin, PortHook, PortSettings, Setting,
 };

@@ -83,9 +83,23 @@ impl Reader<'_> {
             {
                 if let Some(table) = self.table(section, value) {
                     self.section(table, keys, effective, |key| format!("{section}.{key}"));
+                    self.subsections(section, table, effective);
                 }
             } else {
                 self.unknown_section(word, &name.span());
+            }
+        }
+    }
+
+    /// Sections within one: `[monitor.ipfix]`.
+    fn subsections(&mut self, section: &str, table: &DeTable<'_>, effective: &mut Effective) {
+        for (name, value) in table {
+            let dotted = format!("{section}.{}", name.get_ref());
+            let Some((_, keys)) = SECTIONS.iter().find(|(known, _)| *known == dotted) else {
+                continue;
+            };
+            if let Some(table) = self.table(&dotted, value) {
+                self.section(table, keys, effective, |key| format!("{dotted}.{key}"));
             }
         }
     }
@@ -162,6 +176,10 @@ impl Reader<'_> {
     ) {
         for (name, value) in table {
             let word: &str = name.get_ref();
+            let dotted_name = dotted(word);
+            if SECTIONS.iter().any(|(section, _)| *section == dotted_name) {
+                continue;
+            }
             let Some(key) = keys.iter().find(|key| key.name == word) else {
                 let names = || keys.iter().map(|key| key.name);
                 let mend = match nearest(word, names()) {
@@ -202,7 +220,9 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::settings::{FlowRoom, HookChoice, LogLevel, Mark, PortHook};
+    use super::super::settings::{
+        Collector, FlowRoom, HookChoice, LogLevel, Mark, MeterRoom, PortHook,
+    };
     use super::*;
 
     fn errors(text: &str) -> Vec<String> {
@@ -255,6 +275,16 @@ sets = ["inet fw4 a"]
 ports = ["wan0"]
 verify = false
 routes = true
+
+[monitor]
+enabled = false
+size = "cache"
+names = false
+
+[monitor.ipfix]
+collector = "[::1]:4739"
+biflow = true
+active = "30s"
 "#;
         let read = parse(text, "weir.toml").expect("good");
         assert!(
@@ -274,6 +304,11 @@ routes = true
             })
         );
         assert_eq!(*read.offload.hook, HookChoice::Tc);
+        assert_eq!(*read.monitor.size, MeterRoom::Cache);
+        assert_eq!(
+            *read.monitor.ipfix.collector,
+            Some(Collector("[::1]:4739".into()))
+        );
         assert_eq!(*read.ports["wan0"].hook, PortHook::Xdp);
         assert_eq!(*read.ports["eth0.10"].hook, PortHook::Off);
         assert_eq!(

@@ -6,7 +6,9 @@ use std::time::Duration;
 use serde_json::Value;
 use toml::de::DeValue;
 
-use super::settings::{DeviceName, FlowRoom, HookChoice, LogLevel, Mark, PortHook};
+use super::settings::{
+    Collector, DeviceName, FlowRoom, HookChoice, LogLevel, Mark, MeterRoom, PortHook,
+};
 use super::suggest::nearest;
 
 /// What is wrong with a value, and what would be right.
@@ -133,6 +135,64 @@ impl FileValue for FlowRoom {
             Self::Auto => "auto".into(),
             Self::Connections(number) => (*number).into(),
         }
+    }
+}
+
+impl FileValue for MeterRoom {
+    const ALLOWED: &'static str =
+        "\"auto\", \"cache\", or a number of conversations from 256 to 4194304, without quotes";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        match value.as_str() {
+            Some("auto") => return Ok(Self::Auto),
+            Some("cache") => return Ok(Self::Cache),
+            _ => {}
+        }
+        let number = integer(value)
+            .and_then(|number| u32::try_from(number).ok())
+            .filter(|number| (Self::FEWEST..=Self::MOST).contains(number));
+        number.map(Self::Records).ok_or(None)
+    }
+
+    fn show(&self) -> Value {
+        match self {
+            Self::Auto => "auto".into(),
+            Self::Cache => "cache".into(),
+            Self::Records(number) => (*number).into(),
+        }
+    }
+}
+
+impl FileValue for Option<Collector> {
+    const ALLOWED: &'static str =
+        "\"none\", or HOST:PORT in quotes, such as \"192.0.2.1:4739\" or \"[2001:db8::1]:4739\"";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        let text = value.as_str().ok_or(None)?;
+        if text == "none" {
+            return Ok(None);
+        }
+        let (host, port) = text.rsplit_once(':').ok_or(None)?;
+        let port: u16 = port.parse().map_err(|_| None)?;
+        let literal = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
+        let fits = match literal {
+            Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
+            None => {
+                (1..=253).contains(&host.len())
+                    && host
+                        .bytes()
+                        .all(|octet| octet.is_ascii_alphanumeric() || b"-._".contains(&octet))
+            }
+        };
+        if port == 0 || !fits {
+            return Err(None);
+        }
+        Ok(Some(Collector(text.to_owned())))
+    }
+
+    fn show(&self) -> Value {
+        self.as_ref()
+            .map_or_else(|| "none".into(), |collector| collector.0.as_str().into())
     }
 }
 

@@ -28,9 +28,29 @@ pub struct Account {
     came: HashMap<CameIn, Passed>,
     /// Not yet in the ledger, by the hop they left by.
     left: HashMap<u32, Passed>,
+    /// For the monitor, where there is one.
+    shared: Option<Vec<Growth>>,
 }
 
 impl Account {
+    /// Nothing went through. `shares`: [`Account::take_shared`] will be asked.
+    pub fn new(shares: bool) -> Self {
+        Self {
+            shared: shares.then(Vec::new),
+            ..Self::default()
+        }
+    }
+
+    /// What grew since this was last asked.
+    pub fn take_shared(&mut self) -> Vec<Growth> {
+        self.shared.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The port of a slot.
+    pub fn port_of(&self, slot: u32) -> Option<u32> {
+        self.ports.get(&slot).copied()
+    }
+
     /// Takes in what a flow forwarded since it was last asked. What devices counted of it is known after [`Account::settle`].
     pub fn read(&mut self, path: &mut Datapath, flow: u32) {
         path.grown(flow, |growth| self.grew(&growth));
@@ -44,6 +64,9 @@ impl Account {
             &mut self.tc_packets
         }) += growth.packets;
         self.octets += growth.octets;
+        if let Some(shared) = &mut self.shared {
+            shared.push(*growth);
+        }
         // No device above the port would have counted it; the port's own counters have it where the driver counts.
         if growth.bridged {
             return;

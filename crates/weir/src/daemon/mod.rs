@@ -7,6 +7,7 @@ mod counters;
 pub(crate) mod drops;
 mod explain;
 mod guard;
+mod monitor;
 mod notify;
 mod privileges;
 mod provider;
@@ -26,6 +27,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::MissedTickBehavior;
 use tracing::{error, info, warn};
 
+use crate::commands::run::Module;
 use crate::config::Effective;
 use crate::error::Error;
 use provider::Face;
@@ -123,8 +125,17 @@ impl Daemon {
                 "`weir check` shows what the kernel lacks",
             )
         })?;
-        let core = offload::Core::new(settings::offload_settings(&effective, shadow));
-        let mut router = Router::new(core, path, updates, Surroundings::new());
+        let wanted = |module| options.only.is_empty() || options.only.contains(&module);
+        let mut offload = settings::offload_settings(&effective, shadow);
+        let forwards = wanted(Module::Offload);
+        if !forwards {
+            offload = settings::hands_off(offload);
+        }
+        let monitor = wanted(Module::Monitor)
+            .then(|| monitor::Keeper::load(&effective, &links()))
+            .flatten();
+        let core = offload::Core::new(offload);
+        let mut router = Router::new(core, path, updates, Surroundings::new(), forwards, monitor);
         router
             .drops
             .configure(settings::drops(&effective), &mut router.path);

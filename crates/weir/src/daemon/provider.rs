@@ -91,7 +91,7 @@ impl Provider for Face {
             started: self.started,
             uptime_seconds: unix_seconds().saturating_sub(self.started),
             netns: self.netns,
-            modules: vec!["offload".into()],
+            modules: router.modules(),
             mode: if shadow { Mode::Shadow } else { Mode::Forward },
             share_of_packets: packets.share_of_packets(),
             packets,

@@ -14,6 +14,7 @@ use tracing::warn;
 
 use super::account::{Account, DeviceNews};
 use super::drops;
+use super::monitor;
 use super::surroundings::{RulesetText, Surroundings};
 
 /// Ends of connections remembered during a dump; beyond that, one that ended may come back until the next dump.
@@ -39,6 +40,10 @@ pub struct Router {
     pub surroundings: Surroundings,
     /// What is dropped early.
     pub drops: drops::Keeper,
+    /// Who uses the network; `None`: nobody asks.
+    pub monitor: Option<monitor::Keeper>,
+    /// Packets are forwarded at all, rather than only counted.
+    pub forwards: bool,
     /// Events that were lost, and devices that could not be attached: for `weir status`.
     pub lost: u64,
     /// The heartbeat as it was last given.
@@ -60,13 +65,22 @@ pub struct Router {
 
 impl Router {
     /// Nothing is known or attached yet.
-    pub fn new(core: Core, path: Datapath, updates: Requests, surroundings: Surroundings) -> Self {
+    pub fn new(
+        core: Core,
+        path: Datapath,
+        updates: Requests,
+        surroundings: Surroundings,
+        forwards: bool,
+        monitor: Option<monitor::Keeper>,
+    ) -> Self {
         let now = Instant::now();
         Self {
             core,
             path,
-            account: Account::default(),
+            account: Account::new(monitor.is_some()),
             surroundings,
+            monitor,
+            forwards,
             drops: drops::Keeper::default(),
             lost: 0,
             beaten: now,
@@ -80,6 +94,16 @@ impl Router {
             uncounted: Vec::new(),
             look_next: 0,
         }
+    }
+
+    /// What runs, by the names that `--only` takes.
+    pub fn modules(&self) -> Vec<String> {
+        let all = [
+            ("offload", self.forwards),
+            ("monitor", self.monitor.is_some()),
+        ];
+        let on = all.into_iter().filter(|(_, on)| *on);
+        on.map(|(name, _)| name.to_owned()).collect()
     }
 
     /// Milliseconds since the daemon began.
@@ -115,6 +139,9 @@ impl Router {
         for event in events.drain(..) {
             devices.heard(&event);
             self.drops.told(&event, &mut self.path);
+            if let Some(monitor) = &mut self.monitor {
+                monitor.heard(&event);
+            }
             match &event {
                 Event::Overrun(source) => {
                     self.lost += 1;
@@ -300,6 +327,9 @@ impl Router {
         let Self { path, account, .. } = self;
         if let Err(error) = path.tidy(Instant::now(), |growth| account.grew(&growth)) {
             warn!(%error, "cannot tidy the tables");
+        }
+        if let Some(monitor) = &mut self.monitor {
+            monitor.tick();
         }
     }
 

@@ -7,13 +7,16 @@ use datapath::{Options, Sizes};
 use kernel::facts;
 
 use super::drops::DropSettings;
+use crate::commands::run::Module;
 use crate::config::{ConfigError, Effective, FlowRoom, HookChoice, PortHook};
 
 /// What is built into the packet path when it is loaded, or bound at the start.
-const AFTER_RESTART: [&str; 5] = [
+const AFTER_RESTART: [&str; 7] = [
     "offload.bridge",
     "offload.flows",
     "offload.shadow",
+    "monitor.enabled",
+    "monitor.size",
     "drops.learn",
     "api.socket",
 ];
@@ -31,6 +34,8 @@ pub struct RunOptions {
     pub socket: PathBuf,
     /// Let the kernel forward, and compare.
     pub shadow: bool,
+    /// Only these modules; none: all.
+    pub only: Vec<Module>,
 }
 
 /// The configuration in force, and where it comes from.
@@ -152,6 +157,17 @@ pub fn offload_settings(effective: &Effective, shadow: bool) -> offload::Setting
         max_pairs: max_pairs(effective) as usize,
         shadow,
         ..Default::default()
+    }
+}
+
+/// The same, for a daemon that is to leave forwarding to the kernel.
+pub fn hands_off(settings: offload::Settings) -> offload::Settings {
+    offload::Settings {
+        tcp: false,
+        udp: false,
+        bridge: false,
+        max_flows: 0,
+        ..settings
     }
 }
 

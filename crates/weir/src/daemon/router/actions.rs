@@ -150,6 +150,9 @@ impl Router {
 
     /// Attaches to a device, changes it, or takes hands off it.
     fn port(&mut self, plan: offload::PortPlan, more: &mut Vec<Action>) {
+        if !self.forwards {
+            return;
+        }
         let hook = match plan.hook {
             offload::Hook::Xdp => datapath::Hook::Xdp,
             offload::Hook::Tc => datapath::Hook::Tc,

@@ -12,6 +12,11 @@ impl Router {
         if !self.counting() {
             self.uncounted = self.counted();
         }
+        if let Some(monitor) = &mut self.monitor {
+            monitor.hops(self.path.hops());
+            monitor.look(self.core.links());
+            monitor.scan();
+        }
         if !self.counting() {
             self.settle();
         }
@@ -55,6 +60,18 @@ impl Router {
             account.devices(core.links(), taggings);
         }
         account.settle(path);
+        self.share();
+    }
+
+    /// Tells the monitor what was forwarded.
+    fn share(&mut self) {
+        let Self {
+            account, monitor, ..
+        } = self;
+        let Some(monitor) = monitor else { return };
+        for growth in account.take_shared() {
+            monitor.grew(&growth, |slot| account.port_of(slot));
+        }
     }
 
     /// Whether some flows are still to be counted.
@@ -69,6 +86,7 @@ impl Router {
             // One that was removed meanwhile was counted then.
             self.account.read(&mut self.path, flow);
         }
+        self.share();
         if !self.counting() {
             self.settle();
         }

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The meter's maps, and finding or claiming a record in them. */
+#pragma once
+
+#include "hash.h"
+#include "meter.h"
+
+const volatile __u32 meter4_mask;      /* IPv4 buckets - 1 */
+const volatile __u32 meter6_mask;      /* IPv6 buckets - 1 */
+const volatile __u32 stations_mask;    /* buckets of stations - 1 */
+const volatile __u32 meter_ports_mask; /* slots of ports - 1 */
+const volatile __u32 meter_unaligned;  /* this processor reads words at any address */
+
+#define METER_MAP(name, type_of_value)             \
+	struct {                                   \
+		__uint(type, BPF_MAP_TYPE_ARRAY);  \
+		__uint(map_flags, BPF_F_MMAPABLE); \
+		__uint(max_entries, 1);            \
+		__type(key, __u32);                \
+		__type(value, type_of_value);      \
+	} name SEC(".maps")
+
+METER_MAP(meters4, struct meter_bucket4);
+METER_MAP(meters6, struct meter_bucket6);
+METER_MAP(stations, struct station_bucket);
+METER_MAP(meter_ports, struct meter_port);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 262144);
+} meter_news SEC(".maps");
+
+/* News that the ring had no room for: user space finds records by itself then. */
+__u64 meter_unsaid;
+
+always_inline __u32 meter_now(void)
+{
+	return bpf_jiffies64();
+}
+
+/* A record of this key that lives, among the ways of one bucket, looked at from `start` on. */
+always_inline struct meter *meter_look(__u32 bucket, __u32 start, const __u64 *key, int ipv6, __u32 *ref)
+{
+	__u32 i, way;
+
+#pragma unroll
+	for (i = 0; i < METER_WAYS; i++) {
+		struct meter *m;
+		__u64 *own;
+
+		way = (start + i) % METER_WAYS;
+		if (ipv6) {
+			struct meter_bucket6 *b = bpf_map_lookup_elem(&meters6, &bucket);
+
+			if (!b)
+				return NULL;
+			m = &b->way[way].m;
+			own = (__u64 *)&b->way[way].key;
+		} else {
+			struct meter_bucket4 *b = bpf_map_lookup_elem(&meters4, &bucket);
+
+			if (!b)
+				return NULL;
+			m = &b->way[way].m;
+			own = (__u64 *)&b->way[way].key;
+		}
+		if (own[0] != key[0] || own[1] != key[1])
+			continue;
+		if (ipv6 && (own[2] != key[2] || own[3] != key[3] || own[4] != key[4]))
+			continue;
+		if ((READ_ONCE(m->owner) & 0xff) != METER_LIVE)
+			continue;
+		*ref = (ipv6 ? METER_REF_IPV6 : 0) | (bucket * METER_WAYS + way);
+		return m;
+	}
+	return NULL;
+}
+
+/* A free record of one bucket, now CLAIMED. */
+always_inline struct meter *meter_claim(__u32 bucket, __u32 start, int ipv6, __u64 **own, __u32 *ref)
+{
+	__u32 i, way, word;
+
+#pragma unroll
+	for (i = 0; i < METER_WAYS; i++) {
+		struct meter *m;
+
+		way = (start + i) % METER_WAYS;
+		if (ipv6) {
+			struct meter_bucket6 *b = bpf_map_lookup_elem(&meters6, &bucket);
+
+			if (!b)
+				return NULL;
+			m = &b->way[way].m;
+			*own = (__u64 *)&b->way[way].key;
+		} else {
+			struct meter_bucket4 *b = bpf_map_lookup_elem(&meters4, &bucket);
+
+			if (!b)
+				return NULL;
+			m = &b->way[way].m;
+			*own = (__u64 *)&b->way[way].key;
+		}
+		word = READ_ONCE(m->owner);
+		if ((word & 0xff) != METER_FREE)
+			continue;
+		if (__sync_val_compare_and_swap(&m->owner, word, word | METER_CLAIMED) != word)
+			continue;
+		*ref = (ipv6 ? METER_REF_IPV6 : 0) | (bucket * METER_WAYS + way);
+		return m;
+	}
+	return NULL;
+}
+
+/* A station's place, found or claimed; NULL where there is none. */
+always_inline struct station *station_get(const __u8 *mac, __u32 where)
+{
+	__u64 key[2];
+	__u32 bucket, i, word;
+	__u64 h;
+
+	key[0] = (__u64)mac[0] << 40 | (__u64)mac[1] << 32 | (__u32)mac[2] << 24 | mac[3] << 16 | mac[4] << 8 | mac[5];
+	key[1] = where;
+	h = hash_key(key, 0);
+	bucket = (h >> 40) & stations_mask;
+#pragma unroll
+	for (i = 0; i < METER_WAYS; i++) {
+		struct station_bucket *b = bpf_map_lookup_elem(&stations, &bucket);
+		struct station *s;
+
+		if (!b)
+			return NULL;
+		s = &b->way[i];
+		word = READ_ONCE(s->owner);
+		if ((word & 0xff) == METER_FREE && __sync_val_compare_and_swap(&s->owner, word, word | METER_CLAIMED) == word) {
+			__builtin_memcpy(s->mac, mac, 6);
+			s->where = where;
+			__sync_lock_test_and_set(&s->owner, (word & ~0xff) | METER_LIVE);
+			return s;
+		}
+		if ((word & 0xff) == METER_LIVE && s->where == where && s->mac[0] == mac[0] && s->mac[1] == mac[1] &&
+		    s->mac[2] == mac[2] && s->mac[3] == mac[3] && s->mac[4] == mac[4] && s->mac[5] == mac[5])
+			return s;
+	}
+	return NULL;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The meter: two programs at TC of each port. At ingress it stands behind the packet path, at egress before the witness, so that what weir
+ * forwards itself, and counts in its own records, is not counted again. An object of its own: it works where nothing is forwarded, too.
+ */
+#include "include/meter_path.h"
+#include "include/ours.h"
+
+SEC("tc")
+int weir_meter_in(struct __sk_buff *skb)
+{
+	meter_packet(skb, METER_SENT);
+	return TC_ACT_UNSPEC;
+}
+
+SEC("tc")
+int weir_meter_out(struct __sk_buff *skb)
+{
+	/* Sent by weir_tc: the witness, which comes next, takes the sign off. */
+	if (skb->cb[0] == OURS_0 && skb->cb[1] == OURS_1)
+		return TC_ACT_UNSPEC;
+	meter_packet(skb, METER_RECEIVED);
+	return TC_ACT_UNSPEC;
+}
+
+struct meter_clock {
+	__u32 now; /* jiffies */
+};
+
+/* The kernel's clock, by which records tell when they were used: run by user space. */
+SEC("syscall")
+int weir_meter_clock(struct meter_clock *ctx)
+{
+	ctx->now = meter_now();
+	return 0;
+}
+
+/* What the ring brings, so that user space has its layout from here. */
+struct meter_sample meter_sample_layout;
+
+char _license[] SEC("license") = "GPL";

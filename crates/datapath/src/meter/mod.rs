@@ -1,0 +1,490 @@
+//! The meter from the daemon's side: loads `bpf/meter.bpf.c`, attaches it to ports, and reads its records (bpf/include/meter.h).
+//!
+//! The kernel side claims records, this side retires them. What a record counted is given out as growth, exactly once: while it lives by
+//! [`Meter::scan`], and what was under way when it was retired by [`Meter::reclaim`].
+
+mod news;
+mod record;
+
+use std::collections::{HashMap, VecDeque};
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use kernel::{Mac, TalkKey};
+use libbpf_rs::skel::{OpenSkel, SkelBuilder};
+
+use crate::clock;
+use crate::error::Error;
+use crate::hook::{Attachment, Place, attach_tc};
+use crate::load::{self, PORTS_MAX};
+use crate::mapped::Mapped;
+use crate::probe;
+
+pub use news::{News, Sample};
+use record::{Counts, FREE, LIVE, RETIRED, STATE, Slots};
+
+#[allow(clippy::all, missing_docs, unsafe_op_in_unsafe_fn)]
+mod skel {
+    include!(concat!(env!("OUT_DIR"), "/meter.skel.rs"));
+}
+use skel::types;
+
+/// How long a retired record rests before it is reused: no packet can still be adding to it then.
+const REST: Duration = Duration::from_millis(200);
+/// METER_WAYS of bpf/include/meter.h.
+const WAYS: u32 = 4;
+/// METER_REF_IPV6.
+const IPV6: u32 = 1 << 31;
+
+/// How large the tables are. Numbers of records are rounded up to powers of two.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MeterSizes {
+    /// IPv4 records, 64 octets each.
+    pub records4: u32,
+    /// IPv6 records, 128 octets each.
+    pub records6: u32,
+    /// Places for stations, 64 octets each.
+    pub stations: u32,
+    /// Slots for ports, as chosen for the packet path.
+    pub ports: u32,
+}
+
+impl MeterSizes {
+    /// So many IPv4 records, half as many for IPv6, and a quarter for stations; slots in which these devices do not collide.
+    pub fn new(records: u32, links: &[u32]) -> Self {
+        let records4 = records.clamp(64, 1 << 22).next_power_of_two();
+        let mut ports = 64;
+        while ports < PORTS_MAX && load::collide(links, ports) {
+            ports *= 2;
+        }
+        Self {
+            records4,
+            records6: (records4 / 2).max(64),
+            stations: (records4 / 4).clamp(64, 8192),
+            ports,
+        }
+    }
+
+    /// Memory that the kernel sets aside, octets.
+    pub fn octets(&self) -> u64 {
+        u64::from(self.records4) * 64
+            + u64::from(self.records6) * 128
+            + u64::from(self.stations) * 64
+            + u64::from(self.ports) * 192
+    }
+}
+
+/// Names a record during its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RecordId {
+    reference: u32,
+    owner: u32,
+}
+
+/// Packets and octets both ways: sent by the station, received by it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ways {
+    /// From the station: packets, octets.
+    pub sent: (u64, u64),
+    /// To the station.
+    pub received: (u64, u64),
+}
+
+impl Ways {
+    /// Nothing at all.
+    pub fn is_zero(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A record that lives, or just ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Which record.
+    pub id: RecordId,
+    /// Whose conversation. The port is 0 where the device is none any more.
+    pub key: TalkKey,
+    /// Hardware address of the station; of devices without an Ethernet header all zero.
+    pub mac: Mac,
+    /// What it counted since this was last asked. Octets of IP packets.
+    pub grown: Ways,
+    /// Octets of link-layer headers before each packet.
+    pub link: u8,
+    /// All TCP flags that were seen.
+    pub tcp_flags: u8,
+    /// TOS or traffic class of the first packet.
+    pub tos: u8,
+    /// ICMP type and code of the first packet.
+    pub icmp: (u8, u8),
+    /// When the first packet came, before now.
+    pub age: Duration,
+    /// When the last one came.
+    pub idle: Duration,
+}
+
+/// What of a station, or of a port, has no record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StationSeen {
+    /// Index of the port.
+    pub port: u32,
+    /// VLAN; 0 for none.
+    pub vlan: u16,
+    /// Its hardware address.
+    pub mac: Mac,
+    /// IP packets for which no record was free; grown since this was last asked.
+    pub unplaced: Ways,
+    /// Frames that are not IP, with the octets behind their headers.
+    pub other: Ways,
+    /// When the last one came, before now.
+    pub idle: Duration,
+}
+
+/// One way of a port: what is neither in records nor with stations, since it was attached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rest {
+    /// IP packets and octets without a place.
+    pub unplaced: (u64, u64),
+    /// Frames that are not IP.
+    pub other: (u64, u64),
+    /// Octets of headers and padding beyond those that records tell by [`Seen::link`].
+    pub link: i64,
+}
+
+/// The meter, loaded into the kernel.
+pub struct Meter {
+    skel: skel::MeterSkel<'static>,
+    v4: Slots<types::meter_bucket4>,
+    v6: Slots<types::meter_bucket6>,
+    stations: Mapped<types::station_bucket>,
+    station_counts: Vec<[Counts; 2]>,
+    ports: Mapped<types::meter_port>,
+    sizes: MeterSizes,
+    attached: HashMap<u32, [Attachment; 2]>,
+    resting: VecDeque<(Instant, u32)>,
+    news: news::Reader,
+    ticks: u32,
+    used: u32,
+}
+
+impl Meter {
+    /// Loads the programs. Nothing is counted before [`Meter::attach`].
+    ///
+    /// # Errors
+    /// The kernel refuses, or has no memory for the tables.
+    pub fn load(sizes: MeterSizes) -> Result<Self, Error> {
+        probe::listen();
+        // The object lives as long as the process, as the packet path does.
+        let storage = Box::leak(Box::new(MaybeUninit::uninit()));
+        let mut open = skel::MeterSkelBuilder::default()
+            .open(storage)
+            .map_err(|e| Error::bpf("open the meter", e))?;
+        let constants = open
+            .maps
+            .rodata_data
+            .as_mut()
+            .expect("the object has a .rodata");
+        constants.hash_seed = load::random_seed()?;
+        constants.meter4_mask = sizes.records4 / WAYS - 1;
+        constants.meter6_mask = sizes.records6 / WAYS - 1;
+        constants.stations_mask = sizes.stations / WAYS - 1;
+        constants.meter_ports_mask = sizes.ports - 1;
+        for (map, entries) in [
+            (&mut open.maps.meters4, sizes.records4 / WAYS),
+            (&mut open.maps.meters6, sizes.records6 / WAYS),
+            (&mut open.maps.stations, sizes.stations / WAYS),
+            (&mut open.maps.meter_ports, sizes.ports),
+        ] {
+            map.set_max_entries(entries)
+                .map_err(|e| Error::bpf("size a map", e))?;
+        }
+        let skel = open.load().map_err(|e| Error::bpf("load the meter", e))?;
+        Ok(Self {
+            v4: Slots::new(Mapped::new(&skel.maps.meters4, sizes.records4 / WAYS)?),
+            v6: Slots::new(Mapped::new(&skel.maps.meters6, sizes.records6 / WAYS)?),
+            stations: Mapped::new(&skel.maps.stations, sizes.stations / WAYS)?,
+            station_counts: vec![Default::default(); sizes.stations as usize],
+            ports: Mapped::new(&skel.maps.meter_ports, sizes.ports)?,
+            news: news::Reader::new(&skel.maps.meter_news)?,
+            skel,
+            sizes,
+            attached: HashMap::new(),
+            resting: VecDeque::new(),
+            ticks: clock::ticks_per_second(),
+            used: 0,
+        })
+    }
+
+    /// What was loaded.
+    pub fn sizes(&self) -> &MeterSizes {
+        &self.sizes
+    }
+
+    /// Records in use, as of the last whole scan.
+    pub fn used(&self) -> u32 {
+        self.used
+    }
+
+    /// Records there are.
+    pub fn capacity(&self) -> u32 {
+        self.sizes.records4 + self.sizes.records6
+    }
+
+    /// Counts what passes a device. `raw`: it has no Ethernet header. `read`: packets that tell names are copied.
+    ///
+    /// # Errors
+    /// The device is gone, or its slot is another's.
+    pub fn attach(&mut self, link: u32, name: &str, raw: bool, read: bool) -> Result<(), Error> {
+        let slot = link & (self.sizes.ports - 1);
+        let known = self.ports.get(slot).unwrap_or_default();
+        if known.ifindex != 0 && known.ifindex != link {
+            return Err(Error::PortTaken {
+                name: name.into(),
+                link,
+                other: known.ifindex,
+            });
+        }
+        let flags = u32::from(raw) | u32::from(read) << 1;
+        if known.ifindex == link {
+            if let Some(port) = self.ports.at(slot) {
+                // SAFETY: an aligned word of a live mapping; only user space writes it.
+                unsafe { (&raw mut (*port).flags).write_volatile(flags) };
+            }
+            return Ok(());
+        }
+        // Declared first: from the first packet on everything is counted.
+        self.ports.set(
+            slot,
+            types::meter_port {
+                ifindex: link,
+                flags,
+                ..Default::default()
+            },
+        );
+        let made = attach_tc(&self.skel.progs.weir_meter_out, link, name, Place::FirstOut)
+            .and_then(|out| {
+                attach_tc(&self.skel.progs.weir_meter_in, link, name, Place::LastIn)
+                    .map(|into| [into, out])
+            });
+        match made {
+            Ok(made) => {
+                self.attached.insert(link, made);
+                Ok(())
+            }
+            Err(error) => {
+                self.ports.set(slot, types::meter_port::default());
+                Err(error)
+            }
+        }
+    }
+
+    /// Whether a device is counted.
+    pub fn attached(&self, link: u32) -> bool {
+        self.attached.contains_key(&link)
+    }
+
+    /// Takes the programs off a device. Its records end as ever.
+    pub fn detach(&mut self, link: u32) {
+        self.attached.remove(&link);
+        let slot = link & (self.sizes.ports - 1);
+        if self.ports.get(slot).is_some_and(|p| p.ifindex == link) {
+            self.ports.set(slot, types::meter_port::default());
+        }
+    }
+
+    /// What is at a port without a record or a station: what came in, what went out.
+    pub fn rest(&self, link: u32) -> Option<[Rest; 2]> {
+        let port = self.ports.get(link & (self.sizes.ports - 1))?;
+        (port.ifindex == link).then(|| {
+            port.rest.map(|rest| Rest {
+                unplaced: (rest.unplaced, rest.unplaced_octets),
+                other: (rest.other, rest.other_octets),
+                link: rest.link,
+            })
+        })
+    }
+
+    /// The kernel's clock now, jiffies.
+    fn now(&self) -> Result<u32, Error> {
+        let mut context = [0u8; 4];
+        self.skel
+            .progs
+            .weir_meter_clock
+            .test_run(libbpf_rs::ProgramInput {
+                context_in: Some(&mut context),
+                ..Default::default()
+            })
+            .map_err(|e| Error::bpf("read the kernel's clock", e))?;
+        Ok(u32::from_ne_bytes(context))
+    }
+
+    fn since(&self, now: u32, then: u32) -> Duration {
+        // A packet may have come in after `now` was read.
+        let jiffies = (now.wrapping_sub(then) as i32).max(0);
+        Duration::from_micros(jiffies as u64 * 1_000_000 / u64::from(self.ticks))
+    }
+
+    /// Goes through all records that live, and gives what each counted since the last time; those that `each` says of `false` are retired.
+    /// Due at least every few seconds: the shared counters are narrow.
+    ///
+    /// # Errors
+    /// The kernel's clock cannot be read.
+    pub fn scan(&mut self, mut each: impl FnMut(&Seen) -> bool) -> Result<(), Error> {
+        let now = self.now()?;
+        let due = Instant::now() + REST;
+        let mut used = 0;
+        for family in [0, IPV6] {
+            let records = if family == 0 {
+                self.v4.len()
+            } else {
+                self.v6.len()
+            };
+            for index in 0..records {
+                let reference = family | index;
+                let owner = self.owner(reference).load(Ordering::Acquire);
+                if owner & STATE != FREE {
+                    used += 1;
+                }
+                if owner & STATE != LIVE {
+                    continue;
+                }
+                let seen = self.seen(reference, owner, now);
+                if !each(&seen) {
+                    self.owner(reference)
+                        .store((owner & !STATE) | RETIRED, Ordering::Release);
+                    self.resting.push_back((due, reference));
+                }
+            }
+        }
+        self.used = used;
+        Ok(())
+    }
+
+    /// Frees the records that have rested. `last` gets what each counted after it was retired.
+    ///
+    /// # Errors
+    /// The kernel's clock cannot be read.
+    pub fn reclaim(&mut self, at: Instant, mut last: impl FnMut(&Seen)) -> Result<(), Error> {
+        if self.resting.front().is_none_or(|(due, _)| *due > at) {
+            return Ok(());
+        }
+        let now = self.now()?;
+        while let Some((due, reference)) = self.resting.front().copied() {
+            if due > at {
+                break;
+            }
+            self.resting.pop_front();
+            let owner = self.owner(reference).load(Ordering::Acquire);
+            let seen = self.seen(reference, (owner & !STATE) | LIVE, now);
+            if !seen.grown.is_zero() {
+                last(&seen);
+            }
+            if reference & IPV6 == 0 {
+                self.v4.clear(reference);
+            } else {
+                self.v6.clear(reference & !IPV6);
+            }
+            let next = (owner & !STATE).wrapping_add(STATE + 1) | FREE;
+            self.owner(reference).store(next, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Goes through all stations that have something without a record.
+    ///
+    /// # Errors
+    /// The kernel's clock cannot be read.
+    pub fn scan_stations(&mut self, mut each: impl FnMut(&StationSeen)) -> Result<(), Error> {
+        let now = self.now()?;
+        for bucket in 0..self.stations.len() {
+            let Some(held) = self.stations.get(bucket) else {
+                continue;
+            };
+            for (way, station) in held.way.iter().enumerate() {
+                if station.owner & STATE != LIVE {
+                    continue;
+                }
+                let counts = &mut self.station_counts[bucket as usize * WAYS as usize + way];
+                let [unplaced, other] = [station.unplaced, station.other];
+                let [unplaced, other] = [counts[0].grown(unplaced), counts[1].grown(other)];
+                if unplaced.is_zero() && other.is_zero() {
+                    continue;
+                }
+                let (port, vlan, _) = self.place(station.r#where);
+                each(&StationSeen {
+                    port,
+                    vlan,
+                    mac: station.mac,
+                    unplaced,
+                    other,
+                    idle: self.since(now, station.last),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// What the kernel side told since the last time, at most `most` pieces.
+    pub fn news(&mut self, most: usize, mut each: impl FnMut(News<'_>)) {
+        self.news.consume(most);
+        let found = std::mem::take(&mut *self.news.found.borrow_mut());
+        news::each(&found, |raw| {
+            if let Some(news) = news::decode(raw, |words, ipv6| self.key(words, ipv6)) {
+                each(news);
+            }
+        });
+        // The same memory again next time.
+        let mut found = found;
+        found.clear();
+        *self.news.found.borrow_mut() = found;
+    }
+
+    /// News for which the ring had no room.
+    pub fn unsaid(&self) -> u64 {
+        self.skel
+            .maps
+            .bss_data
+            .as_ref()
+            .map_or(0, |bss| bss.meter_unsaid)
+    }
+
+    fn owner(&self, reference: u32) -> &AtomicU32 {
+        if reference & IPV6 == 0 {
+            self.v4.owner(reference)
+        } else {
+            self.v6.owner(reference & !IPV6)
+        }
+    }
+
+    fn seen(&mut self, reference: u32, owner: u32, now: u32) -> Seen {
+        let (meter, words, grown) = if reference & IPV6 == 0 {
+            self.v4.read(reference)
+        } else {
+            self.v6.read(reference & !IPV6)
+        };
+        Seen {
+            id: RecordId { reference, owner },
+            key: self.key(&words, reference & IPV6 != 0),
+            mac: meter.mac,
+            grown,
+            link: meter.link,
+            tcp_flags: meter.tcp_flags,
+            tos: meter.tos,
+            icmp: ((meter.icmp >> 8) as u8, meter.icmp as u8),
+            age: self.since(now, meter.first),
+            idle: self.since(now, meter.last),
+        }
+    }
+
+    /// Port, VLAN and protocol of a record.
+    fn place(&self, at: u32) -> (u32, u16, u8) {
+        let slot = (at >> 8) & ((1 << 11) - 1);
+        let port = self.ports.get(slot).map_or(0, |port| port.ifindex);
+        (port, ((at >> 19) & 0xfff) as u16, at as u8)
+    }
+
+    /// A key by its 64-bit words, as they lie in memory.
+    fn key(&self, words: &[u64; 5], ipv6: bool) -> TalkKey {
+        record::key(words, ipv6, |at| self.place(at))
+    }
+}

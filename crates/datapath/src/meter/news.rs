@@ -1,0 +1,123 @@
+//! What the meter's kernel side tells through its ring: new and ended conversations, and packets that may tell a name.
+
+use std::cell::RefCell;
+use std::mem::offset_of;
+use std::rc::Rc;
+
+use kernel::{Mac, TalkKey};
+use libbpf_rs::{MapCore, RingBuffer, RingBufferBuilder};
+
+use super::{RecordId, types};
+use crate::error::Error;
+
+/// enum meter_news_kind.
+const NEW: u32 = 0;
+const ENDED: u32 = 1;
+const SAMPLE: u32 = 2;
+
+/// One piece of news.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News<'a> {
+    /// A record was claimed.
+    New(RecordId),
+    /// A FIN or RST was seen.
+    Ended(RecordId),
+    /// A packet that may tell a name.
+    Sample(Sample<'a>),
+}
+
+/// A packet's payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample<'a> {
+    /// Its conversation.
+    pub key: TalkKey,
+    /// Hardware address of the station.
+    pub mac: Mac,
+    /// From the station; else to it.
+    pub sent: bool,
+    /// TCP sequence number.
+    pub sequence: u32,
+    /// Layer 4 payload; perhaps not all of it.
+    pub payload: &'a [u8],
+}
+
+/// Reads the ring. Records are gathered first: libbpf's callback lives as long as the ring.
+pub struct Reader {
+    ring: RingBuffer<'static>,
+    /// Length, then octets, of each.
+    pub found: Rc<RefCell<Vec<u8>>>,
+}
+
+impl Reader {
+    pub fn new(map: &impl MapCore) -> Result<Self, Error> {
+        let found = Rc::new(RefCell::new(Vec::new()));
+        let into = Rc::clone(&found);
+        let mut builder = RingBufferBuilder::new();
+        builder
+            .add(map, move |record| {
+                let mut found = into.borrow_mut();
+                found.extend_from_slice(&(record.len() as u32).to_ne_bytes());
+                found.extend_from_slice(record);
+                0
+            })
+            .map_err(|e| Error::bpf("use the meter's ring", e))?;
+        Ok(Self {
+            ring: builder
+                .build()
+                .map_err(|e| Error::bpf("read the meter's ring", e))?,
+            found,
+        })
+    }
+
+    /// Takes what is in the ring.
+    pub fn consume(&self, most: usize) {
+        self.ring.consume_raw_n(most);
+    }
+}
+
+/// Each record of what was gathered.
+pub fn each(mut found: &[u8], mut take: impl FnMut(&[u8])) {
+    while let Some((length, rest)) = found.split_first_chunk::<4>() {
+        let length = u32::from_ne_bytes(*length) as usize;
+        let Some((record, rest)) = rest.split_at_checked(length) else {
+            return;
+        };
+        take(record);
+        found = rest;
+    }
+}
+
+fn word(raw: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(raw.get(at..at + 4)?.try_into().ok()?))
+}
+
+/// Reads a record of the ring; `None`: it is none.
+pub fn decode<'a>(raw: &'a [u8], key: impl Fn(&[u64; 5], bool) -> TalkKey) -> Option<News<'a>> {
+    let id = RecordId {
+        reference: word(raw, offset_of!(types::meter_news, r#ref))?,
+        owner: word(raw, offset_of!(types::meter_news, life))?,
+    };
+    match word(raw, offset_of!(types::meter_news, kind))? {
+        NEW => Some(News::New(id)),
+        ENDED => Some(News::Ended(id)),
+        SAMPLE => {
+            let length = word(raw, offset_of!(types::meter_news, len))? as usize;
+            let begin = size_of::<types::meter_sample>();
+            let payload = raw.get(begin..begin + length)?;
+            let mut words = [0; 5];
+            let at = offset_of!(types::meter_sample, key);
+            for (to, octets) in words.iter_mut().zip(raw.get(at..at + 40)?.chunks_exact(8)) {
+                *to = u64::from_ne_bytes(octets.try_into().ok()?);
+            }
+            let mac = offset_of!(types::meter_sample, mac);
+            Some(News::Sample(Sample {
+                key: key(&words, raw[offset_of!(types::meter_sample, ipv6)] != 0),
+                mac: raw.get(mac..mac + 6)?.try_into().ok()?,
+                sent: raw[offset_of!(types::meter_sample, way)] == 0,
+                sequence: word(raw, offset_of!(types::meter_sample, seq))?,
+                payload,
+            }))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,358 @@
+//! Who talks with whom, and how much: readings in, sums out.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::net::IpAddr;
+
+use kernel::{Mac, TalkKey};
+
+use crate::count::{Both, Count};
+use crate::device::{Device, is_station};
+use crate::port::Port;
+use crate::reading::{Forwarded, Loose, Millis, Reading, Rest, Way};
+use crate::talk::Talk;
+
+/// How much is remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Conversations. Those beyond are counted for their device and port only.
+    pub talks: usize,
+    /// Devices. Those beyond are counted for their port only.
+    pub devices: usize,
+    /// Neighbours whose addresses are known.
+    pub neighbours: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            talks: 65_536,
+            devices: 4_096,
+            neighbours: 16_384,
+        }
+    }
+}
+
+/// All that is counted.
+pub struct Monitor {
+    limits: Limits,
+    talks: HashMap<TalkKey, Talk>,
+    devices: HashMap<Mac, Device>,
+    ports: BTreeMap<u32, Port>,
+    neighbours: HashMap<IpAddr, Mac>,
+    gateways: HashSet<Mac>,
+    ended: Vec<Talk>,
+    next: u64,
+    turned: Millis,
+    crowded: u64,
+}
+
+impl Monitor {
+    /// Nothing is known yet.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            talks: HashMap::new(),
+            devices: HashMap::new(),
+            ports: BTreeMap::new(),
+            neighbours: HashMap::new(),
+            gateways: HashSet::new(),
+            ended: Vec::new(),
+            next: 1,
+            turned: 0,
+            crowded: 0,
+        }
+    }
+
+    /// Conversations that live, or did a moment ago.
+    pub fn talks(&self) -> impl Iterator<Item = &Talk> {
+        self.talks.values()
+    }
+
+    /// One of them.
+    pub fn talk(&self, key: &TalkKey) -> Option<&Talk> {
+        self.talks.get(key)
+    }
+
+    /// Every station that was seen.
+    pub fn devices(&self) -> impl Iterator<Item = &Device> {
+        self.devices.values()
+    }
+
+    /// One of them.
+    pub fn device(&self, mac: &Mac) -> Option<&Device> {
+        self.devices.get(mac)
+    }
+
+    /// Every port at which is counted, and its index.
+    pub fn ports(&self) -> impl Iterator<Item = (u32, &Port)> {
+        self.ports.iter().map(|(link, port)| (*link, port))
+    }
+
+    /// Readings of conversations for which there was no room.
+    pub fn crowded(&self) -> u64 {
+        self.crowded
+    }
+
+    /// A device is counted from now on, or is known better.
+    pub fn port(&mut self, link: u32, name: &str, uplink: bool) {
+        let port = self.ports.entry(link).or_default();
+        port.uplink = uplink;
+        if port.name != name {
+            port.name = name.to_owned();
+        }
+    }
+
+    /// A device is gone.
+    pub fn port_gone(&mut self, link: u32) {
+        self.ports.remove(&link);
+    }
+
+    /// Where default routes lead to: the stations that are the way out.
+    pub fn gateways(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
+        self.gateways = addresses
+            .into_iter()
+            .filter_map(|address| self.neighbours.get(&address).copied())
+            .collect();
+    }
+
+    /// Whether a station is the way out, so that its traffic is everybody's.
+    pub fn is_uplink(&self, device: &Device) -> bool {
+        self.gateways.contains(&device.mac)
+            || self.ports.get(&device.port).is_some_and(|port| port.uplink)
+    }
+
+    /// A neighbour has this hardware address, or none.
+    pub fn neighbour(&mut self, address: IpAddr, mac: Option<Mac>) {
+        match mac.filter(is_station) {
+            Some(mac) => {
+                if self.neighbours.len() < self.limits.neighbours
+                    || self.neighbours.contains_key(&address)
+                {
+                    self.neighbours.insert(address, mac);
+                }
+            }
+            None => {
+                self.neighbours.remove(&address);
+            }
+        }
+    }
+
+    /// The hardware address of a neighbour.
+    pub fn mac_of(&self, address: &IpAddr) -> Option<Mac> {
+        self.neighbours.get(address).copied()
+    }
+
+    /// Addresses of a station: those that the kernel knows as this neighbour's; else those that it used, unless it is a router, which
+    /// uses everybody's.
+    pub fn addresses(&self, device: &Device) -> Vec<IpAddr> {
+        let own = |address: &&IpAddr| self.neighbours.get(*address) == Some(&device.mac);
+        let mut found: Vec<IpAddr> = device.used.iter().filter(own).copied().collect();
+        let mut rest: Vec<IpAddr> = self
+            .neighbours
+            .iter()
+            .filter(|(address, mac)| **mac == device.mac && !found.contains(*address))
+            .map(|(address, _)| *address)
+            .collect();
+        rest.sort_unstable();
+        found.extend(rest);
+        if found.is_empty() && device.used.len() <= 4 && !self.is_uplink(device) {
+            found = device.used.iter().copied().collect();
+        }
+        found
+    }
+
+    /// A record was read. Whether it is still wanted: `pressure` is how full the table is, in 256ths.
+    pub fn reading(&mut self, reading: &Reading, pressure: u32, now: Millis) -> bool {
+        let Reading {
+            key, mac, grown, ..
+        } = *reading;
+        let last = now.saturating_sub(reading.idle.as_millis() as Millis);
+        let first = now.saturating_sub(reading.age.as_millis() as Millis);
+        let packets = [grown.sent.packets, grown.received.packets];
+        let link = packets.map(|packets| packets * u64::from(reading.link));
+        if grown != Both::default() {
+            if let Some(port) = self.ports.get_mut(&key.port) {
+                port.talk(grown, link);
+            }
+            self.credit(&key, &mac, grown, false, last);
+        }
+        let Some(talk) = self.open(&key, mac, first, now) else {
+            self.crowded += 1;
+            // Nobody will remember it: let the next have the place.
+            return pressure < 192 || reading.idle.as_secs() < 1;
+        };
+        talk.total += grown;
+        talk.rate.add(grown);
+        talk.last = talk.last.max(last);
+        talk.tcp_flags |= reading.tcp_flags;
+        talk.link = reading.link;
+        if talk.total == grown {
+            talk.tos = reading.tos;
+            talk.icmp = reading.icmp;
+        }
+        let silent = now.saturating_sub(talk.last);
+        u128::from(silent) < talk.patience(pressure).as_millis()
+    }
+
+    /// Weir forwarded something past the meter.
+    pub fn forwarded(&mut self, forwarded: &Forwarded, now: Millis) {
+        let Forwarded {
+            key, way, count, ..
+        } = *forwarded;
+        let mut grown = Both::default();
+        let mut link = [0; 2];
+        match way {
+            Way::Sent => (grown.sent, link[0]) = (count, forwarded.link),
+            Way::Received => (grown.received, link[1]) = (count, forwarded.link),
+        }
+        if let Some(port) = self.ports.get_mut(&key.port) {
+            port.talk(grown, link);
+        }
+        let known = self.talks.get(&key).map(|talk| talk.mac);
+        let mac = known
+            .or(forwarded.mac)
+            .or_else(|| self.mac_of(&key.station))
+            .unwrap_or_default();
+        self.credit(&key, &mac, grown, true, now);
+        let Some(talk) = self.open(&key, mac, now, now) else {
+            self.crowded += 1;
+            return;
+        };
+        talk.total += grown;
+        talk.forwarded += grown;
+        talk.xdp = Some(forwarded.xdp);
+        talk.rate.add(grown);
+        talk.last = now;
+    }
+
+    /// Weir passed frames from one member of a bridge to another: `mac` is the station behind this one.
+    pub fn bridged(&mut self, port: u32, mac: Mac, way: Way, count: Count, link: u64, now: Millis) {
+        let mut grown = Both::default();
+        let mut links = [0; 2];
+        match way {
+            Way::Sent => (grown.sent, links[0]) = (count, link),
+            Way::Received => (grown.received, links[1]) = (count, link),
+        }
+        if let Some(port) = self.ports.get_mut(&port) {
+            port.talk(grown, links);
+        }
+        if let Some(device) = self.station(mac, port, 0, now) {
+            device.total += grown;
+            device.forwarded += grown;
+            device.rate.add(grown);
+            device.last = now;
+        }
+    }
+
+    /// A station has more without a record.
+    pub fn loose(&mut self, loose: &Loose, now: Millis) {
+        if let Some(port) = self.ports.get_mut(&loose.port) {
+            port.loose(loose.unplaced, loose.other);
+        }
+        if let Some(device) = self.station(loose.mac, loose.port, loose.vlan, now) {
+            device.total += loose.unplaced;
+            device.rate.add(loose.unplaced);
+            device.last = now;
+        }
+    }
+
+    /// What a port itself has by now: came in, went out.
+    pub fn rest(&mut self, link: u32, rest: [Rest; 2]) {
+        if let Some(port) = self.ports.get_mut(&link) {
+            port.rest(rest);
+        }
+    }
+
+    /// Time goes by; due every second, after the readings. Conversations that are over are put aside for [`Monitor::take_ended`].
+    pub fn turn(&mut self, now: Millis) {
+        let millis = now.saturating_sub(std::mem::replace(&mut self.turned, now));
+        for device in self.devices.values_mut() {
+            device.rate.turn(millis);
+        }
+        for port in self.ports.values_mut() {
+            port.rate.turn(millis);
+        }
+        let (devices, ended) = (&mut self.devices, &mut self.ended);
+        self.talks.retain(|_, talk| {
+            talk.rate.turn(millis);
+            // Longer than its record, so that what was under way still finds it.
+            let silent = u128::from(now.saturating_sub(talk.last));
+            let stays = silent < talk.patience(0).as_millis() + 2_000;
+            if !stays {
+                if let Some(device) = devices.get_mut(&talk.mac) {
+                    device.talks = device.talks.saturating_sub(1);
+                }
+                ended.push(talk.clone());
+            }
+            stays
+        });
+    }
+
+    /// Conversations that ended since this was last asked.
+    pub fn take_ended(&mut self) -> Vec<Talk> {
+        std::mem::take(&mut self.ended)
+    }
+
+    /// Adds to a station's sums.
+    fn credit(&mut self, key: &TalkKey, mac: &Mac, grown: Both, forwarded: bool, last: Millis) {
+        let Some(device) = self.station(*mac, key.port, key.vlan, last) else {
+            return;
+        };
+        device.total += grown;
+        if forwarded {
+            device.forwarded += grown;
+        }
+        device.rate.add(grown);
+        device.last = device.last.max(last);
+        if grown.sent != Count::default() {
+            device.port = key.port;
+            device.vlan = key.vlan;
+            device.uses(key.station);
+        }
+    }
+
+    fn station(&mut self, mac: Mac, port: u32, vlan: u16, now: Millis) -> Option<&mut Device> {
+        if !is_station(&mac)
+            || (self.devices.len() >= self.limits.devices && !self.devices.contains_key(&mac))
+        {
+            return None;
+        }
+        Some(
+            self.devices
+                .entry(mac)
+                .or_insert_with(|| Device::new(mac, port, vlan, now)),
+        )
+    }
+
+    fn open(&mut self, key: &TalkKey, mac: Mac, first: Millis, now: Millis) -> Option<&mut Talk> {
+        if !self.talks.contains_key(key) {
+            if self.talks.len() >= self.limits.talks {
+                return None;
+            }
+            let id = self.next;
+            self.next += 1;
+            if let Some(device) = self.devices.get_mut(&mac) {
+                device.talks += 1;
+            }
+            let talk = Talk {
+                id,
+                key: *key,
+                mac,
+                total: Both::default(),
+                forwarded: Both::default(),
+                xdp: None,
+                rate: Default::default(),
+                first,
+                last: first,
+                tcp_flags: 0,
+                tos: 0,
+                icmp: (0, 0),
+                link: 0,
+                exported: Both::default(),
+                exported_at: now,
+            };
+            self.talks.insert(*key, talk);
+        }
+        self.talks.get_mut(key)
+    }
+}

@@ -1,0 +1,70 @@
+//! A port's sums: what the device counts = conversations + what found no place + what is not IP.
+
+use crate::count::{Both, Count};
+use crate::rate::Rate;
+use crate::reading::Rest;
+
+/// One way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Metered {
+    /// In conversations, living and ended.
+    pub talks: Count,
+    /// IP packets for which there was no record.
+    pub unplaced: Count,
+    /// Frames that are not IP, with the octets behind their headers.
+    pub other: Count,
+    /// Octets of headers before IP and of padding behind it.
+    pub link: i64,
+}
+
+/// A port at which is counted.
+#[derive(Clone, Debug, Default)]
+pub struct Port {
+    /// Name of the device.
+    pub name: String,
+    /// A default route leaves here.
+    pub uplink: bool,
+    /// What records and stations told: came in, went out.
+    told: [Metered; 2],
+    /// What the port itself has.
+    rest: [Rest; 2],
+    /// Now, seen from the stations.
+    pub rate: Rate,
+}
+
+impl Port {
+    /// A conversation here grew, of whose packets each has so many octets before the IP header, `link` in all each way.
+    pub fn talk(&mut self, grown: Both, link: [u64; 2]) {
+        self.told[0].talks += grown.sent;
+        self.told[1].talks += grown.received;
+        for (way, octets) in link.into_iter().enumerate() {
+            self.told[way].link += octets as i64;
+        }
+        self.rate.add(grown);
+    }
+
+    /// A station here has more without a record. The octets of headers are in the rest.
+    pub fn loose(&mut self, unplaced: Both, other: Both) {
+        self.told[0].unplaced += unplaced.sent;
+        self.told[1].unplaced += unplaced.received;
+        self.told[0].other += other.sent;
+        self.told[1].other += other.received;
+        self.rate.add(unplaced);
+    }
+
+    /// What the port itself has by now.
+    pub fn rest(&mut self, rest: [Rest; 2]) {
+        self.rest = rest;
+    }
+
+    /// Came in, went out.
+    pub fn metered(&self) -> [Metered; 2] {
+        [0, 1].map(|way| {
+            let (mut sum, rest) = (self.told[way], self.rest[way]);
+            sum.unplaced += rest.unplaced;
+            sum.other += rest.other;
+            sum.link += rest.link;
+            sum
+        })
+    }
+}

@@ -1,0 +1,72 @@
+//! Bits a second, smoothed.
+
+use crate::count::Both;
+
+/// What a new measurement weighs, in parts of [`WHOLE`]: after three of them most of the old is gone.
+const NEW: u64 = 2;
+const WHOLE: u64 = 3;
+
+/// Bits a second both ways, smoothed over some seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rate {
+    /// From the station.
+    pub sent: u64,
+    /// To the station.
+    pub received: u64,
+    fresh: Both,
+}
+
+impl Rate {
+    /// More was counted.
+    pub fn add(&mut self, more: Both) {
+        self.fresh += more;
+    }
+
+    /// So many milliseconds went by since this was last called.
+    pub fn turn(&mut self, millis: u64) {
+        let fresh = std::mem::take(&mut self.fresh);
+        let smooth = |old: u64, octets: u64| {
+            let bits = octets.saturating_mul(8_000) / millis.max(1);
+            let mixed = (old * (WHOLE - NEW) + bits.saturating_mul(NEW)) / WHOLE;
+            // Nothing more comes: do not fade for ever.
+            if octets == 0 && mixed < 1_000 {
+                0
+            } else {
+                mixed
+            }
+        };
+        self.sent = smooth(self.sent, fresh.sent.octets);
+        self.received = smooth(self.received, fresh.received.octets);
+    }
+
+    /// Whether nothing moves, and nothing waits to be counted.
+    pub fn is_zero(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Count;
+
+    #[test]
+    fn settles_and_fades() {
+        let mut rate = Rate::default();
+        for _ in 0..10 {
+            rate.add(Both {
+                sent: Count {
+                    packets: 1,
+                    octets: 125_000,
+                },
+                received: Count::default(),
+            });
+            rate.turn(1000);
+        }
+        assert!((999_000..=1_000_000).contains(&rate.sent), "{}", rate.sent);
+        for _ in 0..10 {
+            rate.turn(1000);
+        }
+        assert!(rate.is_zero());
+    }
+}

@@ -1,0 +1,85 @@
+//! What the core is told: readings of the meter's records, and what weir forwarded past the meter.
+
+use std::time::Duration;
+
+use kernel::{Mac, TalkKey};
+
+use crate::count::Both;
+
+/// Milliseconds since some start; only differences count.
+pub type Millis = u64;
+
+/// A record of the meter, and what it counted since it was last read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// Whose conversation.
+    pub key: TalkKey,
+    /// Hardware address of the station; all zero where there is none.
+    pub mac: Mac,
+    /// What was counted.
+    pub grown: Both,
+    /// Octets of link-layer headers before each packet.
+    pub link: u8,
+    /// All TCP flags that were seen.
+    pub tcp_flags: u8,
+    /// TOS or traffic class of the first packet.
+    pub tos: u8,
+    /// ICMP type and code of the first packet.
+    pub icmp: (u8, u8),
+    /// When the first packet came, before now.
+    pub age: Duration,
+    /// When the last one came, before now.
+    pub idle: Duration,
+}
+
+/// One way, seen from the station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From the station: came in at the port.
+    Sent,
+    /// To the station: left by the port.
+    Received,
+}
+
+/// What weir forwarded itself, of one conversation, one way, at one of its two ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Forwarded {
+    /// The conversation as it is at that port.
+    pub key: TalkKey,
+    /// Which way.
+    pub way: Way,
+    /// How much.
+    pub count: crate::Count,
+    /// Octets of link-layer headers of all of it.
+    pub link: u64,
+    /// Hardware address of the station, where it is known: of what leaves, it is in the header.
+    pub mac: Option<Mac>,
+    /// At XDP; else at TC.
+    pub xdp: bool,
+}
+
+/// What a station has without a record, grown since it was last asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loose {
+    /// Index of the port.
+    pub port: u32,
+    /// VLAN there; 0 for none.
+    pub vlan: u16,
+    /// Its hardware address.
+    pub mac: Mac,
+    /// IP packets for which no record was free.
+    pub unplaced: Both,
+    /// Frames that are not IP, with the octets behind their headers.
+    pub other: Both,
+}
+
+/// One way of a port: what has neither a record nor a station, since the port is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rest {
+    /// IP packets without a place.
+    pub unplaced: crate::Count,
+    /// Frames that are not IP.
+    pub other: crate::Count,
+    /// Octets of headers and padding beyond those that readings tell.
+    pub link: i64,
+}

@@ -1,0 +1,78 @@
+//! A conversation.
+
+use std::time::Duration;
+
+use kernel::{Mac, TalkKey};
+
+use crate::count::Both;
+use crate::rate::Rate;
+use crate::reading::Millis;
+
+const FIN_OR_RST: u8 = 0x05;
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+/// A conversation, seen from the station behind a port.
+#[derive(Clone, Debug)]
+pub struct Talk {
+    /// Number of it, never used again.
+    pub id: u64,
+    /// Who with whom.
+    pub key: TalkKey,
+    /// Hardware address of the station; all zero where there is none.
+    pub mac: Mac,
+    /// All of it.
+    pub total: Both,
+    /// Of this, what weir forwarded.
+    pub forwarded: Both,
+    /// Where weir last forwarded it: `true` at XDP. `None`: it never did.
+    pub xdp: Option<bool>,
+    /// Now.
+    pub rate: Rate,
+    /// When it began.
+    pub first: Millis,
+    /// When the last packet came.
+    pub last: Millis,
+    /// All TCP flags that the kernel's packets had.
+    pub tcp_flags: u8,
+    /// TOS or traffic class of the first packet.
+    pub tos: u8,
+    /// ICMP type and code of the first packet.
+    pub icmp: (u8, u8),
+    /// Octets of link-layer headers before each packet.
+    pub link: u8,
+    /// What of the total was exported.
+    pub exported: Both,
+    /// When it was last exported.
+    pub exported_at: Millis,
+}
+
+impl Talk {
+    /// Whether one end said that it is over.
+    pub fn ended(&self) -> bool {
+        self.key.protocol == TCP && self.tcp_flags & FIN_OR_RST != 0
+    }
+
+    /// How long it may be silent before its record is given back. `pressure`: how full the table is, in 256ths.
+    pub fn patience(&self, pressure: u32) -> Duration {
+        let both = self.total.sent.packets > 0 && self.total.received.packets > 0;
+        let seconds = match self.key.protocol {
+            TCP if self.ended() => return Duration::from_secs(2),
+            TCP if both => 300,
+            UDP if both => 60,
+            TCP | UDP => 30,
+            _ => 15,
+        };
+        // A flood of one-packet conversations must not keep those that live from being counted one by one.
+        let few = self.total.sent.packets + self.total.received.packets <= 2;
+        let seconds = match pressure {
+            0..128 => seconds,
+            128..192 if few => 4,
+            128..192 => seconds / 4,
+            _ if few => 1,
+            _ => (seconds / 16).max(4),
+        };
+        Duration::from_secs(seconds)
+    }
+}

@@ -1,0 +1,328 @@
+//! Who uses the network: the meter's records and what weir forwards, brought to the pure core, and shown.
+
+mod plan;
+mod show;
+mod uplinks;
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant};
+
+use datapath::meter::{Meter, MeterSizes, News, Seen, Ways};
+use datapath::{Encapsulation, Growth, Hop, Who};
+use kernel::{Event, Link, TalkKey, Tuple};
+use monitor::{Both, Count, Forwarded, Limits, Loose, Millis, Monitor, Reading, Rest, Way};
+use tracing::{debug, info, warn};
+
+use super::provider::unix_seconds;
+use crate::config::{Effective, MeterRoom};
+use plan::Metered;
+use uplinks::Uplinks;
+
+/// Pieces of news taken in one turn: some milliseconds at most.
+const NEWS: usize = 4_096;
+/// Octets of memory for each record, where the room is chosen by memory: 4096 records of both families in 128 MiB.
+const MEMORY_SHARE: u64 = 32_768;
+/// Octets of an Ethernet header, of a VLAN tag, of a PPPoE and PPP header.
+const ETHERNET: u64 = 14;
+const TAG: u64 = 4;
+const PPPOE: u64 = 8;
+
+/// What the daemon keeps of the monitor.
+pub struct Keeper {
+    /// The sums.
+    pub core: Monitor,
+    meter: Meter,
+    read_names: bool,
+    /// When the core's clock began: by this one's, and in seconds since 1970.
+    began: Instant,
+    began_unix: u64,
+    metered: BTreeMap<u32, Metered>,
+    uplinks: Uplinks,
+    /// Routes or devices changed since they were last looked at.
+    stale: bool,
+    /// Hops as of this second, by number.
+    hops: HashMap<u32, Hop>,
+}
+
+impl Keeper {
+    /// Loads the meter. `None`: it is switched off, or this kernel cannot.
+    pub fn load(effective: &Effective, links: &[u32]) -> Option<Self> {
+        if !*effective.monitor.enabled {
+            return None;
+        }
+        let meter = Meter::load(sizes(*effective.monitor.size, links))
+            .inspect_err(
+                |error| warn!(%error, "nothing is counted by conversation: the meter does not load"),
+            )
+            .ok()?;
+        info!(
+            records = meter.capacity(),
+            memory = meter.sizes().octets(),
+            "counts conversations"
+        );
+        let limits = Limits {
+            talks: (meter.capacity() as usize).clamp(4_096, 262_144),
+            ..Limits::default()
+        };
+        Some(Self {
+            core: Monitor::new(limits),
+            meter,
+            read_names: *effective.monitor.names,
+            began: Instant::now(),
+            began_unix: unix_seconds(),
+            metered: BTreeMap::new(),
+            uplinks: Uplinks::default(),
+            stale: true,
+            hops: HashMap::new(),
+        })
+    }
+
+    fn now(&self) -> Millis {
+        self.began.elapsed().as_millis() as Millis
+    }
+
+    /// Something happened in the kernel.
+    pub fn heard(&mut self, event: &Event) {
+        match event {
+            Event::Link(_) | Event::LinkGone(_) | Event::Routing => self.stale = true,
+            Event::Neighbour(neighbour) => self.core.neighbour(neighbour.address, neighbour.mac),
+            _ => {}
+        }
+    }
+
+    /// Looks at devices and routes again, where they changed; due every second.
+    pub fn look<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
+        if !std::mem::take(&mut self.stale) {
+            return;
+        }
+        self.uplinks = Uplinks::read();
+        let wanted = plan::metered(links, &self.uplinks);
+        for link in self
+            .metered
+            .keys()
+            .filter(|link| !wanted.contains_key(link))
+        {
+            self.meter.detach(*link);
+            self.core.port_gone(*link);
+        }
+        let mut metered = BTreeMap::new();
+        for (link, port) in wanted {
+            if let Err(error) = self
+                .meter
+                .attach(link, &port.name, port.raw, self.read_names)
+            {
+                debug!(device = port.name, %error, "is not counted");
+                self.core.port_gone(link);
+                continue;
+            }
+            self.core.port(link, &port.name, port.uplink);
+            metered.insert(link, port);
+        }
+        self.metered = metered;
+    }
+
+    /// Takes what the kernel side told, and frees records; due at each tick.
+    pub fn tick(&mut self) {
+        let now = self.now();
+        let core = &mut self.core;
+        self.meter.news(NEWS, |news| match news {
+            News::New(_) | News::Ended(_) => {}
+            News::Sample(_) => {}
+        });
+        let freed = self.meter.reclaim(Instant::now(), |seen| {
+            core.reading(&reading(seen), 0, now);
+        });
+        if let Err(error) = freed {
+            warn!(%error, "records cannot be freed");
+        }
+    }
+
+    /// Reads all records; due every second.
+    pub fn scan(&mut self) {
+        let now = self.now();
+        let pressure = self.meter.used() * 256 / self.meter.capacity().max(1);
+        let core = &mut self.core;
+        let scanned = self
+            .meter
+            .scan(|seen| core.reading(&reading(seen), pressure, now))
+            .and_then(|()| {
+                self.meter.scan_stations(|seen| {
+                    core.loose(
+                        &Loose {
+                            port: seen.port,
+                            vlan: seen.vlan,
+                            mac: seen.mac,
+                            unplaced: both(seen.unplaced),
+                            other: both(seen.other),
+                        },
+                        now,
+                    );
+                })
+            });
+        if let Err(error) = scanned {
+            warn!(%error, "records cannot be read");
+        }
+        for link in self.metered.keys() {
+            if let Some(rest) = self.meter.rest(*link) {
+                let rest = rest.map(|rest| Rest {
+                    unplaced: count(rest.unplaced),
+                    other: count(rest.other),
+                    link: rest.link,
+                });
+                self.core.rest(*link, rest);
+            }
+        }
+        self.core.gateways(self.uplinks.gateways.iter().copied());
+        self.core.turn(now);
+        for _over in self.core.take_ended() {}
+    }
+
+    /// The hops that growth refers to, as of now.
+    pub fn hops(&mut self, hops: Vec<Hop>) {
+        self.hops = hops.into_iter().map(|hop| (hop.index, hop)).collect();
+    }
+
+    /// Takes in what weir forwarded. `port`: the device of a slot.
+    pub fn grew(&mut self, growth: &Growth, port: impl Fn(u32) -> Option<u32>) {
+        let now = self.now();
+        let counted = Count {
+            packets: growth.packets,
+            octets: growth.octets,
+        };
+        let Some((comes, leaves)) = growth.whose else {
+            return;
+        };
+        let hop = self.hops.get(&growth.hop);
+        let into = port(growth.came_in.port).map(|link| (link, growth.came_in.behind));
+        let out = hop.map(|hop| (hop.link, Encapsulation::of_header(&hop.header).0));
+        let link = |behind: &Encapsulation| growth.packets * header(behind);
+        match (comes, leaves) {
+            (Who::Hosts(comes), Who::Hosts(leaves)) => {
+                if let Some((port, behind)) = into {
+                    self.core.forwarded(
+                        &Forwarded {
+                            key: key(port, &behind, &comes, Way::Sent),
+                            way: Way::Sent,
+                            count: counted,
+                            link: link(&behind),
+                            mac: None,
+                            xdp: growth.xdp,
+                        },
+                        now,
+                    );
+                }
+                if let Some((port, behind)) = out {
+                    let to = hop.and_then(|hop| hop.header.get(..6)?.try_into().ok());
+                    self.core.forwarded(
+                        &Forwarded {
+                            key: key(port, &behind, &leaves, Way::Received),
+                            way: Way::Received,
+                            count: counted,
+                            link: link(&behind),
+                            mac: to,
+                            xdp: growth.xdp,
+                        },
+                        now,
+                    );
+                }
+            }
+            (Who::Stations { to, from }, _) => {
+                if let Some((port, behind)) = into {
+                    self.core
+                        .bridged(port, from, Way::Sent, counted, link(&behind), now);
+                }
+                if let Some((port, behind)) = out {
+                    self.core
+                        .bridged(port, to, Way::Received, counted, link(&behind), now);
+                }
+            }
+            (Who::Hosts(_), Who::Stations { .. }) => {}
+        }
+    }
+}
+
+/// Octets before the IP header.
+fn header(behind: &Encapsulation) -> u64 {
+    let tags = behind.tags.iter().flatten().count() as u64;
+    ETHERNET + tags * TAG + u64::from(behind.session.is_some()) * PPPOE
+}
+
+/// A conversation at a port, from a tuple as its packets have it there.
+fn key(port: u32, behind: &Encapsulation, tuple: &Tuple, way: Way) -> TalkKey {
+    let source = (tuple.source, tuple.source_port);
+    let destination = (tuple.destination, tuple.destination_port);
+    let ((station, station_port), (far, far_port)) = match way {
+        Way::Sent => (source, destination),
+        Way::Received => (destination, source),
+    };
+    TalkKey {
+        port,
+        vlan: behind.tags[0].map_or(0, |tag| tag.tci & 0xfff),
+        protocol: tuple.protocol.number(),
+        station,
+        station_port,
+        far,
+        far_port,
+    }
+}
+
+fn count((packets, octets): (u64, u64)) -> Count {
+    Count { packets, octets }
+}
+
+fn both(ways: Ways) -> Both {
+    Both {
+        sent: count(ways.sent),
+        received: count(ways.received),
+    }
+}
+
+fn reading(seen: &Seen) -> Reading {
+    Reading {
+        key: seen.key,
+        mac: seen.mac,
+        grown: both(seen.grown),
+        link: seen.link,
+        tcp_flags: seen.tcp_flags,
+        tos: seen.tos,
+        icmp: seen.icmp,
+        age: seen.age,
+        idle: seen.idle,
+    }
+}
+
+/// Room for records.
+fn sizes(room: MeterRoom, links: &[u32]) -> MeterSizes {
+    let records = match room {
+        MeterRoom::Records(records) => records,
+        // A quarter of the cache: the rest of the machine wants some, too. Of IPv4 and IPv6 together, 64 octets and half of 128 each.
+        MeterRoom::Cache => u32::try_from(second_level_cache() / 4 / 128).unwrap_or(2_048),
+        MeterRoom::Auto => {
+            let memory = super::settings::meminfo("MemTotal").unwrap_or(128 << 20);
+            (memory / MEMORY_SHARE).clamp(4_096, 65_536) as u32
+        }
+    };
+    MeterSizes::new(records, links)
+}
+
+/// The first processor's second-level cache, octets (Documentation/ABI/testing/sysfs-devices-system-cpu); where that is not told, the 512 KiB
+/// of a Cortex-A53.
+fn second_level_cache() -> u64 {
+    (0..8)
+        .find_map(|index| {
+            let file = |name: &str| {
+                let path = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{name}");
+                std::fs::read_to_string(path).ok()
+            };
+            (file("level")?.trim() == "2").then_some(())?;
+            let size = file("size")?;
+            let kib: u64 = size.trim().strip_suffix('K')?.parse().ok()?;
+            Some(kib * 1024)
+        })
+        .unwrap_or(512 * 1024)
+}
+
+/// How long ago something was, to seconds since 1970.
+fn unix(began_unix: u64, at: Millis) -> u64 {
+    began_unix + Duration::from_millis(at).as_secs()
+}

@@ -1,0 +1,132 @@
+//! The monitor as the API shows it.
+
+use monitor::{Both, Talk};
+
+use super::{Keeper, unix};
+use crate::daemon::provider::unix_seconds;
+
+fn count(count: monitor::Count) -> api::Count {
+    api::Count {
+        bytes: count.octets,
+        packets: count.packets,
+    }
+}
+
+fn rate(rate: &monitor::Rate) -> api::Rate {
+    api::Rate {
+        received: rate.received,
+        sent: rate.sent,
+    }
+}
+
+/// `02:00:5e:10:00:01`.
+pub fn mac(mac: &kernel::Mac) -> String {
+    mac.map(|octet| format!("{octet:02x}")).join(":")
+}
+
+fn sum(both: Both) -> api::Count {
+    let mut all = both.sent;
+    all += both.received;
+    count(all)
+}
+
+impl Keeper {
+    fn port_name(&self, link: u32) -> String {
+        self.metered
+            .get(&link)
+            .map_or_else(|| format!("#{link}"), |port| port.name.clone())
+    }
+
+    /// Every station, the busiest first, and every port's equation.
+    pub fn devices(&self) -> api::Devices {
+        let mut devices: Vec<api::Device> = self
+            .core
+            .devices()
+            .map(|device| api::Device {
+                mac: mac(&device.mac),
+                addresses: self
+                    .core
+                    .addresses(device)
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect(),
+                port: self.port_name(device.port),
+                vlan: Some(device.vlan).filter(|vlan| *vlan != 0),
+                uplink: self.core.is_uplink(device),
+                received: count(device.total.received),
+                sent: count(device.total.sent),
+                forwarded: sum(device.forwarded),
+                rate: rate(&device.rate),
+                flows: device.talks,
+                first_seen: unix(self.began_unix, device.first),
+                last_seen: unix(self.began_unix, device.last),
+                ..Default::default()
+            })
+            .collect();
+        let all = |device: &api::Device| device.received.bytes + device.sent.bytes;
+        devices.sort_by(|a, b| all(b).cmp(&all(a)).then_with(|| a.mac.cmp(&b.mac)));
+        api::Devices {
+            since: self.began_unix,
+            now: unix_seconds(),
+            devices,
+            ports: self
+                .core
+                .ports()
+                .map(|(_, port)| {
+                    let [incoming, outgoing] = port.metered().map(metered);
+                    api::MeteredPort {
+                        name: port.name.clone(),
+                        uplink: port.uplink,
+                        incoming,
+                        outgoing,
+                        rate: rate(&port.rate),
+                    }
+                })
+                .collect(),
+        }
+    }
+
+    /// A conversation.
+    pub fn show(&self, talk: &Talk) -> api::Talk {
+        api::Talk {
+            id: talk.id,
+            port: self.port_name(talk.key.port),
+            vlan: Some(talk.key.vlan).filter(|vlan| *vlan != 0),
+            mac: mac(&talk.mac),
+            device: None,
+            protocol_number: talk.key.protocol,
+            protocol: match talk.key.protocol {
+                6 => Some(api::Protocol::Tcp),
+                17 => Some(api::Protocol::Udp),
+                _ => None,
+            },
+            station: talk.key.station.to_string(),
+            station_port: talk.key.station_port,
+            far: talk.key.far.to_string(),
+            far_port: talk.key.far_port,
+            far_name: None,
+            application: None,
+            translated: None,
+            uplink: None,
+            received: count(talk.total.received),
+            sent: count(talk.total.sent),
+            rate: rate(&talk.rate),
+            hook: talk.xdp.map(|xdp| match xdp {
+                true => api::Hook::Xdp,
+                false => api::Hook::Tc,
+            }),
+            first_seen: unix(self.began_unix, talk.first),
+            last_seen: unix(self.began_unix, talk.last),
+            latency: None,
+        }
+    }
+}
+
+fn metered(metered: monitor::Metered) -> api::Metered {
+    api::Metered {
+        flows: count(metered.talks),
+        unplaced: count(metered.unplaced),
+        other: count(metered.other),
+        link: u64::try_from(metered.link).unwrap_or_default(),
+    }
+}
