@@ -1,5 +1,5 @@
-//! Request lines (`METHOD PATH?QUERY`) and flow expressions: a call or a problem that says what to do, never a panic; and a
-//! filter survives being written as a query and read again.
+//! Request lines (`METHOD PATH?QUERY`) and flow expressions: a call or a problem that says what to do, never a panic; and what is
+//! asked survives being written as a query and read again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -18,12 +18,14 @@ fuzz_target!(|data: &[u8]| {
         Some((path, query)) => (path, Some(query)),
         None => (target, None),
     };
-    if let Ok(Call::Flows(filter)) = Call::parse(method, path, query) {
-        let again = filter.to_query();
-        assert_eq!(
-            Call::parse("GET", "/v1/flows", Some(&again)).ok(),
-            Some(Call::Flows(filter)),
-            "{again}"
-        );
-    }
+    let Ok(call) = Call::parse(method, path, query) else {
+        return;
+    };
+    let again = match &call {
+        Call::Flows(filter) => filter.to_query(),
+        Call::Talks(talks) => talks.to_query(),
+        Call::History(history) => history.to_query(),
+        _ => return,
+    };
+    assert_eq!(Call::parse("GET", path, Some(&again)).ok(), Some(call), "{again}");
 });

@@ -3,6 +3,7 @@
 use crate::capture::CaptureQuery;
 use crate::expression::{EXPRESSION_MEND, FlowQuery, clipped};
 use crate::filter::{FilterError, FlowFilter};
+use crate::monitor::{HistoryQuery, TalksQuery};
 use crate::percent;
 use crate::types::Problem;
 
@@ -19,6 +20,12 @@ pub enum Call {
     Ports,
     /// `GET /v1/drops`
     Drops,
+    /// `GET /v1/devices`
+    Devices,
+    /// `GET /v1/talks`
+    Talks(TalksQuery),
+    /// `GET /v1/history`
+    History(HistoryQuery),
     /// `GET /v1/explain`
     Explain(FlowQuery),
     /// `GET /v1/config`
@@ -31,7 +38,7 @@ pub enum Call {
     StopCapture,
 }
 
-const PATHS: &str = "/v1/status, /v1/flows, /v1/hops, /v1/ports, /v1/drops, /v1/explain, /v1/config, /v1/reload, /v1/capture, /v1/capture/stop";
+const PATHS: &str = "/v1/status, /v1/flows, /v1/hops, /v1/ports, /v1/drops, /v1/devices, /v1/talks, /v1/history, /v1/explain, /v1/config, /v1/reload, /v1/capture, /v1/capture/stop";
 const FILTERS: &str = "the filters are port, address, protocol, state, device, sort and limit";
 
 impl Call {
@@ -59,6 +66,8 @@ impl Call {
             "/v1/flows" => FlowFilter::from_pairs(&pairs)
                 .map(Self::Flows)
                 .map_err(|error| wrong_filter(&error)),
+            "/v1/talks" => TalksQuery::from_pairs(&pairs).map(Self::Talks),
+            "/v1/history" => HistoryQuery::from_pairs(&pairs).map(Self::History),
             "/v1/explain" => explain(&pairs),
             "/v1/capture" => {
                 CaptureQuery::from_pairs(&pairs).map(|query| Self::Capture(Box::new(query)))
@@ -76,6 +85,7 @@ impl Call {
             "/v1/hops" => Ok(Self::Hops),
             "/v1/ports" => Ok(Self::Ports),
             "/v1/drops" => Ok(Self::Drops),
+            "/v1/devices" => Ok(Self::Devices),
             "/v1/config" => Ok(Self::Config),
             "/v1/reload" => Ok(Self::Reload),
             "/v1/capture/stop" => Ok(Self::StopCapture),
@@ -86,8 +96,8 @@ impl Call {
     /// The one method that a path takes; `None` where there is no such path.
     pub fn method_of(path: &str) -> Option<&'static str> {
         match path {
-            "/v1/status" | "/v1/flows" | "/v1/hops" | "/v1/ports" | "/v1/drops" | "/v1/explain"
-            | "/v1/config" => Some("GET"),
+            "/v1/status" | "/v1/flows" | "/v1/hops" | "/v1/ports" | "/v1/drops" | "/v1/devices"
+            | "/v1/talks" | "/v1/history" | "/v1/explain" | "/v1/config" => Some("GET"),
             // The calls that change anything.
             "/v1/reload" | "/v1/capture" | "/v1/capture/stop" => Some("POST"),
             _ => None,
@@ -184,6 +194,9 @@ mod tests {
             ("/v1/flows", Some("port=%zz"), 400, "malformed_query"),
             ("/v1/flows", Some("port=x"), 400, "wrong_filter"),
             ("/v1/flows", Some("x=1"), 400, "unknown_filter"),
+            ("/v1/devices", Some("x=1"), 400, "unknown_parameter"),
+            ("/v1/talks", Some("device=x"), 400, "wrong_parameter"),
+            ("/v1/history", Some("x=1"), 400, "unknown_parameter"),
             ("/v1/explain", None, 400, "wrong_parameters"),
             ("/v1/explain", Some("f=1"), 400, "unknown_parameter"),
             ("/v1/explain", Some("flow=x"), 400, "not_a_flow"),
@@ -203,7 +216,7 @@ mod tests {
         }
 
         #[test]
-        fn never_panics_where_there_is_something(path in "/v1/(flows|explain|status|reload|capture)", query in "\\PC*") {
+        fn never_panics_where_there_is_something(path in "/v1/(flows|talks|history|explain|status|reload|capture)", query in "\\PC*") {
             let _ = Call::parse("GET", &path, Some(&query));
             let _ = Call::parse("GET", &path, Some(&format!("flow={query}")));
         }

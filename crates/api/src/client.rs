@@ -17,9 +17,11 @@ use tokio::runtime::Runtime;
 use crate::capture::{CaptureQuery, CaptureSummary, SUMMARY_TRAILER};
 use crate::expression::FlowQuery;
 use crate::filter::FlowFilter;
+use crate::monitor::{HistoryQuery, TalksQuery};
 use crate::percent;
 use crate::types::{
-    Bridged, Config, Drops, Explanation, Flow, FlowList, Hop, Port, Problem, Reloaded, Status,
+    Bridged, Config, Devices, Drops, Explanation, Flow, FlowList, History, Hop, Port, Problem,
+    Reloaded, Status, Talks,
 };
 
 /// How long the daemon may be silent before the client gives up.
@@ -111,6 +113,21 @@ impl Client {
     /// `GET /v1/drops`
     pub fn drops(&self) -> Result<Drops, ClientError> {
         self.ask(Method::GET, "/v1/drops")
+    }
+
+    /// `GET /v1/devices`
+    pub fn devices(&self) -> Result<Devices, ClientError> {
+        self.ask(Method::GET, "/v1/devices")
+    }
+
+    /// `GET /v1/talks`
+    pub fn talks(&self, asked: &TalksQuery) -> Result<Talks, ClientError> {
+        self.ask(Method::GET, &with_query("/v1/talks", &asked.to_query()))
+    }
+
+    /// `GET /v1/history`
+    pub fn history(&self, asked: &HistoryQuery) -> Result<History, ClientError> {
+        self.ask(Method::GET, &with_query("/v1/history", &asked.to_query()))
     }
 
     /// `GET /v1/explain`
@@ -276,11 +293,14 @@ impl Client {
 }
 
 fn flows_path(filter: &FlowFilter) -> String {
-    let query = filter.to_query();
+    with_query("/v1/flows", &filter.to_query())
+}
+
+fn with_query(path: &str, query: &str) -> String {
     if query.is_empty() {
-        "/v1/flows".to_owned()
+        path.to_owned()
     } else {
-        format!("/v1/flows?{query}")
+        format!("{path}?{query}")
     }
 }
 

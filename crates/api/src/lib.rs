@@ -9,6 +9,9 @@
 //! | `GET /v1/hops` | `[`[`Hop`]`]` |
 //! | `GET /v1/ports` | `[`[`Port`]`]` |
 //! | `GET /v1/drops` | [`Drops`] |
+//! | `GET /v1/devices` | [`Devices`]: who uses the network |
+//! | `GET /v1/talks?…` | [`Talks`]: conversations, of a [`TalksQuery`] |
+//! | `GET /v1/history?…` | [`History`] of a [`HistoryQuery`] |
 //! | `GET /v1/explain?flow=…` | [`Explanation`] of a [`FlowQuery`] |
 //! | `GET /v1/config` | [`Config`] |
 //! | `POST /v1/reload` | [`Reloaded`] |
@@ -22,6 +25,7 @@ pub mod capture;
 pub mod client;
 pub mod expression;
 pub mod filter;
+pub mod monitor;
 pub mod path;
 mod percent;
 pub mod server;
@@ -32,5 +36,6 @@ pub use capture::{CaptureQuery, CaptureSide, CaptureSummary};
 pub use client::{Client, ClientError};
 pub use expression::{ExpressionError, FlowQuery};
 pub use filter::{FlowFilter, Prefix, Selection, Sort};
+pub use monitor::{HistoryBy, HistoryQuery, HistoryUnit, TalkSort, TalksQuery};
 pub use server::{Drain, Feed, Limits, Listener, Provider, feed, serve};
 pub use types::*;

@@ -25,8 +25,10 @@ use crate::call::Call;
 use crate::capture::{CaptureQuery, CaptureSummary, SUMMARY_TRAILER};
 use crate::expression::FlowQuery;
 use crate::filter::{FlowFilter, Selection};
+use crate::monitor::{HistoryQuery, TalksQuery};
 use crate::types::{
-    Bridged, Config, Drops, Explanation, Flow, FlowId, Hop, Port, Problem, Reloaded, Status,
+    Bridged, Config, Devices, Drops, Explanation, Flow, FlowId, History, Hop, Port, Problem,
+    Reloaded, Status, Talks,
 };
 
 use body::Answer;
@@ -50,6 +52,18 @@ pub trait Provider {
     /// What is dropped early. Nothing, unless it is said here.
     fn drops(&self) -> Drops {
         Drops::default()
+    }
+    /// Who uses the network. [`Problem::no_monitor`], unless it is said here.
+    fn devices(&self) -> Result<Devices, Problem> {
+        Err(Problem::no_monitor())
+    }
+    /// Conversations ([`TalksQuery::select`] does the work). [`Problem::no_monitor`], unless it is said here.
+    fn talks(&self, _asked: &TalksQuery) -> Result<Talks, Problem> {
+        Err(Problem::no_monitor())
+    }
+    /// What was. [`Problem::no_monitor`], unless it is said here.
+    fn history(&self, _asked: &HistoryQuery) -> Result<History, Problem> {
+        Err(Problem::no_monitor())
     }
     /// All hops.
     fn hops(&self) -> Vec<Hop>;
@@ -224,6 +238,9 @@ async fn respond(
         )),
         Call::Hops => json(&provider.hops()),
         Call::Drops => json(&provider.drops()),
+        Call::Devices => provider.devices().and_then(|devices| json(&devices)),
+        Call::Talks(asked) => provider.talks(&asked).and_then(|talks| json(&talks)),
+        Call::History(asked) => provider.history(&asked).and_then(|history| json(&history)),
         Call::Ports => json(&provider.ports()),
         Call::Explain(asked) => provider
             .explain(&asked)

@@ -34,4 +34,10 @@ impl Problem {
             errors: Vec::new(),
         }
     }
+
+    /// Nothing is counted, so there is nothing to tell of devices, conversations and history.
+    pub fn no_monitor() -> Self {
+        let mend = "set `enabled = true` under [monitor] in the configuration, and restart weir";
+        Self::new(409, "no_monitor", "the monitor is off", mend)
+    }
 }

@@ -1,0 +1,483 @@
+//! What the monitor is asked: which conversations, which part of the history.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use crate::expression::clipped;
+use crate::percent;
+use crate::types::{Problem, Talk, Talks};
+
+/// Conversations that are told where no limit is given.
+pub const DEFAULT_TALKS: u32 = 100;
+/// Limits that can be given. The most bounds what one answer takes in memory, to some 3 MB.
+pub const TALKS: RangeInclusive<u32> = 0..=5000;
+
+const TALKS_PARAMETERS: &str = "the parameters are device, port, sort and limit";
+const HISTORY_PARAMETERS: &str = "the parameters are unit, from, to, device and by";
+
+/// Which conversations, in which order, how many: the query of `GET /v1/talks`. What is `None` is not asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TalksQuery {
+    /// Those of the station with this hardware address; as [`normal_mac`] writes it.
+    pub device: Option<String>,
+    /// Those of stations behind the port of this name.
+    pub port: Option<String>,
+    /// Order.
+    pub sort: TalkSort,
+    /// No more than so many: one of [`TALKS`].
+    pub limit: u32,
+}
+
+impl Default for TalksQuery {
+    fn default() -> Self {
+        Self {
+            device: None,
+            port: None,
+            sort: TalkSort::Rate,
+            limit: DEFAULT_TALKS,
+        }
+    }
+}
+
+/// Orders of conversations, each with the largest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TalkSort {
+    /// Bits a second now, both ways.
+    #[default]
+    Rate,
+    /// Bytes since it began, both ways.
+    Bytes,
+    /// The one seen last first.
+    Recent,
+}
+
+impl fmt::Display for TalkSort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Rate => "rate",
+            Self::Bytes => "bytes",
+            Self::Recent => "recent",
+        })
+    }
+}
+
+impl TalkSort {
+    fn key(self, talk: &Talk) -> u64 {
+        match self {
+            Self::Rate => talk.rate.received.saturating_add(talk.rate.sent),
+            Self::Bytes => talk.received.bytes.saturating_add(talk.sent.bytes),
+            Self::Recent => talk.last_seen,
+        }
+    }
+}
+
+impl TalksQuery {
+    /// From decoded query parameters. A parameter given twice counts the last time.
+    ///
+    /// # Errors
+    /// What cannot be used, and what can be given instead.
+    pub fn from_pairs(pairs: &[(String, String)]) -> Result<Self, Problem> {
+        let mut query = Self::default();
+        for (name, value) in pairs {
+            match name.as_str() {
+                "device" => query.device = Some(mac(name, value)?),
+                "port" => query.port = Some(value.clone()),
+                "sort" => {
+                    query.sort = match value.as_str() {
+                        "rate" => TalkSort::Rate,
+                        "bytes" => TalkSort::Bytes,
+                        "recent" => TalkSort::Recent,
+                        _ => return Err(wrong(name, value, "rate, bytes, recent")),
+                    }
+                }
+                "limit" => {
+                    let limit = value.parse().ok().filter(|limit| TALKS.contains(limit));
+                    let allowed = format!("{} to {}", TALKS.start(), TALKS.end());
+                    query.limit = limit.ok_or_else(|| wrong(name, value, &allowed))?;
+                }
+                other => return Err(unknown("/v1/talks", other, TALKS_PARAMETERS)),
+            }
+        }
+        Ok(query)
+    }
+
+    /// As a query string, percent-encoded; what is default is left out.
+    pub fn to_query(&self) -> String {
+        let sort = (self.sort != TalkSort::default()).then(|| self.sort.to_string());
+        let limit = (self.limit != DEFAULT_TALKS).then(|| self.limit.to_string());
+        written([
+            ("device", self.device.clone()),
+            ("port", self.port.clone()),
+            ("sort", sort),
+            ("limit", limit),
+        ])
+    }
+
+    /// Whether a conversation is asked for.
+    pub fn matches(&self, talk: &Talk) -> bool {
+        let device = self.device.as_deref();
+        let port = self.port.as_deref();
+        device.is_none_or(|mac| mac == talk.mac) && port.is_none_or(|port| port == talk.port)
+    }
+
+    /// Filters, sorts and limits. Of those that fit, never more than twice the limit are kept, so a full table needs little memory
+    /// when they are handed over one by one.
+    pub fn select(&self, talks: impl IntoIterator<Item = Talk>) -> Talks {
+        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        let mut answer = Talks::default();
+        let kept = &mut answer.talks;
+        // The number decides between equals, so that a list that is shown again does not jump about.
+        let order = |a: &Talk, b: &Talk| {
+            let largest = self.sort.key(b).cmp(&self.sort.key(a));
+            largest.then(a.id.cmp(&b.id))
+        };
+        for talk in talks.into_iter().filter(|talk| self.matches(talk)) {
+            answer.total += 1;
+            kept.push(talk);
+            if kept.len() > limit.saturating_mul(2) {
+                kept.sort_unstable_by(order);
+                kept.truncate(limit);
+            }
+        }
+        kept.sort_unstable_by(order);
+        kept.truncate(limit);
+        answer
+    }
+}
+
+/// Which part of the history: the query of `GET /v1/history`. A period is told when it ends after `from` and begins before `to`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HistoryQuery {
+    /// Length of the periods.
+    pub unit: HistoryUnit,
+    /// Seconds since 1970; `None`: as far back as is kept.
+    pub from: Option<u64>,
+    /// Seconds since 1970; `None`: until now.
+    pub to: Option<u64>,
+    /// Only this station; as [`normal_mac`] writes it.
+    pub device: Option<String>,
+    /// How each period is divided.
+    pub by: HistoryBy,
+}
+
+/// How long the periods of a history are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HistoryUnit {
+    /// Hours.
+    Hour,
+    /// Days of the router's time zone.
+    #[default]
+    Day,
+    /// Months of it.
+    Month,
+}
+
+impl fmt::Display for HistoryUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Hour => "hour",
+            Self::Day => "day",
+            Self::Month => "month",
+        })
+    }
+}
+
+/// Into which parts the periods of a history are divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HistoryBy {
+    /// Stations.
+    #[default]
+    Device,
+    /// What it was used for.
+    Application,
+}
+
+impl fmt::Display for HistoryBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Device => "device",
+            Self::Application => "application",
+        })
+    }
+}
+
+impl HistoryQuery {
+    /// From decoded query parameters. A parameter given twice counts the last time.
+    ///
+    /// # Errors
+    /// What cannot be used, and what can be given instead.
+    pub fn from_pairs(pairs: &[(String, String)]) -> Result<Self, Problem> {
+        let mut query = Self::default();
+        for (name, value) in pairs {
+            let seconds = || {
+                let number = value.parse().ok().filter(|seconds| *seconds <= LATEST);
+                number.ok_or_else(|| wrong(name, value, "seconds since 1970, a whole number"))
+            };
+            match name.as_str() {
+                "unit" => {
+                    query.unit = match value.as_str() {
+                        "hour" => HistoryUnit::Hour,
+                        "day" => HistoryUnit::Day,
+                        "month" => HistoryUnit::Month,
+                        _ => return Err(wrong(name, value, "hour, day, month")),
+                    }
+                }
+                "from" => query.from = Some(seconds()?),
+                "to" => query.to = Some(seconds()?),
+                "device" => query.device = Some(mac(name, value)?),
+                "by" => {
+                    query.by = match value.as_str() {
+                        "device" => HistoryBy::Device,
+                        "application" => HistoryBy::Application,
+                        _ => return Err(wrong(name, value, "device, application")),
+                    }
+                }
+                other => return Err(unknown("/v1/history", other, HISTORY_PARAMETERS)),
+            }
+        }
+        if let (Some(from), Some(to)) = (query.from, query.to)
+            && from >= to
+        {
+            let detail = format!("`from` ({from}) is not before `to` ({to})");
+            let mend = "exchange them; each is seconds since 1970";
+            return Err(Problem::new(400, "wrong_parameter", detail, mend));
+        }
+        Ok(query)
+    }
+
+    /// As a query string, percent-encoded; what is default is left out.
+    pub fn to_query(&self) -> String {
+        let unit = (self.unit != HistoryUnit::default()).then(|| self.unit.to_string());
+        let by = (self.by != HistoryBy::default()).then(|| self.by.to_string());
+        written([
+            ("unit", unit),
+            ("from", self.from.map(|seconds| seconds.to_string())),
+            ("to", self.to.map(|seconds| seconds.to_string())),
+            ("device", self.device.clone()),
+            ("by", by),
+        ])
+    }
+}
+
+/// The end of the year 9999: nobody has to count with times beyond, and none of the sums overflows.
+const LATEST: u64 = 253_402_300_799;
+
+/// A hardware address as the API writes it, `02:00:5e:10:00:01`; `None` where the text is none. Large letters and hyphens are
+/// taken too, as other programs write them.
+pub fn normal_mac(text: &str) -> Option<String> {
+    let octets: Vec<&str> = text.split([':', '-']).collect();
+    let hexadecimal =
+        |octet: &&str| octet.len() == 2 && octet.bytes().all(|b| b.is_ascii_hexdigit());
+    if octets.len() == 6 && octets.iter().all(hexadecimal) {
+        Some(octets.join(":").to_ascii_lowercase())
+    } else {
+        None
+    }
+}
+
+fn mac(name: &str, value: &str) -> Result<String, Problem> {
+    normal_mac(value).ok_or_else(|| {
+        wrong(
+            name,
+            value,
+            "a hardware address such as 02:00:5e:10:00:01, as GET /v1/devices has them",
+        )
+    })
+}
+
+fn wrong(name: &str, value: &str, allowed: &str) -> Problem {
+    Problem::new(
+        400,
+        "wrong_parameter",
+        format!("`{}` is not a value of `{name}`", clipped(value)),
+        format!("give {allowed}"),
+    )
+}
+
+fn unknown(path: &str, name: &str, parameters: &str) -> Problem {
+    let detail = format!("`{}` is not a parameter of {path}", clipped(name));
+    Problem::new(400, "unknown_parameter", detail, parameters)
+}
+
+fn written<const N: usize>(pairs: [(&str, Option<String>); N]) -> String {
+    let given = pairs.into_iter();
+    percent::encode_query(given.filter_map(|(name, value)| Some((name, value?))))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::types::{Count, Rate};
+
+    fn pairs(query: &str) -> Vec<(String, String)> {
+        percent::decode_query(query).expect("well formed")
+    }
+
+    fn talk(id: u64, rate: u64, bytes: u64) -> Talk {
+        Talk {
+            id,
+            port: "lan0".into(),
+            vlan: None,
+            mac: format!("02:00:00:00:00:0{}", id % 2),
+            device: None,
+            protocol_number: 6,
+            protocol: None,
+            station: "192.168.1.2".into(),
+            station_port: 40000,
+            far: "198.51.100.1".into(),
+            far_port: 443,
+            far_name: None,
+            application: None,
+            translated: None,
+            uplink: None,
+            received: Count { bytes, packets: 1 },
+            sent: Count::default(),
+            rate: Rate {
+                received: rate,
+                sent: 0,
+            },
+            hook: None,
+            first_seen: 0,
+            last_seen: id,
+            latency: None,
+        }
+    }
+
+    fn ids(query: &str, talks: impl IntoIterator<Item = Talk>) -> (u64, Vec<u64>) {
+        let query = TalksQuery::from_pairs(&pairs(query)).expect("a query");
+        let answer = query.select(talks);
+        (
+            answer.total,
+            answer.talks.iter().map(|talk| talk.id).collect(),
+        )
+    }
+
+    #[test]
+    fn selects_the_largest_and_counts_what_the_limit_hides() {
+        let talks = || {
+            [
+                talk(1, 5, 100),
+                talk(2, 9, 1),
+                talk(3, 5, 100),
+                talk(4, 0, 7),
+            ]
+        };
+        assert_eq!(ids("", talks()), (4, vec![2, 1, 3, 4]));
+        assert_eq!(ids("sort=bytes&limit=2", talks()), (4, vec![1, 3]));
+        assert_eq!(ids("sort=recent&limit=1", talks()), (4, vec![4]));
+        assert_eq!(ids("limit=0", talks()), (4, vec![]));
+        assert_eq!(ids("device=02-00-00-00-00-01", talks()), (2, vec![1, 3]));
+        assert_eq!(ids("port=lan1", talks()), (0, vec![]));
+        let many = (0..10_000).map(|id| talk(id, id % 7919, 0));
+        assert_eq!(ids("limit=3", many), (10_000, vec![7918, 7917, 7916]));
+    }
+
+    #[test]
+    fn says_what_can_be_given() {
+        let talks = |query| TalksQuery::from_pairs(&pairs(query)).map(|_| ());
+        let history = |query| HistoryQuery::from_pairs(&pairs(query)).map(|_| ());
+        for (answer, detail, mend) in [
+            (
+                talks("sort=name"),
+                "`name` is not a value of `sort`",
+                "give rate, bytes, recent",
+            ),
+            (
+                talks("limit=5001"),
+                "`5001` is not a value of `limit`",
+                "give 0 to 5000",
+            ),
+            (
+                talks("device=laptop"),
+                "`laptop` is not a value of `device`",
+                "give a hardware address such as 02:00:5e:10:00:01, as GET /v1/devices has them",
+            ),
+            (
+                talks("x=1"),
+                "`x` is not a parameter of /v1/talks",
+                TALKS_PARAMETERS,
+            ),
+            (
+                history("unit=week"),
+                "`week` is not a value of `unit`",
+                "give hour, day, month",
+            ),
+            (
+                history("by=port"),
+                "`port` is not a value of `by`",
+                "give device, application",
+            ),
+            (
+                history("from=yesterday"),
+                "`yesterday` is not a value of `from`",
+                "give seconds since 1970, a whole number",
+            ),
+            (
+                history("to=18446744073709551615"),
+                "`18446744073709551615` is not a value of `to`",
+                "give seconds since 1970, a whole number",
+            ),
+            (
+                history("from=7&to=7"),
+                "`from` (7) is not before `to` (7)",
+                "exchange them; each is seconds since 1970",
+            ),
+            (
+                history("limit=1"),
+                "`limit` is not a parameter of /v1/history",
+                HISTORY_PARAMETERS,
+            ),
+        ] {
+            let problem = answer.expect_err("to be refused");
+            assert_eq!(
+                (
+                    problem.status,
+                    problem.detail.as_str(),
+                    problem.mend.as_str()
+                ),
+                (400, detail, mend)
+            );
+        }
+    }
+
+    #[test]
+    fn hardware_addresses_are_written_one_way() {
+        let normal = Some("02:00:5e:10:00:0f".to_owned());
+        for text in ["02:00:5e:10:00:0f", "02-00-5E-10-00-0F"] {
+            assert_eq!(normal_mac(text), normal);
+        }
+        for wrong in [
+            "",
+            "02:00:5e:10:00",
+            "02:00:5e:10:00:0f:1",
+            "02:00:5e:10:00:+f",
+            "2:0:5e:10:0:f",
+            "é2:00:5e:10:00:0",
+        ] {
+            assert_eq!(normal_mac(wrong), None, "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn queries_survive_being_written(
+            octets: [u8; 6], port in proptest::option::of("\\PC{1,20}"), limit in TALKS, from in 0..LATEST - 1, apart in 1u64..1000
+        ) {
+            let text: Vec<String> = octets.iter().map(|octet| format!("{octet:02x}")).collect();
+            let device = Some(text.join(":"));
+            let talks = TalksQuery { device: device.clone(), port, sort: TalkSort::Recent, limit };
+            prop_assert_eq!(TalksQuery::from_pairs(&pairs(&talks.to_query())), Ok(talks));
+            let to = Some((from + apart).min(LATEST));
+            let history = HistoryQuery { unit: HistoryUnit::Month, from: Some(from), to, device, by: HistoryBy::Application };
+            prop_assert_eq!(HistoryQuery::from_pairs(&pairs(&history.to_query())), Ok(history));
+        }
+
+        #[test]
+        fn never_panics(name in "(device|port|sort|limit|unit|from|to|by|\\PC*)", value in "\\PC*") {
+            let pairs = [(name, value)];
+            let _ = (TalksQuery::from_pairs(&pairs), HistoryQuery::from_pairs(&pairs));
+        }
+    }
+}
