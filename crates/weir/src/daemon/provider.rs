@@ -214,6 +214,21 @@ impl Provider for Face {
         super::counters::ports(&mut self.router.borrow_mut())
     }
 
+    fn devices(&self) -> Result<api::Devices, Problem> {
+        let router = &mut *self.router.borrow_mut();
+        router.count_all();
+        let monitor = router.monitor.as_ref();
+        monitor
+            .map(super::monitor::Keeper::devices)
+            .ok_or_else(Problem::no_monitor)
+    }
+
+    fn talks(&self, asked: &api::TalksQuery) -> Result<api::Talks, Problem> {
+        let router = &mut *self.router.borrow_mut();
+        let monitor = router.monitor.as_ref().ok_or_else(Problem::no_monitor)?;
+        Ok(asked.select(monitor.core.talks().map(|talk| monitor.show(talk))))
+    }
+
     fn explain(&self, asked: &FlowQuery) -> Result<Explanation, Problem> {
         let router = &mut *self.router.borrow_mut();
         Ok(super::explain::explain(router, asked))

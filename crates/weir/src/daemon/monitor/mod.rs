@@ -137,8 +137,8 @@ impl Keeper {
         }
     }
 
-    /// Reads all records; due every second.
-    pub fn scan(&mut self) {
+    /// Reads all records. Due every second, and when somebody asks.
+    pub fn read(&mut self) {
         let now = self.now();
         let pressure = self.meter.used() * 256 / self.meter.capacity().max(1);
         let core = &mut self.core;
@@ -172,8 +172,12 @@ impl Keeper {
                 self.core.rest(*link, rest);
             }
         }
+    }
+
+    /// A second went by, and all is read.
+    pub fn turn(&mut self) {
         self.core.gateways(self.uplinks.gateways.iter().copied());
-        self.core.turn(now);
+        self.core.turn(self.now());
         for _over in self.core.take_ended() {}
     }
 

@@ -15,7 +15,8 @@ impl Router {
         if let Some(monitor) = &mut self.monitor {
             monitor.hops(self.path.hops());
             monitor.look(self.core.links());
-            monitor.scan();
+            monitor.read();
+            monitor.turn();
         }
         if !self.counting() {
             self.settle();
@@ -32,6 +33,9 @@ impl Router {
             self.count_some();
         }
         self.settle();
+        if let Some(monitor) = &mut self.monitor {
+            monitor.read();
+        }
     }
 
     /// All that the packet path counts: flows, and pairs of stations.

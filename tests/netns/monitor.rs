@@ -1,0 +1,254 @@
+//! The monitor: whatever passes a port is counted, by whom, exactly; forwarded by weir or by the kernel.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use api::{Count, Device, Devices};
+use lab::namespace::{Process, wait_until};
+use lab::transfer::{Datagrams, Echo, ask_tcp};
+use lab::{Error, Lab, Namespace, Options, topology};
+use weir_tests::scene::{self, By};
+use weir_tests::{LIMIT, Weir};
+
+/// Where echoes are.
+const ECHO: u16 = 7;
+/// Octets of payload.
+const LENGTHS: [usize; 3] = [1, 100, 1300];
+/// The router's ports, and the devices at the other ends of their wires.
+const WIRES: [(&str, &str, &str); 2] = [("lan0", "client", "eth0"), ("wan0", "server", "eth0")];
+
+/// Who forwards, and whether anybody but the monitor runs.
+#[derive(Clone, Copy, Debug)]
+enum Runs {
+    /// `weir run --only monitor`
+    Alone,
+    /// Everything, with this hook.
+    With(&'static str),
+}
+
+fn failed(error: api::ClientError) -> Error {
+    Error::Unexpected(error.to_string())
+}
+
+struct Scene {
+    lab: Lab,
+    weir: Weir,
+    wires: Vec<Wire>,
+    _echoes: Vec<Echo>,
+}
+
+impl Scene {
+    fn begin(runs: Runs, more: &str) -> Result<Self, Error> {
+        // Without super-packets, so that a veth counts what would be on a wire.
+        let options = Options {
+            plain_offloads: true,
+            ..Options::default()
+        };
+        let lab = Lab::gateway(&options)?;
+        let router = lab.node("router")?;
+        let weir = match runs {
+            Runs::Alone => Weir::start(router, more, &["--only", "monitor"])?,
+            Runs::With(hook) => {
+                let weir = scene::weir(By::Weir(hook), &lab, more)?;
+                weir.ok_or_else(|| Error::Unexpected("no weir".into()))?
+            }
+        };
+        let server = lab.node("server")?;
+        let echoes = [false, true].map(|ipv6| {
+            let to = SocketAddr::new(options.arrangement.server(ipv6), ECHO);
+            Echo::serve(server, to)
+        });
+        let _echoes = echoes.into_iter().collect::<Result<_, _>>()?;
+        let wires = WIRES.map(|(_, role, device)| Wire::listen(&lab, role, device));
+        let scene = Self {
+            wires: wires.into_iter().collect::<Result<_, _>>()?,
+            lab,
+            weir,
+            _echoes,
+        };
+        wait_until("ports are counted", LIMIT, || {
+            let names = scene.devices()?.ports.into_iter().map(|port| port.name);
+            Ok(names
+                .filter(|name| WIRES.iter().any(|wire| wire.0 == name))
+                .count()
+                == WIRES.len())
+        })?;
+        Ok(scene)
+    }
+
+    fn client(&self) -> Result<&Namespace, Error> {
+        self.lab.node("client")
+    }
+
+    /// Datagrams and answers, of both families.
+    fn speak(&self, rounds: usize) -> Result<(), Error> {
+        for ipv6 in [false, true] {
+            let to = SocketAddr::new(self.lab.arrangement().reached(ipv6), ECHO);
+            ask_tcp(self.client()?, to, b"anybody there?")?;
+            let datagrams = Datagrams::open(self.client()?, to)?;
+            for length in LENGTHS {
+                for _ in 0..rounds {
+                    if !datagrams.ask(&vec![b'w'; length], LIMIT)? {
+                        return Err(Error::Unexpected(format!("{to}: no answer")));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn devices(&self) -> Result<Devices, Error> {
+        self.weir.client()?.devices().map_err(failed)
+    }
+
+    /// What each port counted by its records, and what tcpdump saw at the other end of the wire: came in, went out.
+    fn both(&self) -> Result<BTreeMap<String, [[Count; 2]; 2]>, Error> {
+        let mut all = BTreeMap::new();
+        let told = self.devices()?;
+        for ((port, _, _), wire) in WIRES.into_iter().zip(&self.wires) {
+            let other = wire.read().unwrap_or_default();
+            let port_told = told.ports.iter().find(|known| known.name == port);
+            let port_told =
+                port_told.ok_or_else(|| Error::Unexpected(format!("{port}: {told:?}")))?;
+            let sum = |way: &api::Metered| Count {
+                bytes: way.flows.bytes + way.unplaced.bytes + way.other.bytes + way.link,
+                packets: way.flows.packets + way.unplaced.packets + way.other.packets,
+            };
+            let told = [sum(&port_told.incoming), sum(&port_told.outgoing)];
+            all.insert(port.to_owned(), [told, other]);
+        }
+        Ok(all)
+    }
+
+    /// The same, when nothing is under way: neighbours ask for one another whenever they like.
+    fn at_rest(&self) -> Result<BTreeMap<String, [[Count; 2]; 2]>, Error> {
+        let mut before = self.both()?;
+        for _ in 0..60 {
+            thread::sleep(Duration::from_millis(500));
+            let now = self.both()?;
+            if now == before {
+                return Ok(now);
+            }
+            before = now;
+        }
+        Err(Error::Unexpected("it is never quiet".into()))
+    }
+}
+
+/// tcpdump at the far end of a wire: an independent count, in a file that goes when this does.
+struct Wire {
+    file: PathBuf,
+    own: Vec<[u8; 6]>,
+    _tcpdump: Process,
+}
+
+impl Wire {
+    fn listen(lab: &Lab, role: &str, device: &str) -> Result<Self, Error> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("weir-monitor-{}-{number}.pcap", std::process::id());
+        let file = std::env::temp_dir().join(name);
+        let mut command = Command::new("tcpdump");
+        command
+            .args([
+                "-i", device, "-s", "64", "-B", "8192", "-U", "-Z", "root", "-w",
+            ])
+            .arg(&file)
+            .stdin(Stdio::null())
+            .stderr(Stdio::null());
+        let node = lab.node(role)?;
+        let wire = Self {
+            _tcpdump: node.start(&mut command)?,
+            own: lab.macs(role)?,
+            file,
+        };
+        wait_until("tcpdump listens", LIMIT, || Ok(wire.read().is_some()))?;
+        Ok(wire)
+    }
+
+    /// What this end sent (it came in at the router), and received; `None` before there is a file.
+    fn read(&self) -> Option<[Count; 2]> {
+        let octets = std::fs::read(&self.file).ok()?;
+        let mut rest = octets.get(24..)?;
+        let mut sums = [Count::default(); 2];
+        // pcap: seconds, microseconds, octets kept, octets that there were.
+        while let Some((head, more)) = rest.split_first_chunk::<16>() {
+            let word = |at: usize| u32::from_ne_bytes(head[at..at + 4].try_into().unwrap());
+            let Some((frame, more)) = more.split_at_checked(word(8) as usize) else {
+                break;
+            };
+            let source: [u8; 6] = frame[6..12].try_into().unwrap();
+            let way = usize::from(!self.own.contains(&source));
+            sums[way].packets += 1;
+            sums[way].bytes += u64::from(word(12));
+            rest = more;
+        }
+        Some(sums)
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.file);
+    }
+}
+
+fn grown(before: [Count; 2], after: [Count; 2]) -> [Count; 2] {
+    [0, 1].map(|way| Count {
+        bytes: after[way].bytes - before[way].bytes,
+        packets: after[way].packets - before[way].packets,
+    })
+}
+
+fn device<'a>(devices: &'a Devices, lab: &Lab, role: &str) -> Result<&'a Device, Error> {
+    let macs = lab.macs(role)?;
+    let found = devices
+        .devices
+        .iter()
+        .find(|device| macs.iter().any(|mac| topology::text(*mac) == device.mac));
+    found.ok_or_else(|| Error::Unexpected(format!("no {role} in {devices:#?}")))
+}
+
+/// Flows + unplaced + other = what the wire carried, in packets and octets, each way.
+#[test]
+fn every_packet_is_counted_once() {
+    let run = |runs: Runs| -> Result<(), Error> {
+        let scene = Scene::begin(runs, "")?;
+        scene.speak(3)?;
+        let before = scene.at_rest()?;
+        scene.speak(120)?;
+        let after = scene.at_rest()?;
+        for (port, [told, wire]) in &after {
+            let [told_before, wire_before] = before[port];
+            let (told, wire) = (grown(told_before, *told), grown(wire_before, *wire));
+            println!("{runs:?} {port}: {told:?}");
+            if told != wire {
+                return Err(Error::Unexpected(format!(
+                    "{port}: counted {told:?}, but the wire carried {wire:?}"
+                )));
+            }
+        }
+        let devices = scene.devices()?;
+        let client = device(&devices, &scene.lab, "client")?;
+        let least = 2 * 3 * 120;
+        assert!(
+            client.sent.packets >= least && client.received.packets >= least,
+            "{client:#?}"
+        );
+        let forwarded = client.forwarded.packets >= client.sent.packets;
+        assert_eq!(forwarded, matches!(runs, Runs::With(_)), "{client:#?}");
+        Ok(())
+    };
+    let mut wrong = Vec::new();
+    for runs in [Runs::Alone, Runs::With("tc"), Runs::With("xdp")] {
+        if let Err(error) = run(runs) {
+            wrong.push(format!("{runs:?}: {error}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
