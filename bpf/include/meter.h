@@ -31,6 +31,8 @@ enum meter_way { /* which way a packet goes, seen from the station */
 
 enum meter_flags {
 	METER_HELLO = 1 << 0, /* a TLS hello began, and goes on in the next segment */
+	METER_TIMED = 1 << 1, /* meter_times has something */
+	METER_WAITS = 1 << 2, /* and 1 << 3: a segment of this way is timed, see meter_rtt.h */
 };
 
 /* Packets << 40 | octets of IP packets; user space adds it up before either part wraps. */
@@ -71,14 +73,15 @@ _Static_assert(sizeof(struct meter_key6) == 40, "meter_key6");
 struct meter4 {
 	struct meter m;
 	struct meter_key4 key;
-	__u64 reserved;
+	__u32 highest[2]; /* TCP: the sequence number behind all that was sent, by enum meter_way; 0: none yet */
 };
 _Static_assert(sizeof(struct meter4) == 64, "meter4: one cache line");
 
 struct meter6 {
 	struct meter m;
 	struct meter_key6 key;
-	__u64 reserved[6];
+	__u32 highest[2];
+	__u64 reserved[5];
 };
 _Static_assert(sizeof(struct meter6) == 128, "meter6: two cache lines");
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "meter_table.h"
+#include "meter_rtt.h"
 
 /* What a packet is to the meter. */
 struct metered {
@@ -22,7 +22,7 @@ struct metered {
 	__u32 packets;                /* 1, or the segments of a super-packet */
 	__u32 link_octets;            /* of headers and padding, of all of them */
 	__u32 payload_at, payload;    /* where layer 4 payload begins, and octets of it */
-	__u32 seq;                    /* TCP sequence number */
+	__u32 seq, ack;               /* TCP sequence and acknowledgement number */
 };
 
 #define PPPOE_HEADER 8 /* with the PPP protocol number behind it */
@@ -98,6 +98,7 @@ always_inline __u32 meter_l4(struct __sk_buff *skb, __u32 at, __u32 room, int ip
 		p->seq = first;
 		if (room < 20 || bpf_skb_load_bytes(skb, at + 8, h, 8))
 			return 0;
+		p->ack = (__u32)h[0] << 24 | h[1] << 16 | h[2] << 8 | h[3];
 		header = (h[4] >> 4) * 4;
 		p->tcp_flags = h[5];
 	}
@@ -347,6 +348,8 @@ always_inline struct meter *meter_new(const struct metered *p, int ipv6, __u32 f
 	__builtin_memcpy(m->mac, p->mac, 6);
 	m->tcp_flags = 0;
 	m->flags = 0;
+	*meter_highest(m, ipv6, METER_SENT) = 0;
+	*meter_highest(m, ipv6, METER_RECEIVED) = 0;
 	m->link = p->link;
 	m->tos = p->tos;
 	m->icmp = p->icmp;
@@ -355,6 +358,9 @@ always_inline struct meter *meter_new(const struct metered *p, int ipv6, __u32 f
 	return m;
 }
 
+#define TCP_FIN 0x01
+#define TCP_SYN 0x02
+#define TCP_ACK 0x10
 #define TCP_ENDS 0x05 /* FIN, RST */
 
 /* An IP packet. */
@@ -366,6 +372,7 @@ always_inline void meter_count(struct __sk_buff *skb, struct meter_port *port, c
 	struct meter *m = meter_look(first, start, p->key, ipv6, &ref);
 	__s64 beyond;
 	__u8 flags;
+	int fresh;
 
 	if (!m)
 		m = meter_look(second, start, p->key, ipv6, &ref);
@@ -377,8 +384,15 @@ always_inline void meter_count(struct __sk_buff *skb, struct meter_port *port, c
 	}
 	before = __sync_fetch_and_add(&m->count[way], p->packets * METER_PACKET + p->octets);
 	t = meter_now();
+	fresh = (t ^ m->last) >= METER_TIMED_EVERY || !before;
 	if (m->last != t)
 		m->last = t;
+	if (meter_timing && p->proto == IPPROTO_TCP) {
+		/* SYN and FIN take a sequence number each (RFC 9293, 3.4). */
+		const __u32 takes = p->payload + !!(p->tcp_flags & TCP_SYN) + !!(p->tcp_flags & TCP_FIN);
+
+		meter_time(m, meter_highest(m, ipv6, way), ref, ipv6, way, p->seq + takes, p->ack, p->tcp_flags & TCP_ACK, takes, takes, fresh);
+	}
 	flags = p->tcp_flags & ~m->tcp_flags;
 	if (flags) {
 		m->tcp_flags |= flags;

@@ -7,6 +7,7 @@ use kernel::{Mac, TalkKey};
 
 use crate::count::{Both, Count};
 use crate::device::{Device, is_station};
+use crate::latency;
 use crate::port::Port;
 use crate::reading::{Forwarded, Loose, Millis, Reading, Rest, Way};
 use crate::talk::Talk;
@@ -176,14 +177,31 @@ impl Monitor {
             }
             self.credit(&key, &mac, grown, false, last);
         }
-        let Some(talk) = self.open(&key, mac, first, now) else {
+        if self.open(&key, mac, first, now).is_none() {
             self.crowded += 1;
             // Nobody will remember it: let the next have the place.
             return pressure < 192 || reading.idle.as_secs() < 1;
+        }
+        let Some(talk) = self.talks.get_mut(&key) else {
+            return true;
         };
         talk.total += grown;
         talk.rate.add(grown);
         talk.last = talk.last.max(last);
+        if let Some(times) = reading.times {
+            // Another record of the same conversation begins from 0.
+            let before = if times.count < talk.times.count || times.again < talk.times.again {
+                Default::default()
+            } else {
+                talk.times
+            };
+            talk.times = times;
+            let (waits, again) = latency::news(&before, &times);
+            talk.again += again;
+            if let Some(device) = self.devices.get_mut(&mac) {
+                device.waited(waits, again, now);
+            }
+        }
         talk.tcp_flags |= reading.tcp_flags;
         talk.link = reading.link;
         if talk.total == grown {
@@ -267,7 +285,7 @@ impl Monitor {
     pub fn turn(&mut self, now: Millis) {
         let millis = now.saturating_sub(std::mem::replace(&mut self.turned, now));
         for device in self.devices.values_mut() {
-            device.rate.turn(millis);
+            device.turn(millis);
         }
         for port in self.ports.values_mut() {
             port.rate.turn(millis);
@@ -345,6 +363,8 @@ impl Monitor {
                 first,
                 last: first,
                 tcp_flags: 0,
+                times: Default::default(),
+                again: 0,
                 tos: 0,
                 icmp: (0, 0),
                 link: 0,

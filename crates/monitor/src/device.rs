@@ -6,11 +6,14 @@ use std::net::IpAddr;
 use kernel::Mac;
 
 use crate::count::Both;
+use crate::latency::{Latency, Side};
 use crate::rate::Rate;
 use crate::reading::Millis;
 
 /// Most addresses remembered of one.
 const ADDRESSES: usize = 16;
+/// Bits a second from which on something is transferred, rather than looked at.
+const LOAD: u64 = 1_000_000;
 
 /// A station: whatever has a hardware address of its own at a port.
 #[derive(Clone, Debug)]
@@ -29,6 +32,10 @@ pub struct Device {
     pub forwarded: Both,
     /// Now.
     pub rate: Rate,
+    /// The most that it had, bits a second, one way.
+    pub peak: u64,
+    /// How long its TCP waits.
+    pub latency: Latency,
     /// Conversations that are remembered.
     pub talks: u64,
     /// When it was first seen.
@@ -48,10 +55,35 @@ impl Device {
             total: Both::default(),
             forwarded: Both::default(),
             rate: Rate::default(),
+            peak: 0,
+            latency: Latency::default(),
             talks: 0,
             first: now,
             last: now,
         }
+    }
+
+    /// A second went by, or some.
+    pub fn turn(&mut self, millis: u64) {
+        self.rate.turn(millis);
+        self.peak = self.peak.max(self.rate.sent).max(self.rate.received);
+    }
+
+    /// Whether it transfers much, for what it has.
+    fn is_loaded(&self) -> bool {
+        let rate = self.rate.sent.max(self.rate.received);
+        rate >= LOAD && rate >= self.peak / 4
+    }
+
+    /// TCP waited so many microseconds: for the far end, for the station; and sent something again.
+    pub fn waited(&mut self, waits: [Option<u32>; 2], again: u64, now: Millis) {
+        let loaded = self.is_loaded();
+        for (side, wait) in [Side::Far, Side::Near].into_iter().zip(waits) {
+            if let Some(wait) = wait {
+                self.latency.add(side, wait, loaded, now);
+            }
+        }
+        self.latency.again += again;
     }
 
     /// It used this address.

@@ -3,6 +3,7 @@
 pub mod core;
 pub mod count;
 pub mod device;
+pub mod latency;
 pub mod port;
 pub mod rate;
 pub mod reading;
@@ -11,7 +12,8 @@ pub mod talk;
 pub use core::{Limits, Monitor};
 pub use count::{Both, Count};
 pub use device::Device;
+pub use latency::{Latency, Side, Verdict};
 pub use port::{Metered, Port};
 pub use rate::Rate;
-pub use reading::{Forwarded, Loose, Millis, Reading, Rest, Way};
+pub use reading::{Forwarded, Loose, Millis, Reading, Rest, Times, Way};
 pub use talk::Talk;

@@ -26,10 +26,25 @@ pub struct Reading {
     pub tos: u8,
     /// ICMP type and code of the first packet.
     pub icmp: (u8, u8),
+    /// TCP's waiting, where something was measured.
+    pub times: Option<Times>,
     /// When the first packet came, before now.
     pub age: Duration,
     /// When the last one came, before now.
     pub idle: Duration,
+}
+
+/// How long TCP waited for answers in one conversation: those of the far end, to what the station sent; those of the station.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// The last that was measured, microseconds.
+    pub last: [u32; 2],
+    /// The least.
+    pub least: [u32; 2],
+    /// How many were measured; wraps.
+    pub count: [u32; 2],
+    /// Segments that were sent again, or came out of order; wraps.
+    pub again: [u32; 2],
 }
 
 /// One way, seen from the station.

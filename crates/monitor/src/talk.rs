@@ -6,7 +6,7 @@ use kernel::{Mac, TalkKey};
 
 use crate::count::Both;
 use crate::rate::Rate;
-use crate::reading::Millis;
+use crate::reading::{Millis, Times};
 
 const FIN_OR_RST: u8 = 0x05;
 
@@ -36,6 +36,10 @@ pub struct Talk {
     pub last: Millis,
     /// All TCP flags that the kernel's packets had.
     pub tcp_flags: u8,
+    /// TCP's waiting, as last read.
+    pub times: Times,
+    /// TCP segments that were sent again.
+    pub again: u64,
     /// TOS or traffic class of the first packet.
     pub tos: u8,
     /// ICMP type and code of the first packet.

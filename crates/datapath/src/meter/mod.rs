@@ -34,6 +34,8 @@ use skel::types;
 const REST: Duration = Duration::from_millis(200);
 /// METER_WAYS of bpf/include/meter.h.
 const WAYS: u32 = 4;
+/// METER_TIMED.
+const TIMED: u8 = 1 << 1;
 /// METER_REF_IPV6.
 const IPV6: u32 = 1 << 31;
 
@@ -66,13 +68,28 @@ impl MeterSizes {
         }
     }
 
-    /// Memory that the kernel sets aside, octets.
+    /// Memory that the kernel sets aside, octets, where TCP is timed.
     pub fn octets(&self) -> u64 {
         u64::from(self.records4) * 64
             + u64::from(self.records6) * 128
             + u64::from(self.stations) * 64
             + u64::from(self.ports) * 192
+            + u64::from(self.records4 + self.records6) * 48
     }
+}
+
+/// How long TCP waited for answers in one conversation, by the way of the segments that were answered: from the station (so the far side
+/// answered), to the station.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// The last that was measured, microseconds.
+    pub last: [u32; 2],
+    /// The least.
+    pub least: [u32; 2],
+    /// How many were measured; wraps.
+    pub count: [u32; 2],
+    /// Segments that were sent again, or came out of order; wraps.
+    pub again: [u32; 2],
 }
 
 /// Names a record during its life.
@@ -117,6 +134,8 @@ pub struct Seen {
     pub tos: u8,
     /// ICMP type and code of the first packet.
     pub icmp: (u8, u8),
+    /// TCP's waiting, where something was measured.
+    pub times: Option<Times>,
     /// When the first packet came, before now.
     pub age: Duration,
     /// When the last one came.
@@ -156,6 +175,8 @@ pub struct Meter {
     skel: skel::MeterSkel<'static>,
     v4: Slots<types::meter_bucket4>,
     v6: Slots<types::meter_bucket6>,
+    /// Of IPv4 and of IPv6 records.
+    times: [Mapped<types::meter_times>; 2],
     stations: Mapped<types::station_bucket>,
     station_counts: Vec<[Counts; 2]>,
     ports: Mapped<types::meter_port>,
@@ -168,11 +189,11 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Loads the programs. Nothing is counted before [`Meter::attach`].
+    /// Loads the programs. Nothing is counted before [`Meter::attach`]. `timing`: TCP's round trips are measured.
     ///
     /// # Errors
     /// The kernel refuses, or has no memory for the tables.
-    pub fn load(sizes: MeterSizes) -> Result<Self, Error> {
+    pub fn load(sizes: MeterSizes, timing: bool) -> Result<Self, Error> {
         probe::listen();
         // The object lives as long as the process, as the packet path does.
         let storage = Box::leak(Box::new(MaybeUninit::uninit()));
@@ -189,11 +210,15 @@ impl Meter {
         constants.meter6_mask = sizes.records6 / WAYS - 1;
         constants.stations_mask = sizes.stations / WAYS - 1;
         constants.meter_ports_mask = sizes.ports - 1;
+        constants.meter_timing = u32::from(timing);
+        let timed = |records| if timing { records } else { 1 };
         for (map, entries) in [
             (&mut open.maps.meters4, sizes.records4 / WAYS),
             (&mut open.maps.meters6, sizes.records6 / WAYS),
             (&mut open.maps.stations, sizes.stations / WAYS),
             (&mut open.maps.meter_ports, sizes.ports),
+            (&mut open.maps.times4, timed(sizes.records4)),
+            (&mut open.maps.times6, timed(sizes.records6)),
         ] {
             map.set_max_entries(entries)
                 .map_err(|e| Error::bpf("size a map", e))?;
@@ -202,6 +227,10 @@ impl Meter {
         Ok(Self {
             v4: Slots::new(Mapped::new(&skel.maps.meters4, sizes.records4 / WAYS)?),
             v6: Slots::new(Mapped::new(&skel.maps.meters6, sizes.records6 / WAYS)?),
+            times: [
+                Mapped::new(&skel.maps.times4, timed(sizes.records4))?,
+                Mapped::new(&skel.maps.times6, timed(sizes.records6))?,
+            ],
             stations: Mapped::new(&skel.maps.stations, sizes.stations / WAYS)?,
             station_counts: vec![Default::default(); sizes.stations as usize],
             ports: Mapped::new(&skel.maps.meter_ports, sizes.ports)?,
@@ -379,11 +408,13 @@ impl Meter {
             if !seen.grown.is_zero() {
                 last(&seen);
             }
-            if reference & IPV6 == 0 {
-                self.v4.clear(reference);
+            let (index, six) = (reference & !IPV6, reference & IPV6 != 0);
+            if six {
+                self.v6.clear(index);
             } else {
-                self.v6.clear(reference & !IPV6);
+                self.v4.clear(index);
             }
+            self.times[usize::from(six)].set(index, types::meter_times::default());
             let next = (owner & !STATE).wrapping_add(STATE + 1) | FREE;
             self.owner(reference).store(next, Ordering::Release);
         }
@@ -471,9 +502,23 @@ impl Meter {
             tcp_flags: meter.tcp_flags,
             tos: meter.tos,
             icmp: ((meter.icmp >> 8) as u8, meter.icmp as u8),
+            times: (meter.flags & TIMED != 0)
+                .then(|| self.times(reference))
+                .flatten(),
             age: self.since(now, meter.first),
             idle: self.since(now, meter.last),
         }
+    }
+
+    fn times(&self, reference: u32) -> Option<Times> {
+        let times = &self.times[usize::from(reference & IPV6 != 0)];
+        let found = times.get(reference & !IPV6)?;
+        Some(Times {
+            last: found.last,
+            least: found.least,
+            count: found.count,
+            again: found.again,
+        })
     }
 
     /// Port, VLAN and protocol of a record.

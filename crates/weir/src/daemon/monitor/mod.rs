@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use datapath::meter::{Meter, MeterSizes, News, Seen, Ways};
 use datapath::{Encapsulation, Growth, Hop, Who};
 use kernel::{Event, Link, TalkKey, Tuple};
-use monitor::{Both, Count, Forwarded, Limits, Loose, Millis, Monitor, Reading, Rest, Way};
+use monitor::{Both, Count, Forwarded, Limits, Loose, Millis, Monitor, Reading, Rest, Times, Way};
 use tracing::{debug, info, warn};
 
 use super::provider::unix_seconds;
@@ -50,7 +50,7 @@ impl Keeper {
         if !*effective.monitor.enabled {
             return None;
         }
-        let meter = Meter::load(sizes(*effective.monitor.size, links))
+        let meter = Meter::load(sizes(*effective.monitor.size, links), true)
             .inspect_err(
                 |error| warn!(%error, "nothing is counted by conversation: the meter does not load"),
             )
@@ -290,6 +290,12 @@ fn reading(seen: &Seen) -> Reading {
         tcp_flags: seen.tcp_flags,
         tos: seen.tos,
         icmp: seen.icmp,
+        times: seen.times.map(|times| Times {
+            last: times.last,
+            least: times.least,
+            count: times.count,
+            again: times.again,
+        }),
         age: seen.age,
         idle: seen.idle,
     }

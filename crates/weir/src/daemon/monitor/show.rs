@@ -1,6 +1,6 @@
 //! The monitor as the API shows it.
 
-use monitor::{Both, Talk};
+use monitor::{Both, Side, Talk, Verdict};
 
 use super::{Keeper, unix};
 use crate::daemon::provider::unix_seconds;
@@ -58,6 +58,7 @@ impl Keeper {
                 forwarded: sum(device.forwarded),
                 rate: rate(&device.rate),
                 flows: device.talks,
+                latency: latency(&device.latency),
                 first_seen: unix(self.began_unix, device.first),
                 last_seen: unix(self.began_unix, device.last),
                 ..Default::default()
@@ -117,9 +118,49 @@ impl Keeper {
             }),
             first_seen: unix(self.began_unix, talk.first),
             last_seen: unix(self.began_unix, talk.last),
-            latency: None,
+            latency: of_talk(talk),
         }
     }
+}
+
+/// Microseconds as milliseconds, to the microsecond.
+fn milliseconds(micros: u32) -> f64 {
+    f64::from(micros) / 1000.0
+}
+
+fn latency(latency: &monitor::Latency) -> Option<api::Latency> {
+    let median = |side| latency.median(side).map(milliseconds);
+    let least = |side| latency.least(side).map(milliseconds);
+    (!latency.is_empty()).then(|| api::Latency {
+        lan: median(Side::Near),
+        wan: median(Side::Far),
+        lan_least: least(Side::Near),
+        wan_least: least(Side::Far),
+        retransmissions: latency.again,
+        bufferbloat: latency.verdict().map(|verdict| {
+            match verdict {
+                Verdict::Good => "good",
+                Verdict::Fair => "fair",
+                Verdict::Bad => "bad",
+            }
+            .to_owned()
+        }),
+    })
+}
+
+/// Of one conversation: the last measurement and the least.
+fn of_talk(talk: &Talk) -> Option<api::Latency> {
+    let times = &talk.times;
+    let measured =
+        |way: usize, values: &[u32; 2]| (times.count[way] > 0).then(|| milliseconds(values[way]));
+    (times.count != [0; 2] || talk.again > 0).then(|| api::Latency {
+        lan: measured(1, &times.last),
+        wan: measured(0, &times.last),
+        lan_least: measured(1, &times.least),
+        wan_least: measured(0, &times.least),
+        retransmissions: talk.again,
+        bufferbloat: None,
+    })
 }
 
 fn metered(metered: monitor::Metered) -> api::Metered {

@@ -1,0 +1,169 @@
+//! How long TCP waits: on either side of the router, when little moves and when much does.
+
+use std::collections::VecDeque;
+
+use crate::reading::{Millis, Times};
+
+/// Measurements that a median is taken of.
+const LAST: usize = 31;
+/// Fewest under load that something can be said of.
+const LOADED: usize = 5;
+/// How long the least stays the least: ways change.
+const LEAST_HOLDS: Millis = 600_000;
+/// Growth under load up to which it is good, and up to which it is fair, microseconds: beyond the first a call begins to suffer, beyond the second
+/// everything does (as the usual tests of bufferbloat grade it).
+const GOOD: u32 = 30_000;
+const FAIR: u32 = 100_000;
+
+/// On which side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Behind the router, seen from the station.
+    Far,
+    /// Between router and station.
+    Near,
+}
+
+/// Does waiting grow while something is transferred?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Hardly.
+    Good,
+    /// So that it can be noticed.
+    Fair,
+    /// So that it hurts.
+    Bad,
+}
+
+/// Measurements of one side, microseconds.
+#[derive(Clone, Debug, Default)]
+struct Waits {
+    last: VecDeque<u32>,
+    loaded: VecDeque<u32>,
+    least: Option<(u32, Millis)>,
+}
+
+impl Waits {
+    fn add(&mut self, wait: u32, loaded: bool, now: Millis) {
+        let push = |to: &mut VecDeque<u32>| {
+            if to.len() == LAST {
+                to.pop_front();
+            }
+            to.push_back(wait);
+        };
+        push(&mut self.last);
+        if loaded {
+            push(&mut self.loaded);
+        }
+        let old = self
+            .least
+            .filter(|(_, at)| now.saturating_sub(*at) < LEAST_HOLDS);
+        if old.is_none_or(|(least, _)| wait <= least) {
+            self.least = Some((wait, now));
+        }
+    }
+}
+
+fn median(waits: &VecDeque<u32>) -> Option<u32> {
+    let mut sorted: Vec<u32> = waits.iter().copied().collect();
+    sorted.sort_unstable();
+    sorted.get(sorted.len() / 2).copied()
+}
+
+/// All measurements of a station.
+#[derive(Clone, Debug, Default)]
+pub struct Latency {
+    far: Waits,
+    near: Waits,
+    /// TCP segments that were sent again.
+    pub again: u64,
+}
+
+impl Latency {
+    fn side(&self, side: Side) -> &Waits {
+        match side {
+            Side::Far => &self.far,
+            Side::Near => &self.near,
+        }
+    }
+
+    /// Something was measured. `loaded`: while much was transferred.
+    pub fn add(&mut self, side: Side, wait: u32, loaded: bool, now: Millis) {
+        match side {
+            Side::Far => self.far.add(wait, loaded, now),
+            Side::Near => self.near.add(wait, loaded, now),
+        }
+    }
+
+    /// Median of the last measurements, microseconds.
+    pub fn median(&self, side: Side) -> Option<u32> {
+        median(&self.side(side).last)
+    }
+
+    /// The least of the last ten minutes or more, microseconds.
+    pub fn least(&self, side: Side) -> Option<u32> {
+        self.side(side).least.map(|(least, _)| least)
+    }
+
+    /// Whether nothing was measured at all.
+    pub fn is_empty(&self) -> bool {
+        self.far.last.is_empty() && self.near.last.is_empty() && self.again == 0
+    }
+
+    /// By the side that is worse.
+    pub fn verdict(&self) -> Option<Verdict> {
+        let growth = |waits: &Waits| {
+            let (least, _) = waits.least?;
+            let loaded = median(&waits.loaded).filter(|_| waits.loaded.len() >= LOADED)?;
+            Some(loaded.saturating_sub(least))
+        };
+        let worst = growth(&self.far).max(growth(&self.near))?;
+        Some(match worst {
+            0..GOOD => Verdict::Good,
+            GOOD..FAIR => Verdict::Fair,
+            FAIR.. => Verdict::Bad,
+        })
+    }
+}
+
+/// What is new since a record's times were last read: a wait for the far end, one for the station, and segments that were sent again.
+pub fn news(before: &Times, now: &Times) -> ([Option<u32>; 2], u64) {
+    let waits = [0, 1].map(|way| (before.count[way] != now.count[way]).then_some(now.last[way]));
+    let again: u64 = (0..2)
+        .map(|way| u64::from(now.again[way].wrapping_sub(before.again[way])))
+        .sum();
+    (waits, again)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_that_grows_is_told() {
+        for (loaded, verdict) in [
+            (21_000, Verdict::Good),
+            (80_000, Verdict::Fair),
+            (400_000, Verdict::Bad),
+        ] {
+            let mut latency = Latency::default();
+            for now in 0..20 {
+                latency.add(Side::Far, 20_000, false, now);
+            }
+            assert_eq!(latency.verdict(), None, "nothing is known of load");
+            for now in 20..40 {
+                latency.add(Side::Far, loaded, true, now);
+            }
+            assert_eq!(latency.verdict(), Some(verdict), "{loaded}");
+            assert_eq!(latency.least(Side::Far), Some(20_000));
+        }
+    }
+
+    #[test]
+    fn the_least_is_forgotten() {
+        let mut latency = Latency::default();
+        latency.add(Side::Near, 1_000, false, 0);
+        latency.add(Side::Near, 9_000, false, LEAST_HOLDS + 1);
+        assert_eq!(latency.least(Side::Near), Some(9_000));
+    }
+}
