@@ -127,11 +127,13 @@ impl Scene {
 
     /// The same, when nothing is under way: neighbours ask for one another whenever they like.
     fn at_rest(&self) -> Result<BTreeMap<String, [[Count; 2]; 2]>, Error> {
-        let mut before = self.both()?;
+        let (mut before, mut quiet) = (self.both()?, 0);
         for _ in 0..60 {
             thread::sleep(Duration::from_millis(500));
             let now = self.both()?;
-            if now == before {
+            // tcpdump writes when the kernel's buffer is passed on to it: up to a second later.
+            quiet = if now == before { quiet + 1 } else { 0 };
+            if quiet == 4 {
                 return Ok(now);
             }
             before = now;

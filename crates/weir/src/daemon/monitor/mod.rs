@@ -186,6 +186,11 @@ impl Keeper {
         self.hops = hops.into_iter().map(|hop| (hop.index, hop)).collect();
     }
 
+    /// Whether [`Keeper::hops`] told of a hop.
+    pub fn knows_hop(&self, hop: u32) -> bool {
+        self.hops.contains_key(&hop)
+    }
+
     /// Takes in what weir forwarded. `port`: the device of a slot.
     pub fn grew(&mut self, growth: &Growth, port: impl Fn(u32) -> Option<u32>) {
         let now = self.now();

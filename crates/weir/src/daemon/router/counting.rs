@@ -70,10 +70,17 @@ impl Router {
     /// Tells the monitor what was forwarded.
     fn share(&mut self) {
         let Self {
-            account, monitor, ..
+            account,
+            monitor,
+            path,
+            ..
         } = self;
         let Some(monitor) = monitor else { return };
         for growth in account.take_shared() {
+            // Learned since they were last looked at.
+            if !monitor.knows_hop(growth.hop) {
+                monitor.hops(path.hops());
+            }
             monitor.grew(&growth, |slot| account.port_of(slot));
         }
     }
