@@ -216,6 +216,23 @@ fn device<'a>(devices: &'a Devices, lab: &Lab, role: &str) -> Result<&'a Device,
     found.ok_or_else(|| Error::Unexpected(format!("no {role} in {devices:#?}")))
 }
 
+/// Does the same in each of these ways, all at once: it is waiting, mostly.
+fn all(run: impl Fn(Runs) -> Result<(), Error> + Sync) {
+    let run = &run;
+    let wrong: Vec<String> = thread::scope(|scope| {
+        let started = [Runs::Alone, Runs::With("tc"), Runs::With("xdp")]
+            .map(|runs| (runs, scope.spawn(move || run(runs))));
+        started
+            .into_iter()
+            .filter_map(|(runs, one)| match one.join() {
+                Ok(outcome) => outcome.err().map(|error| format!("{runs:?}: {error}")),
+                Err(_) => Some(format!("{runs:?}: panicked, see above")),
+            })
+            .collect()
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// Flows + unplaced + other = what the wire carried, in packets and octets, each way.
 #[test]
 fn every_packet_is_counted_once() {
@@ -246,11 +263,5 @@ fn every_packet_is_counted_once() {
         assert_eq!(forwarded, matches!(runs, Runs::With(_)), "{client:#?}");
         Ok(())
     };
-    let mut wrong = Vec::new();
-    for runs in [Runs::Alone, Runs::With("tc"), Runs::With("xdp")] {
-        if let Err(error) = run(runs) {
-            wrong.push(format!("{runs:?}: {error}"));
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    all(run);
 }
