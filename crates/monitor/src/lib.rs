@@ -1,9 +1,11 @@
 //! Who uses the network: from the records of the packet path to flows, devices and names. Pure: no clock, no socket, no BPF.
 
+pub mod apps;
 pub mod core;
 pub mod count;
 pub mod device;
 pub mod latency;
+pub mod names;
 pub mod port;
 pub mod rate;
 pub mod reading;

@@ -1,0 +1,141 @@
+//! From the first packets of conversations to names: of devices, and of what they talk to.
+//!
+//! Pure: [`Reader`] is handed copies of packets and says what it [`Learned`]; [`Names`] keeps that, and what the router's files say, and
+//! is asked. The packet path copies only what is worth it, by this table ([`taste::wanted`] is the same in code):
+//!
+//! | what | protocol | goes | station's port | far port | which | copied at most |
+//! |---|---|---|---|---|---|---|
+//! | answers of name servers | UDP | to the station | any | 53 | all | 1472 |
+//! | multicast DNS | UDP | from the station | 5353 | 5353 | all | 1472 |
+//! | DHCP | UDP | from the station | any | 67 | all | 1024 |
+//! | DHCP, the server's answer | UDP | to the station | 68 | 67 | all | 1024 |
+//! | TLS, HTTP | TCP | from the station | any | any | the first 4 with payload | 4096 |
+//! | QUIC | UDP | from the station | any | 443 | the first 3, if long header (first octet ≥ 0x80) | 1500 |
+//!
+//! Octets are those of the payload. Packets without payload are not wanted. *The first* counts packets with payload of that flow in that
+//! direction. No table of this module grows beyond a fixed size, whatever packets come.
+//!
+//! Names are hints: stations and name servers may lie. They are shown, and nothing is decided by them.
+
+mod bounded;
+mod cache;
+mod cursor;
+mod devices;
+pub mod dhcp;
+pub mod dns;
+mod far;
+mod gather;
+pub mod hosts;
+pub mod http;
+pub mod known;
+pub mod leases;
+pub mod mdns;
+pub mod packet;
+pub mod quic;
+mod reader;
+pub mod taste;
+pub mod text;
+pub mod tls;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use kernel::Mac;
+
+pub use cache::{FAR_ENDS, Names};
+pub use devices::Source;
+pub use gather::LIMIT;
+pub use known::Known;
+pub use packet::Packet;
+pub use reader::{MOST_FLOWS, Meta, PATIENCE, Reader, Tally};
+pub use taste::{Direction, Kind, Sight};
+
+/// Milliseconds on a clock that does not go back.
+pub type Millis = u64;
+
+/// A flow, seen from the station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Conversation {
+    /// Where it was seen: whatever tells ports and VLANs apart for the caller. The same addresses may be used behind two of them.
+    pub place: u64,
+    /// IP protocol.
+    pub protocol: u8,
+    /// Address of the station.
+    pub station: IpAddr,
+    /// Its port.
+    pub station_port: u16,
+    /// Address at the other end.
+    pub far: IpAddr,
+    /// Port there.
+    pub far_port: u16,
+}
+
+/// What a packet told. All names are harmless text ([`text`]); those of devices may hold markup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Learned {
+    /// A device has a name.
+    DeviceName {
+        /// Its hardware address.
+        mac: Mac,
+        /// The name, without domain.
+        name: String,
+        /// [`Source::Dhcp`] or [`Source::Mdns`].
+        source: Source,
+    },
+    /// A station was told an address for a name.
+    FarName {
+        /// The station.
+        client: IpAddr,
+        /// The address that it was told.
+        address: IpAddr,
+        /// What it asked for.
+        name: Arc<str>,
+        /// For how many seconds that holds.
+        ttl: u32,
+    },
+    /// A flow says itself what it is for.
+    FlowName {
+        /// The flow.
+        key: Conversation,
+        /// The host that the client wants.
+        name: Arc<str>,
+        /// By what it was said.
+        kind: FlowKind,
+    },
+}
+
+/// By what a flow says what it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FlowKind {
+    /// ClientHello over TCP.
+    Tls,
+    /// ClientHello in QUIC.
+    Quic,
+    /// `Host` of an HTTP/1 request.
+    Http,
+}
+
+/// What the beginning of a conversation gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome<T> {
+    /// This.
+    Found(T),
+    /// It is what was looked for, but tells no name.
+    Nothing,
+    /// It may be, but ends too early.
+    NeedMore,
+    /// It is something else.
+    Foreign,
+}
+
+impl<T> Outcome<T> {
+    /// The same of what was found.
+    pub fn map<U>(self, map: impl FnOnce(T) -> U) -> Outcome<U> {
+        match self {
+            Self::Found(found) => Outcome::Found(map(found)),
+            Self::Nothing => Outcome::Nothing,
+            Self::NeedMore => Outcome::NeedMore,
+            Self::Foreign => Outcome::Foreign,
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Everything that has a name.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use kernel::Mac;
+
+use super::devices::{Devices, Source};
+use super::far::FarEnds;
+use super::known::Known;
+use super::{Learned, Millis};
+
+/// Far ends whose names are kept of what each station was told, and again as many of what any was told.
+pub const FAR_ENDS: usize = 4096;
+
+/// The names that are known. In memory only; of bounded size whatever is learned: some 3 MB with the longest names there are, and well
+/// below 1 MB with ordinary ones.
+#[derive(Debug)]
+pub struct Names {
+    far: FarEnds,
+    devices: Devices,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self::new(FAR_ENDS)
+    }
+}
+
+impl Names {
+    /// Keeps names of at most this many far ends.
+    pub fn new(far_ends: usize) -> Self {
+        Self {
+            far: FarEnds::new(far_ends),
+            devices: Devices::new(),
+        }
+    }
+
+    /// Takes what a packet told. True if a device has another name by it than before from that source.
+    pub fn learn(&mut self, learned: &Learned, now: Millis) -> bool {
+        match learned {
+            Learned::DeviceName { mac, name, source } => {
+                return self.devices.heard(*mac, name, *source);
+            }
+            Learned::FarName {
+                client,
+                address,
+                name,
+                ttl,
+            } => self.far.answer(*client, *address, name, *ttl, now),
+            Learned::FlowName { key, name, .. } => self.far.said(key.station, key.far, name, now),
+        }
+        false
+    }
+
+    /// All that a source says now, instead of what it said before: the configuration, the files of leases, or `/etc/hosts` and
+    /// `/etc/ethers` together. Of several entries for one device the first counts.
+    pub fn replace(&mut self, source: Source, known: impl IntoIterator<Item = Known>) {
+        self.devices.replace(source, known);
+    }
+
+    /// The name of a far end, as `client` was told it for that address; else as anyone was. `at` is when the flow began, so that a flow
+    /// keeps its name when the same address is told under another. A name told for the flow itself ([`Learned::FlowName`]) is better.
+    pub fn far(&self, client: IpAddr, address: IpAddr, at: Millis) -> Option<&Arc<str>> {
+        self.far.name(client, address, at)
+    }
+
+    /// What a device is called, and who said so. `addresses` are those that it has now, as the kernel's neighbours tell.
+    pub fn device(&self, mac: &Mac, addresses: &[IpAddr]) -> Option<(&str, Source)> {
+        self.devices.name(mac, addresses)
+    }
+
+    /// Names of far ends that are kept for stations now.
+    pub fn far_ends(&self) -> usize {
+        self.far.len()
+    }
+}

@@ -1,0 +1,220 @@
+//! Names of devices, and who told them.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use kernel::Mac;
+
+use super::bounded::Bounded;
+use super::known::Known;
+
+/// Devices whose own words are kept.
+const MOST_SPEAKERS: usize = 1024;
+
+/// Who told a device's name. The first that did is believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Source {
+    /// weir's configuration.
+    Configuration,
+    /// A DHCP server's file of leases.
+    Lease,
+    /// A DHCP message that was seen.
+    Dhcp,
+    /// `/etc/hosts` or `/etc/ethers`.
+    Hosts,
+    /// The device itself, by multicast DNS.
+    Mdns,
+}
+
+impl Source {
+    /// In order of trust.
+    pub const ALL: [Self; 5] = [
+        Self::Configuration,
+        Self::Lease,
+        Self::Dhcp,
+        Self::Hosts,
+        Self::Mdns,
+    ];
+
+    /// The word of the API. Leases are leases, wherever they were seen.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Configuration => "configuration",
+            Self::Lease | Self::Dhcp => "lease",
+            Self::Hosts => "hosts",
+            Self::Mdns => "mdns",
+        }
+    }
+}
+
+/// What each source says.
+#[derive(Debug)]
+pub(super) struct Devices {
+    files: HashMap<Source, Told>,
+    dhcp: Bounded<Mac, String>,
+    mdns: Bounded<Mac, String>,
+    /// From `/etc/ethers`: which addresses a device has, besides those that the kernel knows.
+    fixed: HashMap<Mac, IpAddr>,
+}
+
+/// What a source said last, all of it.
+#[derive(Debug, Default)]
+struct Told {
+    macs: HashMap<Mac, String>,
+    addresses: HashMap<IpAddr, String>,
+}
+
+impl Devices {
+    pub(super) fn new() -> Self {
+        Self {
+            files: HashMap::new(),
+            dhcp: Bounded::new(MOST_SPEAKERS),
+            mdns: Bounded::new(MOST_SPEAKERS),
+            fixed: HashMap::new(),
+        }
+    }
+
+    /// All that a source says now, instead of what it said before.
+    pub(super) fn replace(&mut self, source: Source, known: impl IntoIterator<Item = Known>) {
+        let mut told = Told::default();
+        let mut fixed = HashMap::new();
+        for Known { mac, address, name } in known {
+            match (mac, address, name) {
+                (Some(mac), Some(address), None) => {
+                    fixed.insert(mac, address);
+                }
+                // Who has the hardware address is meant, whatever IP address it has now.
+                (Some(mac), _, Some(name)) => {
+                    told.macs.entry(mac).or_insert(name);
+                }
+                (None, Some(address), Some(name)) => {
+                    told.addresses.entry(address).or_insert(name);
+                }
+                _ => {}
+            }
+        }
+        self.files.insert(source, told);
+        if source == Source::Hosts {
+            self.fixed = fixed;
+        }
+    }
+
+    /// A device said so itself, or was told. False if that is nothing new.
+    pub(super) fn heard(&mut self, mac: Mac, name: &str, source: Source) -> bool {
+        let table = match source {
+            Source::Dhcp => &mut self.dhcp,
+            Source::Mdns => &mut self.mdns,
+            // These come whole.
+            Source::Configuration | Source::Lease | Source::Hosts => return false,
+        };
+        let new = table.get(&mac).is_none_or(|known| known != name);
+        table.put(mac, name.to_owned());
+        new
+    }
+
+    pub(super) fn name(&self, mac: &Mac, addresses: &[IpAddr]) -> Option<(&str, Source)> {
+        Source::ALL.into_iter().find_map(|source| {
+            let name = match source {
+                Source::Dhcp => self.dhcp.get(mac),
+                Source::Mdns => self.mdns.get(mac),
+                source => self.files.get(&source).and_then(|told| {
+                    let by_address = || {
+                        addresses
+                            .iter()
+                            .chain(self.fixed.get(mac))
+                            .find_map(|address| told.addresses.get(address))
+                    };
+                    told.macs.get(mac).or_else(by_address)
+                }),
+            };
+            name.map(|name| (name.as_str(), source))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAC: Mac = [2, 0, 0x5e, 0x10, 0, 1];
+
+    fn known(mac: Option<Mac>, address: Option<[u8; 4]>, name: Option<&str>) -> Known {
+        Known {
+            mac,
+            address: address.map(IpAddr::from),
+            name: name.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn in_order_of_trust() {
+        let mut devices = Devices::new();
+        let addresses = [[192, 0, 2, 7].into()];
+        assert_eq!(devices.name(&MAC, &addresses), None);
+        assert!(devices.heard(MAC, "from-mdns", Source::Mdns));
+        assert!(!devices.heard(MAC, "from-mdns", Source::Mdns));
+        assert_eq!(
+            devices.name(&MAC, &addresses),
+            Some(("from-mdns", Source::Mdns))
+        );
+        devices.replace(
+            Source::Hosts,
+            [known(None, Some([192, 0, 2, 7]), Some("from-hosts"))],
+        );
+        assert_eq!(
+            devices.name(&MAC, &addresses),
+            Some(("from-hosts", Source::Hosts))
+        );
+        assert_eq!(devices.name(&MAC, &[]), Some(("from-mdns", Source::Mdns)));
+        devices.heard(MAC, "from-dhcp", Source::Dhcp);
+        assert_eq!(
+            devices.name(&MAC, &addresses),
+            Some(("from-dhcp", Source::Dhcp))
+        );
+        devices.replace(
+            Source::Lease,
+            [known(Some(MAC), Some([192, 0, 2, 9]), Some("from-lease"))],
+        );
+        assert_eq!(
+            devices.name(&MAC, &addresses),
+            Some(("from-lease", Source::Lease))
+        );
+        devices.replace(
+            Source::Configuration,
+            [known(Some(MAC), None, Some("mine"))],
+        );
+        assert_eq!(
+            devices.name(&MAC, &addresses),
+            Some(("mine", Source::Configuration))
+        );
+        for source in [Source::Configuration, Source::Lease] {
+            devices.replace(source, []);
+        }
+        assert_eq!(
+            devices.name(&MAC, &addresses),
+            Some(("from-dhcp", Source::Dhcp))
+        );
+    }
+
+    #[test]
+    fn ethers_with_addresses() {
+        let mut devices = Devices::new();
+        let fixed = known(Some(MAC), Some([192, 0, 2, 7]), None);
+        devices.replace(
+            Source::Hosts,
+            [fixed, known(None, Some([192, 0, 2, 7]), Some("tv"))],
+        );
+        assert_eq!(devices.name(&MAC, &[]), Some(("tv", Source::Hosts)));
+        assert_eq!(devices.name(&[0; 6], &[]), None);
+    }
+
+    #[test]
+    fn is_bounded() {
+        let mut devices = Devices::new();
+        for number in 0..10_000_u32 {
+            let [a, b, c, d] = number.to_be_bytes();
+            devices.heard([2, 0, a, b, c, d], "x", Source::Mdns);
+        }
+        assert_eq!(devices.mdns.len(), MOST_SPEAKERS);
+    }
+}

@@ -1,0 +1,221 @@
+//! What a device calls itself when it asks for an address (DHCP, RFC 2131; options: RFC 2132).
+
+use std::net::Ipv4Addr;
+
+use kernel::Mac;
+
+use super::cursor::Cursor;
+use super::text;
+
+const COOKIE: [u8; 4] = [99, 130, 83, 99];
+const ETHERNET: u8 = 1;
+const PAD: u8 = 0;
+const HOST_NAME: u8 = 12;
+const REQUESTED_ADDRESS: u8 = 50;
+const MESSAGE_TYPE: u8 = 53;
+const FQDN: u8 = 81;
+const END: u8 = 255;
+/// Option 81 (RFC 4702, 2.1): the name is in the form of DNS, not text.
+const FQDN_ENCODED: u8 = 4;
+
+/// Kinds of message (RFC 2132, 9.6) that tell a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Who gives addresses?
+    Discover,
+    /// This one, please; or: still this one.
+    Request,
+    /// It is yours. From the server.
+    Ack,
+    /// An address is there already, what else is there to know?
+    Inform,
+}
+
+/// What a message tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// What it is.
+    pub kind: Kind,
+    /// Hardware address of the client.
+    pub mac: Mac,
+    /// What it calls itself (option 12; else the first label of option 81); of an [`Kind::Ack`], what the server calls it.
+    pub name: Option<String>,
+    /// The address that it is given, asks for (option 50), or has.
+    pub address: Option<Ipv4Addr>,
+}
+
+/// Reads the payload of a datagram to or from port 67. `None` if it is no message of those kinds, or not of an Ethernet client.
+pub fn read(payload: &[u8]) -> Option<Message> {
+    let mut cursor = Cursor::new(payload);
+    let [op, hardware, length, _] = cursor.array()?;
+    // Transaction, seconds, flags.
+    cursor.take(8)?;
+    let own = Ipv4Addr::from(cursor.u32()?);
+    let yours = Ipv4Addr::from(cursor.u32()?);
+    // Server, relay.
+    cursor.take(8)?;
+    let mac: Mac = cursor.array()?;
+    // The rest of the hardware address, names of server and file.
+    cursor.take(10 + 64 + 128)?;
+    if cursor.array()? != COOKIE || hardware != ETHERNET || usize::from(length) != mac.len() {
+        return None;
+    }
+    let options = Options::read(cursor);
+    let kind = match (op, options.kind?) {
+        (1, 1) => Kind::Discover,
+        (1, 3) => Kind::Request,
+        (1, 8) => Kind::Inform,
+        (2, 5) => Kind::Ack,
+        _ => return None,
+    };
+    let given = match kind {
+        Kind::Ack => Some(yours),
+        _ => options.requested.or(Some(own)),
+    };
+    Some(Message {
+        kind,
+        mac,
+        name: text::device(&options.host_name).or_else(|| first_label(&options.fqdn)),
+        address: given.filter(|address| !address.is_unspecified()),
+    })
+}
+
+#[derive(Default)]
+struct Options {
+    kind: Option<u8>,
+    requested: Option<Ipv4Addr>,
+    /// These two may come in pieces (RFC 3396).
+    host_name: Vec<u8>,
+    fqdn: Vec<u8>,
+}
+
+impl Options {
+    /// As far as they make sense.
+    fn read(mut cursor: Cursor<'_>) -> Self {
+        let mut options = Self::default();
+        while let Some(code) = cursor.u8() {
+            if code == PAD {
+                continue;
+            }
+            if code == END {
+                break;
+            }
+            let Some(data) = cursor.behind_u8() else {
+                break;
+            };
+            match code {
+                HOST_NAME => options.host_name.extend_from_slice(data),
+                REQUESTED_ADDRESS => {
+                    options.requested = <[u8; 4]>::try_from(data).ok().map(Ipv4Addr::from);
+                }
+                MESSAGE_TYPE => options.kind = data.first().copied(),
+                FQDN => options.fqdn.extend_from_slice(data),
+                _ => {}
+            }
+        }
+        options
+    }
+}
+
+/// The host's part of option 81: flags, two octets that are no longer used, name.
+fn first_label(fqdn: &[u8]) -> Option<String> {
+    let mut cursor = Cursor::new(fqdn);
+    let [flags, _, _] = cursor.array()?;
+    let label = if flags & FQDN_ENCODED != 0 {
+        // No compression here (RFC 4702, 2.3.1).
+        cursor.behind_u8()?
+    } else {
+        cursor.rest().split(|&octet| octet == b'.').next()?
+    };
+    text::device(label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAC: Mac = [2, 0, 0x5e, 0x10, 0, 1];
+
+    fn payload(op: u8, options: &[(u8, &[u8])]) -> Vec<u8> {
+        let mut octets = vec![op, 1, 6, 0];
+        octets.extend([0; 8]);
+        octets.extend([0, 0, 0, 0, 192, 0, 2, 9]);
+        octets.extend([0; 8]);
+        octets.extend(MAC);
+        octets.extend([0; 10 + 64 + 128]);
+        octets.extend(COOKIE);
+        for (code, data) in options {
+            octets.extend([PAD, *code, data.len() as u8]);
+            octets.extend(*data);
+        }
+        octets.push(END);
+        octets
+    }
+
+    fn name(options: &[(u8, &[u8])]) -> Option<String> {
+        let all = [&[(MESSAGE_TYPE, &[3_u8][..])], options].concat();
+        read(&payload(1, &all)).expect("a request").name
+    }
+
+    #[test]
+    fn request_and_ack() {
+        let options: [(u8, &[u8]); 3] = [
+            (MESSAGE_TYPE, &[3]),
+            (HOST_NAME, b"laptop\0"),
+            (REQUESTED_ADDRESS, &[192, 0, 2, 7]),
+        ];
+        let request = Message {
+            kind: Kind::Request,
+            mac: MAC,
+            name: Some("laptop".to_owned()),
+            address: Some([192, 0, 2, 7].into()),
+        };
+        assert_eq!(read(&payload(1, &options)), Some(request.clone()));
+        let options: [(u8, &[u8]); 2] = [(MESSAGE_TYPE, &[5]), (HOST_NAME, b"laptop")];
+        let ack = Message {
+            kind: Kind::Ack,
+            address: Some([192, 0, 2, 9].into()),
+            ..request
+        };
+        assert_eq!(read(&payload(2, &options)), Some(ack));
+    }
+
+    #[test]
+    fn full_names_and_pieces() {
+        assert_eq!(
+            name(&[(FQDN, b"\x00\0\0pc.example.org")]).as_deref(),
+            Some("pc")
+        );
+        assert_eq!(
+            name(&[(FQDN, b"\x05\0\0\x02pc\x07example\0")]).as_deref(),
+            Some("pc")
+        );
+        assert_eq!(name(&[(FQDN, b"\x05\0\0\x09pc")]), None);
+        assert_eq!(name(&[(FQDN, b"\x05")]), None);
+        assert_eq!(
+            name(&[(HOST_NAME, b"a"), (FQDN, b"\x00\0\0b"), (HOST_NAME, b"c")]).as_deref(),
+            Some("ac")
+        );
+        assert_eq!(
+            name(&[(HOST_NAME, b"\x1b[2J<b>\n")]).as_deref(),
+            Some("[2J<b>")
+        );
+        assert_eq!(name(&[]), None);
+    }
+
+    #[test]
+    fn not_for_us_or_cut() {
+        let options: [(u8, &[u8]); 2] = [(HOST_NAME, b"laptop"), (MESSAGE_TYPE, &[3])];
+        let whole = payload(1, &options);
+        for length in 0..whole.len() - 1 {
+            assert_eq!(read(&whole[..length]), None, "{length}");
+        }
+        for (at, octet) in [(0, 2), (1, 6), (2, 16), (236, 0)] {
+            let mut other = whole.clone();
+            other[at] = octet;
+            assert_eq!(read(&other), None, "{at}");
+        }
+        // A release.
+        assert_eq!(read(&payload(1, &[(MESSAGE_TYPE, &[7])])), None);
+    }
+}

@@ -1,0 +1,174 @@
+//! Names of far ends: which name led a station to an address.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use super::Millis;
+use super::bounded::Bounded;
+
+/// Names hold at least so long, whatever the answer says: programs keep addresses longer than they should.
+pub const LEAST: Millis = 10 * 60 * 1000;
+/// And no longer than this: addresses change owners.
+pub const MOST: Millis = 24 * 60 * 60 * 1000;
+
+/// Names that stations were told, by address. Two tables: what each station was told, and what any was told last.
+#[derive(Debug)]
+pub(super) struct FarEnds {
+    told: Bounded<(IpAddr, IpAddr), Entry>,
+    any: Bounded<IpAddr, Entry>,
+}
+
+/// A name, and the one before it: addresses are shared by many names, and a flow keeps the one that it began with.
+#[derive(Debug)]
+struct Entry {
+    now: Told,
+    before: Option<Told>,
+}
+
+#[derive(Clone, Debug)]
+struct Told {
+    name: Arc<str>,
+    since: Millis,
+    until: Millis,
+}
+
+impl FarEnds {
+    /// At most this many in each table.
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            told: Bounded::new(most),
+            any: Bounded::new(most),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.told.len()
+    }
+
+    /// A name server told `client`.
+    pub(super) fn answer(
+        &mut self,
+        client: IpAddr,
+        address: IpAddr,
+        name: &Arc<str>,
+        ttl: u32,
+        now: Millis,
+    ) {
+        let told = Told::new(name, ttl, now);
+        learn(&mut self.any, address, told.clone());
+        learn(&mut self.told, (client, address), told);
+    }
+
+    /// `client` itself says so, as by TLS: nobody else is to believe it.
+    pub(super) fn said(&mut self, client: IpAddr, address: IpAddr, name: &Arc<str>, now: Millis) {
+        learn(&mut self.told, (client, address), Told::new(name, 0, now));
+    }
+
+    pub(super) fn name(&self, client: IpAddr, address: IpAddr, at: Millis) -> Option<&Arc<str>> {
+        let own = self
+            .told
+            .get(&(client, address))
+            .and_then(|entry| entry.at(at));
+        own.or_else(|| self.any.get(&address).and_then(|entry| entry.at(at)))
+    }
+}
+
+impl Told {
+    fn new(name: &Arc<str>, ttl: u32, now: Millis) -> Self {
+        let life = (Millis::from(ttl) * 1000).clamp(LEAST, MOST);
+        Self {
+            name: name.clone(),
+            since: now,
+            until: now.saturating_add(life),
+        }
+    }
+}
+
+impl Entry {
+    /// The name that held at a time. Before the first it is that one: what was told then was not seen, and is likely the same.
+    fn at(&self, at: Millis) -> Option<&Arc<str>> {
+        let told = match &self.before {
+            Some(before) if at < self.now.since => before,
+            _ => &self.now,
+        };
+        (at < told.until).then_some(&told.name)
+    }
+}
+
+fn learn<K: Copy + Eq + std::hash::Hash>(table: &mut Bounded<K, Entry>, key: K, told: Told) {
+    // Put in anew, as the youngest.
+    let before = match table.remove(&key) {
+        Some(old) if old.now.name == told.name => {
+            let now = Told {
+                since: old.now.since,
+                ..told
+            };
+            table.put(key, Entry { now, ..old });
+            return;
+        }
+        old => old.map(|old| old.now),
+    };
+    table.put(key, Entry { now: told, before });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, 1));
+
+    fn client(number: u8) -> IpAddr {
+        [192, 0, 2, number].into()
+    }
+
+    #[test]
+    fn own_first_then_anyones() {
+        let mut far = FarEnds::new(10);
+        far.answer(client(1), ADDRESS, &"a.example".into(), 60, 1000);
+        far.answer(client(2), ADDRESS, &"b.example".into(), 60, 2000);
+        far.said(client(3), ADDRESS, &"c.example".into(), 3000);
+        let name = |number| far.name(client(number), ADDRESS, 4000).map(|name| &**name);
+        assert_eq!(name(1), Some("a.example"));
+        assert_eq!(name(2), Some("b.example"));
+        assert_eq!(name(3), Some("c.example"));
+        assert_eq!(name(4), Some("b.example"));
+        assert_eq!(far.name(client(1), client(1), 4000), None);
+    }
+
+    #[test]
+    fn by_time() {
+        let mut far = FarEnds::new(10);
+        far.answer(client(1), ADDRESS, &"a.example".into(), 3600, 1_000_000);
+        far.answer(client(1), ADDRESS, &"b.example".into(), u32::MAX, 2_000_000);
+        // The same again does not end the time before.
+        far.answer(client(1), ADDRESS, &"b.example".into(), 0, 3_000_000);
+        let name = |at| far.name(client(1), ADDRESS, at).map(|name| &**name);
+        assert_eq!(name(0), Some("a.example"));
+        assert_eq!(name(1_999_999), Some("a.example"));
+        assert_eq!(name(2_000_000), Some("b.example"));
+        assert_eq!(name(3_000_000 + LEAST - 1), Some("b.example"));
+        assert_eq!(name(3_000_000 + LEAST), None);
+        far.answer(
+            client(1),
+            ADDRESS,
+            &"b.example".into(),
+            u32::MAX,
+            Millis::MAX - 1,
+        );
+        assert!(far.name(client(1), ADDRESS, Millis::MAX - 1).is_some());
+    }
+
+    #[test]
+    fn is_bounded() {
+        let mut far = FarEnds::new(100);
+        for number in 0..10_000_u32 {
+            let address = std::net::Ipv4Addr::from(number).into();
+            far.answer(address, address, &"a".into(), 60, 0);
+        }
+        assert_eq!((far.len(), far.any.len()), (100, 100));
+        assert!(
+            far.name(client(1), std::net::Ipv4Addr::from(9_999).into(), 0)
+                .is_some()
+        );
+    }
+}

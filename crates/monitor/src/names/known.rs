@@ -1,0 +1,112 @@
+//! What files on the router say of devices: leases of dnsmasq and odhcpd, `/etc/hosts`, `/etc/ethers`.
+//!
+//! A reader gets the octets of a file and gives what it found and how many lines it did not understand. At most [`MOST`] entries are
+//! kept of a file, whatever its length: some routers have 100,000 blocked names in their hosts.
+
+use std::net::IpAddr;
+
+use kernel::Mac;
+
+/// Entries that are kept of a file.
+pub const MOST: usize = 4096;
+
+/// What one line says. At least two of the three are there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Hardware address.
+    pub mac: Option<Mac>,
+    /// An IP address.
+    pub address: Option<IpAddr>,
+    /// Name of the device: made harmless by [`text::device`](super::text::device).
+    pub name: Option<String>,
+}
+
+/// What a file says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct File {
+    /// In its order.
+    pub known: Vec<Known>,
+    /// Lines that make no sense.
+    pub bad: usize,
+    /// Whether there were more than [`MOST`].
+    pub more: bool,
+}
+
+impl File {
+    /// Reads line by line. `read` gives what a line says, which may be nothing; `None` if it makes no sense.
+    pub(super) fn read(octets: &[u8], mut read: impl FnMut(&str) -> Option<Vec<Known>>) -> Self {
+        let mut file = Self::default();
+        for line in octets.split(|&octet| octet == b'\n') {
+            let line = String::from_utf8_lossy(line);
+            let line = line.trim();
+            if line.is_empty() {
+                continue;
+            }
+            match read(line) {
+                None => file.bad += 1,
+                Some(known) => {
+                    for known in known {
+                        if file.known.len() == MOST {
+                            file.more = true;
+                            return file;
+                        }
+                        file.known.push(known);
+                    }
+                }
+            }
+        }
+        file
+    }
+}
+
+/// `02:00:5e:10:00:01`, also with `-` and without leading zeros, as `ether_aton` reads it.
+pub(super) fn mac(text: &str) -> Option<Mac> {
+    let mut octets = [0; 6];
+    let mut parts = text.split([':', '-']);
+    for octet in &mut octets {
+        let part = parts.next().filter(|part| matches!(part.len(), 1 | 2))?;
+        *octet = hex(part)?;
+    }
+    parts.next().is_none().then_some(octets)
+}
+
+/// Hexadecimal digits without separators.
+pub(super) fn octets(text: &str) -> Option<Vec<u8>> {
+    let pairs = text.as_bytes().chunks(2);
+    pairs
+        .map(|pair| hex(std::str::from_utf8(pair).ok()?))
+        .collect::<Option<Vec<u8>>>()
+        .filter(|_| text.len() % 2 == 0)
+}
+
+/// `from_str_radix` would take a sign.
+fn hex(digits: &str) -> Option<u8> {
+    let plain = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    plain.then(|| u8::from_str_radix(digits, 16).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hardware_addresses() {
+        assert_eq!(mac("02:00:5e:10:00:0A"), Some([2, 0, 0x5e, 0x10, 0, 10]));
+        assert_eq!(mac("2-0-5e-10-0-a"), Some([2, 0, 0x5e, 0x10, 0, 10]));
+        for bad in [
+            "",
+            "02:00:5e:10:00",
+            "02:00:5e:10:00:0a:0b",
+            "02:00:5e:10:00:+a",
+            "02:00:5e:10::0a",
+            "02:00:5e:10:00:00a",
+            "x",
+        ] {
+            assert_eq!(mac(bad), None, "{bad}");
+        }
+        assert_eq!(octets("0aFF"), Some(vec![10, 255]));
+        assert_eq!(octets("0af"), None);
+        assert_eq!(octets("0x"), None);
+        assert_eq!(octets("ü"), None);
+    }
+}

@@ -1,0 +1,180 @@
+//! Who has which address: the files of dnsmasq (`/var/lib/misc/dnsmasq.leases`, `/tmp/dhcp.leases`) and of odhcpd
+//! (`/tmp/odhcpd.leases`, `/tmp/hosts/odhcpd`).
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use kernel::Mac;
+
+use super::hosts;
+use super::known::{File, Known, mac, octets};
+use super::text;
+
+/// Reads a file of dnsmasq: `expiry mac address name client-id` in each line. Behind a line `duid …` there are leases of DHCPv6,
+/// `expiry iaid address name duid` (dnsmasq, lease.c). Who told no name has `*`.
+pub fn dnsmasq(file: &[u8]) -> File {
+    File::read(file, |line| {
+        let mut fields = line.split_ascii_whitespace();
+        let first = fields.next()?;
+        let hardware = fields.next()?;
+        let Some(address) = fields.next() else {
+            // The server's own.
+            return (first == "duid").then(Vec::new);
+        };
+        first.parse::<u64>().ok()?;
+        let address: IpAddr = address.parse().ok()?;
+        let name = fields.next().filter(|&name| name != "*");
+        let mac = match address {
+            // Other hardware than Ethernet has its kind before it: `20-80:00:…`.
+            IpAddr::V4(_) => mac(hardware),
+            IpAddr::V6(_) => fields
+                .next()
+                .and_then(|duid| of_duid(&duid.replace(':', ""))),
+        };
+        Some(entry(mac, vec![address], name))
+    })
+}
+
+/// Reads a file of odhcpd (statefiles.c): `# device duid iaid name expiry number length address/length …`; of DHCPv4 `iaid` is `ipv4`
+/// and `duid` the hardware address. Who told no name has `-`; one that is no host's name is marked as broken, and may hold spaces.
+/// Other lines are as in `/etc/hosts`.
+pub fn odhcpd(file: &[u8]) -> File {
+    File::read(file, |line| {
+        let Some(line) = line.strip_prefix("# ") else {
+            return hosts::line(line);
+        };
+        let fields: Vec<&str> = line.split(' ').collect();
+        let [_, hardware, iaid, ref rest @ ..] = fields[..] else {
+            return None;
+        };
+        // The name ends before the first three that are numbers.
+        let numbers = |fields: &[&str]| {
+            fields[0].parse::<i64>().is_ok()
+                && u64::from_str_radix(fields[1], 16).is_ok()
+                && fields[2].parse::<u8>().is_ok()
+        };
+        let behind = 1 + rest.get(1..)?.windows(3).position(numbers)?;
+        let name = rest[..behind].join(" ");
+        let name = name.strip_prefix("broken\\x20").unwrap_or(&name);
+        let mut addresses: Vec<IpAddr> = rest[behind + 3..]
+            .iter()
+            .filter_map(|address| address.split('/').next()?.parse().ok())
+            .collect();
+        let mac = if iaid == "ipv4" {
+            // Older versions say the address only as a number.
+            if addresses.is_empty() {
+                let number = u32::from_str_radix(rest[behind + 1], 16).ok()?;
+                addresses.push(Ipv4Addr::from(number).into());
+            }
+            octets(hardware).and_then(|octets| Mac::try_from(octets).ok())
+        } else {
+            of_duid(hardware)
+        };
+        Some(entry(
+            mac,
+            addresses,
+            Some(name).filter(|&name| name != "-"),
+        ))
+    })
+}
+
+/// One for each address. Nothing, if there is no name to tell, or nobody to have it.
+fn entry(mac: Option<Mac>, addresses: Vec<IpAddr>, name: Option<&str>) -> Vec<Known> {
+    let Some(name) = name.and_then(|name| text::device(name.as_bytes())) else {
+        return Vec::new();
+    };
+    let known = |address| Known {
+        mac,
+        address,
+        name: Some(name.clone()),
+    };
+    if addresses.is_empty() && mac.is_some() {
+        return vec![known(None)];
+    }
+    addresses
+        .into_iter()
+        .map(|address| known(Some(address)))
+        .collect()
+}
+
+/// The Ethernet address in a DHCPv6 client's identifier, if it has one (RFC 8415, 11.2 and 11.4): not always that of the device that it
+/// speaks through, but nearly always.
+fn of_duid(digits: &str) -> Option<Mac> {
+    let duid = octets(digits)?;
+    let mac = match *duid.first_chunk()? {
+        [0, 1, 0, 1] => duid.get(8..)?,
+        [0, 3, 0, 1] => duid.get(4..)?,
+        _ => return None,
+    };
+    mac.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAC: Mac = [2, 0, 0x5e, 0x10, 0, 1];
+
+    fn known(mac: Option<Mac>, address: &str, name: &str) -> Known {
+        Known {
+            mac,
+            address: Some(address.parse().expect("an address")),
+            name: Some(name.to_owned()),
+        }
+    }
+
+    #[test]
+    fn of_dnsmasq() {
+        let file = dnsmasq(
+            b"1795200000 02:00:5e:10:00:01 192.0.2.7 laptop 01:02:00:5e:10:00:01\n\
+              0 02:00:5e:10:00:02 192.0.2.8 * *\n\
+              1795200000 20-80:00:02:08 192.0.2.9 infiniband *\n\
+              duid 00:01:00:01:2d:00:00:00:02:00:5e:10:00:ff\n\
+              1795200000 6295553 2001:db8::7 laptop 00:01:00:01:2d:00:00:00:02:00:5e:10:00:01\n\
+              1795200000 T6295553 2001:db8::8 phone 00:03:00:01:02:00:5e:10:00:01\n\
+              1795200000 1 2001:db8::9 opaque 00:04:00:01:02:00:5e:10:00:01\n\
+              1795200000 02:00:5e:10:00:03 192.0.2.10 \x1b[2Jx\xff *\n",
+        );
+        assert_eq!(
+            file.known,
+            [
+                known(Some(MAC), "192.0.2.7", "laptop"),
+                known(None, "192.0.2.9", "infiniband"),
+                known(Some(MAC), "2001:db8::7", "laptop"),
+                known(Some(MAC), "2001:db8::8", "phone"),
+                known(None, "2001:db8::9", "opaque"),
+                known(Some([2, 0, 0x5e, 0x10, 0, 3]), "192.0.2.10", "[2Jx"),
+            ]
+        );
+        assert_eq!((file.bad, file.more), (0, false));
+        assert_eq!(
+            dnsmasq(b"x\n1 2\n1 2 3\nyesterday 02:00:5e:10:00:01 192.0.2.7 a *\n\n").bad,
+            4
+        );
+    }
+
+    #[test]
+    fn of_odhcpd() {
+        let file = odhcpd(
+            b"# br-lan 00020000ab11d2a1f5e6 5f 6 1795200000 c6 128 2001:db8::c6/128 \n\
+              # br-lan 0003000102005e100001 5e100001 laptop 1795200000 77 128 2001:db8::77/128 fd00::77/128\n\
+              2001:db8::77\tlaptop.lan\tlaptop\n\
+              # br-lan 02005e100001 ipv4 broken\\x20Anna's old PC -1 c0000207 32 192.0.2.7/32\n\
+              # br-lan 02005e100001 ipv4 - 0 c0000207 32 192.0.2.7/32\n\
+              # br-lan 02005e100001 ipv4 tv 0 c0000208 32\n\
+              # br-lan 02005e100001 ipv4 tv\n\
+              # x\n",
+        );
+        assert_eq!(
+            file.known,
+            [
+                known(None, "2001:db8::c6", "6"),
+                known(Some(MAC), "2001:db8::77", "laptop"),
+                known(Some(MAC), "fd00::77", "laptop"),
+                known(None, "2001:db8::77", "laptop"),
+                known(Some(MAC), "192.0.2.7", "Anna's old PC"),
+                known(Some(MAC), "192.0.2.8", "tv"),
+            ]
+        );
+        assert_eq!(file.bad, 2);
+    }
+}

@@ -1,0 +1,354 @@
+//! From copied packets to what they tell.
+
+use std::collections::HashSet;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use kernel::Mac;
+
+use super::bounded::Bounded;
+use super::gather::Gather;
+use super::packet::Packet;
+use super::quic::Initials;
+use super::taste::{DATAGRAMS, Direction, Kind, SEGMENTS, Sight, wanted};
+use super::{Conversation, FlowKind, Learned, Millis, Outcome, Source};
+use super::{dhcp, dns, http, mdns, tls};
+
+/// Flows whose beginning is being gathered. Each holds [`super::gather::LIMIT`] octets at most.
+pub const MOST_FLOWS: usize = 128;
+/// How long the rest of a beginning is waited for.
+pub const PATIENCE: Millis = 10_000;
+
+/// Where a packet was seen, and what its headers say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Meta {
+    /// The station's hardware address; of what goes to all stations, that of the group.
+    pub mac: Mac,
+    /// Which way it goes.
+    pub direction: Direction,
+    /// The flow.
+    pub flow: Conversation,
+    /// Of TCP: number of the first octet of the payload ([`Packet::sequence`]).
+    pub sequence: u32,
+    /// Packets with payload that the flow had before in this direction; 255 stands for more too.
+    pub before: u8,
+}
+
+impl Meta {
+    /// Of a packet that was seen at `place` (see [`Conversation::place`]).
+    pub fn new(
+        place: u64,
+        mac: Mac,
+        direction: Direction,
+        before: u8,
+        packet: &Packet<'_>,
+    ) -> Self {
+        let source = (packet.source, packet.source_port);
+        let destination = (packet.destination, packet.destination_port);
+        let ((station, station_port), (far, far_port)) = match direction {
+            Direction::FromStation => (source, destination),
+            Direction::ToStation => (destination, source),
+        };
+        Self {
+            mac,
+            direction,
+            flow: Conversation {
+                place,
+                protocol: packet.protocol,
+                station,
+                station_port,
+                far,
+                far_port,
+            },
+            sequence: packet.sequence,
+            before,
+        }
+    }
+
+    fn sight(&self, payload: &[u8]) -> Sight {
+        Sight {
+            direction: self.direction,
+            protocol: self.flow.protocol,
+            station_port: self.flow.station_port,
+            far_port: self.flow.far_port,
+            before: self.before,
+            first: payload.first().copied(),
+        }
+    }
+}
+
+/// What became of the packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// That are nothing to learn from: they should not have been copied.
+    pub unwanted: u64,
+    /// Read without finding a name: questions, goodbyes, hellos without a name, flows that are not TLS or HTTP.
+    pub nameless: u64,
+    /// That are not what they should be, or are damaged.
+    pub malformed: u64,
+    /// Of which more must come first.
+    pub incomplete: u64,
+    /// Names of devices, far ends and flows that were found.
+    pub names: u64,
+    /// Flows whose beginning was given up: it did not come, or there were too many.
+    pub abandoned: u64,
+}
+
+/// Reads packets. Keeps what it has of beginnings that span several, and nothing else: at most [`MOST_FLOWS`] times 4 KB and a bit.
+#[derive(Debug)]
+pub struct Reader {
+    begun: Bounded<Conversation, Begun>,
+    tally: Tally,
+}
+
+#[derive(Debug)]
+struct Begun {
+    since: Millis,
+    packets: u8,
+    what: Beginning,
+}
+
+#[derive(Debug)]
+enum Beginning {
+    /// With the number of the first octet.
+    Stream(u32, Gather),
+    Quic(Initials),
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Reader {
+    /// One that knows nothing yet.
+    pub fn new() -> Self {
+        Self {
+            begun: Bounded::new(MOST_FLOWS),
+            tally: Tally::default(),
+        }
+    }
+
+    /// What became of the packets so far.
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// Flows whose beginning is waited for.
+    pub fn waiting(&self) -> usize {
+        self.begun.len()
+    }
+
+    /// Reads one packet. `payload` is behind the UDP or TCP header, and may be cut to [`Kind::longest`]. `now` is any clock that does
+    /// not go back.
+    pub fn packet(&mut self, meta: &Meta, payload: &[u8], now: Millis) -> Vec<Learned> {
+        self.forget(now);
+        let Some(kind) = wanted(&meta.sight(payload)) else {
+            self.tally.unwanted += 1;
+            return Vec::new();
+        };
+        let learned = match kind {
+            Kind::Dns => self.dns(meta, payload),
+            Kind::Mdns => self.mdns(meta, payload),
+            Kind::Dhcp => self.dhcp(meta, payload),
+            Kind::Stream => self.stream(meta, payload, now),
+            Kind::Quic => self.quic(meta, payload, now),
+        };
+        self.tally.names += learned.len() as u64;
+        learned
+    }
+
+    /// Gives up what did not come in time.
+    fn forget(&mut self, now: Millis) {
+        while let Some((key, begun)) = self.begun.oldest()
+            && now.saturating_sub(begun.since) > PATIENCE
+        {
+            self.begun.remove(&key);
+            self.tally.abandoned += 1;
+        }
+    }
+
+    fn dns(&mut self, meta: &Meta, payload: &[u8]) -> Vec<Learned> {
+        let answer = match dns::read(payload) {
+            Ok(Some(answer)) => answer,
+            Ok(None) => {
+                self.tally.nameless += 1;
+                return Vec::new();
+            }
+            Err(dns::Malformed) => {
+                self.tally.malformed += 1;
+                return Vec::new();
+            }
+        };
+        self.tally.malformed += u64::from(answer.damaged);
+        let name: Arc<str> = answer.name.into();
+        let mut seen = HashSet::new();
+        let learned = |(address, ttl): (IpAddr, u32)| Learned::FarName {
+            client: meta.flow.station,
+            address,
+            name: name.clone(),
+            ttl,
+        };
+        // Names are blocked by giving them such addresses.
+        let real = |address: &IpAddr| {
+            !(address.is_unspecified() || address.is_loopback() || address.is_multicast())
+        };
+        answer
+            .addresses
+            .into_iter()
+            .filter(|(address, _)| real(address) && seen.insert(*address))
+            .map(learned)
+            .collect()
+    }
+
+    fn mdns(&mut self, meta: &Meta, payload: &[u8]) -> Vec<Learned> {
+        let Ok(told) = mdns::read(payload) else {
+            self.tally.malformed += 1;
+            return Vec::new();
+        };
+        self.tally.malformed += u64::from(told.damaged);
+        match told.of_sender(meta.flow.station) {
+            Some(name) => vec![Learned::DeviceName {
+                mac: meta.mac,
+                name: name.to_owned(),
+                source: Source::Mdns,
+            }],
+            None => {
+                self.tally.nameless += 1;
+                Vec::new()
+            }
+        }
+    }
+
+    fn dhcp(&mut self, meta: &Meta, payload: &[u8]) -> Vec<Learned> {
+        let Some(message) = dhcp::read(payload) else {
+            self.tally.nameless += 1;
+            return Vec::new();
+        };
+        let from_station = meta.direction == Direction::FromStation;
+        // A device speaks for itself only; a server's answer may go to all.
+        let to_all = meta.mac[0] & 1 != 0 && !from_station;
+        let fits = from_station != (message.kind == dhcp::Kind::Ack)
+            && (message.mac == meta.mac || to_all);
+        match message.name.filter(|_| fits) {
+            Some(name) => vec![Learned::DeviceName {
+                mac: message.mac,
+                name,
+                source: Source::Dhcp,
+            }],
+            None => {
+                self.tally.nameless += 1;
+                Vec::new()
+            }
+        }
+    }
+
+    fn stream(&mut self, meta: &Meta, payload: &[u8], now: Millis) -> Vec<Learned> {
+        if let Some(begun) = self.begun.get_mut(&meta.flow)
+            && let Beginning::Stream(start, gather) = &mut begun.what
+        {
+            begun.packets += 1;
+            let last = begun.packets >= SEGMENTS;
+            let offset = meta.sequence.wrapping_sub(*start);
+            if offset < 1 << 31 {
+                gather.put(offset as usize, payload);
+            } else {
+                // It belongs before what came first.
+                gather.shift(offset.wrapping_neg() as usize);
+                gather.put(0, payload);
+                *start = meta.sequence;
+            }
+            let outcome = beginning(gather.beginning());
+            return self.settle(meta.flow, outcome, last);
+        }
+        let outcome = beginning(payload);
+        // What comes first need not be the first: its segment may have been lost on the way here.
+        let wait = match outcome {
+            Outcome::NeedMore => true,
+            Outcome::Foreign => meta.before == 0 && meta.flow.far_port == 443,
+            _ => false,
+        };
+        if wait {
+            let mut gather = Gather::default();
+            gather.put(0, payload);
+            self.begin(meta, Beginning::Stream(meta.sequence, gather), now);
+            self.tally.incomplete += 1;
+            return Vec::new();
+        }
+        self.settle(meta.flow, outcome, true)
+    }
+
+    fn quic(&mut self, meta: &Meta, payload: &[u8], now: Millis) -> Vec<Learned> {
+        if let Some(begun) = self.begun.get_mut(&meta.flow)
+            && let Beginning::Quic(initials) = &mut begun.what
+        {
+            begun.packets += 1;
+            let last = begun.packets >= DATAGRAMS;
+            let outcome = initials
+                .datagram(payload)
+                .map(|hello| (hello.name, FlowKind::Quic));
+            return self.settle(meta.flow, outcome, last);
+        }
+        let mut initials = Initials::default();
+        let outcome = initials
+            .datagram(payload)
+            .map(|hello| (hello.name, FlowKind::Quic));
+        if outcome == Outcome::NeedMore {
+            self.begin(meta, Beginning::Quic(initials), now);
+            self.tally.incomplete += 1;
+            return Vec::new();
+        }
+        self.settle(meta.flow, outcome, true)
+    }
+
+    fn begin(&mut self, meta: &Meta, what: Beginning, now: Millis) {
+        let begun = Begun {
+            since: now,
+            packets: 1,
+            what,
+        };
+        if self.begun.put(meta.flow, begun).is_some() {
+            self.tally.abandoned += 1;
+        }
+    }
+
+    /// Takes the outcome; unless more is needed and may come, the flow is done with.
+    fn settle(
+        &mut self,
+        flow: Conversation,
+        outcome: Outcome<(String, FlowKind)>,
+        last: bool,
+    ) -> Vec<Learned> {
+        let wait = matches!(outcome, Outcome::NeedMore | Outcome::Foreign) && !last;
+        if !wait
+            && self.begun.remove(&flow).is_some()
+            && !matches!(outcome, Outcome::Found(_) | Outcome::Nothing)
+        {
+            self.tally.abandoned += 1;
+        }
+        match outcome {
+            Outcome::Found((name, kind)) => {
+                return vec![Learned::FlowName {
+                    key: flow,
+                    name: name.into(),
+                    kind,
+                }];
+            }
+            Outcome::NeedMore => self.tally.incomplete += 1,
+            Outcome::Nothing => self.tally.nameless += 1,
+            Outcome::Foreign if flow.protocol == super::packet::UDP => self.tally.malformed += 1,
+            // Most protocols are neither TLS nor HTTP.
+            Outcome::Foreign => self.tally.nameless += 1,
+        }
+        Vec::new()
+    }
+}
+
+/// The name in the beginning of what a TCP client says.
+fn beginning(octets: &[u8]) -> Outcome<(String, FlowKind)> {
+    match tls::read(octets) {
+        Outcome::Foreign => http::read(octets).map(|name| (name, FlowKind::Http)),
+        outcome => outcome.map(|hello| (hello.name, FlowKind::Tls)),
+    }
+}

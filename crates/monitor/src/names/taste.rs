@@ -1,0 +1,143 @@
+//! Which packets are worth a copy. The packet path decides by the same table (see [the module](super)).
+
+use super::packet::{TCP, UDP};
+use super::quic::LONG_HEADER;
+
+const DNS: u16 = 53;
+const MDNS: u16 = 5353;
+const DHCP_SERVER: u16 = 67;
+const DHCP_CLIENT: u16 = 68;
+const HTTPS: u16 = 443;
+
+/// Packets with payload looked at at the beginning of a TCP flow.
+pub const SEGMENTS: u8 = 4;
+/// Datagrams looked at at the beginning of a QUIC flow.
+pub const DATAGRAMS: u8 = 3;
+
+/// Which way a packet goes, seen from the station that it is counted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// It came in from the station.
+    FromStation,
+    /// It leaves towards the station.
+    ToStation,
+}
+
+/// What the headers of a packet say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sight {
+    /// Which way it goes.
+    pub direction: Direction,
+    /// IP protocol.
+    pub protocol: u8,
+    /// The station's port.
+    pub station_port: u16,
+    /// The port at the other end.
+    pub far_port: u16,
+    /// Packets with payload that this flow had before in this direction; 255 stands for more too.
+    pub before: u8,
+    /// The first octet of the payload; none if there is no payload.
+    pub first: Option<u8>,
+}
+
+/// What a packet is expected to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// An answer of a name server.
+    Dns,
+    /// Multicast DNS.
+    Mdns,
+    /// A DHCP client's or server's message.
+    Dhcp,
+    /// The beginning of what a TCP client says: TLS or HTTP.
+    Stream,
+    /// The beginning of QUIC.
+    Quic,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Dns, Self::Mdns, Self::Dhcp, Self::Stream, Self::Quic];
+
+    /// How much of the payload is of use, octets. A QUIC packet can only be decrypted whole; a super-packet may hold a whole hello.
+    pub const fn longest(self) -> usize {
+        match self {
+            Self::Dns => 1472,
+            Self::Mdns => 1472,
+            Self::Dhcp => 1024,
+            Self::Stream => super::gather::LIMIT,
+            Self::Quic => 1500,
+        }
+    }
+}
+
+/// Whether a packet is worth a copy, and as what.
+pub fn wanted(sight: &Sight) -> Option<Kind> {
+    use Direction::{FromStation, ToStation};
+    let first = sight.first?;
+    match (
+        sight.protocol,
+        sight.direction,
+        sight.station_port,
+        sight.far_port,
+    ) {
+        (UDP, ToStation, _, DNS) => Some(Kind::Dns),
+        (UDP, FromStation, MDNS, MDNS) => Some(Kind::Mdns),
+        (UDP, FromStation, _, DHCP_SERVER) => Some(Kind::Dhcp),
+        (UDP, ToStation, DHCP_CLIENT, DHCP_SERVER) => Some(Kind::Dhcp),
+        (UDP, FromStation, _, HTTPS) if first & LONG_HEADER != 0 && sight.before < DATAGRAMS => {
+            Some(Kind::Quic)
+        }
+        (TCP, FromStation, ..) if sight.before < SEGMENTS => Some(Kind::Stream),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Direction::{FromStation, ToStation};
+    use super::*;
+
+    #[test]
+    fn as_the_table_says() {
+        let table = [
+            (UDP, ToStation, 4000, 53, 9, Some(0), Some(Kind::Dns)),
+            (UDP, FromStation, 4000, 53, 0, Some(0), None),
+            (UDP, FromStation, 5353, 5353, 255, Some(0), Some(Kind::Mdns)),
+            (UDP, FromStation, 4000, 5353, 0, Some(0), None),
+            (UDP, ToStation, 5353, 5353, 0, Some(0), None),
+            (UDP, FromStation, 68, 67, 9, Some(1), Some(Kind::Dhcp)),
+            (UDP, ToStation, 68, 67, 9, Some(2), Some(Kind::Dhcp)),
+            (UDP, ToStation, 67, 68, 9, Some(2), None),
+            (UDP, FromStation, 4000, 443, 2, Some(0xc0), Some(Kind::Quic)),
+            (UDP, FromStation, 4000, 443, 3, Some(0xc0), None),
+            (UDP, FromStation, 4000, 443, 0, Some(0x40), None),
+            (UDP, ToStation, 4000, 443, 0, Some(0xc0), None),
+            (TCP, FromStation, 4000, 443, 3, Some(22), Some(Kind::Stream)),
+            (
+                TCP,
+                FromStation,
+                4000,
+                8080,
+                0,
+                Some(b'G'),
+                Some(Kind::Stream),
+            ),
+            (TCP, FromStation, 4000, 443, 4, Some(22), None),
+            (TCP, FromStation, 4000, 443, 0, None, None),
+            (TCP, ToStation, 4000, 443, 0, Some(22), None),
+            (132, FromStation, 4000, 443, 0, Some(22), None),
+        ];
+        for (protocol, direction, station_port, far_port, before, first, kind) in table {
+            let sight = Sight {
+                direction,
+                protocol,
+                station_port,
+                far_port,
+                before,
+                first,
+            };
+            assert_eq!(wanted(&sight), kind, "{sight:?}");
+        }
+    }
+}
