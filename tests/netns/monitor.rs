@@ -265,3 +265,89 @@ fn every_packet_is_counted_once() {
     };
     all(run);
 }
+
+/// A device is called as its lease says; what it talks to as it was told by DNS, or said itself by TLS.
+#[test]
+fn devices_and_far_ends_have_names() -> Result<(), Error> {
+    let folder = std::env::temp_dir().join(format!("weir-leases-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
+    let leases = folder.join("leases");
+    let config = format!("[monitor]\nleases = [{leases:?}]\n");
+    let scene = Scene::begin(Runs::With("tc"), &config)?;
+    let lab = &scene.lab;
+    let mac = topology::text(topology::mac("client", "eth0"));
+    let client = lab::gateway::CLIENT;
+    // Markup and control characters: weir shows neither as such.
+    let lease = format!("2000000000 {mac} {client} the-\x1b[31mlaptop 01:{mac}\n");
+    std::fs::write(&leases, lease).map_err(Error::system("write leases"))?;
+
+    let server = lab.arrangement().server(false);
+    let mut dnsmasq = Command::new("dnsmasq");
+    dnsmasq.args([
+        "--no-daemon",
+        "--conf-file=/dev/null",
+        "--no-resolv",
+        "--no-hosts",
+        "--user=root",
+    ]);
+    dnsmasq.arg(format!("--address=/www.example.net/{server}"));
+    dnsmasq
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let _dnsmasq = lab.node("router")?.start(&mut dnsmasq)?;
+    let gateway = lab.node("client")?.run("ip -4 route show default")?;
+    let gateway = gateway
+        .split_whitespace()
+        .nth(2)
+        .unwrap_or_default()
+        .to_owned();
+    let asked = format!("dig +short +tries=20 +time=1 @{gateway} www.example.net");
+    assert_eq!(scene.client()?.run(&asked)?.trim(), server.to_string());
+    ask_tcp(scene.client()?, SocketAddr::new(server, ECHO), b"x")?;
+    // An echo of the hello is no answer; what matters is that it is said.
+    let mut hello = scene.client()?.command("timeout");
+    hello.args([
+        "2",
+        "openssl",
+        "s_client",
+        "-servername",
+        "shop.example.org",
+        "-connect",
+    ]);
+    hello.arg(format!("{server}:{ECHO}")).stdin(Stdio::null());
+    hello.output().map_err(Error::system("run openssl"))?;
+
+    let asked = api::TalksQuery {
+        device: Some(mac.clone()),
+        ..Default::default()
+    };
+    // Conversations go when they are over: each is looked for by itself.
+    let (mut seen, mut found) = (String::new(), [false; 3]);
+    let named = wait_until("names are there", LIMIT, || {
+        let devices = scene.devices()?;
+        let talks = scene.weir.client()?.talks(&asked).map_err(failed)?;
+        seen = format!("{devices:#?}\n{talks:#?}");
+        let known = devices.devices.iter().any(|device| {
+            device.mac == mac
+                && device
+                    .name
+                    .as_deref()
+                    .is_some_and(|name| name.contains("laptop"))
+        });
+        let has = |name: &str| {
+            talks
+                .talks
+                .iter()
+                .any(|talk| talk.far_name.as_deref() == Some(name))
+        };
+        found[0] |= known;
+        found[1] |= has("www.example.net");
+        found[2] |= has("shop.example.org");
+        Ok(found == [true; 3])
+    });
+    let _ = std::fs::remove_dir_all(&folder);
+    named.map_err(|error| Error::Unexpected(format!("{error}: {seen}")))?;
+    assert!(!seen.contains('\x1b'), "{seen}");
+    Ok(())
+}

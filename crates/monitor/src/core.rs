@@ -5,12 +5,27 @@ use std::net::IpAddr;
 
 use kernel::{Mac, TalkKey};
 
+use crate::apps::Application;
 use crate::count::{Both, Count};
 use crate::device::{Device, is_station};
 use crate::latency;
+use crate::names::{Learned, Names, Source};
 use crate::port::Port;
 use crate::reading::{Forwarded, Loose, Millis, Reading, Rest, Way};
 use crate::talk::Talk;
+
+/// A port and a VLAN as one number, for [`names`](crate::names).
+pub fn place(port: u32, vlan: u16) -> u64 {
+    u64::from(port) << 16 | u64::from(vlan)
+}
+
+fn at_place(place: u64) -> (u32, u16) {
+    ((place >> 16) as u32, place as u16)
+}
+
+fn application(key: &TalkKey, name: Option<&str>) -> Application {
+    Application::of(key.protocol, key.station_port, key.far_port, name)
+}
 
 /// How much is remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +56,8 @@ pub struct Monitor {
     ports: BTreeMap<u32, Port>,
     neighbours: HashMap<IpAddr, Mac>,
     gateways: HashSet<Mac>,
+    /// Names of devices and of what they talk to.
+    pub names: Names,
     ended: Vec<Talk>,
     next: u64,
     turned: Millis,
@@ -57,6 +74,7 @@ impl Monitor {
             ports: BTreeMap::new(),
             neighbours: HashMap::new(),
             gateways: HashSet::new(),
+            names: Names::default(),
             ended: Vec::new(),
             next: 1,
             turned: 0,
@@ -92,6 +110,33 @@ impl Monitor {
     /// Readings of conversations for which there was no room.
     pub fn crowded(&self) -> u64 {
         self.crowded
+    }
+
+    /// A packet told a name.
+    pub fn learn(&mut self, learned: &Learned, now: Millis) {
+        self.names.learn(learned, now);
+        if let Learned::FlowName { key, name, .. } = learned {
+            let (port, vlan) = at_place(key.place);
+            let talk = self.talks.get_mut(&TalkKey {
+                port,
+                vlan,
+                protocol: key.protocol,
+                station: key.station,
+                station_port: key.station_port,
+                far: key.far,
+                far_port: key.far_port,
+            });
+            // One that is not known yet finds the name by address when it is.
+            if let Some(talk) = talk {
+                talk.application = application(&talk.key, Some(name));
+                talk.far_name = Some(name.clone());
+            }
+        }
+    }
+
+    /// What a station is called, and who said so.
+    pub fn name_of(&self, device: &Device) -> Option<(&str, Source)> {
+        self.names.device(&device.mac, &self.addresses(device))
     }
 
     /// A device is counted from now on, or is known better.
@@ -352,8 +397,11 @@ impl Monitor {
             if let Some(device) = self.devices.get_mut(&mac) {
                 device.talks += 1;
             }
+            let far_name = self.names.far(key.station, key.far, first).cloned();
             let talk = Talk {
                 id,
+                application: application(key, far_name.as_deref()),
+                far_name,
                 key: *key,
                 mac,
                 total: Both::default(),

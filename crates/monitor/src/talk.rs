@@ -1,9 +1,11 @@
 //! A conversation.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use kernel::{Mac, TalkKey};
 
+use crate::apps::Application;
 use crate::count::Both;
 use crate::rate::Rate;
 use crate::reading::{Millis, Times};
@@ -46,6 +48,10 @@ pub struct Talk {
     pub icmp: (u8, u8),
     /// Octets of link-layer headers before each packet.
     pub link: u8,
+    /// What the other end is called, as the station was told or said itself.
+    pub far_name: Option<Arc<str>>,
+    /// What it is used for.
+    pub application: Application,
     /// What of the total was exported.
     pub exported: Both,
     /// When it was last exported.

@@ -144,7 +144,7 @@ static DROPS: [Key<Effective>; 5] = [
     ),
 ];
 
-static MONITOR: [Key<Effective>; 3] = [
+static MONITOR: [Key<Effective>; 4] = [
     key!(
         Effective,
         "enabled",
@@ -165,6 +165,13 @@ static MONITOR: [Key<Effective>; 3] = [
         monitor.names,
         bool,
         "Learn names of devices and of what they talk to from the first packets of conversations (DNS, DHCP, TLS, QUIC). Kept in memory only."
+    ),
+    key!(
+        Effective,
+        "leases",
+        monitor.leases,
+        Vec<Path>,
+        "Files in which a DHCP server keeps leases: devices have names by them, too. Those that are not there are passed over."
     ),
 ];
 
@@ -323,9 +330,9 @@ mod tests {
     #[test]
     fn every_default_is_listed_once() {
         let help = help();
-        assert_eq!(help.len(), 23);
+        assert_eq!(help.len(), 24);
         let entries = Effective::default().entries();
-        assert_eq!(entries.len(), 22, "no device has settings of its own");
+        assert_eq!(entries.len(), 23, "no device has settings of its own");
         assert!(
             entries
                 .iter()

@@ -280,6 +280,7 @@ routes = true
 enabled = false
 size = "cache"
 names = false
+leases = ["/tmp/a.leases"]
 
 [monitor.ipfix]
 collector = "[::1]:4739"

@@ -152,9 +152,18 @@ pub struct Monitor {
     pub size: Setting<MeterRoom>,
     /// Learn names from the first packets of conversations.
     pub names: Setting<bool>,
+    /// Files of leases, by which devices have names.
+    pub leases: Setting<Vec<PathBuf>>,
     /// `[monitor.ipfix]`
     pub ipfix: Ipfix,
 }
+
+/// Where dnsmasq and odhcpd keep leases: on Debian, on OpenWrt.
+const LEASES: [&str; 3] = [
+    "/var/lib/misc/dnsmasq.leases",
+    "/tmp/dhcp.leases",
+    "/tmp/hosts/odhcpd",
+];
 
 impl Default for Monitor {
     fn default() -> Self {
@@ -162,6 +171,7 @@ impl Default for Monitor {
             enabled: Setting::default_value(true),
             size: Setting::default(),
             names: Setting::default_value(true),
+            leases: Setting::default_value(LEASES.map(PathBuf::from).to_vec()),
             ipfix: Ipfix::default(),
         }
     }

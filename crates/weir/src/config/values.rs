@@ -326,6 +326,24 @@ impl FileValue for Vec<DeviceName> {
     }
 }
 
+impl FileValue for Vec<PathBuf> {
+    const ALLOWED: &'static str =
+        "a list of absolute paths, each in quotes, such as [\"/tmp/dhcp.leases\"]";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        list(value, Self::ALLOWED, |text| {
+            let fits = text.starts_with('/') && text.len() < 4096 && !text.contains('\0');
+            fits.then(|| PathBuf::from(text))
+        })
+    }
+
+    fn show(&self) -> Value {
+        self.iter()
+            .map(|path| path.to_string_lossy().into_owned())
+            .collect()
+    }
+}
+
 /// A type whose values are words.
 macro_rules! words {
     ($type:ty, $allowed:literal, $($word:literal => $value:expr),+) => {

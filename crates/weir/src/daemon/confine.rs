@@ -30,12 +30,24 @@ struct Places {
 
 /// Confines this thread and what it starts. `config` can be read again, also when it is replaced, and the socket at `socket` can be
 /// removed at the end. A failure is told and not fatal.
-pub fn confine(config: &Path, socket: &Path) {
+///
+/// `read`: other files that are read now and then. One that may be replaced is found again only if its directory may be read, so that is what
+/// is allowed, unless everybody writes there.
+pub fn confine(config: &Path, socket: &Path, read: &[PathBuf]) {
     let search = env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
     let nft = env::split_paths(&search)
         .map(|directory| directory.join("nft"))
         .find(|file| file.is_file());
-    match enforce(&places(config, socket, nft.as_deref())) {
+    let mut places = places(config, socket, nft.as_deref());
+    places
+        .read
+        .extend(read.iter().map(|file| match file.parent() {
+            Some(parent) if parent != Path::new("/tmp") && parent != Path::new("/") => {
+                parent.to_owned()
+            }
+            _ => file.clone(),
+        }));
+    match enforce(&places) {
         Ok(RulesetStatus::NotEnforced) => {
             debug!("the kernel has no landlock: files are guarded by capabilities alone");
         }
@@ -130,7 +142,7 @@ mod tests {
         let secret = outside.join("weir.toml");
         // Of this thread alone, for good.
         let result = thread::spawn(move || {
-            confine(&config, &socket);
+            confine(&config, &socket, &[]);
             let denied = |result: io::Result<()>| {
                 result.is_err_and(|e| e.kind() == io::ErrorKind::PermissionDenied)
             };

@@ -155,7 +155,7 @@ impl Daemon {
         })?;
         info!(socket = %options.socket.display(), table = router.path.sizes().octets(), shadow, "weir runs");
         let notify = notify::Notify::from_environment();
-        confine::confine(&options.config, &options.socket);
+        confine::confine(&options.config, &options.socket, &effective.monitor.leases);
         privileges::drop_privileges(&options.config);
         let settings = Settings::new(effective, options.shadow, options.source);
         Ok(Self {

@@ -1,5 +1,6 @@
 //! Who uses the network: the meter's records and what weir forwards, brought to the pure core, and shown.
 
+mod naming;
 mod plan;
 mod show;
 mod uplinks;
@@ -32,7 +33,7 @@ pub struct Keeper {
     /// The sums.
     pub core: Monitor,
     meter: Meter,
-    read_names: bool,
+    naming: Option<naming::Naming>,
     /// When the core's clock began: by this one's, and in seconds since 1970.
     began: Instant,
     began_unix: u64,
@@ -67,7 +68,10 @@ impl Keeper {
         Some(Self {
             core: Monitor::new(limits),
             meter,
-            read_names: *effective.monitor.names,
+            naming: effective
+                .monitor
+                .names
+                .then(|| naming::Naming::new(effective.monitor.leases.value.clone())),
             began: Instant::now(),
             began_unix: unix_seconds(),
             metered: BTreeMap::new(),
@@ -109,7 +113,7 @@ impl Keeper {
         for (link, port) in wanted {
             if let Err(error) = self
                 .meter
-                .attach(link, &port.name, port.raw, self.read_names)
+                .attach(link, &port.name, port.raw, self.naming.is_some())
             {
                 debug!(device = port.name, %error, "is not counted");
                 self.core.port_gone(link);
@@ -124,10 +128,16 @@ impl Keeper {
     /// Takes what the kernel side told, and frees records; due at each tick.
     pub fn tick(&mut self) {
         let now = self.now();
-        let core = &mut self.core;
+        let (core, naming) = (&mut self.core, &mut self.naming);
         self.meter.news(NEWS, |news| match news {
             News::New(_) | News::Ended(_) => {}
-            News::Sample(_) => {}
+            News::Sample(sample) => {
+                if let Some(naming) = naming {
+                    for learned in naming.packet(&sample, now) {
+                        core.learn(&learned, now);
+                    }
+                }
+            }
         });
         let freed = self.meter.reclaim(Instant::now(), |seen| {
             core.reading(&reading(seen), 0, now);
@@ -176,6 +186,9 @@ impl Keeper {
 
     /// A second went by, and all is read.
     pub fn turn(&mut self) {
+        if let Some(naming) = &mut self.naming {
+            naming.second(&mut self.core.names);
+        }
         self.core.gateways(self.uplinks.gateways.iter().copied());
         self.core.turn(self.now());
         for _over in self.core.take_ended() {}

@@ -42,7 +42,10 @@ impl Keeper {
         let mut devices: Vec<api::Device> = self
             .core
             .devices()
-            .map(|device| api::Device {
+            .map(|device| (device, self.core.name_of(device)))
+            .map(|(device, name)| api::Device {
+                name: name.map(|(name, _)| name.to_owned()),
+                name_from: name.map(|(_, source)| source.word().to_owned()),
                 mac: mac(&device.mac),
                 addresses: self
                     .core
@@ -89,12 +92,15 @@ impl Keeper {
 
     /// A conversation.
     pub fn show(&self, talk: &Talk) -> api::Talk {
+        let station = self.core.device(&talk.mac);
         api::Talk {
             id: talk.id,
             port: self.port_name(talk.key.port),
             vlan: Some(talk.key.vlan).filter(|vlan| *vlan != 0),
             mac: mac(&talk.mac),
-            device: None,
+            device: station
+                .and_then(|device| self.core.name_of(device))
+                .map(|(name, _)| name.to_owned()),
             protocol_number: talk.key.protocol,
             protocol: match talk.key.protocol {
                 6 => Some(api::Protocol::Tcp),
@@ -105,8 +111,8 @@ impl Keeper {
             station_port: talk.key.station_port,
             far: talk.key.far.to_string(),
             far_port: talk.key.far_port,
-            far_name: None,
-            application: None,
+            far_name: talk.far_name.as_deref().map(str::to_owned),
+            application: Some(talk.application.word().to_owned()),
             translated: None,
             uplink: None,
             received: count(talk.total.received),
