@@ -351,3 +351,41 @@ fn devices_and_far_ends_have_names() -> Result<(), Error> {
     assert!(!seen.contains('\x1b'), "{seen}");
     Ok(())
 }
+
+/// Who is behind the translation, by which uplink it leaves, and what it looks like there; everything once in the whole list.
+#[test]
+fn both_sides_of_a_translation_are_one_conversation() -> Result<(), Error> {
+    let scene = Scene::begin(Runs::With("tc"), "")?;
+    let router = scene.lab.node("router")?;
+    let server = scene.lab.arrangement().server(false);
+    router.run(&format!("ip route replace default via {server}"))?;
+    let datagrams = Datagrams::open(scene.client()?, SocketAddr::new(server, ECHO))?;
+    let local = datagrams.local()?.to_string();
+    let mut seen = String::new();
+    let known = wait_until("both sides are known", LIMIT, || {
+        datagrams.ask(b"who am I?", LIMIT)?;
+        let client = scene.weir.client()?;
+        let all = client.talks(&Default::default()).map_err(failed)?;
+        let at_uplink = api::TalksQuery {
+            port: Some("wan0".into()),
+            ..Default::default()
+        };
+        let outside = client.talks(&at_uplink).map_err(failed)?;
+        seen = format!("{all:#?}\n{outside:#?}");
+        let udp = |talk: &&api::Talk| talk.protocol == Some(api::Protocol::Udp);
+        let inside: Vec<_> = all.talks.iter().filter(udp).collect();
+        let outside: Vec<_> = outside.talks.iter().filter(udp).collect();
+        let ([inside], [outside]) = (&inside[..], &outside[..]) else {
+            return Ok(false);
+        };
+        let station = format!("{}:{}", inside.station, inside.station_port);
+        let far = format!("{}:{}", outside.far, outside.far_port);
+        Ok(station == local
+            && inside.uplink.as_deref() == Some("wan0")
+            && outside.outside
+            && outside.behind.as_ref() == Some(&local)
+            && inside.translated.as_ref() == Some(&far)
+            && inside.sent == outside.received)
+    });
+    known.map_err(|error| Error::Unexpected(format!("{error}: {seen}")))
+}

@@ -208,6 +208,12 @@ pub struct Talk {
     /// Address and port that the station's packets have on the other side of the router, where they are translated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub translated: Option<String>,
+    /// Of one that is seen at an uplink: address and port that the router's side has behind its translation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<String>,
+    /// Seen at an uplink, from the outside.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outside: bool,
     /// Device by which it leaves, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uplink: Option<String>,
@@ -229,7 +235,7 @@ pub struct Talk {
     pub latency: Option<Latency>,
 }
 
-/// What `GET /v1/talks` answers. Query: `device` (MAC), `port` (name), `sort` (`rate`, `bytes`, `recent`), `limit`.
+/// What `GET /v1/talks` answers. Unless a device or a port is asked for, those at uplinks that are also seen inside are left out. Query: `device` (MAC), `port` (name), `sort` (`rate`, `bytes`, `recent`), `limit`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Talks {
     /// Conversations that fit.

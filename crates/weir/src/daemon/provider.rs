@@ -226,7 +226,7 @@ impl Provider for Face {
     fn talks(&self, asked: &api::TalksQuery) -> Result<api::Talks, Problem> {
         let router = &mut *self.router.borrow_mut();
         let monitor = router.monitor.as_ref().ok_or_else(Problem::no_monitor)?;
-        Ok(asked.select(monitor.core.talks().map(|talk| monitor.show(talk))))
+        Ok(monitor.talks(asked, &router.core))
     }
 
     fn explain(&self, asked: &FlowQuery) -> Result<Explanation, Problem> {

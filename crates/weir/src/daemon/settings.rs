@@ -166,7 +166,6 @@ pub fn hands_off(settings: offload::Settings) -> offload::Settings {
         tcp: false,
         udp: false,
         bridge: false,
-        max_flows: 0,
         ..settings
     }
 }

@@ -1,7 +1,9 @@
 //! The monitor as the API shows it.
 
+use kernel::{Protocol, TalkKey, Tuple};
 use monitor::{Both, Side, Talk, Verdict};
 
+use super::plan::Metered;
 use super::{Keeper, unix};
 use crate::daemon::provider::unix_seconds;
 
@@ -90,6 +92,71 @@ impl Keeper {
         }
     }
 
+    /// Conversations, with what conntrack knows of their other side. Those seen at an uplink that are seen inside, too, only where somebody asks
+    /// for just these.
+    pub fn talks(&self, asked: &api::TalksQuery, core: &offload::Core) -> api::Talks {
+        let everywhere = asked.device.is_some() || asked.port.is_some();
+        let shown = self.core.talks().filter_map(|talk| {
+            let mut shown = self.show(talk);
+            self.translate(talk, core, &mut shown);
+            (everywhere || shown.behind.is_none()).then_some(shown)
+        });
+        asked.select(shown)
+    }
+
+    /// What a conversation is on the other side of the router.
+    fn translate(&self, talk: &Talk, core: &offload::Core, shown: &mut api::Talk) {
+        let key = &talk.key;
+        let Some(protocol) = Protocol::from_number(key.protocol) else {
+            return;
+        };
+        let comes = Tuple {
+            protocol,
+            source: key.station,
+            source_port: key.station_port,
+            destination: key.far,
+            destination_port: key.far_port,
+        };
+        let Some(flow) = core.find(&comes).first().and_then(|id| core.flow(*id)) else {
+            return;
+        };
+        // From the station's side: what comes in here, and what that looks like where it leaves.
+        let (own, other) = match flow.original() == comes {
+            true => (flow.original(), flow.reply),
+            false => (flow.reply, flow.original()),
+        };
+        let leaves = other.reversed();
+        let address = |address, port| std::net::SocketAddr::new(address, port).to_string();
+        if (own.source, own.source_port) != (leaves.source, leaves.source_port) {
+            shown.translated = Some(address(leaves.source, leaves.source_port));
+        }
+        if shown.outside {
+            // What is the router's own is seen nowhere else.
+            if core
+                .addresses()
+                .any(|own| own.address == leaves.destination)
+            {
+                return;
+            }
+            shown.behind = Some(address(leaves.destination, leaves.destination_port));
+            return;
+        }
+        let outside = |(link, port): &(&u32, &Metered)| {
+            let key = TalkKey {
+                port: **link,
+                vlan: 0,
+                protocol: key.protocol,
+                station: leaves.destination,
+                station_port: leaves.destination_port,
+                far: leaves.source,
+                far_port: leaves.source_port,
+            };
+            port.uplink && self.core.talk(&key).is_some()
+        };
+        let mut ports = self.metered.iter();
+        shown.uplink = ports.find(outside).map(|(_, port)| port.name.clone());
+    }
+
     /// A conversation.
     pub fn show(&self, talk: &Talk) -> api::Talk {
         let station = self.core.device(&talk.mac);
@@ -114,6 +181,11 @@ impl Keeper {
             far_name: talk.far_name.as_deref().map(str::to_owned),
             application: Some(talk.application.word().to_owned()),
             translated: None,
+            behind: None,
+            outside: self
+                .metered
+                .get(&talk.key.port)
+                .is_some_and(|port| port.uplink),
             uplink: None,
             received: count(talk.total.received),
             sent: count(talk.total.sent),
