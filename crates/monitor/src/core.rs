@@ -12,7 +12,7 @@ use crate::latency;
 use crate::names::{Learned, Names, Source};
 use crate::port::Port;
 use crate::reading::{Forwarded, Loose, Millis, Reading, Rest, Way};
-use crate::talk::Talk;
+use crate::talk::{Talk, Told};
 
 /// A port and a VLAN as one number, for [`names`](crate::names).
 pub fn place(port: u32, vlan: u16) -> u64 {
@@ -58,7 +58,11 @@ pub struct Monitor {
     gateways: HashSet<Mac>,
     /// Names of devices and of what they talk to.
     pub names: Names,
-    ended: Vec<Talk>,
+    told: Vec<Told>,
+    /// Milliseconds after which a conversation that goes on is told of; `None`: nobody asks.
+    telling: Option<Millis>,
+    /// Of devices, since that was last asked; only where it is.
+    usage: Option<HashMap<(Mac, Application), Both>>,
     next: u64,
     turned: Millis,
     crowded: u64,
@@ -75,11 +79,28 @@ impl Monitor {
             neighbours: HashMap::new(),
             gateways: HashSet::new(),
             names: Names::default(),
-            ended: Vec::new(),
+            told: Vec::new(),
+            telling: None,
+            usage: None,
             next: 1,
             turned: 0,
             crowded: 0,
         }
+    }
+
+    /// Conversations are to be told of by [`Monitor::take_told`]: all when they end, and each `active` milliseconds those that go on.
+    pub fn tell(&mut self, active: Option<Millis>) {
+        self.telling = active;
+    }
+
+    /// What devices use is to be gathered for [`Monitor::take_usage`].
+    pub fn gather_usage(&mut self) {
+        self.usage.get_or_insert_default();
+    }
+
+    /// What each device used for what, since this was last asked. Those that are the way out are no devices.
+    pub fn take_usage(&mut self) -> HashMap<(Mac, Application), Both> {
+        self.usage.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Conversations that live, or did a moment ago.
@@ -222,7 +243,9 @@ impl Monitor {
             }
             self.credit(&key, &mac, grown, false, last);
         }
-        if self.open(&key, mac, first, now).is_none() {
+        let opened = self.open(&key, mac, first, now).is_some();
+        self.use_up(&key, &mac, grown);
+        if !opened {
             self.crowded += 1;
             // Nobody will remember it: let the next have the place.
             return pressure < 192 || reading.idle.as_secs() < 1;
@@ -277,7 +300,9 @@ impl Monitor {
             .or_else(|| self.mac_of(&key.station))
             .unwrap_or_default();
         self.credit(&key, &mac, grown, true, now);
-        let Some(talk) = self.open(&key, mac, now, now) else {
+        let opened = self.open(&key, mac, now, now).is_some();
+        self.use_up(&key, &mac, grown);
+        let Some(talk) = self.talks.get_mut(&key).filter(|_| opened) else {
             self.crowded += 1;
             return;
         };
@@ -304,6 +329,7 @@ impl Monitor {
             device.forwarded += grown;
             device.rate.add(grown);
             device.last = now;
+            self.used(&mac, Application::Other, grown);
         }
     }
 
@@ -316,6 +342,7 @@ impl Monitor {
             device.total += loose.unplaced;
             device.rate.add(loose.unplaced);
             device.last = now;
+            self.used(&loose.mac, Application::Other, loose.unplaced);
         }
     }
 
@@ -326,7 +353,7 @@ impl Monitor {
         }
     }
 
-    /// Time goes by; due every second, after the readings. Conversations that are over are put aside for [`Monitor::take_ended`].
+    /// Time goes by; due every second, after the readings. Conversations that are over are forgotten.
     pub fn turn(&mut self, now: Millis) {
         let millis = now.saturating_sub(std::mem::replace(&mut self.turned, now));
         for device in self.devices.values_mut() {
@@ -335,25 +362,29 @@ impl Monitor {
         for port in self.ports.values_mut() {
             port.rate.turn(millis);
         }
-        let (devices, ended) = (&mut self.devices, &mut self.ended);
+        let (devices, told) = (&mut self.devices, &mut self.told);
+        let telling = self.telling;
         self.talks.retain(|_, talk| {
             talk.rate.turn(millis);
             // Longer than its record, so that what was under way still finds it.
             let silent = u128::from(now.saturating_sub(talk.last));
             let stays = silent < talk.patience(0).as_millis() + 2_000;
-            if !stays {
-                if let Some(device) = devices.get_mut(&talk.mac) {
-                    device.talks = device.talks.saturating_sub(1);
-                }
-                ended.push(talk.clone());
+            if let Some(every) = telling
+                && talk.total != talk.told
+                && (!stays || now.saturating_sub(talk.told_at) >= every)
+            {
+                told.push(talk.tell(now, !stays));
+            }
+            if !stays && let Some(device) = devices.get_mut(&talk.mac) {
+                device.talks = device.talks.saturating_sub(1);
             }
             stays
         });
     }
 
-    /// Conversations that ended since this was last asked.
-    pub fn take_ended(&mut self) -> Vec<Talk> {
-        std::mem::take(&mut self.ended)
+    /// Conversations that are due to be told of, see [`Monitor::tell`].
+    pub fn take_told(&mut self) -> Vec<Told> {
+        std::mem::take(&mut self.told)
     }
 
     /// Adds to a station's sums.
@@ -371,6 +402,23 @@ impl Monitor {
             device.port = key.port;
             device.vlan = key.vlan;
             device.uses(key.station);
+        }
+    }
+
+    /// For the history: by device and application.
+    fn use_up(&mut self, key: &TalkKey, mac: &Mac, grown: Both) {
+        if self.usage.is_none() || grown == Both::default() {
+            return;
+        }
+        let application = self.talks.get(key).map(|talk| talk.application);
+        self.used(mac, application.unwrap_or(Application::Other), grown);
+    }
+
+    fn used(&mut self, mac: &Mac, application: Application, grown: Both) {
+        let device = self.devices.get(mac);
+        let own = device.is_some_and(|device| !self.is_uplink(device));
+        if let Some(usage) = self.usage.as_mut().filter(|_| own) {
+            *usage.entry((*mac, application)).or_default() += grown;
         }
     }
 
@@ -416,8 +464,8 @@ impl Monitor {
                 tos: 0,
                 icmp: (0, 0),
                 link: 0,
-                exported: Both::default(),
-                exported_at: now,
+                told: Both::default(),
+                told_at: now,
             };
             self.talks.insert(*key, talk);
         }

@@ -34,6 +34,21 @@ pub struct Both {
     pub received: Count,
 }
 
+impl Both {
+    /// What came since it was so much.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let since = |now: Count, before: Count| Count {
+            packets: now.packets.saturating_sub(before.packets),
+            octets: now.octets.saturating_sub(before.octets),
+        };
+        Self {
+            sent: since(self.sent, before.sent),
+            received: since(self.received, before.received),
+        }
+    }
+}
+
 impl AddAssign for Both {
     fn add_assign(&mut self, more: Self) {
         self.sent += more.sent;

@@ -18,4 +18,4 @@ pub use latency::{Latency, Side, Verdict};
 pub use port::{Metered, Port};
 pub use rate::Rate;
 pub use reading::{Forwarded, Loose, Millis, Reading, Rest, Times, Way};
-pub use talk::Talk;
+pub use talk::{Talk, Told};

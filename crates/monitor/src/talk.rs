@@ -52,13 +52,43 @@ pub struct Talk {
     pub far_name: Option<Arc<str>>,
     /// What it is used for.
     pub application: Application,
-    /// What of the total was exported.
-    pub exported: Both,
-    /// When it was last exported.
-    pub exported_at: Millis,
+    /// What of the total was told of, see [`Monitor::tell`](crate::Monitor::tell).
+    pub told: Both,
+    /// When that was.
+    pub told_at: Millis,
+}
+
+/// What a conversation had since it was last told of.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// The conversation, as it is now.
+    pub talk: Talk,
+    /// What is new.
+    pub grown: Both,
+    /// Since when it is new.
+    pub since: Millis,
+    /// It is over.
+    pub over: bool,
 }
 
 impl Talk {
+    /// Tells of what is new.
+    pub fn tell(&mut self, now: Millis, over: bool) -> Told {
+        let grown = self.total.since(&self.told);
+        let since = if self.told == Both::default() {
+            self.first
+        } else {
+            self.told_at
+        };
+        (self.told, self.told_at) = (self.total, now);
+        Told {
+            talk: self.clone(),
+            grown,
+            since,
+            over,
+        }
+    }
+
     /// Whether one end said that it is over.
     pub fn ended(&self) -> bool {
         self.key.protocol == TCP && self.tcp_flags & FIN_OR_RST != 0

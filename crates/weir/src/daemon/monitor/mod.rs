@@ -191,7 +191,6 @@ impl Keeper {
         }
         self.core.gateways(self.uplinks.gateways.iter().copied());
         self.core.turn(self.now());
-        for _over in self.core.take_ended() {}
     }
 
     /// The hops that growth refers to, as of now.
