@@ -1,12 +1,16 @@
 //! All keys: one table, from which the file is read, the effective configuration shown and the manual written.
 
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
 use api::{Config, ConfigEntry};
 use serde_json::Value;
 use toml::de::DeValue;
 
 use super::settings::{
-    Collector, DeviceName, Effective, FlowRoom, HookChoice, LogLevel, Mark, MeterRoom, Origin,
-    PortHook, PortSettings, Setting,
+    Collector, DeviceName, Effective, FlowRoom, HookChoice, LogLevel, Mark, MeterRoom, MetricsFor,
+    Octets, Origin, PortHook, PortSettings, QuotaAction, QuotaPeriod, QuotaSettings, Setting,
+    WebTls,
 };
 use super::values::{FileValue, Wrong};
 
@@ -199,6 +203,96 @@ static IPFIX: [Key<Effective>; 3] = [
     ),
 ];
 
+static HISTORY: [Key<Effective>; 5] = [
+    key!(
+        Effective,
+        "enabled",
+        history.enabled,
+        bool,
+        "Keep what devices used, by the hour, day and month."
+    ),
+    key!(
+        Effective,
+        "file",
+        history.file,
+        Option<Path>,
+        "Where it is kept. \"auto\" is /var/lib/weir/history.db in the first network namespace, and nothing in any other."
+    ),
+    key!(
+        Effective,
+        "flush",
+        history.flush,
+        Time,
+        "How often is written at most: flash wears out. What came since is lost if the power fails."
+    ),
+    key!(
+        Effective,
+        "limit",
+        history.limit,
+        Octets,
+        "How large the file may grow; the oldest hours go first."
+    ),
+    key!(
+        Effective,
+        "month_begins",
+        history.month_begins,
+        u8,
+        "Day on which a month begins, as the provider counts."
+    ),
+];
+
+static WEB: [Key<Effective>; 7] = [
+    key!(
+        Effective,
+        "enabled",
+        web.enabled,
+        bool,
+        "Serve the web page."
+    ),
+    key!(
+        Effective,
+        "listen",
+        web.listen,
+        Vec<SocketAddr>,
+        "Addresses and ports that it listens on. Beyond this machine only with TLS."
+    ),
+    key!(
+        Effective,
+        "hosts",
+        web.hosts,
+        Vec<String>,
+        "Names by which browsers reach it, besides localhost and the address itself."
+    ),
+    key!(
+        Effective,
+        "tls",
+        web.tls,
+        WebTls,
+        "\"own\": with a certificate that weir makes; or with certificate.pem and key.pem of a directory."
+    ),
+    key!(
+        Effective,
+        "insecure",
+        web.insecure,
+        bool,
+        "Listen without TLS even where others on the network can read the password."
+    ),
+    key!(
+        Effective,
+        "password",
+        web.password,
+        PathBuf,
+        "File in which `weir passwd` keeps the password's hash."
+    ),
+    key!(
+        Effective,
+        "metrics",
+        web.metrics,
+        MetricsFor,
+        "Who gets /metrics, for Prometheus: nobody, programs on this machine, or whoever has the token in a file."
+    ),
+];
+
 static API: [Key<Effective>; 1] = [key!(
     Effective,
     "socket",
@@ -224,18 +318,48 @@ pub(super) static PORT: [Key<PortSettings>; 1] = [key!(
     "Where packets of this device are taken. \"auto\" is as offload.hook says; \"off\" leaves the device alone."
 )];
 
+/// Keys of each `[quotas.NAME]`.
+pub(super) static QUOTA: [Key<QuotaSettings>; 4] = [
+    key!(
+        QuotaSettings,
+        "limit",
+        limit,
+        Octets,
+        "How much the device may use, both ways together; 0 is as much as it likes. NAME is a hardware address, the name of a device, or \"default\" for all others."
+    ),
+    key!(QuotaSettings, "per", per, QuotaPeriod, "In which time."),
+    key!(
+        QuotaSettings,
+        "warn",
+        warn,
+        u8,
+        "From how many hundredths of it on is warned."
+    ),
+    key!(
+        QuotaSettings,
+        "action",
+        action,
+        QuotaAction,
+        "What happens when all is used: it is told, or the device is kept from the network until the next period."
+    ),
+];
+
 /// Sections with a fixed name, in the order of the manual.
-pub(super) static SECTIONS: [(&str, &[Key<Effective>]); 6] = [
+pub(super) static SECTIONS: [(&str, &[Key<Effective>]); 8] = [
     ("offload", &OFFLOAD),
     ("drops", &DROPS),
     ("monitor", &MONITOR),
     ("monitor.ipfix", &IPFIX),
+    ("history", &HISTORY),
+    ("web", &WEB),
     ("api", &API),
     ("log", &LOG),
 ];
 
 /// Name of the section that holds one table a device.
 pub(super) const PORTS: &str = "ports";
+/// Name of the section that holds one table for each device that has a quota.
+pub(super) const QUOTAS: &str = "quotas";
 
 /// What the manual says of one key.
 #[derive(Clone, Debug, PartialEq)]
@@ -273,6 +397,7 @@ pub fn help() -> Vec<KeyHelp> {
     fixed(first)
         .chain(of("ports.NAME", &PORT))
         .chain(fixed(rest))
+        .chain(of("quotas.NAME", &QUOTA))
         .collect()
 }
 
@@ -300,26 +425,34 @@ impl Effective {
             if *section == "offload" {
                 for (name, settings) in &self.ports {
                     entries.extend(
-                        PORT.iter()
-                            .map(|key| entry(port_key(name, key.name), (key.show)(settings))),
+                        PORT.iter().map(|key| {
+                            entry(named_key(PORTS, name, key.name), (key.show)(settings))
+                        }),
                     );
                 }
             }
+        }
+        for (name, settings) in &self.quotas {
+            entries.extend(
+                QUOTA
+                    .iter()
+                    .map(|key| entry(named_key(QUOTAS, name, key.name), (key.show)(settings))),
+            );
         }
         entries
     }
 }
 
-/// Dotted key of a device's setting; the name is quoted where TOML wants it quoted (`ports."eth0.10".hook`).
-pub(super) fn port_key(device: &str, key: &str) -> String {
+/// Dotted key of a setting in a table of a device's; the name is quoted where TOML wants it quoted (`ports."eth0.10".hook`).
+pub(super) fn named_key(section: &str, device: &str, key: &str) -> String {
     let bare = !device.is_empty()
         && device
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
     if bare {
-        format!("{PORTS}.{device}.{key}")
+        format!("{section}.{device}.{key}")
     } else {
-        format!("{PORTS}.{}.{key}", Value::from(device))
+        format!("{section}.{}.{key}", Value::from(device))
     }
 }
 
@@ -330,9 +463,9 @@ mod tests {
     #[test]
     fn every_default_is_listed_once() {
         let help = help();
-        assert_eq!(help.len(), 24);
+        assert_eq!(help.len(), 40);
         let entries = Effective::default().entries();
-        assert_eq!(entries.len(), 23, "no device has settings of its own");
+        assert_eq!(entries.len(), 35, "no device has settings of its own");
         assert!(
             entries
                 .iter()
@@ -350,7 +483,10 @@ mod tests {
 
     #[test]
     fn odd_names_are_quoted() {
-        assert_eq!(port_key("eth0", "hook"), "ports.eth0.hook");
-        assert_eq!(port_key("eth0.10", "hook"), "ports.\"eth0.10\".hook");
+        assert_eq!(named_key(PORTS, "eth0", "hook"), "ports.eth0.hook");
+        assert_eq!(
+            named_key(PORTS, "eth0.10", "hook"),
+            "ports.\"eth0.10\".hook"
+        );
     }
 }

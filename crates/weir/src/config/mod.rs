@@ -16,6 +16,7 @@ pub use file::{DEFAULT_FILE, Source};
 pub use keys::{KeyHelp, help};
 pub use parse::parse;
 pub use settings::{
-    Api, Collector, DeviceName, Drops, Effective, FlowRoom, HookChoice, Ipfix, Log, LogLevel, Mark,
-    MeterRoom, Monitor, Offload, Origin, PortHook, PortSettings, Setting,
+    Api, Collector, DeviceName, Drops, Effective, FlowRoom, History, HookChoice, Ipfix, Log,
+    LogLevel, Mark, MeterRoom, MetricsFor, Monitor, Octets, Offload, Origin, PortHook,
+    PortSettings, QuotaAction, QuotaPeriod, QuotaSettings, Setting, Web, WebTls,
 };

@@ -7,8 +7,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, Lines};
-use super::keys::{Key, PORT, PORTS, SECTIONS, port_key};
-use super::settings::{DeviceName, Effective, Origin, PortSettings};
+use super::keys::{Key, PORT, PORTS, QUOTA, QUOTAS, SECTIONS, named_key};
+use super::settings::{DeviceName, Effective, Origin, PortSettings, QuotaSettings};
 use super::suggest::nearest;
 
 /// Reads a configuration. `filename` is only for messages and origins. Either all of it is good, or every error is returned, in
@@ -78,6 +78,10 @@ impl Reader<'_> {
                 if let Some(ports) = self.table(PORTS, value) {
                     self.ports(ports, effective);
                 }
+            } else if word == QUOTAS {
+                if let Some(quotas) = self.table(QUOTAS, value) {
+                    self.quotas(quotas, effective);
+                }
             } else if let Some((section, keys)) =
                 SECTIONS.iter().find(|(section, _)| *section == word)
             {
@@ -105,7 +109,12 @@ impl Reader<'_> {
     }
 
     fn unknown_section(&mut self, word: &str, span: &Range<usize>) {
-        let sections = || SECTIONS.iter().map(|(section, _)| *section).chain([PORTS]);
+        let sections = || {
+            SECTIONS
+                .iter()
+                .map(|(section, _)| *section)
+                .chain([PORTS, QUOTAS])
+        };
         let homes: Vec<String> = SECTIONS
             .iter()
             .filter(|(_, keys)| keys.iter().any(|key| key.name == word))
@@ -161,8 +170,30 @@ impl Reader<'_> {
             }
             if let Some(table) = self.table(&format!("{PORTS}.{device}"), value) {
                 let mut settings = PortSettings::default();
-                self.section(table, &PORT, &mut settings, |key| port_key(device, key));
+                self.section(table, &PORT, &mut settings, |key| {
+                    named_key(PORTS, device, key)
+                });
                 effective.ports.insert(device.to_owned(), settings);
+            }
+        }
+    }
+
+    fn quotas(&mut self, table: &DeTable<'_>, effective: &mut Effective) {
+        for (name, value) in table {
+            let device: &str = name.get_ref();
+            if !(1..=63).contains(&device.len()) || device.chars().any(char::is_control) {
+                let mend = "write a hardware address, the name of a device, or \"default\"";
+                let key = clip(&format!("{QUOTAS}.{device}"));
+                let what = "not the name of a device".to_owned();
+                self.error(&name.span(), Some(key), what, mend.to_owned());
+                continue;
+            }
+            if let Some(table) = self.table(&format!("{QUOTAS}.{device}"), value) {
+                let mut settings = QuotaSettings::default();
+                self.section(table, &QUOTA, &mut settings, |key| {
+                    named_key(QUOTAS, device, key)
+                });
+                effective.quotas.insert(device.to_lowercase(), settings);
             }
         }
     }
@@ -221,7 +252,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::settings::{
-        Collector, FlowRoom, HookChoice, LogLevel, Mark, MeterRoom, PortHook,
+        Collector, FlowRoom, HookChoice, LogLevel, Mark, MeterRoom, MetricsFor, Octets, PortHook,
+        QuotaAction, QuotaPeriod, WebTls,
     };
     use super::*;
 
@@ -286,6 +318,28 @@ leases = ["/tmp/a.leases"]
 collector = "[::1]:4739"
 biflow = true
 active = "30s"
+
+[history]
+enabled = false
+file = "/tmp/history.db"
+flush = "1m"
+limit = "8MiB"
+month_begins = 15
+
+[web]
+enabled = false
+listen = ["192.168.1.1:443", "[::1]:9347"]
+hosts = ["router.lan"]
+tls = "own"
+insecure = true
+password = "/tmp/password"
+metrics = "loopback"
+
+[quotas."02:00:00:00:00:01"]
+limit = "50GB"
+per = "week"
+warn = 90
+action = "cut"
 "#;
         let read = parse(text, "weir.toml").expect("good");
         assert!(
@@ -305,6 +359,24 @@ active = "30s"
             })
         );
         assert_eq!(*read.offload.hook, HookChoice::Tc);
+        let quota = &read.quotas["02:00:00:00:00:01"];
+        assert_eq!(
+            (*quota.limit, *quota.per, *quota.warn, *quota.action),
+            (
+                Octets(50_000_000_000),
+                QuotaPeriod::Week,
+                90,
+                QuotaAction::Cut
+            )
+        );
+        assert_eq!(
+            (*read.history.limit, *read.history.month_begins),
+            (Octets(8 << 20), 15)
+        );
+        assert_eq!(
+            (&*read.web.tls, &*read.web.metrics),
+            (&WebTls::Own, &MetricsFor::Loopback)
+        );
         assert_eq!(*read.monitor.size, MeterRoom::Cache);
         assert_eq!(
             *read.monitor.ipfix.collector,

@@ -7,7 +7,8 @@ use serde_json::Value;
 use toml::de::DeValue;
 
 use super::settings::{
-    Collector, DeviceName, FlowRoom, HookChoice, LogLevel, Mark, MeterRoom, PortHook,
+    Collector, DeviceName, FlowRoom, HookChoice, LogLevel, Mark, MeterRoom, MetricsFor, Octets,
+    PortHook, QuotaAction, QuotaPeriod, WebTls,
 };
 use super::suggest::nearest;
 
@@ -331,16 +332,165 @@ impl FileValue for Vec<PathBuf> {
         "a list of absolute paths, each in quotes, such as [\"/tmp/dhcp.leases\"]";
 
     fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
-        list(value, Self::ALLOWED, |text| {
-            let fits = text.starts_with('/') && text.len() < 4096 && !text.contains('\0');
-            fits.then(|| PathBuf::from(text))
-        })
+        list(value, Self::ALLOWED, absolute)
     }
 
     fn show(&self) -> Value {
         self.iter()
             .map(|path| path.to_string_lossy().into_owned())
             .collect()
+    }
+}
+
+/// An absolute path.
+fn absolute(text: &str) -> Option<PathBuf> {
+    let fits = text.starts_with('/') && text.len() < 4096 && !text.contains('\0');
+    fits.then(|| PathBuf::from(text))
+}
+
+impl FileValue for PathBuf {
+    const ALLOWED: &'static str = "an absolute path, in quotes";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        value.as_str().and_then(absolute).ok_or(None)
+    }
+
+    fn show(&self) -> Value {
+        self.to_string_lossy().into()
+    }
+}
+
+/// Days on which a month can begin, and parts of a hundred: nothing else is so small a number.
+impl FileValue for u8 {
+    const ALLOWED: &'static str = "a number from 1 to 100 (a day: to 28), without quotes";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        integer(value)
+            .and_then(|number| Self::try_from(number).ok())
+            .filter(|number| (1..=100).contains(number))
+            .ok_or(None)
+    }
+
+    fn show(&self) -> Value {
+        (*self).into()
+    }
+}
+
+/// Units of octets, the largest first.
+const UNITS: [(&str, u64); 8] = [
+    ("TiB", 1 << 40),
+    ("GiB", 1 << 30),
+    ("MiB", 1 << 20),
+    ("KiB", 1 << 10),
+    ("TB", 1_000_000_000_000),
+    ("GB", 1_000_000_000),
+    ("MB", 1_000_000),
+    ("kB", 1_000),
+];
+
+impl FileValue for Octets {
+    const ALLOWED: &'static str =
+        "a number of octets, or one with a unit in quotes, such as \"50GB\" or \"16MiB\"";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        if let Some(number) = integer(value) {
+            return u64::try_from(number).map(Self).map_err(|_| None);
+        }
+        let text = value.as_str().ok_or(None)?;
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, unit) = text.split_at(digits);
+        let number: u64 = number.parse().map_err(|_| None)?;
+        let unit = unit.trim_start();
+        let each = match unit {
+            "" | "B" => 1,
+            _ => UNITS
+                .iter()
+                .find(|(name, _)| *name == unit)
+                .map(|(_, each)| *each)
+                .ok_or(None)?,
+        };
+        number.checked_mul(each).map(Self).ok_or(None)
+    }
+
+    fn show(&self) -> Value {
+        let whole = |(_, each): &&(&str, u64)| self.0 > 0 && self.0.is_multiple_of(*each);
+        match UNITS.iter().find(whole) {
+            Some((unit, each)) => format!("{}{unit}", self.0 / each).into(),
+            None => self.0.into(),
+        }
+    }
+}
+
+impl FileValue for Vec<std::net::SocketAddr> {
+    const ALLOWED: &'static str = "a list of addresses with ports, each in quotes, such as [\"192.168.1.1:443\", \"[::1]:9347\"]";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        list(value, Self::ALLOWED, |text| text.parse().ok())
+    }
+
+    fn show(&self) -> Value {
+        self.iter().map(ToString::to_string).collect()
+    }
+}
+
+impl FileValue for Vec<String> {
+    const ALLOWED: &'static str =
+        "a list of host names or addresses, each in quotes, such as [\"router.lan\"]";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        list(value, Self::ALLOWED, |text| {
+            let fits = (1..=253).contains(&text.len())
+                && text
+                    .bytes()
+                    .all(|octet| octet.is_ascii_alphanumeric() || b"-.:[]".contains(&octet));
+            fits.then(|| text.to_owned())
+        })
+    }
+
+    fn show(&self) -> Value {
+        self.iter().map(String::as_str).collect()
+    }
+}
+
+impl FileValue for WebTls {
+    const ALLOWED: &'static str =
+        "\"off\", \"own\", or the directory of certificate.pem and key.pem, in quotes";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        match value.as_str().ok_or(None)? {
+            "off" => Ok(Self::Off),
+            "own" => Ok(Self::Own),
+            text => absolute(text).map(Self::Directory).ok_or(None),
+        }
+    }
+
+    fn show(&self) -> Value {
+        match self {
+            Self::Off => "off".into(),
+            Self::Own => "own".into(),
+            Self::Directory(path) => path.to_string_lossy().into(),
+        }
+    }
+}
+
+impl FileValue for MetricsFor {
+    const ALLOWED: &'static str =
+        "\"off\", \"loopback\", or the file of a token, an absolute path in quotes";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        match value.as_str().ok_or(None)? {
+            "off" => Ok(Self::Off),
+            "loopback" => Ok(Self::Loopback),
+            text => absolute(text).map(Self::Token).ok_or(None),
+        }
+    }
+
+    fn show(&self) -> Value {
+        match self {
+            Self::Off => "off".into(),
+            Self::Loopback => "loopback".into(),
+            Self::Token(path) => path.to_string_lossy().into(),
+        }
     }
 }
 
@@ -376,3 +526,5 @@ words!(PortHook, "\"auto\", \"xdp\", \"tc\" or \"off\"",
     "auto" => Self::Auto, "xdp" => Self::Xdp, "tc" => Self::Tc, "off" => Self::Off);
 words!(LogLevel, "\"error\", \"warn\", \"info\", \"debug\" or \"trace\"",
     "error" => Self::Error, "warn" => Self::Warn, "info" => Self::Info, "debug" => Self::Debug, "trace" => Self::Trace);
+words!(QuotaPeriod, "\"day\", \"week\" or \"month\"", "day" => Self::Day, "week" => Self::Week, "month" => Self::Month);
+words!(QuotaAction, "\"warn\" or \"cut\"", "warn" => Self::Warn, "cut" => Self::Cut);

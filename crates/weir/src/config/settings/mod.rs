@@ -1,10 +1,18 @@
 //! The effective configuration: every setting, and where it was set.
 
+mod history;
+mod monitor;
+mod web;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::time::Duration;
+
+pub use history::{History, Octets, QuotaAction, QuotaPeriod, QuotaSettings};
+pub use monitor::{Collector, Ipfix, MeterRoom, Monitor};
+pub use web::{MetricsFor, Web, WebTls};
 
 /// Where a setting was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,6 +79,12 @@ pub struct Effective {
     pub drops: Drops,
     /// `[monitor]`
     pub monitor: Monitor,
+    /// `[history]`
+    pub history: History,
+    /// `[quotas.NAME]`: by hardware address, by name of the device, or [`QuotaSettings::ALL`].
+    pub quotas: BTreeMap<String, QuotaSettings>,
+    /// `[web]`
+    pub web: Web,
     /// `[api]`
     pub api: Api,
     /// `[log]`
@@ -141,84 +155,6 @@ impl Default for Drops {
             routes: Setting::default(),
         }
     }
-}
-
-/// `[monitor]`: who uses the network.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Monitor {
-    /// Count per conversation and device at all.
-    pub enabled: Setting<bool>,
-    /// How many conversations there are records for.
-    pub size: Setting<MeterRoom>,
-    /// Learn names from the first packets of conversations.
-    pub names: Setting<bool>,
-    /// Files of leases, by which devices have names.
-    pub leases: Setting<Vec<PathBuf>>,
-    /// `[monitor.ipfix]`
-    pub ipfix: Ipfix,
-}
-
-/// Where dnsmasq and odhcpd keep leases: on Debian, on OpenWrt.
-const LEASES: [&str; 3] = [
-    "/var/lib/misc/dnsmasq.leases",
-    "/tmp/dhcp.leases",
-    "/tmp/hosts/odhcpd",
-];
-
-impl Default for Monitor {
-    fn default() -> Self {
-        Self {
-            enabled: Setting::default_value(true),
-            size: Setting::default(),
-            names: Setting::default_value(true),
-            leases: Setting::default_value(LEASES.map(PathBuf::from).to_vec()),
-            ipfix: Ipfix::default(),
-        }
-    }
-}
-
-/// `[monitor.ipfix]`: conversations for collectors elsewhere.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ipfix {
-    /// Where to; `None`: nowhere.
-    pub collector: Setting<Option<Collector>>,
-    /// Both ways in one record (RFC 5103), which few collectors understand.
-    pub biflow: Setting<bool>,
-    /// How often a conversation that goes on is told of.
-    pub active: Setting<Duration>,
-}
-
-impl Default for Ipfix {
-    fn default() -> Self {
-        Self {
-            collector: Setting::default(),
-            biflow: Setting::default(),
-            active: Setting::default_value(Duration::from_secs(60)),
-        }
-    }
-}
-
-/// Host and port of a collector: an address, or a name to be looked up.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Collector(pub String);
-
-/// Room for conversations that are counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MeterRoom {
-    /// A part of the machine's memory.
-    #[default]
-    Auto,
-    /// As many as fit a quarter of the processor's second-level cache.
-    Cache,
-    /// So many IPv4 conversations, and half as many of IPv6.
-    Records(u32),
-}
-
-impl MeterRoom {
-    /// Fewest that can be asked for.
-    pub const FEWEST: u32 = 256;
-    /// Most that can be asked for.
-    pub const MOST: u32 = 4 * 1024 * 1024;
 }
 
 /// Name of a network device.
