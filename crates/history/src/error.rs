@@ -1,0 +1,122 @@
+//! What can go wrong with the file.
+
+use std::path::PathBuf;
+
+use rusqlite::ErrorCode;
+
+/// Why something was not done. Each says what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A later weir wrote the file. It was left alone.
+    #[error(
+        "the history {path} has version {found}, this weir knows up to {known}: it is left alone; start the newer weir, or name another file"
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+        /// The latest that is known here.
+        known: i64,
+    },
+    /// The file is somebody else's. It was left alone.
+    #[error("{path} is there, but is no history of weir: it is left alone; name another file")]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A setting that makes no sense.
+    #[error("{0}")]
+    Setting(String),
+    /// A file or directory cannot be made, moved or read.
+    #[error(
+        "cannot {what} {path}: {source}; see whether the directory can be written to, and has room"
+    )]
+    Io {
+        /// What was tried, as `create`.
+        what: &'static str,
+        /// With what.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// SQLite says no.
+    #[error("the history {path}: {source}; {mend}", mend = mend(.source))]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// The thread that writes has ended.
+    #[error(
+        "the history is not kept any more: its thread has ended; restart weir, and tell its makers what was logged before"
+    )]
+    Ended,
+    /// The thread that writes did not end in time.
+    #[error(
+        "the history was not written within {0} s: its disk does not answer; what came since the last flush is lost"
+    )]
+    Slow(u64),
+}
+
+impl Error {
+    /// Whether nothing but another file, or another weir, helps.
+    pub fn refused(&self) -> bool {
+        matches!(
+            self,
+            Self::Newer { .. } | Self::Foreign { .. } | Self::Setting(_)
+        )
+    }
+
+    /// Whether the file is broken.
+    pub(crate) fn corrupt(&self) -> bool {
+        matches!(
+            self.code(),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+        )
+    }
+
+    /// Whether there is no room, on the disk or below the limit.
+    pub fn full(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => source.kind() == std::io::ErrorKind::StorageFull,
+            _ => self.code() == Some(ErrorCode::DiskFull),
+        }
+    }
+
+    /// Whether the file can be read only.
+    pub(crate) fn read_only(&self) -> bool {
+        self.code() == Some(ErrorCode::ReadOnly)
+    }
+
+    fn code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::File { source, .. } => source.sqlite_error_code(),
+            _ => None,
+        }
+    }
+
+    /// Errors of one kind are told once.
+    pub(crate) fn kind(&self) -> (std::mem::Discriminant<Self>, Option<ErrorCode>) {
+        (std::mem::discriminant(self), self.code())
+    }
+}
+
+fn mend(error: &rusqlite::Error) -> &'static str {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => {
+            "the disk is full, or the file at its limit: make room; until then what comes is kept in memory"
+        }
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
+            "see whether the directory can be written to; until then what comes is kept in memory"
+        }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            "another program holds it: end that; until then what comes is kept in memory"
+        }
+        Some(ErrorCode::SystemIoFailure) => {
+            "see what the kernel logs of the disk; until then what comes is kept in memory"
+        }
+        _ => "what comes is kept in memory, and tried again",
+    }
+}

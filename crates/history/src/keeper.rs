@@ -1,0 +1,336 @@
+//! A store in a thread of its own.
+//!
+//! A flush waits for the disk (`fsync`): some milliseconds on good flash, seconds where JFFS2 cleans up. The daemon's loop must end
+//! proofs within 10 ms, so it hands over what it counted and goes on. Nothing here waits, but [`Keeper::stop`].
+//!
+//! Start it **after** the process has dropped its rights and confined itself: both are a thread's own, and a new one inherits them.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use monitor::count::Both;
+use tracing::{info, warn};
+
+use crate::Mac;
+use crate::error::Error;
+use crate::pending;
+use crate::periods::Calendar;
+use crate::query::{Period, Query};
+use crate::settings::Settings;
+use crate::store::Store;
+use crate::usage::Usage;
+
+/// So many orders wait for the thread while it writes; then traffic adds up here.
+const QUEUE: usize = 64;
+/// So many pairs add up here at most; what goes beyond is `other`.
+const BACKLOG: usize = 16_384;
+/// After a failure the next try is this near.
+const RETRY: Duration = Duration::from_secs(60);
+
+/// Traffic since the last time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delta {
+    /// Whose; `None` where that is not told apart.
+    pub device: Option<Mac>,
+    /// For what, `other` where nobody knows.
+    pub application: Cow<'static, str>,
+    /// How much.
+    pub traffic: Both,
+}
+
+type Backlog = HashMap<(Option<Mac>, Cow<'static, str>), Both>;
+
+/// What becomes of an answer; called in the thread.
+type Reply<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
+
+enum Order {
+    Add(i64, Vec<Delta>),
+    /// What added up while the thread wrote.
+    Late(i64, Backlog),
+    Name(Mac, String),
+    Query(Query, Reply<Vec<Period>>),
+    Flush(i64, Reply<()>),
+    Stop(i64),
+}
+
+/// The handle. If it is dropped without [`Keeper::stop`], the thread still writes what it has, and ends.
+#[derive(Debug)]
+pub struct Keeper {
+    orders: SyncSender<Order>,
+    backlog: Backlog,
+    usage: Arc<Mutex<Option<Arc<Usage>>>>,
+    thread: JoinHandle<()>,
+    ended: Receiver<Result<(), Error>>,
+}
+
+impl Keeper {
+    /// Opens the history as [`Store::open`] does, and begins to keep it. A disk that does not work yet is told in the log, and tried again.
+    pub fn start(
+        path: &Path,
+        settings: Settings,
+        calendar: Calendar,
+        now: i64,
+    ) -> Result<Self, Error> {
+        let (every, judged) = (settings.flush, settings.usage);
+        let (mut store, trouble) = Store::open(path, settings, calendar, now)?;
+        let first = if judged {
+            store.usage(now)?.cloned()
+        } else {
+            None
+        };
+        let usage = Arc::new(Mutex::new(first.map(Arc::new)));
+        let (orders, inbox) = sync_channel(QUEUE);
+        let (end, ended) = sync_channel(1);
+        let mut worker = Worker {
+            store,
+            every,
+            judged,
+            due: Instant::now()
+                + if trouble.is_some() {
+                    RETRY.min(every)
+                } else {
+                    every
+                },
+            clock: (now, Instant::now()),
+            trouble: None,
+            usage: Arc::clone(&usage),
+        };
+        worker.told(trouble);
+        let thread = std::thread::Builder::new()
+            .name("weir-history".into())
+            .stack_size(512 * 1024)
+            .spawn(move || {
+                // Nobody may wait for it any more.
+                let _ = end.send(worker.run(&inbox));
+            })
+            .map_err(|source| Error::Io {
+                what: "start the thread for",
+                path: path.to_owned(),
+                source,
+            })?;
+        Ok(Self {
+            orders,
+            backlog: HashMap::new(),
+            usage,
+            thread,
+            ended,
+        })
+    }
+
+    /// Counts what passed since the last time, also if that is nothing; once a second is good. `now` is the system's clock, right or not. Never waits: while the
+    /// disk is slow, traffic adds up here, and is of the hour in which it is handed over.
+    pub fn add(&mut self, now: i64, deltas: Vec<Delta>) {
+        let order = if self.backlog.is_empty() {
+            Order::Add(now, deltas)
+        } else {
+            self.gather(deltas);
+            Order::Late(now, std::mem::take(&mut self.backlog))
+        };
+        match self.orders.try_send(order) {
+            Err(TrySendError::Full(Order::Add(_, deltas))) => self.gather(deltas),
+            Err(TrySendError::Full(Order::Late(_, backlog))) => self.backlog = backlog,
+            // Or the thread is gone: `alive` says so.
+            _ => {}
+        }
+    }
+
+    /// What a device is called. Tell it when it changes, not again and again.
+    pub fn name(&self, mac: Mac, name: &str) {
+        // One that is lost while the disk is slow is told again some time.
+        let _ = self.orders.try_send(Order::Name(mac, name.to_owned()));
+    }
+
+    /// Asks a question. `reply` is called in the other thread, and should only hand the answer on, as by a oneshot channel. While the disk is slow
+    /// to write, answers wait for it.
+    pub fn query(
+        &self,
+        query: Query,
+        reply: impl FnOnce(Result<Vec<Period>, Error>) + Send + 'static,
+    ) {
+        self.order(Order::Query(query, Box::new(reply)));
+    }
+
+    /// Writes now; `reply` as in [`Keeper::query`].
+    pub fn flush(&self, now: i64, reply: impl FnOnce(Result<(), Error>) + Send + 'static) {
+        self.order(Order::Flush(now, Box::new(reply)));
+    }
+
+    /// What devices have used, as of what was added last. `None` while no time is known, and without [`Settings::usage`].
+    pub fn usage(&self) -> Option<Arc<Usage>> {
+        lock(&self.usage).clone()
+    }
+
+    /// Whether the thread still runs. If not, nothing is kept any more.
+    pub fn alive(&self) -> bool {
+        !self.thread.is_finished()
+    }
+
+    /// Writes what there is and ends, or gives up after `limit`: a disk that does not answer must not keep the daemon from ending.
+    pub fn stop(mut self, now: i64, limit: Duration) -> Result<(), Error> {
+        let until = Instant::now() + limit;
+        let slow = || Error::Slow(limit.as_secs());
+        if !self.backlog.is_empty() {
+            self.add(now, Vec::new());
+        }
+        let mut order = Order::Stop(now);
+        // The queue is full only while the disk is slow.
+        loop {
+            match self.orders.try_send(order) {
+                Ok(()) => break,
+                Err(TrySendError::Disconnected(_)) => break,
+                Err(TrySendError::Full(back)) => order = back,
+            }
+            if Instant::now() >= until {
+                return Err(slow());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        match self
+            .ended
+            .recv_timeout(until.saturating_duration_since(Instant::now()))
+        {
+            Ok(result) => result,
+            Err(RecvTimeoutError::Timeout) => Err(slow()),
+            Err(RecvTimeoutError::Disconnected) => Err(Error::Ended),
+        }
+    }
+
+    fn gather(&mut self, deltas: Vec<Delta>) {
+        for delta in deltas {
+            let mut key = (delta.device, delta.application);
+            if self.backlog.len() >= BACKLOG && !self.backlog.contains_key(&key) {
+                key = (None, Cow::Borrowed(crate::schema::OTHER_WORD));
+            }
+            pending::add(self.backlog.entry(key).or_default(), &delta.traffic);
+        }
+    }
+
+    fn order(&self, order: Order) {
+        let (order, error) = match self.orders.try_send(order) {
+            Ok(()) => return,
+            Err(TrySendError::Full(order)) => (order, Error::Slow(0)),
+            Err(TrySendError::Disconnected(order)) => (order, Error::Ended),
+        };
+        match order {
+            Order::Query(_, reply) => reply(Err(error)),
+            Order::Flush(_, reply) => reply(Err(error)),
+            Order::Add(..) | Order::Late(..) | Order::Name(..) | Order::Stop(_) => {}
+        }
+    }
+}
+
+struct Worker {
+    store: Store,
+    every: Duration,
+    judged: bool,
+    due: Instant,
+    /// What the system's clock said, and when.
+    clock: (i64, Instant),
+    trouble: Option<Error>,
+    usage: Arc<Mutex<Option<Arc<Usage>>>>,
+}
+
+impl Worker {
+    fn run(mut self, inbox: &Receiver<Order>) -> Result<(), Error> {
+        loop {
+            let wait = self.due.saturating_duration_since(Instant::now());
+            match inbox.recv_timeout(wait) {
+                Ok(Order::Add(now, deltas)) => {
+                    let each = deltas.iter();
+                    self.add(
+                        now,
+                        each.map(|d| (d.device, d.application.as_ref(), &d.traffic)),
+                    );
+                }
+                Ok(Order::Late(now, backlog)) => {
+                    let each = backlog.iter();
+                    self.add(
+                        now,
+                        each.map(|((device, word), traffic)| (*device, word.as_ref(), traffic)),
+                    );
+                }
+                Ok(Order::Name(mac, name)) => self.store.name(mac, &name),
+                Ok(Order::Query(query, reply)) => reply(self.store.query(&query)),
+                Ok(Order::Flush(now, reply)) => {
+                    self.clock = (now, Instant::now());
+                    reply(self.store.flush(now));
+                    self.notices();
+                }
+                Ok(Order::Stop(now)) => return self.store.close(now),
+                Err(RecvTimeoutError::Disconnected) => {
+                    let now = self.now();
+                    return self.store.close(now);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if Instant::now() >= self.due {
+                self.flush();
+            }
+        }
+    }
+
+    fn now(&self) -> i64 {
+        let (said, at) = self.clock;
+        said.saturating_add(i64::try_from(at.elapsed().as_secs()).unwrap_or(0))
+    }
+
+    fn add<'a>(
+        &mut self,
+        now: i64,
+        deltas: impl Iterator<Item = (Option<Mac>, &'a str, &'a Both)>,
+    ) {
+        self.clock = (now, Instant::now());
+        for (device, application, traffic) in deltas {
+            self.store.add(now, device, application, traffic);
+        }
+        if !self.judged {
+            return;
+        }
+        match self.store.usage(now) {
+            Ok(usage) => {
+                let usage = usage.cloned().map(Arc::new);
+                *lock(&self.usage) = usage;
+            }
+            Err(error) => self.told(Some(error)),
+        }
+    }
+
+    fn flush(&mut self) {
+        let now = self.now();
+        let result = self.store.flush(now);
+        let after = if result.is_err() {
+            RETRY.min(self.every)
+        } else {
+            self.every
+        };
+        self.due = Instant::now() + after;
+        self.told(result.err());
+        self.notices();
+    }
+
+    fn notices(&mut self) {
+        for notice in self.store.notices() {
+            warn!("{notice}");
+        }
+    }
+
+    /// Tells a trouble once, and its end.
+    fn told(&mut self, trouble: Option<Error>) {
+        match (&self.trouble, &trouble) {
+            (Some(old), Some(new)) if old.kind() == new.kind() => {}
+            (_, Some(new)) => warn!("{new}"),
+            (Some(_), None) => info!("the history is written again"),
+            (None, None) => {}
+        }
+        self.trouble = trouble;
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,32 @@
+//! What was: traffic by the hour, day and month, per device and application, in an SQLite file that is kind to flash; and quotas.
+//!
+//! * [`periods`] and [`zone`] say when an hour, a day, a month begins: pure.
+//! * [`store`] is the file, and what is not in it yet. It is synchronous, and is told the time.
+//! * [`keeper`] runs a store in a thread of its own: a write to flash may take seconds, and the daemon's loop must not wait for it.
+//! * [`quota`] judges usage: pure. [`nft`] writes the rules that keep a device from the network: pure text.
+
+mod pending;
+mod schema;
+mod write;
+
+pub mod error;
+pub mod keeper;
+pub mod nft;
+pub mod periods;
+pub mod query;
+pub mod quota;
+pub mod settings;
+pub mod store;
+pub mod usage;
+pub mod zone;
+
+pub use error::Error;
+pub use keeper::{Delta, Keeper};
+pub use periods::{Calendar, Span, Unit, Weekday};
+pub use query::{By, Key, Part, Period, Query};
+pub use settings::Settings;
+pub use store::Store;
+pub use usage::Usage;
+
+/// A hardware address.
+pub type Mac = [u8; 6];

@@ -1,0 +1,278 @@
+//! Hours, days, weeks and months of a time zone: pure.
+//!
+//! Every instant is in exactly one period of each unit, and periods follow one another without a gap:
+//!
+//! * An **hour** begins when the minutes of the local clock are zero, and when the clock is set. So where it is set by half an hour (Lord
+//!   Howe Island) there is a short hour, and the hour that comes twice in autumn is two.
+//! * A **day** begins at the first instant of its date: at 1:00 where midnight is left out. It has 23 or 25 hours when the clock is set.
+//! * A **week** and a **month** begin with a day: the configured day of the week, the configured day (1 to 28) of the month.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::civil::Date;
+use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
+use jiff::{Span as Step, Timestamp};
+
+/// The last instant that is told apart, 2500-01-01: later ones are taken for it.
+const LAST: i64 = 16_725_225_600;
+const HOUR: i64 = 3600;
+
+/// A unit in which traffic is summed up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Unit {
+    /// Of the clock.
+    Hour,
+    /// Of the calendar.
+    Day,
+    /// Seven days.
+    Week,
+    /// As bills are made: from the configured day of a month to that of the next.
+    Month,
+}
+
+impl Unit {
+    /// All, the shortest first.
+    pub const ALL: [Self; 4] = [Self::Hour, Self::Day, Self::Week, Self::Month];
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Hour => "hour",
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+        })
+    }
+}
+
+impl FromStr for Unit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|unit| unit.to_string() == text)
+            .ok_or_else(|| format!("{text:?} is no unit: take hour, day, week or month"))
+    }
+}
+
+/// A day of the week.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "they are what they are called")]
+pub enum Weekday {
+    #[default]
+    Monday,
+    Tuesday,
+    Wednesday,
+    Thursday,
+    Friday,
+    Saturday,
+    Sunday,
+}
+
+impl Weekday {
+    const ALL: [(Self, &'static str); 7] = [
+        (Self::Monday, "monday"),
+        (Self::Tuesday, "tuesday"),
+        (Self::Wednesday, "wednesday"),
+        (Self::Thursday, "thursday"),
+        (Self::Friday, "friday"),
+        (Self::Saturday, "saturday"),
+        (Self::Sunday, "sunday"),
+    ];
+}
+
+impl FromStr for Weekday {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|(_, name)| name.eq_ignore_ascii_case(text))
+            .map(|(day, _)| day)
+            .ok_or_else(|| {
+                format!("{text:?} is no day of the week: take one from monday to sunday")
+            })
+    }
+}
+
+/// From an instant to, but without, another; seconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Span {
+    /// Its first second.
+    pub start: i64,
+    /// The first second of the next.
+    pub end: i64,
+}
+
+impl Span {
+    /// Whether an instant is in it.
+    pub fn holds(&self, at: i64) -> bool {
+        (self.start..self.end).contains(&at)
+    }
+}
+
+/// How the system divides time.
+#[derive(Clone, Debug)]
+pub struct Calendar {
+    zone: TimeZone,
+    month_begins: i8,
+    week_begins: Weekday,
+}
+
+impl Calendar {
+    /// Months that begin on the 1st, weeks that begin on Monday.
+    pub fn new(zone: TimeZone) -> Self {
+        Self {
+            zone,
+            month_begins: 1,
+            week_begins: Weekday::Monday,
+        }
+    }
+
+    /// With months that begin on another day, 1 to 28: what every month has.
+    pub fn month_begins(mut self, day: u8) -> Result<Self, String> {
+        match i8::try_from(day) {
+            Ok(day @ 1..=28) => {
+                self.month_begins = day;
+                Ok(self)
+            }
+            _ => Err(format!(
+                "a month cannot begin on day {day}: take 1 to 28, which every month has"
+            )),
+        }
+    }
+
+    /// With weeks that begin on another day.
+    pub fn week_begins(mut self, day: Weekday) -> Self {
+        self.week_begins = day;
+        self
+    }
+
+    /// Minutes east of UTC at an instant.
+    pub fn offset_minutes(&self, at: i64) -> i32 {
+        self.zone.to_offset(instant(at)).seconds() / 60
+    }
+
+    /// The local date of an instant, year, month, day.
+    pub fn date(&self, at: i64) -> (i16, i8, i8) {
+        let date = self.zone.to_datetime(instant(at)).date();
+        (date.year(), date.month(), date.day())
+    }
+
+    /// The period that an instant is in. Instants before 1970 are taken for its first second, those after 2499 for the last that is told apart.
+    pub fn span(&self, unit: Unit, at: i64) -> Span {
+        let at = at.clamp(0, LAST);
+        match unit {
+            Unit::Hour => self.hour(at),
+            _ => self.dated(unit, at),
+        }
+    }
+
+    /// The period that follows one of [`Calendar::span`].
+    pub fn next(&self, unit: Unit, span: Span) -> Span {
+        self.span(unit, span.end)
+    }
+
+    fn hour(&self, at: i64) -> Span {
+        let offset = self.zone.to_offset(instant(at));
+        let start = at - (at + i64::from(offset.seconds())).rem_euclid(HOUR);
+        // The clock may have been set, or will be, within that hour. A transition that leaves the offset as it is (a new name) is none.
+        let before = self
+            .zone
+            .preceding(instant(at + 1))
+            .map(|transition| transition.timestamp().as_second())
+            .take_while(|set| *set > start)
+            .find(|set| self.offset_at(set - 1) != self.offset_at(*set));
+        let after = self
+            .zone
+            .following(instant(at))
+            .map(|transition| transition.timestamp().as_second())
+            .take_while(|set| *set < start + HOUR)
+            .find(|set| self.offset_at(*set) != offset);
+        Span {
+            start: before.unwrap_or(start),
+            end: after.unwrap_or(start + HOUR),
+        }
+    }
+
+    /// What begins with a date. A date may come twice, with another between (the clock is set back over midnight), or not at all (a
+    /// change over the date line); so the instant decides, not the date that the clock shows.
+    fn dated(&self, unit: Unit, at: i64) -> Span {
+        let mut first = self.first(unit, self.zone.to_datetime(instant(at)).date());
+        while self.beginning(first) > at {
+            first = self.first(unit, first.saturating_sub(Step::new().days(1)));
+        }
+        let mut start = self.beginning(first);
+        loop {
+            let next = following(unit, first);
+            let end = self.beginning(next);
+            if end > at {
+                return Span { start, end };
+            }
+            (first, start) = (next, end);
+        }
+    }
+
+    /// The first date of the unit that a date is in.
+    fn first(&self, unit: Unit, date: Date) -> Date {
+        let back = match unit {
+            Unit::Hour | Unit::Day => 0,
+            Unit::Week => (date.weekday().to_monday_zero_offset() - self.week_begins as i8)
+                .rem_euclid(7)
+                .into(),
+            Unit::Month => {
+                let first = date.first_of_month();
+                let first = if date.day() < self.month_begins {
+                    first.saturating_sub(Step::new().months(1))
+                } else {
+                    first
+                };
+                return first.saturating_add(Step::new().days(self.month_begins - 1));
+            }
+        };
+        date.saturating_sub(Step::new().days(back))
+    }
+
+    /// The first instant of a date.
+    fn beginning(&self, date: Date) -> i64 {
+        let midnight = date.at(0, 0, 0, 0);
+        let ambiguous = self.zone.to_ambiguous_timestamp(midnight);
+        let second = |offset: Offset| {
+            offset
+                .to_timestamp(midnight)
+                .map_or(0, |timestamp| timestamp.as_second())
+        };
+        match ambiguous.offset() {
+            AmbiguousOffset::Unambiguous { offset } => second(offset),
+            AmbiguousOffset::Fold { before, .. } => second(before),
+            // Midnight is left out: the day begins when the clock is set, whatever it shows then.
+            AmbiguousOffset::Gap { after, .. } => {
+                let earlier = second(after);
+                self.zone
+                    .following(instant(earlier))
+                    .next()
+                    .map_or(earlier, |transition| transition.timestamp().as_second())
+            }
+        }
+    }
+
+    fn offset_at(&self, at: i64) -> Offset {
+        self.zone.to_offset(instant(at))
+    }
+}
+
+fn following(unit: Unit, first: Date) -> Date {
+    let step = match unit {
+        Unit::Hour | Unit::Day => Step::new().days(1),
+        Unit::Week => Step::new().days(7),
+        Unit::Month => Step::new().months(1),
+    };
+    first.saturating_add(step)
+}
+
+fn instant(at: i64) -> Timestamp {
+    Timestamp::from_second(at).unwrap_or(Timestamp::UNIX_EPOCH)
+}

@@ -1,0 +1,226 @@
+//! Quotas: who used how much of what is allowed. Pure: usage comes from the history, so that a restart, a clock that is set, or the
+//! end of a month need no care here. What a device is, follows from its usage alone: there is no hysteresis.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::Mac;
+use crate::periods::Unit;
+use crate::usage::Usage;
+
+/// What becomes of a device that used up its quota.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// It is told, no more.
+    Warn,
+    /// It is kept from the network until the period ends.
+    Cut,
+}
+
+/// What a device may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quota {
+    /// In a day, week or month.
+    pub unit: Unit,
+    /// So many octets, both ways together.
+    pub limit: u64,
+    /// From so many hundredths of it on it is warned; 100 and more: never before it is used up.
+    pub warn: u8,
+    /// What then.
+    pub action: Action,
+}
+
+impl Quota {
+    /// Whether it makes sense.
+    pub fn check(&self) -> Result<(), String> {
+        match (self.unit, self.limit, self.warn) {
+            (Unit::Hour, ..) => Err("a quota is for a day, week or month, not an hour".into()),
+            (_, 0, _) => {
+                Err("a quota of 0 octets is none: block the device in the firewall".into())
+            }
+            (.., 0) => Err("a quota cannot warn at 0 %: take 1 to 100".into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Where somebody stands who used so much.
+    pub fn level(&self, used: u64) -> Level {
+        if used >= self.limit {
+            Level::Exceeded
+        } else if u128::from(used) * 100 >= u128::from(self.limit) * u128::from(self.warn) {
+            Level::Warned
+        } else {
+            Level::Within
+        }
+    }
+}
+
+/// Where a device stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// There is enough left.
+    #[default]
+    Within,
+    /// Not much is left.
+    Warned,
+    /// All is used.
+    Exceeded,
+}
+
+/// Who may use what. The most particular counts: address, then name, then what holds for all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// By hardware address. `None`: this one has no quota, whatever holds for all.
+    pub devices: BTreeMap<Mac, Option<Quota>>,
+    /// By name, in small letters. A device can choose its name, so a name can be evaded.
+    pub names: BTreeMap<String, Option<Quota>>,
+    /// For all others.
+    pub default: Option<Quota>,
+}
+
+impl Rules {
+    /// The quota of a device, by its name now.
+    pub fn quota(&self, mac: Mac, name: Option<&str>) -> Option<Quota> {
+        if let Some(quota) = self.devices.get(&mac) {
+            return *quota;
+        }
+        if let Some(name) = name
+            && let Some(quota) = self.names.get(&name.to_lowercase())
+        {
+            return *quota;
+        }
+        self.default
+    }
+
+    /// Whether nobody has any.
+    pub fn is_empty(&self) -> bool {
+        self.default.is_none()
+            && self.devices.values().all(Option::is_none)
+            && self.names.values().all(Option::is_none)
+    }
+}
+
+/// Where a device stands, in figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State {
+    /// Its quota.
+    pub quota: Quota,
+    /// Octets used.
+    pub used: u64,
+    /// Where that is.
+    pub level: Level,
+    /// When the next period begins, seconds since 1970.
+    pub resets: i64,
+}
+
+impl State {
+    /// Whether it is kept from the network.
+    pub fn cut(&self) -> bool {
+        self.level == Level::Exceeded && self.quota.action == Action::Cut
+    }
+
+    /// The word for it: `within`, `warned`, `exceeded`, `cut`.
+    pub fn word(&self) -> &'static str {
+        match self.level {
+            _ if self.cut() => "cut",
+            Level::Within => "within",
+            Level::Warned => "warned",
+            Level::Exceeded => "exceeded",
+        }
+    }
+}
+
+/// A device stands elsewhere than before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Which.
+    pub mac: Mac,
+    /// Where it was.
+    pub from: Level,
+    /// Whether it was kept from the network.
+    pub was_cut: bool,
+    /// Where it is; `None`: it has no quota any more.
+    pub to: Option<State>,
+}
+
+/// All devices that have a quota and used something.
+#[derive(Clone, Debug, Default)]
+pub struct Quotas {
+    rules: Rules,
+    states: BTreeMap<Mac, State>,
+}
+
+impl Quotas {
+    /// Nobody judged yet.
+    pub fn new(rules: Rules) -> Self {
+        Self {
+            rules,
+            states: BTreeMap::new(),
+        }
+    }
+
+    /// Other rules; they count from the next [`Quotas::judge`] on.
+    pub fn set_rules(&mut self, rules: Rules) {
+        self.rules = rules;
+    }
+
+    /// Compares usage with quotas and tells what changed. `name` tells what a device is called. The router's own ways out are no
+    /// devices: leave them out of what the history is told, or except them in the rules.
+    pub fn judge(&mut self, usage: &Usage, name: &dyn Fn(Mac) -> Option<String>) -> Vec<Change> {
+        let mut states = BTreeMap::new();
+        for mac in usage.devices() {
+            let named = if self.rules.names.is_empty() {
+                None
+            } else {
+                name(mac)
+            };
+            let Some(quota) = self.rules.quota(mac, named.as_deref()) else {
+                continue;
+            };
+            let Some(span) = usage.span(quota.unit) else {
+                continue;
+            };
+            let used = usage.used(mac, quota.unit);
+            let state = State {
+                quota,
+                used,
+                level: quota.level(used),
+                resets: span.end,
+            };
+            states.insert(mac, state);
+        }
+        let before = std::mem::replace(&mut self.states, states);
+        let macs: BTreeSet<Mac> = before.keys().chain(self.states.keys()).copied().collect();
+        let stand = |state: Option<&State>| {
+            (
+                state.map_or(Level::Within, |state| state.level),
+                state.is_some_and(State::cut),
+            )
+        };
+        macs.into_iter()
+            .filter_map(|mac| {
+                let (old, new) = (before.get(&mac), self.states.get(&mac));
+                let (from, was_cut) = stand(old);
+                (stand(old) != stand(new)).then(|| Change {
+                    mac,
+                    from,
+                    was_cut,
+                    to: new.copied(),
+                })
+            })
+            .collect()
+    }
+
+    /// Where a device stands; `None` where it has no quota, or used nothing.
+    pub fn state(&self, mac: Mac) -> Option<&State> {
+        self.states.get(&mac)
+    }
+
+    /// Who is to be kept from the network.
+    pub fn cut(&self) -> BTreeSet<Mac> {
+        self.states
+            .iter()
+            .filter(|(_, state)| state.cut())
+            .map(|(mac, _)| *mac)
+            .collect()
+    }
+}

@@ -1,0 +1,429 @@
+//! The file: its tables, and how it is opened, made anew, or put aside.
+//!
+//! Traffic is written to the table `hour` alone. An hour that is over is *closed*: added to its `day` and its `month` in one
+//! transaction. So the pages of days and months are written once an hour, not at each flush. `state` says which hour is not closed
+//! yet; what a day or month has is its row and, if the hour belongs to it, that hour. The views add that up for people.
+
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
+
+use crate::Error;
+
+/// The version that this code writes.
+pub const VERSION: i64 = 1;
+/// "weir": tells a history from other databases.
+const APPLICATION: i64 = 0x7765_6972;
+/// Octets of a page. What is written is written in pages, and flash has none smaller.
+pub const PAGE: u64 = 1024;
+/// So many broken files are kept beside.
+const BROKEN: usize = 2;
+
+macro_rules! table {
+    ($name:literal) => {
+        concat!(
+            "CREATE TABLE ",
+            $name,
+            " (start INTEGER NOT NULL, device INTEGER NOT NULL, application INTEGER NOT NULL,
+               received_bytes INTEGER NOT NULL, received_packets INTEGER NOT NULL,
+               sent_bytes INTEGER NOT NULL, sent_packets INTEGER NOT NULL,
+               PRIMARY KEY (start, device, application)) STRICT, WITHOUT ROWID;"
+        )
+    };
+}
+
+/// Two digits of an address.
+macro_rules! octet {
+    ($at:literal) => {
+        concat!("substr(printf('%012llx', t.device), ", $at, ", 2)")
+    };
+}
+
+/// A view for people: local time, addresses, words; with the hour that is not closed yet.
+macro_rules! view {
+    ($name:literal, $rows:literal) => {
+        concat!(
+            "CREATE VIEW ", $name, " AS SELECT datetime(t.start, 'unixepoch', 'localtime') AS start,
+             CASE WHEN t.device < 0 THEN 'other' ELSE ",
+            octet!(1), "||':'||", octet!(3), "||':'||", octet!(5), "||':'||",
+            octet!(7), "||':'||", octet!(9), "||':'||", octet!(11),
+            " END AS device, d.name, a.word AS application,
+             sum(received_bytes) AS received_bytes, sum(received_packets) AS received_packets,
+             sum(sent_bytes) AS sent_bytes, sum(sent_packets) AS sent_packets FROM (", $rows, ") t
+             LEFT JOIN device d ON d.mac = t.device LEFT JOIN application a ON a.id = t.application
+             GROUP BY t.start, t.device, t.application;"
+        )
+    };
+}
+
+/// What leads from one version to the next; the first makes an empty file version 1.
+const STEPS: [&str; VERSION as usize] = [concat!(
+    "CREATE TABLE application (id INTEGER PRIMARY KEY, word TEXT NOT NULL) STRICT;
+     CREATE TABLE device (mac INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT;
+     CREATE TABLE state (id INTEGER PRIMARY KEY CHECK (id = 0), hour INTEGER NOT NULL, day INTEGER NOT NULL, month INTEGER NOT NULL) STRICT;
+     INSERT INTO application VALUES (0, 'other');",
+    table!("hour"),
+    table!("day"),
+    table!("month"),
+    view!("hours", "SELECT * FROM hour"),
+    view!(
+        "days",
+        "SELECT * FROM day UNION ALL SELECT s.day, device, application, received_bytes, received_packets, sent_bytes, sent_packets
+         FROM state s JOIN hour ON start = s.hour"
+    ),
+    view!(
+        "months",
+        "SELECT * FROM month UNION ALL SELECT s.month, device, application, received_bytes, received_packets, sent_bytes, sent_packets
+         FROM state s JOIN hour ON start = s.hour"
+    ),
+)];
+
+/// An open file.
+#[derive(Debug)]
+pub struct File {
+    /// SQLite's.
+    pub connection: Connection,
+    inode: (u64, u64),
+}
+
+impl File {
+    /// Whether the file is still at its path: somebody may have removed or replaced it.
+    pub fn present(&self, path: &Path) -> bool {
+        fs::metadata(path).is_ok_and(|found| (found.dev(), found.ino()) == self.inode)
+    }
+}
+
+/// Opens the file, makes it where there is none, brings it to this version. It grows to `limit` octets at most.
+pub fn open(path: &Path, limit: u64) -> Result<File, Error> {
+    prepare(path)?;
+    let because = |source| Error::File {
+        path: path.to_owned(),
+        source,
+    };
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    // SQLite itself goes through no links then; those of directories are resolved here.
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let connection = Connection::open_with_flags(&real, flags).map_err(because)?;
+    let inode = fs::metadata(path).map(|found| (found.dev(), found.ino()));
+    let inode = inode.map_err(|source| Error::Io {
+        what: "look at",
+        path: path.to_owned(),
+        source,
+    })?;
+    settle(&connection, limit).map_err(because)?;
+    migrate(&connection, path)?;
+    Ok(File { connection, inode })
+}
+
+/// How SQLite is to work. Reasons are in docs/history.md.
+fn settle(connection: &Connection, limit: u64) -> rusqlite::Result<()> {
+    // In a thread of its own waiting hurts nobody; people look in with sqlite3.
+    connection.busy_timeout(Duration::from_secs(2))?;
+    connection.execute_batch(&format!(
+        "PRAGMA page_size = {PAGE};
+         PRAGMA cache_size = -256;
+         PRAGMA temp_store = MEMORY;
+         PRAGMA mmap_size = 0;
+         PRAGMA trusted_schema = OFF;
+         PRAGMA synchronous = FULL;"
+    ))?;
+    // These answer with a row.
+    let _: String = connection.query_row("PRAGMA journal_mode = TRUNCATE", [], |row| row.get(0))?;
+    let _: i64 = connection.query_row(
+        &format!("PRAGMA max_page_count = {}", limit / PAGE),
+        [],
+        |row| row.get(0),
+    )?;
+    Ok(())
+}
+
+fn migrate(connection: &Connection, path: &Path) -> Result<(), Error> {
+    let because = |source| Error::File {
+        path: path.to_owned(),
+        source,
+    };
+    let number = |text: &str| -> Result<i64, Error> {
+        connection
+            .query_row(text, [], |row| row.get(0))
+            .map_err(because)
+    };
+    let version = number("PRAGMA user_version")?;
+    let objects = number("SELECT count(*) FROM sqlite_schema")?;
+    if objects > 0 && number("PRAGMA application_id")? != APPLICATION {
+        return Err(Error::Foreign {
+            path: path.to_owned(),
+        });
+    }
+    if version > VERSION {
+        return Err(Error::Newer {
+            path: path.to_owned(),
+            found: version,
+            known: VERSION,
+        });
+    }
+    if version == VERSION {
+        let found: String = connection
+            .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+            .map_err(because)?;
+        if found != "ok" {
+            return Err(because(rusqlite::Error::SqliteFailure(
+                rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT),
+                Some(found),
+            )));
+        }
+        return Ok(());
+    }
+    if objects == 0 {
+        // Of a file that has something in it, this would write to its head.
+        connection
+            .execute_batch("PRAGMA auto_vacuum = INCREMENTAL")
+            .map_err(because)?;
+    }
+    let steps: String = STEPS
+        .iter()
+        .skip(usize::try_from(version).unwrap_or(0))
+        .copied()
+        .collect();
+    connection
+        .execute_batch(&format!(
+            "BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION}; {steps} PRAGMA user_version = {VERSION}; COMMIT;"
+        ))
+        .inspect_err(|_| {
+            // What failed half way is undone; an error of that adds nothing.
+            let _ = connection.execute_batch("ROLLBACK");
+        })
+        .map_err(because)
+}
+
+/// Makes directory and file, readable for nobody else: who was on the network when is private.
+fn prepare(path: &Path) -> Result<(), Error> {
+    let failed = |what, path: &Path, source| Error::Io {
+        what,
+        path: path.to_owned(),
+        source,
+    };
+    if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(directory)
+            .map_err(|source| failed("create the directory", directory, source))?;
+    }
+    match fs::symlink_metadata(path) {
+        Ok(found) if !found.is_file() => Err(Error::Foreign {
+            path: path.to_owned(),
+        }),
+        Ok(_) if text(path) => Err(Error::Foreign {
+            path: path.to_owned(),
+        }),
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)
+            .map(drop)
+            .map_err(|source| failed("create", path, source)),
+        Err(source) => Err(failed("look at", path, source)),
+    }
+}
+
+/// Whether the file begins like a text that is no database: then somebody mistyped a path, and it must not be moved aside as a broken one.
+fn text(path: &Path) -> bool {
+    let mut begin = [0; 64];
+    let read = fs::File::open(path).and_then(|mut file| file.read(&mut begin));
+    let begin = &begin[..read.unwrap_or(0)];
+    begin.len() >= 16
+        && !begin.starts_with(b"SQLite format 3\0")
+        && begin
+            .iter()
+            .all(|byte| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r'))
+}
+
+/// Moves a broken file aside, with its journal, and says where to. `date` goes into the name. Of older ones the last is kept.
+pub fn put_aside(path: &Path, date: &str) -> Result<PathBuf, Error> {
+    let free = |candidate: &PathBuf| fs::symlink_metadata(candidate).is_err();
+    let aside = (1..1000)
+        .map(|number| match number {
+            1 => beside(path, &format!(".broken-{date}")),
+            _ => beside(path, &format!(".broken-{date}-{number}")),
+        })
+        .find(free)
+        .unwrap_or_else(|| beside(path, ".broken"));
+    fs::rename(path, &aside).map_err(|source| Error::Io {
+        what: "move aside",
+        path: path.to_owned(),
+        source,
+    })?;
+    // Without its journal a file may be worse than broken; and it must not be applied to the new one.
+    let journal = beside(path, "-journal");
+    if fs::symlink_metadata(&journal).is_ok() {
+        fs::rename(&journal, beside(&aside, "-journal")).map_err(|source| Error::Io {
+            what: "move aside",
+            path: journal,
+            source,
+        })?;
+    }
+    forget(path);
+    Ok(aside)
+}
+
+/// Removes all broken files but the latest: a disk that breaks again and again must not be filled by them.
+fn forget(path: &Path) {
+    let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
+        return;
+    };
+    let begin = format!("{}.broken-", name.to_string_lossy());
+    let directory = if directory.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        directory
+    };
+    let mut broken: Vec<_> = fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            name.starts_with(&begin) && !name.ends_with("-journal")
+        })
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .collect();
+    broken.sort();
+    let old = broken.len().saturating_sub(BROKEN);
+    for (_, path) in broken.into_iter().take(old) {
+        // One that stays does no harm but to take room.
+        let _ = fs::remove_file(beside(&path, "-journal"));
+        let _ = fs::remove_file(path);
+    }
+}
+
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
+/// Words for applications, and their numbers in the file.
+#[derive(Debug)]
+pub struct Words {
+    words: Vec<String>,
+    saved: usize,
+}
+
+/// The word for what is not told apart.
+pub const OTHER_WORD: &str = "other";
+/// So many applications are told apart. weir's own words are some dozens.
+const MOST_WORDS: usize = 256;
+
+impl Default for Words {
+    fn default() -> Self {
+        Self {
+            words: vec![OTHER_WORD.to_owned()],
+            saved: 1,
+        }
+    }
+}
+
+impl Words {
+    /// The number of a word; 0, `other`, for one that is none or too many.
+    pub fn number(&mut self, word: &str) -> u16 {
+        let known = self.words.iter().position(|known| known == word);
+        let number = known.or_else(|| {
+            let plain = (1..=32).contains(&word.len())
+                && word
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"-_.+/ ".contains(&byte));
+            (plain && self.words.len() < MOST_WORDS).then(|| {
+                self.words.push(word.to_owned());
+                self.words.len() - 1
+            })
+        });
+        number
+            .and_then(|number| u16::try_from(number).ok())
+            .unwrap_or(0)
+    }
+
+    /// The word of a number.
+    pub fn word(&self, number: u16) -> &str {
+        self.words
+            .get(usize::from(number))
+            .map_or(OTHER_WORD, String::as_str)
+    }
+
+    /// Those that are not in the file yet, with their numbers.
+    pub fn unsaved(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.words
+            .iter()
+            .enumerate()
+            .skip(self.saved)
+            .map(|(number, word)| (number, word.as_str()))
+    }
+
+    /// All are in the file now.
+    pub fn save(&mut self) {
+        self.saved = self.words.len();
+    }
+
+    /// Whether nothing was added but `other`.
+    pub fn is_fresh(&self) -> bool {
+        self.words.len() == 1
+    }
+
+    /// What each number of another list is in this one.
+    pub fn renumbering(&mut self, other: &Self) -> Vec<u16> {
+        other.words.iter().map(|word| self.number(word)).collect()
+    }
+
+    /// Those of a file. Numbers that leave a gap, or words that are none, are somebody's editing: traffic of them is `other`.
+    pub fn load(connection: &Connection) -> rusqlite::Result<Self> {
+        let mut words = Self::default();
+        let mut statement =
+            connection.prepare("SELECT id, word FROM application WHERE id > 0 ORDER BY id")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let (id, word): (i64, String) = (row.get(0)?, row.get(1)?);
+            if words.words.len() >= MOST_WORDS || id != words.words.len() as i64 {
+                break;
+            }
+            words
+                .words
+                .push(word.chars().filter(|c| !c.is_control()).take(32).collect());
+        }
+        words.save();
+        Ok(words)
+    }
+}
+
+/// The hour that is not closed yet, with the starts of its day and month.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State {
+    /// Start of the hour.
+    pub hour: i64,
+    /// Start of the day that it will be added to.
+    pub day: i64,
+    /// Start of the month.
+    pub month: i64,
+}
+
+impl State {
+    /// That of a file; none in a new one.
+    pub fn load(connection: &Connection) -> rusqlite::Result<Option<Self>> {
+        connection
+            .query_row("SELECT hour, day, month FROM state", [], |row| {
+                Ok(Self {
+                    hour: row.get(0)?,
+                    day: row.get(1)?,
+                    month: row.get(2)?,
+                })
+            })
+            .optional()
+    }
+}

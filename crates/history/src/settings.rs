@@ -1,0 +1,80 @@
+//! What of the history can be chosen.
+
+use std::time::Duration;
+
+use crate::Error;
+
+/// The least file: some hours, days and months of a small network fit.
+pub const SMALLEST: u64 = 256 * 1024;
+
+/// Choices, with what they are where nothing is said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// At most so often is written, 10 minutes. What came since is lost if the power fails.
+    pub flush: Duration,
+    /// Hours are kept for so many days, 14.
+    pub hours_days: u32,
+    /// Days are kept for so many days, 400.
+    pub days_days: u32,
+    /// Months are kept for so many years, 10.
+    pub months_years: u32,
+    /// The file grows to so many octets, 16 MiB, then the oldest hours are dropped, then days, then months.
+    pub limit: u64,
+    /// So many devices of a period are told apart, 1024; the rest is `other`.
+    pub devices: usize,
+    /// Whether [`crate::Keeper::usage`] is kept up to date, true; of use where there are quotas only.
+    pub usage: bool,
+    /// The clock is believed from here on, seconds since 1970: routers without a battery begin in 1970. 2026-01-01.
+    pub sane_from: i64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            flush: Duration::from_secs(600),
+            hours_days: 14,
+            days_days: 400,
+            months_years: 10,
+            limit: 16 * 1024 * 1024,
+            devices: 1024,
+            usage: true,
+            sane_from: 1_767_225_600,
+        }
+    }
+}
+
+impl Settings {
+    /// Whether they make sense together.
+    pub fn check(&self) -> Result<(), Error> {
+        let wrong = |what: &str| Err(Error::Setting(what.to_owned()));
+        if self.limit < SMALLEST {
+            return wrong("limit is below 256 KiB: give the history more room, or switch it off");
+        }
+        if self.limit > 1 << 40 {
+            return wrong("limit is above 1 TiB: take less");
+        }
+        if self.devices == 0 || self.devices > 65_536 {
+            return wrong("devices has to be from 1 to 65536");
+        }
+        if self.flush < Duration::from_secs(1) || self.flush > Duration::from_secs(86_400) {
+            return wrong("flush has to be from a second to a day");
+        }
+        if self.hours_days == 0 || self.days_days == 0 || self.months_years == 0 {
+            return wrong("hours, days and months are kept for at least one day, day, and year");
+        }
+        if self.days_days < 32 {
+            return wrong("days are kept for at least 32 days: quotas of a month are their sum");
+        }
+        Ok(())
+    }
+
+    /// Whether a clock that says so can be believed: not before [`Settings::sane_from`], nor behind 2100.
+    pub fn sane(&self, now: i64) -> bool {
+        (self.sane_from..4_102_444_800).contains(&now)
+    }
+
+    /// How many pairs of device and application wait in memory at most, all hours together.
+    pub(crate) fn entries(&self) -> usize {
+        self.devices * 16
+    }
+}
