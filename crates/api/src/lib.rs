@@ -25,6 +25,7 @@ pub mod capture;
 pub mod client;
 pub mod expression;
 pub mod filter;
+pub mod metrics;
 pub mod monitor;
 pub mod path;
 mod percent;

@@ -1,9 +1,11 @@
-//! Who uses the network: from the records of the packet path to flows, devices and names. Pure: no clock, no socket, no BPF.
+//! Who uses the network: from the records of the packet path to flows, devices and names. Pure: no clock, no socket, no BPF;
+//! but for [`ipfix::Collector`], which has the socket to a collector.
 
 pub mod apps;
 pub mod core;
 pub mod count;
 pub mod device;
+pub mod ipfix;
 pub mod latency;
 pub mod names;
 pub mod port;

@@ -1,0 +1,332 @@
+//! What Prometheus scrapes: [`Devices`] and [`Status`] as OpenMetrics text (openmetrics.io, version 1.0.0).
+//!
+//! A household has some dozen devices, a campus thousands, and phones change their addresses: each device is a handful of time series at
+//! whoever scrapes, for as long as they are kept. Hence no more than [`Metrics::new`] says are told one by one; the rest is summed up as
+//! the device `other`.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::Write;
+
+use crate::types::{Count, Device, Devices, Metered, Status};
+
+/// Content type of what [`Metrics::render`] gives.
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// Devices that are told one by one, unless the configuration says otherwise.
+pub const DEVICE_LIMIT: usize = 256;
+/// Characters of a name that are told.
+const NAME_LIMIT: usize = 64;
+
+/// Whether a metric only rises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Rises until weir is started anew; its samples end in `_total`.
+    Counter,
+    /// Goes up and down.
+    Gauge,
+}
+
+/// A metric that is exported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// Name of its samples.
+    pub name: &'static str,
+    /// What it does over time.
+    pub kind: Kind,
+    /// Its labels, in their order.
+    pub labels: &'static [&'static str],
+    /// What it tells, in a sentence.
+    pub help: &'static str,
+}
+
+const DEVICE: &[&str] = &["mac", "name", "direction"];
+const PORT: &[&str] = &["port", "direction", "kind"];
+
+macro_rules! metrics {
+    ($($id:ident $name:literal $kind:ident $labels:expr, $help:literal;)*) => {
+        $(const $id: Metric = Metric { name: $name, kind: Kind::$kind, labels: $labels, help: $help };)*
+        /// All that are exported, in their order.
+        pub const METRICS: &[Metric] = &[$($id),*];
+    };
+}
+
+metrics! {
+    UP "weir_up" Gauge &[], "1: weir runs.";
+    DEVICE_BYTES "weir_device_bytes_total" Counter DEVICE, "Octets of IP packets from (sent) and to (received) a device.";
+    DEVICE_PACKETS "weir_device_packets_total" Counter DEVICE, "IP packets from (sent) and to (received) a device.";
+    DEVICE_FLOWS "weir_device_flows" Gauge &["mac", "name"], "Conversations of a device at the moment.";
+    DEVICE_RTT "weir_device_rtt_seconds" Gauge &["mac", "name", "side"],
+        "Round trip of TCP, median of late: router to device (lan), router to the far ends (wan).";
+    PORT_BYTES "weir_port_bytes_total" Counter PORT,
+        "Octets at a port: of IP in flows, of IP without a record, of other protocols, of link-layer headers.";
+    PORT_PACKETS "weir_port_packets_total" Counter PORT, "Packets at a port: in flows, without a record, of other protocols.";
+    FLOWS "weir_flows" Gauge &[], "Connections in the table.";
+    FLOWS_CAPACITY "weir_flows_capacity" Gauge &[], "Connections that the table has room for.";
+    FORWARDED "weir_forwarded_packets_total" Counter &["hook"], "Packets that weir forwarded.";
+    KERNEL "weir_kernel_packets_total" Counter &["reason"], "Packets left to the kernel, by reason.";
+}
+
+/// Counters of a device: received and sent.
+type Both = [Count; 2];
+
+/// Renders metrics. It remembers which devices it told of, so that a device does not come and go, and the sum of the others only rises.
+#[derive(Debug)]
+pub struct Metrics {
+    limit: usize,
+    shown: HashSet<String>,
+    /// What every device had at the last rendering.
+    last: HashMap<String, Both>,
+    other: Both,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new(DEVICE_LIMIT)
+    }
+}
+
+impl Metrics {
+    /// Tells at most `limit` devices one by one.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            shown: HashSet::new(),
+            last: HashMap::new(),
+            other: Both::default(),
+        }
+    }
+
+    /// The text, up to and with `# EOF`.
+    pub fn render(&mut self, devices: &Devices, status: &Status) -> String {
+        let mut text = Text::default();
+        text.family(UP);
+        text.sample(UP, &[], 1);
+        self.devices(&mut text, devices);
+        ports(&mut text, devices);
+        let flows = status.flows;
+        text.family(FLOWS);
+        text.sample(
+            FLOWS,
+            &[],
+            flows.ipv4.known.saturating_add(flows.ipv6.known),
+        );
+        text.family(FLOWS_CAPACITY);
+        let capacity = flows.ipv4.capacity.saturating_add(flows.ipv6.capacity);
+        text.sample(FLOWS_CAPACITY, &[], capacity);
+        let packets = &status.packets;
+        text.family(FORWARDED);
+        text.sample(FORWARDED, &["xdp"], packets.forwarded_xdp);
+        text.sample(FORWARDED, &["tc"], packets.forwarded_tc);
+        text.family(KERNEL);
+        for (reason, count) in &packets.passed {
+            text.sample(KERNEL, &[reason], *count);
+        }
+        text.0 + "# EOF\n"
+    }
+
+    fn devices(&mut self, text: &mut Text, devices: &Devices) {
+        let all = merge(&devices.devices);
+        self.choose(&all);
+        let (shown, others): (Vec<_>, Vec<_>) = all
+            .iter()
+            .partition(|device| self.shown.contains(device.mac));
+        for device in &others {
+            // What it had when it was told by itself is not the others'.
+            let before = self.last.get(device.mac).copied().unwrap_or_default();
+            for (sum, (now, before)) in self.other.iter_mut().zip(device.both.iter().zip(before)) {
+                sum.bytes = sum
+                    .bytes
+                    .saturating_add(now.bytes.saturating_sub(before.bytes));
+                let packets = now.packets.saturating_sub(before.packets);
+                sum.packets = sum.packets.saturating_add(packets);
+            }
+        }
+        let other = Row {
+            mac: "other",
+            name: String::new(),
+            both: self.other,
+            flows: others
+                .iter()
+                .fold(0, |sum: u64, d| sum.saturating_add(d.flows)),
+            rtt: [None, None],
+        };
+        let told = !others.is_empty() || self.other != Both::default();
+        let rows: Vec<&Row<'_>> = shown.into_iter().chain(told.then_some(&other)).collect();
+        let counters = |text: &mut Text, metric: Metric, value: fn(&Count) -> u64| {
+            text.family(metric);
+            for row in &rows {
+                for (direction, count) in ["received", "sent"].into_iter().zip(&row.both) {
+                    text.sample(metric, &[row.mac, &row.name, direction], value(count));
+                }
+            }
+        };
+        counters(text, DEVICE_BYTES, |count| count.bytes);
+        counters(text, DEVICE_PACKETS, |count| count.packets);
+        text.family(DEVICE_FLOWS);
+        for row in &rows {
+            text.sample(DEVICE_FLOWS, &[row.mac, &row.name], row.flows);
+        }
+        text.family(DEVICE_RTT);
+        for row in &rows {
+            for (side, rtt) in ["lan", "wan"].into_iter().zip(row.rtt) {
+                if let Some(milliseconds) = rtt.filter(|rtt| rtt.is_finite() && *rtt >= 0.0) {
+                    text.sample(
+                        DEVICE_RTT,
+                        &[row.mac, &row.name, side],
+                        milliseconds / 1000.0,
+                    );
+                }
+            }
+        }
+        self.last = all
+            .iter()
+            .map(|device| (device.mac.into(), device.both))
+            .collect();
+    }
+
+    /// Decides which devices are told one by one. Those that were stay, unless gone, or unless another had more than twice as much.
+    fn choose(&mut self, all: &[Row<'_>]) {
+        let there: HashSet<&str> = all.iter().map(|device| device.mac).collect();
+        self.shown.retain(|mac| there.contains(mac.as_str()));
+        let mut order: Vec<&Row<'_>> = all.iter().collect();
+        order.sort_by_key(|device| (std::cmp::Reverse(device.bytes()), device.mac));
+        let is_shown = |device: &&Row<'_>| self.shown.contains(device.mac);
+        let (mut shown, candidates): (Vec<_>, Vec<_>) = order.into_iter().partition(is_shown);
+        for candidate in candidates {
+            if self.shown.len() >= self.limit {
+                let Some(least) = shown.last() else { break };
+                if candidate.bytes() / 2 <= least.bytes() {
+                    break;
+                }
+                self.shown.remove(least.mac);
+                shown.pop();
+            }
+            self.shown.insert(candidate.mac.into());
+        }
+    }
+}
+
+/// What is told of a device.
+struct Row<'a> {
+    mac: &'a str,
+    name: String,
+    both: Both,
+    flows: u64,
+    /// Milliseconds, LAN and WAN.
+    rtt: [Option<f64>; 2],
+}
+
+impl Row<'_> {
+    fn bytes(&self) -> u64 {
+        self.both[0].bytes.saturating_add(self.both[1].bytes)
+    }
+}
+
+fn add(sum: &mut Count, more: &Count) {
+    sum.bytes = sum.bytes.saturating_add(more.bytes);
+    sum.packets = sum.packets.saturating_add(more.packets);
+}
+
+/// One row for each hardware address: two of the same would make the whole scrape invalid.
+fn merge(devices: &[Device]) -> Vec<Row<'_>> {
+    let mut rows: BTreeMap<&str, Row<'_>> = BTreeMap::new();
+    for device in devices {
+        let row = rows.entry(&device.mac).or_insert_with(|| Row {
+            mac: &device.mac,
+            name: String::new(),
+            both: Both::default(),
+            flows: 0,
+            rtt: [None, None],
+        });
+        add(&mut row.both[0], &device.received);
+        add(&mut row.both[1], &device.sent);
+        row.flows = row.flows.saturating_add(device.flows);
+        if row.name.is_empty() {
+            row.name = harmless(device.name.as_deref().unwrap_or_default());
+        }
+        if let Some(latency) = &device.latency {
+            row.rtt = [row.rtt[0].or(latency.lan), row.rtt[1].or(latency.wan)];
+        }
+    }
+    rows.into_values().collect()
+}
+
+fn ports(text: &mut Text, devices: &Devices) {
+    let mut ports: BTreeMap<&str, [Metered; 2]> = BTreeMap::new();
+    for port in &devices.ports {
+        let sums = ports.entry(&port.name).or_default();
+        for (sum, way) in sums.iter_mut().zip([&port.incoming, &port.outgoing]) {
+            add(&mut sum.flows, &way.flows);
+            add(&mut sum.unplaced, &way.unplaced);
+            add(&mut sum.other, &way.other);
+            sum.link = sum.link.saturating_add(way.link);
+        }
+    }
+    let each = |text: &mut Text, metric: Metric, kind: &str, value: fn(&Metered) -> u64| {
+        for (port, ways) in &ports {
+            for (direction, way) in ["in", "out"].into_iter().zip(ways) {
+                text.sample(metric, &[port, direction, kind], value(way));
+            }
+        }
+    };
+    text.family(PORT_BYTES);
+    each(text, PORT_BYTES, "flows", |way| way.flows.bytes);
+    each(text, PORT_BYTES, "unplaced", |way| way.unplaced.bytes);
+    each(text, PORT_BYTES, "other", |way| way.other.bytes);
+    each(text, PORT_BYTES, "link", |way| way.link);
+    text.family(PORT_PACKETS);
+    each(text, PORT_PACKETS, "flows", |way| way.flows.packets);
+    each(text, PORT_PACKETS, "unplaced", |way| way.unplaced.packets);
+    each(text, PORT_PACKETS, "other", |way| way.other.packets);
+}
+
+/// A name without what a terminal or a page would interpret: control characters, and those that change the direction of what follows.
+fn harmless(name: &str) -> String {
+    let fits = |c: &char| {
+        !c.is_control()
+            && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    name.chars().filter(fits).take(NAME_LIMIT).collect()
+}
+
+#[derive(Default)]
+struct Text(String);
+
+// Writing to a string does not fail.
+impl Text {
+    fn family(&mut self, metric: Metric) {
+        let name = metric.name.strip_suffix("_total").unwrap_or(metric.name);
+        let kind = match metric.kind {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+        };
+        let _ = writeln!(self.0, "# TYPE {name} {kind}");
+        for unit in ["bytes", "seconds"] {
+            if name.ends_with(unit) {
+                let _ = writeln!(self.0, "# UNIT {name} {unit}");
+            }
+        }
+        let _ = writeln!(self.0, "# HELP {name} {}", metric.help);
+    }
+
+    fn sample(&mut self, metric: Metric, values: &[&str], value: impl std::fmt::Display) {
+        debug_assert_eq!(metric.labels.len(), values.len());
+        self.0.push_str(metric.name);
+        for (index, (label, value)) in metric.labels.iter().zip(values).enumerate() {
+            self.0.push(if index == 0 { '{' } else { ',' });
+            let _ = write!(self.0, "{label}=\"");
+            for character in value.chars() {
+                match character {
+                    '\\' => self.0.push_str("\\\\"),
+                    '"' => self.0.push_str("\\\""),
+                    '\n' => self.0.push_str("\\n"),
+                    other => self.0.push(other),
+                }
+            }
+            self.0.push('"');
+        }
+        if !metric.labels.is_empty() {
+            self.0.push('}');
+        }
+        let _ = writeln!(self.0, " {value}");
+    }
+}

@@ -1,0 +1,393 @@
+//! What Prometheus scrapes is right by OpenMetrics' own rules, bounded, and all that the dashboard asks for.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use proptest::prelude::*;
+use weir_api::metrics::{Kind, METRICS, Metrics};
+use weir_api::{Count, Device, Devices, Latency, Metered, MeteredPort, Status};
+
+/// A sample: name and labels.
+type Key = (String, BTreeMap<String, String>);
+
+/// Reads a label's value up to its closing quote; gives the value and the rest.
+fn quoted(text: &str) -> (String, &str) {
+    let mut value = String::new();
+    let mut rest = text.char_indices();
+    while let Some((index, character)) = rest.next() {
+        match character {
+            '"' => return (value, &text[index + 1..]),
+            '\\' => match rest.next() {
+                Some((_, 'n')) => value.push('\n'),
+                Some((_, escaped @ ('\\' | '"'))) => value.push(escaped),
+                other => panic!("escape {other:?}"),
+            },
+            other => value.push(other),
+        }
+    }
+    panic!("no end of {text:?}");
+}
+
+/// Reads a whole exposition, and insists on its grammar.
+fn read(text: &str) -> BTreeMap<Key, f64> {
+    let lines = text.strip_suffix("# EOF\n").expect("an end");
+    assert!(!lines.contains('\r'));
+    let mut samples = BTreeMap::new();
+    let mut families = HashSet::new();
+    let mut family = (String::new(), String::new());
+    for line in lines.split_terminator('\n') {
+        if let Some(meta) = line.strip_prefix("# ") {
+            let mut words = meta.splitn(3, ' ');
+            let (word, name, rest) = (words.next(), words.next().expect("a name"), words.next());
+            let rest = rest.expect("a text");
+            match word {
+                Some("TYPE") => {
+                    assert!(families.insert(name.to_owned()), "{name} twice");
+                    assert!(matches!(rest, "counter" | "gauge"));
+                    family = (name.into(), rest.into());
+                }
+                Some("UNIT") => assert!(name == family.0 && name.ends_with(&format!("_{rest}"))),
+                Some("HELP") => assert!(name == family.0 && !rest.contains('\\')),
+                other => panic!("{other:?}"),
+            }
+            continue;
+        }
+        let end = line.find(['{', ' ']).expect("a name");
+        let (name, mut rest) = line.split_at(end);
+        let total = if family.1 == "counter" { "_total" } else { "" };
+        assert_eq!(name, format!("{}{total}", family.0), "in its family");
+        let mut labels = BTreeMap::new();
+        while let Some(after) = rest.strip_prefix(['{', ',']) {
+            let (label, after) = after.split_once("=\"").expect("a label");
+            let (value, after) = quoted(after);
+            assert!(labels.insert(label.to_owned(), value).is_none());
+            rest = after;
+        }
+        let rest = rest.strip_prefix('}').unwrap_or(rest);
+        let value = rest
+            .strip_prefix(' ')
+            .expect("a value")
+            .parse::<f64>()
+            .expect("a number");
+        assert!(value.is_finite() && value >= 0.0);
+        assert!(
+            samples.insert((name.into(), labels), value).is_none(),
+            "twice: {line}"
+        );
+    }
+    samples
+}
+
+fn count(bytes: u64) -> Count {
+    Count {
+        bytes,
+        packets: bytes / 100,
+    }
+}
+
+fn device(number: u64, received: u64, sent: u64) -> Device {
+    Device {
+        mac: format!("02:00:00:00:{:02x}:{:02x}", number >> 8, number & 255),
+        name: Some(format!("device {number}")),
+        received: count(received),
+        sent: count(sent),
+        flows: 3,
+        latency: number.is_multiple_of(2).then(|| Latency {
+            lan: Some(2.5),
+            wan: number.is_multiple_of(4).then_some(20.0),
+            ..Latency::default()
+        }),
+        ..Device::default()
+    }
+}
+
+fn all(devices: Vec<Device>) -> Devices {
+    Devices {
+        devices,
+        ..Devices::default()
+    }
+}
+
+fn get(samples: &BTreeMap<Key, f64>, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
+    let fits = |(have, with): &Key| {
+        have == name
+            && labels
+                .iter()
+                .all(|(k, v)| with.get(*k).is_some_and(|have| have == v))
+    };
+    samples
+        .iter()
+        .find(|(key, _)| fits(key))
+        .map(|(_, value)| *value)
+}
+
+fn bytes(samples: &BTreeMap<Key, f64>, mac: &str, direction: &str) -> Option<f64> {
+    let labels = [("mac", mac), ("direction", direction)];
+    get(samples, "weir_device_bytes_total", &labels)
+}
+
+#[test]
+fn every_metric_has_the_labels_it_says() {
+    let mut devices = all(vec![device(4, 1000, 200)]);
+    let way = |n| Metered {
+        flows: count(n),
+        unplaced: count(n + 100),
+        other: count(n + 200),
+        link: n + 300,
+    };
+    devices.ports.push(MeteredPort {
+        name: "lan0".into(),
+        incoming: way(1000),
+        outgoing: way(5000),
+        ..MeteredPort::default()
+    });
+    let mut status = Status::default();
+    status.flows.ipv4.known = 7;
+    status.flows.ipv6.known = 1;
+    status.flows.ipv4.capacity = 100;
+    status.packets.forwarded_tc = 9;
+    status.packets.passed.insert("fragment".into(), 4);
+    let samples = read(&Metrics::default().render(&devices, &status));
+    for metric in METRICS {
+        let have: BTreeSet<_> = samples
+            .keys()
+            .filter(|(name, _)| name == metric.name)
+            .collect();
+        assert!(!have.is_empty(), "{}", metric.name);
+        for (_, labels) in have {
+            let labels: BTreeSet<_> = labels.keys().map(String::as_str).collect();
+            assert_eq!(labels, metric.labels.iter().copied().collect());
+        }
+        assert_eq!(
+            metric.name.ends_with("_total"),
+            metric.kind == Kind::Counter
+        );
+    }
+    assert_eq!(get(&samples, "weir_up", &[]), Some(1.0));
+    assert_eq!(get(&samples, "weir_flows", &[]), Some(8.0));
+    assert_eq!(get(&samples, "weir_flows_capacity", &[]), Some(100.0));
+    assert_eq!(
+        get(
+            &samples,
+            "weir_kernel_packets_total",
+            &[("reason", "fragment")]
+        ),
+        Some(4.0)
+    );
+    assert_eq!(
+        get(&samples, "weir_device_rtt_seconds", &[("side", "wan")]),
+        Some(0.02)
+    );
+    let port = |name, direction, kind| {
+        get(
+            &samples,
+            name,
+            &[("port", "lan0"), ("direction", direction), ("kind", kind)],
+        )
+    };
+    assert_eq!(port("weir_port_bytes_total", "out", "link"), Some(5300.0));
+    assert_eq!(
+        port("weir_port_packets_total", "in", "unplaced"),
+        Some(11.0)
+    );
+    assert_eq!(port("weir_port_packets_total", "in", "link"), None);
+}
+
+#[test]
+fn hostile_names_neither_break_out_nor_control() {
+    let mut hostile = device(0, 1, 1);
+    hostile.name = Some("a\"} 1\nweir_up 7\\\u{1b}[31m\u{202e}<script>".into());
+    let text = Metrics::default().render(&all(vec![hostile]), &Status::default());
+    let samples = read(&text);
+    assert_eq!(get(&samples, "weir_up", &[]), Some(1.0));
+    let name = r#"a"} 1weir_up 7\[31m<script>"#;
+    assert_eq!(
+        get(&samples, "weir_device_flows", &[("name", name)]),
+        Some(3.0)
+    );
+    assert!(!text.contains(['\u{1b}', '\u{202e}']));
+}
+
+#[test]
+fn the_busiest_are_told_and_the_rest_is_summed_up() {
+    let mut metrics = Metrics::new(2);
+    let status = Status::default();
+    let samples = read(&metrics.render(
+        &all((1..=5).map(|n| device(n, n * 1000, n * 10)).collect()),
+        &status,
+    ));
+    assert_eq!(
+        bytes(&samples, "02:00:00:00:00:05", "received"),
+        Some(5000.0)
+    );
+    assert_eq!(bytes(&samples, "02:00:00:00:00:04", "sent"), Some(40.0));
+    assert_eq!(bytes(&samples, "other", "received"), Some(6000.0));
+    assert_eq!(
+        get(&samples, "weir_device_flows", &[("mac", "other")]),
+        Some(9.0)
+    );
+
+    // A device that grows a little past another does not take its place; one that grows far past it does. The others' sum only rises:
+    // by what they had while they were among them, and never by what a device had before.
+    let samples = read(&metrics.render(
+        &all(vec![
+            device(1, 1000, 10),
+            device(2, 2500, 20),
+            device(3, 5000, 30),
+            device(4, 4000, 40),
+            device(5, 5000, 50),
+        ]),
+        &status,
+    ));
+    assert_eq!(
+        bytes(&samples, "02:00:00:00:00:04", "received"),
+        Some(4000.0)
+    );
+    assert_eq!(
+        bytes(&samples, "other", "received"),
+        Some(6000.0 + 500.0 + 2000.0)
+    );
+    let samples = read(&metrics.render(
+        &all(vec![
+            device(1, 1000, 10),
+            device(2, 2500, 20),
+            device(3, 9000, 30),
+            device(4, 4001, 40),
+            device(5, 5000, 50),
+        ]),
+        &status,
+    ));
+    assert_eq!(
+        bytes(&samples, "02:00:00:00:00:03", "received"),
+        Some(9000.0)
+    );
+    assert_eq!(bytes(&samples, "02:00:00:00:00:04", "received"), None);
+    assert_eq!(bytes(&samples, "other", "received"), Some(8500.0 + 1.0));
+    // Gone from the list: nothing is taken back.
+    let samples = read(&metrics.render(&all(vec![device(5, 5000, 50)]), &status));
+    assert_eq!(bytes(&samples, "other", "received"), Some(8501.0));
+}
+
+#[test]
+fn one_address_twice_is_one_device() {
+    let samples = read(&Metrics::default().render(
+        &all(vec![device(1, 1000, 0), device(1, 500, 0)]),
+        &Status::default(),
+    ));
+    assert_eq!(
+        bytes(&samples, "02:00:00:00:00:01", "received"),
+        Some(1500.0)
+    );
+}
+
+proptest! {
+    #[test]
+    fn whatever_happens_it_is_readable_bounded_and_rises(
+        rounds in proptest::collection::vec(
+            proptest::collection::vec((0u64..12, 0u64..1_000_000, any::<String>()), 0..10), 1..8),
+        limit in 0usize..5,
+    ) {
+        let mut metrics = Metrics::new(limit);
+        let mut totals: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut other = 0.0;
+        for round in rounds {
+            let mut devices = Vec::new();
+            for (number, more, name) in round {
+                let total = totals.entry(number).or_default();
+                *total += more;
+                devices.retain(|have: &Device| have.mac != device(number, 0, 0).mac);
+                devices.push(Device { name: Some(name), ..device(number, *total, 0) });
+            }
+            let samples = read(&metrics.render(&all(devices), &Status::default()));
+            let macs: BTreeSet<_> = samples.keys().filter_map(|(_, labels)| labels.get("mac")).collect();
+            prop_assert!(macs.len() <= limit + 1);
+            let now = bytes(&samples, "other", "received").unwrap_or(other);
+            prop_assert!(now >= other);
+            other = now;
+        }
+    }
+}
+
+const DASHBOARD: &str = include_str!("../../../packaging/grafana/weir.json");
+
+/// Every string under this key, however deep.
+fn strings<'a>(value: &'a serde_json::Value, key: &str, found: &mut Vec<&'a str>) {
+    match value {
+        serde_json::Value::Object(object) => {
+            for (name, value) in object {
+                if let (true, Some(text)) = (name == key, value.as_str()) {
+                    found.push(text);
+                }
+                strings(value, key, found);
+            }
+        }
+        serde_json::Value::Array(values) => values.iter().for_each(|v| strings(v, key, found)),
+        _ => {}
+    }
+}
+
+/// Words of a query: names of metrics, labels and functions.
+fn words(query: &str) -> impl Iterator<Item = &str> {
+    query
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        .filter(|word| !word.is_empty())
+}
+
+#[test]
+fn the_dashboard_asks_only_for_what_there_is() {
+    let dashboard: serde_json::Value = serde_json::from_str(DASHBOARD).expect("JSON");
+    let mut queries = Vec::new();
+    strings(&dashboard, "expr", &mut queries);
+    strings(&dashboard, "query", &mut queries);
+    queries.retain(|query| *query != "prometheus");
+    assert!(queries.len() >= 12, "{queries:?}");
+    let mut used = BTreeSet::new();
+    for query in &queries {
+        for word in words(query).filter(|word| word.starts_with("weir_")) {
+            let metric = METRICS.iter().find(|metric| metric.name == word);
+            assert!(metric.is_some(), "{word} in {query}");
+            used.insert(word);
+        }
+        // Each selector {…} uses labels of the metric before it, and every rate is of a counter.
+        for (before, selector) in query.match_indices('{').map(|(at, _)| query.split_at(at)) {
+            let name = words(before).last().unwrap_or_default();
+            let metric = METRICS
+                .iter()
+                .find(|metric| metric.name == name)
+                .expect("a metric");
+            let (selector, after) = selector[1..].split_once('}').expect("an end");
+            for matcher in selector
+                .split(',')
+                .filter(|matcher| !matcher.trim().is_empty())
+            {
+                let label = words(matcher).next().expect("a label");
+                let of_scrape = matches!(label, "job" | "instance");
+                assert!(
+                    of_scrape || metric.labels.contains(&label),
+                    "{label} in {query}"
+                );
+            }
+            let counter = metric.kind == Kind::Counter;
+            assert_eq!(after.starts_with('['), counter, "{name} in {query}");
+        }
+        let labels: Vec<_> = query
+            .split("by (")
+            .skip(1)
+            .filter_map(|part| part.split(')').next())
+            .collect();
+        for label in labels.iter().flat_map(|labels| words(labels)) {
+            let known = METRICS.iter().any(|metric| metric.labels.contains(&label));
+            assert!(known || label == "instance", "{label} in {query}");
+        }
+    }
+    for metric in METRICS {
+        assert!(
+            used.contains(metric.name),
+            "{} is not in the dashboard",
+            metric.name
+        );
+    }
+    // Grafana wants each panel to have a number of its own.
+    let panels = dashboard["panels"].as_array().expect("panels");
+    let ids: HashSet<_> = panels.iter().map(|panel| panel["id"].as_u64()).collect();
+    assert_eq!(ids.len(), panels.len());
+}

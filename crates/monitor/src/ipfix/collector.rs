@@ -1,0 +1,460 @@
+//! The socket towards a collector: UDP (RFC 7011, section 10.3), never waited for.
+//!
+//! All that is not sent is counted, in the exporter too, which tells the collector. The only thing that blocks, to look up a name, is
+//! done in a thread that lives as long as it takes.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+
+use super::exporter::Exporter;
+use super::message::{Contents, Message};
+use super::target::Target;
+
+/// Milliseconds until the next attempt, after a look-up or a connection failed.
+const RETRY: u64 = 30_000;
+/// Milliseconds of errors after which the name is looked up again, or the next of its addresses is tried.
+const PATIENCE: u64 = 30_000;
+/// Milliseconds without an error after which all is well again. ICMP errors are limited to some a second, and are not each a change.
+const WELL: u64 = 10_000;
+
+/// Something about the collector that is worth a line in the log. Each is told when it begins, not again while it lasts.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Messages go to this address.
+    Sending(SocketAddr),
+    /// Nobody listens there (ICMP port unreachable).
+    Refused(SocketAddr),
+    /// Messages cannot be sent there.
+    Failing(SocketAddr, String),
+    /// There is no address for the name.
+    Unresolved(String),
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Change::Sending(to) => write!(f, "IPFIX goes to {to}"),
+            Change::Refused(to) => write!(
+                f,
+                "no IPFIX collector listens on UDP at {to}; weir keeps trying"
+            ),
+            Change::Failing(to, error) => {
+                write!(f, "cannot send IPFIX to {to}: {error}; weir keeps trying")
+            }
+            Change::Unresolved(error) => write!(f, "{error}; weir keeps trying"),
+        }
+    }
+}
+
+/// What became of messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Handed to the kernel.
+    pub messages: u64,
+    /// Not taken by the kernel: it had no room, no way, or there was no address.
+    pub unsent: u64,
+    /// Answered by ICMP that nobody listens. There may be more: such answers are limited.
+    pub refused: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mood {
+    New,
+    Well,
+    Ill,
+}
+
+type Answer = io::Result<Vec<SocketAddr>>;
+
+/// Sends an exporter's messages to one collector.
+#[derive(Debug)]
+pub struct Collector {
+    target: Target,
+    addresses: Vec<SocketAddr>,
+    next: usize,
+    socket: Option<(UdpSocket, SocketAddr)>,
+    lookup: Option<Receiver<Answer>>,
+    retry_at: u64,
+    mood: Mood,
+    /// When errors began, and when the last one was.
+    trouble: Option<(u64, u64)>,
+    /// The last message that was sent: an ICMP error is about it, or one before it.
+    last: Option<(Contents, usize)>,
+    /// The collector may not know the templates of what is sent next.
+    stranger: bool,
+    sent: Sent,
+}
+
+impl Collector {
+    /// Opens nothing yet: that is done by the first [`Collector::send`].
+    pub fn new(target: Target) -> Self {
+        Self {
+            target,
+            addresses: Vec::new(),
+            next: 0,
+            socket: None,
+            lookup: None,
+            retry_at: 0,
+            mood: Mood::New,
+            trouble: None,
+            last: None,
+            stranger: false,
+            sent: Sent::default(),
+        }
+    }
+
+    /// Where it sends to.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// What became of all messages.
+    pub fn sent(&self) -> Sent {
+        self.sent
+    }
+
+    /// Sends `messages`, and tells `exporter` which were not. Never waits. `now` is milliseconds of a clock that does not jump; `wall` is
+    /// milliseconds since 1970. Gives back what is to be logged.
+    pub fn send(
+        &mut self,
+        exporter: &mut Exporter,
+        messages: &[Message],
+        now: u64,
+        wall: u64,
+    ) -> Option<Change> {
+        let mut change = self.connect(now);
+        for message in messages {
+            let found = self.send_one(exporter, message, now, wall);
+            change = change.or(found);
+        }
+        self.recover(now).or(change)
+    }
+
+    fn send_one(
+        &mut self,
+        exporter: &mut Exporter,
+        message: &Message,
+        now: u64,
+        wall: u64,
+    ) -> Option<Change> {
+        let this = (message.contents, message.octets.len());
+        let Some((socket, address)) = &self.socket else {
+            self.sent.unsent += 1;
+            exporter.unsent(this.0, this.1, wall);
+            return None;
+        };
+        let address = *address;
+        let mut result = Ok(0);
+        if self.stranger {
+            self.stranger = false;
+            result = tell_templates(socket, exporter, message, wall);
+        }
+        if result.is_ok() {
+            result = socket.send(&message.octets);
+        }
+        let mut change = None;
+        // An error that ICMP brought is about an earlier message; reading it clears it, and this one was not sent.
+        if refused(&result) {
+            self.sent.refused += 1;
+            if let Some((contents, octets)) = self.last.take() {
+                exporter.unsent(contents, octets, wall);
+            }
+            // If somebody listens now, it has not heard the templates.
+            result = tell_templates(socket, exporter, message, wall);
+            if result.is_ok() || refused(&result) {
+                result = socket.send(&message.octets);
+            }
+            change = self.worry(now, Change::Refused(address));
+        }
+        match result {
+            Ok(_) => {
+                self.sent.messages += 1;
+                self.last = Some(this);
+            }
+            Err(error) => {
+                self.sent.unsent += 1;
+                exporter.unsent(this.0, this.1, wall);
+                let kind = error.kind();
+                if kind == io::ErrorKind::ConnectionRefused {
+                    self.stranger = true;
+                } else if kind != io::ErrorKind::WouldBlock {
+                    // The router's own address may be another now: the socket goes by the old one.
+                    self.socket = None;
+                    self.retry_at = now + 1000;
+                    change =
+                        change.or(self.worry(now, Change::Failing(address, error.to_string())));
+                }
+            }
+        }
+        change
+    }
+
+    /// Notes an error; tells it if it is the first for a while.
+    fn worry(&mut self, now: u64, change: Change) -> Option<Change> {
+        let since = self.trouble.map_or(now, |(since, _)| since);
+        self.trouble = Some((since, now));
+        if now.saturating_sub(since) >= PATIENCE {
+            self.trouble = Some((now, now));
+            self.socket = None;
+            self.next += 1;
+            if self.next >= self.addresses.len() {
+                self.addresses.clear();
+            }
+        }
+        let first = self.mood != Mood::Ill;
+        self.mood = Mood::Ill;
+        first.then_some(change)
+    }
+
+    fn recover(&mut self, now: u64) -> Option<Change> {
+        let (_, address) = self.socket.as_ref()?;
+        let quiet = self
+            .trouble
+            .is_none_or(|(_, last)| now.saturating_sub(last) >= WELL);
+        if self.mood == Mood::Well || !quiet {
+            return None;
+        }
+        self.mood = Mood::Well;
+        self.trouble = None;
+        Some(Change::Sending(*address))
+    }
+
+    /// Sees to it that there is a socket, as far as that goes without waiting.
+    fn connect(&mut self, now: u64) -> Option<Change> {
+        if self.socket.is_some() {
+            return None;
+        }
+        if let Some(lookup) = &self.lookup {
+            let answer = match lookup.try_recv() {
+                Err(TryRecvError::Empty) => return None,
+                Err(TryRecvError::Disconnected) => Err(io::Error::other("the look-up broke off")),
+                Ok(answer) => answer,
+            };
+            self.lookup = None;
+            self.next = 0;
+            match answer {
+                Ok(addresses) if !addresses.is_empty() => self.addresses = addresses,
+                other => {
+                    let why = other.err().map_or("no address".into(), |e| e.to_string());
+                    self.retry_at = now + RETRY;
+                    let text = format!("no address for the IPFIX collector {}: {why}", self.target);
+                    return self.worry(now, Change::Unresolved(text));
+                }
+            }
+        } else if now < self.retry_at {
+            return None;
+        }
+        if self.addresses.is_empty() {
+            self.look_up();
+            // An address needs no thread, and is there at once.
+            if self.addresses.is_empty() {
+                return None;
+            }
+        }
+        let address = *self.addresses.get(self.next).or(self.addresses.first())?;
+        match open(address) {
+            Ok(socket) => {
+                self.socket = Some((socket, address));
+                self.last = None;
+                // To some collectors another port is another stream.
+                self.stranger = self.sent != Sent::default();
+                None
+            }
+            Err(error) => {
+                self.next += 1;
+                if self.next >= self.addresses.len() {
+                    self.addresses.clear();
+                    self.retry_at = now + RETRY;
+                }
+                self.worry(now, Change::Failing(address, error.to_string()))
+            }
+        }
+    }
+
+    fn look_up(&mut self) {
+        let Target { host, port } = self.target.clone();
+        self.next = 0;
+        if let Ok(address) = host.parse::<IpAddr>() {
+            self.addresses = vec![SocketAddr::new(address, port)];
+            return;
+        }
+        let (answer, lookup) = channel();
+        self.lookup = Some(lookup);
+        let look = move || {
+            let found = (host.as_str(), port).to_socket_addrs();
+            // Whoever asked may be gone.
+            let _ = answer.send(found.map(|found| found.take(8).collect()));
+        };
+        // Without a thread the channel ends at once, which counts as a failed look-up.
+        let _ = std::thread::Builder::new()
+            .name("ipfix-lookup".into())
+            .spawn(look);
+    }
+}
+
+fn refused(result: &io::Result<usize>) -> bool {
+    matches!(result, Err(error) if error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+fn tell_templates(
+    socket: &UdpSocket,
+    exporter: &mut Exporter,
+    before: &Message,
+    wall: u64,
+) -> io::Result<usize> {
+    let mut sum = 0;
+    for message in exporter.templates_before(before, wall) {
+        match socket.send(&message.octets) {
+            Ok(length) => sum += length,
+            Err(error) => {
+                exporter.unsent(message.contents, message.octets.len(), wall);
+                return Err(error);
+            }
+        }
+    }
+    Ok(sum)
+}
+
+fn open(address: SocketAddr) -> io::Result<UdpSocket> {
+    let any: SocketAddr = if address.is_ipv4() {
+        ([0, 0, 0, 0], 0).into()
+    } else {
+        ([0u16; 8], 0).into()
+    };
+    let socket = UdpSocket::bind(any)?;
+    socket.set_nonblocking(true)?;
+    socket.connect(address)?;
+    Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::{EndReason, FlowRecord, Initiator, Settings, Way};
+    use super::*;
+
+    fn collector(text: &str) -> Collector {
+        Collector::new(text.parse().unwrap())
+    }
+
+    fn flow() -> FlowRecord<'static> {
+        FlowRecord {
+            source: [192, 0, 2, 1].into(),
+            destination: [192, 0, 2, 2].into(),
+            source_port: 1,
+            destination_port: 2,
+            protocol: 17,
+            icmp: None,
+            port: 1,
+            out: 2,
+            vlan: 0,
+            mac: [2; 6],
+            sent: Way {
+                octets: 100,
+                packets: 1,
+                ..Way::default()
+            },
+            received: Way::default(),
+            start: 1,
+            end: 2,
+            reason: EndReason::Idle,
+            initiator: Initiator::Unknown,
+            translation: None,
+            application: None,
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_told_once_and_counted_and_templates_come_again() {
+        // A port that was free a moment ago.
+        let free = UdpSocket::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
+        let mut exporter = Exporter::new(Settings::default());
+        let mut collector = collector(&free.to_string());
+        let mut changes = Vec::new();
+        for second in 0..5 {
+            exporter.flow(&flow(), 1_000_000 + second * 1000);
+            let messages = exporter.tick(1_000_000 + second * 1000);
+            assert_eq!(messages.len(), 1);
+            changes.extend(collector.send(&mut exporter, &messages, second * 1000, second));
+            // Until the kernel's answer is there.
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        assert_eq!(changes, [Change::Sending(free), Change::Refused(free)]);
+        assert!(collector.sent().refused > 0);
+        let listener = UdpSocket::bind(free).unwrap();
+        listener
+            .set_read_timeout(Some(Duration::from_secs(10)))
+            .unwrap();
+        exporter.flow(&flow(), 1_006_000);
+        let messages = exporter.tick(1_006_000);
+        collector.send(&mut exporter, &messages, 6000, 6);
+        let mut datagram = [0; 2000];
+        listener.recv(&mut datagram).unwrap();
+        assert_eq!(datagram[16..18], [0, 2], "a set of templates comes first");
+        let length = listener.recv(&mut datagram).unwrap();
+        assert_eq!(datagram[..length], messages[0].octets);
+        assert_eq!(exporter.statistics().not_sent.flows, 5);
+        assert_eq!(exporter.statistics().exported.flows, 1);
+        assert_eq!(
+            collector.send(&mut exporter, &[], 17_000, 17),
+            Some(Change::Sending(free))
+        );
+    }
+
+    #[test]
+    fn a_name_is_looked_up_without_waiting() {
+        let listener = UdpSocket::bind("127.0.0.1:0").unwrap();
+        listener
+            .set_read_timeout(Some(Duration::from_secs(10)))
+            .unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let mut exporter = Exporter::new(Settings::default());
+        let mut collector = collector(&format!("localhost:{port}"));
+        let mut now = 0;
+        // Either family's loopback may come first; where nobody listens the next one is tried.
+        while collector.sent().messages == 0
+            || collector.sent().refused >= collector.sent().messages
+        {
+            std::thread::sleep(Duration::from_millis(5));
+            now += 31_000;
+            exporter.flow(&flow(), now);
+            let messages = exporter.tick(now);
+            collector.send(&mut exporter, &messages, now, now);
+            assert!(now < 31_000 * 1000, "{:?}", collector);
+        }
+        let mut datagram = [0; 2000];
+        assert!(listener.recv(&mut datagram).unwrap() > 16);
+    }
+
+    #[test]
+    fn what_has_no_address_is_counted() {
+        let mut exporter = Exporter::new(Settings::default());
+        // No label may be that long, so no resolver asks anybody.
+        let mut collector = collector(&format!("{}.invalid:1", "x".repeat(64)));
+        let mut change = None;
+        let mut rounds = 0;
+        while change.is_none() && rounds < 2000 {
+            exporter.flow(&flow(), 1000);
+            let messages = exporter.tick(1000);
+            change = collector.send(&mut exporter, &messages, 0, 1000);
+            rounds += 1;
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(matches!(change, Some(Change::Unresolved(_))), "{change:?}");
+        assert_eq!(
+            collector.sent(),
+            Sent {
+                unsent: rounds,
+                ..Sent::default()
+            }
+        );
+        assert_eq!(exporter.statistics().not_sent.flows, rounds);
+        assert_eq!(exporter.statistics().messages, 0);
+    }
+}

@@ -1,0 +1,29 @@
+//! IPFIX export (RFC 7011, RFC 7012): flows, translations and statistics as messages for a collector.
+//!
+//! Pure: [`Exporter`] turns [`FlowRecord`]s into [`Message`]s, [`Due`] says which flows are to be exported. The socket is in
+//! [`Collector`].
+//!
+//! Templates are fixed, and are those of [`Shape`]. Over UDP they may be lost, or the collector may be restarted; hence they are told
+//! before the first record of a kind, and again after a while.
+
+mod collector;
+mod due;
+mod element;
+mod encode;
+mod exporter;
+mod message;
+mod record;
+mod target;
+mod template;
+
+pub use collector::{Change, Collector, Sent};
+pub use due::Due;
+pub use element::{Element, REVERSE};
+pub use encode::APPLICATION_LIMIT;
+pub use exporter::{Exporter, INTERFACE_LIMIT, MESSAGE_SIZES, QUEUE_LIMIT, Settings, Statistics};
+pub use message::{Contents, Message};
+pub use record::{
+    EndReason, FlowRecord, Icmp, Initiator, NatEvent, NatEventKind, Translation, Way,
+};
+pub use target::{Target, TargetError};
+pub use template::{FlowShape, Shape, Template, View};

@@ -1,0 +1,167 @@
+//! What is exported: flows, translations, and where they may go by.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+/// What a flow has had one way since it was last exported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Way {
+    /// Octets of IP packets, headers included (octetDeltaCount).
+    pub octets: u64,
+    /// IP packets, as on the wire.
+    pub packets: u64,
+    /// Flags of TCP seen, each bit as in octets 12 and 13 of its header (RFC 7125); 0 for other protocols.
+    pub tcp_flags: u16,
+    /// Type of service or traffic class of the first packet (ipClassOfService).
+    pub tos: u8,
+}
+
+impl Way {
+    /// Whether nothing passed this way.
+    pub fn is_empty(&self) -> bool {
+        self.octets == 0 && self.packets == 0
+    }
+}
+
+/// Type and code of an ICMP or ICMPv6 message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Icmp {
+    /// Type.
+    pub kind: u8,
+    /// Code.
+    pub code: u8,
+}
+
+impl Icmp {
+    /// What answers this message, where it asks for something (RFC 792, RFC 950, RFC 4443); itself otherwise.
+    pub fn answer(self, ipv6: bool) -> Self {
+        let kind = match (ipv6, self.kind) {
+            (false, 8) => 0,
+            (false, 0) => 8,
+            (false, 13) => 14,
+            (false, 14) => 13,
+            (false, 17) => 18,
+            (false, 18) => 17,
+            (true, 128) => 129,
+            (true, 129) => 128,
+            (_, other) => other,
+        };
+        Self { kind, ..self }
+    }
+}
+
+/// Addresses and ports behind the router's translation (RFC 8158), of what the station sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Translation {
+    /// Source address as it leaves.
+    pub source: IpAddr,
+    /// Destination address as it leaves.
+    pub destination: IpAddr,
+    /// Source port as it leaves; 0 where the protocol has none.
+    pub source_port: u16,
+    /// Destination port as it leaves.
+    pub destination_port: u16,
+}
+
+/// Why a flow is exported now (flowEndReason, IANA).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum EndReason {
+    /// Nothing came for the idle time-out.
+    Idle = 1,
+    /// It goes on, and was due.
+    #[default]
+    Active = 2,
+    /// Its end was seen, as TCP's FIN.
+    EndDetected = 3,
+    /// Weir stops, or was told to let go.
+    Forced = 4,
+    /// Its record was needed for another flow.
+    LackOfResources = 5,
+}
+
+/// Who began a conversation (biflowDirection, RFC 5103).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Initiator {
+    /// Nobody knows: weir came when it ran already.
+    #[default]
+    Unknown = 0,
+    /// The station.
+    Station = 1,
+    /// The far end.
+    Far = 2,
+}
+
+/// A flow, both ways, seen from the station behind one of the router's ports: *source* is the station. Both addresses are of one
+/// family; a record in which they are not is counted and left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowRecord<'a> {
+    /// Address of the station.
+    pub source: IpAddr,
+    /// Address of the far end.
+    pub destination: IpAddr,
+    /// Port of the station; 0 where the protocol has none.
+    pub source_port: u16,
+    /// Port of the far end.
+    pub destination_port: u16,
+    /// Number of the protocol (6 is TCP).
+    pub protocol: u8,
+    /// What the station sends, of ICMP; ports are left out then.
+    pub icmp: Option<Icmp>,
+    /// ifIndex of the port behind which the station is.
+    pub port: u32,
+    /// ifIndex of the device on the other side; 0 where unknown.
+    pub out: u32,
+    /// VLAN at the station's port; 0 for none.
+    pub vlan: u16,
+    /// Hardware address of the station.
+    pub mac: [u8; 6],
+    /// From the station.
+    pub sent: Way,
+    /// To the station.
+    pub received: Way,
+    /// When the first packet of these was seen, milliseconds since 1970.
+    pub start: u64,
+    /// When the last one was.
+    pub end: u64,
+    /// Why it is exported.
+    pub reason: EndReason,
+    /// Who began.
+    pub initiator: Initiator,
+    /// What the router makes of the station's packets; left out if of the other family (NAT64).
+    pub translation: Option<Translation>,
+    /// What it is used for: `web`, `dns`, … Control characters are taken out, and what is longer than
+    /// [`APPLICATION_LIMIT`](super::APPLICATION_LIMIT) octets is cut.
+    pub application: Option<&'a str>,
+}
+
+/// Whether a translation began or ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum NatEventKind {
+    /// NAT44 session created (IANA natEvent 4).
+    Create = 4,
+    /// NAT44 session deleted (5).
+    Delete = 5,
+}
+
+/// A translation of IPv4 that began or ended. IANA has no such event for IPv6 to IPv6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NatEvent {
+    /// Which of both.
+    pub kind: NatEventKind,
+    /// When, milliseconds since 1970.
+    pub time: u64,
+    /// Number of the protocol.
+    pub protocol: u8,
+    /// Source of the connection's first packet, and its port.
+    pub source: (Ipv4Addr, u16),
+    /// Destination of it.
+    pub destination: (Ipv4Addr, u16),
+    /// Source as it leaves.
+    pub translated_source: (Ipv4Addr, u16),
+    /// Destination as it leaves.
+    pub translated_destination: (Ipv4Addr, u16),
+    /// Whether the connection came from outside, as to a forwarded port (natOriginatingAddressRealm).
+    pub from_outside: bool,
+}

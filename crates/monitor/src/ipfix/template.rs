@@ -1,0 +1,303 @@
+//! Templates: which fields a record has, and in which order. They are fixed, so that a collector that knows them from before a restart
+//! of weir reads rightly what comes after it (RFC 7011, section 8.4, on UDP).
+
+use super::element::*;
+
+/// Set that holds templates (RFC 7011, section 3.3.2).
+pub(super) const TEMPLATE_SET: u16 = 2;
+/// Set that holds options templates.
+const OPTIONS_SET: u16 = 3;
+/// First number that a template may have.
+const FIRST: u16 = 256;
+
+/// What a record is about: the choice of its template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A flow.
+    Flow(FlowShape),
+    /// A translation that began or ended.
+    Nat,
+    /// Messages and records exported (RFC 7011, section 4.1).
+    Exported,
+    /// Packets that no record was free for (section 4.2).
+    Ignored,
+    /// Records that could not be sent (section 4.3).
+    NotSent,
+    /// Name of an interface.
+    Interface,
+}
+
+/// What the template of a flow depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowShape {
+    /// IPv6, else IPv4.
+    pub ipv6: bool,
+    /// Type and code of ICMP instead of ports.
+    pub icmp: bool,
+    /// Which way.
+    pub view: View,
+    /// With the application's name. It is no empty name without: some decoders take a length of 0 for an error.
+    pub application: bool,
+}
+
+/// Which way of a flow a record tells of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// What the station sent.
+    Sent,
+    /// That, and how it is translated.
+    SentTranslated,
+    /// What the station received.
+    Received,
+    /// Both in one record (RFC 5103).
+    Both,
+    /// That, and how the station's packets are translated.
+    BothTranslated,
+}
+
+const VIEWS: [View; 5] = [
+    View::Sent,
+    View::SentTranslated,
+    View::Received,
+    View::Both,
+    View::BothTranslated,
+];
+
+/// Shapes of flows: two families, with ports or not, with an application or not, each way.
+const FLOWS: usize = 8 * VIEWS.len();
+
+impl Shape {
+    /// All there are; the position of one is [`Shape::index`].
+    pub fn all() -> impl Iterator<Item = Shape> {
+        let flows = (0..FLOWS).map(|index| {
+            Shape::Flow(FlowShape {
+                ipv6: index / 20 == 1,
+                icmp: index / 10 % 2 == 1,
+                application: index / 5 % 2 == 1,
+                view: VIEWS[index % 5],
+            })
+        });
+        flows.chain([
+            Shape::Nat,
+            Shape::Exported,
+            Shape::Ignored,
+            Shape::NotSent,
+            Shape::Interface,
+        ])
+    }
+
+    /// Position in [`Shape::all`].
+    pub fn index(self) -> usize {
+        match self {
+            Shape::Flow(flow) => {
+                let FlowShape {
+                    ipv6,
+                    icmp,
+                    application,
+                    view,
+                } = flow;
+                let kind = usize::from(ipv6) * 4 + usize::from(icmp) * 2 + usize::from(application);
+                kind * VIEWS.len() + view as usize
+            }
+            Shape::Nat => FLOWS,
+            Shape::Exported => FLOWS + 1,
+            Shape::Ignored => FLOWS + 2,
+            Shape::NotSent => FLOWS + 3,
+            Shape::Interface => FLOWS + 4,
+        }
+    }
+
+    /// How many of the fields, counted from the first, are the scope: what an option is about. 0 for what is no option.
+    fn scopes(self) -> u16 {
+        match self {
+            Shape::Flow(_) | Shape::Nat => 0,
+            Shape::Exported | Shape::Ignored | Shape::NotSent | Shape::Interface => 1,
+        }
+    }
+
+    fn fields(self) -> Vec<Element> {
+        match self {
+            Shape::Flow(flow) => flow.fields(),
+            // The elements of RFC 8158, section 8.2, but for those that a router with one translation has no value for.
+            Shape::Nat => vec![
+                OBSERVATION_TIME_MILLISECONDS,
+                NAT_EVENT,
+                SOURCE_IPV4_ADDRESS,
+                POST_NAT_SOURCE_IPV4_ADDRESS,
+                PROTOCOL_IDENTIFIER,
+                SOURCE_TRANSPORT_PORT,
+                POST_NAPT_SOURCE_TRANSPORT_PORT,
+                DESTINATION_IPV4_ADDRESS,
+                POST_NAT_DESTINATION_IPV4_ADDRESS,
+                DESTINATION_TRANSPORT_PORT,
+                POST_NAPT_DESTINATION_TRANSPORT_PORT,
+                NAT_ORIGINATING_ADDRESS_REALM,
+            ],
+            Shape::Exported => vec![
+                OBSERVATION_DOMAIN_ID,
+                EXPORTED_MESSAGE_TOTAL_COUNT,
+                EXPORTED_FLOW_RECORD_TOTAL_COUNT,
+                EXPORTED_OCTET_TOTAL_COUNT,
+            ],
+            // The two times are of the first and of the last.
+            Shape::Ignored => vec![
+                OBSERVATION_DOMAIN_ID,
+                IGNORED_PACKET_TOTAL_COUNT,
+                IGNORED_OCTET_TOTAL_COUNT,
+                OBSERVATION_TIME_MILLISECONDS,
+                OBSERVATION_TIME_MILLISECONDS,
+            ],
+            Shape::NotSent => vec![
+                EXPORTING_PROCESS_ID,
+                NOT_SENT_FLOW_TOTAL_COUNT,
+                NOT_SENT_PACKET_TOTAL_COUNT,
+                NOT_SENT_OCTET_TOTAL_COUNT,
+                OBSERVATION_TIME_MILLISECONDS,
+                OBSERVATION_TIME_MILLISECONDS,
+            ],
+            Shape::Interface => vec![INGRESS_INTERFACE, INTERFACE_NAME],
+        }
+    }
+}
+
+impl FlowShape {
+    fn fields(self) -> Vec<Element> {
+        let mut fields = vec![FLOW_START_MILLISECONDS, FLOW_END_MILLISECONDS];
+        fields.extend(if self.ipv6 {
+            [SOURCE_IPV6_ADDRESS, DESTINATION_IPV6_ADDRESS]
+        } else {
+            [SOURCE_IPV4_ADDRESS, DESTINATION_IPV4_ADDRESS]
+        });
+        fields.push(PROTOCOL_IDENTIFIER);
+        let icmp = if self.ipv6 {
+            ICMP_TYPE_CODE_IPV6
+        } else {
+            ICMP_TYPE_CODE_IPV4
+        };
+        if self.icmp {
+            fields.push(icmp);
+        } else {
+            fields.extend([SOURCE_TRANSPORT_PORT, DESTINATION_TRANSPORT_PORT]);
+            fields.push(TCP_CONTROL_BITS);
+        }
+        fields.extend([IP_CLASS_OF_SERVICE, INGRESS_INTERFACE, EGRESS_INTERFACE]);
+        fields.extend(match self.view {
+            View::Received => [POST_VLAN_ID, POST_DESTINATION_MAC_ADDRESS],
+            _ => [VLAN_ID, SOURCE_MAC_ADDRESS],
+        });
+        fields.extend([
+            FLOW_DIRECTION,
+            OCTET_DELTA_COUNT,
+            PACKET_DELTA_COUNT,
+            FLOW_END_REASON,
+        ]);
+        if matches!(self.view, View::Both | View::BothTranslated) {
+            fields.extend([
+                OCTET_DELTA_COUNT.reversed(),
+                PACKET_DELTA_COUNT.reversed(),
+                IP_CLASS_OF_SERVICE.reversed(),
+                if self.icmp { icmp } else { TCP_CONTROL_BITS }.reversed(),
+                BIFLOW_DIRECTION,
+            ]);
+        }
+        if matches!(self.view, View::SentTranslated | View::BothTranslated) {
+            fields.extend(if self.ipv6 {
+                [
+                    POST_NAT_SOURCE_IPV6_ADDRESS,
+                    POST_NAT_DESTINATION_IPV6_ADDRESS,
+                ]
+            } else {
+                [
+                    POST_NAT_SOURCE_IPV4_ADDRESS,
+                    POST_NAT_DESTINATION_IPV4_ADDRESS,
+                ]
+            });
+            if !self.icmp {
+                fields.extend([
+                    POST_NAPT_SOURCE_TRANSPORT_PORT,
+                    POST_NAPT_DESTINATION_TRANSPORT_PORT,
+                ]);
+            }
+        }
+        if self.application {
+            fields.push(APPLICATION_NAME);
+        }
+        fields
+    }
+}
+
+/// A template, as it is announced.
+#[derive(Clone, Debug)]
+pub struct Template {
+    /// Number of it, and of the sets of its records.
+    pub id: u16,
+    /// Fields of a record, in their order.
+    pub fields: Vec<Element>,
+    scopes: u16,
+}
+
+impl Template {
+    /// The one for `shape`.
+    pub fn new(shape: Shape) -> Self {
+        Self {
+            id: FIRST + shape.index() as u16,
+            fields: shape.fields(),
+            scopes: shape.scopes(),
+        }
+    }
+
+    /// Number of the set in which it is announced.
+    pub fn set(&self) -> u16 {
+        if self.scopes == 0 {
+            TEMPLATE_SET
+        } else {
+            OPTIONS_SET
+        }
+    }
+
+    /// Writes the announcement (RFC 7011, sections 3.4.1 and 3.4.2.2).
+    pub fn write(&self, out: &mut Vec<u8>) {
+        put(out, self.id);
+        put(out, self.fields.len() as u16);
+        if self.scopes > 0 {
+            put(out, self.scopes);
+        }
+        for field in &self.fields {
+            let enterprise = if field.reverse { 0x8000 } else { 0 };
+            put(out, field.number | enterprise);
+            put(out, field.length);
+            if field.reverse {
+                out.extend(REVERSE.to_be_bytes());
+            }
+        }
+    }
+}
+
+fn put(out: &mut Vec<u8>, value: u16) {
+    out.extend(value.to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_shape_has_a_place_and_a_number_of_its_own() {
+        for (index, shape) in Shape::all().enumerate() {
+            assert_eq!(shape.index(), index, "{shape:?}");
+            assert_eq!(usize::from(Template::new(shape).id), 256 + index);
+        }
+    }
+
+    #[test]
+    fn a_template_is_announced_as_long_as_its_fields_say() {
+        for shape in Shape::all() {
+            let template = Template::new(shape);
+            let mut out = Vec::new();
+            template.write(&mut out);
+            let fields: usize = template.fields.iter().map(|f| f.specifier_length()).sum();
+            let header = if template.set() == OPTIONS_SET { 6 } else { 4 };
+            assert_eq!(out.len(), header + fields, "{shape:?}");
+        }
+    }
+}
