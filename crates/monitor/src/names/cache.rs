@@ -54,7 +54,8 @@ impl Names {
     }
 
     /// All that a source says now, instead of what it said before: the configuration, the files of leases, or `/etc/hosts` and
-    /// `/etc/ethers` together. Of several entries for one device the first counts.
+    /// `/etc/ethers` together. Of several entries for one device the first counts. What is heard in packets ([`Source::Dhcp`],
+    /// [`Source::Mdns`]) is only learned.
     pub fn replace(&mut self, source: Source, known: impl IntoIterator<Item = Known>) {
         self.devices.replace(source, known);
     }

@@ -76,6 +76,10 @@ impl Devices {
 
     /// All that a source says now, instead of what it said before.
     pub(super) fn replace(&mut self, source: Source, known: impl IntoIterator<Item = Known>) {
+        // What is heard has no whole.
+        if matches!(source, Source::Dhcp | Source::Mdns) {
+            return;
+        }
         let mut told = Told::default();
         let mut fixed = HashMap::new();
         for Known { mac, address, name } in known {

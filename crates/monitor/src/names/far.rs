@@ -101,6 +101,7 @@ fn learn<K: Copy + Eq + std::hash::Hash>(table: &mut Bounded<K, Entry>, key: K, 
         Some(old) if old.now.name == told.name => {
             let now = Told {
                 since: old.now.since,
+                until: old.now.until.max(told.until),
                 ..told
             };
             table.put(key, Entry { now, ..old });
@@ -139,15 +140,28 @@ mod tests {
     fn by_time() {
         let mut far = FarEnds::new(10);
         far.answer(client(1), ADDRESS, &"a.example".into(), 3600, 1_000_000);
-        far.answer(client(1), ADDRESS, &"b.example".into(), u32::MAX, 2_000_000);
-        // The same again does not end the time before.
+        far.answer(client(1), ADDRESS, &"b.example".into(), 60, 2_000_000);
+        // The same again does not end the time before; what holds longer does.
         far.answer(client(1), ADDRESS, &"b.example".into(), 0, 3_000_000);
-        let name = |at| far.name(client(1), ADDRESS, at).map(|name| &**name);
-        assert_eq!(name(0), Some("a.example"));
-        assert_eq!(name(1_999_999), Some("a.example"));
-        assert_eq!(name(2_000_000), Some("b.example"));
-        assert_eq!(name(3_000_000 + LEAST - 1), Some("b.example"));
-        assert_eq!(name(3_000_000 + LEAST), None);
+        let name = |far: &FarEnds, at| {
+            far.name(client(1), ADDRESS, at)
+                .map(|name| name.to_string())
+        };
+        assert_eq!(name(&far, 0).as_deref(), Some("a.example"));
+        assert_eq!(name(&far, 1_999_999).as_deref(), Some("a.example"));
+        assert_eq!(name(&far, 2_000_000).as_deref(), Some("b.example"));
+        assert_eq!(
+            name(&far, 3_000_000 + LEAST - 1).as_deref(),
+            Some("b.example")
+        );
+        assert_eq!(name(&far, 3_000_000 + LEAST), None);
+        far.answer(client(1), ADDRESS, &"c.example".into(), 3600, 4_000_000);
+        far.said(client(1), ADDRESS, &"c.example".into(), 4_000_001);
+        assert_eq!(
+            name(&far, 4_000_000 + 3_599_999).as_deref(),
+            Some("c.example")
+        );
+        assert_eq!(name(&far, 4_000_000 + 3_600_000), None);
         far.answer(
             client(1),
             ADDRESS,

@@ -22,7 +22,7 @@ pub fn read(first: &[u8]) -> Outcome<String> {
         let length = method.len().min(first.len());
         method[..length] == first[..length]
     };
-    if !METHODS.iter().any(|method| begins(&method)) {
+    if !METHODS.iter().any(begins) {
         return Outcome::Foreign;
     }
     let mut lines = first.split_inclusive(|&octet| octet == b'\n');

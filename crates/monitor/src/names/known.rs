@@ -76,7 +76,7 @@ pub(super) fn octets(text: &str) -> Option<Vec<u8>> {
     pairs
         .map(|pair| hex(std::str::from_utf8(pair).ok()?))
         .collect::<Option<Vec<u8>>>()
-        .filter(|_| text.len() % 2 == 0)
+        .filter(|_| text.len().is_multiple_of(2))
 }
 
 /// `from_str_radix` would take a sign.

@@ -3,14 +3,13 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::cursor::Cursor;
-use super::dns::{self, Malformed, Message};
+use super::message::{INTERNET, Malformed, Message, PTR, SRV};
 use super::text;
 
 /// Records looked at in one message.
 const MOST_RECORDS: usize = 256;
 /// Hosts of which addresses are kept.
 const MOST_HOSTS: usize = 32;
-const INTERNET: u16 = 1;
 
 /// What one message says of hosts, without `.local`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,7 +50,7 @@ pub fn read(payload: &[u8]) -> Result<Announcement, Malformed> {
             continue;
         }
         match record.kind {
-            dns::PTR => {
+            PTR => {
                 let Some(address) = reverse(&record.owner) else {
                     continue;
                 };
@@ -60,7 +59,7 @@ pub fn read(payload: &[u8]) -> Result<Announcement, Malformed> {
                     Err(Malformed) => told.damaged = true,
                 }
             }
-            dns::SRV => {
+            SRV => {
                 // Behind priority, weight and port (RFC 2782).
                 let mut data = Cursor::new(record.data);
                 let target = data.take(6).ok_or(Malformed);
@@ -136,7 +135,8 @@ fn reverse(owner: &[u8]) -> Option<IpAddr> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::dns::tests::{labels, message, record};
+    use super::super::message::tests::{labels, message, record};
+    use super::super::message::{A, AAAA};
     use super::*;
 
     const HERE: [u8; 4] = [192, 0, 2, 7];
@@ -152,28 +152,28 @@ mod tests {
         let answer = told(&[
             record(
                 &labels("_ipp._tcp.local"),
-                dns::PTR,
+                PTR,
                 1,
                 4500,
                 &labels("My Printer._ipp._tcp.local"),
             ),
             record(
                 &labels("My Printer._ipp._tcp.local"),
-                dns::SRV,
+                SRV,
                 FLUSH,
                 120,
                 &[&[0, 0, 0, 0, 2, 0x77][..], &labels("Printer.local")].concat(),
             ),
-            record(&labels("printer.local"), dns::A, FLUSH, 120, &HERE),
+            record(&labels("printer.local"), A, FLUSH, 120, &HERE),
             record(
                 &labels("printer.local"),
-                dns::AAAA,
+                AAAA,
                 FLUSH,
                 120,
                 &link_local.octets(),
             ),
-            record(&labels("gone.local"), dns::A, FLUSH, 0, &[192, 0, 2, 8]),
-            record(&labels("www.example.org"), dns::A, FLUSH, 120, &HERE),
+            record(&labels("gone.local"), A, FLUSH, 0, &[192, 0, 2, 8]),
+            record(&labels("www.example.org"), A, FLUSH, 120, &HERE),
         ]);
         assert_eq!(answer.servers, ["printer"]);
         assert_eq!(
@@ -193,14 +193,14 @@ mod tests {
         let answer = told(&[
             record(
                 &labels("7.2.0.192.in-addr.arpa"),
-                dns::PTR,
+                PTR,
                 FLUSH,
                 120,
                 &labels("tv.local"),
             ),
             record(
                 &labels("1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.e.f.ip6.arpa"),
-                dns::PTR,
+                PTR,
                 FLUSH,
                 120,
                 &labels("tv.local"),
@@ -226,14 +226,14 @@ mod tests {
 
     #[test]
     fn of_others() {
-        let other = told(&[record(&labels("victim.local"), dns::A, FLUSH, 120, &HERE)]);
+        let other = told(&[record(&labels("victim.local"), A, FLUSH, 120, &HERE)]);
         assert_eq!(other.of_sender([192, 0, 2, 8].into()), None);
         // A repeater's many hosts.
         let servers = |names: &[&str]| {
             let record = |name: &&str| {
                 record(
                     &labels("x._http._tcp.local"),
-                    dns::SRV,
+                    SRV,
                     1,
                     9,
                     &[&[0; 6][..], &labels(name)].concat(),
@@ -251,13 +251,7 @@ mod tests {
         );
         // Only its other addresses.
         let global: Ipv6Addr = "2001:db8::7".parse().expect("an address");
-        let answer = told(&[record(
-            &labels("a.local"),
-            dns::AAAA,
-            1,
-            9,
-            &global.octets(),
-        )]);
+        let answer = told(&[record(&labels("a.local"), AAAA, 1, 9, &global.octets())]);
         assert_eq!(answer.of_sender(HERE.into()), Some("a"));
         assert_eq!(
             answer.of_sender("fe80::2".parse().expect("an address")),
@@ -272,11 +266,11 @@ mod tests {
     #[test]
     fn hostile_names_and_messages() {
         let answer = told(&[
-            record(b"\x09a\x1b[31mred\x05local\0", dns::A, FLUSH, 120, &HERE),
-            record(b"\x03\xe2\x80\xae\x05local\0", dns::A, FLUSH, 120, &HERE),
-            record(b"\x03a.b\x05local\0", dns::A, FLUSH, 120, &HERE),
-            record(b"\x05local\0", dns::A, FLUSH, 120, &HERE),
-            record(&labels("s._x._tcp.local"), dns::SRV, 1, 9, &[0; 5]),
+            record(b"\x09a\x1b[31mred\x05local\0", A, FLUSH, 120, &HERE),
+            record(b"\x03\xe2\x80\xae\x05local\0", A, FLUSH, 120, &HERE),
+            record(b"\x03a.b\x05local\0", A, FLUSH, 120, &HERE),
+            record(b"\x05local\0", A, FLUSH, 120, &HERE),
+            record(&labels("s._x._tcp.local"), SRV, 1, 9, &[0; 5]),
         ]);
         let names: Vec<_> = answer.hosts.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["a[31mred", "a\\b"]);
@@ -284,7 +278,7 @@ mod tests {
         let question = read(&message(0, &labels("a.local"), &[])).expect("a message");
         assert_eq!(question, Announcement::default());
         let many: Vec<_> = (0..500)
-            .map(|n| record(&labels(&format!("h{n}.local")), dns::A, 1, 9, &HERE))
+            .map(|n| record(&labels(&format!("h{n}.local")), A, 1, 9, &HERE))
             .collect();
         assert_eq!(told(&many).hosts.len(), MOST_HOSTS);
     }

@@ -7,14 +7,15 @@ use std::sync::Arc;
 use kernel::Mac;
 
 use super::bounded::Bounded;
-use super::gather::Gather;
-use super::packet::Packet;
+use super::gather::{Gather, LIMIT};
+use super::message::Malformed;
+use super::packet::{Packet, UDP};
 use super::quic::Initials;
 use super::taste::{DATAGRAMS, Direction, Kind, SEGMENTS, Sight, wanted};
 use super::{Conversation, FlowKind, Learned, Millis, Outcome, Source};
 use super::{dhcp, dns, http, mdns, tls};
 
-/// Flows whose beginning is being gathered. Each holds [`super::gather::LIMIT`] octets at most.
+/// Flows whose beginning is being gathered. Each holds [`LIMIT`] octets at most.
 pub const MOST_FLOWS: usize = 128;
 /// How long the rest of a beginning is waited for.
 pub const PATIENCE: Millis = 10_000;
@@ -63,6 +64,11 @@ impl Meta {
             sequence: packet.sequence,
             before,
         }
+    }
+
+    /// Whether it is the last that is copied, of so many.
+    fn is_last(&self, most: u8) -> bool {
+        self.before >= most - 1
     }
 
     fn sight(&self, payload: &[u8]) -> Sight {
@@ -176,7 +182,7 @@ impl Reader {
                 self.tally.nameless += 1;
                 return Vec::new();
             }
-            Err(dns::Malformed) => {
+            Err(Malformed) => {
                 self.tally.malformed += 1;
                 return Vec::new();
             }
@@ -249,34 +255,35 @@ impl Reader {
             && let Beginning::Stream(start, gather) = &mut begun.what
         {
             begun.packets += 1;
-            let last = begun.packets >= SEGMENTS;
+            let last = begun.packets >= SEGMENTS || meta.is_last(SEGMENTS);
             let offset = meta.sequence.wrapping_sub(*start);
             if offset < 1 << 31 {
                 gather.put(offset as usize, payload);
-            } else {
+            } else if offset.wrapping_neg() as usize <= LIMIT {
                 // It belongs before what came first.
                 gather.shift(offset.wrapping_neg() as usize);
                 gather.put(0, payload);
                 *start = meta.sequence;
             }
             let outcome = beginning(gather.beginning());
-            return self.settle(meta.flow, outcome, last);
+            return self.settle(meta, outcome, last);
         }
         let outcome = beginning(payload);
-        // What comes first need not be the first: its segment may have been lost on the way here.
+        // What comes first need not be the first: its segment may have been lost on the way here. Other ports have too much that
+        // is neither TLS nor HTTP to wait for that.
         let wait = match outcome {
             Outcome::NeedMore => true,
             Outcome::Foreign => meta.before == 0 && meta.flow.far_port == 443,
             _ => false,
         };
-        if wait {
+        if wait && !meta.is_last(SEGMENTS) {
             let mut gather = Gather::default();
             gather.put(0, payload);
             self.begin(meta, Beginning::Stream(meta.sequence, gather), now);
             self.tally.incomplete += 1;
             return Vec::new();
         }
-        self.settle(meta.flow, outcome, true)
+        self.settle(meta, outcome, true)
     }
 
     fn quic(&mut self, meta: &Meta, payload: &[u8], now: Millis) -> Vec<Learned> {
@@ -284,22 +291,22 @@ impl Reader {
             && let Beginning::Quic(initials) = &mut begun.what
         {
             begun.packets += 1;
-            let last = begun.packets >= DATAGRAMS;
+            let last = begun.packets >= DATAGRAMS || meta.is_last(DATAGRAMS);
             let outcome = initials
                 .datagram(payload)
                 .map(|hello| (hello.name, FlowKind::Quic));
-            return self.settle(meta.flow, outcome, last);
+            return self.settle(meta, outcome, last);
         }
         let mut initials = Initials::default();
         let outcome = initials
             .datagram(payload)
             .map(|hello| (hello.name, FlowKind::Quic));
-        if outcome == Outcome::NeedMore {
+        if outcome == Outcome::NeedMore && !meta.is_last(DATAGRAMS) {
             self.begin(meta, Beginning::Quic(initials), now);
             self.tally.incomplete += 1;
             return Vec::new();
         }
-        self.settle(meta.flow, outcome, true)
+        self.settle(meta, outcome, true)
     }
 
     fn begin(&mut self, meta: &Meta, what: Beginning, now: Millis) {
@@ -316,13 +323,13 @@ impl Reader {
     /// Takes the outcome; unless more is needed and may come, the flow is done with.
     fn settle(
         &mut self,
-        flow: Conversation,
+        meta: &Meta,
         outcome: Outcome<(String, FlowKind)>,
         last: bool,
     ) -> Vec<Learned> {
         let wait = matches!(outcome, Outcome::NeedMore | Outcome::Foreign) && !last;
         if !wait
-            && self.begun.remove(&flow).is_some()
+            && self.begun.remove(&meta.flow).is_some()
             && !matches!(outcome, Outcome::Found(_) | Outcome::Nothing)
         {
             self.tally.abandoned += 1;
@@ -330,15 +337,17 @@ impl Reader {
         match outcome {
             Outcome::Found((name, kind)) => {
                 return vec![Learned::FlowName {
-                    key: flow,
+                    key: meta.flow,
                     name: name.into(),
                     kind,
                 }];
             }
             Outcome::NeedMore => self.tally.incomplete += 1,
             Outcome::Nothing => self.tally.nameless += 1,
-            Outcome::Foreign if flow.protocol == super::packet::UDP => self.tally.malformed += 1,
-            // Most protocols are neither TLS nor HTTP.
+            // Behind a QUIC client's first packets come others, with other keys. Over TCP, most is neither TLS nor HTTP.
+            Outcome::Foreign if meta.flow.protocol == UDP && meta.before == 0 => {
+                self.tally.malformed += 1
+            }
             Outcome::Foreign => self.tally.nameless += 1,
         }
         Vec::new()

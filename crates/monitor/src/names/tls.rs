@@ -29,17 +29,18 @@ pub struct Hello {
 pub fn read(first: &[u8]) -> Outcome<Hello> {
     let mut message = Vec::new();
     let mut records = Cursor::new(first);
+    let mut broken = false;
     loop {
         let (kind, version) = (records.rest().first(), records.rest().get(1));
-        if kind.is_some_and(|&kind| kind != HANDSHAKE) || version.is_some_and(|&major| major != 3) {
-            return Outcome::Foreign;
-        }
-        let Some([_, _, _, high, low]) = records.array() else {
+        broken |= kind.is_some_and(|&kind| kind != HANDSHAKE);
+        broken |= version.is_some_and(|&major| major != 3);
+        let Some([_, _, _, high, low]) = records.array::<5>().filter(|_| !broken) else {
             break;
         };
         let length = usize::from(u16::from_be_bytes([high, low]));
-        if length == 0 || length > LONGEST_RECORD {
-            return Outcome::Foreign;
+        broken = length == 0 || length > LONGEST_RECORD;
+        if broken {
+            break;
         }
         let there = length.min(records.rest().len());
         message.extend_from_slice(records.take(there).unwrap_or_default());
@@ -47,7 +48,10 @@ pub fn read(first: &[u8]) -> Outcome<Hello> {
             break;
         }
     }
-    hello(&message)
+    match hello(&message) {
+        Outcome::NeedMore if broken => Outcome::Foreign,
+        outcome => outcome,
+    }
 }
 
 /// Whether as much is there as the message's header says.
