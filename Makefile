@@ -18,7 +18,7 @@ SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run packaging/openwrt/fi
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build test test-vm lint compile unit system demo bench fuzz fuzz-short vm-short instructions instructions-record paths install clean
+.PHONY: help setup build web test test-vm lint compile unit system demo bench fuzz fuzz-short vm-short instructions instructions-record paths install clean
 MAKEFLAGS += --no-print-directory
 
 help: ## lists the targets
@@ -30,6 +30,11 @@ setup: ## installs what is missing to build and test (Debian; root or sudo)
 
 build: ## builds target/release/weir
 	$(CARGO) build --release $(WORKSPACE) --bins
+
+# Cargo cannot wait for a directory that is not there yet: the touched file has it look again.
+web: ## builds the web page, for the next build to put into the binary (needs Node.js)
+	cd web && npm ci && npm run build
+	@touch crates/web/build.rs
 
 test: ## everything that must pass: setup, lint, all tests, a little fuzzing, some tests in a VM
 	@MAKE='$(MAKE)' scripts/stages setup lint compile unit system fuzz-short vm-short instructions

@@ -93,6 +93,11 @@ impl Call {
         }
     }
 
+    /// Whether a request for it may have a body.
+    pub fn has_body(&self) -> bool {
+        matches!(self, Self::Reload | Self::StopCapture)
+    }
+
     /// The one method that a path takes; `None` where there is no such path.
     pub fn method_of(path: &str) -> Option<&'static str> {
         match path {

@@ -1,6 +1,7 @@
 //! The HTTP surface of the daemon and its types: what the command line, the web page and Prometheus all speak.
 //!
-//! HTTP/1.1 and JSON over a UNIX socket, so `curl --unix-socket /run/weir/weir.sock http://weir/v1/status` works.
+//! HTTP/1.1 and JSON over a UNIX socket, so `curl --unix-socket /run/weir/weir.sock http://weir/v1/status` works. The crate `web` has the
+//! same over TCP, behind a log-in.
 //!
 //! | request | answer |
 //! |---|---|

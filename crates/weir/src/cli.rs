@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    capture, check, completions, config, drops, explain, flows, hops, man, ports, reload, run,
-    status,
+    capture, check, completions, config, drops, explain, flows, hops, man, passwd, ports, reload,
+    run, status,
 };
 
 const AFTER_HELP: &str = "\
@@ -54,6 +54,7 @@ pub enum Command {
     Check(check::CheckArgs),
     Config(config::ConfigArgs),
     Reload(reload::ReloadArgs),
+    Passwd(passwd::PasswdArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }

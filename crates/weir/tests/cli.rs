@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use support::{Daemon, Directory, golden, ran, run, weir};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "run",
     "status",
     "flows",
@@ -20,6 +20,7 @@ const COMMANDS: [&str; 13] = [
     "check",
     "config",
     "reload",
+    "passwd",
     "completions",
     "man",
 ];

@@ -16,7 +16,9 @@ use crate::types::{Bridged, FlowId};
 const PIECE: usize = 32 * 1024;
 
 /// Body of an answer.
-pub(super) enum Answer {
+pub struct Answer(Kind);
+
+enum Kind {
     /// All there, or taken.
     Whole(Option<Bytes>),
     /// A `FlowList`, piece by piece.
@@ -26,8 +28,14 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    pub(super) fn whole(octets: Bytes) -> Self {
-        Self::Whole(Some(octets))
+    /// One that is all there.
+    pub fn whole(octets: Bytes) -> Self {
+        Self(Kind::Whole(Some(octets)))
+    }
+
+    /// One that comes as the daemon writes it.
+    pub(super) fn feed(drain: Drain) -> Self {
+        Self(Kind::Feed(drain))
     }
 
     pub(super) fn flows(
@@ -36,7 +44,7 @@ impl Answer {
         provider: Rc<dyn Provider>,
     ) -> Self {
         let head = format!(r#"{{"matched":{},"flows":["#, selection.matched).into_bytes();
-        Self::Flows(FlowPieces {
+        Self(Kind::Flows(FlowPieces {
             provider,
             rest: selection.ids.into_iter(),
             begun: head,
@@ -44,13 +52,13 @@ impl Answer {
             first: true,
             ended: false,
             rested: true,
-        })
+        }))
     }
 }
 
 /// Writes flows as they are asked for, so that a table of any size needs one piece of memory, and the daemon gets a turn
 /// between two of them.
-pub(super) struct FlowPieces {
+struct FlowPieces {
     provider: Rc<dyn Provider>,
     rest: IntoIter<FlowId>,
     /// Written last.
@@ -108,10 +116,10 @@ impl Body for Answer {
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        match self.get_mut() {
-            Self::Whole(octets) => Poll::Ready(octets.take().map(|octets| Ok(Frame::data(octets)))),
-            Self::Feed(drain) => drain.poll(context).map(|frame| frame.map(Ok)),
-            Self::Flows(pieces) => {
+        match &mut self.get_mut().0 {
+            Kind::Whole(octets) => Poll::Ready(octets.take().map(|octets| Ok(Frame::data(octets)))),
+            Kind::Feed(drain) => drain.poll(context).map(|frame| frame.map(Ok)),
+            Kind::Flows(pieces) => {
                 // A client that reads quickly must not keep the daemon from its own work.
                 if !pieces.rested {
                     pieces.rested = true;
@@ -125,19 +133,19 @@ impl Body for Answer {
     }
 
     fn is_end_stream(&self) -> bool {
-        match self {
-            Self::Whole(octets) => octets.is_none(),
-            Self::Flows(pieces) => pieces.ended,
-            Self::Feed(_) => false,
+        match &self.0 {
+            Kind::Whole(octets) => octets.is_none(),
+            Kind::Flows(pieces) => pieces.ended,
+            Kind::Feed(_) => false,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
-        match self {
-            Self::Whole(octets) => {
+        match &self.0 {
+            Kind::Whole(octets) => {
                 SizeHint::with_exact(octets.as_ref().map_or(0, |octets| octets.len() as u64))
             }
-            Self::Flows(_) | Self::Feed(_) => SizeHint::default(),
+            Kind::Flows(_) | Kind::Feed(_) => SizeHint::default(),
         }
     }
 }

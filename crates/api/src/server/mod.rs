@@ -1,28 +1,27 @@
 //! Serves the API: HTTP/1.1 over a UNIX socket, inside the daemon's one thread.
 
+mod answer;
 mod body;
 mod feed;
+mod incoming;
 mod progress;
 mod socket;
 
 use std::rc::Rc;
 use std::time::Duration;
 
-use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, TRAILER};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use serde::Serialize;
 use tokio::net::UnixStream;
 use tokio::sync::Semaphore;
 use tokio::task::LocalSet;
 use tracing::debug;
 
 use crate::call::Call;
-use crate::capture::{CaptureQuery, CaptureSummary, SUMMARY_TRAILER};
+use crate::capture::{CaptureQuery, CaptureSummary};
 use crate::expression::FlowQuery;
 use crate::filter::{FlowFilter, Selection};
 use crate::monitor::{HistoryQuery, TalksQuery};
@@ -31,10 +30,11 @@ use crate::types::{
     Reloaded, Status, Talks,
 };
 
-use body::Answer;
-use progress::Watched;
-
+pub use answer::{answer, nothing_in, refuse};
+pub use body::Answer;
 pub use feed::{Drain, Feed, feed};
+pub use incoming::read_body;
+pub use progress::{Progress, Watched};
 pub use socket::{Listener, SocketError};
 
 /// What the daemon has to tell. Every method returns at once; none is called while another runs.
@@ -217,137 +217,14 @@ async fn respond(
         Ok(call) => call,
         Err(problem) => return refuse(&problem, Call::method_of(&path)),
     };
-    if matches!(call, Call::Reload | Call::StopCapture)
-        && let Err(problem) = read_empty(request, limits).await
+    if call.has_body()
+        && let Err(problem) = read_body(request.into_body(), limits.body, limits.request_time)
+            .await
+            .and_then(|body| nothing_in(&body))
     {
         return refuse(&problem, None);
     }
-    let answer = match call {
-        Call::Capture(asked) => {
-            return match provider.capture(&asked) {
-                Ok(drain) => pcapng(drain),
-                Err(problem) => refuse(&problem, None),
-            };
-        }
-        Call::StopCapture => provider.stop_capture().and_then(|summary| json(&summary)),
-        Call::Status => json(&provider.status()),
-        Call::Flows(filter) => Ok(Answer::flows(
-            provider.select(&filter),
-            provider.bridged(&filter),
-            provider,
-        )),
-        Call::Hops => json(&provider.hops()),
-        Call::Drops => json(&provider.drops()),
-        Call::Devices => provider.devices().and_then(|devices| json(&devices)),
-        Call::Talks(asked) => provider.talks(&asked).and_then(|talks| json(&talks)),
-        Call::History(asked) => provider.history(&asked).and_then(|history| json(&history)),
-        Call::Ports => json(&provider.ports()),
-        Call::Explain(asked) => provider
-            .explain(&asked)
-            .and_then(|explanation| json(&explanation)),
-        Call::Config => json(&provider.config()),
-        Call::Reload => provider.reload().and_then(|reloaded| json(&reloaded)),
-    };
-    match answer {
-        Ok(body) => respond_with(StatusCode::OK, "application/json", body),
-        Err(problem) => refuse(&problem, None),
-    }
-}
-
-/// A reload has nothing to say yet: no body, or an empty JSON object, so that there is room for options later.
-async fn read_empty(request: Request<Incoming>, limits: Limits) -> Result<(), Problem> {
-    #[derive(serde::Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Nothing {}
-
-    let body = Limited::new(request.into_body(), limits.body).collect();
-    let body = match tokio::time::timeout(limits.request_time, body).await {
-        Err(_) => {
-            let detail = "the request's body did not arrive in time";
-            return Err(Problem::new(
-                408,
-                "too_slow",
-                detail,
-                "send it at once, and no longer than Content-Length says",
-            ));
-        }
-        Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            let detail = format!("the request's body is longer than {} octets", limits.body);
-            return Err(Problem::new(413, "too_long", detail, "send no body, or {}"));
-        }
-        Ok(Err(error)) => {
-            let detail = format!("the request's body cannot be read: {error}");
-            return Err(Problem::new(
-                400,
-                "malformed_body",
-                detail,
-                "send no body, or {}",
-            ));
-        }
-        Ok(Ok(body)) => body.to_bytes(),
-    };
-    if body.is_empty() {
-        return Ok(());
-    }
-    serde_json::from_slice::<Nothing>(&body)
-        .map(|_| ())
-        .map_err(|error| {
-            let detail = format!("the request's body is not what is expected: {error}");
-            Problem::new(
-                400,
-                "malformed_body",
-                detail,
-                "send no body, or the JSON object {}",
-            )
-        })
-}
-
-fn json(value: &impl Serialize) -> Result<Answer, Problem> {
-    serde_json::to_vec(value)
-        .map(|octets| Answer::whole(Bytes::from(octets)))
-        .map_err(|error| {
-            Problem::new(
-                500,
-                "internal",
-                format!("the answer cannot be written: {error}"),
-                "report this: it is a fault in weir",
-            )
-        })
-}
-
-fn refuse(problem: &Problem, allow: Option<&'static str>) -> Response<Answer> {
-    let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    // Strings and numbers only: writing it cannot fail.
-    let octets = serde_json::to_vec(problem).unwrap_or_default();
-    let mut response = respond_with(
-        status,
-        "application/problem+json",
-        Answer::whole(Bytes::from(octets)),
-    );
-    if status == StatusCode::METHOD_NOT_ALLOWED
-        && let Some(method) = allow
-    {
-        response
-            .headers_mut()
-            .insert(ALLOW, HeaderValue::from_static(method));
-    }
-    response
-}
-
-fn pcapng(drain: Drain) -> Response<Answer> {
-    let mut response = respond_with(StatusCode::OK, "application/x-pcapng", Answer::Feed(drain));
-    let trailer = HeaderValue::from_static(SUMMARY_TRAILER);
-    response.headers_mut().insert(TRAILER, trailer);
-    response
-}
-
-fn respond_with(status: StatusCode, media_type: &'static str, body: Answer) -> Response<Answer> {
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
+    answer(call, provider)
 }
 
 #[cfg(test)]

@@ -8,20 +8,20 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::UnixStream;
 use tokio::time::{Instant, sleep_until};
 
 /// A stream that notes when octets last moved.
-pub(super) struct Watched {
-    stream: UnixStream,
+pub struct Watched<S> {
+    stream: S,
     moved: Rc<Cell<Instant>>,
 }
 
 /// When octets last moved on a [`Watched`] stream.
-pub(super) struct Progress(Rc<Cell<Instant>>);
+pub struct Progress(Rc<Cell<Instant>>);
 
-impl Watched {
-    pub(super) fn new(stream: UnixStream) -> (Self, Progress) {
+impl<S> Watched<S> {
+    /// Watches a stream.
+    pub fn new(stream: S) -> (Self, Progress) {
         let moved = Rc::new(Cell::new(Instant::now()));
         (
             Self {
@@ -41,7 +41,7 @@ impl Watched {
 
 impl Progress {
     /// Returns when nothing moved for so long.
-    pub(super) async fn stalls(&self, time: Duration) {
+    pub async fn stalls(&self, time: Duration) {
         loop {
             let due = self.0.get() + time;
             if due <= Instant::now() {
@@ -52,7 +52,7 @@ impl Progress {
     }
 }
 
-impl AsyncRead for Watched {
+impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -65,7 +65,7 @@ impl AsyncRead for Watched {
     }
 }
 
-impl AsyncWrite for Watched {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -9,6 +9,7 @@ pub mod explain;
 pub mod flows;
 pub mod hops;
 pub mod man;
+pub mod passwd;
 pub mod ports;
 pub mod reload;
 pub mod run;
@@ -35,6 +36,7 @@ pub fn run(command: &Command, output: &mut Output<'_>) -> Result<(), Error> {
         Command::Check(args) => check::run(args, output),
         Command::Config(args) => config::run(args, output),
         Command::Reload(args) => reload::run(args, output),
+        Command::Passwd(args) => passwd::run(args, output),
         Command::Completions(args) => completions::run(args, output),
         Command::Man(args) => man::run(args, output),
     }

@@ -1,0 +1,38 @@
+//! Bodies of requests: bounded in length and in time.
+
+use std::time::Duration;
+
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::{Body, Bytes};
+
+use crate::types::Problem;
+
+/// Reads a request's body: no more than so many octets, and no longer than that.
+pub async fn read_body<B>(body: B, limit: usize, time: Duration) -> Result<Bytes, Problem>
+where
+    B: Body,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let body = Limited::new(body, limit).collect();
+    match tokio::time::timeout(time, body).await {
+        Err(_) => Err(Problem::new(
+            408,
+            "too_slow",
+            "the request's body did not arrive in time",
+            "send it at once, and no longer than Content-Length says",
+        )),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Problem::new(
+            413,
+            "too_long",
+            format!("the request's body is longer than {limit} octets"),
+            "send less: most calls take no body, or {}",
+        )),
+        Ok(Err(error)) => Err(Problem::new(
+            400,
+            "malformed_body",
+            format!("the request's body cannot be read: {error}"),
+            "send as much as Content-Length says, or whole chunks",
+        )),
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+    }
+}

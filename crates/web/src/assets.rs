@@ -1,0 +1,172 @@
+//! The page's files, in the binary: found by exact name in a table, so that no path leads anywhere else.
+
+use std::io::Read;
+
+use hyper::body::Bytes;
+
+use crate::accept::Encoding;
+
+/// A file of the page.
+#[derive(Clone, Copy, Debug)]
+pub struct Asset {
+    /// Path below the page's root: `assets/index-B3f9.js`.
+    pub name: &'static str,
+    /// Media type.
+    pub media: &'static str,
+    /// The name changes when the content does, so that a browser need never ask again.
+    pub hashed: bool,
+    /// Hash of the content.
+    pub tag: &'static str,
+    content: Content,
+}
+
+/// Compressed files are not kept plain too: next to nobody asks for that, and the gzip one can be unpacked.
+#[derive(Clone, Copy, Debug)]
+#[allow(
+    dead_code,
+    reason = "which of them there are depends on the page that was built"
+)]
+enum Content {
+    Plain(&'static [u8]),
+    Packed {
+        brotli: &'static [u8],
+        gzip: &'static [u8],
+        length: usize,
+    },
+}
+
+include!(concat!(env!("OUT_DIR"), "/assets.rs"));
+
+/// Stands in for a page that was not built: nothing in it but text.
+static MISSING: Asset = Asset {
+    name: "index.html",
+    media: "text/html; charset=utf-8",
+    hashed: false,
+    tag: "missing",
+    content: Content::Plain(include_bytes!("missing.html")),
+};
+
+/// Whether the page is in this binary. Without it there is only a text that says so.
+pub fn is_built() -> bool {
+    !TABLE.is_empty()
+}
+
+/// All files of the page.
+pub fn all() -> &'static [Asset] {
+    match is_built() {
+        true => TABLE,
+        false => std::slice::from_ref(&MISSING),
+    }
+}
+
+/// The file of exactly this name; the empty name means `index.html`.
+pub fn find(name: &str) -> Option<&'static Asset> {
+    let name = match name {
+        "" => "index.html",
+        // One page, one path.
+        "index.html" => return None,
+        other => other,
+    };
+    all().iter().find(|asset| asset.name == name)
+}
+
+impl Asset {
+    /// What to send to who takes `wanted`, and how that is encoded.
+    pub fn content(&self, wanted: Encoding) -> (Bytes, Encoding) {
+        match (self.content, wanted) {
+            (Content::Plain(octets), _) => (Bytes::from_static(octets), Encoding::Plain),
+            (Content::Packed { brotli, .. }, Encoding::Brotli) => {
+                (Bytes::from_static(brotli), Encoding::Brotli)
+            }
+            (Content::Packed { gzip, .. }, Encoding::Gzip) => {
+                (Bytes::from_static(gzip), Encoding::Gzip)
+            }
+            (Content::Packed { gzip, length, .. }, Encoding::Plain) => {
+                let mut octets = Vec::with_capacity(length);
+                match flate2::read::GzDecoder::new(gzip).read_to_end(&mut octets) {
+                    Ok(_) => (octets.into(), Encoding::Plain),
+                    // Cannot happen with what build.rs wrote; such a client may know gzip all the same.
+                    Err(_) => (Bytes::from_static(gzip), Encoding::Gzip),
+                }
+            }
+        }
+    }
+
+    /// Whether other encodings of it exist.
+    pub fn varies(&self) -> bool {
+        matches!(self.content, Content::Packed { .. })
+    }
+
+    /// Octets to send to a browser that takes gzip, or brotli.
+    pub fn smallest(&self) -> usize {
+        match self.content {
+            Content::Plain(octets) => octets.len(),
+            Content::Packed { brotli, gzip, .. } => brotli.len().min(gzip.len()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_always_a_page() {
+        let page = find("").expect("a page");
+        assert!(page.media.starts_with("text/html"));
+        let (octets, encoding) = page.content(Encoding::Plain);
+        assert_eq!(encoding, Encoding::Plain);
+        let text = std::str::from_utf8(&octets).expect("text");
+        assert!(text.contains("<html"), "{text}");
+    }
+
+    #[test]
+    fn only_exact_names() {
+        for name in [
+            "index.html",
+            "/",
+            "../Cargo.toml",
+            "assets/../index.html",
+            "assets",
+            "assets/",
+            "%69ndex.html",
+            "INDEX.HTML",
+            "index.html\0",
+        ] {
+            assert!(find(name).is_none(), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_page_is_small() {
+        let octets: usize = all().iter().map(Asset::smallest).sum();
+        assert!(octets <= 150 * 1024, "{octets} octets compressed");
+    }
+
+    #[test]
+    fn all_encodings_are_of_the_same_length() {
+        for asset in all() {
+            if let Content::Packed { length, .. } = asset.content {
+                assert_eq!(
+                    asset.content(Encoding::Plain).0.len(),
+                    length,
+                    "{}",
+                    asset.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_in_the_page_asks_for_what_is_refused() {
+        let (octets, _) = find("").expect("a page").content(Encoding::Plain);
+        let text = String::from_utf8_lossy(&octets);
+        for forbidden in ["style=", "<style", "onload=", "onclick=", "javascript:"] {
+            assert!(!text.contains(forbidden), "{forbidden} in index.html");
+        }
+        for script in text.split("<script").skip(1) {
+            let tag = script.split('>').next().unwrap_or_default();
+            assert!(tag.contains("src="), "a script inside index.html: {tag}");
+        }
+    }
+}

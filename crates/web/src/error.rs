@@ -1,0 +1,74 @@
+//! Why the door does not open, and what to do about it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Why the web page cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum WebError {
+    /// Nowhere to listen.
+    #[error("the web page has no address to listen on")]
+    NoAddress,
+    /// Others on the network could read the password.
+    #[error(
+        "the web page would listen on {0} without TLS: others on the network could read the password"
+    )]
+    Unprotected(SocketAddr),
+    /// This binary cannot do TLS.
+    #[error("this weir was built without TLS")]
+    NoTls,
+    /// An address cannot be had.
+    #[error("cannot listen on {address}")]
+    Listen {
+        /// Which.
+        address: SocketAddr,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A file with a secret in it is not as it must be.
+    #[error(transparent)]
+    Secret(#[from] crate::secret::SecretError),
+    /// A certificate or key is of no use.
+    #[error("{}: {why}", path.display())]
+    Certificate {
+        /// File.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The system gave no random numbers.
+    #[error("no random numbers: {0}")]
+    Random(String),
+}
+
+impl WebError {
+    /// What to do about it.
+    pub fn mend(&self) -> String {
+        match self {
+            Self::NoAddress => "give one, as 127.0.0.1:9347".to_owned(),
+            Self::Unprotected(address) => format!(
+                "listen on 127.0.0.1:{} and use `ssh -L`, or give a certificate, or have weir make one (TLS); `insecure = true` does it all the same",
+                address.port()
+            ),
+            Self::NoTls => {
+                "build it with the feature `tls`, or listen on loopback without".to_owned()
+            }
+            Self::Listen { address, source } => match source.kind() {
+                io::ErrorKind::AddrInUse => {
+                    format!("see what else listens on port {} with `ss -ltnp`, or give another", address.port())
+                }
+                io::ErrorKind::AddrNotAvailable => {
+                    "give an address that this machine has (`ip address`)".to_owned()
+                }
+                io::ErrorKind::PermissionDenied => "start weir as root, or give a port above 1023".to_owned(),
+                _ => "give another address".to_owned(),
+            },
+            Self::Secret(error) => error.mend(),
+            Self::Certificate { .. } => {
+                "give a certificate and its key as PEM, of the same pair; `openssl x509 -in FILE -noout -text` shows what is there".to_owned()
+            }
+            Self::Random(_) => "start weir again once the system has come up".to_owned(),
+        }
+    }
+}

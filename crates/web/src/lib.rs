@@ -1,0 +1,45 @@
+//! The door to weir's web page: HTTP/1.1 over TCP, log-in, the page's files, and the daemon's API behind the log-in.
+//!
+//! Served inside the daemon's one thread, on loopback unless told otherwise. What it serves:
+//!
+//! | request | answer |
+//! |---|---|
+//! | `GET /`, `GET /assets/…` | the page: files that are in the binary, by exact name |
+//! | `GET /api/session` | [`SessionState`]: who asks, and the token for what changes anything |
+//! | `POST /api/login` | `{"password": …}`: a cookie, and [`SessionState`] |
+//! | `POST /api/logout` | ends the session |
+//! | `POST /api/password` | `{"old": …, "new": …}`: another password; all sessions end but this one, which gets a new cookie |
+//! | `/api/v1/…` | what the UNIX socket answers at `/v1/…` ([`api`]); needs a session, and `POST` the header `X-Weir-Csrf` |
+//! | `GET /metrics` | figures for Prometheus, where [`Metrics`] says so |
+//!
+//! How it is protected is told in `docs/web.md`. The cores are pure, and take the time as an argument: [`sessions`], [`throttle`],
+//! [`host`], [`crowd`]. Sockets are in `serve`.
+
+pub mod accept;
+pub mod assets;
+pub mod crowd;
+mod door;
+mod error;
+mod guard;
+mod handler;
+pub mod host;
+mod login;
+pub mod password;
+mod reply;
+mod route;
+pub mod secret;
+mod serve;
+pub mod sessions;
+mod settings;
+pub mod throttle;
+#[cfg(feature = "tls")]
+mod tls;
+mod token;
+
+pub use door::{Clock, Door};
+pub use error::WebError;
+pub use guard::Peer;
+pub use handler::{Api, Handler};
+pub use login::SessionState;
+pub use serve::{Listeners, serve};
+pub use settings::{DEFAULT_LISTEN, DEFAULT_PASSWORD_FILE, Limits, Metrics, Settings, Tls};

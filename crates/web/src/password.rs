@@ -1,0 +1,215 @@
+//! The password: argon2id (RFC 9106), in one file that root alone can read.
+
+use std::path::Path;
+
+use argon2::password_hash::phc::PasswordHash;
+use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
+
+use crate::WebError;
+use crate::secret::{self, SecretError, Stamp};
+
+/// Characters that a password must have (NIST SP 800-63B section 5.1.1.2).
+pub const SHORTEST: usize = 8;
+
+/// Octets that a password may have.
+pub const LONGEST: usize = 1024;
+
+/// What one try costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// Memory, KiB.
+    pub memory: u32,
+    /// Passes over it.
+    pub passes: u32,
+}
+
+impl Default for Cost {
+    /// 12 MiB and 3 passes: as hard to guess as the usual 19 MiB and 2 passes (OWASP counts them as equal), and a router of 128 MB can
+    /// spare it. One try is made at a time.
+    fn default() -> Self {
+        Self {
+            memory: 12 * 1024,
+            passes: 3,
+        }
+    }
+}
+
+/// The dearest hash that is tried: a file must not take the router's memory.
+const DEAREST: Cost = Cost {
+    memory: 64 * 1024,
+    passes: 16,
+};
+
+/// Why a password will not do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Weakness {
+    /// Guessed too quickly.
+    #[error("the password has less than {SHORTEST} characters")]
+    Short,
+    /// Longer than anybody types.
+    #[error("the password has more than {LONGEST} octets")]
+    Long,
+    /// One character over and over.
+    #[error("the password is one character over and over")]
+    Same,
+    /// Cannot be typed in a browser.
+    #[error("the password has control characters in it")]
+    Control,
+}
+
+/// Whether a password may be set. A long one needs no capitals and digits.
+pub fn check(password: &str) -> Result<(), Weakness> {
+    if password.len() > LONGEST {
+        return Err(Weakness::Long);
+    }
+    if password.chars().count() < SHORTEST {
+        return Err(Weakness::Short);
+    }
+    if password.chars().any(char::is_control) {
+        return Err(Weakness::Control);
+    }
+    let mut characters = password.chars();
+    let first = characters.next();
+    if characters.all(|other| Some(other) == first) {
+        return Err(Weakness::Same);
+    }
+    Ok(())
+}
+
+/// Why a hash cannot be made or tried.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct HashError(String);
+
+/// Hashes a password with a salt of its own, as `$argon2id$v=19$m=…`. Takes a second of a slow processor.
+pub fn hash(password: &str, cost: Cost) -> Result<String, WebError> {
+    let random = |error: &dyn std::fmt::Display| WebError::Random(error.to_string());
+    let mut salt = [0; 16];
+    getrandom::fill(&mut salt).map_err(|error| random(&error))?;
+    let params = Params::new(cost.memory, cost.passes, 1, None).map_err(|error| random(&error))?;
+    Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+        .hash_password_with_salt(password.as_bytes(), &salt)
+        .map(|hash| hash.to_string())
+        .map_err(|error| random(&error))
+}
+
+/// Whether it is the password. Takes as long as the hash's parameters say.
+pub fn verify(password: &str, hash: &str) -> Result<bool, HashError> {
+    let wrong = |why: String| HashError(format!("the password's hash is of no use: {why}"));
+    let hash = PasswordHash::new(hash.trim()).map_err(|error| wrong(error.to_string()))?;
+    if hash.algorithm.as_str() != "argon2id" || hash.hash.is_none() || hash.salt.is_none() {
+        return Err(wrong("it is not argon2id's".to_owned()));
+    }
+    let params = Params::try_from(&hash).map_err(|error| wrong(error.to_string()))?;
+    if params.m_cost() > DEAREST.memory || params.t_cost() > DEAREST.passes || params.p_cost() > 4 {
+        return Err(wrong(format!(
+            "it takes {} KiB and {} passes, and more than {} KiB and {} passes are not tried",
+            params.m_cost(),
+            params.t_cost(),
+            DEAREST.memory,
+            DEAREST.passes
+        )));
+    }
+    match Argon2::from(params).verify_password(password.as_bytes(), &hash) {
+        Ok(()) => Ok(true),
+        Err(argon2::password_hash::Error::PasswordInvalid) => Ok(false),
+        Err(error) => Err(wrong(error.to_string())),
+    }
+}
+
+/// The hash in a file, and the state of the file; `None` where no password is set.
+pub fn read(file: &Path) -> Result<Option<(String, Stamp)>, SecretError> {
+    secret::read(file)
+}
+
+/// Puts a hash into the file. A daemon that runs sees it with the next request, and ends all sessions.
+pub fn write(file: &Path, hash: &str) -> Result<(), SecretError> {
+    secret::write(file, &format!("{hash}\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const CHEAP: Cost = Cost {
+        memory: 8,
+        passes: 1,
+    };
+
+    #[test]
+    fn only_the_password_fits() {
+        let one = hash("correct horse", CHEAP).expect("hashed");
+        assert!(one.starts_with("$argon2id$v=19$m=8,t=1,p=1$"), "{one}");
+        assert_eq!(verify("correct horse", &one), Ok(true));
+        assert_eq!(verify("correct horse ", &one), Ok(false));
+        assert_eq!(verify("", &one), Ok(false));
+        assert_eq!(
+            verify("correct horse", &format!("{one}\n")),
+            Ok(true),
+            "as in the file"
+        );
+        assert_ne!(hash("correct horse", CHEAP).expect("hashed"), one, "salted");
+    }
+
+    #[test]
+    fn the_usual_cost() {
+        let one = hash("correct horse", Cost::default()).expect("hashed");
+        assert!(one.starts_with("$argon2id$v=19$m=12288,t=3,p=1$"), "{one}");
+        assert_eq!(verify("correct horse", &one), Ok(true));
+    }
+
+    #[test]
+    fn hashes_of_others() {
+        // Made by the reference implementation: `echo -n password | argon2 somesalt -id -v 13 -t 2 -k 256 -p 1 -e`, with its test vector.
+        let reference =
+            "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4";
+        assert_eq!(verify("password", reference), Ok(true));
+        assert_eq!(verify("Password", reference), Ok(false));
+    }
+
+    #[test]
+    fn what_is_no_hash_or_too_dear_is_refused() {
+        let dear = "$argon2id$v=19$m=4194304,t=3,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4";
+        for text in [
+            "",
+            "x",
+            "$argon2id$",
+            "$5$rounds=1000$x$y",
+            "$argon2i$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
+            "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ",
+            dear,
+            &dear.replace("m=4194304,t=3", "m=256,t=1000000"),
+            &dear.replace("m=4194304,t=3,p=1", "m=60000,t=3,p=1000"),
+        ] {
+            assert!(verify("password", text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn weak_ones() {
+        for (password, weakness) in [
+            ("", Some(Weakness::Short)),
+            ("7 chars", Some(Weakness::Short)),
+            ("ääääää", Some(Weakness::Short)),
+            ("aaaaaaaa", Some(Weakness::Same)),
+            ("12345678\n", Some(Weakness::Control)),
+            ("8 charac", None),
+            ("größeräü", None),
+            ("correct horse battery staple", None),
+        ] {
+            assert_eq!(check(password).err(), weakness, "{password}");
+        }
+        assert_eq!(check(&"ab".repeat(513)), Err(Weakness::Long));
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(text in "\\PC*", parameters in "[a-z0-9=,]{0,30}") {
+            let _ = verify("x", &text);
+            let _ = verify("x", &format!("$argon2id$v=19${parameters}$c29tZXNhbHQ$nf65EOgL"));
+            let _ = check(&text);
+        }
+    }
+}

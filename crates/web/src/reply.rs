@@ -1,0 +1,163 @@
+//! Answers, and the headers that each of them has.
+
+use std::time::Duration;
+
+use api::Problem;
+use api::server::Answer;
+use hyper::body::Bytes;
+use hyper::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderMap,
+    HeaderName, HeaderValue, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, VARY,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use hyper::{Response, StatusCode};
+use serde::Serialize;
+
+use crate::accept::Encoding;
+use crate::assets::Asset;
+
+/// A refusal, and after what time it may be tried again.
+pub(crate) struct Refused {
+    pub(crate) problem: Problem,
+    pub(crate) after: Option<Duration>,
+}
+
+impl From<Problem> for Refused {
+    fn from(problem: Problem) -> Self {
+        Self {
+            problem,
+            after: None,
+        }
+    }
+}
+
+/// Everything from this server, nothing inline, in nobody's frame.
+const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'";
+
+/// What every answer has.
+pub(crate) fn protect(headers: &mut HeaderMap) {
+    for (name, value) in [
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (REFERRER_POLICY, "no-referrer"),
+        // For browsers that do not know `frame-ancestors`.
+        (X_FRAME_OPTIONS, "DENY"),
+        (
+            HeaderName::from_static("cross-origin-resource-policy"),
+            "same-origin",
+        ),
+        (
+            HeaderName::from_static("cross-origin-opener-policy"),
+            "same-origin",
+        ),
+        (
+            HeaderName::from_static("permissions-policy"),
+            "camera=(), geolocation=(), microphone=()",
+        ),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    if !headers.contains_key(CACHE_CONTROL) {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+}
+
+pub(crate) fn json(value: &impl Serialize) -> Response<Answer> {
+    // Plain structs of strings and flags: writing them cannot fail.
+    let octets = serde_json::to_vec(value).unwrap_or_default();
+    body("application/json", octets.into())
+}
+
+pub(crate) fn body(media: &'static str, octets: Bytes) -> Response<Answer> {
+    let mut response = Response::new(Answer::whole(octets));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(media));
+    response
+}
+
+/// A refusal: a problem object for scripts, plain text for people.
+pub(crate) fn refuse(refused: &Refused, script: bool, allow: Option<&str>) -> Response<Answer> {
+    let problem = &refused.problem;
+    let mut response = match script {
+        true => api::server::refuse(problem, None),
+        false => body(
+            "text/plain; charset=utf-8",
+            format!("{}\n\n{}\n", problem.detail, problem.mend).into(),
+        ),
+    };
+    *response.status_mut() =
+        StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    if let Some(Ok(allow)) = allow.map(HeaderValue::from_str) {
+        headers.insert(ALLOW, allow);
+    }
+    if let Some(after) = refused.after {
+        headers.insert(RETRY_AFTER, HeaderValue::from(after.as_secs() + 1));
+    }
+    response
+}
+
+/// A file of the page, or that it has not changed.
+pub(crate) fn file(
+    asset: &'static Asset,
+    wanted: Encoding,
+    known: Option<&str>,
+) -> Response<Answer> {
+    let (octets, encoding) = asset.content(wanted);
+    let suffix = match encoding {
+        Encoding::Brotli => "-br",
+        Encoding::Gzip => "-gz",
+        Encoding::Plain => "",
+    };
+    let tag = format!("\"{}{suffix}\"", asset.tag);
+    let same = known.is_some_and(|known| {
+        known
+            .split(',')
+            .map(|one| one.trim().trim_start_matches("W/"))
+            .any(|one| one == tag || one == "*")
+    });
+    let mut response = match same {
+        true => {
+            let mut response = Response::new(Answer::whole(Bytes::new()));
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            response
+        }
+        false => body(asset.media, octets),
+    };
+    let headers = response.headers_mut();
+    let encoded = match encoding {
+        Encoding::Brotli => Some("br"),
+        Encoding::Gzip => Some("gzip"),
+        Encoding::Plain => None,
+    };
+    if let (Some(encoded), false) = (encoded, same) {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static(encoded));
+    }
+    if asset.varies() {
+        headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+    }
+    let cache = match asset.hashed {
+        true => "public, max-age=31536000, immutable",
+        false => "no-cache",
+    };
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        headers.insert(ETAG, tag);
+    }
+    response
+}
+
+/// Sets the session's cookie, or takes it away.
+pub(crate) fn set_cookie(headers: &mut HeaderMap, name: &str, value: Option<&str>, secure: bool) {
+    let (value, age) = match value {
+        Some(value) => (value, ""),
+        None => ("", "; Max-Age=0"),
+    };
+    let secure = if secure { "; Secure" } else { "" };
+    let cookie = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{age}");
+    if let Ok(mut cookie) = HeaderValue::from_str(&cookie) {
+        cookie.set_sensitive(true);
+        headers.append(SET_COOKIE, cookie);
+    }
+}

@@ -1,0 +1,97 @@
+//! From method and path to what is wanted: pure. Paths are compared as they are, so no escape or `..` means anything.
+
+/// What is wanted.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Route<'a> {
+    /// `GET /api/session`
+    Session,
+    /// `POST /api/login`
+    Login,
+    /// `POST /api/logout`
+    Logout,
+    /// `POST /api/password`
+    Password,
+    /// What the UNIX socket has, with the path that it has there.
+    Api(&'a str),
+    /// `GET /metrics`
+    Metrics,
+    /// Nothing that is known: a file of the page, perhaps, by its name without the first slash.
+    File(&'a str),
+}
+
+impl<'a> Route<'a> {
+    pub(crate) fn of(path: &'a str) -> Self {
+        match path {
+            "/api/session" => Self::Session,
+            "/api/login" => Self::Login,
+            "/api/logout" => Self::Logout,
+            "/api/password" => Self::Password,
+            "/metrics" => Self::Metrics,
+            _ => match path.strip_prefix("/api") {
+                // Without `/v1` the API has nothing, and says so.
+                Some(rest) if rest.is_empty() || rest.starts_with('/') => Self::Api(rest),
+                _ => Self::File(path.strip_prefix('/').unwrap_or(path)),
+            },
+        }
+    }
+
+    /// The one method that it takes, where the path alone tells.
+    pub(crate) fn method(&self) -> Option<&'static str> {
+        match self {
+            Self::Session | Self::Metrics | Self::File(_) => Some("GET"),
+            Self::Login | Self::Logout | Self::Password => Some("POST"),
+            Self::Api(_) => None,
+        }
+    }
+
+    /// Whether it takes a method. A file's head may be asked for alone.
+    pub(crate) fn takes(&self, method: &str) -> bool {
+        match self {
+            Self::Api(_) => matches!(method, "GET" | "POST"),
+            Self::File(_) => matches!(method, "GET" | "HEAD"),
+            _ => self.method() == Some(method),
+        }
+    }
+
+    /// Whether it is for the page's script, and not for somebody who looks at it.
+    pub(crate) fn is_api(&self) -> bool {
+        !matches!(self, Self::Metrics | Self::File(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths() {
+        for (path, route) in [
+            ("/", Route::File("")),
+            ("/assets/a.js", Route::File("assets/a.js")),
+            ("/api/session", Route::Session),
+            ("/api/v1/flows", Route::Api("/v1/flows")),
+            ("/api", Route::Api("")),
+            ("/api/", Route::Api("/")),
+            ("/apix", Route::File("apix")),
+            ("/api/login/", Route::Api("/login/")),
+            ("/metrics", Route::Metrics),
+            ("//api/session", Route::File("/api/session")),
+            ("/%61pi/session", Route::File("%61pi/session")),
+            ("*", Route::File("*")),
+        ] {
+            assert_eq!(Route::of(path), route, "{path}");
+        }
+    }
+
+    #[test]
+    fn nothing_that_changes_is_got() {
+        for path in ["/api/login", "/api/logout", "/api/password"] {
+            for method in ["GET", "HEAD", "PUT", "OPTIONS", "post"] {
+                assert!(!Route::of(path).takes(method), "{method} {path}");
+            }
+            assert!(Route::of(path).takes("POST"));
+        }
+        assert!(!Route::of("/api/v1/status").takes("HEAD"));
+        assert!(!Route::of("/").takes("POST"));
+    }
+}

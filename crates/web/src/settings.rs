@@ -1,0 +1,185 @@
+//! What can be chosen, and which choices are refused.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::WebError;
+
+/// Where the password's hash is kept unless told otherwise.
+pub const DEFAULT_PASSWORD_FILE: &str = "/etc/weir/password";
+
+/// Where is listened unless told otherwise. 9347 is how a telephone spells WEIR.
+pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9347);
+
+/// What the web page's server is told.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Addresses and TCP ports to listen on.
+    pub listen: Vec<SocketAddr>,
+    /// Whether it speaks HTTPS.
+    pub tls: Tls,
+    /// Names, and addresses, by which browsers reach it besides `localhost` and the address they connected to. A reverse proxy's too.
+    pub hosts: Vec<String>,
+    /// File of the password's hash.
+    pub password_file: PathBuf,
+    /// Who gets `/metrics`.
+    pub metrics: Metrics,
+    /// Listen without TLS even where others on the network could read along.
+    pub insecure: bool,
+    /// What clients may take.
+    pub limits: Limits,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            listen: vec![DEFAULT_LISTEN],
+            tls: Tls::Off,
+            hosts: Vec::new(),
+            password_file: DEFAULT_PASSWORD_FILE.into(),
+            metrics: Metrics::Off,
+            insecure: false,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Whence the certificate comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tls {
+    /// Plain HTTP.
+    Off,
+    /// PEM files, read again when they change.
+    Files {
+        /// The certificate, and those between it and a root.
+        certificate: PathBuf,
+        /// Its private key: PKCS #8, SEC 1 or PKCS #1.
+        key: PathBuf,
+    },
+    /// One of weir's own making, made once and kept as `certificate.pem` and `key.pem` in this directory.
+    Own {
+        /// The directory. It is made, with mode 0700, where it does not exist.
+        directory: PathBuf,
+    },
+}
+
+/// Who gets `/metrics`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Metrics {
+    /// Nobody: there is no such path.
+    Off,
+    /// Clients on this machine.
+    Loopback,
+    /// Whoever sends `Authorization: Bearer …` with what this file holds: root's, mode 0600, at least 16 characters, one line.
+    Token(PathBuf),
+}
+
+/// What clients may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections at once. One beyond it is closed at once, as one that waits would take a descriptor too.
+    pub connections: usize,
+    /// Of them, from one address other than this machine's. A quarter of all is kept for this machine.
+    pub per_address: usize,
+    /// Octets of a request's head. Not less than 8192.
+    pub head: usize,
+    /// Octets of a request's body.
+    pub body: usize,
+    /// For a TLS handshake, for a request's head and for its body to arrive; also how long a connection may rest between requests.
+    pub request_time: Duration,
+    /// For a client to take some of the answer.
+    pub stall_time: Duration,
+    /// Sessions at once. One more ends the one that rested longest.
+    pub sessions: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 64,
+            per_address: 12,
+            head: 16 * 1024,
+            body: 16 * 1024,
+            request_time: Duration::from_secs(10),
+            stall_time: Duration::from_secs(30),
+            sessions: 32,
+        }
+    }
+}
+
+impl Settings {
+    /// Refuses what would let others on the network read passwords.
+    pub fn check(&self) -> Result<(), WebError> {
+        if self.listen.is_empty() {
+            return Err(WebError::NoAddress);
+        }
+        if self.tls == Tls::Off
+            && !self.insecure
+            && let Some(open) = self
+                .listen
+                .iter()
+                .find(|address| !is_loopback(address.ip()))
+        {
+            return Err(WebError::Unprotected(*open));
+        }
+        if cfg!(not(feature = "tls")) && self.tls != Tls::Off {
+            return Err(WebError::NoTls);
+        }
+        Ok(())
+    }
+}
+
+/// Whether an address is this machine's own, IPv4 in IPv6 included.
+pub(crate) fn is_loopback(address: IpAddr) -> bool {
+    address.to_canonical().is_loopback()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listening(address: &str) -> Settings {
+        Settings {
+            listen: vec![address.parse().expect("an address")],
+            ..Settings::default()
+        }
+    }
+
+    #[test]
+    fn without_tls_only_this_machine() {
+        for fine in ["127.0.0.1:80", "127.9.9.9:1", "[::1]:9347"] {
+            assert!(listening(fine).check().is_ok(), "{fine}");
+        }
+        for open in [
+            "0.0.0.0:80",
+            "[::]:80",
+            "192.168.1.1:80",
+            "[fe80::1]:80",
+            "[::ffff:10.0.0.1]:80",
+        ] {
+            let mut settings = listening(open);
+            let error = settings.check().expect_err(open);
+            assert!(matches!(error, WebError::Unprotected(_)), "{open}");
+            assert!(error.mend().contains("insecure"), "{}", error.mend());
+            settings.insecure = true;
+            assert!(settings.check().is_ok(), "{open}: as told");
+            settings.insecure = false;
+            settings.tls = Tls::Own {
+                directory: "x".into(),
+            };
+            assert_eq!(settings.check().is_ok(), cfg!(feature = "tls"), "{open}");
+        }
+    }
+
+    #[test]
+    fn one_open_address_among_others_is_found() {
+        let mut settings = Settings::default();
+        settings
+            .listen
+            .push("192.0.2.1:80".parse().expect("an address"));
+        assert!(settings.check().is_err());
+        settings.listen.clear();
+        assert!(matches!(settings.check(), Err(WebError::NoAddress)));
+    }
+}

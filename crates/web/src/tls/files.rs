@@ -1,0 +1,63 @@
+//! PEM files (RFC 7468).
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::WebError;
+
+/// Octets that such a file may have: a long chain has some 10,000.
+const LONGEST: u64 = 256 * 1024;
+
+fn wrong(path: &Path, why: impl Into<String>) -> WebError {
+    WebError::Certificate {
+        path: path.to_owned(),
+        why: why.into(),
+    }
+}
+
+fn read(path: &Path) -> Result<(Vec<u8>, fs::Metadata), WebError> {
+    let io = |error: std::io::Error| wrong(path, error.to_string());
+    let file = File::open(path).map_err(io)?;
+    let metadata = file.metadata().map_err(io)?;
+    if !metadata.is_file() {
+        return Err(wrong(path, "is not a file"));
+    }
+    let mut octets = Vec::new();
+    file.take(LONGEST + 1)
+        .read_to_end(&mut octets)
+        .map_err(io)?;
+    if octets.len() as u64 > LONGEST {
+        return Err(wrong(path, "is too long"));
+    }
+    Ok((octets, metadata))
+}
+
+/// The chain of certificates in a file.
+pub(super) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, WebError> {
+    let (octets, _) = read(path)?;
+    let chain: Vec<_> = CertificateDer::pem_slice_iter(&octets)
+        .collect::<Result<_, _>>()
+        .map_err(|error| wrong(path, error.to_string()))?;
+    match chain.is_empty() {
+        true => Err(wrong(path, "has no certificate in it")),
+        false => Ok(chain),
+    }
+}
+
+/// The private key in a file. The group may read it, as clients of certificate authorities have it, but not everybody.
+pub(super) fn key(path: &Path) -> Result<PrivateKeyDer<'static>, WebError> {
+    let (octets, metadata) = read(path)?;
+    if metadata.mode() & 0o007 != 0 {
+        return Err(wrong(
+            path,
+            "may be read by everybody: change that with chmod 600",
+        ));
+    }
+    PrivateKeyDer::from_pem_slice(&octets)
+        .map_err(|_| wrong(path, "has no private key in it that can be read"))
+}

@@ -1,0 +1,141 @@
+//! TLS 1.3 (RFC 8446), which every browser has had since 2020: with a certificate from files, or one of weir's own making.
+
+mod files;
+mod own;
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::ServerConfig;
+use rustls::crypto::ring::default_provider;
+use rustls::version::TLS13;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+use tracing::{info, warn};
+
+use crate::WebError;
+use crate::secret::Stamp;
+use crate::settings::{self, Settings};
+
+/// How often is looked whether the files changed: when somebody connects, and not more often than this.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// First octet of a TLS handshake (RFC 8446 section 5.1).
+const HANDSHAKE: u8 = 22;
+
+/// For who types `http://` where `https://` is spoken.
+const PLAIN: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nX-Content-Type-Options: nosniff\r\n\
+Cache-Control: no-store\r\nContent-Length: 62\r\nConnection: close\r\n\r\nThis is HTTPS: put https:// before the address, not http://.\n\n";
+
+/// Speaks TLS, with the certificate as it is now.
+pub(crate) struct Tls {
+    certificate: PathBuf,
+    key: PathBuf,
+    acceptor: RefCell<TlsAcceptor>,
+    seen: Cell<[Option<Stamp>; 2]>,
+    looked: Cell<Duration>,
+}
+
+impl Tls {
+    /// Reads, or makes, what the settings name; `None` where they want no TLS.
+    pub(crate) fn open(settings: &Settings, now: Duration) -> Result<Option<Self>, WebError> {
+        let (certificate, key) = match &settings.tls {
+            settings::Tls::Off => return Ok(None),
+            settings::Tls::Files { certificate, key } => (certificate.clone(), key.clone()),
+            settings::Tls::Own { directory } => own::make(directory, settings)?,
+        };
+        let seen = [Stamp::at(&certificate), Stamp::at(&key)];
+        let acceptor = acceptor(&certificate, &key)?;
+        Ok(Some(Self {
+            certificate,
+            key,
+            acceptor: RefCell::new(acceptor),
+            seen: Cell::new(seen),
+            looked: Cell::new(now),
+        }))
+    }
+
+    /// Shakes hands. `None` where the client speaks plain HTTP: it was told so.
+    pub(crate) async fn accept(
+        &self,
+        mut stream: TcpStream,
+        now: Duration,
+    ) -> io::Result<Option<TlsStream<TcpStream>>> {
+        let mut first = [0];
+        if stream.peek(&mut first).await? == 1 && first[0] != HANDSHAKE {
+            if first[0].is_ascii_uppercase() {
+                stream.write_all(PLAIN).await?;
+                stream.shutdown().await?;
+                // Closing with octets unread would reset the connection, and the client might never see why.
+                let mut rest = [0; 1024];
+                let _ = tokio::io::AsyncReadExt::read(&mut stream, &mut rest).await;
+            }
+            return Ok(None);
+        }
+        self.look(now);
+        let acceptor = self.acceptor.borrow().clone();
+        acceptor.accept(stream).await.map(Some)
+    }
+
+    /// Reads the files again if they changed. What is of no use, perhaps because only one of them was written yet, is told once and left;
+    /// the former certificate stays.
+    fn look(&self, now: Duration) {
+        if now.saturating_sub(self.looked.get()) < LOOK {
+            return;
+        }
+        self.looked.set(now);
+        let seen = [Stamp::at(&self.certificate), Stamp::at(&self.key)];
+        if seen == self.seen.replace(seen) {
+            return;
+        }
+        match acceptor(&self.certificate, &self.key) {
+            Ok(acceptor) => {
+                self.acceptor.replace(acceptor);
+                info!(certificate = %self.certificate.display(), "the web page has a new certificate");
+            }
+            Err(error) => {
+                warn!(%error, mend = error.mend(), "the web page keeps its former certificate");
+            }
+        }
+    }
+}
+
+fn acceptor(certificate: &std::path::Path, key: &std::path::Path) -> Result<TlsAcceptor, WebError> {
+    let chain = files::certificates(certificate)?;
+    let private = files::key(key)?;
+    let wrong = |error: rustls::Error| WebError::Certificate {
+        path: certificate.to_owned(),
+        why: format!("{error} (key: {})", key.display()),
+    };
+    let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_protocol_versions(&[&TLS13])
+        .map_err(wrong)?
+        .with_no_client_auth()
+        .with_single_cert(chain, private)
+        .map_err(wrong)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    // Half the default: the sessions that clients may take up again.
+    config.session_storage = rustls::server::ServerSessionMemoryCache::new(128);
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PLAIN;
+
+    #[test]
+    fn the_length_of_the_hint_is_right() {
+        let text = std::str::from_utf8(PLAIN).expect("text");
+        let (head, body) = text.split_once("\r\n\r\n").expect("head and body");
+        assert!(
+            head.contains(&format!("Content-Length: {}\r\n", body.len())),
+            "{}",
+            body.len()
+        );
+    }
+}

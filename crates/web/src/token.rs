@@ -1,0 +1,110 @@
+//! Random tokens: what a cookie holds, and what is derived from it.
+
+use blake2::{Blake2s256, Digest};
+
+use crate::WebError;
+
+/// What a session's cookie holds: 256 random bits, written as 64 hexadecimal digits.
+pub(crate) struct Token([u8; 32]);
+
+/// What is kept of a token: from it the token cannot be found out, should memory be read.
+pub(crate) type TokenId = [u8; 32];
+
+impl Token {
+    pub(crate) fn random() -> Result<Self, WebError> {
+        let mut octets = [0; 32];
+        getrandom::fill(&mut octets).map_err(|error| WebError::Random(error.to_string()))?;
+        Ok(Self(octets))
+    }
+
+    /// Reads 64 hexadecimal digits.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let digits = text.as_bytes();
+        if digits.len() != 64 {
+            return None;
+        }
+        let mut octets = [0; 32];
+        for (octet, pair) in octets.iter_mut().zip(digits.chunks_exact(2)) {
+            let high = char::from(pair[0]).to_digit(16)?;
+            let low = char::from(pair[1]).to_digit(16)?;
+            *octet = u8::try_from(high * 16 + low).ok()?;
+        }
+        Some(Self(octets))
+    }
+
+    pub(crate) fn text(&self) -> String {
+        hexadecimal(&self.0)
+    }
+
+    pub(crate) fn id(&self) -> TokenId {
+        self.derived(b"weir session")
+    }
+
+    /// The token for the header of what changes anything. Whoever knows the cookie can tell it; nothing more need be kept.
+    pub(crate) fn csrf(&self) -> String {
+        hexadecimal(&self.derived(b"weir csrf"))
+    }
+
+    fn derived(&self, purpose: &[u8]) -> [u8; 32] {
+        let mut hash = Blake2s256::new();
+        hash.update(purpose);
+        hash.update(self.0);
+        hash.finalize().into()
+    }
+}
+
+fn hexadecimal(octets: &[u8]) -> String {
+    use std::fmt::Write;
+    octets.iter().fold(String::new(), |mut text, octet| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{octet:02x}");
+        text
+    })
+}
+
+/// Compares secrets in a time that tells nothing of where they differ.
+pub(crate) fn same(one: &[u8], other: &[u8]) -> bool {
+    subtle::ConstantTimeEq::ct_eq(one, other).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn survives_being_written() {
+        let token = Token::random().expect("random");
+        let again = Token::parse(&token.text()).expect("64 digits");
+        assert_eq!(again.id(), token.id());
+        assert_eq!(again.csrf(), token.csrf());
+        assert_ne!(Token::random().expect("random").id(), token.id());
+    }
+
+    #[test]
+    fn what_is_derived_tells_nothing_else() {
+        let token = Token([7; 32]);
+        let all = [token.text(), token.csrf(), hexadecimal(&token.id())];
+        assert!(all[0] != all[1] && all[1] != all[2] && all[0] != all[2]);
+    }
+
+    #[test]
+    fn only_64_digits() {
+        for wrong in [
+            "",
+            "0",
+            &"0".repeat(63),
+            &"0".repeat(65),
+            &"g".repeat(64),
+            &"é".repeat(32),
+            &format!("+{}", "0".repeat(63)),
+        ] {
+            assert!(Token::parse(wrong).is_none(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn compares() {
+        assert!(same(b"abc", b"abc"));
+        assert!(!same(b"abc", b"abd") && !same(b"abc", b"ab") && !same(b"", b"a"));
+    }
+}

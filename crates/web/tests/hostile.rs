@@ -1,0 +1,208 @@
+//! Clients that mean harm: nothing they send makes the server panic, wait, or grow.
+
+mod support;
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::SocketAddr;
+use std::process::Command;
+use std::time::Duration;
+
+use nix::sched::{CloneFlags, unshare};
+use support::{Answer, Directory, PASSWORD, Server};
+use weir_web::password::{Cost, hash};
+use weir_web::{Limits, Metrics, secret};
+
+fn quick(limits: &mut Limits) {
+    limits.request_time = Duration::from_millis(300);
+    limits.stall_time = Duration::from_millis(600);
+}
+
+#[test]
+fn slow_ones_are_given_up() {
+    let server = Server::with(Directory::new(), |settings| quick(&mut settings.limits));
+    for begin in [
+        "",
+        "G",
+        "GET / HTTP/1.1\r\nHost: localhost\r\nX: ",
+        "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    ] {
+        let mut stream = server.connect();
+        stream.write_all(begin.as_bytes()).expect("sent");
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest);
+        assert_eq!(
+            rest.starts_with(b"HTTP/1.1 200 "),
+            begin.ends_with("\r\n\r\n")
+        );
+    }
+    let mut stream = server.connect();
+    let head = "POST /api/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
+    stream.write_all(head.as_bytes()).expect("sent");
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    assert_eq!(Answer::read(&answer).error(), (408, "too_slow".into()));
+}
+
+#[test]
+fn one_octet_at_a_time_is_no_way_to_stay() {
+    let server = Server::with(Directory::new(), |settings| quick(&mut settings.limits));
+    let mut stream = server.connect();
+    let drops = "GET / HTTP/1.1\r\nHost: localhost\r\nX: "
+        .bytes()
+        .chain(std::iter::repeat_n(b'x', 2000));
+    let mut sent = 0;
+    for octet in drops {
+        if stream.write_all(&[octet]).is_err() {
+            break;
+        }
+        sent += 1;
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(sent < 2000, "it was let go on to the end");
+}
+
+#[test]
+fn large_ones_are_refused() {
+    let server = Server::start();
+    let long = "x".repeat(64 * 1024);
+    for request in [
+        format!("GET /{long} HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+        format!("GET / HTTP/1.1\r\nHost: localhost\r\nX: {long}\r\n\r\n"),
+        format!(
+            "GET / HTTP/1.1\r\nHost: localhost\r\n{}\r\n",
+            "X: y\r\n".repeat(65)
+        ),
+    ] {
+        let answer = server.exchange(request.as_bytes());
+        let text = String::from_utf8_lossy(&answer);
+        assert!(
+            text.starts_with("HTTP/1.1 431 ") || text.starts_with("HTTP/1.1 414 "),
+            "{text}"
+        );
+    }
+    let body = format!(r#"{{"password":"{long}"}}"#);
+    let answer = server.post_json("/api/login", &[], &body);
+    assert_eq!(answer.error(), (413, "too_long".into()));
+    let chunked = format!(
+        "POST /api/login HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n10000\r\n{long}\r\n0\r\n\r\n"
+    );
+    let answer = Answer::read(&server.exchange(chunked.as_bytes()));
+    assert_eq!(answer.error(), (413, "too_long".into()));
+    // Nobody without a session gets as far as sending a body to the API.
+    let answer = server.ask("POST", "/api/v1/reload", &[], &long);
+    assert_eq!(answer.status, 401);
+}
+
+#[test]
+fn connections_are_bounded() {
+    let server = Server::with(Directory::new(), |settings| settings.limits.connections = 8);
+    // Each has been served once, so that it is counted.
+    let enter = || {
+        let mut stream = server.connect();
+        let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        (stream.read(&mut [0; 64]).unwrap_or(0) > 0).then_some(stream)
+    };
+    let held: Vec<_> = (0..8).map(|_| enter().expect("there is room")).collect();
+    assert!(enter().is_none(), "all are taken");
+    drop(held);
+    // The server sees that they went in its own time.
+    let served = (0..1000).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        enter().is_some()
+    });
+    assert!(served, "there is room again");
+}
+
+/// While a password is tried, the loop goes on: the page comes before the verdict.
+#[test]
+fn trying_a_password_holds_nobody_up() {
+    let directory = Directory::new();
+    let dear = Cost {
+        memory: 64 * 1024,
+        passes: 16,
+    };
+    let hash = hash(PASSWORD, dear).expect("hashed");
+    secret::write(&directory.path().join("password"), &hash).expect("written");
+    let server = Server::with(directory, |_| {});
+    let mut login = server.connect();
+    let body = format!(r#"{{"password":"{PASSWORD}"}}"#);
+    let head = format!(
+        "POST /api/login HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    login.write_all(head.as_bytes()).expect("sent");
+    for _ in 0..3 {
+        assert_eq!(server.get("/").status, 200);
+    }
+    login.set_nonblocking(true).expect("set");
+    let early = login.read(&mut [0; 64]);
+    assert!(
+        early.is_err_and(|error| error.kind() == ErrorKind::WouldBlock),
+        "answered already"
+    );
+    login.set_nonblocking(false).expect("set");
+    let mut answer = Vec::new();
+    login.read_to_end(&mut answer).expect("an answer");
+    assert_eq!(Answer::read(&answer).status, 200);
+}
+
+/// What clients on the network may do less than those on the router. In a network namespace of its own, which ends with its thread; an
+/// address there is not loopback, though it is the same machine's.
+#[test]
+fn others_on_the_network() {
+    std::thread::spawn(|| {
+        unshare(CloneFlags::CLONE_NEWNET).expect("root");
+        for command in ["link set lo up", "address add 192.0.2.1/32 dev lo"] {
+            let status = Command::new("ip").args(command.split(' ')).status();
+            assert!(status.expect("ip").success(), "{command}");
+        }
+        let lan: SocketAddr = "192.0.2.1:0".parse().expect("an address");
+        let server = Server::with(Directory::new(), |settings| {
+            settings.listen = vec![lan];
+            settings.insecure = true;
+            settings.metrics = Metrics::Loopback;
+        });
+        assert_eq!(server.get("/").status, 200);
+        let state = server.get("/api/session").json();
+        assert_eq!(
+            (&state["local"], &state["password_set"]),
+            (&false.into(), &false.into())
+        );
+        for host in ["192.0.2.1", "localhost"] {
+            let set = r#"{"new":"a good password"}"#;
+            let answer = server.post_json("/api/password", &[("Host", host)], set);
+            assert_eq!(answer.error(), (403, "not_local".into()), "{host}");
+            let figures = server.ask("GET", "/metrics", &[("Host", host)], "");
+            assert_eq!(figures.status, 403, "{host}");
+        }
+        assert!(!server.directory.path().join("password").exists());
+
+        // Places: twelve for one address. Time stands still, so of 60 connections at once some are left for this.
+        let hold = || {
+            let mut stream = server.connect();
+            let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n");
+            (stream.read(&mut [0; 64]).unwrap_or(0) > 0).then_some(stream)
+        };
+        let held: Vec<_> = (0..20).map_while(|_| hold()).collect();
+        assert_eq!(held.len(), 12);
+        drop(held);
+        server.wait(60);
+        let served = (0..1000).any(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            hold().is_some()
+        });
+        assert!(served, "there is room again");
+        // Pace: time stands still, and the burst comes to its end.
+        let refused = (0..80).any(|_| {
+            let mut stream = server.connect();
+            let _ =
+                stream.write_all(b"GET / HTTP/1.1\r\nHost: 192.0.2.1\r\nConnection: close\r\n\r\n");
+            stream.read(&mut [0; 64]).unwrap_or(0) == 0
+        });
+        assert!(refused, "80 connections at once");
+        server.wait(60);
+        assert_eq!(server.get("/").status, 200);
+    })
+    .join()
+    .expect("no panic");
+}

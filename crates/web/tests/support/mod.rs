@@ -1,0 +1,312 @@
+//! A web page's server in a thread of its own, with a clock that tests set, and clients that say exactly what they are told.
+#![allow(
+    dead_code,
+    reason = "each test program uses its part of the support module"
+)]
+
+use std::cell::Cell;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use api::{
+    Config, ConfigEntry, Explanation, Flow, FlowFilter, FlowId, FlowQuery, Hop, Port, Problem,
+    Provider, Reloaded, Selection, Status,
+};
+use tokio::sync::oneshot;
+use weir_web::password::{Cost, hash};
+use weir_web::{Api, Door, Listeners, Settings, secret, serve};
+
+/// Enough to hash at all.
+pub const CHEAP: Cost = Cost {
+    memory: 8,
+    passes: 1,
+};
+
+pub const PASSWORD: &str = "correct horse";
+
+/// A directory that goes away again.
+pub struct Directory(PathBuf);
+
+impl Directory {
+    pub fn new() -> Self {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("weir-web-{}-{number}", process::id()));
+        fs::create_dir_all(&path).expect("a temporary directory");
+        Self(path)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// A file with the password's hash.
+    pub fn with_password(&self) -> PathBuf {
+        let file = self.0.join("password");
+        secret::write(&file, &hash(PASSWORD, CHEAP).expect("hashed")).expect("written");
+        file
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A daemon that has nothing to tell but how often it was reloaded.
+struct Paper(Cell<u64>);
+
+impl Provider for Paper {
+    fn status(&self) -> Status {
+        Status {
+            version: "paper".into(),
+            ..Status::default()
+        }
+    }
+    fn select(&self, filter: &FlowFilter) -> Selection {
+        filter.select(std::iter::empty())
+    }
+    fn flow(&self, _: FlowId) -> Option<Flow> {
+        None
+    }
+    fn hops(&self) -> Vec<Hop> {
+        Vec::new()
+    }
+    fn ports(&self) -> Vec<Port> {
+        Vec::new()
+    }
+    fn explain(&self, asked: &FlowQuery) -> Result<Explanation, Problem> {
+        Err(Problem::new(404, "none", asked.to_string(), "ask another"))
+    }
+    fn config(&self) -> Config {
+        let entry = ConfigEntry {
+            key: "reloads".into(),
+            value: self.0.get().into(),
+            origin: "default".into(),
+        };
+        Config {
+            entries: vec![entry],
+        }
+    }
+    fn reload(&self) -> Result<Reloaded, Problem> {
+        self.0.set(self.0.get() + 1);
+        Ok(Reloaded {
+            changed: Vec::new(),
+        })
+    }
+}
+
+/// The paper daemon's API, with one figure.
+pub fn api() -> Api {
+    let provider: Rc<dyn Provider> = Rc::new(Paper(Cell::new(0)));
+    Api::new(provider).with_metrics(Box::new(|| {
+        ("text/plain; version=0.0.4", "weir_up 1\n".to_owned())
+    }))
+}
+
+/// A running server; stops when dropped.
+pub struct Server {
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+    clock: Arc<AtomicU64>,
+    pub address: SocketAddr,
+    pub directory: Directory,
+}
+
+impl Server {
+    /// With a password set, on a port of its own.
+    pub fn start() -> Self {
+        let directory = Directory::new();
+        directory.with_password();
+        Self::with(directory, |_| {})
+    }
+
+    /// With other settings; nothing is set in the directory.
+    pub fn with(directory: Directory, change: impl FnOnce(&mut Settings)) -> Self {
+        let mut settings = Settings {
+            listen: vec!["127.0.0.1:0".parse().expect("an address")],
+            password_file: directory.path().join("password"),
+            ..Settings::default()
+        };
+        change(&mut settings);
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (ready, is_ready) = std::sync::mpsc::channel();
+        let clock = Arc::new(AtomicU64::new(1_000_000));
+        let read = Arc::clone(&clock);
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("a runtime");
+            runtime.block_on(async {
+                let listeners = Listeners::bind(&settings).expect("an address");
+                let clock = Rc::new(move || Duration::from_secs(read.load(Ordering::SeqCst)));
+                let door = Door::with_clock(settings, Rc::new(api()), clock)
+                    .unwrap_or_else(|error| panic!("{error}; {}", error.mend()))
+                    .with_cost(CHEAP);
+                ready
+                    .send(listeners.addresses()[0])
+                    .expect("the test waits");
+                tokio::select! {
+                    () = serve(&listeners, Rc::new(door)) => panic!("the server ended by itself"),
+                    _ = stopped => {}
+                }
+            });
+        });
+        Self {
+            stop: Some(stop),
+            thread: Some(thread),
+            clock,
+            address: is_ready.recv().expect("the server starts"),
+            directory,
+        }
+    }
+
+    /// Lets time go by, as the server sees it.
+    pub fn wait(&self, seconds: u64) {
+        self.clock.fetch_add(seconds, Ordering::SeqCst);
+    }
+
+    pub fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).expect("the server listens");
+        // Not an assertion about time: only keeps a broken server from hanging the test for ever.
+        stream
+            .set_read_timeout(Some(Duration::from_secs(60)))
+            .expect("a time-out");
+        stream
+    }
+
+    /// Sends octets, and returns all that comes back until the server closes.
+    pub fn exchange(&self, request: &[u8]) -> Vec<u8> {
+        let mut stream = self.connect();
+        // The server may have refused already and closed: what it said counts.
+        let _ = stream.write_all(request);
+        let _ = stream.shutdown(Shutdown::Write);
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        answer
+    }
+
+    /// A request with a body and these header lines; `Host` is the server's, unless there is one among them.
+    pub fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        let mut text = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
+        if !headers.iter().any(|(name, _)| *name == "Host") {
+            text += &format!("Host: {}\r\n", self.address);
+        }
+        for (name, value) in headers {
+            text += &format!("{name}: {value}\r\n");
+        }
+        if method == "POST" {
+            text += &format!("Content-Length: {}\r\n", body.len());
+        }
+        Answer::read(&self.exchange(format!("{text}\r\n{body}").as_bytes()))
+    }
+
+    pub fn get(&self, path: &str) -> Answer {
+        self.ask("GET", path, &[], "")
+    }
+
+    pub fn log_in(&self, password: &str) -> Answer {
+        self.post_json(
+            "/api/login",
+            &[],
+            &serde_json::json!({ "password": password }).to_string(),
+        )
+    }
+
+    pub fn post_json(&self, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        let mut all = vec![("Content-Type", "application/json")];
+        all.extend_from_slice(headers);
+        self.ask("POST", path, &all, body)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+            && !std::thread::panicking()
+        {
+            panic!("the server panicked");
+        }
+    }
+}
+
+/// An answer, taken apart.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub head: String,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    pub fn read(octets: &[u8]) -> Self {
+        let end = octets
+            .windows(4)
+            .position(|four| four == b"\r\n\r\n")
+            .unwrap_or_else(|| panic!("no answer: {:?}", String::from_utf8_lossy(octets)));
+        let head = String::from_utf8(octets[..end].to_vec()).expect("a head is text");
+        let status = head
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok())
+            .expect("a status");
+        Self {
+            status,
+            head,
+            body: octets[end + 4..].to_vec(),
+        }
+    }
+
+    /// A header's values.
+    pub fn all(&self, name: &str) -> Vec<&str> {
+        self.head
+            .lines()
+            .skip(1)
+            .filter_map(|line| line.split_once(": "))
+            .filter(|(found, _)| found.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value)
+            .collect()
+    }
+
+    /// A header's value, which is there once.
+    pub fn header(&self, name: &str) -> &str {
+        let all = self.all(name);
+        assert_eq!(all.len(), 1, "{name} in {}", self.head);
+        all[0]
+    }
+
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| {
+            panic!("{error}: {}", String::from_utf8_lossy(&self.body));
+        })
+    }
+
+    pub fn error(&self) -> (u16, String) {
+        (
+            self.status,
+            self.json()["error"].as_str().expect("a problem").to_owned(),
+        )
+    }
+
+    /// The cookie that was set, as it is sent back.
+    pub fn cookie(&self) -> String {
+        let value = self.header("set-cookie");
+        value.split(';').next().expect("a cookie").to_owned()
+    }
+
+    pub fn csrf(&self) -> String {
+        self.json()["csrf"].as_str().expect("a token").to_owned()
+    }
+}

@@ -1,0 +1,136 @@
+//! Reads a line from a terminal that does not show it.
+
+use std::io::{self, BufRead};
+use std::os::fd::AsFd;
+
+use nix::sys::termios::{
+    LocalFlags, SetArg, SpecialCharacterIndices, Termios, tcgetattr, tcsetattr,
+};
+
+/// What was typed so far.
+#[derive(Debug, Default)]
+struct Line {
+    octets: Vec<u8>,
+}
+
+/// What a key does.
+#[derive(Debug, PartialEq, Eq)]
+enum Key {
+    /// More is to come.
+    More,
+    /// The line is done.
+    Done,
+    /// Ctrl-C, or the end of input before anything was typed.
+    Away,
+}
+
+impl Line {
+    /// Takes one octet. More than one beyond `most` are not kept, so that too long a line is still seen to be too long.
+    fn key(&mut self, octet: u8, most: usize) -> Key {
+        match octet {
+            b'\r' | b'\n' => return Key::Done,
+            // Ctrl-C
+            0x03 => return Key::Away,
+            // Ctrl-D
+            0x04 if self.octets.is_empty() => return Key::Away,
+            0x04 => return Key::Done,
+            // Ctrl-U
+            0x15 => self.octets.clear(),
+            // Backspace takes a whole character of UTF-8.
+            0x08 | 0x7f => while self.octets.pop().is_some_and(|last| last & 0xc0 == 0x80) {},
+            other if self.octets.len() <= most => self.octets.push(other),
+            _ => {}
+        }
+        Key::More
+    }
+}
+
+/// The terminal as it was, restored however this ends.
+struct Restore<'a, T: AsFd> {
+    terminal: &'a T,
+    before: Termios,
+}
+
+impl<T: AsFd> Drop for Restore<'_, T> {
+    fn drop(&mut self) {
+        // Nothing else can be done where it fails.
+        let _ = tcsetattr(self.terminal, SetArg::TCSADRAIN, &self.before);
+    }
+}
+
+/// Reads a line without showing it; `None` where the user went away. Keys that would end the program come as octets instead, so that the
+/// terminal never stays silent.
+pub(super) fn hidden(
+    terminal: &impl AsFd,
+    mut input: impl BufRead,
+    most: usize,
+) -> io::Result<Option<Vec<u8>>> {
+    let before = tcgetattr(terminal)?;
+    let mut silent = before.clone();
+    silent
+        .local_flags
+        .remove(LocalFlags::ECHO | LocalFlags::ECHONL | LocalFlags::ICANON | LocalFlags::ISIG);
+    // Shares its place with the character for the end of input on some processors.
+    silent.control_chars[SpecialCharacterIndices::VMIN as usize] = 1;
+    silent.control_chars[SpecialCharacterIndices::VTIME as usize] = 0;
+    // What was typed before the question was not meant for it.
+    tcsetattr(terminal, SetArg::TCSAFLUSH, &silent)?;
+    let _restored = Restore { terminal, before };
+    read(&mut input, most)
+}
+
+fn read(input: &mut impl BufRead, most: usize) -> io::Result<Option<Vec<u8>>> {
+    let mut line = Line::default();
+    loop {
+        let octet = match input.fill_buf() {
+            Ok(octets) => octets.first().copied(),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        input.consume(usize::from(octet.is_some()));
+        // The terminal hung up.
+        let Some(octet) = octet else {
+            return Ok(None);
+        };
+        match line.key(octet, most) {
+            Key::More => {}
+            Key::Done => return Ok(Some(line.octets)),
+            Key::Away => return Ok(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys() {
+        for (typed, line) in [
+            (&b"abc\r"[..], Some(&b"abc"[..])),
+            (b"abc\nrest", Some(b"abc")),
+            (b"abx\x7fc\n", Some(b"abc")),
+            ("aä\u{7f}b€\u{8}\n".as_bytes(), Some(b"ab")),
+            (b"\x7f\x7fa\n", Some(b"a")),
+            (b"wrong\x15abc\n", Some(b"abc")),
+            (b"abc\x04", Some(b"abc")),
+            (b"\x04", None),
+            (b"abc\x03", None),
+            (b"abc", None),
+            (b"\n", Some(b"")),
+        ] {
+            let read = read(&mut &*typed, 100).expect("no error");
+            assert_eq!(read.as_deref(), line, "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn bounded() {
+        let mut typed = vec![b'x'; 1 << 20];
+        typed.push(b'\n');
+        let line = read(&mut &typed[..], 100)
+            .expect("no error")
+            .expect("a line");
+        assert_eq!(line.len(), 101);
+    }
+}

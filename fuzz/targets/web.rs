@@ -1,0 +1,87 @@
+//! Requests to the web page's server, behind the parser of HTTP: an answer to each, with the headers that protect it, and nothing told
+//! without a session.
+#![no_main]
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::{Request, Response};
+use libfuzzer_sys::fuzz_target;
+use weir_api::server::Answer;
+use weir_web::password::{Cost, hash};
+use weir_web::{Door, Handler, Metrics, Peer, Settings, secret};
+
+const CHEAP: Cost = Cost {
+    memory: 8,
+    passes: 1,
+};
+
+/// Whoever gets here had a session.
+struct Unreachable;
+
+impl Handler for Unreachable {
+    fn answer(&self, _: &str, path: &str, _: Option<&str>, _: &[u8]) -> Response<Answer> {
+        panic!("{path} was reached");
+    }
+}
+
+fn door() -> Door {
+    let file = std::env::temp_dir().join(format!("weir-fuzz-{}", std::process::id()));
+    let hashed = hash("correct horse", CHEAP).expect("hashed");
+    secret::write(&file, &hashed).expect("written");
+    let settings = Settings {
+        hosts: vec!["router.lan".to_owned()],
+        metrics: Metrics::Loopback,
+        password_file: file,
+        ..Settings::default()
+    };
+    // Time stands still: a few passwords are tried, and then no more.
+    Door::with_clock(
+        settings,
+        Rc::new(Unreachable),
+        Rc::new(|| Duration::from_secs(1_000_000)),
+    )
+    .expect("a door")
+    .with_cost(CHEAP)
+}
+
+thread_local! {
+    static DOOR: Door = door();
+    static RUNTIME: tokio::runtime::Runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+}
+
+/// `METHOD TARGET`, lines of headers, an empty line, the body.
+fn request(data: &[u8]) -> Option<Request<Full<Bytes>>> {
+    let end = data.windows(2).position(|two| two == b"\n\n")?;
+    let (head, body) = (&data[..end], &data[end + 2..]);
+    let mut lines = head.split(|octet| *octet == b'\n');
+    let mut first = lines.next()?.splitn(2, |octet| *octet == b' ');
+    let mut request = Request::builder().method(first.next()?).uri(first.next()?);
+    for line in lines {
+        let colon = line.iter().position(|octet| *octet == b':')?;
+        request = request.header(&line[..colon], line[colon + 1..].trim_ascii());
+    }
+    request.body(Full::new(Bytes::copy_from_slice(body))).ok()
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some(request) = request(data) else {
+        return;
+    };
+    let api = request.uri().path().starts_with("/api/v1");
+    let response = RUNTIME
+        .with(|runtime| DOOR.with(|door| runtime.block_on(door.answer(request, Peer::loopback()))));
+    for name in [
+        "content-security-policy",
+        "x-content-type-options",
+        "cache-control",
+    ] {
+        assert!(response.headers().contains_key(name), "{name}");
+    }
+    assert!(!(api && response.status().is_success()));
+});
