@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use support::{Directory, Server, body};
 use weir_api::server::SocketError;
-use weir_api::{Client, ClientError, FlowFilter, FlowList, Limits, Listener, Sort};
+use weir_api::{
+    Client, ClientError, FlowFilter, FlowList, HistoryQuery, Limits, Listener, Sort, TalksQuery,
+};
 
 fn quick() -> Limits {
     Limits {
@@ -81,6 +83,34 @@ fn refusals_are_problems() {
     );
     let reloads = body(&server.request("GET", "/v1/config"));
     assert_eq!(reloads["entries"][0]["value"], 0, "no GET changes anything");
+}
+
+#[test]
+fn a_daemon_without_a_monitor_says_so() {
+    let server = Server::start(0, Limits::default());
+    for path in ["devices", "talks?limit=3", "history?unit=month"] {
+        let answer = server.request("GET", &format!("/v1/{path}"));
+        assert!(answer.starts_with("HTTP/1.1 409 "), "{path}: {answer}");
+        let problem = body(&answer);
+        assert_eq!(problem["error"], "no_monitor");
+        assert!(
+            problem["mend"]
+                .as_str()
+                .is_some_and(|mend| mend.contains("[monitor]"))
+        );
+    }
+    let client = Client::new(server.socket()).expect("a client");
+    let talks = client.talks(&TalksQuery::default()).map(|_| ());
+    let history = client.history(&HistoryQuery::default()).map(|_| ());
+    for answer in [client.devices().map(|_| ()), talks, history] {
+        let Err(ClientError::Problem(problem)) = answer else {
+            panic!("{answer:?}");
+        };
+        assert_eq!(
+            (problem.status, problem.error.as_str()),
+            (409, "no_monitor")
+        );
+    }
 }
 
 #[test]

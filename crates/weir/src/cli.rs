@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    capture, check, completions, config, drops, explain, flows, hops, man, passwd, ports, reload,
-    run, status,
+    capture, check, completions, config, devices, drops, explain, flows, history, hops, man, passwd,
+    ports, reload, run, status, talks,
 };
 
 const AFTER_HELP: &str = "\
@@ -17,6 +17,7 @@ Examples:
   weir status                     how it is doing
   weir flows --sort octets        the largest connections first
   weir explain 192.168.1.2:40000 1.1.1.1:443
+  weir top                        who uses the network, live
 
 Exit codes:
   0  done
@@ -51,6 +52,11 @@ pub enum Command {
     Hops(hops::HopsArgs),
     Capture(capture::CaptureArgs),
     Drops(drops::DropsArgs),
+    Devices(devices::DevicesArgs),
+    Talks(talks::TalksArgs),
+    History(history::HistoryArgs),
+    #[cfg(feature = "top")]
+    Top(crate::commands::top::TopArgs),
     Check(check::CheckArgs),
     Config(config::ConfigArgs),
     Reload(reload::ReloadArgs),

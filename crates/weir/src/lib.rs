@@ -10,6 +10,8 @@ pub mod daemon;
 pub mod error;
 pub mod log;
 pub mod output;
+#[cfg(feature = "top")]
+pub mod top;
 
 use std::process::ExitCode;
 

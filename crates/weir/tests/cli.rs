@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use support::{Daemon, Directory, golden, ran, run, weir};
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 18] = [
     "run",
     "status",
     "flows",
@@ -17,6 +17,10 @@ const COMMANDS: [&str; 14] = [
     "hops",
     "drops",
     "capture",
+    "devices",
+    "talks",
+    "history",
+    "top",
     "check",
     "config",
     "reload",
@@ -55,6 +59,13 @@ fn usage_errors_exit_with_2() {
         &["flows", "--address", "10.0.0.0/40"],
         &["explain"],
         &["explain", "hello"],
+        &["devices", "--sort", "size"],
+        &["devices", "--equation", "--json"],
+        &["talks", "--limit", "5001"],
+        &["history", "--from", "yesterday"],
+        &["history", "--from", "2023-11-15", "--to", "2023-11-14"],
+        &["history", "--last", "3", "--from", "2023-11-15"],
+        &["history", "--last", "0"],
         &["capture", "hello"],
         &["capture", "--snaplen", "63"],
         &["capture", "--rate", "0"],
@@ -87,6 +98,9 @@ fn without_a_daemon_it_says_how_to_start_one() {
         &["ports"],
         &["hops"],
         &["drops"],
+        &["devices"],
+        &["talks"],
+        &["history"],
         &["capture"],
         &["reload"],
     ] {
@@ -123,6 +137,29 @@ fn tables_are_as_drawn() {
         ("ports-counters.txt", &["ports", "--counters"]),
         ("hops.txt", &["hops"]),
         ("drops.txt", &["drops"]),
+        ("devices.txt", &["devices"]),
+        ("devices-all.txt", &["devices", "--all", "--sort", "name"]),
+        ("devices-equation.txt", &["devices", "--equation"]),
+        ("talks.txt", &["talks", "--sort", "bytes"]),
+        ("talks-device.txt", &["talks", "--device", "LAPTOP"]),
+        (
+            "history.txt",
+            &["history", "--from", "2023-11-13", "--to", "2023-11-14"],
+        ),
+        (
+            "history-by.txt",
+            &[
+                "history",
+                "--from",
+                "2023-11-13",
+                "--by",
+                "device",
+                "--limit",
+                "2",
+                "--charset",
+                "unicode",
+            ],
+        ),
         (
             "explain.txt",
             &[
@@ -154,6 +191,9 @@ fn json_is_one_document() {
         &["ports"],
         &["hops"],
         &["drops"],
+        &["devices"],
+        &["talks"],
+        &["history", "--last", "100000"],
         &["explain", "00000001"],
         &["config", "--running"],
     ] {
@@ -166,6 +206,112 @@ fn json_is_one_document() {
     let declined: serde_json::Value = serde_json::from_str(&declined).expect("JSON");
     assert_eq!(declined["matched"], 1);
     assert_eq!(declined["flows"][0]["reason"]["code"], "helper");
+}
+
+#[test]
+fn the_pictures_of_the_documentation_are_true() {
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: &str| fs::read_to_string(crates.join(path)).expect(path);
+    let shown = read("../../docs/terminal.md");
+    for name in [
+        "top-devices",
+        "top-talks",
+        "top-talk",
+        "top-narrow",
+        "devices",
+        "devices-equation",
+        "talks",
+        "history-by",
+    ] {
+        let picture = read(&format!("tests/golden/{name}.txt"));
+        // Empty rows in a row are one there.
+        let mut rows: Vec<&str> = picture.lines().collect();
+        rows.dedup_by(|next, row| next.is_empty() && row.is_empty());
+        assert!(
+            shown.contains(&rows.join("\n")),
+            "docs/terminal.md shows {name} otherwise; it is now:\n{}",
+            rows.join("\n")
+        );
+    }
+}
+
+#[test]
+fn json_of_the_monitor_has_its_fixed_names() {
+    let daemon = Daemon::start(0);
+    let json = |arguments: &[&str]| -> serde_json::Value {
+        let ran = daemon.run(&[arguments, &["--json"]].concat());
+        assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.err);
+        serde_json::from_str(&ran.out).expect("one JSON document")
+    };
+    let all = json(&["devices"]);
+    let devices = all["devices"].as_array().expect("a list");
+    assert_eq!(devices.len(), 4, "uplinks too");
+    for device in devices {
+        assert!(device["mac"].is_string() && device["addresses"].is_array());
+        assert!(device.get("name").is_some(), "also where it is null");
+        for way in ["received", "sent"] {
+            assert!(device[way]["bytes"].is_u64() && device[way]["packets"].is_u64());
+        }
+    }
+    let one = json(&["devices", "--device", "192.168.1.2"]);
+    assert_eq!(one["devices"].as_array().map(Vec::len), Some(1));
+    assert_eq!(one["devices"][0]["name"], "laptop");
+    let talks = json(&["talks", "--device", "laptop", "--limit", "1"]);
+    assert_eq!(
+        (&talks["total"], &talks["talks"][0]["id"]),
+        (&2.into(), &1.into())
+    );
+    let days = json(&[
+        "history",
+        "--from",
+        "2023-11-14",
+        "--to",
+        "2023-11-14",
+        "--by",
+        "application",
+    ]);
+    assert_eq!(days["periods"].as_array().map(Vec::len), Some(1));
+    assert_eq!(days["periods"][0]["parts"][0]["key"], "video");
+}
+
+#[test]
+fn of_what_is_not_there_it_says_so() {
+    let daemon = Daemon::start(0);
+    for command in ["devices", "talks", "history"] {
+        let ran = daemon.run(&[command, "--device", "toaster"]);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{command}");
+        assert_eq!(
+            ran.err,
+            "weir: no device is known that is called `toaster`\n  \
+             mend: `weir devices --all` lists them; give a name, or a hardware or IP address of it\n"
+        );
+    }
+    let ran = daemon.run(&["devices", "--port", "lan7"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.err
+            .starts_with("weir: nothing is counted at a port `lan7`\n"),
+        "{}",
+        ran.err
+    );
+
+    let daemon = Daemon::without_monitor();
+    for command in ["devices", "talks", "history"] {
+        let ran = daemon.run(&[command]);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{command}");
+        assert_eq!(
+            ran.err,
+            "weir: the monitor is off\n  \
+             mend: set `enabled = true` under [monitor] in the configuration, and restart weir\n"
+        );
+    }
+}
+
+#[test]
+fn top_needs_a_terminal() {
+    let ran = run(&["top"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""));
+    assert!(ran.err.contains("mend: use `weir devices`"), "{}", ran.err);
 }
 
 #[test]

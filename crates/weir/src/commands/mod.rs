@@ -4,9 +4,11 @@ pub mod capture;
 pub mod check;
 pub mod completions;
 pub mod config;
+pub mod devices;
 pub mod drops;
 pub mod explain;
 pub mod flows;
+pub mod history;
 pub mod hops;
 pub mod man;
 pub mod passwd;
@@ -14,6 +16,11 @@ pub mod ports;
 pub mod reload;
 pub mod run;
 pub mod status;
+pub mod talks;
+#[cfg(feature = "top")]
+pub mod top;
+
+use std::path::PathBuf;
 
 use api::Client;
 
@@ -33,6 +40,11 @@ pub fn run(command: &Command, output: &mut Output<'_>) -> Result<(), Error> {
         Command::Hops(args) => hops::run(args, output),
         Command::Capture(args) => capture::run(args, output),
         Command::Drops(args) => drops::run(args, output),
+        Command::Devices(args) => devices::run(args, output),
+        Command::Talks(args) => talks::run(args, output),
+        Command::History(args) => history::run(args, output),
+        #[cfg(feature = "top")]
+        Command::Top(args) => top::run(args),
         Command::Check(args) => check::run(args, output),
         Command::Config(args) => config::run(args, output),
         Command::Reload(args) => reload::run(args, output),
@@ -44,11 +56,15 @@ pub fn run(command: &Command, output: &mut Output<'_>) -> Result<(), Error> {
 
 /// A client for the daemon that is meant.
 fn client(connection: &Connection) -> Result<Client, Error> {
+    Ok(Client::new(&socket(connection))?)
+}
+
+/// The socket of the daemon that is meant.
+fn socket(connection: &Connection) -> PathBuf {
     // The daemon may have been told of another socket. A broken file is `weir config`'s to complain about.
     let configured = Source::default()
         .load()
         .ok()
         .and_then(|config| config.api.socket.value);
-    let socket = api::path::socket_path(connection.socket.as_deref(), configured.as_deref());
-    Ok(Client::new(&socket)?)
+    api::path::socket_path(connection.socket.as_deref(), configured.as_deref())
 }

@@ -1,13 +1,18 @@
 //! What commands print: tables, units, colour. Everything goes through [`Output`], whose errors are told, not panicked over.
 
+mod charset;
+pub mod dates;
 mod table;
+mod text;
 pub mod units;
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use serde::Serialize;
 
+pub use charset::{Charset, CharsetArg};
 pub use table::{Align, Cell, Table};
+pub use text::{clipped, harmless, width};
 
 /// Meaning of a piece of text; a colour where there is colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,13 +114,6 @@ impl<'a> Output<'a> {
     }
 }
 
-/// Text from outside, without what a terminal would obey: a device may be named anything but `/`.
-pub fn harmless(text: &str) -> String {
-    text.chars()
-        .map(|letter| if letter.is_control() { '?' } else { letter })
-        .collect()
-}
-
 /// Columns that running text keeps to; tables take what they need.
 pub const WIDTH: usize = 80;
 
@@ -157,11 +155,6 @@ mod tests {
         assert_eq!(wrap("", 5), [""]);
         assert_eq!(wrap("one two  three", 7), ["one two", "three"]);
         assert_eq!(wrap("a /long/path b", 4), ["a", "/long/path", "b"]);
-    }
-
-    #[test]
-    fn escapes_are_defused() {
-        assert_eq!(harmless("eth\x1b[2J0é"), "eth?[2J0é");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{Output, Tone, harmless};
+use super::{Output, Tone, harmless, width};
 
 /// Rows that are looked at before the widths are set. Later rows that are wider push their neighbours, which is better than
 /// keeping a hundred thousand rows.
@@ -94,7 +94,6 @@ impl<const N: usize> Table<N> {
     }
 
     fn release(&mut self, output: &mut Output<'_>) -> io::Result<()> {
-        let width = |text: &str| text.chars().count();
         let mut widths = self.columns.map(|(heading, _)| width(heading));
         for row in &self.waiting {
             for (widest, cell) in widths.iter_mut().zip(row) {
@@ -119,11 +118,11 @@ impl<const N: usize> Table<N> {
         output: &mut Output<'_>,
     ) -> io::Result<()> {
         let mut line = String::new();
-        for (index, (cell, width)) in row.iter().zip(widths).enumerate() {
+        for (index, (cell, column)) in row.iter().zip(widths).enumerate() {
             if index > 0 {
                 line.push_str("  ");
             }
-            let padding = " ".repeat(width.saturating_sub(cell.text.chars().count()));
+            let padding = " ".repeat(column.saturating_sub(width(&cell.text)));
             let text = output.toned(cell.tone, &cell.text);
             match self.columns[index].1 {
                 Align::Left => line.extend([text, padding]),

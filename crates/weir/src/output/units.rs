@@ -29,6 +29,28 @@ fn scaled(number: u64, base: u64, units: &[&str]) -> String {
     format!("{}.{}{}", tenths / 10, tenths % 10, units[unit])
 }
 
+/// `1.5 Mbit/s`
+pub fn rate(bits: u64) -> String {
+    scaled(
+        bits,
+        1000,
+        &[
+            " bit/s", " kbit/s", " Mbit/s", " Gbit/s", " Tbit/s", " Pbit/s", " Ebit/s",
+        ],
+    )
+}
+
+/// `3.2`, `24`: milliseconds, to two digits or more.
+pub fn milliseconds(time: f64) -> String {
+    // It comes from outside: a longer one is shown as a minute and a half.
+    let time = time.clamp(0.0, 99_999.0);
+    if time < 9.95 {
+        format!("{time:.1}")
+    } else {
+        format!("{time:.0}")
+    }
+}
+
 /// `3d 4h`, `5m 6s`, `7s`: the two largest units.
 pub fn duration(seconds: u64) -> String {
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
@@ -63,6 +85,20 @@ mod tests {
             (u64::MAX, "15.9 EiB", "18.4E"),
         ] {
             assert_eq!((octets(number).as_str(), count(number).as_str()), (iec, si));
+        }
+    }
+
+    #[test]
+    fn rates_and_times() {
+        for (bits, text) in [
+            (0, "0 bit/s"),
+            (999, "999 bit/s"),
+            (34_190_000, "34.1 Mbit/s"),
+        ] {
+            assert_eq!(rate(bits), text);
+        }
+        for (time, text) in [(0.04, "0.0"), (9.94, "9.9"), (9.96, "10"), (123.4, "123")] {
+            assert_eq!(milliseconds(time), text);
         }
     }
 

@@ -1,4 +1,8 @@
 //! Runs the command against a daemon made of paper.
+#![allow(dead_code, reason = "each program of tests uses a part of it")]
+
+pub mod monitor;
+pub mod tmux;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,11 +12,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 use api::{
-    Config, Direction, Directions, DropCounts, DropPrefix, DropRoutes, DropSet, DropState, Drops,
-    Endpoints, Explanation, FamilyFlows, Flow, FlowCounts, FlowFilter, FlowId, FlowQuery,
-    FlowState, Heartbeat, Hook, Hop, HopCounts, LearnedDrop, LearnedDrops, Limits, Listener, Mode,
-    PacketCounts, Port, PortStack, Problem, Protocol, Provider, Reason, Reloaded, Selection,
-    Status, Translated, TtlRange, Witness, WitnessName, serve,
+    Config, Devices, Direction, Directions, DropCounts, DropPrefix, DropRoutes, DropSet, DropState,
+    Drops, Endpoints, Explanation, FamilyFlows, Flow, FlowCounts, FlowFilter, FlowId, FlowQuery,
+    FlowState, Heartbeat, History, HistoryQuery, Hook, Hop, HopCounts, LearnedDrop, LearnedDrops,
+    Limits, Listener, Mode, PacketCounts, Port, PortStack, Problem, Protocol, Provider, Reason,
+    Reloaded, Selection, Status, Talks, TalksQuery, Translated, TtlRange, Witness, WitnessName,
+    serve,
 };
 use tokio::sync::oneshot;
 
@@ -94,8 +99,36 @@ pub struct Daemon {
 impl Daemon {
     /// With so many flows besides the three that are shown.
     pub fn start(more: u64) -> Self {
+        Self::with(Paper {
+            more,
+            monitor: true,
+        })
+    }
+
+    /// One that does not count who uses the network.
+    pub fn without_monitor() -> Self {
+        Self::with(Paper {
+            more: 0,
+            monitor: false,
+        })
+    }
+
+    /// One whose socket is at a certain place.
+    pub fn start_at(socket: &Path) -> Self {
+        let paper = Paper {
+            more: 0,
+            monitor: true,
+        };
+        Self::serving(paper, socket.to_owned(), Directory::new())
+    }
+
+    fn with(paper: Paper) -> Self {
         let directory = Directory::new();
         let socket = directory.path().join("weir.sock");
+        Self::serving(paper, socket, directory)
+    }
+
+    fn serving(paper: Paper, socket: PathBuf, directory: Directory) -> Self {
         let (stop, stopped) = oneshot::channel::<()>();
         let (ready, is_ready) = std::sync::mpsc::channel();
         let path = socket.clone();
@@ -108,7 +141,7 @@ impl Daemon {
                 let listener = Listener::bind(&path).expect("a socket");
                 ready.send(()).expect("the test waits");
                 tokio::select! {
-                    () = serve(&listener, Rc::new(Paper { more }), Limits::default()) => {}
+                    () = serve(&listener, Rc::new(paper), Limits::default()) => {}
                     _ = stopped => {}
                 }
             });
@@ -144,6 +177,13 @@ impl Drop for Daemon {
 
 struct Paper {
     more: u64,
+    monitor: bool,
+}
+
+impl Paper {
+    fn monitored(&self) -> Result<(), Problem> {
+        self.monitor.then_some(()).ok_or_else(Problem::no_monitor)
+    }
 }
 
 fn endpoints(source: &str, destination: &str) -> Endpoints {
@@ -360,6 +400,18 @@ impl Provider for Paper {
                 ..DropRoutes::default()
             },
         }
+    }
+
+    fn devices(&self) -> Result<Devices, Problem> {
+        self.monitored().map(|()| monitor::devices())
+    }
+
+    fn talks(&self, asked: &TalksQuery) -> Result<Talks, Problem> {
+        self.monitored().map(|()| asked.select(monitor::talks()))
+    }
+
+    fn history(&self, asked: &HistoryQuery) -> Result<History, Problem> {
+        self.monitored().map(|()| monitor::history(asked))
     }
 
     fn ports(&self) -> Vec<Port> {

@@ -1,0 +1,90 @@
+//! Devices by what people call them.
+
+use api::{Device, Devices};
+
+use crate::Error;
+use crate::output::clipped;
+
+/// Whether this is what somebody calls a device: hardware address, name (in any case) or IP address.
+pub(crate) fn is_called(device: &Device, wanted: &str) -> bool {
+    let mac = api::monitor::normal_mac(wanted);
+    let address = wanted.parse::<std::net::IpAddr>().ok();
+    let has = |own: &String| own.parse().ok() == address;
+    let name = device.name.as_ref();
+    mac.is_some_and(|mac| mac == device.mac)
+        || name.is_some_and(|name| name.to_lowercase() == wanted.to_lowercase())
+        || address.is_some() && device.addresses.iter().any(has)
+}
+
+/// The hardware address of the one device that is called so; one that is not known is taken as it is.
+pub(crate) fn mac_of(devices: &Devices, wanted: &str) -> Result<String, Error> {
+    if let Some(mac) = api::monitor::normal_mac(wanted) {
+        return Ok(mac);
+    }
+    let called = devices
+        .devices
+        .iter()
+        .filter(|device| is_called(device, wanted));
+    match *called.collect::<Vec<_>>() {
+        [] => Err(unknown(wanted)),
+        [one] => Ok(one.mac.clone()),
+        [first, second, ..] => {
+            let what = format!("more than one device is called `{wanted}`");
+            let mend = format!(
+                "give the hardware address: {}, {}, …",
+                first.mac, second.mac
+            );
+            Err(Error::new(what, mend))
+        }
+    }
+}
+
+/// Nothing is called so.
+pub(super) fn unknown(wanted: &str) -> Error {
+    let what = format!(
+        "no device is known that is called `{}`",
+        clipped(wanted, 64)
+    );
+    Error::new(
+        what,
+        "`weir devices --all` lists them; give a name, or a hardware or IP address of it",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::device;
+    use super::*;
+
+    #[test]
+    fn devices_are_found_by_what_people_know() {
+        let answer = Devices {
+            devices: vec![
+                device("02:00:00:00:00:0a", Some("Laptop"), "192.168.1.2"),
+                device("02:00:00:00:00:0b", Some("tv"), "2001:db8::1"),
+                device("02:00:00:00:00:0c", Some("TV"), "192.168.1.3"),
+            ],
+            ..Devices::default()
+        };
+        for (wanted, found) in [
+            ("laptop", "02:00:00:00:00:0a"),
+            ("192.168.1.3", "02:00:00:00:00:0c"),
+            ("2001:DB8:0::1", "02:00:00:00:00:0b"),
+            ("02-00-00-00-00-0C", "02:00:00:00:00:0c"),
+            ("02:00:00:00:00:ff", "02:00:00:00:00:ff"),
+        ] {
+            assert_eq!(
+                mac_of(&answer, wanted).ok().as_deref(),
+                Some(found),
+                "{wanted}"
+            );
+        }
+        let twice = mac_of(&answer, "tv").expect_err("two").to_string();
+        assert!(
+            twice.contains("02:00:00:00:00:0b, 02:00:00:00:00:0c"),
+            "{twice}"
+        );
+        let none = mac_of(&answer, "\x1b[2Jx").expect_err("none").to_string();
+        assert!(none.contains("`?[2Jx`"), "{none}");
+    }
+}

@@ -1,0 +1,118 @@
+//! Text from outside: made harmless, measured and cut in columns of a terminal.
+
+use unicode_width::UnicodeWidthStr;
+
+/// Marks that may stand on one letter. No script needs more; a hundred would climb over the lines above.
+const MARKS: usize = 2;
+
+/// Text from outside, without what a terminal would obey (control characters), what would turn the order of letters around or hide
+/// some (Unicode's format characters), and piles of marks. A device may be named anything but `/`, and a station anything at all.
+pub fn harmless(text: &str) -> String {
+    let mut marks = MARKS;
+    let mut clean = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if is_variation(letter) {
+            continue;
+        }
+        if letter.is_control() || is_format(letter) {
+            clean.push('?');
+            marks = 0;
+        } else if letter.is_ascii() || width(letter.encode_utf8(&mut [0; 4])) > 0 {
+            clean.push(letter);
+            marks = 0;
+        } else if marks < MARKS {
+            clean.push(letter);
+            marks += 1;
+        }
+    }
+    clean
+}
+
+/// Without a width of its own, and not a mark on a letter: directions (UAX 9), joiners, separators, tags.
+fn is_format(letter: char) -> bool {
+    matches!(letter,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Selects a variant of the letter before it. Terminals do not agree how wide that is then.
+fn is_variation(letter: char) -> bool {
+    matches!(letter, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+/// Columns that a text takes: letters of East Asia take two, marks none.
+pub fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// The text, or the start of it and `~`, in at most `most` columns.
+pub fn clipped(text: &str, most: usize) -> String {
+    if text.len() <= most || width(text) <= most {
+        return text.to_owned();
+    }
+    let mut start = String::new();
+    for letter in text.chars() {
+        start.push(letter);
+        if width(&start) >= most {
+            start.pop();
+            break;
+        }
+    }
+    if most > 0 {
+        start.push('~');
+    }
+    start
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn escapes_are_defused() {
+        assert_eq!(harmless("eth\x1b[2J0é"), "eth?[2J0é");
+        assert_eq!(
+            harmless("a\u{202e}b\u{2066}c\u{200d}d\u{85}e\r\nf"),
+            "a?b?c?d?e??f"
+        );
+        assert_eq!(harmless("写真\u{fe0f}"), "写真");
+    }
+
+    #[test]
+    fn marks_do_not_pile_up() {
+        let pile = "\u{301}".repeat(50);
+        assert_eq!(harmless(&format!("a{pile}b")), "a\u{301}\u{301}b");
+        assert_eq!(
+            harmless(&format!("{pile}b")),
+            "b",
+            "none on what stands before the text"
+        );
+        assert_eq!(harmless("e\u{301}"), "e\u{301}");
+    }
+
+    #[test]
+    fn cut_in_columns() {
+        for (text, most, cut) in [
+            ("laptop", 6, "laptop"),
+            ("laptop", 5, "lapt~"),
+            ("写真機", 6, "写真機"),
+            ("写真機", 5, "写真~"),
+            ("写真機", 4, "写~"),
+            ("写", 1, "~"),
+            ("x", 0, ""),
+        ] {
+            assert_eq!(clipped(text, most), cut, "{text} {most}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn never_wider_and_never_obeyed(text in ".*", most in 0usize..40) {
+            let clean = harmless(&text);
+            prop_assert!(!clean.chars().any(|c| c.is_control() || is_format(c)));
+            prop_assert!(width(&clipped(&clean, most)) <= most);
+        }
+    }
+}
