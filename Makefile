@@ -18,7 +18,7 @@ SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run packaging/openwrt/fi
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build web test test-vm lint compile unit system demo bench fuzz fuzz-short vm-short instructions instructions-record paths install clean
+.PHONY: help setup build web web-test test test-vm lint compile unit system demo bench fuzz fuzz-short vm-short instructions instructions-record paths install clean
 MAKEFLAGS += --no-print-directory
 
 help: ## lists the targets
@@ -28,16 +28,12 @@ help: ## lists the targets
 setup: ## installs what is missing to build and test (Debian; root or sudo)
 	@scripts/setup
 
-build: ## builds target/release/weir
+build: web ## builds target/release/weir, the web page in it
 	$(CARGO) build --release $(WORKSPACE) --bins
 
 # Cargo cannot wait for a directory that is not there yet: the touched file has it look again.
-web: ## builds the web page, for the next build to put into the binary (needs Node.js)
-	cd web && npm ci && npm run build
-	@touch crates/web/build.rs
-
 test: ## everything that must pass: setup, lint, all tests, a little fuzzing, some tests in a VM
-	@MAKE='$(MAKE)' scripts/stages setup lint compile unit system fuzz-short vm-short instructions
+	@MAKE='$(MAKE)' scripts/stages setup web-test lint compile unit system fuzz-short vm-short instructions
 
 test-vm: setup ## runs the whole VM list on each kernel of KERNELS
 	@for kernel in $(KERNELS); do tests/vm/run --kernel $$kernel all || exit 1; done
@@ -77,6 +73,22 @@ fuzz-short: ## fuzzes every target for 10 seconds
 
 vm-short: ## runs the short VM list on kernel 6.12
 	tests/vm/run --kernel 6.12 short
+
+# What npm installed, as npm itself notes it down.
+WEB_TOOLS := web/node_modules/.package-lock.json
+
+$(WEB_TOOLS): web/package-lock.json web/package.json web/.npmrc
+	cd web && npm ci
+	@touch $@
+
+web: $(WEB_TOOLS) ## builds the web page, for the next build to put into the binary (needs Node.js)
+	cd web && npm run build
+	@touch crates/web/build.rs
+
+web-test: web ## checks the page: lint, unit tests, and a browser that uses it (figures are made up)
+	cd web && npm run lint
+	cd web && npm test
+	cd web && npm run browser
 
 # Not after `build`: `sudo make install` should need no compiler, and leave no files of root in target/.
 install: ## installs binary, man pages, completions and service under DESTDIR and PREFIX

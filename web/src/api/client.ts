@@ -1,0 +1,118 @@
+// Speaks to the server that the page came from, and to nobody else.
+import { Store } from "../core/store";
+import type { Problem, Session } from "./types";
+
+/** Longest wait for an answer, ms. */
+const PATIENCE = 20_000;
+
+/** Why a request failed: what to show, and what to do about it. Status 0: there was no answer. */
+export class Failure extends Error {
+  constructor(
+    readonly status: number,
+    readonly detail: string,
+    readonly mend: string,
+  ) {
+    super(detail);
+  }
+}
+
+/** null until the server was asked. */
+export const session = new Store<Session | null>(null);
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null;
+
+async function request(path: string, init: RequestInit): Promise<unknown> {
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(path, {
+      ...init,
+      credentials: "same-origin",
+      cache: "no-store",
+      redirect: "error",
+      signal: AbortSignal.timeout(PATIENCE),
+    });
+    text = await response.text();
+  } catch {
+    throw new Failure(0, "", "");
+  }
+  let answer: unknown;
+  try {
+    answer = text === "" ? {} : JSON.parse(text);
+  } catch {
+    answer = undefined;
+  }
+  if (response.ok && answer !== undefined) return answer;
+  const problem: Partial<Problem> = isObject(answer) ? answer : {};
+  throw new Failure(response.status, String(problem.detail ?? ""), String(problem.mend ?? ""));
+}
+
+/** Asks anew who one is. The token changes with log-in and log-out. */
+export async function refreshSession(): Promise<void> {
+  const answer = (await request("/api/session", {})) as Session;
+  session.set({
+    user: answer.user === true,
+    password_set: answer.password_set === true,
+    csrf: String(answer.csrf),
+  });
+}
+
+/** A session that ended, be it by time, shows the log-in; the address stays, so that one returns to the same view. */
+function sessionEnded(failure: unknown): void {
+  const now = session.get();
+  if (failure instanceof Failure && failure.status === 401 && now?.user) {
+    session.set({ ...now, user: false });
+    // Brings the token for the next log-in. If even that fails, logging in will say why.
+    refreshSession().catch(() => {});
+  }
+}
+
+/** GET below `/api/v1`. */
+export async function get<T>(path: string, query: Record<string, string> = {}): Promise<T> {
+  const given = Object.entries(query).filter(([, value]) => value !== "");
+  const asked = given.length > 0 ? `?${new URLSearchParams(given)}` : "";
+  try {
+    return (await request(`/api/v1/${path}${asked}`, {})) as T;
+  } catch (failure) {
+    sessionEnded(failure);
+    throw failure;
+  }
+}
+
+async function post(path: string, body: unknown): Promise<void> {
+  const send = () =>
+    request(`/api/${path}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "X-Weir-Csrf": session.get()?.csrf ?? "" },
+      body: JSON.stringify(body),
+    });
+  try {
+    await send();
+  } catch (failure) {
+    // The token may be older than the session, for instance after the daemon was started anew: once more with a fresh one.
+    // Logged out meanwhile? Asking anew tells, and the page follows.
+    if (failure instanceof Failure && failure.status === 401) await refreshSession().catch(() => {});
+    if (!(failure instanceof Failure) || failure.status !== 403) throw failure;
+    const before = session.get()?.csrf;
+    await refreshSession();
+    if (session.get()?.csrf === before) throw failure;
+    await send();
+  }
+}
+
+export async function logIn(password: string): Promise<void> {
+  await post("login", { password });
+  await refreshSession();
+}
+
+export async function logOut(): Promise<void> {
+  await post("logout", {});
+  await refreshSession();
+}
+
+/** Sets the password; `old` is null the first time. */
+export async function setPassword(old: string | null, fresh: string): Promise<void> {
+  await post("password", old === null ? { new: fresh } : { old, new: fresh });
+  await refreshSession();
+}

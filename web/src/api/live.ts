@@ -1,0 +1,83 @@
+// What nearly every view shows: devices, ports and the daemon's state, asked for every two seconds as long as somebody is logged
+// in and looks; and the rates of the last minutes, which outlive a change of view.
+import { USUAL } from "../core/poll";
+import { Recorder, rateBetween } from "../core/series";
+import { Store } from "../core/store";
+import { type Failure, get } from "./client";
+import { Poller } from "./poller";
+import type { Devices, MeteredPort, Status } from "./types";
+
+export interface Live {
+  devices: Devices | null;
+  status: Status | null;
+  /** Packets since the look before: forwarded by weir, and all. null as long as there were no two looks. */
+  packets: { forwarded: number; all: number; octetRate: number | null } | null;
+  failure: Failure | null;
+}
+
+const NOTHING: Live = { devices: null, status: null, packets: null, failure: null };
+
+export const live = new Store<Live>(NOTHING);
+
+/** Series: `port NAME` and `device MAC`. Down is what goes to whoever is behind the router, also at an uplink. */
+export let recorded = new Recorder();
+
+let poller: Poller | null = null;
+
+/** Rate of a port as people of the network see it: at an uplink, what comes in is the download. */
+export function portRate(port: MeteredPort): { down: number; up: number } {
+  return port.uplink
+    ? { down: port.rate.sent, up: port.rate.received }
+    : { down: port.rate.received, up: port.rate.sent };
+}
+
+function packetsOf(status: Status): { forwarded: number; all: number } {
+  const forwarded = status.packets.forwarded_xdp + status.packets.forwarded_tc;
+  const passed = Object.values(status.packets.passed).reduce((sum, count) => sum + count, 0);
+  return { forwarded, all: forwarded + passed };
+}
+
+function packetsBetween(before: Status | null, after: Status): Live["packets"] {
+  // Another start: the counters began anew.
+  if (before === null || before.started !== after.started) return null;
+  const [from, to] = [packetsOf(before), packetsOf(after)];
+  const forwarded = to.forwarded - from.forwarded;
+  const all = to.all - from.all;
+  // Seconds are whole in what the daemon tells: too coarse for two of them, so this page's own clock serves.
+  const now = performance.now() / 1000;
+  const octetRate = rateBetween(before.packets.octets, after.packets.octets, now - looked);
+  return forwarded < 0 || all < forwarded ? null : { forwarded, all, octetRate };
+}
+
+let looked = 0;
+
+async function look(): Promise<void> {
+  const [devices, status] = await Promise.all([get<Devices>("devices"), get<Status>("status")]);
+  const before = live.get();
+  for (const port of devices.ports)
+    recorded.add(`port ${port.name}`, { time: devices.now, ...portRate(port) });
+  for (const device of devices.devices) {
+    const { received, sent } = device.rate;
+    recorded.add(`device ${device.mac}`, { time: devices.now, down: received, up: sent });
+  }
+  const packets = packetsBetween(before.status, status);
+  looked = performance.now() / 1000;
+  live.set({ devices, status, packets, failure: null });
+}
+
+/** Begins to look, or ends it. With the session all that was seen is forgotten. */
+export function keepLooking(on: boolean): void {
+  if (on && poller === null) {
+    poller = new Poller(USUAL, look, (failure) => live.set({ ...live.get(), failure }));
+  } else if (!on && poller !== null) {
+    poller.stop();
+    poller = null;
+    live.set(NOTHING);
+    recorded = new Recorder();
+  }
+}
+
+/** Looks at once. */
+export function lookNow(): void {
+  poller?.now();
+}

@@ -1,0 +1,33 @@
+// Order and selection of table rows.
+
+/** What a column is ordered by. Absent values come last, whichever way. */
+export type Sortable = number | string | null | undefined;
+
+/** Rows ordered by a value of each; equal ones stay in the order they came. Does not change the array given. */
+export function ordered<T>(
+  rows: readonly T[],
+  by: (row: T) => Sortable,
+  descending: boolean,
+  language: string,
+): T[] {
+  // `numeric` puts 192.168.1.9 before 192.168.1.10.
+  const collator = new Intl.Collator(language, { numeric: true, sensitivity: "base" });
+  const sign = descending ? -1 : 1;
+  return rows
+    .map((row) => ({ row, value: by(row) }))
+    .sort(({ value: a }, { value: b }) => {
+      const missing = Number(a === null || a === undefined) - Number(b === null || b === undefined);
+      if (missing !== 0) return missing;
+      if (typeof a === "number" && typeof b === "number") return sign * (a - b);
+      if (a === null || a === undefined) return 0;
+      return sign * collator.compare(String(a), String(b));
+    })
+    .map(({ row }) => row);
+}
+
+/** Whether every word of what was typed occurs in one of the texts. */
+export function matches(typed: string, texts: readonly (string | null | undefined)[]): boolean {
+  const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
+  const all = texts.filter(Boolean).join("\n").toLowerCase();
+  return words.every((word) => all.includes(word));
+}

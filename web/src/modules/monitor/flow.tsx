@@ -1,0 +1,147 @@
+// One conversation: its way through the router, its figures, and who forwards it and why.
+import { live } from "../../api/live";
+import { useResource } from "../../api/poller";
+import type { Explanation, Talk, Talks } from "../../api/types";
+import { plain } from "../../core/plain";
+import { USUAL } from "../../core/poll";
+import { formatRoute } from "../../core/route";
+import { useStore } from "../../core/store";
+import { Card, Facts, Name, Title } from "../../parts/basic";
+import { Waiting } from "../../parts/failure";
+import { format, t } from "../../text";
+import { latencyText } from "./figures";
+import { applicationOf, endpoint, farOf, hookText, protocolOf, stationOf } from "./talks";
+
+export function FlowView({ id }: { id: string }) {
+  const { data, failure, retry } = useResource<Talks>("talks", { sort: "rate", limit: "2000" }, USUAL);
+  const talk = data?.talks.find((candidate) => String(candidate.id) === id);
+  const above = <a href={formatRoute(["flows"])}>{t("view.flows")}</a>;
+  if (data === null) {
+    return (
+      <>
+        <Title text={t("view.flows")} />
+        <Waiting failure={failure} retry={retry} />
+      </>
+    );
+  }
+  if (talk === undefined) {
+    return (
+      <>
+        <Title text={t("flow.unknown")} above={above} />
+        <p>{t("flow.unknown.text")}</p>
+      </>
+    );
+  }
+  return (
+    <>
+      <Title text={t("flow.title", { device: stationOf(talk), far: farOf(talk) })} above={above} />
+      <div class="grid">
+        <Card title={t("flow.path")}>
+          <Path talk={talk} />
+        </Card>
+        <Card title={t("flow.figures")} wide={5}>
+          <Figures talk={talk} />
+        </Card>
+        <Card title={t("flow.verdict")} wide={7}>
+          {talk.protocol === undefined ? <p>{t("flow.explain.none")}</p> : <Why talk={talk} />}
+        </Card>
+      </div>
+    </>
+  );
+}
+
+function Path({ talk }: { talk: Talk }) {
+  return (
+    <ol class="path">
+      <li>
+        <p class="path-what">{t("flow.station")}</p>
+        <p class="path-who">
+          <a href={formatRoute(["devices", talk.mac])}>
+            <Name text={stationOf(talk)} />
+          </a>
+        </p>
+        <p class="code small">{endpoint(talk.station, talk.station_port)}</p>
+        <p class="code small muted">{talk.mac}</p>
+      </li>
+      <li>
+        <p class="path-what">{t("flow.router")}</p>
+        <p class="path-who">{hookText(talk.hook)}</p>
+        <p class="small">
+          {t("flow.in", { port: plain(talk.port) })}
+          {talk.vlan !== undefined && `, ${t("device.vlan")} ${talk.vlan}`}
+        </p>
+        {talk.uplink !== undefined && <p class="small">{t("flow.out", { port: plain(talk.uplink) })}</p>}
+        {talk.translated !== undefined && (
+          <p class="small">{t("flow.translated", { address: plain(talk.translated) })}</p>
+        )}
+      </li>
+      <li>
+        <p class="path-what">{t("flow.far")}</p>
+        <p class="path-who">
+          <Name text={farOf(talk)} />
+        </p>
+        <p class="code small">{endpoint(talk.far, talk.far_port)}</p>
+      </li>
+    </ol>
+  );
+}
+
+function Figures({ talk }: { talk: Talk }) {
+  const f = format();
+  const now = useStore(live).devices?.now ?? talk.last_seen;
+  return (
+    <Facts
+      facts={[
+        [t("common.download"), `${f.rate(talk.rate.received)}, ${f.bytes(talk.received.bytes)}`],
+        [t("common.upload"), `${f.rate(talk.rate.sent)}, ${f.bytes(talk.sent.bytes)}`],
+        [t("flows.protocol"), protocolOf(talk)],
+        [t("flows.application"), applicationOf(talk)],
+        [t("devices.latency"), latencyText(talk.latency)],
+        [
+          t("device.retransmissions"),
+          talk.latency === undefined ? "–" : f.count(talk.latency.retransmissions),
+        ],
+        [t("flow.began"), f.moment(talk.first_seen)],
+        [t("device.seen"), f.ago(now - talk.last_seen)],
+      ]}
+    />
+  );
+}
+
+function Why({ talk }: { talk: Talk }) {
+  const flow = `${talk.protocol} ${endpoint(talk.station, talk.station_port)} > ${endpoint(talk.far, talk.far_port)}`;
+  const { data, failure, retry } = useResource<Explanation>("explain", { flow }, 10_000);
+  if (data === null) return <Waiting failure={failure} retry={retry} />;
+  return (
+    <>
+      <p class="verdict">{plain(data.verdict)}</p>
+      <ul class="witnesses">
+        {data.witnesses.map((witness, index) => (
+          <li key={`${witness.name} ${index}`}>
+            <span class={`tag ${witness.ok ? "good" : "fair"}`}>
+              {witness.ok ? t("flow.ok") : t("flow.missing")}
+            </span>
+            <div>
+              <strong>{witnessName(witness.name)}</strong>
+              <p>{plain(witness.text)}</p>
+            </div>
+          </li>
+        ))}
+      </ul>
+      {data.change.length > 0 && (
+        <>
+          <h3>{t("flow.change")}</h3>
+          <ul class="plain-list">
+            {data.change.map((sentence) => (
+              <li key={sentence}>{plain(sentence)}</li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
+  );
+}
+
+function witnessName(name: string): string {
+  return name === "seen" || name === "known" || name === "proven" ? t(`witness.${name}`) : plain(name);
+}

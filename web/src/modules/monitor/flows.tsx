@@ -1,0 +1,98 @@
+// Conversations of everybody.
+import { live } from "../../api/live";
+import { useResource } from "../../api/poller";
+import type { Talk, Talks } from "../../api/types";
+import { matches } from "../../core/order";
+import { plain } from "../../core/plain";
+import { USUAL } from "../../core/poll";
+import type { Route } from "../../core/route";
+import { useStore } from "../../core/store";
+import { Choice, Search, Title } from "../../parts/basic";
+import { FailureNotice, Waiting } from "../../parts/failure";
+import { setQuery } from "../../shell/router";
+import { format, t } from "../../text";
+import { FlowView } from "./flow";
+import { applicationOf, farOf, protocolOf, stationOf, TalkTable } from "./talks";
+
+/** Conversations asked for: more than a person looks through, and no load for a router. */
+const LIMIT = "500";
+
+export function FlowsView({ route }: { route: Route }) {
+  const id = route.path[1];
+  return id === undefined ? <Flows route={route} /> : <FlowView key={id} id={id} />;
+}
+
+/** A conversation is counted at every port that it passes: at the uplink a second time, there as the gateway's. */
+function behindRouter(talks: readonly Talk[], uplinks: readonly string[]): Talk[] {
+  return talks.filter((talk) => !uplinks.includes(talk.port));
+}
+
+function Flows({ route }: { route: Route }) {
+  const find = route.query.find ?? "";
+  const port = route.query.port ?? "";
+  const { devices } = useStore(live);
+  const { data, failure, retry } = useResource<Talks>("talks", { port, sort: "rate", limit: LIMIT }, USUAL);
+  const ports = devices?.ports ?? [];
+  const uplinks = ports.filter((metered) => metered.uplink).map((metered) => metered.name);
+  const talks = data === null ? [] : port === "" ? behindRouter(data.talks, uplinks) : data.talks;
+  const fitting = talks.filter((talk) =>
+    matches(find, [
+      stationOf(talk),
+      farOf(talk),
+      talk.station,
+      talk.far,
+      talk.mac,
+      applicationOf(talk),
+      protocolOf(talk),
+      String(talk.far_port),
+    ]),
+  );
+  const options: [string, string][] = [
+    ["", t("flows.port.all")],
+    ...ports.map(({ name, uplink }): [string, string] => [
+      name,
+      uplink ? `${plain(name)} (${t("common.uplink")})` : plain(name),
+    ]),
+  ];
+  return (
+    <>
+      <Title text={t("view.flows")} />
+      <div class="controls">
+        <Search id="find" label={t("flows.filter")} value={find} set={(text) => setQuery({ find: text })} />
+        <Choice
+          id="port"
+          label={t("flows.port")}
+          value={port}
+          options={options}
+          choose={(name) => setQuery({ port: name })}
+        />
+        <p class="muted" aria-live="polite">
+          {data !== null &&
+            t("common.shown", { shown: format().count(fitting.length), total: format().count(talks.length) })}
+        </p>
+      </div>
+      {data === null ? (
+        <Waiting failure={failure} retry={retry} />
+      ) : (
+        <>
+          {failure !== null && <FailureNotice failure={failure} retry={retry} />}
+          <div class="card">
+            {talks.length === 0 ? (
+              <p class="nothing">{t("flows.empty")}</p>
+            ) : (
+              <TalkTable talks={fitting} now={devices?.now ?? 0} withDevice />
+            )}
+            {data.total > data.talks.length && (
+              <p class="muted small foot">
+                {t("flows.limited", {
+                  shown: format().count(data.talks.length),
+                  total: format().count(data.total),
+                })}
+              </p>
+            )}
+          </div>
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,168 @@
+// The small things that every view is made of.
+import type { ComponentChildren } from "preact";
+import { useEffect, useId } from "preact/hooks";
+import { plain } from "../core/plain";
+import { GoodIcon, InfoIcon, WarnIcon } from "../shell/icons";
+
+/** The heading of a view, and the name of the browser's window. After a change of view the focus goes here. */
+export function Title({
+  text,
+  above,
+  children,
+}: {
+  text: string;
+  above?: ComponentChildren;
+  children?: ComponentChildren;
+}) {
+  useEffect(() => {
+    document.title = `${text} · weir`;
+  }, [text]);
+  return (
+    <div class="title">
+      {above}
+      <h1 tabIndex={-1}>
+        <bdi>{text}</bdi>
+      </h1>
+      {children}
+    </div>
+  );
+}
+
+/** A surface with a heading. `wide` is its share of twelve columns, where there is room for columns. */
+export function Card(props: {
+  title: string;
+  wide?: number;
+  action?: ComponentChildren;
+  class?: string;
+  children: ComponentChildren;
+}) {
+  const id = useId();
+  return (
+    <section class={`card span-${props.wide ?? 12} ${props.class ?? ""}`} aria-labelledby={id}>
+      <header class="card-head">
+        <h2 id={id}>{props.title}</h2>
+        {props.action}
+      </header>
+      {props.children}
+    </section>
+  );
+}
+
+/** Text that the network chose. `bdi` keeps its direction of writing to itself. */
+export function Name({ text }: { text: string }) {
+  return <bdi class="name">{plain(text)}</bdi>;
+}
+
+/** Pairs of what and how much. */
+export function Facts({ facts }: { facts: readonly (readonly [string, ComponentChildren])[] }) {
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+const NOTICES = { info: InfoIcon, warn: WarnIcon, bad: WarnIcon, good: GoodIcon };
+
+export function Notice({ kind, children }: { kind: keyof typeof NOTICES; children: ComponentChildren }) {
+  const Icon = NOTICES[kind];
+  return (
+    <div class={`notice ${kind}`}>
+      <Icon />
+      <div>{children}</div>
+    </div>
+  );
+}
+
+/** A choice among few things, with its label. */
+export function Choice(props: {
+  id: string;
+  label: string;
+  value: string;
+  options: readonly (readonly [string, string])[];
+  choose: (value: string) => void;
+}) {
+  return (
+    <div class="field">
+      <label for={props.id}>{props.label}</label>
+      <select id={props.id} value={props.value} onChange={(event) => props.choose(event.currentTarget.value)}>
+        {props.options.map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+/** A choice among two or three, all of which are seen: radio buttons that look like one switch. */
+export function Segments(props: {
+  name: string;
+  label: string;
+  value: string;
+  options: readonly (readonly [string, string])[];
+  choose: (value: string) => void;
+}) {
+  return (
+    <fieldset class="segments">
+      <legend>{props.label}</legend>
+      <div class="segment-row">
+        {props.options.map(([value, text]) => (
+          <label key={value}>
+            <input
+              type="radio"
+              name={props.name}
+              value={value}
+              checked={value === props.value}
+              onChange={() => props.choose(value)}
+            />
+            <span>{text}</span>
+          </label>
+        ))}
+      </div>
+    </fieldset>
+  );
+}
+
+/** Field to find rows by. */
+export function Search({
+  id,
+  label,
+  value,
+  set,
+}: {
+  id: string;
+  label: string;
+  value: string;
+  set: (value: string) => void;
+}) {
+  return (
+    <div class="field search">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        type="search"
+        value={value}
+        autocomplete="off"
+        spellcheck={false}
+        onInput={(event) => set(event.currentTarget.value)}
+      />
+    </div>
+  );
+}
+
+/** A bar that shows a share, 0 to 1, of something that text beside it names. */
+export function Meter({ share, kind }: { share: number; kind?: string }) {
+  const width = `${Math.min(Math.max(share, 0), 1) * 100}%`;
+  return (
+    <span class="meter" aria-hidden="true">
+      <span class={kind ?? ""} style={{ width }} />
+    </span>
+  );
+}

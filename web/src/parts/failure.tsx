@@ -1,0 +1,68 @@
+import { Component, type ComponentChildren } from "preact";
+import type { Failure } from "../api/client";
+import { t } from "../text";
+import { Notice } from "./basic";
+
+/** What went wrong, in the router's own words, and what to do about it. */
+export function FailureNotice({ failure, retry }: { failure: Failure; retry?: () => void }) {
+  const offline = failure.status === 0;
+  const detail =
+    failure.detail || (offline ? t("error.offline") : t("error.status", { status: failure.status }));
+  const mend = failure.mend || (offline ? t("error.offline.mend") : "");
+  return (
+    <div role="alert">
+      <Notice kind="bad">
+        <strong>{detail}</strong>
+        {mend !== "" && <p>{mend}</p>}
+        {retry !== undefined && (
+          <button type="button" class="button" onClick={retry}>
+            {t("common.retry")}
+          </button>
+        )}
+      </Notice>
+    </div>
+  );
+}
+
+/** What a view shows before there is anything: that it comes, or why it does not. */
+export function Waiting({ failure, retry }: { failure: Failure | null; retry?: () => void }) {
+  if (failure !== null)
+    return retry === undefined ? (
+      <FailureNotice failure={failure} />
+    ) : (
+      <FailureNotice failure={failure} retry={retry} />
+    );
+  return (
+    <p class="waiting" role="status">
+      {t("common.loading")}
+    </p>
+  );
+}
+
+/** Keeps an error in one view from taking the page down. */
+export class Guard extends Component<{ children: ComponentChildren }, { broken: boolean }> {
+  override state = { broken: false };
+
+  static override getDerivedStateFromError() {
+    return { broken: true };
+  }
+
+  override componentDidCatch(error: unknown) {
+    console.error(error);
+  }
+
+  override render() {
+    if (!this.state.broken) return this.props.children;
+    return (
+      <div role="alert">
+        <Notice kind="bad">
+          <strong>{t("error.view")}</strong>
+          <p>{t("error.view.mend")}</p>
+          <button type="button" class="button" onClick={() => this.setState({ broken: false })}>
+            {t("common.retry")}
+          </button>
+        </Notice>
+      </div>
+    );
+  }
+}

@@ -1,0 +1,126 @@
+// A table that can be sorted by the buttons in its head. Order is kept in the route, so that a link or a new log-in brings it back.
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { ordered, type Sortable } from "../core/order";
+import { useStore } from "../core/store";
+import { route, setQuery } from "../shell/router";
+import { format, t } from "../text";
+
+export interface Column<T> {
+  /** Word for it in the route. */
+  id: string;
+  title: string;
+  cell: (row: T) => ComponentChildren;
+  /** What it is ordered by; without it, it cannot be. */
+  by?: (row: T) => Sortable;
+  /** Right-aligned, and ordered from the largest down at first. */
+  numeric?: boolean;
+  /** Of any length: takes what room the others leave, and is cut there. */
+  text?: boolean;
+  /** 1: always shown; 2 to 4: the more of these, the more room the table has. */
+  level?: 1 | 2 | 3 | 4;
+}
+
+/** Rows drawn at first, and more each time they are asked for. */
+const STEP = 100;
+
+export function Table<T>(props: {
+  /** Prefix of its words in the route: two tables may be in one view. */
+  id: string;
+  caption: string;
+  /** The first one names the row. */
+  columns: readonly Column<T>[];
+  rows: readonly T[];
+  rowKey: (row: T) => string;
+  /** Column it is ordered by as long as nobody chose. */
+  first: string;
+  /** Said where there are no rows. */
+  none: string;
+}) {
+  const { query } = useStore(route);
+  const [shown, show] = useState(STEP);
+  const byWord = `${props.id}by`;
+  const wayWord = `${props.id}way`;
+  const chosen = props.columns.find(
+    (column) => column.id === (query[byWord] ?? props.first) && column.by !== undefined,
+  );
+  const column = chosen ?? props.columns.find((candidate) => candidate.by !== undefined);
+  const natural = column?.numeric === true ? "down" : "up";
+  const way = query[wayWord] === "up" || query[wayWord] === "down" ? query[wayWord] : natural;
+  const rows =
+    column?.by === undefined ? props.rows : ordered(props.rows, column.by, way === "down", format().language);
+  const sort = (target: Column<T>) => {
+    const usual = target.numeric === true ? "down" : "up";
+    const other = usual === "down" ? "up" : "down";
+    setQuery({ [byWord]: target.id, [wayWord]: target === column && way === usual ? other : usual });
+  };
+  if (rows.length === 0) return <p class="nothing">{props.none}</p>;
+  return (
+    <>
+      <div class="table-room" role="group" aria-label={props.caption} tabIndex={0}>
+        <table>
+          <caption class="hidden">{props.caption}</caption>
+          <thead>
+            <tr>
+              {props.columns.map((head) => (
+                <Head
+                  key={head.id}
+                  column={head}
+                  way={head === column ? way : null}
+                  sort={() => sort(head)}
+                />
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.slice(0, shown).map((row) => (
+              <tr key={props.rowKey(row)}>
+                {props.columns.map((cell, index) =>
+                  index === 0 ? (
+                    <th scope="row" key={cell.id} class={classes(cell)}>
+                      {cell.cell(row)}
+                    </th>
+                  ) : (
+                    <td key={cell.id} class={classes(cell)}>
+                      {cell.cell(row)}
+                    </td>
+                  ),
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {rows.length > shown && (
+        <p class="more">
+          <button type="button" class="button" onClick={() => show(shown + STEP)}>
+            {t("common.more")}
+          </button>{" "}
+          {t("common.shown", { shown: format().count(shown), total: format().count(rows.length) })}
+        </p>
+      )}
+    </>
+  );
+}
+
+const classes = (column: { numeric?: boolean; text?: boolean; level?: number }) =>
+  `${column.numeric === true ? "number" : ""} ${column.text === true ? "text" : ""} level-${column.level ?? 1}`;
+
+function Head<T>({ column, way, sort }: { column: Column<T>; way: string | null; sort: () => void }) {
+  const sorted = way === null ? "none" : way === "down" ? "descending" : "ascending";
+  return (
+    <th scope="col" class={classes(column)} aria-sort={column.by === undefined ? undefined : sorted}>
+      {column.by === undefined ? (
+        column.title
+      ) : (
+        <button type="button" class={`sort ${way ?? ""}`} onClick={sort}>
+          {column.title}
+          <svg viewBox="0 0 10 12" aria-hidden="true" focusable="false">
+            <path class="sort-up" d="M5 1 8.500 5h-7z" />
+            <path class="sort-down" d="M5 11 1.500 7h7z" />
+          </svg>
+        </button>
+      )}
+    </th>
+  );
+}

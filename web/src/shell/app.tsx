@@ -1,0 +1,171 @@
+// The frame around every view: log-in or navigation, and where the focus goes.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Failure, logOut, refreshSession, session } from "../api/client";
+import { keepLooking, live } from "../api/live";
+import { formatRoute } from "../core/route";
+import { useStore } from "../core/store";
+import { modules, viewOf } from "../modules";
+import { Notice, Title } from "../parts/basic";
+import { FailureNotice, Guard } from "../parts/failure";
+import { language, t } from "../text";
+import { LanguageChoice, ThemeChoice } from "./choices";
+import { Brand, LogOutIcon, MenuIcon } from "./icons";
+import { LogIn } from "./login";
+import { route } from "./router";
+
+export function App() {
+  // Everything is drawn again in the new language.
+  useStore(language);
+  const who = useStore(session);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const [tries, setTries] = useState(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `tries` asks again
+  useEffect(() => {
+    refreshSession().then(
+      () => setFailure(null),
+      (error) => setFailure(error instanceof Failure ? error : new Failure(0, "", "")),
+    );
+  }, [tries]);
+  const user = who?.user === true;
+  useEffect(() => {
+    keepLooking(user);
+    return () => keepLooking(false);
+  }, [user]);
+  if (who === null) {
+    return (
+      <main class="alone">
+        {failure === null ? (
+          <p class="waiting" role="status">
+            {t("common.loading")}
+          </p>
+        ) : (
+          <FailureNotice failure={failure} retry={() => setTries(tries + 1)} />
+        )}
+      </main>
+    );
+  }
+  return user ? <Shell /> : <LogIn first={!who.password_set} />;
+}
+
+function Shell() {
+  const now = useStore(route);
+  const main = useRef<HTMLElement>(null);
+  const view = viewOf(now.path);
+  const place = now.path.join("/");
+  const shown = useRef<string | null>(null);
+  useEffect(() => {
+    // Not when the page opens: there the browser's own beginning is right.
+    if (shown.current !== null && shown.current !== place) {
+      window.scrollTo(0, 0);
+      (main.current?.querySelector<HTMLElement>("h1") ?? main.current)?.focus({ preventScroll: true });
+    }
+    shown.current = place;
+  }, [place]);
+  return (
+    <div class="shell">
+      <button type="button" class="skip" onClick={() => main.current?.focus()}>
+        {t("nav.skip")}
+      </button>
+      <Side place={place} />
+      <main id="main" ref={main} tabIndex={-1}>
+        <Stale />
+        {view === undefined ? (
+          <>
+            <Title text={t("error.unknown.title")} />
+            <p>{t("error.unknown")}</p>
+          </>
+        ) : (
+          <Guard key={place}>
+            <view.show route={now} />
+          </Guard>
+        )}
+      </main>
+    </div>
+  );
+}
+
+/** Says that what is shown is old, as long as the router does not answer. */
+function Stale() {
+  const { devices, failure } = useStore(live);
+  if (failure === null || devices === null) return null;
+  return (
+    <div role="status" class="stale">
+      <Notice kind="warn">
+        {failure.status === 0
+          ? t("error.stale")
+          : failure.detail || t("error.status", { status: failure.status })}
+      </Notice>
+    </div>
+  );
+}
+
+function Side({ place }: { place: string }) {
+  const [open, setOpen] = useState(false);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: closes when the place changes
+  useEffect(() => setOpen(false), [place]);
+  const first = place.split("/")[0] ?? "";
+  const leave = () => {
+    logOut().catch((error) => setFailure(error instanceof Failure ? error : new Failure(0, "", "")));
+  };
+  return (
+    <header
+      class={`side ${open ? "open" : ""}`}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape" || !open) return;
+        setOpen(false);
+        button.current?.focus();
+      }}
+    >
+      <div class="side-top">
+        <a class="brand" href="#/">
+          <Brand />
+          <span>weir</span>
+        </a>
+        <button
+          ref={button}
+          type="button"
+          class="button menu"
+          aria-expanded={open}
+          aria-controls="nav"
+          onClick={() => setOpen(!open)}
+        >
+          <MenuIcon />
+          {t("nav.menu")}
+        </button>
+      </div>
+      <div id="nav" class="side-body">
+        <nav aria-label={t("nav.label")}>
+          {modules.map((module) => (
+            <div class="nav-group" key={module.id}>
+              <p id={`nav-${module.id}`}>{t(module.title)}</p>
+              <ul aria-labelledby={`nav-${module.id}`}>
+                {module.views.map((view) => (
+                  <li key={view.id}>
+                    <a
+                      href={formatRoute(view.id === "" ? [] : [view.id])}
+                      aria-current={view.id === first ? "page" : undefined}
+                    >
+                      <view.icon />
+                      {t(view.title)}
+                    </a>
+                  </li>
+                ))}
+              </ul>
+            </div>
+          ))}
+        </nav>
+        <div class="side-foot">
+          <LanguageChoice id="language" />
+          <ThemeChoice id="theme" />
+          {failure !== null && <FailureNotice failure={failure} />}
+          <button type="button" class="button" onClick={leave}>
+            <LogOutIcon />
+            {t("login.out")}
+          </button>
+        </div>
+      </div>
+    </header>
+  );
+}

@@ -1,0 +1,34 @@
+import { useStore } from "../core/store";
+import { Choice } from "../parts/basic";
+import { LANGUAGES, type Language, language, t } from "../text";
+import { setLanguage, setTheme, THEMES, type Theme, theme } from "./preferences";
+
+/** Switch of the language. */
+export function LanguageChoice({ id }: { id: string }) {
+  const now = useStore(language);
+  const options = Object.entries(LANGUAGES);
+  return (
+    <Choice
+      id={id}
+      label={t("settings.language")}
+      value={now}
+      options={options}
+      choose={(value) => setLanguage(value as Language)}
+    />
+  );
+}
+
+/** Switch between light and dark. */
+export function ThemeChoice({ id }: { id: string }) {
+  const now = useStore(theme);
+  const options = THEMES.map((name): [string, string] => [name, t(`settings.theme.${name}`)]);
+  return (
+    <Choice
+      id={id}
+      label={t("settings.theme")}
+      value={now}
+      options={options}
+      choose={(value) => setTheme(value as Theme)}
+    />
+  );
+}

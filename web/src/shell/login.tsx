@@ -1,0 +1,101 @@
+import { useEffect, useState } from "preact/hooks";
+import { Failure, logIn, session, setPassword } from "../api/client";
+import { Notice } from "../parts/basic";
+import { FailureNotice } from "../parts/failure";
+import { PasswordField } from "../parts/password";
+import { t } from "../text";
+import { LanguageChoice, ThemeChoice } from "./choices";
+import { Brand } from "./icons";
+
+/** Log-in; where nobody has set a password yet, the place to set it. */
+export function LogIn({ first }: { first: boolean }) {
+  const title = first ? t("login.first") : t("login.title");
+  const [password, setPasswordText] = useState("");
+  const [again, setAgain] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<Failure | "short" | "different" | null>(null);
+  useEffect(() => {
+    document.title = `${title} · weir`;
+  }, [title]);
+  useEffect(() => {
+    document.getElementById("password")?.focus();
+  }, []);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (busy) return;
+    // Counted in characters, not UTF-16 units.
+    if (first && [...password].length < 8) return setProblem("short");
+    if (first && password !== again) return setProblem("different");
+    setBusy(true);
+    try {
+      if (first) {
+        await setPassword(null, password);
+      }
+      // Whether setting a password logs one in is the server's affair.
+      if (session.get()?.user !== true) await logIn(password);
+    } catch (failure) {
+      setProblem(failure instanceof Failure ? failure : new Failure(0, "", ""));
+      setPasswordText("");
+      setAgain("");
+      document.getElementById("password")?.focus();
+    }
+    setBusy(false);
+  };
+  return (
+    <div class="door">
+      <main class="card door-card">
+        <div class="brand">
+          <Brand />
+          <span>weir</span>
+        </div>
+        <p class="muted">{t("brand.tagline")}</p>
+        <h1 tabIndex={-1}>{title}</h1>
+        {first && <p>{t("login.first.text")}</p>}
+        <form class="form" onSubmit={submit}>
+          {/* Lets password managers keep it under a name. */}
+          <input type="text" name="username" value="weir" autocomplete="username" hidden readOnly />
+          {first ? (
+            <>
+              <PasswordField
+                id="password"
+                label={t("login.new")}
+                value={password}
+                set={setPasswordText}
+                autocomplete="new-password"
+                hint={t("login.short")}
+              />
+              <PasswordField
+                id="again"
+                label={t("login.repeat")}
+                value={again}
+                set={setAgain}
+                autocomplete="new-password"
+              />
+            </>
+          ) : (
+            <PasswordField
+              id="password"
+              label={t("login.password")}
+              value={password}
+              set={setPasswordText}
+              autocomplete="current-password"
+            />
+          )}
+          <div aria-live="polite">
+            {(problem === "short" || problem === "different") && (
+              <Notice kind="warn">{t(`login.${problem}`)}</Notice>
+            )}
+            {problem instanceof Failure && <FailureNotice failure={problem} />}
+          </div>
+          <button type="submit" class="button primary" aria-disabled={busy}>
+            {first ? t("login.set") : t("login.submit")}
+          </button>
+        </form>
+      </main>
+      <footer class="door-foot">
+        <LanguageChoice id="language" />
+        <ThemeChoice id="theme" />
+      </footer>
+    </div>
+  );
+}

@@ -1,0 +1,108 @@
+// A browser that the tests drive, and what it must never do.
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+const CHROMIUM = process.env.WEIR_CHROMIUM ?? "/usr/bin/chromium";
+
+/** Each launch has a fresh profile. */
+export async function launch() {
+  if (!existsSync(CHROMIUM))
+    throw new Error(`no browser at ${CHROMIUM}: run scripts/setup, or set WEIR_CHROMIUM`);
+  return chromium.launch({
+    executablePath: CHROMIUM,
+    args: [
+      "--headless",
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+}
+
+export const WIDE = { width: 1440, height: 900 };
+export const NARROW = { width: 360, height: 740 };
+
+/**
+ * A page of its own, with what went wrong in it: errors on the console, exceptions, requests to another origin. `clean()` fails where
+ * there was any; `allow` is what a test provokes on purpose.
+ */
+export async function open(
+  browser,
+  base,
+  { locale = "en-GB", colorScheme = "light", viewport = WIDE, reducedMotion = "reduce" } = {},
+) {
+  const context = await browser.newContext({
+    locale,
+    colorScheme,
+    viewport,
+    reducedMotion,
+    baseURL: base,
+    ignoreHTTPSErrors: true,
+  });
+  const page = await context.newPage();
+  const faults = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") faults.push(message.text());
+  });
+  page.on("pageerror", (error) => faults.push(`exception: ${error.message}`));
+  page.on("dialog", (dialog) => {
+    faults.push(`dialog: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  page.on("request", (request) => {
+    if (new URL(request.url()).origin !== new URL(base).origin)
+      faults.push(`asks elsewhere: ${request.url()}`);
+  });
+  return {
+    page,
+    clean(allow = /^$/) {
+      assert.deepEqual(
+        faults.filter((fault) => !allow.test(fault)),
+        [],
+      );
+    },
+    close: () => context.close(),
+  };
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Fails where axe finds anything in the page as it is. */
+export async function accessible(page, what) {
+  await page.evaluate(`if (!window.axe) { ${AXE} }`);
+  const violations = await page.evaluate(async () => {
+    const found = await window.axe.run(document, {
+      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    });
+    return found.violations.map((violation) => ({
+      rule: violation.id,
+      where: violation.nodes
+        .slice(0, 4)
+        .map((node) => `${node.html.slice(0, 160)} ${node.any[0]?.message ?? node.failureSummary}`),
+    }));
+  });
+  assert.deepEqual(violations, [], `axe: ${what}`);
+}
+
+/** Nothing is wider than the window, so that nobody has to scroll sideways. */
+export async function fits(page, what) {
+  const wide = await page.evaluate(
+    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  );
+  assert.ok(wide <= 0, `${what} is ${wide} pixels wider than the window`);
+}
+
+/** Saves a picture of the whole page, where WEIR_WEB_SHOTS names a directory. */
+export async function shoot(page, name) {
+  const directory = process.env.WEIR_WEB_SHOTS;
+  if (!directory) return;
+  mkdirSync(directory, { recursive: true });
+  await page.screenshot({ path: join(directory, `${name}.png`), fullPage: true });
+}

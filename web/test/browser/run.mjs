@@ -1,0 +1,215 @@
+// Drives the built page in a browser: against the mock server, or against a router (WEIR_WEB_URL, WEIR_WEB_PASSWORD).
+// WEIR_WEB_SHOTS=DIRECTORY saves a picture of each view, light and dark, wide and narrow, with the mock's time sped up so that
+// lines have a length.
+import assert from "node:assert/strict";
+import test, { after, before } from "node:test";
+import { serve } from "../mock/server.mjs";
+import { HOSTILE } from "../mock/world.mjs";
+import { accessible, fits, launch, NARROW, open, shoot, WIDE } from "./browser.mjs";
+import * as steps from "./steps.mjs";
+
+const real = process.env.WEIR_WEB_URL;
+const password = process.env.WEIR_WEB_PASSWORD ?? "weir weir";
+const shooting = process.env.WEIR_WEB_SHOTS !== undefined;
+const mockOnly = { skip: real ? "needs the mock server" : false };
+
+let browser;
+let mock;
+let base;
+
+before(async () => {
+  browser = await launch();
+  mock = real ? null : await serve({ password, speed: shooting ? 6 : 1 });
+  base = real ?? mock.url;
+});
+
+after(async () => {
+  await browser?.close();
+  await mock?.close();
+});
+
+/** A test with a page of its own, at which nothing may go wrong. */
+function journey(name, options, walk) {
+  test(name, options.test ?? {}, async () => {
+    const opened = await open(browser, options.base?.() ?? base, options);
+    try {
+      await walk(opened.page);
+      opened.clean(options.allow);
+    } finally {
+      await opened.close();
+    }
+  });
+}
+
+journey("log-in, dashboard, device, flow, history, language, theme", {}, async (page) => {
+  await steps.logIn(page, password);
+  await steps.dashboard(page);
+  await steps.device(page);
+  await steps.flow(page);
+  await steps.history(page);
+  await steps.language(page);
+  await steps.theme(page);
+  await page.locator(".side-foot button").click();
+  await page.locator("#password").waitFor();
+});
+
+journey("with the keyboard only", {}, (page) => steps.keyboard(page, password));
+
+journey("German, as the browser asks for it", { locale: "de-DE" }, async (page) => {
+  await page.goto("/");
+  await page.getByRole("heading", { name: "Anmelden" }).waitFor();
+});
+
+const WRONG = /status of 401/;
+journey("a wrong password is told, and one can try again", { allow: WRONG }, async (page) => {
+  await page.goto("/");
+  await page.locator("#password").fill("wrong password");
+  await page.locator("form button[type=submit]").click();
+  await page.locator("[role=alert]").waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement?.id), "password");
+  await page.locator("#password").fill(password);
+  await page.locator("form button[type=submit]").click();
+  await page.locator("#main h1").waitFor();
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  for (const [size, viewport] of [
+    ["wide", WIDE],
+    ["narrow", NARROW],
+  ]) {
+    journey(
+      `every view, ${colorScheme} and ${size}: accessible, and no wider than the window`,
+      { colorScheme, viewport },
+      async (page) => {
+        await page.goto("/");
+        await page.locator("#password").waitFor();
+        await accessible(page, "log-in");
+        await fits(page, "log-in");
+        await shoot(page, `login-${colorScheme}-${size}`);
+        await steps.logIn(page, password);
+        // Long enough for a line to be seen.
+        if (shooting) await page.waitForTimeout(24_000);
+        for (const view of steps.VIEWS) {
+          await steps.visit(page, view);
+          if (shooting) await page.waitForTimeout(3000);
+          await fits(page, view || "dashboard");
+          await accessible(page, `${view || "dashboard"}, ${colorScheme}, ${size}`);
+          await shoot(page, `${view || "dashboard"}-${colorScheme}-${size}`);
+        }
+        if (size === "narrow") {
+          await page.locator(".menu").click();
+          await page.locator("nav").waitFor();
+          await accessible(page, `menu, ${colorScheme}`);
+          await shoot(page, `menu-${colorScheme}-${size}`);
+          await page.keyboard.press("Escape");
+          assert.equal(await page.locator(".menu").getAttribute("aria-expanded"), "false");
+        }
+      },
+    );
+  }
+}
+
+journey("hostile names are text", { test: mockOnly }, async (page) => {
+  await steps.logIn(page, password);
+  for (const view of ["", "devices", "flows", "history", "picture"]) {
+    await steps.visit(page, view);
+    assert.equal(await page.locator("main img, main script").count(), 0, view);
+    const text = await page.locator("main").innerText();
+    assert.doesNotMatch(text, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/, view);
+  }
+  await steps.visit(page, "devices");
+  await page.locator("#find").fill("onerror");
+  await page.locator("tbody tr").first().waitFor();
+  await page.locator("tbody th a").first().click();
+  await page.waitForURL(/#\/devices\/./);
+  await page.locator(".chart-room canvas").waitFor();
+  assert.equal(await page.locator("h1").innerText(), HOSTILE.markup);
+  assert.equal(await page.evaluate(() => window.owned), undefined);
+});
+
+journey(
+  "a session that ends goes to the log-in and comes back to the view",
+  { test: mockOnly, allow: WRONG },
+  async (page) => {
+    await steps.logIn(page, password);
+    await steps.visit(page, "devices");
+    await page.locator("#find").fill("nas");
+    mock.state.sessions.clear();
+    await page.locator("#password").waitFor({ timeout: 15_000 });
+    await page.locator("#password").fill(password);
+    await page.locator("form button[type=submit]").click();
+    await page.locator("tbody tr").first().waitFor();
+    assert.equal(await page.locator("#find").inputValue(), "nas");
+    assert.match(page.url(), /#\/devices\?find=nas$/);
+  },
+);
+
+journey(
+  "a router that fails is told of, asked less often, and forgiven",
+  { test: mockOnly, allow: /status of 503/ },
+  async (page) => {
+    await steps.logIn(page, password);
+    await steps.visit(page, "");
+    mock.state.broken = true;
+    await page.locator(".stale", { hasText: "being started" }).waitFor({ timeout: 15_000 });
+    mock.state.broken = false;
+    await page.locator(".stale").waitFor({ state: "detached", timeout: 40_000 });
+  },
+);
+
+journey("a page that nobody sees asks nothing", { test: mockOnly }, async (page) => {
+  await steps.logIn(page, password);
+  await steps.visit(page, "");
+  await page.evaluate(() => {
+    Object.defineProperty(document, "hidden", { configurable: true, get: () => true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  });
+  // One look may have been under way.
+  await page.waitForTimeout(1000);
+  const asked = mock.state.requests.length;
+  await page.waitForTimeout(5000);
+  assert.equal(mock.state.requests.length, asked);
+  await page.evaluate(() => {
+    Object.defineProperty(document, "hidden", { configurable: true, get: () => false });
+    document.dispatchEvent(new Event("visibilitychange"));
+  });
+  await page.waitForResponse((response) => response.url().endsWith("/api/v1/devices"));
+});
+
+test("the first password is set in the page, and can be changed there", mockOnly, async () => {
+  const fresh = await serve({ password: null });
+  const opened = await open(browser, fresh.url);
+  const { page } = opened;
+  try {
+    await page.goto("/");
+    await page.locator("#again").waitFor();
+    await accessible(page, "first password");
+    await page.locator("#password").fill("short");
+    await page.locator("#again").fill("short");
+    await page.locator("form button[type=submit]").click();
+    await page.getByText("At least 8 characters.").nth(1).waitFor();
+    await page.locator("#password").fill("long enough");
+    await page.locator("#again").fill("long enough");
+    await page.locator("form button[type=submit]").click();
+    await page.locator("#main h1").waitFor();
+    assert.equal(fresh.state.password, "long enough");
+    await steps.visit(page, "settings");
+    for (const [field, text] of [
+      ["#old", "not this one"],
+      ["#new", "another one"],
+      ["#again", "another one"],
+    ]) {
+      await page.locator(field).fill(text);
+    }
+    await page.locator("main form button[type=submit]").click();
+    await page.getByText("the present password is another").waitFor();
+    await page.locator("#old").fill("long enough");
+    await page.locator("main form button[type=submit]").click();
+    await page.getByText("The password is changed.").waitFor();
+    assert.equal(fresh.state.password, "another one");
+    opened.clean(/status of 403/);
+  } finally {
+    await opened.close();
+    await fresh.close();
+  }
+});

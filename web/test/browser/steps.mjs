@@ -1,0 +1,181 @@
+// What a person does with the page, step by step. Used against the mock server and against a real router: they rely on nothing but
+// that somebody uses the network.
+import assert from "node:assert/strict";
+
+/** Every view, by the address it has; `device` and `flow` are found by following a link. */
+export const VIEWS = ["", "devices", "device", "flows", "flow", "history", "picture", "settings"];
+
+export async function logIn(page, password) {
+  await page.goto("/");
+  await page.locator("#password").fill(password);
+  await page.locator("form button[type=submit]").click();
+  await page.locator("#main h1").waitFor();
+}
+
+/** Goes to a view as a reader would, and waits until it shows something. */
+export async function visit(page, view) {
+  switch (view) {
+    case "device":
+      await visit(page, "devices");
+      await page.locator("tbody tr th a").first().click();
+      await page.waitForURL(/#\/devices\/./);
+      await page.locator(".chart-room canvas").waitFor();
+      await page.locator(".card:not(:has(.waiting))").first().waitFor();
+      await page.locator("main .waiting").waitFor({ state: "detached" });
+      return;
+    case "flow":
+      await visit(page, "flows");
+      // Of those that weir can explain.
+      await page.locator("tbody tr th a").first().click();
+      await page.waitForURL(/#\/flows\/./);
+      await page.locator(".path li").first().waitFor();
+      await page.locator("main .waiting").waitFor({ state: "detached" });
+      return;
+    default: {
+      await page.evaluate((hash) => {
+        location.hash = hash;
+      }, `#/${view}`);
+      const sign = {
+        "": ".chart-room canvas",
+        devices: "tbody tr",
+        flows: "tbody tr",
+        history: ".stacks svg .stack",
+        picture: ".picture svg .ribbon, .nothing",
+        settings: "#old",
+      }[view];
+      await page.locator(sign).first().waitFor();
+    }
+  }
+}
+
+/** The rates of now are shown, and move. */
+export async function dashboard(page) {
+  await visit(page, "");
+  const value = page.locator(".now-value").first();
+  const first = await value.innerText();
+  assert.match(first, /bit\/s$/);
+  await page.locator(".bars li").first().waitFor();
+  await page.waitForFunction(
+    (before) => document.querySelector(".now-value")?.textContent !== before,
+    await value.evaluate((element) => element.textContent),
+    { timeout: 20_000 },
+  );
+}
+
+/** The table of devices can be ordered and searched; a device's own page opens. */
+export async function device(page) {
+  await visit(page, "devices");
+  const total = page.locator("thead th", { hasText: /^Total/ });
+  await total.locator("button").click();
+  assert.equal(await total.getAttribute("aria-sort"), "descending");
+  await total.locator("button").click();
+  assert.equal(await total.getAttribute("aria-sort"), "ascending");
+  const rows = await page.locator("tbody tr").count();
+  await page.locator("#find").fill("no such device anywhere");
+  await page.locator("main .nothing").waitFor();
+  await page.locator("#find").fill("");
+  await page.locator("tbody tr").first().waitFor();
+  assert.equal(await page.locator("tbody tr").count(), rows);
+  await visit(page, "device");
+  assert.equal(await page.evaluate(() => document.activeElement?.tagName), "H1");
+}
+
+/** A conversation shows its path from the device to the far end. */
+export async function flow(page) {
+  await visit(page, "flow");
+  assert.equal(await page.locator(".path li").count(), 3);
+  await page.goBack();
+  await page.locator("tbody tr").first().waitFor();
+}
+
+/** Bars of days, and of hours; a period chosen by the keyboard shows its own figures. */
+export async function history(page) {
+  await visit(page, "history");
+  for (const [unit, bars] of [
+    ["hour", 48],
+    ["month", 12],
+    ["day", 31],
+  ]) {
+    await page.locator(`input[name=unit][value=${unit}]`).check();
+    await page.waitForFunction((many) => document.querySelectorAll(".stack").length === many, bars);
+  }
+  const heading = page.locator(".history-parts :is(h2, h3)");
+  const whole = await heading.innerText();
+  await page.locator(".stacks").focus();
+  await page.keyboard.press("End");
+  await page.locator(".stack.chosen").waitFor();
+  assert.notEqual(await heading.innerText(), whole);
+  await page.keyboard.press("Escape");
+  assert.equal(await heading.innerText(), whole);
+  await page.locator("input[name=by][value=application]").check();
+  await page.locator(".history-parts tbody tr, .nothing").first().waitFor();
+}
+
+/** German and back, by the switch; the page says so to a screen reader too. */
+export async function language(page) {
+  await visit(page, "devices");
+  await page.locator("#language").selectOption("de");
+  await page.locator("h1", { hasText: "Geräte" }).waitFor();
+  assert.equal(await page.locator("html").getAttribute("lang"), "de");
+  await page.reload();
+  await page.locator("h1", { hasText: "Geräte" }).waitFor();
+  await page.locator("#language").selectOption("en");
+  await page.locator("h1", { hasText: "Devices" }).waitFor();
+}
+
+/** Dark and light, by the switch. */
+export async function theme(page) {
+  await visit(page, "");
+  const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  await page.locator("#theme").selectOption("light");
+  const light = await ground();
+  await page.locator("#theme").selectOption("dark");
+  assert.notEqual(await ground(), light);
+  await page.locator("#theme").selectOption("auto");
+}
+
+/** From the log-in to a device and back out, with the keyboard only. */
+export async function keyboard(page, password) {
+  await page.goto("/");
+  await page.waitForFunction(() => document.activeElement?.id === "password");
+  await page.keyboard.type(password);
+  await page.keyboard.press("Enter");
+  await page.locator("#main h1").waitFor();
+  const tabTo = async (selector, most = 80) => {
+    for (let step = 0; step < most; step += 1) {
+      await page.keyboard.press("Tab");
+      if (await page.evaluate((wanted) => document.activeElement?.matches(wanted) === true, selector)) {
+        const ring = await page.evaluate(() => {
+          const style = getComputedStyle(document.activeElement);
+          return style.outlineStyle !== "none" && Number.parseFloat(style.outlineWidth) > 0;
+        });
+        assert.ok(ring, `${selector} shows that it has the focus`);
+        return;
+      }
+    }
+    assert.fail(`${selector} cannot be reached by Tab`);
+  };
+  await page.evaluate(() => document.body.focus());
+  await tabTo(".skip");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.evaluate(() => document.activeElement?.id), "main");
+  await page.reload();
+  await page.locator("#main h1").waitFor();
+  await tabTo('nav a[href="#/devices"]');
+  await page.keyboard.press("Enter");
+  await page.locator("tbody tr").first().waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement?.tagName), "H1");
+  await tabTo("th .sort");
+  await page.keyboard.press("Space");
+  await page.locator("th[aria-sort=ascending]").waitFor();
+  await tabTo("tbody tr th a");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/#\/devices\/./);
+  await page.locator(".chart-room canvas").waitFor();
+  await tabTo(".chart-room");
+  await page.waitForFunction(() => document.querySelector(".now-value") !== null);
+  await page.keyboard.press("ArrowLeft");
+  await page.waitForFunction(() =>
+    /bit\/s/.test(document.querySelector(".chart [aria-live]")?.textContent ?? ""),
+  );
+}

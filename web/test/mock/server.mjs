@@ -1,0 +1,142 @@
+// Serves dist/ and the API as the router does: the same paths, headers and refusals, with made-up figures.
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { dirname, extname, join, normalize, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as world from "./world.mjs";
+
+const dist = join(dirname(fileURLToPath(import.meta.url)), "../../dist");
+
+/** What the router sends with the page: anything not from its own origin, and anything inline, is refused by the browser. */
+const POLICY =
+  "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; object-src 'none'; base-uri 'none'; " +
+  "form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'";
+
+const TYPES = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript",
+  ".css": "text/css",
+  ".svg": "image/svg+xml",
+  ".txt": "text/plain",
+};
+
+/**
+ * Begins to serve on a free port of the loopback. `speed` makes the household's time run faster. The answer's `state` may be changed by a
+ * test: `password` (null: none was set), `broken` (every API call fails with 503), and `sessions`.
+ */
+export async function serve({ password = null, port = 0, speed = 1 } = {}) {
+  const state = { password, broken: false, sessions: new Map(), requests: [] };
+  const began = Date.now() / 1000;
+  const now = () => Math.floor(world.START + (Date.now() / 1000 - began) * speed);
+  const server = createServer((request, response) => {
+    answer(request, response, state, now, speed).catch((error) => {
+      response.statusCode = 500;
+      response.end(String(error));
+    });
+  });
+  await new Promise((ready) => server.listen(port, "127.0.0.1", ready));
+  return {
+    state,
+    url: `http://127.0.0.1:${server.address().port}`,
+    close: () =>
+      new Promise((closed) => {
+        server.close(closed);
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function answer(request, response, state, now, speed) {
+  const url = new URL(request.url, "http://mock");
+  response.setHeader("Content-Security-Policy", POLICY);
+  response.setHeader("X-Content-Type-Options", "nosniff");
+  response.setHeader("Referrer-Policy", "no-referrer");
+  const json = (value, status = 200) => {
+    response.statusCode = status;
+    response.setHeader("Content-Type", status < 400 ? "application/json" : "application/problem+json");
+    response.setHeader("Cache-Control", "no-store");
+    response.end(JSON.stringify(value));
+  };
+  const refuse = (status, error, detail, mend) => json({ status, error, detail, mend }, status);
+  state.requests.push(`${request.method} ${url.pathname}${url.search}`);
+  if (!url.pathname.startsWith("/api/")) return file(url.pathname, response);
+
+  const cookie = /(?:^|; )session=([0-9a-f.]+)/.exec(request.headers.cookie ?? "")?.[1] ?? "";
+  const csrf = state.sessions.get(cookie);
+  const user = csrf !== undefined;
+  const call = `${request.method} ${url.pathname.slice(5)}`;
+  if (call === "GET session")
+    return json({ user, password_set: state.password !== null, csrf: csrf ?? "before" });
+  if (request.method === "POST") {
+    const body = JSON.parse((await read(request)) || "{}");
+    if (request.headers["x-weir-csrf"] !== (csrf ?? "before"))
+      return refuse(403, "csrf", "the request has no valid token", "load the page again");
+    const open = () => {
+      const name = Math.random().toString(16).slice(2).padEnd(12, "0");
+      state.sessions.set(name, `token-${name}`);
+      response.setHeader("Set-Cookie", `session=${name}; HttpOnly; SameSite=Strict; Path=/`);
+      return json({});
+    };
+    switch (call) {
+      case "POST login":
+        return body.password === state.password && state.password !== null
+          ? open()
+          : refuse(
+              401,
+              "wrong_password",
+              "the password is wrong",
+              "try again, or set a new one on the router: weir passwd",
+            );
+      case "POST logout":
+        state.sessions.delete(cookie);
+        return json({});
+      case "POST password":
+        if (state.password !== null && !user)
+          return refuse(401, "no_session", "nobody is logged in", "log in");
+        if (state.password !== null && body.old !== state.password)
+          return refuse(403, "wrong_password", "the present password is another", "type it again");
+        state.password = body.new;
+        return user ? json({}) : open();
+    }
+  }
+  if (!user) return refuse(401, "no_session", "nobody is logged in", "log in");
+  if (state.broken) return refuse(503, "busy", "the daemon is being started", "wait a little");
+  const query = Object.fromEntries(url.searchParams);
+  switch (call) {
+    case "GET v1/status":
+      return json(world.status(now(), world.START - 93_600, speed));
+    case "GET v1/devices":
+      return json(world.devices(now()));
+    case "GET v1/talks":
+      return json(world.talks(now(), query));
+    case "GET v1/history":
+      return json(world.history(now(), query));
+    case "GET v1/flows":
+      return json(world.flows(now(), query, speed));
+    case "GET v1/hops":
+      return json(world.hops());
+    case "GET v1/explain":
+      return json(world.explain(query));
+    default:
+      return refuse(404, "unknown_path", `there is nothing at ${url.pathname}`, "look at the list of paths");
+  }
+}
+
+function file(path, response) {
+  const name = path === "/" ? "index.html" : normalize(decodeURIComponent(path)).replace(/^[/\\]+/, "");
+  try {
+    if (name.split(sep).includes("..")) throw new Error("outside");
+    const octets = readFileSync(join(dist, name));
+    response.setHeader("Content-Type", TYPES[extname(name)] ?? "application/octet-stream");
+    response.end(octets);
+  } catch {
+    response.statusCode = 404;
+    response.end("not found");
+  }
+}
+
+async function read(request) {
+  let text = "";
+  for await (const part of request) text += part;
+  return text;
+}

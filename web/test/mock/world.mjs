@@ -1,0 +1,400 @@
+// A household that the mock server tells of: plausible, moving with the time given, and with names as hostile as a network can make
+// them. Pure: the same time gives the same answers.
+
+export const HOSTILE = {
+  markup: '<img src=x onerror="document.title=`owned`">',
+  script: "</script><script>window.owned=1</script>",
+  control: "tv\u0007\u001b[31mred\u0000\r\nsecond line",
+  override: "photo\u202egnp.exe",
+  long: "a-very-long-name-that-somebody-gave-to-a-device-and-that-has-no-place-to-break-".repeat(5),
+};
+
+const DEVICES = [
+  ["02:00:5e:10:00:11", "anna-laptop", "lease", "br-lan", 62e6, 4.1e6, "steady"],
+  ["02:00:5e:10:00:12", "Wohnzimmer-TV", "mdns", "br-lan", 24e6, 0.4e6, "bursts"],
+  ["02:00:5e:10:00:13", "nas", "hosts", "br-lan", 1.2e6, 17e6, "steady"],
+  ["02:00:5e:10:00:14", "bens-phone", "lease", "wlan0", 8e6, 0.9e6, "bursts"],
+  ["02:00:5e:10:00:15", HOSTILE.markup, "mdns", "wlan0", 3.1e6, 0.3e6, "bursts"],
+  ["02:00:5e:10:00:16", HOSTILE.control, "mdns", "wlan0", 1.9e6, 0.2e6, "bursts"],
+  ["02:00:5e:10:00:17", HOSTILE.override, "mdns", "br-lan", 0.6e6, 0.1e6, "steady"],
+  ["02:00:5e:10:00:18", HOSTILE.long, "mdns", "br-lan", 0.3e6, 0.05e6, "steady"],
+  ["02:00:5e:10:00:19", HOSTILE.script, "lease", "br-lan", 0, 0, "still"],
+  ["02:00:5e:10:00:1a", null, null, "br-iot", 0.02e6, 0.01e6, "bursts"],
+  ["02:00:5e:10:00:1b", "printer", "mdns", "br-iot", 0, 0, "still"],
+  ["02:00:5e:10:00:1c", "heat-pump", "configuration", "br-iot", 0.004e6, 0.009e6, "bursts"],
+];
+const GATEWAY = "02:00:5e:20:00:01";
+
+const FAR = [
+  ["video.example.net", "203.0.113.10", 443, "video", 17, "udp", 0.62],
+  ["www.example.org", "203.0.113.80", 443, "web", 6, "tcp", 0.21],
+  ["backup.example.com", "198.51.100.7", 443, "backup", 6, "tcp", 0.12],
+  [HOSTILE.markup, "198.51.100.99", 8443, "web", 6, "tcp", 0.03],
+  [undefined, "2001:db8:5::9", 443, "web", 6, "tcp", 0.012],
+  [undefined, "192.0.2.53", 53, "dns", 17, "udp", 0.005],
+  [undefined, "192.0.2.1", 0, "ping", 1, undefined, 0.003],
+];
+
+/** A number between 0 and 1 that depends on its arguments only. */
+export function noise(...seed) {
+  let hash = 2166136261;
+  for (const part of seed) {
+    for (const char of String(part)) hash = Math.imul(hash ^ char.charCodeAt(0), 16777619);
+  }
+  hash ^= hash >>> 15;
+  hash = Math.imul(hash, 2246822519);
+  hash ^= hash >>> 13;
+  return (hash >>> 0) / 4294967296;
+}
+
+/** How a rate moves: around one, slowly, with a little noise. */
+function swing(kind, seed, now) {
+  if (kind === "still") return 0;
+  const phase = noise(seed) * 60;
+  const slow = 0.75 + 0.3 * Math.sin((now + phase) / 23) + 0.12 * Math.sin((now + phase) / 5.3);
+  const bursty = Math.sin((now + phase) / 11) > 0.2 ? 1.2 : 0.12;
+  return Math.max(
+    0,
+    slow * (kind === "bursts" ? bursty : 1) * (0.92 + 0.16 * noise(seed, Math.floor(now / 2))),
+  );
+}
+
+const counts = (bytes) => ({ bytes: Math.round(bytes), packets: Math.ceil(bytes / 980) });
+
+export const START = 1_767_000_000;
+
+export function devices(now) {
+  const since = now - 93_600;
+  const own = DEVICES.map(([mac, name, name_from, port, down, up, kind], index) => {
+    const received = down === 0 ? 4e6 : down * 900 + (down / 8) * 0.8 * (now % 86_400) * 0.01;
+    const sent = up === 0 ? 1e6 : up * 900;
+    const device = {
+      mac,
+      addresses: [`192.168.1.${20 + index}`, `2001:db8:1::${(20 + index).toString(16)}`].slice(
+        0,
+        index % 3 === 1 ? 1 : 2,
+      ),
+      name,
+      port,
+      uplink: false,
+      received: counts(received),
+      sent: counts(sent),
+      forwarded: counts((received + sent) * (port === "br-iot" ? 0.2 : 0.93)),
+      rate: {
+        received: Math.round(down * swing(kind, mac, now)),
+        sent: Math.round(up * swing(kind, `${mac}u`, now)),
+      },
+      flows: kind === "still" ? 0 : 1 + ((index * 7) % 23),
+      first_seen: since + index * 500,
+      last_seen: kind === "still" ? now - 4000 * (index - 7) : now - (index % 4),
+    };
+    if (name_from !== null) device.name_from = name_from;
+    if (port === "br-iot") device.vlan = 30;
+    if (down > 0.1e6) {
+      device.latency = {
+        lan: port === "wlan0" ? 3.2 + 2 * noise(mac, Math.floor(now / 4)) : 0.3,
+        wan: 14 + 9 * noise(mac, Math.floor(now / 4)),
+        lan_least: port === "wlan0" ? 1.4 : 0.2,
+        wan_least: 11.8,
+        retransmissions: 40 + index * 13,
+        bufferbloat: index === 0 ? "bad" : index === 3 ? "fair" : "good",
+      };
+    }
+    if (port === "wlan0") {
+      device.wifi = {
+        signal: -49 - index * 4,
+        rate_to: 866_700_000,
+        rate_from: 433_300_000,
+        retries: 1930,
+        failed: 4,
+        airtime: 918_000_000,
+      };
+    }
+    return device;
+  });
+  own[0].quota = { period: "month", limit: 200e9, used: 171e9, state: "warned", resets: now + 9 * 86_400 };
+  own[1].quota = { period: "day", limit: 20e9, used: 6.2e9, state: "within", resets: now + 20_000 };
+  own[11].quota = { period: "day", limit: 50e6, used: 52e6, state: "cut", resets: now + 20_000 };
+  const sum = (way) => own.reduce((all, device) => all + device.rate[way], 0);
+  const bytes = (way) => own.reduce((all, device) => all + device[way].bytes, 0);
+  const gateway = {
+    mac: GATEWAY,
+    addresses: ["198.51.100.1"],
+    name: null,
+    port: "wan",
+    uplink: true,
+    received: counts(bytes("sent")),
+    sent: counts(bytes("received")),
+    forwarded: counts(bytes("received") * 0.9),
+    rate: { received: sum("sent"), sent: sum("received") },
+    flows: 60,
+    first_seen: since,
+    last_seen: now,
+  };
+  const metered = (octets) => ({
+    flows: counts(octets),
+    unplaced: counts(0),
+    other: counts(5000),
+    link: Math.round(octets * 0.014),
+  });
+  const lan = (name) => {
+    const there = own.filter((device) => device.port === name);
+    const rate = (way) => there.reduce((all, device) => all + device.rate[way], 0);
+    const all = (way) => there.reduce((octets, device) => octets + device[way].bytes, 0);
+    return {
+      name,
+      uplink: false,
+      incoming: metered(all("sent")),
+      outgoing: metered(all("received")),
+      rate: { received: rate("received"), sent: rate("sent") },
+    };
+  };
+  const wan = {
+    name: "wan",
+    uplink: true,
+    incoming: metered(bytes("received")),
+    outgoing: metered(bytes("sent")),
+    rate: { received: sum("sent"), sent: sum("received") },
+  };
+  return {
+    since,
+    now,
+    devices: [gateway, ...own].sort((a, b) => b.rate.received + b.rate.sent - a.rate.received - a.rate.sent),
+    ports: [wan, lan("br-lan"), lan("wlan0"), lan("br-iot")],
+  };
+}
+
+export function talks(now, query) {
+  const all = [];
+  for (const [index, device] of devices(now)
+    .devices.filter((candidate) => !candidate.uplink)
+    .entries()) {
+    const number = Number.parseInt(device.mac.slice(-2), 16);
+    for (const [
+      part,
+      [far_name, far, far_port, application, protocol_number, protocol, share],
+    ] of FAR.entries()) {
+      if (device.flows === 0 || (index > 4 && part > 2)) continue;
+      const six = far.includes(":");
+      const talk = {
+        id: number * 100 + part,
+        port: device.port,
+        mac: device.mac,
+        protocol_number,
+        station: six ? `2001:db8:1::${number.toString(16)}` : device.addresses[0],
+        station_port: far_port === 0 ? 0 : 40_000 + number * 10 + part,
+        far,
+        far_port,
+        application,
+        uplink: "wan",
+        received: counts(device.received.bytes * share),
+        sent: counts(device.sent.bytes * share),
+        rate: {
+          received: Math.round(device.rate.received * share),
+          sent: Math.round(device.rate.sent * share),
+        },
+        first_seen: now - 300 - part * 700,
+        last_seen: now - part,
+      };
+      if (device.name !== null) talk.device = device.name;
+      if (far_name !== undefined) talk.far_name = far_name;
+      if (protocol !== undefined) talk.protocol = protocol;
+      if (!six) talk.translated = `198.51.100.2:${30_000 + number * 10 + part}`;
+      if (share > 0.02) talk.hook = device.port === "wlan0" ? "tc" : "xdp";
+      if (protocol === "tcp" && device.latency)
+        talk.latency = { ...device.latency, retransmissions: part * 3 };
+      all.push(talk);
+    }
+  }
+  const fitting = all
+    .filter(
+      (talk) => (!query.device || talk.mac === query.device) && (!query.port || talk.port === query.port),
+    )
+    .sort((a, b) => b.rate.received + b.rate.sent - a.rate.received - a.rate.sent);
+  return { total: fitting.length, talks: fitting.slice(0, Number(query.limit) || 100) };
+}
+
+const OFFSET = 60;
+
+export function history(now, query) {
+  const unit = query.unit ?? "day";
+  const by = query.by ?? "device";
+  const from = Number(query.from) || now - 31 * 86_400;
+  const to = Math.min(Number(query.to) || now, now);
+  const zone = OFFSET * 60;
+  const start = (time, step) => {
+    const date = new Date((time + zone) * 1000);
+    const [y, m, d, h] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate(), date.getUTCHours()];
+    return (
+      (unit === "hour"
+        ? Date.UTC(y, m, d, h + step)
+        : unit === "day"
+          ? Date.UTC(y, m, d + step)
+          : Date.UTC(y, m + step, 1)) /
+        1000 -
+      zone
+    );
+  };
+  const scale = { hour: 1, day: 24, month: 24 * 30 }[unit] ?? 24;
+  const periods = [];
+  for (let time = start(from, 0); time < to && periods.length < 200; time = start(time, 1)) {
+    // A quiet spell, as there is in every household.
+    if (noise("quiet", unit, time) < 0.06) continue;
+    const parts = [];
+    for (const [index, [mac, name, , , down, up]] of DEVICES.entries()) {
+      if (query.device && query.device !== mac) continue;
+      for (const [, , , application, , , share] of FAR) {
+        const key = by === "application" ? application : mac;
+        const weight = 0.3 + noise(mac, application, unit, time);
+        const received = (down || 2000) * 160 * scale * share * weight;
+        const sent = (up || 900) * 160 * scale * share * weight;
+        const known = parts.find((part) => part.key === key);
+        if (known) {
+          known.received = counts(known.received.bytes + received);
+          known.sent = counts(known.sent.bytes + sent);
+        } else {
+          const part = { key, received: counts(received), sent: counts(sent) };
+          if (by === "device" && name !== null && index !== 2) part.name = name;
+          parts.push(part);
+        }
+      }
+    }
+    parts.sort((a, b) => b.received.bytes + b.sent.bytes - a.received.bytes - a.sent.bytes);
+    const sum = (way) => counts(parts.reduce((all, part) => all + part[way].bytes, 0));
+    periods.push({ start: time, end: start(time, 1), received: sum("received"), sent: sum("sent"), parts });
+  }
+  return { unit, by, offset_minutes: OFFSET, periods };
+}
+
+/** `speed` is that of the household's time: the page tells rates of packets by its own clock. */
+export function status(now, begun, speed) {
+  const packets = Math.round(((now - begun) / speed) * 9000 + 400 * Math.sin(now / 7));
+  return {
+    version: "0.9.0-mock",
+    started: begun,
+    uptime_seconds: Math.floor(now - begun),
+    netns: 4026531840,
+    modules: ["offload", "monitor"],
+    mode: "forward",
+    armed: true,
+    epoch: 12,
+    flows: {
+      ipv4: { known: 412, proven: 230, declined: 19, capacity: 65_536 },
+      ipv6: { known: 90, proven: 44, declined: 2, capacity: 32_768 },
+    },
+    hops: { used: 9, capacity: 4096 },
+    packets: {
+      forwarded_xdp: Math.round(packets * 0.71),
+      forwarded_tc: Math.round(packets * 0.24),
+      octets: packets * 980,
+      passed: { unproven: Math.round(packets * 0.03), unknown: Math.round(packets * 0.02) },
+    },
+    share_of_packets: 0.948,
+    bumps: {},
+    refused: {},
+    lost_events: 0,
+    heartbeat: { age_seconds: 0.2, limit_seconds: 2 },
+  };
+}
+
+export function hops() {
+  const stations = DEVICES.map(([destination, , , device], index) => ({
+    index: index + 1,
+    device,
+    header: "",
+    destination,
+    source: "02:00:5e:00:00:01",
+    epoch: 1,
+    flows: 4,
+    xdp: device !== "wlan0",
+  }));
+  return [
+    {
+      index: 0,
+      device: "wan",
+      header: "",
+      destination: GATEWAY,
+      encapsulation: "VLAN 7, PPPoE session 12",
+      epoch: 3,
+      flows: 40,
+      xdp: true,
+    },
+    ...stations,
+  ];
+}
+
+/** `speed` as for the status. */
+export function flows(now, query, speed) {
+  const list = talks(now, { limit: "1000" })
+    .talks.filter((talk) => talk.hook !== undefined)
+    .map((talk) => {
+      const hop = DEVICES.findIndex(([mac]) => mac === talk.mac) + 1;
+      // Octets grow by the rate of now: what the page makes of two looks is near it.
+      const octets = (rate) => Math.round((rate / 8) * ((now - START) / speed + 1000));
+      const steady = DEVICES[hop - 1];
+      const share = FAR.find(([, far]) => far === talk.far)?.[6] ?? 0;
+      return {
+        id: (0x1f000000 + talk.id).toString(16),
+        protocol: talk.protocol,
+        original: {
+          source: talk.station,
+          source_port: talk.station_port,
+          destination: talk.far,
+          destination_port: talk.far_port,
+        },
+        reply: {
+          source: talk.far,
+          source_port: talk.far_port,
+          destination: "198.51.100.2",
+          destination_port: 30_000,
+        },
+        translated: { snat: true, dnat: false },
+        state: "forwarded",
+        directions: {
+          original: {
+            packets: 100,
+            octets: octets(steady[5] * share),
+            proven: true,
+            port_in: talk.port,
+            port_out: "wan",
+            hop: 0,
+            hook: talk.hook,
+          },
+          reply: {
+            packets: 100,
+            octets: octets(steady[4] * share),
+            proven: true,
+            port_in: "wan",
+            port_out: talk.port,
+            hop,
+            hook: talk.hook,
+          },
+        },
+        mark: 0,
+        zone: 0,
+        age_seconds: 300,
+      };
+    });
+  return { matched: list.length, flows: list.slice(0, Number(query.limit) || 1000) };
+}
+
+export function explain(query) {
+  return {
+    asked: query.flow,
+    verdict: "Both directions are forwarded by weir.",
+    witnesses: [
+      { name: "seen", ok: true, text: "Packets came in at br-lan, 3 seconds ago." },
+      {
+        name: "known",
+        ok: true,
+        text: "conntrack has it, established, with the source translated to 198.51.100.2.",
+      },
+      {
+        name: "proven",
+        ok: true,
+        text: "The kernel sent a packet of each direction as weir would; since then weir does.",
+      },
+    ],
+    change: [],
+  };
+}
