@@ -22,7 +22,7 @@ const CHEAP: Cost = Cost {
 struct Unreachable;
 
 impl Handler for Unreachable {
-    fn answer(&self, _: &str, path: &str, _: Option<&str>, _: &[u8]) -> Response<Answer> {
+    fn answer(&self, _: &str, path: &str, _: Option<&str>, _: &[u8]) -> weir_web::Answering {
         panic!("{path} was reached");
     }
 }

@@ -39,5 +39,5 @@ pub use client::{Client, ClientError};
 pub use expression::{ExpressionError, FlowQuery};
 pub use filter::{FlowFilter, Prefix, Selection, Sort};
 pub use monitor::{HistoryBy, HistoryQuery, HistoryUnit, TalkSort, TalksQuery};
-pub use server::{Drain, Feed, Limits, Listener, Provider, feed, serve};
+pub use server::{Drain, Feed, Later, Limits, Listener, Provider, feed, serve};
 pub use types::*;

@@ -1,6 +1,6 @@
 //! Who talks with whom, and how much: readings in, sums out.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
 
 use kernel::{Mac, TalkKey};
@@ -55,6 +55,8 @@ pub struct Monitor {
     devices: HashMap<Mac, Device>,
     ports: BTreeMap<u32, Port>,
     neighbours: HashMap<IpAddr, Mac>,
+    /// The same, by hardware address.
+    known_as: HashMap<Mac, BTreeSet<IpAddr>>,
     gateways: HashSet<Mac>,
     /// Names of devices and of what they talk to.
     pub names: Names,
@@ -77,6 +79,7 @@ impl Monitor {
             devices: HashMap::new(),
             ports: BTreeMap::new(),
             neighbours: HashMap::new(),
+            known_as: HashMap::new(),
             gateways: HashSet::new(),
             names: Names::default(),
             told: Vec::new(),
@@ -190,17 +193,19 @@ impl Monitor {
 
     /// A neighbour has this hardware address, or none.
     pub fn neighbour(&mut self, address: IpAddr, mac: Option<Mac>) {
-        match mac.filter(is_station) {
-            Some(mac) => {
-                if self.neighbours.len() < self.limits.neighbours
-                    || self.neighbours.contains_key(&address)
-                {
-                    self.neighbours.insert(address, mac);
-                }
+        if let Some(before) = self.neighbours.remove(&address)
+            && let Some(known) = self.known_as.get_mut(&before)
+        {
+            known.remove(&address);
+            if known.is_empty() {
+                self.known_as.remove(&before);
             }
-            None => {
-                self.neighbours.remove(&address);
-            }
+        }
+        if let Some(mac) = mac.filter(is_station)
+            && self.neighbours.len() < self.limits.neighbours
+        {
+            self.neighbours.insert(address, mac);
+            self.known_as.entry(mac).or_default().insert(address);
         }
     }
 
@@ -212,16 +217,12 @@ impl Monitor {
     /// Addresses of a station: those that the kernel knows as this neighbour's; else those that it used, unless it is a router, which
     /// uses everybody's.
     pub fn addresses(&self, device: &Device) -> Vec<IpAddr> {
-        let own = |address: &&IpAddr| self.neighbours.get(*address) == Some(&device.mac);
-        let mut found: Vec<IpAddr> = device.used.iter().filter(own).copied().collect();
-        let mut rest: Vec<IpAddr> = self
-            .neighbours
-            .iter()
-            .filter(|(address, mac)| **mac == device.mac && !found.contains(*address))
-            .map(|(address, _)| *address)
-            .collect();
-        rest.sort_unstable();
-        found.extend(rest);
+        let known = self.known_as.get(&device.mac);
+        let known = |address: &IpAddr| known.is_some_and(|known| known.contains(address));
+        let used = device.used.iter().filter(|address| known(address));
+        let mut found: Vec<IpAddr> = used.copied().collect();
+        let all = self.known_as.get(&device.mac).into_iter().flatten();
+        found.extend(all.filter(|address| !device.used.contains(address)));
         if found.is_empty() && device.used.len() <= 4 && !self.is_uplink(device) {
             found = device.used.iter().copied().collect();
         }

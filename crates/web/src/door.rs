@@ -211,7 +211,10 @@ impl Door {
                 self.logout(&visit)
             }
             Route::Password => self.change_password(&visit, &body, allowed()).await,
-            Route::Api(path) => Ok(self.handler.answer(method, path, parts.uri.query(), &body)),
+            Route::Api(path) => Ok(self
+                .handler
+                .answer(method, path, parts.uri.query(), &body)
+                .await),
             Route::Metrics | Route::File(_) => Err(no_file().into()),
         }
     }

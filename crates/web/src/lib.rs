@@ -39,7 +39,7 @@ mod token;
 pub use door::{Clock, Door};
 pub use error::WebError;
 pub use guard::Peer;
-pub use handler::{Api, Handler};
+pub use handler::{Answering, Api, Handler};
 pub use login::SessionState;
 pub use serve::{Listeners, serve};
 pub use settings::{DEFAULT_LISTEN, DEFAULT_PASSWORD_FILE, Limits, Metrics, Settings, Tls};

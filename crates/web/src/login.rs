@@ -331,8 +331,8 @@ mod tests {
     struct Nothing;
 
     impl Handler for Nothing {
-        fn answer(&self, _: &str, _: &str, _: Option<&str>, _: &[u8]) -> Response<Answer> {
-            reply::json(&())
+        fn answer(&self, _: &str, _: &str, _: Option<&str>, _: &[u8]) -> crate::Answering {
+            Box::pin(std::future::ready(reply::json(&())))
         }
     }
 

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    capture, check, completions, config, devices, drops, explain, flows, history, hops, man, passwd,
-    ports, reload, run, status, talks,
+    capture, check, completions, config, devices, drops, explain, flows, history, hops, man,
+    passwd, ports, reload, run, status, talks,
 };
 
 const AFTER_HELP: &str = "\

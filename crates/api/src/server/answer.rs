@@ -13,7 +13,7 @@ use crate::capture::SUMMARY_TRAILER;
 use crate::types::Problem;
 
 /// What the daemon answers to a call, as JSON or a [`Problem`]. [`Call::Capture`] begins a capture, whose answer lasts as long as that.
-pub fn answer(call: Call, provider: Rc<dyn Provider>) -> Response<Answer> {
+pub async fn answer(call: Call, provider: Rc<dyn Provider>) -> Response<Answer> {
     let answer = match call {
         Call::Capture(asked) => {
             return match provider.capture(&asked) {
@@ -32,7 +32,10 @@ pub fn answer(call: Call, provider: Rc<dyn Provider>) -> Response<Answer> {
         Call::Drops => json(&provider.drops()),
         Call::Devices => provider.devices().and_then(|devices| json(&devices)),
         Call::Talks(asked) => provider.talks(&asked).and_then(|talks| json(&talks)),
-        Call::History(asked) => provider.history(&asked).and_then(|history| json(&history)),
+        Call::History(asked) => provider
+            .history(&asked)
+            .await
+            .and_then(|history| json(&history)),
         Call::Ports => json(&provider.ports()),
         Call::Explain(asked) => provider
             .explain(&asked)

@@ -7,6 +7,7 @@ mod incoming;
 mod progress;
 mod socket;
 
+use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -37,6 +38,9 @@ pub use incoming::read_body;
 pub use progress::{Progress, Watched};
 pub use socket::{Listener, SocketError};
 
+/// What takes a while: it comes from another thread.
+pub type Later<T> = Pin<Box<dyn Future<Output = Result<T, Problem>>>>;
+
 /// What the daemon has to tell. Every method returns at once; none is called while another runs.
 pub trait Provider {
     /// How the daemon is doing.
@@ -62,8 +66,8 @@ pub trait Provider {
         Err(Problem::no_monitor())
     }
     /// What was. [`Problem::no_monitor`], unless it is said here.
-    fn history(&self, _asked: &HistoryQuery) -> Result<History, Problem> {
-        Err(Problem::no_monitor())
+    fn history(&self, _asked: &HistoryQuery) -> Later<History> {
+        Box::pin(std::future::ready(Err(Problem::no_monitor())))
     }
     /// All hops.
     fn hops(&self) -> Vec<Hop>;
@@ -224,7 +228,7 @@ async fn respond(
     {
         return refuse(&problem, None);
     }
-    answer(call, provider)
+    answer(call, provider).await
 }
 
 #[cfg(test)]

@@ -229,6 +229,26 @@ impl Provider for Face {
         Ok(monitor.talks(asked, &router.core))
     }
 
+    fn history(&self, asked: &api::HistoryQuery) -> api::Later<api::History> {
+        let router = self.router.borrow();
+        let answer = router
+            .monitor
+            .as_ref()
+            .map(|monitor| monitor.history(asked));
+        let none =
+            |problem| -> api::Later<api::History> { Box::pin(std::future::ready(Err(problem))) };
+        match answer {
+            None => none(Problem::no_monitor()),
+            Some(None) => none(Problem::new(
+                409,
+                "no_history",
+                "no history is kept",
+                "set `history.file`, and `history.enabled = true`; what weir logs at its start says more",
+            )),
+            Some(Some(answer)) => answer,
+        }
+    }
+
     fn explain(&self, asked: &FlowQuery) -> Result<Explanation, Problem> {
         let router = &mut *self.router.borrow_mut();
         Ok(super::explain::explain(router, asked))
@@ -252,6 +272,9 @@ impl Provider for Face {
         let (reloaded, offload) = self.settings.borrow_mut().reload()?;
         let drops = super::settings::drops(&self.settings.borrow().effective);
         self.router.borrow_mut().reload(offload, drops);
+        if let Some(monitor) = &mut self.router.borrow_mut().monitor {
+            monitor.reload(&self.settings.borrow().effective);
+        }
         crate::log::set(*self.settings.borrow().effective.log.level);
         Ok(reloaded)
     }

@@ -410,8 +410,9 @@ impl Provider for Paper {
         self.monitored().map(|()| asked.select(monitor::talks()))
     }
 
-    fn history(&self, asked: &HistoryQuery) -> Result<History, Problem> {
-        self.monitored().map(|()| monitor::history(asked))
+    fn history(&self, asked: &HistoryQuery) -> api::Later<History> {
+        let answer = self.monitored().map(|()| monitor::history(asked));
+        Box::pin(std::future::ready(answer))
     }
 
     fn ports(&self) -> Vec<Port> {

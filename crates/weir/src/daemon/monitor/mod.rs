@@ -1,11 +1,14 @@
 //! Who uses the network: the meter's records and what weir forwards, brought to the pure core, and shown.
 
+mod export;
 mod naming;
+pub mod past;
 mod plan;
 mod show;
 mod uplinks;
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use datapath::meter::{Meter, MeterSizes, News, Seen, Ways};
@@ -23,6 +26,8 @@ use uplinks::Uplinks;
 const NEWS: usize = 4_096;
 /// Octets of memory for each record, where the room is chosen by memory: 4096 records of both families in 128 MiB.
 const MEMORY_SHARE: u64 = 32_768;
+/// Names are told to the history each so many seconds.
+const NAMES_EVERY: u64 = 60;
 /// Octets of an Ethernet header, of a VLAN tag, of a PPPoE and PPP header.
 const ETHERNET: u64 = 14;
 const TAG: u64 = 4;
@@ -43,6 +48,11 @@ pub struct Keeper {
     stale: bool,
     /// Hops as of this second, by number.
     hops: HashMap<u32, Hop>,
+    export: Option<export::Export>,
+    past: Option<past::Past>,
+    /// What the firewall is to be told.
+    rules: Option<String>,
+    seconds: u64,
 }
 
 impl Keeper {
@@ -65,8 +75,12 @@ impl Keeper {
             talks: (meter.capacity() as usize).clamp(4_096, 262_144),
             ..Limits::default()
         };
+        let mut core = Monitor::new(limits);
+        if effective.monitor.ipfix.collector.is_some() {
+            core.tell(Some(effective.monitor.ipfix.active.as_millis() as Millis));
+        }
         Some(Self {
-            core: Monitor::new(limits),
+            core,
             meter,
             naming: effective
                 .monitor
@@ -78,6 +92,10 @@ impl Keeper {
             uplinks: Uplinks::default(),
             stale: true,
             hops: HashMap::new(),
+            export: export::Export::new(&effective.monitor.ipfix),
+            past: None,
+            rules: None,
+            seconds: 0,
         })
     }
 
@@ -108,6 +126,9 @@ impl Keeper {
         {
             self.meter.detach(*link);
             self.core.port_gone(*link);
+            if let Some(export) = &mut self.export {
+                export.port_gone(*link);
+            }
         }
         let mut metered = BTreeMap::new();
         for (link, port) in wanted {
@@ -120,6 +141,9 @@ impl Keeper {
                 continue;
             }
             self.core.port(link, &port.name, port.uplink);
+            if let Some(export) = &mut self.export {
+                export.port(link, &port.name);
+            }
             metered.insert(link, port);
         }
         self.metered = metered;
@@ -184,13 +208,102 @@ impl Keeper {
         }
     }
 
-    /// A second went by, and all is read.
-    pub fn turn(&mut self) {
+    /// Begins to keep a history; to be called when rights are dropped, as its thread inherits them.
+    pub fn keep_history(&mut self, file: &Path, effective: &Effective) {
+        self.past = past::Past::start(file, effective, unix_now());
+        if self.past.is_some() {
+            self.core.gather_usage();
+        }
+    }
+
+    /// Other settings, as far as they take effect at once.
+    pub fn reload(&mut self, effective: &Effective) {
+        if let Some(past) = &mut self.past {
+            past.reload(effective);
+        }
+        let ipfix = &effective.monitor.ipfix;
+        self.export = export::Export::new(ipfix);
+        let active = ipfix.active.as_millis() as Millis;
+        self.core.tell(self.export.is_some().then_some(active));
+        // Names of ports are told again.
+        self.stale = true;
+    }
+
+    /// Answers from the history.
+    pub fn history(&self, asked: &api::HistoryQuery) -> Option<api::Later<api::History>> {
+        Some(self.past.as_ref()?.ask(asked, unix_now()))
+    }
+
+    /// What the firewall is to be told, if anything.
+    pub fn take_rules(&mut self) -> Option<String> {
+        self.rules.take()
+    }
+
+    /// The end: what is not written yet is. Whether rules of quotas are left to be taken away.
+    pub fn stop(&mut self) -> bool {
+        let Some(past) = self.past.take() else {
+            return false;
+        };
+        let cutting = past.is_cutting();
+        past.stop(unix_now());
+        cutting
+    }
+
+    /// Tells the collector of what is due.
+    fn tell(&mut self, connections: &offload::Core) {
+        let told = self.core.take_told();
+        let now = self.now();
+        let Some(mut export) = self.export.take() else {
+            return;
+        };
+        for told in &told {
+            // Each conversation once: not from its other side, too.
+            let Some(beyond) = self.beyond(&told.talk, connections) else {
+                continue;
+            };
+            export.flow(told, beyond, self.began_unix);
+        }
+        let mut unplaced = Count::default();
+        for (_, port) in self.core.ports() {
+            for way in port.metered() {
+                unplaced += way.unplaced;
+            }
+        }
+        export.second(unplaced, now);
+        self.export = Some(export);
+    }
+
+    /// Hands on what devices used, and judges it.
+    fn remember(&mut self) {
+        let Some(past) = &mut self.past else { return };
+        past.add(unix_now(), self.core.take_usage());
+        if self.seconds % NAMES_EVERY == 1 {
+            for device in self.core.devices() {
+                if let Some((name, _)) = self.core.name_of(device) {
+                    past.name(device.mac, name);
+                }
+            }
+        }
+        let core = &self.core;
+        let addresses = |mac: &kernel::Mac| {
+            let device = core.device(mac);
+            device.map(|d| core.addresses(d)).unwrap_or_default()
+        };
+        if let Some(rules) = past.judge(addresses) {
+            self.rules = Some(rules);
+        }
+    }
+
+    /// A second went by, and all is read. `connections`: what conntrack knows.
+    pub fn turn(&mut self, connections: &offload::Core) {
+        self.seconds += 1;
         if let Some(naming) = &mut self.naming {
             naming.second(&mut self.core.names);
         }
         self.core.gateways(self.uplinks.gateways.iter().copied());
         self.core.turn(self.now());
+        self.tell(connections);
+        self.remember();
     }
 
     /// The hops that growth refers to, as of now.
@@ -347,6 +460,11 @@ fn second_level_cache() -> u64 {
             Some(kib * 1024)
         })
         .unwrap_or(512 * 1024)
+}
+
+/// Seconds since 1970, as the system's clock has it.
+fn unix_now() -> i64 {
+    i64::try_from(unix_seconds()).unwrap_or(i64::MAX)
 }
 
 /// How long ago something was, to seconds since 1970.

@@ -1,8 +1,10 @@
 //! The monitor as the API shows it.
 
 use kernel::{Protocol, TalkKey, Tuple};
+use monitor::ipfix::Translation;
 use monitor::{Both, Side, Talk, Verdict};
 
+use super::export::Beyond;
 use super::plan::Metered;
 use super::{Keeper, unix};
 use crate::daemon::provider::unix_seconds;
@@ -22,7 +24,7 @@ fn rate(rate: &monitor::Rate) -> api::Rate {
 }
 
 /// `02:00:5e:10:00:01`.
-pub fn mac(mac: &kernel::Mac) -> String {
+pub fn mac_text(mac: &kernel::Mac) -> String {
     mac.map(|octet| format!("{octet:02x}")).join(":")
 }
 
@@ -48,7 +50,7 @@ impl Keeper {
             .map(|(device, name)| api::Device {
                 name: name.map(|(name, _)| name.to_owned()),
                 name_from: name.map(|(_, source)| source.word().to_owned()),
-                mac: mac(&device.mac),
+                mac: mac_text(&device.mac),
                 addresses: self
                     .core
                     .addresses(device)
@@ -64,6 +66,7 @@ impl Keeper {
                 rate: rate(&device.rate),
                 flows: device.talks,
                 latency: latency(&device.latency),
+                quota: self.past.as_ref().and_then(|past| past.quota(&device.mac)),
                 first_seen: unix(self.began_unix, device.first),
                 last_seen: unix(self.began_unix, device.last),
                 ..Default::default()
@@ -102,6 +105,31 @@ impl Keeper {
             (everywhere || shown.behind.is_none()).then_some(shown)
         });
         asked.select(shown)
+    }
+
+    /// The other side of a conversation, for a collector; `None`: this is the other side of one that is told of.
+    pub(super) fn beyond(&self, talk: &Talk, core: &offload::Core) -> Option<Beyond> {
+        let mut shown = self.show(talk);
+        self.translate(talk, core, &mut shown);
+        if shown.behind.is_some() {
+            return None;
+        }
+        let own = |name: &String| {
+            let mut ports = self.metered.iter();
+            ports.find(|(_, port)| port.name == *name)
+        };
+        let out = shown.uplink.as_ref().and_then(own);
+        let source: Option<std::net::SocketAddr> =
+            shown.translated.as_ref().and_then(|text| text.parse().ok());
+        Some(Beyond {
+            out: out.map_or(0, |(link, _)| *link),
+            translation: source.map(|source| Translation {
+                source: source.ip(),
+                source_port: source.port(),
+                destination: talk.key.far,
+                destination_port: talk.key.far_port,
+            }),
+        })
     }
 
     /// What a conversation is on the other side of the router.
@@ -164,7 +192,7 @@ impl Keeper {
             id: talk.id,
             port: self.port_name(talk.key.port),
             vlan: Some(talk.key.vlan).filter(|vlan| *vlan != 0),
-            mac: mac(&talk.mac),
+            mac: mac_text(&talk.mac),
             device: station
                 .and_then(|device| self.core.name_of(device))
                 .map(|(name, _)| name.to_owned()),

@@ -16,7 +16,7 @@ impl Router {
             monitor.hops(self.path.hops());
             monitor.look(self.core.links());
             monitor.read();
-            monitor.turn();
+            monitor.turn(&self.core);
         }
         if !self.counting() {
             self.settle();

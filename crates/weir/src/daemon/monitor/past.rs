@@ -1,0 +1,282 @@
+//! What was, and who may use how much: the history in its thread, and quotas.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use api::{Later, Problem, QuotaState};
+use history::quota::{Action, Quota, Quotas, Rules};
+use history::{By, Calendar, Delta, Keeper, Key, Query, Unit, nft};
+use kernel::Mac;
+use monitor::Both;
+use monitor::apps::Application;
+use tracing::{info, warn};
+
+use super::show::mac_text;
+use crate::config::{Effective, Octets, QuotaAction, QuotaPeriod, QuotaSettings};
+
+/// In the first network namespace.
+const FILE: &str = "/var/lib/weir/history.db";
+/// How long the end may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Parts of a period that are told.
+const PARTS: usize = 64;
+
+/// Where the history is kept: as configured, else in its place, if this is the first namespace.
+pub fn file(effective: &Effective) -> Option<PathBuf> {
+    let history = &effective.history;
+    if !*history.enabled {
+        return None;
+    }
+    let inode = |path: &str| {
+        use std::os::unix::fs::MetadataExt;
+        std::fs::metadata(path).map(|data| data.ino()).ok()
+    };
+    let first = inode("/proc/self/ns/net") == inode("/proc/1/ns/net");
+    history
+        .file
+        .value
+        .clone()
+        .or_else(|| first.then(|| PathBuf::from(FILE)))
+}
+
+/// The history, and what follows from it.
+pub struct Past {
+    keeper: Keeper,
+    quotas: Quotas,
+    /// Names as they were last told.
+    names: HashMap<Mac, String>,
+    /// Who is cut off, as the firewall was told; `None`: nothing yet.
+    cut: Option<nft::Cut>,
+    offset: i32,
+}
+
+impl Past {
+    /// Opens it. To be called when rights are dropped, as its thread inherits them. `None`: it cannot be kept, which is told.
+    pub fn start(file: &Path, effective: &Effective, now: i64) -> Option<Self> {
+        let rules = rules(effective);
+        let settings = history::Settings {
+            flush: *effective.history.flush,
+            limit: effective.history.limit.value.0,
+            usage: !rules.is_empty(),
+            ..Default::default()
+        };
+        let zone = history::zone::system();
+        let calendar = Calendar::new(zone.zone)
+            .month_begins(*effective.history.month_begins)
+            .inspect_err(|error| warn!(error, "history.month_begins"))
+            .ok()?;
+        let offset = calendar.offset_minutes(now);
+        let keeper = settings
+            .check()
+            .and_then(|()| Keeper::start(file, settings, calendar, now))
+            .inspect_err(|error| warn!(%error, "no history is kept"))
+            .ok()?;
+        info!(file = %file.display(), "keeps a history");
+        Some(Self {
+            keeper,
+            quotas: Quotas::new(rules),
+            names: HashMap::new(),
+            cut: None,
+            offset,
+        })
+    }
+
+    /// What devices used since the last time; due every second.
+    pub fn add(&mut self, now: i64, usage: HashMap<(Mac, Application), Both>) {
+        let delta = |((mac, application), traffic): ((Mac, Application), Both)| Delta {
+            device: Some(mac),
+            application: Cow::Borrowed(application.word()),
+            traffic,
+        };
+        self.keeper.add(now, usage.into_iter().map(delta).collect());
+    }
+
+    /// What a device is called.
+    pub fn name(&mut self, mac: Mac, name: &str) {
+        if self.names.get(&mac).is_none_or(|known| known != name) {
+            self.keeper.name(mac, name);
+            self.names.insert(mac, name.to_owned());
+        }
+    }
+
+    /// Judges usage by quotas. `addresses` tells those of a device. What the firewall is to be told, if anything changed.
+    pub fn judge(&mut self, addresses: impl Fn(&Mac) -> Vec<IpAddr>) -> Option<String> {
+        let usage = self.keeper.usage()?;
+        let names = &self.names;
+        for change in self.quotas.judge(&usage, &|mac| names.get(&mac).cloned()) {
+            let device = mac_text(&change.mac);
+            match change.to {
+                Some(state) => info!(device, state = state.word(), used = state.used, "quota"),
+                None => info!(device, "has no quota any more"),
+            }
+        }
+        let macs: BTreeSet<Mac> = self.quotas.cut();
+        let addresses: Vec<IpAddr> = macs.iter().flat_map(addresses).collect();
+        let cut = nft::Cut::new(macs, addresses);
+        if self.cut.as_ref() == Some(&cut) || (self.cut.is_none() && cut.is_empty()) {
+            return None;
+        }
+        // Made anew each time: whoever flushes the ruleset takes it away without a word.
+        let text = match cut.is_empty() {
+            true => nft::remove(),
+            false => nft::create(&cut),
+        };
+        self.cut = Some(cut);
+        Some(text)
+    }
+
+    /// Where a device stands.
+    pub fn quota(&self, mac: &Mac) -> Option<QuotaState> {
+        let state = self.quotas.state(*mac)?;
+        Some(QuotaState {
+            period: match state.quota.unit {
+                Unit::Day => "day",
+                Unit::Week => "week",
+                _ => "month",
+            }
+            .to_owned(),
+            limit: state.quota.limit,
+            used: state.used,
+            state: state.word().to_owned(),
+            resets: u64::try_from(state.resets).unwrap_or_default(),
+        })
+    }
+
+    /// Other quotas.
+    pub fn reload(&mut self, effective: &Effective) {
+        self.quotas.set_rules(rules(effective));
+    }
+
+    /// Answers a question; the answer comes from the other thread.
+    pub fn ask(&self, asked: &api::HistoryQuery, now: i64) -> Later<api::History> {
+        let unit = match asked.unit {
+            api::HistoryUnit::Hour => Unit::Hour,
+            api::HistoryUnit::Day => Unit::Day,
+            api::HistoryUnit::Month => Unit::Month,
+        };
+        let by = match asked.by {
+            api::HistoryBy::Device => By::Device,
+            api::HistoryBy::Application => By::Application,
+        };
+        let (unit_word, by_word) = (asked.unit.to_string(), asked.by.to_string());
+        let seconds = |at: u64| i64::try_from(at).unwrap_or(i64::MAX);
+        let to = asked.to.map_or(now + 1, seconds);
+        let query = Query {
+            unit,
+            from: asked.from.map_or(0, seconds),
+            to,
+            device: asked.device.as_deref().and_then(parse_mac),
+            by,
+            parts: PARTS,
+        };
+        let (reply, answer) = tokio::sync::oneshot::channel();
+        self.keeper.query(query, move |periods| {
+            // Whoever asked may have gone.
+            let _ = reply.send(periods);
+        });
+        let offset_minutes = self.offset;
+        Box::pin(async move {
+            let failed =
+                |error: String| Problem::new(503, "no_history", error, "see what the daemon logs");
+            let periods = answer
+                .await
+                .map_err(|_| failed("the history has ended".to_owned()))?
+                .map_err(|error| failed(error.to_string()))?;
+            Ok(api::History {
+                unit: unit_word,
+                by: by_word,
+                offset_minutes,
+                periods: periods.into_iter().map(period).collect(),
+            })
+        })
+    }
+
+    /// Writes what there is.
+    pub fn stop(self, now: i64) {
+        if let Err(error) = self.keeper.stop(now, PATIENCE) {
+            warn!(%error, "the last of the history is lost");
+        }
+    }
+
+    /// What takes the quota's rules away, where there are any.
+    pub fn is_cutting(&self) -> bool {
+        self.cut.as_ref().is_some_and(|cut| !cut.is_empty())
+    }
+}
+
+/// `02:00:5e:10:00:01`.
+pub fn parse_mac(text: &str) -> Option<Mac> {
+    let mut octets = text.split(':').map(|part| {
+        (part.len() == 2)
+            .then(|| u8::from_str_radix(part, 16).ok())
+            .flatten()
+    });
+    let mut mac = [0; 6];
+    for octet in &mut mac {
+        *octet = octets.next()??;
+    }
+    octets.next().is_none().then_some(mac)
+}
+
+fn period(period: history::Period) -> api::Period {
+    let count = |count: monitor::Count| api::Count {
+        bytes: count.octets,
+        packets: count.packets,
+    };
+    let seconds = |at: i64| u64::try_from(at).unwrap_or_default();
+    api::Period {
+        start: seconds(period.start),
+        end: seconds(period.end),
+        received: count(period.traffic.received),
+        sent: count(period.traffic.sent),
+        parts: period
+            .parts
+            .into_iter()
+            .map(|part| api::Part {
+                key: match part.key {
+                    Key::Other => "other".to_owned(),
+                    ref key => key.to_string(),
+                },
+                name: part.name,
+                received: count(part.traffic.received),
+                sent: count(part.traffic.sent),
+            })
+            .collect(),
+    }
+}
+
+/// Quotas as configured.
+fn rules(effective: &Effective) -> Rules {
+    let mut rules = Rules::default();
+    for (name, settings) in &effective.quotas {
+        let quota = quota(settings);
+        if name == QuotaSettings::ALL {
+            rules.default = quota;
+        } else if let Some(mac) = parse_mac(name) {
+            rules.devices.insert(mac, quota);
+        } else {
+            rules.names.insert(name.clone(), quota);
+        }
+    }
+    rules
+}
+
+fn quota(settings: &QuotaSettings) -> Option<Quota> {
+    let Octets(limit) = *settings.limit;
+    (limit > 0).then(|| Quota {
+        limit,
+        unit: match *settings.per {
+            QuotaPeriod::Day => Unit::Day,
+            QuotaPeriod::Week => Unit::Week,
+            QuotaPeriod::Month => Unit::Month,
+        },
+        warn: *settings.warn,
+        action: match *settings.action {
+            QuotaAction::Warn => Action::Warn,
+            QuotaAction::Cut => Action::Cut,
+        },
+    })
+}
