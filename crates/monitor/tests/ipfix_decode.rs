@@ -400,6 +400,33 @@ fn a_restarted_collector_understands_after_a_refresh() {
 }
 
 #[test]
+fn templates_told_anew_let_a_stranger_read_on_and_take_no_number() {
+    let mut exporter = Exporter::new(Settings::default());
+    let flows = traffic::flows(200);
+    for flow in &flows {
+        exporter.flow(flow, 0);
+    }
+    let messages = exporter.tick(0);
+    let middle = messages.len() / 2;
+    let mut all = exporter.templates_before(&messages[middle], 0);
+    assert!(all.len() > 1, "more than one message holds");
+    all.extend_from_slice(&messages[middle..]);
+    let mut parser = NetflowParser::default();
+    let mut decoded = Decoded {
+        next: u32::from_be_bytes(all[0].octets[8..12].try_into().expect("a number")),
+        ..Decoded::default()
+    };
+    for message in &all {
+        decoded.read(&mut parser, message, 1400);
+    }
+    let wanted: u64 = messages[middle..]
+        .iter()
+        .map(|message| message.contents.flows)
+        .sum();
+    assert_eq!(decoded.records.len() as u64, wanted);
+}
+
+#[test]
 fn what_nobody_takes_is_bounded_and_counted() {
     let mut exporter = Exporter::new(Settings::default());
     let flows = traffic::flows(200);

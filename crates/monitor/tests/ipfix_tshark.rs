@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use peer::{directory, output};
-use traffic::{Sums, expected};
+use traffic::{expected, total};
 use weir_monitor::ipfix::{Exporter, FlowRecord, Message, Settings};
 
 const FLOWS: usize = 1000;
@@ -105,10 +105,7 @@ fn tshark_reads_all_kinds_of_records() {
         let ([octets, packets, nat_events, translations], warnings) = tshark(&path, fields);
         // Neither a sequence number nor a template is missed.
         assert_eq!(warnings, 0);
-        let mut wanted = Sums::default();
-        expected(&flows, biflow)
-            .values()
-            .for_each(|sums| wanted += *sums);
+        let wanted = total(&expected(&flows, biflow));
         assert_eq!(
             (sum(&octets), sum(&packets)),
             (wanted.octets, wanted.packets)

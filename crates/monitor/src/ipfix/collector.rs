@@ -1,8 +1,9 @@
 //! The socket towards a collector: UDP (RFC 7011, section 10.3), never waited for.
 //!
-//! All that is not sent is counted, in the exporter too, which tells the collector. The only thing that blocks, to look up a name, is
-//! done in a thread that lives as long as it takes.
+//! What cannot be sent now waits, up to a bound; what is lost is counted, in the exporter too, which tells the collector. The only
+//! thing that blocks, to look up a name, is done in a thread that lives as long as it takes.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
@@ -18,6 +19,13 @@ const RETRY: u64 = 30_000;
 const PATIENCE: u64 = 30_000;
 /// Milliseconds without an error after which all is well again. ICMP errors are limited to some a second, and are not each a change.
 const WELL: u64 = 10_000;
+
+/// Messages that wait for a collector that is away, or for room in the kernel, at most: some 350 KB.
+pub const BACKLOG_LIMIT: usize = 256;
+/// Messages that one call sends at most: a burst would be too much for the collector's socket, which has room for some hundred.
+pub const BURST: usize = 64;
+/// Attempts at a message before it is given up, if it is the message that is wrong (as too large for the device).
+const ATTEMPTS: u8 = 3;
 
 /// Something about the collector that is worth a line in the log. Each is told when it begins, not again while it lasts.
 #[derive(Debug, PartialEq, Eq)]
@@ -53,7 +61,7 @@ impl fmt::Display for Change {
 pub struct Sent {
     /// Handed to the kernel.
     pub messages: u64,
-    /// Not taken by the kernel: it had no room, no way, or there was no address.
+    /// Given up: too many waited, or the kernel refused them.
     pub unsent: u64,
     /// Answered by ICMP that nobody listens. There may be more: such answers are limited.
     pub refused: u64,
@@ -84,6 +92,9 @@ pub struct Collector {
     last: Option<(Contents, usize)>,
     /// The collector may not know the templates of what is sent next.
     stranger: bool,
+    /// What waits, the oldest first, and attempts at that.
+    backlog: VecDeque<Message>,
+    attempts: u8,
     sent: Sent,
 }
 
@@ -101,6 +112,8 @@ impl Collector {
             trouble: None,
             last: None,
             stranger: false,
+            backlog: VecDeque::new(),
+            attempts: 0,
             sent: Sent::default(),
         }
     }
@@ -115,40 +128,71 @@ impl Collector {
         self.sent
     }
 
-    /// Sends `messages`, and tells `exporter` which were not. Never waits. `now` is milliseconds of a clock that does not jump; `wall` is
-    /// milliseconds since 1970. Gives back what is to be logged.
+    /// How many messages wait. At the end, call [`Collector::send`] some times more until none does.
+    pub fn backlog(&self) -> usize {
+        self.backlog.len()
+    }
+
+    /// Sends `messages` behind those that wait, [`BURST`] at most, and tells `exporter` which are lost. Never waits: call it each second,
+    /// or more often, without messages too. `now` is milliseconds of a clock that does not jump; `wall` is milliseconds since 1970.
+    /// Gives back what is to be logged.
     pub fn send(
         &mut self,
         exporter: &mut Exporter,
-        messages: &[Message],
+        messages: Vec<Message>,
         now: u64,
         wall: u64,
     ) -> Option<Change> {
         let mut change = self.connect(now);
         for message in messages {
-            let found = self.send_one(exporter, message, now, wall);
+            if self.backlog.len() >= BACKLOG_LIMIT {
+                self.give_up(exporter, wall);
+            }
+            self.backlog.push_back(message);
+        }
+        for _ in 0..BURST {
+            let Some(message) = self.backlog.pop_front() else {
+                break;
+            };
+            let (sent, found) = self.send_one(exporter, &message, now, wall);
             change = change.or(found);
+            if !sent {
+                self.backlog.push_front(message);
+                if self.attempts >= ATTEMPTS {
+                    self.give_up(exporter, wall);
+                }
+                break;
+            }
+            self.attempts = 0;
         }
         self.recover(now).or(change)
     }
 
+    /// Loses the oldest message that waits.
+    fn give_up(&mut self, exporter: &mut Exporter, wall: u64) {
+        self.attempts = 0;
+        if let Some(oldest) = self.backlog.pop_front() {
+            self.sent.unsent += 1;
+            exporter.unsent(oldest.contents, oldest.octets.len(), wall);
+            // It may have told templates.
+            self.stranger = true;
+        }
+    }
+
+    /// Sends a message, if that goes at once. Tells whether it went.
     fn send_one(
         &mut self,
         exporter: &mut Exporter,
         message: &Message,
         now: u64,
         wall: u64,
-    ) -> Option<Change> {
-        let this = (message.contents, message.octets.len());
+    ) -> (bool, Option<Change>) {
         let Some((socket, address)) = &self.socket else {
-            self.sent.unsent += 1;
-            exporter.unsent(this.0, this.1, wall);
-            return None;
+            return (false, None);
         };
         let address = *address;
         let mut result = Ok(0);
         if self.stranger {
-            self.stranger = false;
             result = tell_templates(socket, exporter, message, wall);
         }
         if result.is_ok() {
@@ -163,7 +207,7 @@ impl Collector {
             }
             // If somebody listens now, it has not heard the templates.
             result = tell_templates(socket, exporter, message, wall);
-            if result.is_ok() || refused(&result) {
+            if result.is_ok() {
                 result = socket.send(&message.octets);
             }
             change = self.worry(now, Change::Refused(address));
@@ -171,24 +215,25 @@ impl Collector {
         match result {
             Ok(_) => {
                 self.sent.messages += 1;
-                self.last = Some(this);
+                self.last = Some((message.contents, message.octets.len()));
+                self.stranger = false;
+                (true, change)
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => (false, change),
+            // The answer is there already: nobody listens. The next attempt is that of the next call.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                self.stranger = true;
+                (false, change)
             }
             Err(error) => {
-                self.sent.unsent += 1;
-                exporter.unsent(this.0, this.1, wall);
-                let kind = error.kind();
-                if kind == io::ErrorKind::ConnectionRefused {
-                    self.stranger = true;
-                } else if kind != io::ErrorKind::WouldBlock {
-                    // The router's own address may be another now: the socket goes by the old one.
-                    self.socket = None;
-                    self.retry_at = now + 1000;
-                    change =
-                        change.or(self.worry(now, Change::Failing(address, error.to_string())));
-                }
+                self.attempts += 1;
+                // The router's own address may be another now: the socket goes by the old one.
+                self.socket = None;
+                self.retry_at = now + 1000;
+                let failing = Change::Failing(address, error.to_string());
+                (false, change.or(self.worry(now, failing)))
             }
         }
-        change
     }
 
     /// Notes an error; tells it if it is the first for a while.
@@ -368,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_once_and_counted_and_templates_come_again() {
+    fn a_collector_that_is_away_is_told_once_and_gets_what_waited() {
         // A port that was free a moment ago.
         let free = UdpSocket::bind("127.0.0.1:0")
             .unwrap()
@@ -381,7 +426,7 @@ mod tests {
             exporter.flow(&flow(), 1_000_000 + second * 1000);
             let messages = exporter.tick(1_000_000 + second * 1000);
             assert_eq!(messages.len(), 1);
-            changes.extend(collector.send(&mut exporter, &messages, second * 1000, second));
+            changes.extend(collector.send(&mut exporter, messages, second * 1000, second));
             // Until the kernel's answer is there.
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -393,18 +438,53 @@ mod tests {
             .unwrap();
         exporter.flow(&flow(), 1_006_000);
         let messages = exporter.tick(1_006_000);
-        collector.send(&mut exporter, &messages, 6000, 6);
+        let last = messages[0].octets.clone();
+        collector.send(&mut exporter, messages, 6000, 6);
+        assert_eq!(collector.backlog(), 0);
         let mut datagram = [0; 2000];
-        listener.recv(&mut datagram).unwrap();
-        assert_eq!(datagram[16..18], [0, 2], "a set of templates comes first");
-        let length = listener.recv(&mut datagram).unwrap();
-        assert_eq!(datagram[..length], messages[0].octets);
-        assert_eq!(exporter.statistics().not_sent.flows, 5);
-        assert_eq!(exporter.statistics().exported.flows, 1);
-        assert_eq!(
-            collector.send(&mut exporter, &[], 17_000, 17),
-            Some(Change::Sending(free))
-        );
+        let mut received = 0;
+        for number in 0.. {
+            let length = listener.recv(&mut datagram).unwrap();
+            if number == 0 {
+                assert_eq!(datagram[16..18], [0, 2], "a set of templates comes first");
+            } else {
+                received += 1;
+            }
+            if datagram[..length] == last {
+                break;
+            }
+        }
+        let statistics = exporter.statistics();
+        // The first one was sent before it was known that nobody listens.
+        assert!(statistics.not_sent.flows >= 1);
+        assert_eq!(statistics.not_sent.flows + received, 6);
+        assert_eq!(statistics.exported.flows, received);
+        let well = collector.send(&mut exporter, Vec::new(), 17_000, 17);
+        assert_eq!(well, Some(Change::Sending(free)));
+    }
+
+    #[test]
+    fn bursts_are_spread_over_calls() {
+        let listener = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let mut exporter = Exporter::new(Settings::default());
+        let mut collector = collector(&listener.local_addr().unwrap().to_string());
+        let mut messages = Vec::new();
+        for second in 0..200 {
+            exporter.flow(&flow(), second);
+            messages.extend(exporter.tick(second));
+        }
+        collector.send(&mut exporter, messages, 0, 0);
+        assert_eq!(collector.backlog(), 200 - BURST);
+        let mut calls = 1;
+        while collector.backlog() > 0 && calls < 1000 {
+            collector.send(&mut exporter, Vec::new(), 0, 0);
+            calls += 1;
+        }
+        let sent = Sent {
+            messages: 200,
+            ..Sent::default()
+        };
+        assert_eq!(collector.sent(), sent);
     }
 
     #[test]
@@ -425,7 +505,7 @@ mod tests {
             now += 31_000;
             exporter.flow(&flow(), now);
             let messages = exporter.tick(now);
-            collector.send(&mut exporter, &messages, now, now);
+            collector.send(&mut exporter, messages, now, now);
             assert!(now < 31_000 * 1000, "{:?}", collector);
         }
         let mut datagram = [0; 2000];
@@ -439,22 +519,45 @@ mod tests {
         let mut collector = collector(&format!("{}.invalid:1", "x".repeat(64)));
         let mut change = None;
         let mut rounds = 0;
-        while change.is_none() && rounds < 2000 {
+        while (change.is_none() || rounds < 300) && rounds < 2000 {
             exporter.flow(&flow(), 1000);
             let messages = exporter.tick(1000);
-            change = collector.send(&mut exporter, &messages, 0, 1000);
+            let found = collector.send(&mut exporter, messages, 0, 1000);
+            change = change.or(found);
             rounds += 1;
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::sleep(Duration::from_millis(1));
         }
         assert!(matches!(change, Some(Change::Unresolved(_))), "{change:?}");
+        assert_eq!(collector.backlog(), BACKLOG_LIMIT);
+        let unsent = rounds - BACKLOG_LIMIT as u64;
         assert_eq!(
             collector.sent(),
             Sent {
-                unsent: rounds,
+                unsent,
                 ..Sent::default()
             }
         );
-        assert_eq!(exporter.statistics().not_sent.flows, rounds);
-        assert_eq!(exporter.statistics().messages, 0);
+        assert_eq!(exporter.statistics().not_sent.flows, unsent);
+    }
+
+    #[test]
+    fn what_the_kernel_will_not_send_is_given_up() {
+        let mut exporter = Exporter::new(Settings::default());
+        let mut collector = collector("127.0.0.1:9");
+        exporter.flow(&flow(), 1000);
+        let mut messages = exporter.tick(1000);
+        // Larger than UDP carries.
+        messages[0].octets.resize(70_000, 0);
+        let mut changes = Vec::new();
+        for second in 0..5 {
+            let messages = std::mem::take(&mut messages);
+            changes.extend(collector.send(&mut exporter, messages, second * 2000, 1000));
+        }
+        assert!(
+            matches!(changes[..], [Change::Failing(..), ..]),
+            "{changes:?}"
+        );
+        assert_eq!((collector.backlog(), collector.sent().unsent), (0, 1));
+        assert_eq!(exporter.statistics().not_sent.flows, 1);
     }
 }

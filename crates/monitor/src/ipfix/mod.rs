@@ -16,7 +16,7 @@ mod record;
 mod target;
 mod template;
 
-pub use collector::{Change, Collector, Sent};
+pub use collector::{BACKLOG_LIMIT, BURST, Change, Collector, Sent};
 pub use due::Due;
 pub use element::{Element, REVERSE};
 pub use encode::APPLICATION_LIMIT;

@@ -9,7 +9,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Longest wait for a collector to do what it should. Nothing takes as long unless it fails.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A port of loopback that nothing listens on.
 pub fn free_port() -> u16 {

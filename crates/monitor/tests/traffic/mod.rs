@@ -200,3 +200,10 @@ pub fn expected(flows: &[FlowRecord<'_>], biflow: bool) -> Table {
     }
     table
 }
+
+/// Sums of all protocols.
+pub fn total(table: &Table) -> Sums {
+    let mut total = Sums::default();
+    table.values().for_each(|sums| total += *sums);
+    total
+}
