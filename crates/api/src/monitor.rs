@@ -331,6 +331,8 @@ mod tests {
             far_name: None,
             application: None,
             translated: None,
+            behind: None,
+            outside: false,
             uplink: None,
             received: Count { bytes, packets: 1 },
             sent: Count::default(),

@@ -24,16 +24,29 @@ struct Places {
     programs: BTreeSet<PathBuf>,
     /// To be read.
     read: BTreeSet<PathBuf>,
+    /// Directories in which files are made, written, replaced and removed.
+    write: BTreeSet<PathBuf>,
     /// The directory of the socket: files in it may be removed.
     socket: PathBuf,
 }
 
+/// What the daemon comes back to.
+pub struct Reach<'a> {
+    /// The configuration.
+    pub config: &'a Path,
+    /// The API's socket.
+    pub socket: &'a Path,
+    /// Other files that are read now and then. One that may be replaced is found again only if its directory may be read, so that is what is
+    /// allowed, unless everybody writes there.
+    pub read: &'a [PathBuf],
+    /// Directories in which it writes.
+    pub write: &'a [PathBuf],
+}
+
 /// Confines this thread and what it starts. `config` can be read again, also when it is replaced, and the socket at `socket` can be
 /// removed at the end. A failure is told and not fatal.
-///
-/// `read`: other files that are read now and then. One that may be replaced is found again only if its directory may be read, so that is what
-/// is allowed, unless everybody writes there.
-pub fn confine(config: &Path, socket: &Path, read: &[PathBuf]) {
+pub fn confine(reach: &Reach<'_>) {
+    let (config, socket) = (reach.config, reach.socket);
     let search = env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
     let nft = env::split_paths(&search)
         .map(|directory| directory.join("nft"))
@@ -41,12 +54,13 @@ pub fn confine(config: &Path, socket: &Path, read: &[PathBuf]) {
     let mut places = places(config, socket, nft.as_deref());
     places
         .read
-        .extend(read.iter().map(|file| match file.parent() {
+        .extend(reach.read.iter().map(|file| match file.parent() {
             Some(parent) if parent != Path::new("/tmp") && parent != Path::new("/") => {
                 parent.to_owned()
             }
             _ => file.clone(),
         }));
+    places.write.extend(reach.write.iter().cloned());
     match enforce(&places) {
         Ok(RulesetStatus::NotEnforced) => {
             debug!("the kernel has no landlock: files are guarded by capabilities alone");
@@ -78,6 +92,7 @@ fn places(config: &Path, socket: &Path, nft: Option<&Path>) -> Places {
     Places {
         programs,
         read,
+        write: BTreeSet::new(),
         socket: parent(socket),
     }
 }
@@ -100,6 +115,13 @@ fn enforce(places: &Places) -> Result<RulesetStatus, RulesetError> {
             read | AccessFs::Execute,
         ))?
         .add_rules(path_beneath_rules(&places.read, read))?
+        .add_rules(path_beneath_rules(
+            &places.write,
+            read | AccessFs::WriteFile
+                | AccessFs::MakeReg
+                | AccessFs::RemoveFile
+                | AccessFs::Truncate,
+        ))?
         .add_rules(path_beneath_rules([&places.socket], AccessFs::RemoveFile))?
         // What a child without input reads from.
         .add_rules(path_beneath_rules(
@@ -142,7 +164,12 @@ mod tests {
         let secret = outside.join("weir.toml");
         // Of this thread alone, for good.
         let result = thread::spawn(move || {
-            confine(&config, &socket, &[]);
+            confine(&Reach {
+                config: &config,
+                socket: &socket,
+                read: &[],
+                write: &[],
+            });
             let denied = |result: io::Result<()>| {
                 result.is_err_and(|e| e.kind() == io::ErrorKind::PermissionDenied)
             };

@@ -6,9 +6,11 @@ mod confine;
 mod counters;
 pub(crate) mod drops;
 mod explain;
+mod firewall;
 mod guard;
 mod monitor;
 mod notify;
+mod page;
 mod privileges;
 mod provider;
 mod router;
@@ -16,6 +18,7 @@ pub(crate) mod settings;
 pub(crate) mod surroundings;
 
 use std::cell::RefCell;
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -60,8 +63,9 @@ pub fn run(effective: Effective, options: RunOptions) -> Result<(), Error> {
 /// What is open.
 struct Daemon {
     router: Rc<RefCell<Router>>,
-    settings: Rc<RefCell<Settings>>,
+    face: Rc<Face>,
     listener: Listener,
+    page: Option<page::Page>,
     conntrack: Events,
     route: Events,
     firewall: Events,
@@ -135,7 +139,8 @@ impl Daemon {
             .then(|| monitor::Keeper::load(&effective, &links()))
             .flatten();
         let core = offload::Core::new(offload);
-        let mut router = Router::new(core, path, updates, Surroundings::new(), forwards, monitor);
+        let surroundings = Surroundings::new();
+        let mut router = Router::new(core, path, updates, surroundings, forwards, monitor);
         router
             .drops
             .configure(settings::drops(&effective), &mut router.path);
@@ -155,13 +160,41 @@ impl Daemon {
         })?;
         info!(socket = %options.socket.display(), table = router.path.sizes().octets(), shadow, "weir runs");
         let notify = notify::Notify::from_environment();
-        confine::confine(&options.config, &options.socket, &effective.monitor.leases);
-        privileges::drop_privileges(&options.config);
+        let router = Rc::new(RefCell::new(router));
+        let config = effective.web.clone();
+        let leases = effective.monitor.leases.value.clone();
+        let kept = monitor::past::file(&effective);
         let settings = Settings::new(effective, options.shadow, options.source);
-        Ok(Self {
-            router: Rc::new(RefCell::new(router)),
+        let face = Rc::new(Face {
+            router: Rc::clone(&router),
+            captures: Rc::new(capture::Captures::default()),
             settings: Rc::new(RefCell::new(settings)),
+            started: provider::unix_seconds(),
+            netns: netns_inode(),
+        });
+        let page = page::Page::open(&config, face.clone());
+        let history = kept.as_deref().and_then(Path::parent).map(Path::to_owned);
+        if let Some(directory) = &history
+            && let Err(error) = std::fs::create_dir_all(directory)
+        {
+            warn!(%error, directory = %directory.display(), "cannot be made: no history is kept");
+        }
+        confine::confine(&confine::Reach {
+            config: &options.config,
+            socket: &options.socket,
+            read: &leases,
+            write: &[page::places(&config), history.into_iter().collect()].concat(),
+        });
+        privileges::drop_privileges(&options.config);
+        // Its thread has the rights that this one has.
+        if let (Some(file), Some(monitor)) = (&kept, &mut router.borrow_mut().monitor) {
+            monitor.keep_history(file, &face.settings.borrow().effective);
+        }
+        Ok(Self {
+            router,
+            face,
             listener,
+            page,
             conntrack,
             route,
             firewall,
@@ -176,8 +209,9 @@ impl Daemon {
     async fn serve(self) -> Result<(), Error> {
         let Self {
             router,
-            settings,
+            face,
             listener,
+            page,
             mut conntrack,
             mut route,
             mut firewall,
@@ -187,17 +221,17 @@ impl Daemon {
             notify,
             _guard,
         } = self;
-        let captures = Rc::new(capture::Captures::default());
-        let face = Rc::new(Face {
-            router: Rc::clone(&router),
-            captures: Rc::clone(&captures),
-            settings,
-            started: provider::unix_seconds(),
-            netns: netns_inode(),
-        });
+        let captures = Rc::clone(&face.captures);
         let provider: Rc<dyn Provider> = face.clone();
         let api = api::serve(&listener, provider, Limits::default());
         tokio::pin!(api);
+        let page = async {
+            match &page {
+                Some(page) => page.serve().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::pin!(page);
 
         let signals = |kind| {
             signal(kind).map_err(|e| Error::because("signals cannot be caught", &e, "report this"))
@@ -257,6 +291,7 @@ impl Daemon {
                     Err(problem) => error!(error = problem.detail, errors = ?problem.errors, "not reloaded"),
                 },
                 () = &mut api => {}
+                () = &mut page => {}
             }
             if !sets_changed.is_empty() {
                 router.borrow_mut().sets_changed(&mut sets_changed);
@@ -271,6 +306,14 @@ impl Daemon {
             for source in router.borrow_mut().dumps.drain(..) {
                 dumps.dump(source);
             }
+            if let Some(rules) = router
+                .borrow_mut()
+                .monitor
+                .as_mut()
+                .and_then(monitor::Keeper::take_rules)
+            {
+                tokio::spawn(firewall::tell(rules));
+            }
             if ruleset.borrow().is_none() && router.borrow().surroundings.due() {
                 router.borrow_mut().ruleset_reading();
                 *ruleset.borrow_mut() = Some(Box::pin(surroundings::read_ruleset()));
@@ -278,6 +321,14 @@ impl Daemon {
         };
         notify.stopping();
         captures.stop(&mut router.borrow_mut());
+        let cutting = router
+            .borrow_mut()
+            .monitor
+            .as_mut()
+            .is_some_and(monitor::Keeper::stop);
+        if cutting {
+            firewall::tell(history::nft::remove()).await;
+        }
         router.borrow_mut().path.disarm();
         info!("weir stops: the kernel forwards everything");
         outcome

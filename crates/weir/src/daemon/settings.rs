@@ -11,12 +11,26 @@ use crate::commands::run::Module;
 use crate::config::{ConfigError, Effective, FlowRoom, HookChoice, PortHook};
 
 /// What is built into the packet path when it is loaded, or bound at the start.
-const AFTER_RESTART: [&str; 7] = [
+const AFTER_RESTART: [&str; 21] = [
     "offload.bridge",
     "offload.flows",
     "offload.shadow",
     "monitor.enabled",
     "monitor.size",
+    "monitor.names",
+    "monitor.leases",
+    "history.enabled",
+    "history.file",
+    "history.flush",
+    "history.limit",
+    "history.month_begins",
+    "web.enabled",
+    "web.listen",
+    "web.hosts",
+    "web.tls",
+    "web.insecure",
+    "web.password",
+    "web.metrics",
     "drops.learn",
     "api.socket",
 ];

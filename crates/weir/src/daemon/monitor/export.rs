@@ -117,9 +117,7 @@ impl Export {
         );
         let mut messages = self.exporter.take();
         messages.extend(self.exporter.tick(wall));
-        let change = self
-            .collector
-            .send(&mut self.exporter, &messages, now, wall);
+        let change = self.collector.send(&mut self.exporter, messages, now, wall);
         if let Some(change) = change {
             info!("{change}");
         }

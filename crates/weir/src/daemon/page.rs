@@ -1,0 +1,107 @@
+//! The web page, and figures for Prometheus: the same answers as the API's, over TCP, behind a log-in.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use api::Provider;
+use tracing::{info, warn};
+use web::{Api, Door, Listeners, Metrics, Settings, Tls};
+
+use crate::config::{MetricsFor, Web, WebTls};
+
+/// Where a certificate of weir's own making is kept.
+const OWN_TLS: &str = "/etc/weir/tls";
+
+/// Bound sockets, and the door behind them.
+pub struct Page {
+    listeners: Listeners,
+    door: Rc<Door>,
+}
+
+impl Page {
+    /// Binds, reads or makes the certificate. To be called before rights are dropped. `None`: switched off, or it cannot be, which is told
+    /// and not fatal: packets are forwarded without it.
+    pub fn open(config: &Web, provider: Rc<dyn Provider>) -> Option<Self> {
+        if !*config.enabled {
+            return None;
+        }
+        let settings = settings(config);
+        let figures = {
+            let provider = Rc::clone(&provider);
+            let metrics = RefCell::new(api::metrics::Metrics::default());
+            Box::new(move || {
+                let devices = provider.devices().unwrap_or_default();
+                let text = metrics.borrow_mut().render(&devices, &provider.status());
+                (api::metrics::CONTENT_TYPE, text)
+            })
+        };
+        let handler = Rc::new(Api::new(provider).with_metrics(figures));
+        let open = || {
+            let listeners = Listeners::bind(&settings)?;
+            let door = Rc::new(Door::new(settings, handler)?);
+            Ok::<_, web::WebError>(Self { listeners, door })
+        };
+        match open() {
+            Ok(page) => {
+                let addresses = page.listeners.addresses();
+                let tls = *config.tls != WebTls::Off;
+                info!(?addresses, tls, "the web page is served");
+                Some(page)
+            }
+            Err(error) => {
+                warn!(%error, mend = error.mend(), "no web page");
+                None
+            }
+        }
+    }
+
+    /// Serves until dropped.
+    pub async fn serve(&self) {
+        web::serve(&self.listeners, Rc::clone(&self.door)).await;
+    }
+}
+
+/// Directories in which the page reads and writes: the password's, and that of TLS.
+pub fn places(config: &Web) -> Vec<PathBuf> {
+    let mut places: Vec<PathBuf> = config
+        .password
+        .parent()
+        .map(PathBuf::from)
+        .into_iter()
+        .collect();
+    match &*config.tls {
+        WebTls::Off => {}
+        WebTls::Own => places.push(OWN_TLS.into()),
+        WebTls::Directory(directory) => places.push(directory.clone()),
+    }
+    if let MetricsFor::Token(file) = &*config.metrics {
+        places.extend(file.parent().map(PathBuf::from));
+    }
+    places
+}
+
+fn settings(config: &Web) -> Settings {
+    Settings {
+        listen: config.listen.value.clone(),
+        tls: match &*config.tls {
+            WebTls::Off => Tls::Off,
+            WebTls::Own => Tls::Own {
+                directory: OWN_TLS.into(),
+            },
+            WebTls::Directory(directory) => Tls::Files {
+                certificate: directory.join("certificate.pem"),
+                key: directory.join("key.pem"),
+            },
+        },
+        hosts: config.hosts.value.clone(),
+        password_file: config.password.value.clone(),
+        metrics: match &*config.metrics {
+            MetricsFor::Off => Metrics::Off,
+            MetricsFor::Loopback => Metrics::Loopback,
+            MetricsFor::Token(file) => Metrics::Token(file.clone()),
+        },
+        insecure: *config.insecure,
+        ..Settings::default()
+    }
+}
