@@ -52,8 +52,7 @@ pub use packet::Packet;
 pub use reader::{MOST_FLOWS, Meta, PATIENCE, Reader, Tally};
 pub use taste::{Direction, Kind, Sight};
 
-/// Milliseconds on a clock that does not go back.
-pub type Millis = u64;
+pub use crate::reading::Millis;
 
 /// A flow, seen from the station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -54,6 +54,8 @@ struct Path {
     reader: Reader,
     before: HashMap<(Direction, Vec<u8>), u8>,
     now: u64,
+    /// Says 0 of all.
+    uncounted: bool,
 }
 
 impl Path {
@@ -75,7 +77,8 @@ impl Path {
             .before
             .entry((frame.direction, flow.into()))
             .or_default();
-        let meta = Meta::new(7, frame.mac, frame.direction, *before, &packet);
+        let said = if self.uncounted { 0 } else { *before };
+        let meta = Meta::new(7, frame.mac, frame.direction, said, &packet);
         *before += u8::from(!packet.payload.is_empty());
         self.reader.packet(&meta, packet.payload, self.now)
     }
@@ -370,6 +373,25 @@ fn initial_packets() {
         (path.reader.waiting(), path.reader.tally().malformed),
         (1, 0)
     );
+}
+
+/// What comes behind a hello is neither an error nor another name, even if it is not known how many there were before.
+#[test]
+fn behind_a_hello() {
+    let mut path = Path {
+        uncounted: true,
+        ..Path::default()
+    };
+    let flow = flow_of("quic-chromium", 1);
+    assert_eq!(path.all(&[&flow[..], &flow[..]].concat()).len(), 1);
+    let tally = path.reader.tally();
+    assert_eq!(
+        (path.reader.waiting(), tally.malformed, tally.nameless),
+        (0, 0, 4)
+    );
+    // The port is used again, later.
+    path.now += PATIENCE + 1;
+    assert_eq!(path.all(&flow).len(), 1);
 }
 
 #[test]

@@ -13,8 +13,8 @@ use super::{Learned, Millis};
 /// Far ends whose names are kept of what each station was told, and again as many of what any was told.
 pub const FAR_ENDS: usize = 4096;
 
-/// The names that are known. In memory only; of bounded size whatever is learned: some 3 MB with the longest names there are, and well
-/// below 1 MB with ordinary ones.
+/// The names that are known. In memory only, and of bounded size whatever is learned: measured, 0.7 MB for 1000 far ends, and
+/// 3.4 MB when full, with ordinary names.
 #[derive(Debug)]
 pub struct Names {
     far: FarEnds,

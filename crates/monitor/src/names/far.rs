@@ -15,14 +15,15 @@ pub const MOST: Millis = 24 * 60 * 60 * 1000;
 #[derive(Debug)]
 pub(super) struct FarEnds {
     told: Bounded<(IpAddr, IpAddr), Entry>,
-    any: Bounded<IpAddr, Entry>,
+    any: Bounded<IpAddr, Told>,
 }
 
 /// A name, and the one before it: addresses are shared by many names, and a flow keeps the one that it began with.
 #[derive(Debug)]
 struct Entry {
     now: Told,
-    before: Option<Told>,
+    /// Boxed: most have none.
+    before: Option<Box<Told>>,
 }
 
 #[derive(Clone, Debug)]
@@ -55,21 +56,38 @@ impl FarEnds {
         now: Millis,
     ) {
         let told = Told::new(name, ttl, now);
-        learn(&mut self.any, address, told.clone());
-        learn(&mut self.told, (client, address), told);
+        self.any.put(address, told.clone());
+        self.learn((client, address), told);
     }
 
     /// `client` itself says so, as by TLS: nobody else is to believe it.
     pub(super) fn said(&mut self, client: IpAddr, address: IpAddr, name: &Arc<str>, now: Millis) {
-        learn(&mut self.told, (client, address), Told::new(name, 0, now));
+        self.learn((client, address), Told::new(name, 0, now));
     }
 
     pub(super) fn name(&self, client: IpAddr, address: IpAddr, at: Millis) -> Option<&Arc<str>> {
-        let own = self
-            .told
-            .get(&(client, address))
-            .and_then(|entry| entry.at(at));
-        own.or_else(|| self.any.get(&address).and_then(|entry| entry.at(at)))
+        let own = self.told.get(&(client, address));
+        own.and_then(|entry| entry.at(at))
+            .or_else(|| self.any.get(&address)?.at(at))
+    }
+
+    fn learn(&mut self, key: (IpAddr, IpAddr), told: Told) {
+        // Put in anew, as the youngest.
+        let entry = match self.told.remove(&key) {
+            Some(old) if old.now.name == told.name => Entry {
+                now: Told {
+                    since: old.now.since,
+                    until: old.now.until.max(told.until),
+                    ..told
+                },
+                ..old
+            },
+            old => Entry {
+                now: told,
+                before: old.map(|old| Box::new(old.now)),
+            },
+        };
+        self.told.put(key, entry);
     }
 }
 
@@ -82,34 +100,21 @@ impl Told {
             until: now.saturating_add(life),
         }
     }
+
+    fn at(&self, at: Millis) -> Option<&Arc<str>> {
+        (at < self.until).then_some(&self.name)
+    }
 }
 
 impl Entry {
     /// The name that held at a time. Before the first it is that one: what was told then was not seen, and is likely the same.
     fn at(&self, at: Millis) -> Option<&Arc<str>> {
         let told = match &self.before {
-            Some(before) if at < self.now.since => before,
+            Some(before) if at < self.now.since => &**before,
             _ => &self.now,
         };
-        (at < told.until).then_some(&told.name)
+        told.at(at)
     }
-}
-
-fn learn<K: Copy + Eq + std::hash::Hash>(table: &mut Bounded<K, Entry>, key: K, told: Told) {
-    // Put in anew, as the youngest.
-    let before = match table.remove(&key) {
-        Some(old) if old.now.name == told.name => {
-            let now = Told {
-                since: old.now.since,
-                until: old.now.until.max(told.until),
-                ..told
-            };
-            table.put(key, Entry { now, ..old });
-            return;
-        }
-        old => old.map(|old| old.now),
-    };
-    table.put(key, Entry { now: told, before });
 }
 
 #[cfg(test)]

@@ -9,72 +9,86 @@ use super::hosts;
 use super::known::{File, Known, mac, octets};
 use super::text;
 
+/// Reads a file of either, or one line by line of both.
+pub fn any(file: &[u8]) -> File {
+    File::read(file, |line| match line.split_ascii_whitespace().next() {
+        Some(first) if first == "duid" || first.bytes().all(|octet| octet.is_ascii_digit()) => {
+            of_dnsmasq(line)
+        }
+        _ => of_odhcpd(line),
+    })
+}
+
 /// Reads a file of dnsmasq: `expiry mac address name client-id` in each line. Behind a line `duid …` there are leases of DHCPv6,
 /// `expiry iaid address name duid` (dnsmasq, lease.c). Who told no name has `*`.
 pub fn dnsmasq(file: &[u8]) -> File {
-    File::read(file, |line| {
-        let mut fields = line.split_ascii_whitespace();
-        let first = fields.next()?;
-        let hardware = fields.next()?;
-        let Some(address) = fields.next() else {
-            // The server's own.
-            return (first == "duid").then(Vec::new);
-        };
-        first.parse::<u64>().ok()?;
-        let address: IpAddr = address.parse().ok()?;
-        let name = fields.next().filter(|&name| name != "*");
-        let mac = match address {
-            // Other hardware than Ethernet has its kind before it: `20-80:00:…`.
-            IpAddr::V4(_) => mac(hardware),
-            IpAddr::V6(_) => fields
-                .next()
-                .and_then(|duid| of_duid(&duid.replace(':', ""))),
-        };
-        Some(entry(mac, vec![address], name))
-    })
+    File::read(file, of_dnsmasq)
 }
 
 /// Reads a file of odhcpd (statefiles.c): `# device duid iaid name expiry number length address/length …`; of DHCPv4 `iaid` is `ipv4`
 /// and `duid` the hardware address. Who told no name has `-`; one that is no host's name is marked as broken, and may hold spaces.
 /// Other lines are as in `/etc/hosts`.
 pub fn odhcpd(file: &[u8]) -> File {
-    File::read(file, |line| {
-        let Some(line) = line.strip_prefix("# ") else {
-            return hosts::line(line);
-        };
-        let fields: Vec<&str> = line.split(' ').collect();
-        let [_, hardware, iaid, ref rest @ ..] = fields[..] else {
-            return None;
-        };
-        // The name ends before the first three that are numbers.
-        let numbers = |fields: &[&str]| {
-            fields[0].parse::<i64>().is_ok()
-                && u64::from_str_radix(fields[1], 16).is_ok()
-                && fields[2].parse::<u8>().is_ok()
-        };
-        let behind = 1 + rest.get(1..)?.windows(3).position(numbers)?;
-        let name = rest[..behind].join(" ");
-        let name = name.strip_prefix("broken\\x20").unwrap_or(&name);
-        let mut addresses: Vec<IpAddr> = rest[behind + 3..]
-            .iter()
-            .filter_map(|address| address.split('/').next()?.parse().ok())
-            .collect();
-        let mac = if iaid == "ipv4" {
-            // Older versions say the address only as a number.
-            if addresses.is_empty() {
-                let number = u32::from_str_radix(rest[behind + 1], 16).ok()?;
-                addresses.push(Ipv4Addr::from(number).into());
-            }
-            octets(hardware).and_then(|octets| Mac::try_from(octets).ok())
-        } else {
-            of_duid(hardware)
-        };
-        Some(entry(
-            mac,
-            addresses,
-            Some(name).filter(|&name| name != "-"),
-        ))
-    })
+    File::read(file, of_odhcpd)
+}
+
+fn of_dnsmasq(line: &str) -> Option<Vec<Known>> {
+    let mut fields = line.split_ascii_whitespace();
+    let first = fields.next()?;
+    let hardware = fields.next()?;
+    let Some(address) = fields.next() else {
+        // The server's own.
+        return (first == "duid").then(Vec::new);
+    };
+    first.parse::<u64>().ok()?;
+    let address: IpAddr = address.parse().ok()?;
+    let name = fields.next().filter(|&name| name != "*");
+    let mac = match address {
+        // Other hardware than Ethernet has its kind before it: `20-80:00:…`.
+        IpAddr::V4(_) => mac(hardware),
+        IpAddr::V6(_) => fields
+            .next()
+            .and_then(|duid| of_duid(&duid.replace(':', ""))),
+    };
+    Some(entry(mac, vec![address], name))
+}
+
+fn of_odhcpd(line: &str) -> Option<Vec<Known>> {
+    let Some(line) = line.strip_prefix("# ") else {
+        return hosts::line(line);
+    };
+    let fields: Vec<&str> = line.split(' ').collect();
+    let [_, hardware, iaid, ref rest @ ..] = fields[..] else {
+        return None;
+    };
+    // The name ends before the first three that are numbers.
+    let numbers = |fields: &[&str]| {
+        fields[0].parse::<i64>().is_ok()
+            && u64::from_str_radix(fields[1], 16).is_ok()
+            && fields[2].parse::<u8>().is_ok()
+    };
+    let behind = 1 + rest.get(1..)?.windows(3).position(numbers)?;
+    let name = rest[..behind].join(" ");
+    let name = name.strip_prefix("broken\\x20").unwrap_or(&name);
+    let mut addresses: Vec<IpAddr> = rest[behind + 3..]
+        .iter()
+        .filter_map(|address| address.split('/').next()?.parse().ok())
+        .collect();
+    let mac = if iaid == "ipv4" {
+        // Older versions say the address only as a number.
+        if addresses.is_empty() {
+            let number = u32::from_str_radix(rest[behind + 1], 16).ok()?;
+            addresses.push(Ipv4Addr::from(number).into());
+        }
+        octets(hardware).and_then(|octets| Mac::try_from(octets).ok())
+    } else {
+        of_duid(hardware)
+    };
+    Some(entry(
+        mac,
+        addresses,
+        Some(name).filter(|&name| name != "-"),
+    ))
 }
 
 /// One for each address. Nothing, if there is no name to tell, or nobody to have it.
@@ -123,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn of_dnsmasq() {
+    fn files_of_dnsmasq() {
         let file = dnsmasq(
             b"1795200000 02:00:5e:10:00:01 192.0.2.7 laptop 01:02:00:5e:10:00:01\n\
               0 02:00:5e:10:00:02 192.0.2.8 * *\n\
@@ -153,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn of_odhcpd() {
+    fn files_of_odhcpd() {
         let file = odhcpd(
             b"# br-lan 00020000ab11d2a1f5e6 5f 6 1795200000 c6 128 2001:db8::c6/128 \n\
               # br-lan 0003000102005e100001 5e100001 laptop 1795200000 77 128 2001:db8::77/128 fd00::77/128\n\
@@ -173,6 +187,23 @@ mod tests {
                 known(None, "2001:db8::77", "laptop"),
                 known(Some(MAC), "192.0.2.7", "Anna's old PC"),
                 known(Some(MAC), "192.0.2.8", "tv"),
+            ]
+        );
+        assert_eq!(file.bad, 2);
+    }
+
+    #[test]
+    fn of_either() {
+        let file = any(
+            b"1795200000 02:00:5e:10:00:01 192.0.2.7 laptop *\nduid 00:01\n2001:db8::77\ttv.lan\ttv\n\
+              # br-lan 02005e100001 ipv4 phone 0 c0000208 32 192.0.2.8/32\n1 2 3\nx y\n",
+        );
+        assert_eq!(
+            file.known,
+            [
+                known(Some(MAC), "192.0.2.7", "laptop"),
+                known(None, "2001:db8::77", "tv"),
+                known(Some(MAC), "192.0.2.8", "phone"),
             ]
         );
         assert_eq!(file.bad, 2);

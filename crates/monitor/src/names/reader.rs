@@ -31,7 +31,8 @@ pub struct Meta {
     pub flow: Conversation,
     /// Of TCP: number of the first octet of the payload ([`Packet::sequence`]).
     pub sequence: u32,
-    /// Packets with payload that the flow had before in this direction; 255 stands for more too.
+    /// Packets with payload that the flow had before in this direction; 255 stands for more too. 0 if the packet path only hands on
+    /// what is early enough: the reader counts what it gets, too.
     pub before: u8,
 }
 
@@ -88,7 +89,8 @@ impl Meta {
 pub struct Tally {
     /// That are nothing to learn from: they should not have been copied.
     pub unwanted: u64,
-    /// Read without finding a name: questions, goodbyes, hellos without a name, flows that are not TLS or HTTP.
+    /// Read without finding a name: questions, goodbyes, hellos without a name, flows that are not TLS or HTTP, what comes behind
+    /// a QUIC flow's hello.
     pub nameless: u64,
     /// That are not what they should be, or are damaged.
     pub malformed: u64,
@@ -104,6 +106,8 @@ pub struct Tally {
 #[derive(Debug)]
 pub struct Reader {
     begun: Bounded<Conversation, Begun>,
+    /// QUIC flows that are done with, and since when: what comes behind a hello has other keys, or is the same again.
+    done: Bounded<Conversation, Millis>,
     tally: Tally,
 }
 
@@ -132,6 +136,7 @@ impl Reader {
     pub fn new() -> Self {
         Self {
             begun: Bounded::new(MOST_FLOWS),
+            done: Bounded::new(2 * MOST_FLOWS),
             tally: Tally::default(),
         }
     }
@@ -172,6 +177,12 @@ impl Reader {
         {
             self.begun.remove(&key);
             self.tally.abandoned += 1;
+        }
+        // Ports are used again.
+        while let Some((key, since)) = self.done.oldest()
+            && now.saturating_sub(*since) > PATIENCE
+        {
+            self.done.remove(&key);
         }
     }
 
@@ -287,26 +298,37 @@ impl Reader {
     }
 
     fn quic(&mut self, meta: &Meta, payload: &[u8], now: Millis) -> Vec<Learned> {
-        if let Some(begun) = self.begun.get_mut(&meta.flow)
+        if self.done.get(&meta.flow).is_some() {
+            self.tally.nameless += 1;
+            return Vec::new();
+        }
+        let read = |initials: &mut Initials| {
+            initials
+                .datagram(payload)
+                .map(|hello| (hello.name, FlowKind::Quic))
+        };
+        let (outcome, last) = if let Some(begun) = self.begun.get_mut(&meta.flow)
             && let Beginning::Quic(initials) = &mut begun.what
         {
             begun.packets += 1;
-            let last = begun.packets >= DATAGRAMS || meta.is_last(DATAGRAMS);
-            let outcome = initials
-                .datagram(payload)
-                .map(|hello| (hello.name, FlowKind::Quic));
-            return self.settle(meta, outcome, last);
+            (
+                read(initials),
+                begun.packets >= DATAGRAMS || meta.is_last(DATAGRAMS),
+            )
+        } else {
+            let mut initials = Initials::default();
+            let outcome = read(&mut initials);
+            if outcome == Outcome::NeedMore && !meta.is_last(DATAGRAMS) {
+                self.begin(meta, Beginning::Quic(initials), now);
+                self.tally.incomplete += 1;
+                return Vec::new();
+            }
+            (outcome, true)
+        };
+        if matches!(outcome, Outcome::Found(_) | Outcome::Nothing) {
+            self.done.put(meta.flow, now);
         }
-        let mut initials = Initials::default();
-        let outcome = initials
-            .datagram(payload)
-            .map(|hello| (hello.name, FlowKind::Quic));
-        if outcome == Outcome::NeedMore && !meta.is_last(DATAGRAMS) {
-            self.begin(meta, Beginning::Quic(initials), now);
-            self.tally.incomplete += 1;
-            return Vec::new();
-        }
-        self.settle(meta, outcome, true)
+        self.settle(meta, outcome, last)
     }
 
     fn begin(&mut self, meta: &Meta, what: Beginning, now: Millis) {
