@@ -48,7 +48,8 @@ impl WebError {
         match self {
             Self::NoAddress => "give one, as 127.0.0.1:9347".to_owned(),
             Self::Unprotected(address) => format!(
-                "listen on 127.0.0.1:{} and use `ssh -L`, or give a certificate, or have weir make one (TLS); `insecure = true` does it all the same",
+                "listen on 127.0.0.1:{} and use `ssh -L`, or give a certificate, or have weir make one (TLS); \
+                 `insecure = true` does it all the same",
                 address.port()
             ),
             Self::NoTls => {
@@ -56,18 +57,20 @@ impl WebError {
             }
             Self::Listen { address, source } => match source.kind() {
                 io::ErrorKind::AddrInUse => {
-                    format!("see what else listens on port {} with `ss -ltnp`, or give another", address.port())
+                    format!(
+                        "see what else listens on port {} with `ss -ltnp`, or give another",
+                        address.port()
+                    )
                 }
-                io::ErrorKind::AddrNotAvailable => {
-                    "give an address that this machine has (`ip address`)".to_owned()
+                io::ErrorKind::PermissionDenied => {
+                    "start weir as root, or give a port above 1023".to_owned()
                 }
-                io::ErrorKind::PermissionDenied => "start weir as root, or give a port above 1023".to_owned(),
                 _ => "give another address".to_owned(),
             },
             Self::Secret(error) => error.mend(),
-            Self::Certificate { .. } => {
-                "give a certificate and its key as PEM, of the same pair; `openssl x509 -in FILE -noout -text` shows what is there".to_owned()
-            }
+            Self::Certificate { .. } => "give a certificate and its key as PEM, of the same pair; \
+                 `openssl x509 -in FILE -noout -text` shows what is there"
+                .to_owned(),
             Self::Random(_) => "start weir again once the system has come up".to_owned(),
         }
     }

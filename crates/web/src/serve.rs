@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsRawFd;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -11,6 +12,10 @@ use api::server::Watched;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use nix::sys::socket::sockopt::{IpFreebind, Ipv6V6Only, ReuseAddr};
+use nix::sys::socket::{
+    AddressFamily, Backlog, SockFlag, SockType, SockaddrStorage, listen, setsockopt, socket,
+};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::LocalSet;
@@ -26,12 +31,15 @@ use crate::throttle::{CONNECT_ALL, CONNECT_EACH, Throttle};
 /// Header lines of a request. Browsers send some 15.
 const HEADERS: usize = 64;
 
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 64;
+
 /// Bound sockets.
 #[derive(Debug)]
 pub struct Listeners(Vec<TcpListener>);
 
 impl Listeners {
-    /// Binds all addresses of the settings, or none. Must be called inside a tokio runtime, and before the capability to bind ports
+    /// Binds all addresses of the settings, or none. One that this machine does not have yet can be bound too. Must be called inside a tokio runtime, and before the capability to bind ports
     /// below 1024 is given up.
     pub fn bind(settings: &Settings) -> Result<Self, WebError> {
         settings.check()?;
@@ -39,12 +47,7 @@ impl Listeners {
             .listen
             .iter()
             .map(|address| {
-                let bind = || {
-                    let listener = std::net::TcpListener::bind(address)?;
-                    listener.set_nonblocking(true)?;
-                    TcpListener::from_std(listener)
-                };
-                bind().map_err(|source| WebError::Listen {
+                bind(*address).map_err(|source| WebError::Listen {
                     address: *address,
                     source,
                 })
@@ -60,6 +63,25 @@ impl Listeners {
             .filter_map(|listener| listener.local_addr().ok())
             .collect()
     }
+}
+
+/// As `std` does it, with two options that it has not. At boot the LAN's bridge may get its address after the daemon has started
+/// (`IP_FREEBIND`, ip(7); IPv6 sockets take it too). And `[::]` means IPv6 alone, so that `0.0.0.0` may stand beside it.
+fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let family = match address {
+        SocketAddr::V4(_) => AddressFamily::Inet,
+        SocketAddr::V6(_) => AddressFamily::Inet6,
+    };
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    let socket = socket(family, SockType::Stream, flags, None)?;
+    setsockopt(&socket, ReuseAddr, &true)?;
+    setsockopt(&socket, IpFreebind, &true)?;
+    if address.is_ipv6() {
+        setsockopt(&socket, Ipv6V6Only, &true)?;
+    }
+    nix::sys::socket::bind(socket.as_raw_fd(), &SockaddrStorage::from(address))?;
+    listen(&socket, Backlog::new(BACKLOG)?)?;
+    TcpListener::from_std(std::net::TcpListener::from(socket))
 }
 
 /// Who is connected, and how often who connects.

@@ -3,7 +3,7 @@
 mod support;
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
@@ -146,22 +146,55 @@ fn trying_a_password_holds_nobody_up() {
     assert_eq!(Answer::read(&answer).status, 200);
 }
 
-/// What clients on the network may do less than those on the router. In a network namespace of its own, which ends with its thread; an
-/// address there is not loopback, though it is the same machine's.
+fn ip(command: &str) {
+    let status = Command::new("ip").args(command.split(' ')).status();
+    assert!(status.expect("ip").success(), "{command}");
+}
+
+/// In a network namespace of its own, which ends with its thread.
+fn alone(work: fn()) {
+    std::thread::spawn(move || {
+        unshare(CloneFlags::CLONE_NEWNET).expect("root");
+        ip("link set lo up");
+        work();
+    })
+    .join()
+    .expect("no panic");
+}
+
+#[test]
+fn both_families_on_one_port() {
+    alone(|| {
+        let listen = ["0.0.0.0:9347", "[::]:9347", "[::1]:9348"];
+        let _server = Server::with(Directory::new(), |settings| {
+            settings.listen = listen.map(|text| text.parse().expect("an address")).into();
+            settings.insecure = true;
+        });
+        for address in ["127.0.0.1:9347", "[::1]:9347", "[::1]:9348"] {
+            let mut stream = TcpStream::connect(address).expect("the server listens");
+            let request =
+                "GET /api/session HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+            stream.write_all(request.as_bytes()).expect("sent");
+            let mut answer = Vec::new();
+            stream.read_to_end(&mut answer).expect("an answer");
+            assert_eq!(Answer::read(&answer).json()["local"], true, "{address}");
+        }
+    });
+}
+
+/// What clients on the network may do less than those on the router. An address that is not loopback does, though it is the same
+/// machine's.
 #[test]
 fn others_on_the_network() {
-    std::thread::spawn(|| {
-        unshare(CloneFlags::CLONE_NEWNET).expect("root");
-        for command in ["link set lo up", "address add 192.0.2.1/32 dev lo"] {
-            let status = Command::new("ip").args(command.split(' ')).status();
-            assert!(status.expect("ip").success(), "{command}");
-        }
+    alone(|| {
         let lan: SocketAddr = "192.0.2.1:0".parse().expect("an address");
         let server = Server::with(Directory::new(), |settings| {
             settings.listen = vec![lan];
             settings.insecure = true;
             settings.metrics = Metrics::Loopback;
         });
+        // As at boot, the address comes after the daemon.
+        ip("address add 192.0.2.1/32 dev lo");
         assert_eq!(server.get("/").status, 200);
         let state = server.get("/api/session").json();
         assert_eq!(
@@ -202,7 +235,5 @@ fn others_on_the_network() {
         assert!(refused, "80 connections at once");
         server.wait(60);
         assert_eq!(server.get("/").status, 200);
-    })
-    .join()
-    .expect("no panic");
+    });
 }
