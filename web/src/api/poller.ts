@@ -70,7 +70,7 @@ export function useResource<T>(path: string, query: Record<string, string>, ever
     failure: null,
   });
   const [tries, setTries] = useState(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `key` is path and query by value; `tries` asks anew
+  // `key` is path and query by value; `tries` asks anew.
   useEffect(() => {
     let gone = false;
     const poller = new Poller(

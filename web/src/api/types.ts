@@ -116,6 +116,8 @@ export interface Talk {
   far_name?: string;
   application?: string;
   translated?: string;
+  behind?: string;
+  outside?: boolean;
   uplink?: string;
   received: Count;
   sent: Count;

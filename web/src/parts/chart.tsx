@@ -83,7 +83,7 @@ export function Chart({ name, series, height = 210 }: { name: string; series: Sa
   // Said aloud only where keys moved it: a mouse moves too fast.
   const [spoken, speak] = useState("");
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a canvas has to be made anew for other colours and another language
+  // A canvas has to be made anew for other colours and another language.
   useEffect(() => {
     const place = room.current;
     if (place === null) return;
@@ -100,7 +100,7 @@ export function Chart({ name, series, height = 210 }: { name: string; series: Sa
     };
   }, [look, tongue, height]);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: as above
+  // A canvas made anew is empty.
   useEffect(() => {
     const made = plot.current;
     if (made === null || series.length === 0) return;

@@ -98,7 +98,7 @@ export function Stacks(props: {
                   ) : null;
                 })}
                 {(bars.length - 1 - index) % every === 0 && (
-                  <text x={Math.min(x + slot / 2, width - 24)} y={HEIGHT - 8} text-anchor="middle">
+                  <text x={Math.min(x + slot / 2, width - 28)} y={HEIGHT - 8} text-anchor="middle">
                     {titleOf(bar, true)}
                   </text>
                 )}

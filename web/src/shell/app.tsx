@@ -19,7 +19,7 @@ export function App() {
   const who = useStore(session);
   const [failure, setFailure] = useState<Failure | null>(null);
   const [tries, setTries] = useState(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `tries` asks again
+  // `tries` asks again.
   useEffect(() => {
     refreshSession().then(
       () => setFailure(null),
@@ -103,7 +103,7 @@ function Side({ place }: { place: string }) {
   const [open, setOpen] = useState(false);
   const [failure, setFailure] = useState<Failure | null>(null);
   const button = useRef<HTMLButtonElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: closes when the place changes
+  // Closes when the place changes.
   useEffect(() => setOpen(false), [place]);
   const first = place.split("/")[0] ?? "";
   const leave = () => {

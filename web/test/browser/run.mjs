@@ -60,6 +60,14 @@ journey("German, as the browser asks for it", { locale: "de-DE" }, async (page) 
   await page.getByRole("heading", { name: "Anmelden" }).waitFor();
 });
 
+journey("German words fit a narrow window, too", { locale: "de-DE", viewport: NARROW }, async (page) => {
+  await steps.logIn(page, password);
+  for (const view of steps.VIEWS) {
+    await steps.visit(page, view);
+    await fits(page, view || "dashboard");
+  }
+});
+
 const WRONG = /status of 401/;
 journey("a wrong password is told, and one can try again", { allow: WRONG }, async (page) => {
   await page.goto("/");

@@ -32,7 +32,7 @@ const FAR = [
   [HOSTILE.markup, "198.51.100.99", 8443, "web", 6, "tcp", 0.03],
   [undefined, "2001:db8:5::9", 443, "web", 6, "tcp", 0.012],
   [undefined, "192.0.2.53", 53, "dns", 17, "udp", 0.005],
-  [undefined, "192.0.2.1", 0, "ping", 1, undefined, 0.003],
+  [undefined, "192.0.2.1", 0, "other", 1, undefined, 0.003],
 ];
 
 /** A number between 0 and 1 that depends on its arguments only. */
@@ -206,6 +206,25 @@ export function talks(now, query) {
       all.push(talk);
     }
   }
+  // What the router says itself, seen at the uplink: there the far end is the station.
+  all.push({
+    id: 99,
+    port: "wan",
+    mac: GATEWAY,
+    outside: true,
+    protocol_number: 17,
+    protocol: "udp",
+    station: "192.0.2.123",
+    station_port: 123,
+    far: "198.51.100.2",
+    far_port: 123,
+    application: "time",
+    received: counts(4800),
+    sent: counts(5200),
+    rate: { received: 76, sent: 152 },
+    first_seen: now - 900,
+    last_seen: now - 3,
+  });
   const fitting = all
     .filter(
       (talk) => (!query.device || talk.mac === query.device) && (!query.port || talk.port === query.port),

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { Devices, Status } from "../../src/api/types";
+import type { Devices, Status, Talk } from "../../src/api/types";
 import { alerts, grave } from "../../src/core/alerts";
+import { fromInside } from "../../src/core/inside";
 import { matches, ordered } from "../../src/core/order";
 import { nameOf, plain } from "../../src/core/plain";
 import { next, polling, USUAL } from "../../src/core/poll";
@@ -174,4 +175,38 @@ test("alerts: the gravest first, and none of forwarding where weir only counts",
   assert.equal(forwarding[0]?.kind, "heartbeat");
   assert.equal(forwarding.at(-1)?.kind, "unarmed");
   assert.deepEqual(alerts({ ...devices, devices: [], ports: [] }, null), []);
+});
+
+test("a conversation told from the outside is turned round, once", () => {
+  const count = (bytes: number) => ({ bytes, packets: 1 });
+  const talk: Talk = {
+    id: 1,
+    port: "wan",
+    mac: "02:00:00:00:00:09",
+    device: "modem",
+    outside: true,
+    protocol_number: 6,
+    protocol: "tcp",
+    station: "203.0.113.1",
+    station_port: 443,
+    far: "198.51.100.2",
+    far_port: 30_000,
+    received: count(1),
+    sent: count(2),
+    rate: { received: 3, sent: 4 },
+    first_seen: 0,
+    last_seen: 0,
+    latency: { lan: 20, retransmissions: 1 },
+  };
+  const own = fromInside(talk, "router");
+  assert.deepEqual(
+    [own.device, own.station, own.far, own.far_port, own.received.bytes, own.rate.sent, own.mac],
+    ["router", "198.51.100.2", "203.0.113.1", 443, 2, 3, ""],
+  );
+  assert.deepEqual(own.latency, { wan: 20, retransmissions: 1 });
+  const behind = fromInside({ ...talk, behind: "[2001:db8::5]:4000" }, "router");
+  assert.deepEqual([behind.device, behind.station, behind.station_port], [undefined, "2001:db8::5", 4000]);
+  assert.equal(fromInside({ ...talk, behind: "nonsense" }, "router").station, "nonsense");
+  const inside = { ...talk, outside: false };
+  assert.equal(fromInside(inside, "router"), inside);
 });

@@ -2,6 +2,7 @@
 import { live, recorded } from "../../api/live";
 import { useResource } from "../../api/poller";
 import type { Device, Talks } from "../../api/types";
+import { fromInside } from "../../core/inside";
 import { nameOf, plain } from "../../core/plain";
 import { USUAL } from "../../core/poll";
 import { formatRoute } from "../../core/route";
@@ -82,7 +83,13 @@ function DeviceTalks({ mac, now }: { mac: string; now: number }) {
   );
   if (data === null) return <Waiting failure={failure} retry={retry} />;
   if (data.talks.length === 0) return <p class="nothing">{t("flows.empty")}</p>;
-  return <TalkTable talks={data.talks} now={now} withDevice={false} />;
+  return (
+    <TalkTable
+      talks={data.talks.map((talk) => fromInside(talk, t("flows.own")))}
+      now={now}
+      withDevice={false}
+    />
+  );
 }
 
 function Quota({ quota }: { quota: NonNullable<Device["quota"]> }) {

@@ -143,7 +143,7 @@ function Devices({ find }: { find: string }) {
       </Title>
       <div class="controls">
         <Search id="find" label={t("devices.filter")} value={find} set={(text) => setQuery({ find: text })} />
-        <p class="muted" aria-live="polite">
+        <p class="muted" aria-live={find === "" ? "off" : "polite"}>
           {t("common.shown", {
             shown: format().count(fitting.length),
             total: format().count(stations.length),

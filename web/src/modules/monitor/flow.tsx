@@ -2,6 +2,7 @@
 import { live } from "../../api/live";
 import { useResource } from "../../api/poller";
 import type { Explanation, Talk, Talks } from "../../api/types";
+import { fromInside } from "../../core/inside";
 import { plain } from "../../core/plain";
 import { USUAL } from "../../core/poll";
 import { formatRoute } from "../../core/route";
@@ -10,11 +11,12 @@ import { Card, Facts, Name, Title } from "../../parts/basic";
 import { Waiting } from "../../parts/failure";
 import { format, t } from "../../text";
 import { latencyText } from "./figures";
-import { applicationOf, endpoint, farOf, hookText, protocolOf, stationOf } from "./talks";
+import { applicationOf, endpoint, farOf, hookText, protocolOf, Station, stationOf } from "./talks";
 
 export function FlowView({ id }: { id: string }) {
   const { data, failure, retry } = useResource<Talks>("talks", { sort: "rate", limit: "2000" }, USUAL);
-  const talk = data?.talks.find((candidate) => String(candidate.id) === id);
+  const told = data?.talks.find((candidate) => String(candidate.id) === id);
+  const talk = told === undefined ? undefined : fromInside(told, t("flows.own"));
   const above = <a href={formatRoute(["flows"])}>{t("view.flows")}</a>;
   if (data === null) {
     return (
@@ -56,9 +58,7 @@ function Path({ talk }: { talk: Talk }) {
       <li>
         <p class="path-what">{t("flow.station")}</p>
         <p class="path-who">
-          <a href={formatRoute(["devices", talk.mac])}>
-            <Name text={stationOf(talk)} />
-          </a>
+          <Station talk={talk} />
         </p>
         <p class="code small">{endpoint(talk.station, talk.station_port)}</p>
         <p class="code small muted">{talk.mac}</p>
@@ -67,7 +67,7 @@ function Path({ talk }: { talk: Talk }) {
         <p class="path-what">{t("flow.router")}</p>
         <p class="path-who">{hookText(talk.hook)}</p>
         <p class="small">
-          {t("flow.in", { port: plain(talk.port) })}
+          {talk.outside !== true && t("flow.in", { port: plain(talk.port) })}
           {talk.vlan !== undefined && `, ${t("device.vlan")} ${talk.vlan}`}
         </p>
         {talk.uplink !== undefined && <p class="small">{t("flow.out", { port: plain(talk.uplink) })}</p>}

@@ -1,7 +1,8 @@
 // Conversations of everybody.
 import { live } from "../../api/live";
 import { useResource } from "../../api/poller";
-import type { Talk, Talks } from "../../api/types";
+import type { Talks } from "../../api/types";
+import { fromInside } from "../../core/inside";
 import { matches } from "../../core/order";
 import { plain } from "../../core/plain";
 import { USUAL } from "../../core/poll";
@@ -22,19 +23,13 @@ export function FlowsView({ route }: { route: Route }) {
   return id === undefined ? <Flows route={route} /> : <FlowView key={id} id={id} />;
 }
 
-/** A conversation is counted at every port that it passes: at the uplink a second time, there as the gateway's. */
-function behindRouter(talks: readonly Talk[], uplinks: readonly string[]): Talk[] {
-  return talks.filter((talk) => !uplinks.includes(talk.port));
-}
-
 function Flows({ route }: { route: Route }) {
   const find = route.query.find ?? "";
   const port = route.query.port ?? "";
   const { devices } = useStore(live);
   const { data, failure, retry } = useResource<Talks>("talks", { port, sort: "rate", limit: LIMIT }, USUAL);
   const ports = devices?.ports ?? [];
-  const uplinks = ports.filter((metered) => metered.uplink).map((metered) => metered.name);
-  const talks = data === null ? [] : port === "" ? behindRouter(data.talks, uplinks) : data.talks;
+  const talks = (data?.talks ?? []).map((talk) => fromInside(talk, t("flows.own")));
   const fitting = talks.filter((talk) =>
     matches(find, [
       stationOf(talk),
@@ -66,7 +61,7 @@ function Flows({ route }: { route: Route }) {
           options={options}
           choose={(name) => setQuery({ port: name })}
         />
-        <p class="muted" aria-live="polite">
+        <p class="muted" aria-live={find === "" ? "off" : "polite"}>
           {data !== null &&
             t("common.shown", { shown: format().count(fitting.length), total: format().count(talks.length) })}
         </p>

@@ -159,7 +159,7 @@ function Drawing({
     if (step === undefined) return;
     event.preventDefault();
     const ribbons = [...(room.current?.querySelectorAll<SVGPathElement>(".ribbon") ?? [])];
-    const now = ribbons.findIndex((ribbon) => ribbon === document.activeElement);
+    const now = ribbons.indexOf(document.activeElement as SVGPathElement);
     ribbons[Math.min(Math.max(now + step, 0), ribbons.length - 1)]?.focus();
   };
   const left = BLOCK;

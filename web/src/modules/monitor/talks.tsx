@@ -25,6 +25,15 @@ export function stationOf(talk: Talk): string {
   return name || talk.station;
 }
 
+/** Addresses that no station has: none told, or none there, as behind a tunnel. */
+const NO_MAC = ["", "00:00:00:00:00:00"];
+
+/** The station, with the way to its page where it has one. */
+export function Station({ talk }: { talk: Talk }) {
+  const name = <Name text={stationOf(talk)} />;
+  return NO_MAC.includes(talk.mac) ? name : <a href={formatRoute(["devices", talk.mac])}>{name}</a>;
+}
+
 export function protocolOf(talk: Talk): string {
   if (talk.protocol !== undefined) return talk.protocol.toUpperCase();
   return (
@@ -61,11 +70,7 @@ function columns(now: number, withDevice: boolean): Column<Talk>[] {
           title: t("flows.device"),
           text: true,
           by: stationOf,
-          cell: (talk) => (
-            <a href={formatRoute(["devices", talk.mac])}>
-              <Name text={stationOf(talk)} />
-            </a>
-          ),
+          cell: (talk) => <Station talk={talk} />,
         }
       : null,
     { id: "app", title: t("flows.application"), level: 2, by: applicationOf, cell: applicationOf },
