@@ -142,6 +142,7 @@ fn tables_are_as_drawn() {
         ("devices-equation.txt", &["devices", "--equation"]),
         ("talks.txt", &["talks", "--sort", "bytes"]),
         ("talks-device.txt", &["talks", "--device", "LAPTOP"]),
+        ("talks-port.txt", &["talks", "--port", "wan0"]),
         (
             "history.txt",
             &["history", "--from", "2023-11-13", "--to", "2023-11-14"],

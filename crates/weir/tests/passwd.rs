@@ -1,6 +1,5 @@
 //! `weir passwd` as it is typed: on a terminal of its own, and with the password on standard input.
 
-#[allow(dead_code, reason = "the daemon of paper is not needed here")]
 mod support;
 
 use std::fs::{self, File};

@@ -1,7 +1,7 @@
 //! `weir talks`: conversations of devices.
 
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use api::{Talk, TalkSort, Talks, TalksQuery};
 use clap::{Args, ValueEnum};
@@ -22,8 +22,8 @@ device behind a port.
   UPLINK           the network device by which it leaves
   HOOK             where weir forwards it; `-`: the kernel does
   LAN, WAN         milliseconds (median) that TCP waits for the device, and for the far end
-What passes two ports is a conversation at each of them. Those at uplinks are left out, unless
-something asks for them.
+What passes an uplink is seen there too; it is not told twice, unless --device or --port asks for
+what is seen there. `this router`: it talks by itself.
 
 Examples:
   weir talks
@@ -44,9 +44,6 @@ pub struct TalksArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 30,
         value_parser = clap::value_parser!(u32).range(i64::from(*api::monitor::TALKS.start())..=i64::from(*api::monitor::TALKS.end())))]
     limit: u32,
-    /// Show those of uplinks too (with --json, --device or --port, they are always there)
-    #[arg(long)]
-    all: bool,
     #[command(flatten)]
     connection: Connection,
     #[command(flatten)]
@@ -65,14 +62,12 @@ enum SortArg {
 
 pub(super) fn run(args: &TalksArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let client = client(&args.connection)?;
-    let known = client.devices()?;
-    let device = args
-        .device
-        .as_deref()
-        .map(|wanted| devices::mac_of(&known, wanted));
-    let all = args.all || args.format.json || args.device.is_some() || args.port.is_some();
-    let mut asked = TalksQuery {
-        device: device.transpose()?,
+    let device = match &args.device {
+        Some(wanted) => Some(devices::mac_of(&client.devices()?, wanted)?),
+        None => None,
+    };
+    let asked = TalksQuery {
+        device,
         port: args.port.clone(),
         sort: match args.sort {
             SortArg::Rate => TalkSort::Rate,
@@ -81,32 +76,14 @@ pub(super) fn run(args: &TalksArgs, output: &mut Output<'_>) -> Result<(), Error
         },
         limit: args.limit,
     };
-    if !all {
-        // Each may be there a second time, as its uplink's.
-        asked.limit = asked
-            .limit
-            .saturating_mul(2)
-            .min(*api::monitor::TALKS.end());
-    }
     let mut answer = client.talks(&asked)?;
-    if !all {
-        let uplinks: Vec<&str> = known
-            .ports
-            .iter()
-            .filter(|port| port.uplink)
-            .map(|port| port.name.as_str())
-            .collect();
-        answer
-            .talks
-            .retain(|talk| !uplinks.contains(&talk.port.as_str()));
-        answer
-            .talks
-            .truncate(usize::try_from(args.limit).unwrap_or(usize::MAX));
-    }
     if args.format.json {
         output.json(&answer)?
     } else {
-        print(&answer, all, output)?
+        if args.device.is_none() && args.port.is_none() {
+            answer.talks.iter_mut().for_each(seen_inside);
+        }
+        print(&answer, output)?
     }
     Ok(())
 }
@@ -114,7 +91,7 @@ pub(super) fn run(args: &TalksArgs, output: &mut Output<'_>) -> Result<(), Error
 /// Columns that a name may take; it can have 253 letters.
 const LONGEST_NAME: usize = 46;
 
-fn print(answer: &Talks, all: bool, output: &mut Output<'_>) -> io::Result<()> {
+fn print(answer: &Talks, output: &mut Output<'_>) -> io::Result<()> {
     let mut table = Table::new([
         ("DEVICE", Align::Left),
         ("ADDRESS", Align::Left),
@@ -134,7 +111,7 @@ fn print(answer: &Talks, all: bool, output: &mut Output<'_>) -> io::Result<()> {
         let wait = |time: Option<f64>| Cell::or_dash(time.map(units::milliseconds));
         let latency = talk.latency.clone().unwrap_or_default();
         let row = [
-            clipped(&harmless(station(talk)), LONGEST_NAME).into(),
+            Cell::or_dash(named(talk).map(|name| clipped(&harmless(name), LONGEST_NAME))),
             socket(&talk.station, talk.station_port).into(),
             protocol(talk).into(),
             far(talk, LONGEST_NAME).into(),
@@ -152,22 +129,50 @@ fn print(answer: &Talks, all: bool, output: &mut Output<'_>) -> io::Result<()> {
     }
     table.finish(output)?;
     let shown = answer.talks.len();
-    let text = if all {
-        format!("{shown} of {}", answer.total)
-    } else {
-        format!("{shown} shown, of {} at all ports", answer.total)
-    };
+    let text = format!("{shown} of {}", answer.total);
     output.line("")?;
     output.line(&output.toned(Tone::Dim, &text))
 }
 
-/// What the device is called, or its hardware address.
+/// Turns a conversation around that was seen at an uplink from the outside, where the far end is the station: whoever reads a list of
+/// all wants to know who of the inside talks with whom.
+pub(crate) fn seen_inside(talk: &mut Talk) {
+    if !std::mem::take(&mut talk.outside) {
+        return;
+    }
+    let outer = socket(&talk.far, talk.far_port);
+    let behind: Option<SocketAddr> = talk.behind.take().and_then(|behind| behind.parse().ok());
+    std::mem::swap(&mut talk.station, &mut talk.far);
+    std::mem::swap(&mut talk.station_port, &mut talk.far_port);
+    std::mem::swap(&mut talk.received, &mut talk.sent);
+    std::mem::swap(&mut talk.rate.received, &mut talk.rate.sent);
+    if let Some(latency) = &mut talk.latency {
+        std::mem::swap(&mut latency.lan, &mut latency.wan);
+        std::mem::swap(&mut latency.lan_least, &mut latency.wan_least);
+    }
+    // Its far end was an address of this router, and its station whoever is next on the way to the Internet.
+    talk.far_name = None;
+    talk.uplink = Some(talk.port.clone());
+    talk.device = match behind {
+        Some(behind) => {
+            talk.station = behind.ip().to_string();
+            talk.station_port = behind.port();
+            talk.translated = Some(outer);
+            None
+        }
+        None => Some("this router".to_owned()),
+    };
+}
+
+/// What the device is called, if anything.
+fn named(talk: &Talk) -> Option<&str> {
+    let name = talk.device.as_deref();
+    name.filter(|name| !name.trim().is_empty())
+}
+
+/// What the device is called, or the address that it uses here.
 pub(crate) fn station(talk: &Talk) -> &str {
-    let name = talk
-        .device
-        .as_deref()
-        .filter(|name| !name.trim().is_empty());
-    name.unwrap_or(&talk.mac)
+    named(talk).unwrap_or(&talk.station)
 }
 
 /// The other end, by name where it has one: `example.org:443`, `198.51.100.1:443`; in at most so many columns, unless it is an address.
@@ -206,5 +211,75 @@ pub(crate) fn protocol(talk: &Talk) -> String {
         (None, 50) => "esp".to_owned(),
         (None, 132) => "sctp".to_owned(),
         (None, number) => number.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use api::{Count, Latency, Rate};
+
+    use super::*;
+
+    #[test]
+    fn what_is_seen_outside_is_told_from_the_inside() {
+        let count = |bytes| Count { bytes, packets: 1 };
+        let outside = Talk {
+            id: 1,
+            port: "wan0".into(),
+            vlan: None,
+            mac: "02:00:5e:10:00:fe".into(),
+            device: Some("gateway".into()),
+            protocol_number: 6,
+            protocol: None,
+            station: "198.51.100.1".into(),
+            station_port: 443,
+            far: "203.0.113.7".into(),
+            far_port: 61_000,
+            far_name: None,
+            application: None,
+            translated: None,
+            behind: Some("192.168.1.2:40000".into()),
+            outside: true,
+            uplink: None,
+            received: count(1),
+            sent: count(2),
+            rate: Rate {
+                received: 3,
+                sent: 4,
+            },
+            hook: None,
+            first_seen: 0,
+            last_seen: 0,
+            latency: Some(Latency {
+                lan: Some(24.0),
+                wan: Some(2.0),
+                ..Latency::default()
+            }),
+        };
+        let mut own = outside.clone();
+        own.behind = None;
+        let mut talk = outside;
+        seen_inside(&mut talk);
+        assert_eq!(station(&talk), "192.168.1.2");
+        assert_eq!(
+            socket(&talk.station, talk.station_port),
+            "192.168.1.2:40000"
+        );
+        assert_eq!(far(&talk, 40), "198.51.100.1:443");
+        assert_eq!(talk.translated.as_deref(), Some("203.0.113.7:61000"));
+        assert_eq!((talk.received.bytes, talk.sent.bytes), (2, 1));
+        assert_eq!((talk.rate.received, talk.rate.sent), (4, 3));
+        assert_eq!(
+            talk.latency.as_ref().and_then(|latency| latency.wan),
+            Some(24.0)
+        );
+        let turned = talk.clone();
+        seen_inside(&mut talk);
+        assert_eq!(talk, turned, "once");
+        seen_inside(&mut own);
+        assert_eq!(
+            (station(&own), own.station.as_str()),
+            ("this router", "203.0.113.7")
+        );
     }
 }

@@ -9,6 +9,7 @@ use super::find;
 use super::keys::Key;
 use super::rows::Place;
 use super::samples::Samples;
+use crate::commands::talks::seen_inside;
 use crate::output::Charset;
 
 /// How often the daemon is asked.
@@ -167,6 +168,9 @@ impl State {
                 // Somebody may have gone elsewhere meanwhile.
                 if answer.asked == self.wanted() {
                     self.talks = talks;
+                    if let (View::Talks(None), Some(answer)) = (&self.view, &mut self.talks) {
+                        answer.talks.iter_mut().for_each(seen_inside);
+                    }
                 } else {
                     self.next = now;
                 }
@@ -339,22 +343,8 @@ impl State {
 
     /// Conversations to list, in order.
     pub(super) fn listed_talks(&self) -> Vec<&Talk> {
-        let ports = self.devices.iter().flat_map(|answer| &answer.ports);
-        let uplinks: Vec<&str> = ports
-            .filter(|port| port.uplink)
-            .map(|port| port.name.as_str())
-            .collect();
-        // What passes the uplink is there twice: as the device's, and as that of whoever is next on the way to the Internet.
-        let all = self.uplinks || self.view != View::Talks(None);
-        let fits = |talk: &&Talk| {
-            (all || !uplinks.contains(&talk.port.as_str())) && find::talk(talk, &self.filter)
-        };
-        let mut listed: Vec<&Talk> = self
-            .talks
-            .iter()
-            .flat_map(|answer| &answer.talks)
-            .filter(fits)
-            .collect();
+        let all = self.talks.iter().flat_map(|answer| &answer.talks);
+        let mut listed: Vec<&Talk> = all.filter(|talk| find::talk(talk, &self.filter)).collect();
         listed.sort_by(|a, b| turned(self.of_talks.sort.order(a, b), self.of_talks.reversed));
         listed
     }

@@ -36,6 +36,8 @@ fn talk(id: u64, mac: &str, far_name: &str, down: u64) -> Talk {
         far_name: Some(far_name.into()),
         application: None,
         translated: None,
+        behind: None,
+        outside: false,
         uplink: None,
         received: Count::default(),
         sent: Count::default(),
@@ -235,16 +237,20 @@ fn an_answer_for_another_view_is_not_shown_in_this() {
 }
 
 #[test]
-fn of_all_conversations_those_of_uplinks_come_when_asked_for() {
-    let mut state = state();
-    state.key(Key::Tab, at(200));
-    let asked = state.tick(at(200)).expect("asks");
-    let mut again = talk(2, "z", "far", 1);
-    again.port = "wan0".into();
-    state.answer(good(asked, &[], &[talk(1, "a", "far", 2), again]), at(201));
-    assert_eq!(state.ids(), [1]);
-    state.key(Key::Char('u'), at(202));
-    assert_eq!(state.ids(), [1, 2]);
+fn what_is_seen_outside_is_turned_in_the_list_of_all() {
+    for (key, turned) in [(Key::Tab, true), (Key::Enter, false)] {
+        let mut state = state();
+        state.key(key, at(200));
+        let asked = state.tick(at(200)).expect("asks");
+        let mut own = talk(1, "a", "far", 7);
+        own.outside = true;
+        state.answer(good(asked, &[device("a", "x", 1)], &[own]), at(201));
+        let listed = state.listed_talks();
+        assert_eq!(
+            (listed[0].rate.sent == 7, listed[0].outside),
+            (turned, !turned)
+        );
+    }
 }
 
 #[test]

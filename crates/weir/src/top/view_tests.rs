@@ -172,6 +172,8 @@ fn talks() -> Talks {
         far_name: far_name.map(Into::into),
         application: Some(application.into()),
         translated: Some(format!("203.0.113.7:{port}")),
+        behind: None,
+        outside: false,
         uplink: Some("wan0".into()),
         received: gigabytes(received),
         sent: gigabytes(received / 3.0),

@@ -407,7 +407,8 @@ impl Provider for Paper {
     }
 
     fn talks(&self, asked: &TalksQuery) -> Result<Talks, Problem> {
-        self.monitored().map(|()| asked.select(monitor::talks()))
+        self.monitored()
+            .map(|()| asked.select(monitor::talks(asked)))
     }
 
     fn history(&self, asked: &HistoryQuery) -> api::Later<History> {

@@ -2,7 +2,7 @@
 
 use api::{
     Count, Device, Devices, History, HistoryBy, HistoryQuery, HistoryUnit, Hook, Latency, Metered,
-    MeteredPort, Part, Period, Protocol, QuotaState, Rate, Talk, Wifi,
+    MeteredPort, Part, Period, Protocol, QuotaState, Rate, Talk, TalksQuery, Wifi,
 };
 
 /// When all of it was, seconds since 1970: 2023-11-15 23:14 UTC.
@@ -98,8 +98,9 @@ pub fn devices() -> Devices {
     }
 }
 
-/// Conversations: two of the laptop, one of the telephone, and the first once more at the uplink.
-pub fn talks() -> Vec<Talk> {
+/// Conversations: two of the laptop, one of the telephone, one of the router itself; and the first once more, as it is seen at the
+/// uplink, where only that is asked for.
+pub fn talks(asked: &TalksQuery) -> Vec<Talk> {
     let web = Talk {
         id: 1,
         port: "lan0".into(),
@@ -115,6 +116,8 @@ pub fn talks() -> Vec<Talk> {
         far_name: Some("video.example.org".into()),
         application: Some("video".into()),
         translated: Some("203.0.113.7:61000".into()),
+        behind: None,
+        outside: false,
         uplink: Some("wan0".into()),
         received: count(3_000_000_000, 2_100_000),
         sent: count(40_000_000, 900_000),
@@ -179,9 +182,32 @@ pub fn talks() -> Vec<Talk> {
         station_port: 443,
         far: "203.0.113.7".into(),
         far_port: 61_000,
+        far_name: None,
+        behind: Some("192.168.1.2:40000".into()),
+        outside: true,
         ..web.clone()
     };
-    vec![web, dns, ping, uplink]
+    let own = Talk {
+        id: 5,
+        station: "198.51.100.53".into(),
+        station_port: 53,
+        far_port: 5353,
+        protocol_number: 17,
+        protocol: Some(Protocol::Udp),
+        application: Some("dns".into()),
+        hook: None,
+        behind: None,
+        received: count(60, 1),
+        sent: count(250, 1),
+        rate: Rate::default(),
+        latency: None,
+        ..uplink.clone()
+    };
+    let mut all = vec![web, dns, ping, own];
+    if asked.device.is_some() || asked.port.is_some() {
+        all.push(uplink);
+    }
+    all
 }
 
 /// Three days, or hours; months are these days too.

@@ -41,7 +41,7 @@ pub(super) fn print(answer: &Devices, ports: &[Port], output: &mut Output<'_>) -
     if missing > 0 {
         output.line("")?;
         let text = format!(
-            "a device says less than was counted, by up to {missing}: it may count later than weir (look again), or its driver does not count all"
+            "a device says less than was counted, by up to {missing}: virtual devices count a super-packet once, whose segments are counted here; others may count a little later than weir (look again)"
         );
         output.line(&output.toned(Tone::Warn, &text))?;
     }

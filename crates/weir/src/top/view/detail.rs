@@ -17,7 +17,7 @@ pub(super) fn device(state: &State, area: Rect, top: u16, pen: &mut Pen<'_>) -> 
         let bold = pen.tone(Tone::Bold);
         let total = state.talks.as_ref().map(|talks| units::count(talks.total));
         let total = total
-            .map(|total| format!(", {total} at all ports"))
+            .map(|total| format!(", {total} of them"))
             .unwrap_or_default();
         pen.line(
             place,
@@ -174,7 +174,7 @@ const KEYS: &[(&str, &str)] = &[
     ),
     ("4 5 6 7 8", "by received, sent, flows or device, LAN, WAN"),
     ("r", "the other way around"),
-    ("u", "uplinks too"),
+    ("u", "uplinks among the devices"),
     ("p, space", "pause"),
     ("q, Ctrl-C", "quit"),
 ];

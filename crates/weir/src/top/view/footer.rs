@@ -46,7 +46,6 @@ pub(super) fn draw(state: &State, now: Duration, area: Rect, pen: &mut Pen<'_>) 
                 "/ filter",
                 "s sort",
                 "p pause",
-                "u uplinks",
             ],
             (View::Talks(_), true) => &["? help", "q quit", "Esc back", "p pause"],
         };
