@@ -61,12 +61,38 @@ impl Daemon {
         more: &str,
     ) -> Result<Self, Error> {
         let hook = if hook == Hook::Xdp { "xdp" } else { "tc" };
-        let ports_there = ports.len();
         let ports: String = ports
             .iter()
             .map(|port| format!("[ports.{port}]\nhook = \"{hook}\"\n"))
             .collect();
-        let config = format!("{more}{ports}");
+        let there = ports.matches("hook").count();
+        let daemon = Self::launch(router, binary, &format!("{more}{ports}"), &[])?;
+        daemon.ready(|client| {
+            let ports = client.ports().map_err(failed)?;
+            let hooked = ports.iter().filter(|port| port.hook.is_some()).count();
+            Ok(hooked == there)
+        })?;
+        Ok(daemon)
+    }
+
+    /// Only the monitor (`weir run --only monitor`), with these lines of configuration; waits until it counts at so many devices.
+    pub fn monitor(
+        router: &Namespace,
+        binary: &Path,
+        config: &str,
+        ports: usize,
+    ) -> Result<Self, Error> {
+        let daemon = Self::launch(router, binary, config, &["--only", "monitor"])?;
+        daemon.ready(|client| Ok(client.devices().map_err(failed)?.ports.len() >= ports))?;
+        Ok(daemon)
+    }
+
+    fn launch(
+        router: &Namespace,
+        binary: &Path,
+        config: &str,
+        options: &[&str],
+    ) -> Result<Self, Error> {
         let folder = std::env::temp_dir().join(router.name());
         let (file, socket, log) = (
             folder.join("weir.toml"),
@@ -87,33 +113,37 @@ impl Daemon {
             .arg("--socket")
             .arg(&socket);
         command
+            .args(options)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(out);
         let process = router.start(&mut command)?;
-        let daemon = Self {
+        Ok(Self {
             process,
             socket,
             folder,
-        };
+        })
+    }
+
+    /// Waits until `there` says so.
+    fn ready(&self, there: impl Fn(&Client) -> Result<bool, LabError>) -> Result<(), Error> {
+        let said = || std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
         let ready = || {
-            if daemon.process.ended()?.is_some() {
-                let said = std::fs::read_to_string(&log).unwrap_or_default();
-                return Err(LabError::Unexpected(format!("weir ended: {said}")));
+            if self.process.ended()?.is_some() {
+                return Err(LabError::Unexpected(format!("weir ended: {}", said())));
             }
-            let ports = daemon.client().and_then(|client| Ok(client.ports()?));
-            Ok(ports.is_ok_and(|ports| {
-                ports.iter().filter(|port| port.hook.is_some()).count() == ports_there
-            }))
+            let client = self
+                .client()
+                .map_err(|error| LabError::Unexpected(error.to_string()))?;
+            Ok(there(&client).unwrap_or(false))
         };
         wait_until("weir to have its ports", PATIENCE, ready).map_err(|error| {
-            let said = std::fs::read_to_string(&log).unwrap_or_default();
-            let ports = daemon.client().map(|client| client.ports());
+            let ports = self.client().map(|client| client.ports());
             Error::Wrong(format!(
-                "{error}: it said {said:?}, its ports are {ports:?}"
+                "{error}: it said {:?}, its ports are {ports:?}",
+                said()
             ))
-        })?;
-        Ok(daemon)
+        })
     }
 
     /// Its process id.
@@ -133,6 +163,11 @@ impl Daemon {
     /// How it is doing.
     pub fn status(&self) -> Result<Status, Error> {
         Ok(self.client()?.status()?)
+    }
+
+    /// What it counted, by device and by port.
+    pub fn devices(&self) -> Result<api::Devices, Error> {
+        Ok(self.client()?.devices()?)
     }
 
     /// What it knows of all flows.
@@ -159,6 +194,10 @@ impl Daemon {
         };
         Ok(wait_until("weir to hear of the flows", PATIENCE, enough)?)
     }
+}
+
+fn failed(error: impl std::fmt::Display) -> LabError {
+    LabError::Unexpected(error.to_string())
 }
 
 impl Drop for Daemon {

@@ -341,7 +341,7 @@ pub fn burden(binary: &Path, per_second: u32, seconds: u32) -> Result<Vec<Vec<St
     Ok(lines)
 }
 
-fn resident(id: u32) -> Result<String, Error> {
+pub(crate) fn resident(id: u32) -> Result<String, Error> {
     let text = fs::read_to_string(format!("/proc/{id}/status"))
         .map_err(Error::system("read the daemon's status"))?;
     let field = |name: &str| {
@@ -358,7 +358,7 @@ fn resident(id: u32) -> Result<String, Error> {
 }
 
 /// Seconds of processor time (proc(5): utime and stime, in hundredths).
-fn consumed(id: u32) -> Result<f64, Error> {
+pub(crate) fn consumed(id: u32) -> Result<f64, Error> {
     let text = fs::read_to_string(format!("/proc/{id}/stat"))
         .map_err(Error::system("read the daemon's times"))?;
     let words: Vec<_> = text

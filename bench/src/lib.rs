@@ -9,6 +9,8 @@ pub mod direct;
 pub mod error;
 pub mod gate;
 pub mod machine;
+pub mod meter;
+pub mod meter_daemon;
 pub mod paths;
 pub mod programs;
 pub mod report;

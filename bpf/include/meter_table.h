@@ -9,7 +9,7 @@ const volatile __u32 meter4_mask;      /* IPv4 buckets - 1 */
 const volatile __u32 meter6_mask;      /* IPv6 buckets - 1 */
 const volatile __u32 stations_mask;    /* buckets of stations - 1 */
 const volatile __u32 meter_ports_mask; /* slots of ports - 1 */
-const volatile __u32 meter_unaligned;  /* this processor reads words at any address */
+const volatile __u32 meter_weak_order; /* this processor may read a key before the owner word, unless told not to */
 
 #define METER_MAP(name, type_of_value)             \
 	struct {                                   \
@@ -38,40 +38,73 @@ always_inline __u32 meter_now(void)
 	return bpf_jiffies64();
 }
 
-/* A record of this key that lives, among the ways of one bucket, looked at from `start` on. */
+/* A record of one bucket, and its key. */
+struct meter_slot {
+	struct meter *m;
+	__u64 *own;
+};
+
+/* The ways of a bucket from `start` on: the n-th. `bucket` is an element of the family's map. */
+always_inline struct meter_slot meter_slot(void *bucket, __u32 way, int ipv6)
+{
+	struct meter_slot slot;
+
+	if (ipv6) {
+		struct meter_bucket6 *b = bucket;
+
+		slot.m = &b->way[way].m;
+		slot.own = (__u64 *)&b->way[way].key;
+	} else {
+		struct meter_bucket4 *b = bucket;
+
+		slot.m = &b->way[way].m;
+		slot.own = (__u64 *)&b->way[way].key;
+	}
+	return slot;
+}
+
+always_inline void *meter_bucket(__u32 bucket, int ipv6)
+{
+	return ipv6 ? bpf_map_lookup_elem(&meters6, &bucket) : bpf_map_lookup_elem(&meters4, &bucket);
+}
+
+/*
+ * A record of this key that lives, among the ways of one bucket, looked at from `start` on. The owner word first: a free record still has its
+ * last key, and may be claimed for another one between two looks.
+ */
 always_inline struct meter *meter_look(__u32 bucket, __u32 start, const __u64 *key, int ipv6, __u32 *ref)
 {
+	void *b = meter_bucket(bucket, ipv6);
 	__u32 i, way;
 
+	if (!b)
+		return NULL;
 #pragma unroll
 	for (i = 0; i < METER_WAYS; i++) {
-		struct meter *m;
+		struct meter_slot slot;
 		__u64 *own;
+		__u32 word;
 
 		way = (start + i) % METER_WAYS;
-		if (ipv6) {
-			struct meter_bucket6 *b = bpf_map_lookup_elem(&meters6, &bucket);
+		slot = meter_slot(b, way, ipv6);
+		own = slot.own;
+		word = READ_ONCE(slot.m->owner);
+		if ((word & 0xff) != METER_LIVE)
+			continue;
+		if (meter_weak_order) {
+			/* An address that hangs on what was read: no processor reads there before. Cheaper than a fence. */
+			__u64 after = word;
 
-			if (!b)
-				return NULL;
-			m = &b->way[way].m;
-			own = (__u64 *)&b->way[way].key;
-		} else {
-			struct meter_bucket4 *b = bpf_map_lookup_elem(&meters4, &bucket);
-
-			if (!b)
-				return NULL;
-			m = &b->way[way].m;
-			own = (__u64 *)&b->way[way].key;
+			asm volatile("%0 &= 0"
+				     : "+r"(after));
+			own = (void *)own + after;
 		}
 		if (own[0] != key[0] || own[1] != key[1])
 			continue;
 		if (ipv6 && (own[2] != key[2] || own[3] != key[3] || own[4] != key[4]))
 			continue;
-		if ((READ_ONCE(m->owner) & 0xff) != METER_LIVE)
-			continue;
 		*ref = (ipv6 ? METER_REF_IPV6 : 0) | (bucket * METER_WAYS + way);
-		return m;
+		return slot.m;
 	}
 	return NULL;
 }
@@ -79,35 +112,25 @@ always_inline struct meter *meter_look(__u32 bucket, __u32 start, const __u64 *k
 /* A free record of one bucket, now CLAIMED. */
 always_inline struct meter *meter_claim(__u32 bucket, __u32 start, int ipv6, __u64 **own, __u32 *ref)
 {
+	void *b = meter_bucket(bucket, ipv6);
 	__u32 i, way, word;
 
+	if (!b)
+		return NULL;
 #pragma unroll
 	for (i = 0; i < METER_WAYS; i++) {
-		struct meter *m;
+		struct meter_slot slot;
 
 		way = (start + i) % METER_WAYS;
-		if (ipv6) {
-			struct meter_bucket6 *b = bpf_map_lookup_elem(&meters6, &bucket);
-
-			if (!b)
-				return NULL;
-			m = &b->way[way].m;
-			*own = (__u64 *)&b->way[way].key;
-		} else {
-			struct meter_bucket4 *b = bpf_map_lookup_elem(&meters4, &bucket);
-
-			if (!b)
-				return NULL;
-			m = &b->way[way].m;
-			*own = (__u64 *)&b->way[way].key;
-		}
-		word = READ_ONCE(m->owner);
+		slot = meter_slot(b, way, ipv6);
+		word = READ_ONCE(slot.m->owner);
 		if ((word & 0xff) != METER_FREE)
 			continue;
-		if (__sync_val_compare_and_swap(&m->owner, word, word | METER_CLAIMED) != word)
+		if (__sync_val_compare_and_swap(&slot.m->owner, word, word | METER_CLAIMED) != word)
 			continue;
+		*own = slot.own;
 		*ref = (ipv6 ? METER_REF_IPV6 : 0) | (bucket * METER_WAYS + way);
-		return m;
+		return slot.m;
 	}
 	return NULL;
 }

@@ -22,6 +22,7 @@ fn main() {
     compile(&bpf, &out, "meter", &args);
     if env::var_os("CARGO_FEATURE_BENCH").is_some() {
         compile(&bpf, &out, "bench", &args);
+        compile(&bpf, &out, "meter_bench", &args);
     }
 
     let reasons = fs::read_to_string(bpf.join("include/reason.h")).expect("bpf/include/reason.h");

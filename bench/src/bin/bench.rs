@@ -9,7 +9,9 @@ use weir_bench::circuit::{Circuit, Driver, Path};
 use weir_bench::crowd::Size;
 use weir_bench::programs::{self, Effort};
 use weir_bench::rounds::{self, Plan};
-use weir_bench::{Error, changes, daemon, daily, gate, machine, paths, report};
+use weir_bench::{
+    Error, changes, daemon, daily, gate, machine, meter, meter_daemon, paths, report,
+};
 
 /// The one-core closed loop: packets per second through the kernel, through weir, and through the least a router must do.
 #[derive(Debug, Parser)]
@@ -54,6 +56,30 @@ struct Arguments {
 enum Part {
     /// Single programs, nanoseconds per packet beyond those of a drop
     Programs,
+    /// The meter, nanoseconds per packet beyond those of its parse; beside it the tables that others use
+    Meter {
+        /// Numbers of flows
+        #[arg(long, value_delimiter = ',', default_value = "1,10,400,4096,65536")]
+        flows: Vec<u32>,
+        /// Rounds over all programs
+        #[arg(long, default_value_t = 9)]
+        rounds: u32,
+        /// Runs of a program in a round
+        #[arg(long, default_value_t = 200_000)]
+        runs: u32,
+        /// The daemon's processor time and memory instead, while so many flows are active: a packet of each in a second
+        #[arg(long)]
+        daemon: bool,
+        /// Seconds for each number of flows, of the daemon
+        #[arg(long, default_value_t = 10)]
+        seconds: u32,
+        /// The daemon to measure [default: the one beside this binary]
+        #[arg(long, value_name = "PATH")]
+        weir: Option<PathBuf>,
+        /// Write the figures to this file
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
     /// The daemon: latencies, memory, processor time
     Daily {
         /// The daemon to measure [default: the one beside this binary]
@@ -149,6 +175,40 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
     match &arguments.part {
         None => closed_loop(arguments),
         Some(Part::Programs) => single_programs(arguments.cpu),
+        Some(Part::Meter {
+            flows,
+            rounds,
+            runs,
+            daemon,
+            seconds,
+            weir,
+            json,
+        }) => {
+            if *daemon {
+                let binary = daemon::binary(weir.as_deref())?;
+                let burdens = meter_daemon::burdens(&binary, flows, *seconds)?;
+                println!(
+                    "{}\n\n{}",
+                    machine::describe(),
+                    meter_daemon::report(&burdens)
+                );
+                return match json {
+                    Some(file) => write(file, &burdens),
+                    None => Ok(()),
+                };
+            }
+            datapath::bench::pin(arguments.cpu)?;
+            let costs = meter::all(&meter::Effort {
+                runs: *runs,
+                rounds: *rounds,
+                flows: flows.clone(),
+            })?;
+            println!("{}\n\n{}", machine::describe(), meter::report(&costs));
+            match json {
+                Some(file) => write(file, &costs),
+                None => Ok(()),
+            }
+        }
         Some(Part::Daily { weir, flows, rate }) => {
             let binary = daemon::binary(weir.as_deref())?;
             println!("{}\n", machine::describe());

@@ -16,6 +16,11 @@ use crate::Datapath;
 use crate::error::Error;
 use crate::hook;
 use crate::load;
+use crate::meter::Meter;
+
+mod peers;
+
+pub use peers::Peers;
 
 /// The generated loader of bpf/bench.bpf.c.
 #[allow(clippy::all, missing_docs, unsafe_op_in_unsafe_fn)]
@@ -104,13 +109,27 @@ pub enum Target {
     WeirTc,
     /// TC: weir's witness; after [`Bench::aim`].
     Witness,
+    /// TC: the meter at ingress; after [`Bench::aim_meter`].
+    MeterIn,
+    /// TC: the meter at egress; after [`Bench::aim_meter`].
+    MeterOut,
+    /// TC: only the meter's parse; after [`Bench::aim_peers`], as all that follow.
+    MeterParse,
+    /// TC: the meter's parse, then a hash map of keys of 40 octets, its values behind a spin lock.
+    SpinLocked,
+    /// TC: then a hash map of keys of 16 octets with values for each processor.
+    PerCpu,
+    /// TC: then a hash map that forgets the least recently used, atomic additions.
+    LeastRecent,
+    /// TC: then a hash map of keys of 16 octets, atomic additions.
+    HashAtomic,
 }
 
 impl Target {
     fn is_tc(self) -> bool {
-        matches!(
+        !matches!(
             self,
-            Self::BareTc | Self::CeilingTc | Self::WeirTc | Self::Witness
+            Self::Bare | Self::Ceiling | Self::HashNat | Self::Weir
         )
     }
 }
@@ -270,6 +289,21 @@ impl Bench {
         self.enter(Target::Weir, &progs.weir_xdp)?;
         self.enter(Target::WeirTc, &progs.weir_tc)?;
         self.enter(Target::Witness, &progs.weir_witness)
+    }
+
+    /// Makes the meter's programs targets of [`Bench::rotate`].
+    pub fn aim_meter(&self, meter: &Meter) -> Result<(), Error> {
+        let progs = meter.programs();
+        self.enter(Target::MeterIn, &progs.weir_meter_in)?;
+        self.enter(Target::MeterOut, &progs.weir_meter_out)
+    }
+
+    /// Makes what the meter is compared with targets of [`Bench::rotate`].
+    pub fn aim_peers(&self, peers: &Peers) -> Result<(), Error> {
+        for (target, program) in peers.programs() {
+            self.enter(target, program)?;
+        }
+        Ok(())
     }
 
     /// Attaches a program to a device of the current namespace, for as long as this lives.

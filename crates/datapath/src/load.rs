@@ -12,6 +12,17 @@ use crate::port;
 use crate::probe;
 use crate::skel::{WeirSkel, WeirSkelBuilder};
 
+/// Words can be read at any address. Where CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS is not set, the verifier is strict about alignment.
+pub const UNALIGNED: bool = !cfg!(any(
+    target_arch = "mips",
+    target_arch = "mips64",
+    target_arch = "riscv64",
+    target_arch = "sparc64"
+));
+
+/// Processors may read memory in another order than the program does.
+pub const WEAK_ORDER: bool = !cfg!(any(target_arch = "x86", target_arch = "x86_64"));
+
 /// Packets may take this long from ingress to egress through the kernel and still be proof, milliseconds.
 const PATIENCE: u32 = 50;
 
@@ -101,7 +112,7 @@ impl Default for Options {
             learn_drops: false,
             bridge: false,
             rehearsal: false,
-            weak_order: !cfg!(any(target_arch = "x86", target_arch = "x86_64")),
+            weak_order: WEAK_ORDER,
         }
     }
 }
@@ -144,13 +155,7 @@ fn try_load(sizes: &Sizes, options: &Options, xdp_flags: u32) -> Result<WeirSkel
     constants.silence = clock::jiffies(options.silence);
     constants.rehearsal = u32::from(options.rehearsal);
     constants.weak_order = u32::from(options.weak_order);
-    // Where CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS is not set, the verifier is strict about alignment.
-    constants.unaligned = u32::from(!cfg!(any(
-        target_arch = "mips",
-        target_arch = "mips64",
-        target_arch = "riscv64",
-        target_arch = "sparc64"
-    )));
+    constants.unaligned = u32::from(UNALIGNED);
     constants.ipsec = u32::from(probe::tells_decrypted());
     constants.shadow = u32::from(options.shadow);
     constants.buffers = u32::from(xdp_flags & libbpf_sys::BPF_F_XDP_HAS_FRAGS != 0);

@@ -25,7 +25,7 @@ pub use news::{News, Sample};
 use record::{Counts, FREE, LIVE, RETIRED, STATE, Slots};
 
 #[allow(clippy::all, missing_docs, unsafe_op_in_unsafe_fn)]
-mod skel {
+pub(crate) mod skel {
     include!(concat!(env!("OUT_DIR"), "/meter.skel.rs"));
 }
 use skel::types;
@@ -188,12 +188,43 @@ pub struct Meter {
     used: u32,
 }
 
+/// What the programs know of the processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Processor {
+    /// It reads words at any address: headers are read where they lie.
+    pub unaligned: bool,
+    /// It may read memory in another order than the program does.
+    pub weak_order: bool,
+}
+
+impl Default for Processor {
+    /// This one.
+    fn default() -> Self {
+        Self {
+            unaligned: load::UNALIGNED,
+            weak_order: load::WEAK_ORDER,
+        }
+    }
+}
+
 impl Meter {
     /// Loads the programs. Nothing is counted before [`Meter::attach`]. `timing`: TCP's round trips are measured.
     ///
     /// # Errors
     /// The kernel refuses, or has no memory for the tables.
     pub fn load(sizes: MeterSizes, timing: bool) -> Result<Self, Error> {
+        Self::load_for(sizes, timing, Processor::default())
+    }
+
+    /// The same as if this were another processor: for tests.
+    ///
+    /// # Errors
+    /// As for [`Meter::load`].
+    pub fn load_for(
+        sizes: MeterSizes,
+        timing: bool,
+        processor: Processor,
+    ) -> Result<Self, Error> {
         probe::listen();
         // The object lives as long as the process, as the packet path does.
         let storage = Box::leak(Box::new(MaybeUninit::uninit()));
@@ -210,6 +241,8 @@ impl Meter {
         constants.meter6_mask = sizes.records6 / WAYS - 1;
         constants.stations_mask = sizes.stations / WAYS - 1;
         constants.meter_ports_mask = sizes.ports - 1;
+        constants.meter_unaligned = u32::from(processor.unaligned);
+        constants.meter_weak_order = u32::from(processor.weak_order);
         constants.meter_timing = u32::from(timing);
         let timed = |records| if timing { records } else { 1 };
         for (map, entries) in [
@@ -242,6 +275,40 @@ impl Meter {
             ticks: clock::ticks_per_second(),
             used: 0,
         })
+    }
+
+    /// Runs a program of the meter so many times on a frame, as if it came in at, or left by, a device of this namespace
+    /// (BPF_PROG_TEST_RUN). Nothing but the meter sees it.
+    ///
+    /// # Errors
+    /// The kernel refuses: the device is not in this namespace, or the frame is too short.
+    #[cfg(feature = "bench")]
+    pub fn test(
+        &self,
+        leaves: bool,
+        link: u32,
+        frame: &[u8],
+        segments: Option<(u32, u32)>,
+        runs: u32,
+    ) -> Result<(), Error> {
+        let progs = &self.skel.progs;
+        let program = match leaves {
+            false => &progs.weir_meter_in,
+            true => &progs.weir_meter_out,
+        };
+        let (gso_size, gso_segs) = segments.unwrap_or_default();
+        let mut fields = load::SkbFields {
+            gso_size,
+            gso_segs,
+            ..Default::default()
+        };
+        load::test_run_skb_with(program, frame, link, &mut fields, runs).map(drop)
+    }
+
+    /// The programs, for the benchmark.
+    #[cfg(feature = "bench")]
+    pub(crate) fn programs(&self) -> &skel::MeterProgs<'static> {
+        &self.skel.progs
     }
 
     /// What was loaded.

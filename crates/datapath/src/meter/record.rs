@@ -39,8 +39,11 @@ impl Counts {
 pub trait Bucket: Copy {
     /// What both families share of a way.
     fn meter(bucket: *mut Self, way: usize) -> *mut types::meter;
-    /// Its key, by 64-bit words as they lie in memory.
-    fn words(&self, way: usize) -> [u64; 5];
+    /// Its key, by 64-bit words as they lie in memory. Copies nothing of the other ways: they are other cache lines.
+    ///
+    /// # Safety
+    /// `bucket` points into a live mapping.
+    unsafe fn words(bucket: *const Self, way: usize) -> [u64; 5];
 }
 
 impl Bucket for types::meter_bucket4 {
@@ -49,8 +52,9 @@ impl Bucket for types::meter_bucket4 {
         unsafe { &raw mut (*bucket).way[way].m }
     }
 
-    fn words(&self, way: usize) -> [u64; 5] {
-        let key = &self.way[way].key;
+    unsafe fn words(bucket: *const Self, way: usize) -> [u64; 5] {
+        // SAFETY: a way that exists, by the caller's word in a live mapping; copied out.
+        let key = unsafe { (&raw const (*bucket).way[way].key).read_volatile() };
         let mut words = [0; 5];
         words[0] = pair(key.station, key.far);
         words[1] = pair(ports(key.station_port, key.far_port), key.r#where);
@@ -64,8 +68,9 @@ impl Bucket for types::meter_bucket6 {
         unsafe { &raw mut (*bucket).way[way].m }
     }
 
-    fn words(&self, way: usize) -> [u64; 5] {
-        let key = &self.way[way].key;
+    unsafe fn words(bucket: *const Self, way: usize) -> [u64; 5] {
+        // SAFETY: as above.
+        let key = unsafe { (&raw const (*bucket).way[way].key).read_volatile() };
         [
             pair(key.station[0], key.station[1]),
             pair(key.station[2], key.station[3]),
@@ -142,12 +147,17 @@ impl<B: Bucket> Slots<B> {
         self.buckets.len() * WAYS
     }
 
+    fn bucket(&self, index: u32) -> (*mut B, usize) {
+        let bucket = self.buckets.at(index / WAYS);
+        (
+            bucket.expect("a record's number is valid"),
+            (index % WAYS) as usize,
+        )
+    }
+
     fn meter(&self, index: u32) -> *mut types::meter {
-        let bucket = self
-            .buckets
-            .at(index / WAYS)
-            .expect("a record's number is valid");
-        B::meter(bucket, (index % WAYS) as usize)
+        let (bucket, way) = self.bucket(index);
+        B::meter(bucket, way)
     }
 
     pub fn owner(&self, index: u32) -> &AtomicU32 {
@@ -157,13 +167,10 @@ impl<B: Bucket> Slots<B> {
 
     /// A record's common part, its key, and what it counted since it was last read.
     pub fn read(&mut self, index: u32) -> (types::meter, [u64; 5], Ways) {
-        let meter = self.meter(index);
+        let (bucket, way) = self.bucket(index);
+        let meter = B::meter(bucket, way);
         // SAFETY: a live mapping, copied out.
-        let copy = unsafe { meter.read_volatile() };
-        let words = self
-            .buckets
-            .get(index / WAYS)
-            .map_or([0; 5], |bucket| bucket.words((index % WAYS) as usize));
+        let (copy, words) = unsafe { (meter.read_volatile(), B::words(bucket, way)) };
         let counts = [0, 1].map(|way| read_count(meter, way));
         (copy, words, self.counts[index as usize].grown(counts))
     }
