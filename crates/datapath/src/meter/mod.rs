@@ -220,11 +220,7 @@ impl Meter {
     ///
     /// # Errors
     /// As for [`Meter::load`].
-    pub fn load_for(
-        sizes: MeterSizes,
-        timing: bool,
-        processor: Processor,
-    ) -> Result<Self, Error> {
+    pub fn load_for(sizes: MeterSizes, timing: bool, processor: Processor) -> Result<Self, Error> {
         probe::listen();
         // The object lives as long as the process, as the packet path does.
         let storage = Box::leak(Box::new(MaybeUninit::uninit()));
