@@ -366,7 +366,9 @@ mod tests {
                 tokio::task::yield_now().await;
             }
             assert_eq!(begins.recv(), Ok(0));
-            let refused = door.beside(|| ()).await.err().expect("no room");
+            let Err(refused) = door.beside(|| ()).await else {
+                panic!("there is no room");
+            };
             assert_eq!(
                 (refused.problem.status, refused.after.is_some()),
                 (503, true)
