@@ -69,9 +69,18 @@ impl Error {
         )
     }
 
-    /// Whether the file is broken.
+    /// Whether the file is broken: by what SQLite says, or since it holds what cannot be in its columns.
     pub(crate) fn corrupt(&self) -> bool {
+        let Self::File { source, .. } = self else {
+            return false;
+        };
         matches!(
+            source,
+            rusqlite::Error::InvalidColumnType(..)
+                | rusqlite::Error::FromSqlConversionFailure(..)
+                | rusqlite::Error::IntegralValueOutOfRange(..)
+                | rusqlite::Error::Utf8Error(..)
+        ) || matches!(
             self.code(),
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
         )

@@ -55,6 +55,7 @@ enum Order {
     Name(Mac, String),
     Query(Query, Reply<Vec<Period>>),
     Flush(i64, Reply<()>),
+    Change(Box<(Settings, Calendar)>, i64, Reply<()>),
     Stop(i64),
 }
 
@@ -78,8 +79,9 @@ impl Keeper {
     ) -> Result<Self, Error> {
         let (every, judged) = (settings.flush, settings.usage);
         let (mut store, trouble) = Store::open(path, settings, calendar, now)?;
+        // A file that cannot be read is found again, and told, by what is added.
         let first = if judged {
-            store.usage(now)?.cloned()
+            store.usage(now).ok().flatten().cloned()
         } else {
             None
         };
@@ -160,6 +162,21 @@ impl Keeper {
         self.order(Order::Flush(now, Box::new(reply)));
     }
 
+    /// Takes other settings, as [`Store::change`] does; `reply` as in [`Keeper::query`].
+    pub fn change(
+        &self,
+        settings: Settings,
+        calendar: Calendar,
+        now: i64,
+        reply: impl FnOnce(Result<(), Error>) + Send + 'static,
+    ) {
+        self.order(Order::Change(
+            Box::new((settings, calendar)),
+            now,
+            Box::new(reply),
+        ));
+    }
+
     /// What devices have used, as of what was added last. `None` while no time is known, and without [`Settings::usage`].
     pub fn usage(&self) -> Option<Arc<Usage>> {
         lock(&self.usage).clone()
@@ -174,21 +191,16 @@ impl Keeper {
     pub fn stop(mut self, now: i64, limit: Duration) -> Result<(), Error> {
         let until = Instant::now() + limit;
         let slow = || Error::Slow(limit.as_secs());
-        if !self.backlog.is_empty() {
-            self.add(now, Vec::new());
-        }
-        let mut order = Order::Stop(now);
-        // The queue is full only while the disk is slow.
-        loop {
-            match self.orders.try_send(order) {
-                Ok(()) => break,
-                Err(TrySendError::Disconnected(_)) => break,
-                Err(TrySendError::Full(back)) => order = back,
+        let late = std::mem::take(&mut self.backlog);
+        for mut order in [Order::Late(now, late), Order::Stop(now)] {
+            // The queue is full only while the disk is slow.
+            while let Err(TrySendError::Full(back)) = self.orders.try_send(order) {
+                if Instant::now() >= until {
+                    return Err(slow());
+                }
+                order = back;
+                std::thread::sleep(Duration::from_millis(20));
             }
-            if Instant::now() >= until {
-                return Err(slow());
-            }
-            std::thread::sleep(Duration::from_millis(20));
         }
         match self
             .ended
@@ -204,7 +216,7 @@ impl Keeper {
         for delta in deltas {
             let mut key = (delta.device, delta.application);
             if self.backlog.len() >= BACKLOG && !self.backlog.contains_key(&key) {
-                key = (None, Cow::Borrowed(crate::schema::OTHER_WORD));
+                key = (None, Cow::Borrowed(crate::words::OTHER_WORD));
             }
             pending::add(self.backlog.entry(key).or_default(), &delta.traffic);
         }
@@ -218,7 +230,7 @@ impl Keeper {
         };
         match order {
             Order::Query(_, reply) => reply(Err(error)),
-            Order::Flush(_, reply) => reply(Err(error)),
+            Order::Flush(_, reply) | Order::Change(_, _, reply) => reply(Err(error)),
             Order::Add(..) | Order::Late(..) | Order::Name(..) | Order::Stop(_) => {}
         }
     }
@@ -259,6 +271,13 @@ impl Worker {
                 Ok(Order::Flush(now, reply)) => {
                     self.clock = (now, Instant::now());
                     reply(self.store.flush(now));
+                    self.notices();
+                }
+                Ok(Order::Change(with, now, reply)) => {
+                    let (settings, calendar) = *with;
+                    (self.every, self.judged) = (settings.flush, settings.usage);
+                    self.due = self.due.min(Instant::now() + self.every);
+                    reply(self.store.change(settings, calendar, now));
                     self.notices();
                 }
                 Ok(Order::Stop(now)) => return self.store.close(now),

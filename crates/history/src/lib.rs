@@ -7,6 +7,7 @@
 
 mod pending;
 mod schema;
+mod words;
 mod write;
 
 pub mod error;

@@ -43,7 +43,7 @@ pub fn octets(traffic: &Both) -> u64 {
     traffic.received.octets.saturating_add(traffic.sent.octets)
 }
 
-/// Traffic by device and application (a number, see [`crate::schema::Words`]).
+/// Traffic by device and application (a number, see [`crate::words::Words`]).
 #[derive(Clone, Debug, Default)]
 pub struct Sums {
     // Few applications have traffic of one device in an hour: a list is small and quick.

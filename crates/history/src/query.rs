@@ -9,7 +9,8 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::Mac;
 use crate::pending::{self, OTHER, Pending, Sums};
 use crate::periods::{Calendar, Unit};
-use crate::schema::{OTHER_WORD, State, Words};
+use crate::schema::State;
+use crate::words::{OTHER_WORD, Words};
 
 /// An answer has at most so many periods, the oldest first; ask again from the end of the last. Two weeks of hours are 336.
 pub const MOST_PERIODS: usize = 2000;

@@ -71,7 +71,7 @@ pub enum Level {
 pub struct Rules {
     /// By hardware address. `None`: this one has no quota, whatever holds for all.
     pub devices: BTreeMap<Mac, Option<Quota>>,
-    /// By name, in small letters. A device can choose its name, so a name can be evaded.
+    /// By name, small and capital letters alike. A device can choose its name, so a name can be evaded.
     pub names: BTreeMap<String, Option<Quota>>,
     /// For all others.
     pub default: Option<Quota>,
@@ -84,7 +84,8 @@ impl Rules {
             return *quota;
         }
         if let Some(name) = name
-            && let Some(quota) = self.names.get(&name.to_lowercase())
+            && let name = name.to_lowercase()
+            && let Some((_, quota)) = self.names.iter().find(|(of, _)| of.to_lowercase() == name)
         {
             return *quota;
         }

@@ -3,6 +3,7 @@
 //! Nothing that was added is lost while the process lives: what cannot be written waits, in bounded memory. What is written is in the
 //! file as a whole or not at all.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -13,9 +14,10 @@ use crate::error::Error;
 use crate::pending::{self, Pending, Sums};
 use crate::periods::{Calendar, Unit};
 use crate::query::{self, Memory, Period, Query};
-use crate::schema::{self, File, State, Words};
+use crate::schema::{self, File, State};
 use crate::settings::Settings;
 use crate::usage::Usage;
+use crate::words::Words;
 use crate::write::{self, Batch};
 
 /// A name has at most so many characters, as those that DHCP carries.
@@ -67,6 +69,8 @@ pub struct Store {
     /// Since when the clock has gone without a jump.
     steady: Option<(i64, i64)>,
     notices: Vec<Notice>,
+    /// What a question found to be broken: the next flush puts the file aside.
+    broken: RefCell<Option<String>>,
 }
 
 impl Store {
@@ -95,6 +99,7 @@ impl Store {
             last: None,
             steady: None,
             notices: Vec::new(),
+            broken: RefCell::new(None),
         };
         match store.connect(now) {
             Ok(()) => Ok((store, None)),
@@ -151,10 +156,13 @@ impl Store {
     /// Writes what waits, in one transaction. When this returns without an error, it is on the disk.
     pub fn flush(&mut self, now: i64) -> Result<(), Error> {
         self.clock(now);
+        let found = self.broken.borrow().clone();
+        if let Some(reason) = found {
+            self.put_aside(now, reason)?;
+        }
         match self.try_flush(now) {
             Err(error) if error.corrupt() => {
-                self.put_aside(now, &error)?;
-                self.connect(now)?;
+                self.put_aside(now, reason(&error))?;
                 self.try_flush(now)
             }
             // SQLite opens what cannot be written for reading; meanwhile the disk may be mounted for writing.
@@ -220,6 +228,21 @@ impl Store {
         Ok(self.usage.as_ref())
     }
 
+    /// Takes other settings, another zone, other beginnings of week and month. Periods that are in the file stay where they begin.
+    pub fn change(
+        &mut self,
+        settings: Settings,
+        calendar: Calendar,
+        now: i64,
+    ) -> Result<(), Error> {
+        settings.check()?;
+        self.settings = settings;
+        self.calendar = calendar;
+        self.usage = None;
+        // Opened again, the file is brought below its limit.
+        self.connect(now)
+    }
+
     /// What people should be told since this was asked last.
     pub fn notices(&mut self) -> Vec<Notice> {
         std::mem::take(&mut self.notices)
@@ -236,15 +259,14 @@ impl Store {
     }
 
     fn try_flush(&mut self, now: i64) -> Result<(), Error> {
-        if self
-            .file
-            .as_ref()
-            .is_none_or(|file| !file.present(&self.path))
-        {
+        let waits = !self.pending.is_empty() || !self.names.is_empty();
+        // A file that was removed is missed only when there is something to write.
+        let present = |file: &File| !waits || file.present(&self.path);
+        if !self.file.as_ref().is_some_and(present) {
             self.file = None;
             self.connect(now)?;
         }
-        if self.pending.is_empty() && self.names.is_empty() {
+        if !waits {
             return Ok(());
         }
         let names: Vec<(i64, String)> = self
@@ -293,7 +315,7 @@ impl Store {
     fn connect(&mut self, now: i64) -> Result<(), Error> {
         let opened = match schema::open(&self.path, self.settings.limit) {
             Err(error) if error.corrupt() => {
-                self.put_aside(now, &error)?;
+                self.put_aside(now, reason(&error))?;
                 schema::open(&self.path, self.settings.limit)
             }
             other => other,
@@ -320,16 +342,13 @@ impl Store {
         Ok(())
     }
 
-    fn put_aside(&mut self, now: i64, reason: &Error) -> Result<(), Error> {
+    fn put_aside(&mut self, now: i64, reason: String) -> Result<(), Error> {
         // Closed first: closing may still remove the journal.
         self.file = None;
         let (year, month, day) = self.calendar.date(now);
         let date = format!("{year:04}{month:02}{day:02}");
         let aside = schema::put_aside(&self.path, &date)?;
-        let reason = match reason {
-            Error::File { source, .. } => source.to_string(),
-            other => other.to_string(),
-        };
+        self.broken.replace(None);
         self.notices.push(Notice::Broken { aside, reason });
         Ok(())
     }
@@ -356,10 +375,21 @@ impl Store {
     }
 
     fn error(&self, source: rusqlite::Error) -> Error {
-        Error::File {
+        let error = Error::File {
             path: self.path.clone(),
             source,
+        };
+        if error.corrupt() {
+            self.broken.replace(Some(reason(&error)));
         }
+        error
+    }
+}
+
+fn reason(error: &Error) -> String {
+    match error {
+        Error::File { source, .. } => source.to_string(),
+        other => other.to_string(),
     }
 }
 

@@ -4,8 +4,9 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 
 use crate::pending::{MOST, OTHER, Pending};
 use crate::periods::{Calendar, Unit};
-use crate::schema::{PAGE, State, Words};
+use crate::schema::{PAGE, State};
 use crate::settings::Settings;
+use crate::words::Words;
 
 /// What is to be written.
 pub struct Batch<'a> {

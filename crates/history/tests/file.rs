@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 
 use common::*;
+use proptest::prelude::*;
 use rusqlite::Connection;
 use weir_history::store::Notice;
 use weir_history::{By, Error, Settings, Store, Unit};
@@ -106,6 +107,8 @@ fn a_file_that_breaks_under_way_costs_nothing_that_waits() {
         file.write_all_at(&[0x5a; 4096], page * 4096)
             .expect("damage");
     }
+    assert!(store.query(&all(Unit::Day, By::Device)).is_err());
+    assert!(store.usage(NOON).is_err());
     store.flush(NOON).expect("a flush into a new file");
     assert_eq!(store.notices().len(), 1);
     store.close(NOON).expect("a last flush");
@@ -368,4 +371,99 @@ fn people_read_it_with_sqlite_meanwhile() {
     reader.execute_batch("COMMIT").expect("the reader ends");
     store.flush(NOON).expect("a flush");
     assert_eq!(received(&store, Unit::Month), 4003);
+}
+
+#[test]
+fn one_table_that_breaks_or_is_missing_is_found_by_who_asks() {
+    let directory = Directory::new();
+    filled(&directory);
+    let mut store = open(&directory.file(), NOON);
+    store.add(NOON, Some(mac(1)), "video", &traffic(100));
+    // Somebody writes what cannot be a sum, past the rules of the table.
+    Connection::open(directory.file())
+        .expect("the file")
+        .execute_batch("DROP TABLE day; CREATE TABLE day AS SELECT start, device, application, 'a' AS received_bytes, 'b' AS received_packets, 'c' AS sent_bytes, 'd' AS sent_packets FROM hour")
+        .expect("a change");
+    assert!(store.query(&all(Unit::Day, By::Device)).is_err());
+    store.flush(NOON).expect("a flush into a new file");
+    assert_eq!(store.notices().len(), 1);
+    assert_eq!(received(&store, Unit::Day), 100);
+    drop(store);
+    Connection::open(directory.file())
+        .expect("the file")
+        .execute_batch("DROP TABLE month")
+        .expect("a change");
+    let mut store = open(&directory.file(), NOON);
+    let told = store.notices();
+    assert!(
+        told[0].to_string().contains("a table is missing"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn other_settings_hold_at_once() {
+    let directory = Directory::new();
+    filled(&directory);
+    let mut store = open(&directory.file(), NOON);
+    let used = |store: &mut Store| {
+        let usage = store.usage(NOON + DAY).expect("an answer").expect("a time");
+        (
+            usage.used(mac(1), Unit::Month),
+            usage.span(Unit::Month).expect("a span"),
+        )
+    };
+    // 20 hours from noon on: 11 before midnight in Berlin.
+    assert_eq!(used(&mut store).0, 22_000);
+    let calendar = calendar().month_begins(21).expect("a day");
+    let settings = Settings::default();
+    store
+        .change(settings.clone(), calendar.clone(), NOON)
+        .expect("a change");
+    let (octets, span) = used(&mut store);
+    assert_eq!(octets, 9900, "days since the 21st");
+    assert_eq!(span.start, NOON + 11 * HOUR);
+    store.add(NOON + 20 * HOUR, Some(mac(1)), "web", &traffic(1000));
+    assert_eq!(used(&mut store).0, 11_000);
+    let wrong = Settings {
+        limit: 1,
+        ..settings
+    };
+    assert!(store.change(wrong, calendar, NOON).is_err());
+    assert_eq!(used(&mut store).0, 11_000);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+    #[test]
+    fn no_damage_makes_it_panic_or_stop(
+        damage in prop::collection::vec((0usize..1_000_000, any::<u8>()), 1..40),
+        cut in prop::option::of(0usize..100_000),
+    ) {
+        let directory = Directory::new();
+        filled(&directory);
+        let mut content = fs::read(directory.file()).expect("the file");
+        for (at, octet) in damage {
+            let length = content.len();
+            content[at % length] = octet;
+        }
+        content.truncate(cut.unwrap_or(usize::MAX));
+        fs::write(directory.file(), &content).expect("damage");
+        match Store::open(&directory.file(), Settings::default(), calendar(), NOON) {
+            Err(error) => prop_assert!(error.refused(), "{}", error),
+            Ok((mut store, _)) => {
+                for unit in Unit::ALL {
+                    // What is told may be wrong: numbers have no checksum.
+                    let _ = store.query(&all(unit, By::Device));
+                    let _ = store.query(&all(unit, By::Application));
+                }
+                let _ = store.usage(NOON);
+                for hour in 0..3 {
+                    store.add(NOON + 50 * DAY + hour * HOUR, Some(mac(1)), "web", &traffic(100));
+                    store.flush(NOON + 50 * DAY + hour * HOUR).expect("a flush, into a new file if need be");
+                }
+                prop_assert_eq!(store.waiting(), 0);
+            }
+        }
+    }
 }

@@ -141,7 +141,7 @@ fn the_most_particular_rule_counts() {
     );
     let rules = Rules {
         devices: BTreeMap::from([(mac(1), Some(large)), (mac(2), None)]),
-        names: BTreeMap::from([("tv".to_owned(), Some(large)), ("free".to_owned(), None)]),
+        names: BTreeMap::from([("Tv".to_owned(), Some(large)), ("free".to_owned(), None)]),
         default: Some(small),
     };
     assert_eq!(rules.quota(mac(1), Some("free")), Some(large));
@@ -162,7 +162,7 @@ fn the_most_particular_rule_counts() {
         .expect("an answer")
         .expect("a time")
         .clone();
-    quotas.judge(&usage, &|of| (of == mac(4)).then(|| "Tv".to_owned()));
+    quotas.judge(&usage, &|of| (of == mac(4)).then(|| "tV".to_owned()));
     assert_eq!(quotas.cut().into_iter().collect::<Vec<_>>(), [mac(3)]);
     // Without rules all are let go, and that is told.
     quotas.set_rules(Rules::default());
