@@ -171,6 +171,7 @@ fn named(talk: &Talk) -> Option<&str> {
 }
 
 /// What the device is called, or the address that it uses here.
+#[cfg_attr(not(feature = "top"), allow(dead_code, reason = "for `weir top`"))]
 pub(crate) fn station(talk: &Talk) -> &str {
     named(talk).unwrap_or(&talk.station)
 }
