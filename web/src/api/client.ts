@@ -55,6 +55,7 @@ export async function refreshSession(): Promise<void> {
     user: answer.user === true,
     password_set: answer.password_set === true,
     csrf: String(answer.csrf),
+    local: answer.local !== false,
   });
 }
 

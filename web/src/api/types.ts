@@ -16,6 +16,8 @@ export interface Session {
   user: boolean;
   password_set: boolean;
   csrf: string;
+  /** Whether the browser runs on the router: only there the first password can be set. */
+  local?: boolean;
 }
 
 /** RFC 9457, as the daemon writes it. */

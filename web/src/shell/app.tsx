@@ -44,7 +44,7 @@ export function App() {
       </main>
     );
   }
-  return user ? <Shell /> : <LogIn first={!who.password_set} />;
+  return user ? <Shell /> : <LogIn first={!who.password_set} local={who.local !== false} />;
 }
 
 function Shell() {

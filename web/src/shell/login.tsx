@@ -8,7 +8,7 @@ import { LanguageChoice, ThemeChoice } from "./choices";
 import { Brand } from "./icons";
 
 /** Log-in; where nobody has set a password yet, the place to set it. */
-export function LogIn({ first }: { first: boolean }) {
+export function LogIn({ first, local }: { first: boolean; local: boolean }) {
   const title = first ? t("login.first") : t("login.title");
   const [password, setPasswordText] = useState("");
   const [again, setAgain] = useState("");
@@ -50,47 +50,49 @@ export function LogIn({ first }: { first: boolean }) {
         </div>
         <p class="muted">{t("brand.tagline")}</p>
         <h1 tabIndex={-1}>{title}</h1>
-        {first && <p>{t("login.first.text")}</p>}
-        <form class="form" onSubmit={submit}>
-          {/* Lets password managers keep it under a name. */}
-          <input type="text" name="username" value="weir" autocomplete="username" hidden readOnly />
-          {first ? (
-            <>
+        {first && <p>{local ? t("login.first.text") : t("login.first.elsewhere")}</p>}
+        {(!first || local) && (
+          <form class="form" onSubmit={submit}>
+            {/* Lets password managers keep it under a name. */}
+            <input type="text" name="username" value="weir" autocomplete="username" hidden readOnly />
+            {first ? (
+              <>
+                <PasswordField
+                  id="password"
+                  label={t("login.new")}
+                  value={password}
+                  set={setPasswordText}
+                  autocomplete="new-password"
+                  hint={t("login.short")}
+                />
+                <PasswordField
+                  id="again"
+                  label={t("login.repeat")}
+                  value={again}
+                  set={setAgain}
+                  autocomplete="new-password"
+                />
+              </>
+            ) : (
               <PasswordField
                 id="password"
-                label={t("login.new")}
+                label={t("login.password")}
                 value={password}
                 set={setPasswordText}
-                autocomplete="new-password"
-                hint={t("login.short")}
+                autocomplete="current-password"
               />
-              <PasswordField
-                id="again"
-                label={t("login.repeat")}
-                value={again}
-                set={setAgain}
-                autocomplete="new-password"
-              />
-            </>
-          ) : (
-            <PasswordField
-              id="password"
-              label={t("login.password")}
-              value={password}
-              set={setPasswordText}
-              autocomplete="current-password"
-            />
-          )}
-          <div aria-live="polite">
-            {(problem === "short" || problem === "different") && (
-              <Notice kind="warn">{t(`login.${problem}`)}</Notice>
             )}
-            {problem instanceof Failure && <FailureNotice failure={problem} />}
-          </div>
-          <button type="submit" class="button primary" aria-disabled={busy}>
-            {first ? t("login.set") : t("login.submit")}
-          </button>
-        </form>
+            <div aria-live="polite">
+              {(problem === "short" || problem === "different") && (
+                <Notice kind="warn">{t(`login.${problem}`)}</Notice>
+              )}
+              {problem instanceof Failure && <FailureNotice failure={problem} />}
+            </div>
+            <button type="submit" class="button primary" aria-disabled={busy}>
+              {first ? t("login.set") : t("login.submit")}
+            </button>
+          </form>
+        )}
       </main>
       <footer class="door-foot">
         <LanguageChoice id="language" />

@@ -50,6 +50,8 @@ export const de: Catalogue = {
   "login.first": "Passwort festlegen",
   "login.first.text":
     "Noch hat niemand ein Passwort festgelegt. Das erste geht hier, vom Router selbst aus, oder dort mit dem Befehl weir passwd.",
+  "login.first.elsewhere":
+    "Noch hat niemand ein Passwort festgelegt. Das erste wird auf dem Router selbst festgelegt: mit dem Befehl weir passwd, oder über diese Seite durch ssh -L.",
   "login.new": "Neues Passwort",
   "login.repeat": "Neues Passwort noch einmal",
   "login.set": "Passwort festlegen",

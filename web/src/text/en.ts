@@ -49,6 +49,8 @@ export const en = {
   "login.first": "Set a password",
   "login.first.text":
     "Nobody has set a password yet. The first one can be set here, from the router itself, or there by the command weir passwd.",
+  "login.first.elsewhere":
+    "Nobody has set a password yet. The first one is set on the router itself: by the command weir passwd, or by this page through ssh -L.",
   "login.new": "New password",
   "login.repeat": "New password again",
   "login.set": "Set the password",

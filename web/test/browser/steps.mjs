@@ -21,7 +21,7 @@ export async function visit(page, view) {
       await page.waitForURL(/#\/devices\/./);
       await page.locator(".chart-room canvas").waitFor();
       await page.locator(".card:not(:has(.waiting))").first().waitFor();
-      await page.locator("main .waiting").waitFor({ state: "detached" });
+      await page.waitForFunction(() => document.querySelector("main .waiting") === null);
       return;
     case "flow":
       await visit(page, "flows");
@@ -29,7 +29,7 @@ export async function visit(page, view) {
       await page.locator("tbody tr th a").first().click();
       await page.waitForURL(/#\/flows\/./);
       await page.locator(".path li").first().waitFor();
-      await page.locator("main .waiting").waitFor({ state: "detached" });
+      await page.waitForFunction(() => document.querySelector("main .waiting") === null);
       return;
     default: {
       await page.evaluate((hash) => {

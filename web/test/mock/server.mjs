@@ -22,10 +22,10 @@ const TYPES = {
 
 /**
  * Begins to serve on a free port of the loopback. `speed` makes the household's time run faster. The answer's `state` may be changed by a
- * test: `password` (null: none was set), `broken` (every API call fails with 503), and `sessions`.
+ * test: `password` (null: none was set), `local` (whether the browser runs on the router), `broken` (every API call fails with 503), and `sessions`.
  */
 export async function serve({ password = null, port = 0, speed = 1 } = {}) {
-  const state = { password, broken: false, sessions: new Map(), requests: [] };
+  const state = { password, broken: false, local: true, sessions: new Map(), requests: [] };
   const began = Date.now() / 1000;
   const now = () => Math.floor(world.START + (Date.now() / 1000 - began) * speed);
   const server = createServer((request, response) => {
@@ -66,7 +66,7 @@ async function answer(request, response, state, now, speed) {
   const user = csrf !== undefined;
   const call = `${request.method} ${url.pathname.slice(5)}`;
   if (call === "GET session")
-    return json({ user, password_set: state.password !== null, csrf: csrf ?? "before" });
+    return json({ user, password_set: state.password !== null, csrf: csrf ?? "before", local: state.local });
   if (request.method === "POST") {
     const body = JSON.parse((await read(request)) || "{}");
     if (request.headers["x-weir-csrf"] !== (csrf ?? "before"))
