@@ -241,7 +241,7 @@ static HISTORY: [Key<Effective>; 5] = [
     ),
 ];
 
-static WEB: [Key<Effective>; 7] = [
+static WEB: [Key<Effective>; 9] = [
     key!(
         Effective,
         "enabled",
@@ -268,7 +268,21 @@ static WEB: [Key<Effective>; 7] = [
         "tls",
         web.tls,
         WebTls,
-        "\"own\": with a certificate that weir makes; or with certificate.pem and key.pem of a directory."
+        "HTTPS: \"own\" with a certificate that weir makes, \"files\" with one of yours."
+    ),
+    key!(
+        Effective,
+        "certificate",
+        web.certificate,
+        PathBuf,
+        "With tls = \"files\": the certificate, and those between it and a root."
+    ),
+    key!(
+        Effective,
+        "key",
+        web.key,
+        PathBuf,
+        "With tls = \"files\": its private key."
     ),
     key!(
         Effective,
@@ -463,9 +477,9 @@ mod tests {
     #[test]
     fn every_default_is_listed_once() {
         let help = help();
-        assert_eq!(help.len(), 40);
+        assert_eq!(help.len(), 42);
         let entries = Effective::default().entries();
-        assert_eq!(entries.len(), 35, "no device has settings of its own");
+        assert_eq!(entries.len(), 37, "no device has settings of its own");
         assert!(
             entries
                 .iter()

@@ -452,27 +452,6 @@ impl FileValue for Vec<String> {
     }
 }
 
-impl FileValue for WebTls {
-    const ALLOWED: &'static str =
-        "\"off\", \"own\", or the directory of certificate.pem and key.pem, in quotes";
-
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
-        match value.as_str().ok_or(None)? {
-            "off" => Ok(Self::Off),
-            "own" => Ok(Self::Own),
-            text => absolute(text).map(Self::Directory).ok_or(None),
-        }
-    }
-
-    fn show(&self) -> Value {
-        match self {
-            Self::Off => "off".into(),
-            Self::Own => "own".into(),
-            Self::Directory(path) => path.to_string_lossy().into(),
-        }
-    }
-}
-
 impl FileValue for MetricsFor {
     const ALLOWED: &'static str =
         "\"off\", \"loopback\", or the file of a token, an absolute path in quotes";
@@ -528,3 +507,4 @@ words!(LogLevel, "\"error\", \"warn\", \"info\", \"debug\" or \"trace\"",
     "error" => Self::Error, "warn" => Self::Warn, "info" => Self::Info, "debug" => Self::Debug, "trace" => Self::Trace);
 words!(QuotaPeriod, "\"day\", \"week\" or \"month\"", "day" => Self::Day, "week" => Self::Week, "month" => Self::Month);
 words!(QuotaAction, "\"warn\" or \"cut\"", "warn" => Self::Warn, "cut" => Self::Cut);
+words!(WebTls, "\"off\", \"own\" or \"files\"", "off" => Self::Off, "own" => Self::Own, "files" => Self::Files);

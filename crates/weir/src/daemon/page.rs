@@ -11,7 +11,7 @@ use web::{Api, Door, Listeners, Metrics, Settings, Tls};
 use crate::config::{MetricsFor, Web, WebTls};
 
 /// Where a certificate of weir's own making is kept.
-const OWN_TLS: &str = "/etc/weir/tls";
+const OWN_TLS: &str = "/var/lib/weir/tls";
 
 /// Bound sockets, and the door behind them.
 pub struct Page {
@@ -73,7 +73,14 @@ pub fn places(config: &Web) -> Vec<PathBuf> {
     match &*config.tls {
         WebTls::Off => {}
         WebTls::Own => places.push(OWN_TLS.into()),
-        WebTls::Directory(directory) => places.push(directory.clone()),
+        WebTls::Files => {
+            let files = [&config.certificate, &config.key];
+            places.extend(
+                files
+                    .iter()
+                    .filter_map(|file| Some(file.parent()?.to_owned())),
+            );
+        }
     }
     if let MetricsFor::Token(file) = &*config.metrics {
         places.extend(file.parent().map(PathBuf::from));
@@ -89,9 +96,9 @@ fn settings(config: &Web) -> Settings {
             WebTls::Own => Tls::Own {
                 directory: OWN_TLS.into(),
             },
-            WebTls::Directory(directory) => Tls::Files {
-                certificate: directory.join("certificate.pem"),
-                key: directory.join("key.pem"),
+            WebTls::Files => Tls::Files {
+                certificate: config.certificate.value.clone(),
+                key: config.key.value.clone(),
             },
         },
         hosts: config.hosts.value.clone(),

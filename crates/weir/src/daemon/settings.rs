@@ -11,7 +11,7 @@ use crate::commands::run::Module;
 use crate::config::{ConfigError, Effective, FlowRoom, HookChoice, PortHook};
 
 /// What is built into the packet path when it is loaded, or bound at the start.
-const AFTER_RESTART: [&str; 21] = [
+const AFTER_RESTART: [&str; 20] = [
     "offload.bridge",
     "offload.flows",
     "offload.shadow",
@@ -21,13 +21,12 @@ const AFTER_RESTART: [&str; 21] = [
     "monitor.leases",
     "history.enabled",
     "history.file",
-    "history.flush",
-    "history.limit",
-    "history.month_begins",
     "web.enabled",
     "web.listen",
     "web.hosts",
     "web.tls",
+    "web.certificate",
+    "web.key",
     "web.insecure",
     "web.password",
     "web.metrics",

@@ -16,6 +16,10 @@ pub struct Web {
     pub hosts: Setting<Vec<String>>,
     /// Whether, and with what certificate, it speaks HTTPS.
     pub tls: Setting<WebTls>,
+    /// The certificate, and those between it and a root.
+    pub certificate: Setting<PathBuf>,
+    /// Its private key.
+    pub key: Setting<PathBuf>,
     /// Listen without TLS even where others could read along.
     pub insecure: Setting<bool>,
     /// File of the password's hash.
@@ -31,6 +35,8 @@ impl Default for Web {
             listen: Setting::default_value(vec![web::DEFAULT_LISTEN]),
             hosts: Setting::default(),
             tls: Setting::default(),
+            certificate: Setting::default_value("/etc/weir/tls/fullchain.pem".into()),
+            key: Setting::default_value("/etc/weir/tls/privkey.pem".into()),
             insecure: Setting::default(),
             password: Setting::default_value(web::DEFAULT_PASSWORD_FILE.into()),
             metrics: Setting::default(),
@@ -39,15 +45,15 @@ impl Default for Web {
 }
 
 /// Whence the certificate comes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WebTls {
     /// Plain HTTP.
     #[default]
     Off,
-    /// One of weir's own, made once and kept in `/etc/weir/tls`.
+    /// One of weir's own, made once and kept in `/var/lib/weir/tls`.
     Own,
-    /// `certificate.pem` and `key.pem` in this directory.
-    Directory(PathBuf),
+    /// [`Web::certificate`] and [`Web::key`].
+    Files,
 }
 
 /// Who gets `/metrics`.

@@ -213,13 +213,15 @@ impl Keeper {
         self.past = past::Past::start(file, effective, unix_now());
         if self.past.is_some() {
             self.core.gather_usage();
+            // What a former weir may have left, which was killed.
+            self.rules = Some(history::nft::remove());
         }
     }
 
     /// Other settings, as far as they take effect at once.
     pub fn reload(&mut self, effective: &Effective) {
         if let Some(past) = &mut self.past {
-            past.reload(effective);
+            past.reload(effective, unix_now());
         }
         let ipfix = &effective.monitor.ipfix;
         self.export = export::Export::new(ipfix);

@@ -1,7 +1,6 @@
 //! Names: from copies of packets, and from files of this router.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -10,6 +9,7 @@ use monitor::names::{
     Conversation, Direction, Learned, Meta, Names, Reader, Source, hosts, leases,
 };
 use monitor::{Millis, core};
+use tracing::debug;
 
 /// Longest file that is read, octets: hosts with some 100,000 blocked names.
 const LONGEST: u64 = 8 << 20;
@@ -82,12 +82,11 @@ impl Naming {
         }
         if found {
             let all = self.leases.iter().flat_map(|path| {
-                let text = content(path);
-                // odhcpd writes a comment for each lease; dnsmasq has none.
-                match text.starts_with(b"#") {
-                    true => leases::odhcpd(&text).known,
-                    false => leases::dnsmasq(&text).known,
+                let file = leases::any(&content(path));
+                if file.bad > 0 || file.more {
+                    debug!(path = %path.display(), bad = file.bad, more = file.more, "leases are not all understood");
                 }
+                file.known
             });
             names.replace(Source::Lease, all.collect::<Vec<_>>());
         }
@@ -98,16 +97,10 @@ impl Naming {
         }
         if found {
             let mut all = hosts::hosts(&content(own[0])).known;
-            all.retain(|known| known.address.is_none_or(|address| !is_local(address)));
             all.extend(hosts::ethers(&content(own[1])).known);
             names.replace(Source::Hosts, all);
         }
     }
-}
-
-/// An address that no station has.
-fn is_local(address: IpAddr) -> bool {
-    address.is_loopback() || address.is_unspecified() || address.is_multicast()
 }
 
 /// A file's octets; none where it cannot be read, or is no file that should be.

@@ -50,25 +50,14 @@ pub struct Past {
     names: HashMap<Mac, String>,
     /// Who is cut off, as the firewall was told; `None`: nothing yet.
     cut: Option<nft::Cut>,
-    offset: i32,
+    calendar: Calendar,
 }
 
 impl Past {
     /// Opens it. To be called when rights are dropped, as its thread inherits them. `None`: it cannot be kept, which is told.
     pub fn start(file: &Path, effective: &Effective, now: i64) -> Option<Self> {
-        let rules = rules(effective);
-        let settings = history::Settings {
-            flush: *effective.history.flush,
-            limit: effective.history.limit.value.0,
-            usage: !rules.is_empty(),
-            ..Default::default()
-        };
-        let zone = history::zone::system();
-        let calendar = Calendar::new(zone.zone)
-            .month_begins(*effective.history.month_begins)
-            .inspect_err(|error| warn!(error, "history.month_begins"))
-            .ok()?;
-        let offset = calendar.offset_minutes(now);
+        let (settings, calendar) = (settings(effective), calendar(effective));
+        let kept = calendar.clone();
         let keeper = settings
             .check()
             .and_then(|()| Keeper::start(file, settings, calendar, now))
@@ -77,10 +66,10 @@ impl Past {
         info!(file = %file.display(), "keeps a history");
         Some(Self {
             keeper,
-            quotas: Quotas::new(rules),
+            quotas: Quotas::new(rules(effective)),
             names: HashMap::new(),
             cut: None,
-            offset,
+            calendar: kept,
         })
     }
 
@@ -145,9 +134,16 @@ impl Past {
         })
     }
 
-    /// Other quotas.
-    pub fn reload(&mut self, effective: &Effective) {
+    /// Other settings.
+    pub fn reload(&mut self, effective: &Effective, now: i64) {
         self.quotas.set_rules(rules(effective));
+        self.calendar = calendar(effective);
+        let (settings, calendar) = (settings(effective), self.calendar.clone());
+        self.keeper.change(settings, calendar, now, |outcome| {
+            if let Err(error) = outcome {
+                warn!(%error, "the history's settings stay as they were");
+            }
+        });
     }
 
     /// Answers a question; the answer comes from the other thread.
@@ -177,7 +173,7 @@ impl Past {
             // Whoever asked may have gone.
             let _ = reply.send(periods);
         });
-        let offset_minutes = self.offset;
+        let offset_minutes = self.calendar.offset_minutes(now);
         Box::pin(async move {
             let failed =
                 |error: String| Problem::new(503, "no_history", error, "see what the daemon logs");
@@ -246,6 +242,26 @@ fn period(period: history::Period) -> api::Period {
             })
             .collect(),
     }
+}
+
+/// The history's settings as configured.
+fn settings(effective: &Effective) -> history::Settings {
+    history::Settings {
+        flush: *effective.history.flush,
+        limit: effective.history.limit.value.0,
+        usage: !rules(effective).is_empty(),
+        ..Default::default()
+    }
+}
+
+/// When days and months begin.
+fn calendar(effective: &Effective) -> Calendar {
+    let calendar = Calendar::new(history::zone::system().zone);
+    let day = *effective.history.month_begins;
+    calendar.clone().month_begins(day).unwrap_or_else(|error| {
+        warn!(error, "history.month_begins: months begin on the first");
+        calendar
+    })
 }
 
 /// Quotas as configured.
