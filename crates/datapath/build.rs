@@ -20,6 +20,7 @@ fn main() {
     compile(&bpf, &out, "weir", &args);
     compile(&bpf, &out, "drops", &args);
     compile(&bpf, &out, "meter", &args);
+    compile(&bpf, &out, "probes", &args);
     if env::var_os("CARGO_FEATURE_BENCH").is_some() {
         compile(&bpf, &out, "bench", &args);
         compile(&bpf, &out, "meter_bench", &args);

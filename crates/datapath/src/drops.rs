@@ -234,7 +234,7 @@ fn learn_from_the_kernel(path: &WeirSkel<'static>) -> Result<skel::DropsSkel<'st
 }
 
 /// Inode of the network namespace of the calling thread. The kernel keeps 32 bits of it.
-fn own_namespace() -> Result<u32, Error> {
+pub(crate) fn own_namespace() -> Result<u32, Error> {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/thread-self/ns/net")
         .map(|data| data.ino() as u32)

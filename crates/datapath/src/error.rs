@@ -38,6 +38,9 @@ pub enum Error {
         /// The device that has the slot.
         other: u32,
     },
+    /// The kernel was built without something.
+    #[error("this kernel has no {0}")]
+    Lacks(String),
     /// The two tuples of a connection are not of one family.
     #[error("a connection between IPv4 and IPv6 cannot be forwarded")]
     MixedFamilies,

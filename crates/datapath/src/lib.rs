@@ -20,6 +20,7 @@ mod mapped;
 pub mod meter;
 mod port;
 pub mod probe;
+pub mod recorder;
 mod table;
 mod translate;
 mod view;

@@ -9,6 +9,7 @@ pub mod ipfix;
 pub mod latency;
 pub mod names;
 pub mod port;
+pub mod probes;
 pub mod rate;
 pub mod reading;
 pub mod talk;

@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
     capture, check, completions, config, devices, drops, explain, flows, history, hops, man,
-    passwd, ports, reload, run, status, talks,
+    passwd, ports, probes, reload, run, status, talks,
 };
 
 const AFTER_HELP: &str = "\
@@ -57,6 +57,7 @@ pub enum Command {
     History(history::HistoryArgs),
     #[cfg(feature = "top")]
     Top(crate::commands::top::TopArgs),
+    Probes(probes::ProbesArgs),
     Check(check::CheckArgs),
     Config(config::ConfigArgs),
     Reload(reload::ReloadArgs),

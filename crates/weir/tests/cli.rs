@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use support::{Daemon, Directory, golden, ran, run, weir};
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 19] = [
     "run",
     "status",
     "flows",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 18] = [
     "ports",
     "hops",
     "drops",
+    "probes",
     "capture",
     "devices",
     "talks",
@@ -101,6 +102,7 @@ fn without_a_daemon_it_says_how_to_start_one() {
         &["devices"],
         &["talks"],
         &["history"],
+        &["probes"],
         &["capture"],
         &["reload"],
     ] {
@@ -161,6 +163,7 @@ fn tables_are_as_drawn() {
                 "unicode",
             ],
         ),
+        ("probes.txt", &["probes"]),
         (
             "explain.txt",
             &[
@@ -195,6 +198,8 @@ fn json_is_one_document() {
         &["devices"],
         &["talks"],
         &["history", "--last", "100000"],
+        &["probes"],
+        &["probes", "qdisc-delay"],
         &["explain", "00000001"],
         &["config", "--running"],
     ] {
@@ -203,6 +208,12 @@ fn json_is_one_document() {
         serde_json::from_str::<serde_json::Value>(&ran.out).expect("one JSON document");
         assert!(ran.out.ends_with('\n'));
     }
+    let unknown = daemon.run(&["probes", "drop"]);
+    assert_eq!((unknown.code, unknown.out.as_str()), (Some(1), ""));
+    assert_eq!(
+        unknown.err,
+        "weir: there is no probe \"drop\"\n  mend: there are drops, qdisc-delay, other\n"
+    );
     let declined = daemon.run(&["flows", "--state", "declined", "--json"]).out;
     let declined: serde_json::Value = serde_json::from_str(&declined).expect("JSON");
     assert_eq!(declined["matched"], 1);

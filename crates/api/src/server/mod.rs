@@ -27,8 +27,8 @@ use crate::expression::FlowQuery;
 use crate::filter::{FlowFilter, Selection};
 use crate::monitor::{HistoryQuery, TalksQuery};
 use crate::types::{
-    Bridged, Config, Devices, Drops, Explanation, Flow, FlowId, History, Hop, Port, Problem,
-    Reloaded, Status, Talks,
+    Bridged, Config, Devices, Drops, Explanation, Flow, FlowId, History, Hop, Port, Probes,
+    Problem, Reloaded, Status, Talks,
 };
 
 pub use answer::{answer, nothing_in, refuse};
@@ -68,6 +68,10 @@ pub trait Provider {
     /// What was. [`Problem::no_monitor`], unless it is said here.
     fn history(&self, _asked: &HistoryQuery) -> Later<History> {
         Box::pin(std::future::ready(Err(Problem::no_monitor())))
+    }
+    /// Every probe, and what it recorded. None, unless it is said here.
+    fn probes(&self) -> Result<Probes, Problem> {
+        Ok(Probes::default())
     }
     /// All hops.
     fn hops(&self) -> Vec<Hop>;

@@ -13,6 +13,7 @@ pub mod hops;
 pub mod man;
 pub mod passwd;
 pub mod ports;
+pub mod probes;
 pub mod reload;
 pub mod run;
 pub mod status;
@@ -45,6 +46,7 @@ pub fn run(command: &Command, output: &mut Output<'_>) -> Result<(), Error> {
         Command::History(args) => history::run(args, output),
         #[cfg(feature = "top")]
         Command::Top(args) => top::run(args),
+        Command::Probes(args) => probes::run(args, output),
         Command::Check(args) => check::run(args, output),
         Command::Config(args) => config::run(args, output),
         Command::Reload(args) => reload::run(args, output),

@@ -49,6 +49,7 @@ macro_rules! key {
 
 type Time = std::time::Duration;
 type Path = std::path::PathBuf;
+type Probe = &'static monitor::probes::Probe;
 
 static OFFLOAD: [Key<Effective>; 9] = [
     key!(
@@ -148,7 +149,7 @@ static DROPS: [Key<Effective>; 5] = [
     ),
 ];
 
-static MONITOR: [Key<Effective>; 4] = [
+static MONITOR: [Key<Effective>; 5] = [
     key!(
         Effective,
         "enabled",
@@ -176,6 +177,13 @@ static MONITOR: [Key<Effective>; 4] = [
         monitor.leases,
         Vec<Path>,
         "Files in which a DHCP server keeps leases: devices have names by them, too. Those that are not there are passed over."
+    ),
+    key!(
+        Effective,
+        "probes",
+        monitor.probes,
+        Vec<Probe>,
+        "What else is recorded of the network stack: `weir probes` lists what there is. Each costs time for every packet that it looks at."
     ),
 ];
 
@@ -477,9 +485,9 @@ mod tests {
     #[test]
     fn every_default_is_listed_once() {
         let help = help();
-        assert_eq!(help.len(), 42);
+        assert_eq!(help.len(), 43);
         let entries = Effective::default().entries();
-        assert_eq!(entries.len(), 37, "no device has settings of its own");
+        assert_eq!(entries.len(), 38, "no device has settings of its own");
         assert!(
             entries
                 .iter()

@@ -313,6 +313,7 @@ enabled = false
 size = "cache"
 names = false
 leases = ["/tmp/a.leases"]
+probes = ["drops"]
 
 [monitor.ipfix]
 collector = "[::1]:4739"
@@ -380,6 +381,7 @@ action = "cut"
             (&WebTls::Own, &MetricsFor::Loopback)
         );
         assert_eq!(*read.monitor.size, MeterRoom::Cache);
+        assert_eq!(*read.monitor.probes, [monitor::probes::PROBES[0]]);
         assert_eq!(
             *read.monitor.ipfix.collector,
             Some(Collector("[::1]:4739".into()))
@@ -452,7 +454,7 @@ action = "cut"
             ),
             (
                 "zzz = true",
-                "weir.toml:1:1: zzz: unknown section; there are [offload], [drops], [api], [log], [ports]",
+                "weir.toml:1:1: zzz: unknown section; there are [offload], [drops], [monitor], [monitor.ipfix], [history], [web], [api], [log], [ports], [quotas]",
             ),
             (
                 "offload = 1",

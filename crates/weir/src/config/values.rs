@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use monitor::probes::{PROBES, Probe, find};
 use serde_json::Value;
 use toml::de::DeValue;
 
@@ -324,6 +325,25 @@ impl FileValue for Vec<DeviceName> {
 
     fn show(&self) -> Value {
         self.iter().map(|device| device.0.clone()).collect()
+    }
+}
+
+impl FileValue for Vec<&'static Probe> {
+    const ALLOWED: &'static str = "a list of probes, each in quotes, such as [\"drops\"]";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        let named = |wrong: Wrong| {
+            let names: Vec<_> = PROBES.iter().map(|probe| probe.name).collect();
+            Wrong {
+                mend: format!("{}; there are {}", wrong.mend, names.join(", ")),
+                ..wrong
+            }
+        };
+        list(value, Self::ALLOWED, |text| find(text).ok()).map_err(|wrong| wrong.map(named))
+    }
+
+    fn show(&self) -> Value {
+        self.iter().map(|probe| probe.name).collect()
     }
 }
 

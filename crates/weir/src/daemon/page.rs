@@ -33,6 +33,10 @@ impl Page {
             Box::new(move || {
                 let devices = provider.devices().unwrap_or_default();
                 let text = metrics.borrow_mut().render(&devices, &provider.status());
+                let text = match provider.probes() {
+                    Ok(probes) => probes.added_to(text),
+                    Err(_) => text,
+                };
                 (api::metrics::CONTENT_TYPE, text)
             })
         };

@@ -249,6 +249,14 @@ impl Provider for Face {
         }
     }
 
+    fn probes(&self) -> Result<api::Probes, Problem> {
+        let router = &*self.router.borrow();
+        let monitor = router.monitor.as_ref().ok_or_else(Problem::no_monitor)?;
+        let names = names(router);
+        let own = router.core.links().filter_map(|link| link.mac).collect();
+        Ok(monitor.probes.shown(|link| names.get(&link).cloned(), &own))
+    }
+
     fn explain(&self, asked: &FlowQuery) -> Result<Explanation, Problem> {
         let router = &mut *self.router.borrow_mut();
         Ok(super::explain::explain(router, asked))

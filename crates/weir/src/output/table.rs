@@ -55,15 +55,15 @@ impl From<String> for Cell {
 }
 
 /// Writes rows under a heading.
-pub struct Table<const N: usize> {
-    columns: [(&'static str, Align); N],
+pub struct Table<'h, const N: usize> {
+    columns: [(&'h str, Align); N],
     waiting: Vec<[Cell; N]>,
     widths: Option<[usize; N]>,
 }
 
-impl<const N: usize> Table<N> {
+impl<'h, const N: usize> Table<'h, N> {
     /// With these headings.
-    pub fn new(columns: [(&'static str, Align); N]) -> Self {
+    pub fn new(columns: [(&'h str, Align); N]) -> Self {
         Self {
             columns,
             waiting: Vec::new(),

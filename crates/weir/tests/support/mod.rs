@@ -4,6 +4,8 @@
 pub mod monitor;
 pub mod tmux;
 
+mod probes;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -414,6 +416,10 @@ impl Provider for Paper {
     fn history(&self, asked: &HistoryQuery) -> api::Later<History> {
         let answer = self.monitored().map(|()| monitor::history(asked));
         Box::pin(std::future::ready(answer))
+    }
+
+    fn probes(&self) -> Result<api::Probes, Problem> {
+        Ok(probes::probes())
     }
 
     fn ports(&self) -> Vec<Port> {

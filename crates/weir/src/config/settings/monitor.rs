@@ -16,6 +16,8 @@ pub struct Monitor {
     pub names: Setting<bool>,
     /// Files of leases, by which devices have names.
     pub leases: Setting<Vec<PathBuf>>,
+    /// What else is recorded of the network stack.
+    pub probes: Setting<Vec<&'static monitor::probes::Probe>>,
     /// `[monitor.ipfix]`
     pub ipfix: Ipfix,
 }
@@ -34,6 +36,7 @@ impl Default for Monitor {
             size: Setting::default(),
             names: Setting::default_value(true),
             leases: Setting::default_value(LEASES.map(PathBuf::from).to_vec()),
+            probes: Setting::default(),
             ipfix: Ipfix::default(),
         }
     }

@@ -4,6 +4,7 @@ mod export;
 mod naming;
 pub mod past;
 mod plan;
+pub mod probes;
 mod show;
 mod uplinks;
 
@@ -37,6 +38,8 @@ const PPPOE: u64 = 8;
 pub struct Keeper {
     /// The sums.
     pub core: Monitor,
+    /// What is recorded of the network stack.
+    pub probes: probes::Probes,
     meter: Meter,
     naming: Option<naming::Naming>,
     /// When the core's clock began: by this one's, and in seconds since 1970.
@@ -79,8 +82,11 @@ impl Keeper {
         if effective.monitor.ipfix.collector.is_some() {
             core.tell(Some(effective.monitor.ipfix.active.as_millis() as Millis));
         }
+        let mut probes = probes::Probes::new();
+        probes.choose(&effective.monitor.probes);
         Some(Self {
             core,
+            probes,
             meter,
             naming: effective
                 .monitor
@@ -223,6 +229,7 @@ impl Keeper {
         if let Some(past) = &mut self.past {
             past.reload(effective, unix_now());
         }
+        self.probes.choose(&effective.monitor.probes);
         let ipfix = &effective.monitor.ipfix;
         self.export = export::Export::new(ipfix);
         let active = ipfix.active.as_millis() as Millis;
@@ -304,6 +311,7 @@ impl Keeper {
         }
         self.core.gateways(self.uplinks.gateways.iter().copied());
         self.core.turn(self.now());
+        self.probes.turn();
         self.tell(connections);
         self.remember();
     }

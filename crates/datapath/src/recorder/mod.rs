@@ -1,0 +1,265 @@
+//! Probes from the daemon's side: loads one probe of `bpf/probes.bpf.c`, attaches it, and reads its records (bpf/include/probe.h).
+//!
+//! Nothing here knows what a probe records. Its programs and maps are found by their names, which begin with the probe's; all others are left
+//! out. So each probe is a [`Recorder`] of its own, and one that the kernel refuses does not concern the rest.
+
+mod types;
+
+use std::mem::offset_of;
+
+use kernel::Mac;
+use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject};
+
+use crate::drops::own_namespace;
+use crate::error::Error;
+use crate::probe;
+
+pub use types::KernelTypes;
+
+/// The layout of what both sides share, generated from the C headers; the loader that comes with it knows only all or nothing.
+#[allow(clippy::all, dead_code, missing_docs, unsafe_op_in_unsafe_fn)]
+mod skel {
+    include!(concat!(env!("OUT_DIR"), "/probes.skel.rs"));
+}
+use skel::types::{probe_histogram, rodata};
+
+/// The object as it was compiled, aligned as an ELF file has to be.
+#[repr(C, align(16))]
+struct Aligned<T: ?Sized>(T);
+static OBJECT: &Aligned<[u8]> =
+    &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/probes.bpf.o")));
+
+/// PROBE_BUCKETS of bpf/include/probe.h: bucket n of a histogram counts values below 2^n, the last one all that are larger.
+pub const BUCKETS: usize = size_of::<probe_histogram>() / 8 - 1;
+
+/// What a record is about: struct probe_key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Subject {
+    /// Index of the port; 0 where none is known.
+    pub link: u32,
+    /// What the probe divides by, as the kernel numbers it; 0 where it does not divide.
+    pub label: u32,
+    /// The station there; all zero where none is known, or where there was no room for it.
+    pub station: Mac,
+}
+
+/// A record: a counter's one number, or a histogram's sum and its [`BUCKETS`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Whose.
+    pub subject: Subject,
+    /// The numbers.
+    pub words: Vec<u64>,
+}
+
+/// What a probe could not record, since it was loaded: enum probe_missed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Missed {
+    /// No record was free, neither for the station nor for the port.
+    pub no_room: u64,
+    /// The beginning of what was to be measured was not seen, or is forgotten.
+    pub not_measured: u64,
+}
+
+/// One probe, loaded into the kernel. It records until this is dropped.
+pub struct Recorder {
+    name: String,
+    object: Object,
+    _links: Vec<Link>,
+}
+
+impl Recorder {
+    /// Loads a probe, and begins to record what happens in this thread's network namespace. `name`: as in the names of its maps, with
+    /// `-` for `_`. What the kernel must have is best asked of [`KernelTypes`] before, as its refusal tells little.
+    ///
+    /// # Errors
+    /// The kernel refuses; there is no such probe.
+    pub fn load(name: &str) -> Result<Self, Error> {
+        probe::listen();
+        let prefix = format!("{}__", name.replace('-', "_"));
+        let mut open = ObjectBuilder::default()
+            .open_memory(&OBJECT.0)
+            .map_err(|e| Error::bpf("open the probes", e))?;
+        choose(&mut open, &prefix)?;
+        let object = open
+            .load()
+            .map_err(|e| Error::bpf(format!("load the probe {name}"), e))?;
+        let mut links = Vec::new();
+        for program in object.progs_mut().filter(|program| program.autoload()) {
+            let at = program.section().to_string_lossy();
+            let at = at.rsplit('/').next().unwrap_or_default().to_owned();
+            links.push(
+                program
+                    .attach()
+                    .map_err(|e| Error::bpf(format!("attach to the tracepoint {at}"), e))?,
+            );
+        }
+        Ok(Self {
+            name: prefix,
+            object,
+            _links: links,
+        })
+    }
+
+    fn map(&self, name: &str) -> Option<libbpf_rs::Map<'_>> {
+        let name = format!("{}{name}", self.name);
+        self.object.maps().find(|map| *map.name() == *name)
+    }
+
+    /// Room for records.
+    pub fn room(&self) -> usize {
+        self.map("records")
+            .map_or(0, |map| map.max_entries() as usize)
+    }
+
+    /// All records, in no order. Some hundred microseconds for a thousand.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn read(&self) -> Result<Vec<Record>, Error> {
+        let Some(map) = self.map("records") else {
+            return Ok(Vec::new());
+        };
+        let failed = |e| Error::bpf("read a probe's records", e);
+        let found = map
+            .lookup_batch(map.max_entries(), MapFlags::ANY, MapFlags::ANY)
+            .map_err(failed)?;
+        Ok(found
+            .filter_map(|(key, words)| {
+                Some(Record {
+                    subject: Subject::decode(&key)?,
+                    words: decode(&words),
+                })
+            })
+            .collect())
+    }
+
+    /// Takes records out, so that others find room; what they had at last. What another processor adds in that moment is lost.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn take(&mut self, subjects: &[Subject]) -> Result<Vec<Record>, Error> {
+        let mut taken = Vec::new();
+        let Some(map) = self.map("records") else {
+            return Ok(taken);
+        };
+        for subject in subjects {
+            let words = map
+                .lookup_and_delete(&subject.encode())
+                .map_err(|e| Error::bpf("take a probe's record out", e))?;
+            if let Some(words) = words {
+                taken.push(Record {
+                    subject: *subject,
+                    words: decode(&words),
+                });
+            }
+        }
+        Ok(taken)
+    }
+
+    /// What could not be recorded.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn missed(&self) -> Result<Missed, Error> {
+        let Some(map) = self.map("missed") else {
+            return Ok(Missed::default());
+        };
+        let sum = |which: u32| {
+            let values = map
+                .lookup_percpu(&which.to_ne_bytes(), MapFlags::ANY)
+                .map_err(|e| Error::bpf("read a counter", e))?;
+            let values = values.unwrap_or_default();
+            Ok(values.iter().flat_map(|value| decode(value)).sum())
+        };
+        Ok(Missed {
+            no_room: sum(0)?,
+            not_measured: sum(1)?,
+        })
+    }
+}
+
+/// Leaves out all that does not belong to one probe, and tells it where it is.
+fn choose(open: &mut OpenObject, prefix: &str) -> Result<(), Error> {
+    let mut found = false;
+    for mut program in open.progs_mut() {
+        let own = program.name().to_string_lossy().starts_with(prefix);
+        program.set_autoload(own);
+        found |= own;
+    }
+    if !found {
+        let name = prefix.trim_end_matches('_').replace('_', "-");
+        return Err(Error::Lacks(format!(
+            "probe {name}: no program of bpf/probes.bpf.c begins with {prefix}"
+        )));
+    }
+    let netns = own_namespace()?.to_ne_bytes();
+    for mut map in open.maps_mut() {
+        let name = map.name().to_string_lossy().into_owned();
+        // The compiler's own (.rodata) have no such name.
+        if name.contains("__") && !name.starts_with(prefix) {
+            map.set_autocreate(false)
+                .map_err(|e| Error::bpf("leave a map out", e))?;
+        }
+        if name.ends_with(".rodata")
+            && let Some(constants) = map.initial_value_mut()
+        {
+            let at = offset_of!(rodata, probe_netns);
+            if let Some(place) = constants.get_mut(at..at + netns.len()) {
+                place.copy_from_slice(&netns);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Words as they lie in memory.
+fn decode(octets: &[u8]) -> Vec<u64> {
+    let words = octets.as_chunks::<8>().0;
+    words.iter().map(|word| u64::from_ne_bytes(*word)).collect()
+}
+
+impl Subject {
+    /// struct probe_key as it lies in memory.
+    fn encode(&self) -> [u8; 16] {
+        let mut key = [0; 16];
+        key[..4].copy_from_slice(&self.link.to_ne_bytes());
+        key[4..8].copy_from_slice(&self.label.to_ne_bytes());
+        key[8..14].copy_from_slice(&self.station);
+        key
+    }
+
+    fn decode(key: &[u8]) -> Option<Self> {
+        let word = |at: usize| Some(u32::from_ne_bytes(key.get(at..at + 4)?.try_into().ok()?));
+        Some(Self {
+            link: word(0)?,
+            label: word(4)?,
+            station: key.get(8..14)?.try_into().ok()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_survive() {
+        let subject = Subject {
+            link: 7,
+            label: 0x1_0002,
+            station: [2, 0, 0x5e, 0x10, 0, 1],
+        };
+        assert_eq!(Subject::decode(&subject.encode()), Some(subject));
+        assert_eq!(Subject::decode(&[0; 13]), None);
+    }
+
+    #[test]
+    fn a_probe_that_is_not_there_is_named() {
+        let error = Recorder::load("no-such").err().expect("refused");
+        assert_eq!(
+            error.to_string(),
+            "this kernel has no probe no-such: no program of bpf/probes.bpf.c begins with no_such__"
+        );
+    }
+}

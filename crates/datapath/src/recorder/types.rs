@@ -1,0 +1,57 @@
+//! What the running kernel says of itself: its type information (BTF), where it has any.
+
+use std::collections::BTreeMap;
+
+use libbpf_rs::btf::Btf;
+use libbpf_rs::btf::types::{Enum, Typedef};
+
+use crate::error::Error;
+
+/// Where the kernel shows its type information.
+const VMLINUX: &str = "/sys/kernel/btf/vmlinux";
+
+/// The kernel's type information: some megabytes while it is held, so not longer than it takes to load what needs it.
+pub struct KernelTypes(Btf<'static>);
+
+impl KernelTypes {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// [`Error::Lacks`]: the kernel has none, as routers' kernels often have.
+    pub fn read() -> Result<Self, Error> {
+        if !std::path::Path::new(VMLINUX).exists() {
+            return Err(Error::Lacks("BTF (CONFIG_DEBUG_INFO_BTF)".into()));
+        }
+        Btf::from_vmlinux()
+            .map(Self)
+            .map_err(|e| Error::bpf("tell its types", e))
+    }
+
+    /// Whether there is a tracepoint of this name, whatever its group. Of those in modules nothing is known here.
+    pub fn has_tracepoint(&self, name: &str) -> bool {
+        // TRACE_EVENT makes such a type of each (include/trace/bpf_probe.h).
+        let handler = format!("btf_trace_{name}");
+        self.0.type_by_name::<Typedef<'_>>(&handler).is_some()
+    }
+
+    /// Whether there is an enumeration of this name.
+    pub fn has_enumeration(&self, name: &str) -> bool {
+        self.0.type_by_name::<Enum<'_>>(name).is_some()
+    }
+
+    /// The words of an enumeration by number, without the prefix that they have in common. None, where there is no such enumeration.
+    pub fn words(&self, name: &str, prefix: &str) -> BTreeMap<u32, String> {
+        let Some(found) = self.0.type_by_name::<Enum<'_>>(name) else {
+            return BTreeMap::new();
+        };
+        found
+            .iter()
+            .filter_map(|member| {
+                let word = member.name?.to_str()?;
+                let word = word.strip_prefix(prefix).unwrap_or(word);
+                // 32 bits, whether the kernel calls them signed or not.
+                Some((member.value as u32, word.to_owned()))
+            })
+            .collect()
+    }
+}

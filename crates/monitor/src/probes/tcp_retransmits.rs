@@ -1,0 +1,34 @@
+//! Segments that sockets of this router sent again: bpf/include/probe_tcp.h.
+
+use super::{Label, Measure, Needs, Probe, Unit, Words};
+
+/// The probe.
+pub const TCP_RETRANSMITS: Probe = Probe {
+    name: "tcp-retransmits",
+    help: "TCP segments that this router itself sent again, by the state of the connection",
+    measure: Measure::Counter,
+    unit: Unit::Packets,
+    label: Some(Label {
+        name: "state",
+        // include/net/tcp_states.h; the numbers are told to user space (struct tcp_info), so they stay.
+        words: Words::Fixed(&[
+            "",
+            "ESTABLISHED",
+            "SYN_SENT",
+            "SYN_RECV",
+            "FIN_WAIT1",
+            "FIN_WAIT2",
+            "TIME_WAIT",
+            "CLOSE",
+            "CLOSE_WAIT",
+            "LAST_ACK",
+            "LISTEN",
+            "CLOSING",
+            "NEW_SYN_RECV",
+        ]),
+    }),
+    needs: Needs {
+        linux: "4.15",
+        tracepoints: &["tcp_retransmit_skb"],
+    },
+};
