@@ -60,10 +60,14 @@ system: ## tests that need the kernel: routers in namespaces, the command line, 
 demo: setup build ## shows a router being taken over, in namespaces, with figures
 	scripts/as-root $(TARGET_DIR)/release/demo
 
-bench: setup build ## measures against the kernel's own path: the closed loop, single programs, the daemon
+bench: setup build ## measures against the kernel's own path: the closed loop, single programs, the daemon, the monitor
 	scripts/as-root $(TARGET_DIR)/release/bench
 	scripts/as-root $(TARGET_DIR)/release/bench programs
 	scripts/as-root $(TARGET_DIR)/release/bench daily
+	scripts/as-root $(TARGET_DIR)/release/bench meter
+	scripts/as-root $(TARGET_DIR)/release/bench meter --path --seconds 1
+	scripts/as-root $(TARGET_DIR)/release/bench meter --daemon --flows 0,10,10000,65536
+	scripts/as-root $(TARGET_DIR)/release/bench lemon
 
 fuzz: ## fuzzes every target for SECONDS_PER_TARGET
 	scripts/fuzz --seconds $(SECONDS_PER_TARGET)

@@ -279,6 +279,11 @@ impl Circuit {
         Ok(())
     }
 
+    /// The router, for whoever is to look on.
+    pub fn router(&self) -> Result<&lab::Namespace, Error> {
+        Ok(self.lab.node("router")?)
+    }
+
     /// What forwards here.
     pub fn path(&self) -> Path {
         self.path

@@ -152,7 +152,7 @@ impl<'a> Stage<'a> {
         let mut meter = Meter::load(sizes, true)?;
         meter.attach(link, "lan0", false, true)?;
         let bench = Bench::load(traffic, 0, &Exit::default())?;
-        bench.aim_meter(&meter)?;
+        bench.aim_meter(&meter.programs()?)?;
         Ok(Self {
             meter,
             bench,

@@ -10,7 +10,8 @@ use weir_bench::crowd::Size;
 use weir_bench::programs::{self, Effort};
 use weir_bench::rounds::{self, Plan};
 use weir_bench::{
-    Error, changes, daemon, daily, gate, machine, meter, meter_daemon, paths, report,
+    Error, changes, daemon, daily, gate, lemon, machine, meter, meter_daemon, meter_path, paths,
+    report,
 };
 
 /// The one-core closed loop: packets per second through the kernel, through weir, and through the least a router must do.
@@ -70,12 +71,33 @@ enum Part {
         /// The daemon's processor time and memory instead, while so many flows are active: a packet of each in a second
         #[arg(long)]
         daemon: bool,
-        /// Seconds for each number of flows, of the daemon
+        /// The kernel's whole path instead, without the monitor and with it
+        #[arg(long, conflicts_with = "daemon")]
+        path: bool,
+        /// Seconds for each number of flows, of the daemon; for each measurement of the path
         #[arg(long, default_value_t = 10)]
         seconds: u32,
         /// The daemon to measure [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
         weir: Option<PathBuf>,
+        /// Write the figures to this file
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
+    /// What users lose while somebody counts: iperf3 through a router, with nobody, weir's monitor, softflowd
+    Lemon {
+        /// The daemon to measure [default: the one beside this binary]
+        #[arg(long, value_name = "PATH")]
+        weir: Option<PathBuf>,
+        /// Rounds
+        #[arg(long, default_value_t = 5)]
+        rounds: u32,
+        /// Seconds of each transfer
+        #[arg(long, default_value_t = 5)]
+        seconds: u32,
+        /// Only these
+        #[arg(long, value_delimiter = ',', value_parser = case)]
+        only: Vec<lemon::Case>,
         /// Write the figures to this file
         #[arg(long)]
         json: Option<PathBuf>,
@@ -149,6 +171,16 @@ fn path(name: &str) -> Result<Path, String> {
     found.ok_or_else(|| format!("one of {}", Path::ALL.map(Path::name).join(", ")))
 }
 
+fn case(name: &str) -> Result<lemon::Case, String> {
+    let found = lemon::Case::ALL.into_iter().find(|case| case.name == name);
+    found.ok_or_else(|| {
+        format!(
+            "one of {}",
+            lemon::Case::ALL.map(|case| case.name).join(", ")
+        )
+    })
+}
+
 fn arrangement(name: &str) -> Result<Arrangement, String> {
     let found = paths::ARRANGEMENTS.into_iter().find(|one| one.name == name);
     found.ok_or_else(|| {
@@ -180,10 +212,30 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             rounds,
             runs,
             daemon,
+            path,
             seconds,
             weir,
             json,
         }) => {
+            if *path {
+                let binary = daemon::binary(weir.as_deref())?;
+                let plan = Plan {
+                    rounds: *rounds,
+                    seconds: f64::from(*seconds),
+                    warm: 0.3,
+                };
+                let flows = 400;
+                let found = meter_path::all(&binary, flows, plan, arguments.cpu)?;
+                println!(
+                    "{}, {flows} flows\n\n{}",
+                    machine::describe(),
+                    meter_path::report(&found)
+                );
+                return match json {
+                    Some(file) => write(file, &found),
+                    None => Ok(()),
+                };
+            }
             if *daemon {
                 let binary = daemon::binary(weir.as_deref())?;
                 let burdens = meter_daemon::burdens(&binary, flows, *seconds)?;
@@ -206,6 +258,30 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             println!("{}\n\n{}", machine::describe(), meter::report(&costs));
             match json {
                 Some(file) => write(file, &costs),
+                None => Ok(()),
+            }
+        }
+        Some(Part::Lemon {
+            weir,
+            rounds,
+            seconds,
+            only,
+            json,
+        }) => {
+            let cases = if only.is_empty() {
+                lemon::Case::ALL.to_vec()
+            } else {
+                only.clone()
+            };
+            let plan = lemon::Plan {
+                rounds: *rounds,
+                seconds: *seconds,
+            };
+            let binary = daemon::binary(weir.as_deref())?;
+            let losses = lemon::all(&binary, &cases, plan, |text| eprintln!("{text}"))?;
+            println!("{}\n\n{}", machine::describe(), lemon::report(&losses));
+            match json {
+                Some(file) => write(file, &losses),
                 None => Ok(()),
             }
         }

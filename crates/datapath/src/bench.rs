@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 
 use kernel::Tuple;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{MapCore, MapFlags, ProgramInput, ProgramMut};
+use libbpf_rs::{MapCore, MapFlags, ProgramInput};
 
 use crate::Datapath;
 use crate::error::Error;
 use crate::hook;
 use crate::load;
-use crate::meter::Meter;
+use crate::meter::Programs;
 
 mod peers;
 
@@ -269,7 +269,7 @@ impl Bench {
         Ok(bench)
     }
 
-    fn enter(&self, target: Target, program: &ProgramMut<'_>) -> Result<(), Error> {
+    fn enter(&self, target: Target, program: &impl AsFd) -> Result<(), Error> {
         let map = if target.is_tc() {
             &self.skel.maps.targets_tc
         } else {
@@ -292,10 +292,9 @@ impl Bench {
     }
 
     /// Makes the meter's programs targets of [`Bench::rotate`].
-    pub fn aim_meter(&self, meter: &Meter) -> Result<(), Error> {
-        let progs = meter.programs();
-        self.enter(Target::MeterIn, &progs.weir_meter_in)?;
-        self.enter(Target::MeterOut, &progs.weir_meter_out)
+    pub fn aim_meter(&self, programs: &Programs) -> Result<(), Error> {
+        self.enter(Target::MeterIn, &programs.into)?;
+        self.enter(Target::MeterOut, &programs.out)
     }
 
     /// Makes what the meter is compared with targets of [`Bench::rotate`].

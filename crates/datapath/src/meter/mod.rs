@@ -4,6 +4,8 @@
 //! [`Meter::scan`], and what was under way when it was retired by [`Meter::reclaim`].
 
 mod news;
+#[cfg(feature = "bench")]
+mod programs;
 mod record;
 
 use std::collections::{HashMap, VecDeque};
@@ -22,10 +24,12 @@ use crate::mapped::Mapped;
 use crate::probe;
 
 pub use news::{News, Sample};
+#[cfg(feature = "bench")]
+pub use programs::{Programs, Segments};
 use record::{Counts, FREE, LIVE, RETIRED, STATE, Slots};
 
 #[allow(clippy::all, missing_docs, unsafe_op_in_unsafe_fn)]
-pub(crate) mod skel {
+mod skel {
     include!(concat!(env!("OUT_DIR"), "/meter.skel.rs"));
 }
 use skel::types;
@@ -273,38 +277,13 @@ impl Meter {
         })
     }
 
-    /// Runs a program of the meter so many times on a frame, as if it came in at, or left by, a device of this namespace
-    /// (BPF_PROG_TEST_RUN). Nothing but the meter sees it.
+    /// The programs, for benchmark and tests.
     ///
     /// # Errors
-    /// The kernel refuses: the device is not in this namespace, or the frame is too short.
+    /// There are too many open files.
     #[cfg(feature = "bench")]
-    pub fn test(
-        &self,
-        leaves: bool,
-        link: u32,
-        frame: &[u8],
-        segments: Option<(u32, u32)>,
-        runs: u32,
-    ) -> Result<(), Error> {
-        let progs = &self.skel.progs;
-        let program = match leaves {
-            false => &progs.weir_meter_in,
-            true => &progs.weir_meter_out,
-        };
-        let (gso_size, gso_segs) = segments.unwrap_or_default();
-        let mut fields = load::SkbFields {
-            gso_size,
-            gso_segs,
-            ..Default::default()
-        };
-        load::test_run_skb_with(program, frame, link, &mut fields, runs).map(drop)
-    }
-
-    /// The programs, for the benchmark.
-    #[cfg(feature = "bench")]
-    pub(crate) fn programs(&self) -> &skel::MeterProgs<'static> {
-        &self.skel.progs
+    pub fn programs(&self) -> Result<Programs, Error> {
+        Programs::of(&self.skel.progs)
     }
 
     /// What was loaded.

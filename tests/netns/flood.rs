@@ -1,0 +1,140 @@
+//! A flood of conversations of one packet takes nothing from those that live, and leaves no trace.
+
+use std::thread;
+use std::time::Duration;
+
+use api::TalksQuery;
+use datapath::bench::{Bench, Exit, PORT_BITS, Traffic};
+use lab::frame::{Body, Packet};
+use lab::gateway::{CLIENT, SERVER};
+use lab::namespace::wait_until;
+use lab::topology::mac;
+use lab::{Error, Ipv6, Lab, Options};
+use weir_tests::{LIMIT, Weir};
+
+fn failed(error: impl std::fmt::Display) -> Error {
+    Error::Unexpected(error.to_string())
+}
+
+/// Some 200,000 conversations of one packet: those that live are counted one by one through it, and new ones are again soon after.
+#[test]
+fn a_flood_takes_nothing_from_those_that_live() {
+    let run = || -> Result<(), Error> {
+        let lab = Lab::gateway(&Options {
+            nat: false,
+            ipv6: Ipv6::Off,
+            plain_offloads: true,
+            raw: true,
+            ..Options::default()
+        })?;
+        let config = "[monitor]\nsize = 1024\n";
+        let weir = Weir::start(lab.node("router")?, config, &["--only", "monitor"])?;
+        wait_until("devices are counted", LIMIT, || {
+            let devices = weir.client()?.devices().map_err(failed)?;
+            Ok(devices.ports.len() >= 2)
+        })?;
+        let out = lab.index("client", "eth0")?;
+        lab.node("client")?.enter(|| flood(&weir, out))?
+    };
+    run().expect("no flow is lost");
+}
+
+const LIVE: u32 = 64;
+/// By pieces that are multiples of a generator's batch, 64.
+const FLOOD: u32 = 204_800;
+
+fn flood(weir: &Weir, out: u32) -> Result<(), Error> {
+    let kind = |port, flows| -> Result<Bench, Error> {
+        let from = (mac("client", "eth0"), CLIENT);
+        let to = (mac("router", "lan0"), SERVER);
+        let packet = Packet::new(from, to, Body::Udp(1024, port, vec![b'w'; 18]));
+        let traffic = Traffic {
+            frame: packet.bytes(),
+            flows,
+            bits: PORT_BITS,
+            reply: false,
+            shift: 0,
+        };
+        Bench::load(&traffic, out, &Exit::default()).map_err(failed)
+    };
+    let send = |bench: &mut Bench, packets| bench.generate(packets).map_err(failed);
+    // Packets of each conversation with a port of the server, as weir tells them where the client is.
+    let told = |port: u16| -> Result<(u64, Vec<u64>), Error> {
+        let asked = TalksQuery {
+            limit: 5_000,
+            port: Some("lan0".into()),
+            ..TalksQuery::default()
+        };
+        let talks = weir.client()?.talks(&asked).map_err(failed)?;
+        let of = |talk: &&api::Talk| talk.port == "lan0" && talk.far_port == port;
+        let packets = talks.talks.iter().filter(of);
+        Ok((talks.total, packets.map(|talk| talk.sent.packets).collect()))
+    };
+    let (mut live, mut flood, mut new) = (kind(443, LIVE)?, kind(9, FLOOD)?, kind(5555, LIVE)?);
+    let mut each = 0;
+    for _ in 0..5 {
+        send(&mut live, LIVE)?;
+        each += 1;
+    }
+    let all = |port, each| {
+        move |told: &dyn Fn(u16) -> Result<(u64, Vec<u64>), Error>| {
+            let (_, packets) = told(port)?;
+            Ok::<_, Error>(packets.len() == LIVE as usize && packets.iter().all(|one| *one == each))
+        }
+    };
+    wait_until("conversations live", LIMIT, || all(443, each)(&told))?;
+    let before = resident(weir)?;
+    let pieces = 50;
+    for _ in 0..pieces {
+        send(&mut flood, FLOOD / pieces)?;
+        send(&mut live, LIVE)?;
+        each += 1;
+        thread::sleep(Duration::from_millis(40));
+    }
+    let (total, _) = told(443)?;
+    wait_until("each packet of those that live is counted", LIMIT, || {
+        all(443, each)(&told)
+    })
+    .map_err(|error| failed(format!("{error}: each sent {each}, {:?}", told(443))))?;
+    // The table is full of the flood at first: they have a record each when that was given up.
+    let mut sent = 0;
+    wait_until("new conversations are counted one by one", LIMIT, || {
+        send(&mut new, LIVE)?;
+        sent += 1;
+        thread::sleep(Duration::from_millis(200));
+        Ok(told(5555)?.1.len() == LIVE as usize)
+    })?;
+    let grew = resident(weir)?.saturating_sub(before);
+    println!(
+        "{total} conversations known, {sent} packets before new ones had records, grew by {grew} kB"
+    );
+    assert!(grew < 32 * 1024, "the daemon grew by {grew} kB");
+    // Nothing of it is lost: what the port counted in all is what came.
+    let generated = u64::from(FLOOD) + u64::from(LIVE) * (each + sent);
+    let counted = || -> Result<u64, Error> {
+        let devices = weir.client()?.devices().map_err(failed)?;
+        let port = devices.ports.iter().find(|port| port.name == "lan0");
+        Ok(port.map_or(0, |port| {
+            let way = &port.incoming;
+            way.flows.packets + way.unplaced.packets + way.other.packets
+        }))
+    };
+    wait_until("the port's sum is what was sent", LIMIT, || {
+        Ok(counted()? == generated)
+    })
+    .map_err(|error| {
+        failed(format!(
+            "{error}: {generated} sent, {:?} counted",
+            counted()
+        ))
+    })
+}
+
+/// Memory of the daemon, kB.
+fn resident(weir: &Weir) -> Result<u64, Error> {
+    let status = format!("/proc/{}/status", weir.process.id());
+    let text = std::fs::read_to_string(&status).map_err(Error::system(status))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    line.and_then(|rest| rest.trim().split(' ').next()?.parse().ok())
+        .ok_or_else(|| failed("no RssAnon"))
+}
