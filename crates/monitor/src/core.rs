@@ -383,6 +383,16 @@ impl Monitor {
         });
     }
 
+    /// All that go on are due to be told of, as nobody will be there to tell of their end.
+    pub fn tell_rest(&mut self, now: Millis) {
+        if self.telling.is_none() {
+            return;
+        }
+        let untold = |talk: &&mut Talk| talk.total != talk.told;
+        let talks = self.talks.values_mut().filter(untold);
+        self.told.extend(talks.map(|talk| talk.tell(now, false)));
+    }
+
     /// Conversations that are due to be told of, see [`Monitor::tell`].
     pub fn take_told(&mut self) -> Vec<Told> {
         std::mem::take(&mut self.told)

@@ -321,11 +321,11 @@ impl Daemon {
         };
         notify.stopping();
         captures.stop(&mut router.borrow_mut());
-        let cutting = router
-            .borrow_mut()
-            .monitor
-            .as_mut()
-            .is_some_and(monitor::Keeper::stop);
+        let cutting = {
+            let router = &mut *router.borrow_mut();
+            let keeper = router.monitor.as_mut();
+            keeper.is_some_and(|keeper| keeper.stop(&router.core))
+        };
         if cutting {
             firewall::tell(history::nft::remove()).await;
         }

@@ -58,8 +58,8 @@ impl Export {
         self.exporter.interface_gone(link);
     }
 
-    /// Tells of a conversation. `began`: seconds since 1970 when the monitor's clock began.
-    pub fn flow(&mut self, told: &Told, beyond: Beyond, began: u64) {
+    /// Tells of a conversation. `began`: seconds since 1970 when the monitor's clock began; `stops`: weir does, so that this is the last of it.
+    pub fn flow(&mut self, told: &Told, beyond: Beyond, began: u64, stops: bool) {
         let talk = &told.talk;
         let wall = |at: Millis| began * 1000 + at;
         let tcp_flags = u16::from(talk.tcp_flags);
@@ -89,6 +89,8 @@ impl Export {
             start: wall(told.since),
             end: wall(talk.last).max(wall(told.since)),
             reason: match (told.over, talk.ended()) {
+                (false, false) if stops => EndReason::Forced,
+                (false, true) if stops => EndReason::EndDetected,
                 (false, _) => EndReason::Active,
                 (true, true) => EndReason::EndDetected,
                 (true, false) => EndReason::Idle,

@@ -248,8 +248,13 @@ impl Keeper {
         self.rules.take()
     }
 
-    /// The end: what is not written yet is. Whether rules of quotas are left to be taken away.
-    pub fn stop(&mut self) -> bool {
+    /// The end: what is not written or told yet is. Whether rules of quotas are left to be taken away.
+    pub fn stop(&mut self, connections: &offload::Core) -> bool {
+        if self.export.is_some() {
+            self.read();
+            self.core.tell_rest(self.now());
+            self.tell(connections, true);
+        }
         let Some(past) = self.past.take() else {
             return false;
         };
@@ -258,8 +263,8 @@ impl Keeper {
         cutting
     }
 
-    /// Tells the collector of what is due.
-    fn tell(&mut self, connections: &offload::Core) {
+    /// Tells the collector of what is due; `stops`: for the last time.
+    fn tell(&mut self, connections: &offload::Core, stops: bool) {
         let told = self.core.take_told();
         let now = self.now();
         let Some(mut export) = self.export.take() else {
@@ -270,7 +275,7 @@ impl Keeper {
             let Some(beyond) = self.beyond(&told.talk, connections) else {
                 continue;
             };
-            export.flow(told, beyond, self.began_unix);
+            export.flow(told, beyond, self.began_unix, stops);
         }
         let mut unplaced = Count::default();
         for (_, port) in self.core.ports() {
@@ -312,7 +317,7 @@ impl Keeper {
         self.core.gateways(self.uplinks.gateways.iter().copied());
         self.core.turn(self.now());
         self.probes.turn();
-        self.tell(connections);
+        self.tell(connections, false);
         self.remember();
     }
 

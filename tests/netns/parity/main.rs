@@ -1,0 +1,445 @@
+//! Weir counts and times as others do who look at the same packets.
+
+mod frames;
+mod peers;
+
+use std::net::SocketAddr;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use api::{Count, Devices, Talk, TalksQuery};
+use frames::{Connection, Connections, Ends};
+use lab::gateway::{CLIENT, CLIENT6, ROUTER_LAN, ROUTER_LAN6};
+use lab::generate::Side;
+use lab::namespace::wait_until;
+use lab::transfer::{Datagrams, Echo, ask_tcp};
+use lab::{Error, Lab, Namespace, Options, topology};
+use nix::sys::signal::Signal;
+use peers::{Capture, Collector, Folder, Key, Table};
+use weir_tests::scene::{self, By};
+use weir_tests::{LIMIT, Weir};
+
+/// Milliseconds that weir's times and tshark's may differ by.
+const NEAR: f64 = 1.0;
+
+fn failed(error: api::ClientError) -> Error {
+    Error::Unexpected(error.to_string())
+}
+
+/// Conversations at the LAN.
+fn talks(weir: &Weir) -> Result<Vec<Talk>, Error> {
+    let asked = TalksQuery {
+        port: Some("lan0".into()),
+        limit: 5000,
+        ..Default::default()
+    };
+    Ok(weir.client()?.talks(&asked).map_err(failed)?.talks)
+}
+
+fn devices(weir: &Weir) -> Result<Devices, Error> {
+    weir.client()?.devices().map_err(failed)
+}
+
+/// Waits for something to stay as it is, at least for some seconds; it is asked for twice a second.
+fn at_rest<T: PartialEq>(mut look: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
+    let (mut before, mut quiet) = (look()?, 0);
+    for _ in 0..60 {
+        thread::sleep(Duration::from_millis(500));
+        let now = look()?;
+        quiet = if now == before { quiet + 1 } else { 0 };
+        if quiet == 5 {
+            return Ok(now);
+        }
+        before = now;
+    }
+    Err(Error::Unexpected("it is never quiet".into()))
+}
+
+/// What all devices had, and what the ports had: [`Devices`] without what changes by itself.
+fn sums(devices: &Devices) -> Vec<(String, [Count; 2])> {
+    let stations = devices.devices.iter();
+    let ports = devices.ports.iter();
+    stations
+        .map(|device| (device.mac.clone(), [device.sent, device.received]))
+        .chain(ports.map(|port| {
+            (
+                port.name.clone(),
+                [port.incoming.flows, port.outgoing.flows],
+            )
+        }))
+        .collect()
+}
+
+/// A router for frames, on which nothing but the monitor runs, and what passes its LAN port in a file.
+struct Replay {
+    lab: Lab,
+    weir: Weir,
+    capture: Capture,
+    folder: Folder,
+}
+
+impl Replay {
+    fn begin() -> Result<Self, Error> {
+        let lab = Lab::gateway(&Options {
+            plain_offloads: true,
+            nat: false,
+            raw: true,
+            ..Options::default()
+        })?;
+        let router = lab.node("router")?;
+        let weir = Weir::start(router, "", &["--only", "monitor"])?;
+        wait_until("ports are counted", LIMIT, || {
+            let ports = devices(&weir)?.ports;
+            Ok(ports.iter().filter(|port| port.name != "lo").count() >= 2)
+        })?;
+        let folder = Folder::new()?;
+        // Where weir stands, not at the other end of the wire: times are to be comparable.
+        let capture = Capture::begin(router, "lan0", folder.at("capture.pcap"))?;
+        Ok(Self {
+            lab,
+            weir,
+            capture,
+            folder,
+        })
+    }
+
+    fn router(&self) -> Result<&Namespace, Error> {
+        self.lab.node("router")
+    }
+
+    /// What weir counted at the end; the capture is whole.
+    fn end(&self) -> Result<Vec<Talk>, Error> {
+        at_rest(|| Ok((sums(&devices(&self.weir)?), self.capture.octets())))?;
+        let talks = talks(&self.weir)?;
+        self.capture.end();
+        Ok(talks)
+    }
+}
+
+/// Conversations as packets one way, as the tools have them.
+fn one_way(talks: &[Talk]) -> Table {
+    let mut table = Table::new();
+    for talk in talks {
+        let bare = matches!(talk.protocol_number, frames::ICMP | frames::ICMP6);
+        let end = |address: &str, port: u16| {
+            let address = address.parse().expect("weir tells an address");
+            (address, if bare { 0 } else { port })
+        };
+        let station = end(&talk.station, talk.station_port);
+        let far = end(&talk.far, talk.far_port);
+        for (from, to, count) in [(station, far, talk.sent), (far, station, talk.received)] {
+            let key = Key {
+                protocol: talk.protocol_number,
+                from,
+                to,
+            };
+            if count != Count::default() {
+                peers::add(&mut table, key, count);
+            }
+        }
+    }
+    table
+}
+
+/// What is called alike by all: for what follows the first fragment, and for what stands before layer 4, each has a name of its own. And
+/// only what the client has to do with: the router says something by itself now and then, to all neighbours.
+fn common(table: &Table) -> Table {
+    let mut common = Table::new();
+    for (key, count) in table {
+        let mut key = *key;
+        if ![CLIENT, CLIENT6]
+            .iter()
+            .any(|own| [key.from.0, key.to.0].contains(own))
+        {
+            continue;
+        }
+        let ports = [key.from.1, key.to.1];
+        let ipv6 = key.from.0.is_ipv6();
+        // weir: UDP without ports; nfpcapd: all fragments of IPv6 as its own protocol; softflowd: protocol 0 behind the first.
+        let piece = ports.contains(&frames::FRAGMENTED)
+            || (key.protocol == frames::UDP && ports == [0, 0])
+            || (ipv6 && matches!(key.protocol, 0 | frames::IPV6_FRAGMENT));
+        // nfpcapd looks no further than the first header.
+        let extended = ports.contains(&frames::EXTENDED) || key.protocol == frames::IPV6_OPTIONS;
+        let stands_for = match (piece, extended) {
+            (true, _) => Some(frames::FRAGMENTED),
+            (_, true) => Some(frames::EXTENDED),
+            _ => None,
+        };
+        if let Some(port) = stands_for {
+            key.protocol = frames::UDP;
+            (key.from.1, key.to.1) = (port, port);
+        }
+        peers::add(&mut common, key, *count);
+    }
+    common
+}
+
+fn without(table: &Table, left_out: impl Fn(&Key) -> bool) -> Table {
+    let stays = table.iter().filter(|(key, _)| !left_out(key));
+    stays.map(|(key, count)| (*key, *count)).collect()
+}
+
+fn same(name: &str, weir: &Table, other: &Table) -> Result<(), Error> {
+    if weir == other {
+        return Ok(());
+    }
+    let keys = weir
+        .keys()
+        .chain(other.keys())
+        .collect::<std::collections::BTreeSet<_>>();
+    let differ = keys
+        .into_iter()
+        .filter(|key| weir.get(key) != other.get(key));
+    let lines = differ.map(|key| {
+        format!(
+            "{key:?}: weir {:?}, {name} {:?}",
+            weir.get(key),
+            other.get(key)
+        )
+    });
+    Err(Error::Unexpected(lines.collect::<Vec<_>>().join("\n")))
+}
+
+/// Each conversation of one capture, both ways, is counted to the packet and octet as softflowd and nfpcapd do.
+#[test]
+fn a_capture_is_counted_as_others_count_it() -> Result<(), Error> {
+    let replay = Replay::begin()?;
+    let ends = Ends::of(&replay.lab)?;
+    ends.mixture()?;
+    let none = Duration::ZERO;
+    let mut connections = Connections {
+        ends: &ends,
+        all: vec![
+            Connection::new(frames::CLIENTS, false),
+            Connection::new(frames::CLIENTS + 1, true),
+        ],
+    };
+    connections.open(none, none)?;
+    for side in [Side::Client, Side::Server] {
+        connections.say(side, none)?;
+    }
+    let talks = replay.end()?;
+
+    // All there is was in conversations: nothing but them is compared below.
+    let told = one_way(&talks);
+    let port = devices(&replay.weir)?
+        .ports
+        .into_iter()
+        .find(|port| port.name == "lan0");
+    let port = port.ok_or_else(|| Error::Unexpected("no lan0".into()))?;
+    let counted = [port.incoming.flows, port.outgoing.flows];
+    let all = peers::sum(&told, |_| true);
+    assert_eq!(
+        counted[0].packets + counted[1].packets,
+        all.packets,
+        "{told:#?}"
+    );
+    assert_eq!(counted[0].bytes + counted[1].bytes, all.bytes, "{told:#?}");
+    let unplaced = [port.incoming.unplaced, port.outgoing.unplaced];
+    assert_eq!(unplaced, [Count::default(); 2]);
+
+    let weir = common(&told);
+    // TCP; UDP whole, padded, in fragments, extended; ICMP; GRE: of both families, both ways.
+    assert_eq!(weir.len(), 7 * 2 * 2, "{weir:#?}");
+    let (router, file) = (replay.router()?, &replay.capture.file);
+    let softflowd = common(&peers::softflowd(router, file, &replay.folder)?);
+    let nfpcapd = common(&peers::nfpcapd(router, file, &replay.folder)?);
+    // softflowd 1.1 takes as the length of an IP packet what the frame has behind its header: padding, too.
+    let padded = |key: &Key| [key.from.1, key.to.1].contains(&frames::PADDED);
+    same(
+        "softflowd",
+        &without(&weir, padded),
+        &without(&softflowd, padded),
+    )?;
+    // nfpcapd 1.7 puts IPv4 fragments together and counts one packet with one header. GRE it opens, and counts what is within, if it is IP.
+    let own_way = |key: &Key| {
+        let piece = [key.from.1, key.to.1].contains(&frames::FRAGMENTED) && key.from.0.is_ipv4();
+        piece || key.protocol == frames::GRE
+    };
+    same(
+        "nfpcapd",
+        &without(&weir, own_way),
+        &without(&nfpcapd, own_way),
+    )?;
+    let packets = |table: &Table| peers::sum(table, padded).packets;
+    assert_eq!(packets(&weir), packets(&softflowd));
+    Ok(())
+}
+
+/// How long TCP waits on either side, of its handshake and of data, as tshark has it.
+#[test]
+fn round_trips_are_timed_as_tshark_times_them() -> Result<(), Error> {
+    let replay = Replay::begin()?;
+    let ends = Ends::of(&replay.lab)?;
+    let all = (0..8).map(|number| Connection::new(frames::CLIENTS + number, number % 2 == 1));
+    let mut connections = Connections {
+        ends: &ends,
+        all: all.collect(),
+    };
+    let wait = Duration::from_millis;
+    connections.open(wait(40), wait(15))?;
+    let opened = at_rest(|| {
+        let times = talks(&replay.weir)?
+            .into_iter()
+            .map(|talk| (talk.station_port, talk.latency));
+        Ok(times.collect::<Vec<_>>())
+    })?;
+    // The least is neither the first nor the last.
+    for (wan, lan) in [(20, 5), (30, 10)] {
+        connections.say(Side::Client, wait(wan))?;
+        connections.say(Side::Server, wait(lan))?;
+    }
+    let talks = replay.end()?;
+    let waits = peers::tshark(replay.router()?, &replay.capture.file)?;
+
+    let (mut compared, mut apart) = (0, Vec::new());
+    for connection in &connections.all {
+        let missing = || Error::Unexpected(format!("{}: {talks:#?} {waits:?}", connection.port));
+        let talk = talks
+            .iter()
+            .find(|talk| talk.station_port == connection.port);
+        let now = talk
+            .and_then(|talk| talk.latency.clone())
+            .ok_or_else(missing)?;
+        let then = opened.iter().find(|(port, _)| *port == connection.port);
+        let then = then
+            .and_then(|(_, latency)| latency.clone())
+            .ok_or_else(missing)?;
+        let tshark = |waiter, other| waits.get(&(waiter, other)).ok_or_else(missing);
+        let wan = tshark(connection.port, frames::WEB)?;
+        let lan = tshark(frames::WEB, connection.port)?;
+        // Handshake and two of data, each way: what is compared is what it is thought to be.
+        if [wan.len(), lan.len()] != [3, 3] || now.retransmissions != 0 {
+            return Err(missing());
+        }
+        let least = |waits: &[f64]| waits.iter().copied().fold(f64::MAX, f64::min);
+        for (what, weir, tshark) in [
+            ("wan, handshake", then.wan, wan[0]),
+            ("lan, handshake", then.lan, lan[0]),
+            ("wan, last", now.wan, wan[2]),
+            ("lan, last", now.lan, lan[2]),
+            ("wan, least", now.wan_least, least(wan)),
+            ("lan, least", now.lan_least, least(lan)),
+        ] {
+            let weir = weir.ok_or_else(missing)?;
+            compared += 1;
+            if (weir - tshark).abs() > NEAR {
+                apart.push(format!(
+                    "{}: {what}: weir {weir}, tshark {tshark}",
+                    connection.port
+                ));
+            }
+        }
+        assert!(wan[0] >= 40.0 && lan[0] >= 15.0, "{wan:?} {lan:?}");
+    }
+    println!("{compared} compared, {apart:?}");
+    // Between its look at a packet and the other's a virtual processor may stand still; a mistake would show everywhere.
+    assert!(compared == 48 && apart.len() <= 4, "{apart:#?}");
+    Ok(())
+}
+
+/// What is exported and scraped is what the API tells, with weir's own forwarding and NAT.
+#[test]
+fn exports_and_metrics_say_what_the_api_says() -> Result<(), Error> {
+    let options = Options {
+        plain_offloads: true,
+        ..Options::default()
+    };
+    let lab = Lab::gateway(&options)?;
+    // Nobody asks for a neighbour between two looks at the same sums.
+    for (own, far) in [(ROUTER_LAN, CLIENT), (ROUTER_LAN6, CLIENT6)] {
+        lab.neighbour("router", "lan0", far, topology::mac("client", "eth0"))?;
+        lab.neighbour("client", "eth0", own, topology::mac("router", "lan0"))?;
+    }
+    let (router, client) = (lab.node("router")?, lab.node("client")?);
+    let folder = Folder::new()?;
+    let collector = Collector::begin(router, folder.make("nfcapd")?)?;
+    let more = format!(
+        "[monitor.ipfix]\ncollector = \"127.0.0.1:{}\"\n[web]\nmetrics = \"loopback\"\npassword = {:?}\n",
+        peers::COLLECTOR,
+        folder.at("password"),
+    );
+    let weir = scene::weir(By::Weir("tc"), &lab, &more)?;
+    let weir = weir.ok_or_else(|| Error::Unexpected("no weir".into()))?;
+    for ipv6 in [false, true] {
+        let echo = SocketAddr::new(options.arrangement.server(ipv6), 7);
+        let _echo = Echo::serve(lab.node("server")?, echo)?;
+        let to = SocketAddr::new(lab.arrangement().reached(ipv6), 7);
+        let datagrams = Datagrams::open(client, to)?;
+        for length in [1, 100, 1300] {
+            for _ in 0..100 {
+                if !datagrams.ask(&vec![b'w'; length], LIMIT)? {
+                    return Err(Error::Unexpected(format!("{to}: no answer")));
+                }
+            }
+            ask_tcp(client, to, &vec![b'w'; 40 * length])?;
+        }
+    }
+    let mac = topology::text(topology::mac("client", "eth0"));
+    let told = at_rest(|| devices(&weir).map(|told| sums(&told)))?;
+    let station = devices(&weir)?
+        .devices
+        .into_iter()
+        .find(|device| device.mac == mac);
+    let station = station.ok_or_else(|| Error::Unexpected(format!("no client in {told:?}")))?;
+    assert!(station.forwarded.packets > 100, "{station:?}");
+
+    let mut curl = Command::new("curl");
+    curl.args(["--silent", "--show-error", "--fail", "--max-time", "30"]);
+    curl.arg(format!("http://{}/metrics", web_address()));
+    let figures = peers::output(router, &mut curl)?;
+    for (direction, count) in [("sent", station.sent), ("received", station.received)] {
+        for (metric, value) in [("bytes", count.bytes), ("packets", count.packets)] {
+            let wanted = |line: &&str| {
+                line.starts_with(&format!("weir_device_{metric}_total{{"))
+                    && line.contains(&format!("mac=\"{mac}\""))
+                    && line.contains(&format!("direction=\"{direction}\""))
+            };
+            let line = figures.lines().find(wanted).unwrap_or_default();
+            assert!(
+                line.ends_with(&format!(" {value}")),
+                "{line:?}, {station:?}, {figures}"
+            );
+        }
+    }
+    assert!(figures.ends_with("# EOF\n"), "{figures}");
+
+    // Weir has told of conversations that are over, and at its own end tells of the others.
+    weir.end(Signal::SIGTERM)?;
+    let directory = collector.end(router)?;
+    let port = lab.index("router", "lan0")?;
+    let at_port = |filter: &str| -> Result<Count, Error> {
+        let table = peers::nfdump(router, &directory, &format!("{filter} {port}"))?;
+        Ok(peers::sum(&table, |_| true))
+    };
+    let exported = [at_port("in if")?, at_port("out if")?];
+    let told = told
+        .iter()
+        .find(|(name, _)| name == "lan0")
+        .map(|(_, counts)| *counts);
+    assert_eq!(Some(exported), told);
+
+    // Both families spoke from the client's own addresses, and IPv4 left by the router's.
+    let mut raw = Command::new("nfdump");
+    raw.arg("-R")
+        .arg(&directory)
+        .args(["-o", "raw", "src ip 192.168.1.2 and dst port 7"]);
+    let text = peers::output(router, &mut raw)?;
+    let (records, translated) = (
+        text.matches("src addr").count(),
+        text.matches("src xlt ip").count(),
+    );
+    println!("{records} records, {translated} with a translation");
+    assert!(
+        records >= 4 && translated == records && text.contains("10.0.0.1"),
+        "{text}"
+    );
+    Ok(())
+}
+
+/// Where the page is unless the configuration says otherwise.
+fn web_address() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], 9347))
+}

@@ -1,0 +1,261 @@
+//! The programs that weir is compared with.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use api::Count;
+use lab::namespace::{Process, wait_until};
+use lab::{Error, Namespace};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use weir_tests::LIMIT;
+
+/// Where nfcapd listens: the namespace is the test's own, so the port is free.
+pub const COLLECTOR: u16 = 4739;
+
+/// A directory that goes when this does.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new() -> Result<Self, Error> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("weir-parity-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).map_err(Error::system("make a directory"))?;
+        Ok(Self(folder))
+    }
+
+    /// A file or directory in it.
+    pub fn at(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// A new directory in it.
+    pub fn make(&self, name: &str) -> Result<PathBuf, Error> {
+        let path = self.at(name);
+        std::fs::create_dir(&path).map_err(Error::system("make a directory"))?;
+        Ok(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What a program prints. It must succeed.
+pub fn output(node: &Namespace, command: &mut Command) -> Result<String, Error> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    command.stdin(Stdio::null());
+    let out = node
+        .enter(|| command.output())?
+        .map_err(Error::system(format!(
+            "run {name} (scripts/setup installs it)"
+        )))?;
+    if !out.status.success() {
+        let said = String::from_utf8_lossy(&out.stderr);
+        return Err(Error::Unexpected(format!("{name}: {}: {said}", out.status)));
+    }
+    Ok(String::from_utf8_lossy(&out.stdout).into_owned())
+}
+
+/// tcpdump, which writes whole packets to a file.
+pub struct Capture {
+    pub file: PathBuf,
+    tcpdump: Process,
+}
+
+impl Capture {
+    pub fn begin(node: &Namespace, device: &str, file: PathBuf) -> Result<Self, Error> {
+        let mut command = Command::new("tcpdump");
+        command.args(["-i", device, "-s", "0", "-B", "8192", "-U"]);
+        command.args(["--immediate-mode", "-Z", "root", "-w"]);
+        command
+            .arg(&file)
+            .stdin(Stdio::null())
+            .stderr(Stdio::null());
+        let capture = Self {
+            tcpdump: node.start(&mut command)?,
+            file,
+        };
+        wait_until("tcpdump listens", LIMIT, || Ok(capture.octets() > 0))?;
+        Ok(capture)
+    }
+
+    /// How long the file is.
+    pub fn octets(&self) -> u64 {
+        std::fs::metadata(&self.file).map_or(0, |file| file.len())
+    }
+
+    /// Nothing more is written; the file is whole.
+    pub fn end(&self) {
+        self.tcpdump.stop();
+    }
+}
+
+/// Packets one way: protocol, where from, where to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    pub protocol: u8,
+    pub from: (IpAddr, u16),
+    pub to: (IpAddr, u16),
+}
+
+/// What was counted.
+pub type Table = BTreeMap<Key, Count>;
+
+/// A sum, of what `keys` wants.
+pub fn sum(table: &Table, wanted: impl Fn(&Key) -> bool) -> Count {
+    let mut all = Count::default();
+    for (_, count) in table.iter().filter(|(key, _)| wanted(key)) {
+        all.packets += count.packets;
+        all.bytes += count.bytes;
+    }
+    all
+}
+
+/// Adds to a table.
+pub fn add(table: &mut Table, key: Key, count: Count) {
+    let sum = table.entry(key).or_default();
+    sum.packets += count.packets;
+    sum.bytes += count.bytes;
+}
+
+/// What nfdump has in its files, of what a filter lets through.
+pub fn nfdump(node: &Namespace, directory: &Path, filter: &str) -> Result<Table, Error> {
+    let mut command = Command::new("nfdump");
+    command
+        .arg("-R")
+        .arg(directory)
+        .args(["-q", "-N", "-6", "-o"]);
+    command.args(["fmt:%pr,%sa,%sp,%da,%dp,%pkt,%byt", filter]);
+    let text = output(node, &mut command)?;
+    let mut table = Table::new();
+    for line in text.lines().filter(|line| line.contains(',')) {
+        let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+        let read = || -> Option<(Key, Count)> {
+            let [protocol, from, from_port, to, to_port, packets, bytes] = fields[..] else {
+                return None;
+            };
+            let protocol = protocol.parse().ok()?;
+            // Of ICMP, type and code are in the place of the port.
+            let port = |text: &str| match matches!(protocol, 1 | 58) {
+                true => Some(0),
+                false => text.parse().ok(),
+            };
+            let key = Key {
+                protocol,
+                from: (from.parse().ok()?, port(from_port)?),
+                to: (to.parse().ok()?, port(to_port)?),
+            };
+            let (packets, bytes) = (packets.parse().ok()?, bytes.parse().ok()?);
+            Some((key, Count { bytes, packets }))
+        };
+        let (key, count) =
+            read().ok_or_else(|| Error::Unexpected(format!("nfdump says {line:?}")))?;
+        add(&mut table, key, count);
+    }
+    Ok(table)
+}
+
+/// nfcapd, which writes what it is told to a directory.
+pub struct Collector {
+    process: Process,
+    directory: PathBuf,
+}
+
+impl Collector {
+    pub fn begin(node: &Namespace, directory: PathBuf) -> Result<Self, Error> {
+        let mut command = Command::new("nfcapd");
+        command.args(["-b", "127.0.0.1", "-p", &COLLECTOR.to_string(), "-w"]);
+        command.arg(&directory);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let collector = Self {
+            process: node.start(&mut command)?,
+            directory,
+        };
+        wait_until("nfcapd listens", LIMIT, || Ok(queue(node)?.is_some()))?;
+        Ok(collector)
+    }
+
+    /// Ends it once it has read all that was sent: now its files are whole, in this directory.
+    pub fn end(self, node: &Namespace) -> Result<PathBuf, Error> {
+        wait_until("nfcapd has read all", LIMIT, || match queue(node)? {
+            Some((waiting, 0)) => Ok(waiting == 0),
+            queue => Err(Error::Unexpected(format!("nfcapd was too slow: {queue:?}"))),
+        })?;
+        let id = i32::try_from(self.process.id()).unwrap_or(0);
+        kill(Pid::from_raw(id), Signal::SIGTERM).map_err(Error::system("end nfcapd"))?;
+        self.process.wait(LIMIT)?;
+        Ok(self.directory)
+    }
+}
+
+/// Octets that wait for nfcapd, and datagrams that it was too slow for; `None`: nobody listens.
+fn queue(node: &Namespace) -> Result<Option<(u64, u64)>, Error> {
+    // By the thread: /proc/net is that of the process's first one.
+    let table = node
+        .enter(|| std::fs::read_to_string("/proc/thread-self/net/udp"))?
+        .map_err(Error::system("read /proc/thread-self/net/udp"))?;
+    let port = format!(":{COLLECTOR:04X}");
+    Ok(table.lines().find_map(|line| {
+        let fields: Vec<_> = line.split_whitespace().collect();
+        fields.get(1)?.ends_with(&port).then_some(())?;
+        let (_, waiting) = fields.get(4)?.split_once(':')?;
+        let dropped = fields.last()?.parse().ok()?;
+        Some((u64::from_str_radix(waiting, 16).ok()?, dropped))
+    }))
+}
+
+/// What softflowd counts in a capture.
+pub fn softflowd(node: &Namespace, capture: &Path, folder: &Folder) -> Result<Table, Error> {
+    let collector = Collector::begin(node, folder.make("softflowd")?)?;
+    let mut command = Command::new("softflowd");
+    // NetFlow 9: what it exports by IPFIX, nfdump reads too, but with times in a form of its own.
+    command.args(["-d", "-v", "9", "-c", "none", "-n"]);
+    command.arg(format!("127.0.0.1:{COLLECTOR}"));
+    command.arg("-p").arg(folder.at("softflowd.pid"));
+    command.arg("-r").arg(capture);
+    output(node, &mut command)?;
+    nfdump(node, &collector.end(node)?, "any")
+}
+
+/// What nfpcapd counts in a capture.
+pub fn nfpcapd(node: &Namespace, capture: &Path, folder: &Folder) -> Result<Table, Error> {
+    let directory = folder.make("nfpcapd")?;
+    let mut command = Command::new("nfpcapd");
+    command.arg("-r").arg(capture).arg("-w").arg(&directory);
+    output(node, &mut command)?;
+    nfdump(node, &directory, "any")
+}
+
+/// What tshark says how long acknowledgements took, milliseconds, in order: by port of who had waited, and of who answered.
+pub fn tshark(node: &Namespace, capture: &Path) -> Result<BTreeMap<(u16, u16), Vec<f64>>, Error> {
+    let mut command = Command::new("tshark");
+    command
+        .arg("-r")
+        .arg(capture)
+        .args(["-Y", "tcp.analysis.ack_rtt"]);
+    command.args(["-T", "fields", "-e", "tcp.dstport", "-e", "tcp.srcport"]);
+    command.args(["-e", "tcp.analysis.ack_rtt"]);
+    let mut waits = BTreeMap::<_, Vec<f64>>::new();
+    for line in output(node, &mut command)?.lines() {
+        let mut fields = line.split('\t');
+        let mut port = || fields.next().and_then(|text| text.parse::<u16>().ok());
+        let ports = port().zip(port());
+        let seconds = fields.next().and_then(|text| text.parse::<f64>().ok());
+        let (ports, seconds) = ports
+            .zip(seconds)
+            .ok_or_else(|| Error::Unexpected(format!("tshark says {line:?}")))?;
+        waits.entry(ports).or_default().push(seconds * 1000.0);
+    }
+    Ok(waits)
+}
