@@ -10,6 +10,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::Mac;
 
+/// Name of the table, of family `inet`.
+pub const TABLE: &str = "weir_quota";
+
 /// Who is kept from the network.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cut {

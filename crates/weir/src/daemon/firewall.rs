@@ -1,19 +1,81 @@
 //! Telling the firewall something: rules of weir's own, by `nft`.
 
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::process::Stdio;
+use std::task::Poll;
+use std::time::Duration;
 
+use serde::Deserialize;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
-use tracing::warn;
 
-/// Loads a ruleset, as a whole or not at all. What goes wrong is told.
-pub async fn tell(rules: String) {
-    if let Err(error) = load(&rules).await {
-        warn!(error, "the firewall does not take weir's rules for quotas");
+/// How long `nft` may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+type Load = Pin<Box<dyn Future<Output = Result<(), String>>>>;
+
+/// Rulesets on their way to the firewall: one after the other, as a later one must not be overtaken by an earlier one. Only the latest
+/// of those that wait is loaded: each makes the table anew.
+#[derive(Default)]
+pub struct Firewall {
+    under_way: Option<Load>,
+    waiting: Option<String>,
+    loads: u64,
+}
+
+impl Firewall {
+    /// Loads a ruleset, as a whole or not at all.
+    pub fn tell(&mut self, rules: String) {
+        self.waiting = Some(rules);
+        self.next();
+    }
+
+    /// A number that changes with each load, at its beginning and its end: what was read of the rules meanwhile may be either.
+    pub fn loads(&self) -> u64 {
+        self.loads
+    }
+
+    /// How the load that is under way went; for ever where there is none.
+    pub async fn told(&mut self) -> Result<(), String> {
+        let result = poll_fn(|context| match &mut self.under_way {
+            Some(load) => load.as_mut().poll(context),
+            None => Poll::Pending,
+        })
+        .await;
+        self.under_way = None;
+        self.loads += 1;
+        self.next();
+        result
+    }
+
+    /// Loads what is left, and then this: the end.
+    pub async fn finish(mut self, rules: String) -> Result<(), String> {
+        self.waiting = None;
+        if self.under_way.is_some() {
+            // What is loaded last counts.
+            let _ = self.told().await;
+        }
+        load(rules).await
+    }
+
+    fn next(&mut self) {
+        if self.under_way.is_none()
+            && let Some(rules) = self.waiting.take()
+        {
+            self.loads += 1;
+            self.under_way = Some(Box::pin(load(rules)));
+        }
     }
 }
 
-async fn load(rules: &str) -> Result<(), String> {
+async fn load(rules: String) -> Result<(), String> {
+    tokio::time::timeout(PATIENCE, run(&rules))
+        .await
+        .unwrap_or_else(|_| Err("nft did not answer within 10 seconds".to_owned()))
+}
+
+async fn run(rules: &str) -> Result<(), String> {
     let said = |error: std::io::Error| format!("nft: {error}");
     let mut nft = Command::new("nft")
         .args(["-f", "-"])
@@ -30,5 +92,49 @@ async fn load(rules: &str) -> Result<(), String> {
     match outcome.status.success() {
         true => Ok(()),
         false => Err(String::from_utf8_lossy(&outcome.stderr).trim().to_owned()),
+    }
+}
+
+/// Whether a ruleset, as `nft --json list ruleset` prints it, has the table of quotas.
+pub fn has_quotas(ruleset: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Listing {
+        nftables: Vec<Object>,
+    }
+    #[derive(Deserialize)]
+    struct Object {
+        table: Option<Table>,
+    }
+    #[derive(Deserialize)]
+    struct Table {
+        family: String,
+        name: String,
+    }
+    // Nearly always it is not there, and rulesets may be long.
+    ruleset.contains(history::nft::TABLE)
+        && serde_json::from_str::<Listing>(ruleset).is_ok_and(|listing| {
+            let mut tables = listing.nftables.into_iter().filter_map(|o| o.table);
+            tables.any(|table| table.family == "inet" && table.name == history::nft::TABLE)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_found_and_nothing_that_looks_like_it() {
+        let listing = |family: &str, name: &str, comment: &str| {
+            format!(
+                r#"{{"nftables": [{{"metainfo": {{"version": "1.0.6"}}}},
+                {{"table": {{"family": "{family}", "name": "{name}", "handle": 4}}}},
+                {{"chain": {{"family": "inet", "table": "{name}", "name": "{comment}", "handle": 1}}}}]}}"#
+            )
+        };
+        assert!(has_quotas(&listing("inet", "weir_quota", "forward")));
+        assert!(!has_quotas(&listing("ip", "weir_quota", "forward")));
+        assert!(!has_quotas(&listing("inet", "filter", "weir_quota")));
+        assert!(!has_quotas("weir_quota"));
+        assert!(!has_quotas(""));
     }
 }

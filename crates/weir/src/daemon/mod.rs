@@ -250,6 +250,8 @@ impl Daemon {
         let mut found: [Vec<Event>; 5] = Default::default();
         let mut sets_changed: Vec<SetEvent> = Vec::new();
         let ruleset = RefCell::new(None);
+        let mut quotas = firewall::Firewall::default();
+        let mut loads = 0;
 
         notify.ready();
         let outcome = loop {
@@ -270,11 +272,24 @@ impl Daemon {
                 result = heard(&mut policy, from_policy) => if let Err(e) = result { break Err(broken(Source::Policy, &e)) },
                 result = sets_heard(&mut sets, &mut sets_changed) => if let Err(e) = result { break Err(broken(Source::Firewall, &e)) },
                 result = route.recv(from_route) => if let Err(e) = result { break Err(broken(Source::Route, &e)) },
+                told = quotas.told() => if let Err(error) = told {
+                    warn!(error, "the firewall does not take weir's rules for quotas");
+                    if let Some(monitor) = &mut router.borrow_mut().monitor {
+                        monitor.rules_refused();
+                    }
+                },
                 _ = tick.tick() => router.borrow_mut().tick(),
                 result = conntrack.recv(from_conntrack) => if let Err(e) = result { break Err(broken(Source::Conntrack, &e)) },
                 result = dumps.recv(from_dumps) => if let Err(e) = result { warn!(error = %e, "a dump failed") },
                 findings = ruleset_read(&ruleset) => {
                     *ruleset.borrow_mut() = None;
+                    if let Ok(text) = &findings && loads == quotas.loads() {
+                        match &mut router.borrow_mut().monitor {
+                            Some(monitor) => monitor.rules_seen(text.quotas),
+                            None if text.quotas => quotas.tell(history::nft::remove()),
+                            None => {}
+                        }
+                    }
                     router.borrow_mut().ruleset_read(findings);
                     router.borrow_mut().resume_bridging();
                 }
@@ -312,22 +327,33 @@ impl Daemon {
                 .as_mut()
                 .and_then(monitor::Keeper::take_rules)
             {
-                tokio::spawn(firewall::tell(rules));
+                quotas.tell(rules);
             }
             if ruleset.borrow().is_none() && router.borrow().surroundings.due() {
                 router.borrow_mut().ruleset_reading();
+                loads = quotas.loads();
                 *ruleset.borrow_mut() = Some(Box::pin(surroundings::read_ruleset()));
             }
         };
         notify.stopping();
         captures.stop(&mut router.borrow_mut());
+        {
+            let router = &mut *router.borrow_mut();
+            router.count();
+            while router.counting() {
+                router.count_some();
+            }
+        }
         let cutting = {
             let router = &mut *router.borrow_mut();
             let keeper = router.monitor.as_mut();
             keeper.is_some_and(|keeper| keeper.stop(&router.core))
         };
-        if cutting {
-            firewall::tell(history::nft::remove()).await;
+        if cutting && let Err(error) = quotas.finish(history::nft::remove()).await {
+            warn!(
+                error,
+                "rules for quotas are left: `nft delete table inet weir_quota`"
+            );
         }
         router.borrow_mut().path.disarm();
         info!("weir stops: the kernel forwards everything");

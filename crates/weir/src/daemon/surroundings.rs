@@ -332,6 +332,8 @@ pub struct RulesetText {
     pub findings: Vec<Finding>,
     /// The same text, for [`super::drops`].
     pub rules: offload::drops::rules::Rules,
+    /// The table of quotas is there.
+    pub quotas: bool,
 }
 
 /// Reads the ruleset with `nft`. No `nft`: nothing is found, and `weir check` says so.
@@ -353,6 +355,7 @@ pub async fn read_ruleset() -> Result<RulesetText, String> {
     Ok(RulesetText {
         findings: ruleset::examine(&text).map_err(|e| e.to_string())?,
         rules: offload::drops::rules::Rules::read(&text).map_err(|e| e.to_string())?,
+        quotas: super::firewall::has_quotas(&text),
     })
 }
 

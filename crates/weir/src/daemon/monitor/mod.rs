@@ -219,8 +219,6 @@ impl Keeper {
         self.past = past::Past::start(file, effective, unix_now());
         if self.past.is_some() {
             self.core.gather_usage();
-            // What a former weir may have left, which was killed.
-            self.rules = Some(history::nft::remove());
         }
     }
 
@@ -248,6 +246,22 @@ impl Keeper {
         self.rules.take()
     }
 
+    /// The firewall did not take them.
+    pub fn rules_refused(&mut self) {
+        if let Some(past) = &mut self.past {
+            past.unsure();
+        }
+    }
+
+    /// Whether the firewall has rules of quotas, as somebody looked: a weir that was killed left them, or whoever flushed the ruleset took them away.
+    pub fn rules_seen(&mut self, there: bool) {
+        match &mut self.past {
+            Some(past) => past.rules_seen(there),
+            None if there => self.rules = Some(history::nft::remove()),
+            None => {}
+        }
+    }
+
     /// The end: what is not written or told yet is. Whether rules of quotas are left to be taken away.
     pub fn stop(&mut self, connections: &offload::Core) -> bool {
         if self.export.is_some() {
@@ -255,11 +269,13 @@ impl Keeper {
             self.core.tell_rest(self.now());
             self.tell(connections, true);
         }
-        let Some(past) = self.past.take() else {
+        let Some(mut past) = self.past.take() else {
             return false;
         };
+        let now = unix_now();
+        past.add(now, self.core.take_usage());
         let cutting = past.is_cutting();
-        past.stop(unix_now());
+        past.stop(now);
         cutting
     }
 

@@ -48,15 +48,19 @@ pub struct Past {
     quotas: Quotas,
     /// Names as they were last told.
     names: HashMap<Mac, String>,
-    /// Who is cut off, as the firewall was told; `None`: nothing yet.
+    /// Who is cut off, as the firewall was told; `None`: it is not known what it has.
     cut: Option<nft::Cut>,
     calendar: Calendar,
+    /// There are quotas, or were.
+    judged: bool,
 }
 
 impl Past {
     /// Opens it. To be called when rights are dropped, as its thread inherits them. `None`: it cannot be kept, which is told.
     pub fn start(file: &Path, effective: &Effective, now: i64) -> Option<Self> {
-        let (settings, calendar) = (settings(effective), calendar(effective));
+        let rules = rules(effective);
+        let judged = !rules.is_empty();
+        let (settings, calendar) = choices(effective, judged)?;
         let kept = calendar.clone();
         let keeper = settings
             .check()
@@ -66,10 +70,11 @@ impl Past {
         info!(file = %file.display(), "keeps a history");
         Some(Self {
             keeper,
-            quotas: Quotas::new(rules(effective)),
+            quotas: Quotas::new(rules),
             names: HashMap::new(),
-            cut: None,
+            cut: Some(nft::Cut::default()),
             calendar: kept,
+            judged,
         })
     }
 
@@ -93,28 +98,48 @@ impl Past {
 
     /// Judges usage by quotas. `addresses` tells those of a device. What the firewall is to be told, if anything changed.
     pub fn judge(&mut self, addresses: impl Fn(&Mac) -> Vec<IpAddr>) -> Option<String> {
-        let usage = self.keeper.usage()?;
-        let names = &self.names;
-        for change in self.quotas.judge(&usage, &|mac| names.get(&mac).cloned()) {
-            let device = mac_text(&change.mac);
-            match change.to {
-                Some(state) => info!(device, state = state.word(), used = state.used, "quota"),
-                None => info!(device, "has no quota any more"),
-            }
+        match self.keeper.usage() {
+            Some(usage) => self.judge_by(&usage),
+            // Nobody has a quota, and nobody ever had one.
+            None if !self.judged => {}
+            None => return None,
         }
         let macs: BTreeSet<Mac> = self.quotas.cut();
         let addresses: Vec<IpAddr> = macs.iter().flat_map(addresses).collect();
         let cut = nft::Cut::new(macs, addresses);
-        if self.cut.as_ref() == Some(&cut) || (self.cut.is_none() && cut.is_empty()) {
+        if self.cut.as_ref() == Some(&cut) {
             return None;
         }
-        // Made anew each time: whoever flushes the ruleset takes it away without a word.
+        // Made anew each time: whoever flushes the ruleset takes it away.
         let text = match cut.is_empty() {
             true => nft::remove(),
             false => nft::create(&cut),
         };
         self.cut = Some(cut);
         Some(text)
+    }
+
+    fn judge_by(&mut self, usage: &history::Usage) {
+        let names = &self.names;
+        for change in self.quotas.judge(usage, &|mac| names.get(&mac).cloned()) {
+            let device = mac_text(&change.mac);
+            match change.to {
+                Some(state) => info!(device, state = state.word(), used = state.used, "quota"),
+                None => info!(device, "has no quota any more"),
+            }
+        }
+    }
+
+    /// It is not known what the firewall has: it is told with the next judgement.
+    pub fn unsure(&mut self) {
+        self.cut = None;
+    }
+
+    /// Whether the firewall has the table, as somebody looked.
+    pub fn rules_seen(&mut self, there: bool) {
+        if there != self.is_cutting() {
+            self.unsure();
+        }
     }
 
     /// Where a device stands.
@@ -134,16 +159,20 @@ impl Past {
         })
     }
 
-    /// Other settings.
+    /// Other quotas, and other settings but for the file.
     pub fn reload(&mut self, effective: &Effective, now: i64) {
-        self.quotas.set_rules(rules(effective));
-        self.calendar = calendar(effective);
-        let (settings, calendar) = (settings(effective), self.calendar.clone());
-        self.keeper.change(settings, calendar, now, |outcome| {
-            if let Err(error) = outcome {
-                warn!(%error, "the history's settings stay as they were");
-            }
-        });
+        let rules = rules(effective);
+        // Once judged, always: that nobody has a quota any more is a judgement, too.
+        self.judged |= !rules.is_empty();
+        if let Some((settings, calendar)) = choices(effective, self.judged) {
+            self.calendar = calendar.clone();
+            self.keeper.change(settings, calendar, now, |changed| {
+                if let Err(error) = changed {
+                    warn!(%error, "the history does not take its new settings: reload again");
+                }
+            });
+        }
+        self.quotas.set_rules(rules);
     }
 
     /// Answers a question; the answer comes from the other thread.
@@ -197,9 +226,9 @@ impl Past {
         }
     }
 
-    /// What takes the quota's rules away, where there are any.
+    /// Whether the firewall has rules of quotas, or may have.
     pub fn is_cutting(&self) -> bool {
-        self.cut.as_ref().is_some_and(|cut| !cut.is_empty())
+        self.cut.as_ref().is_none_or(|cut| !cut.is_empty())
     }
 }
 
@@ -244,24 +273,19 @@ fn period(period: history::Period) -> api::Period {
     }
 }
 
-/// The history's settings as configured.
-fn settings(effective: &Effective) -> history::Settings {
-    history::Settings {
+/// What is configured of the history; `usage`: whether anybody has a quota. `None` where that cannot be, which is told.
+fn choices(effective: &Effective, usage: bool) -> Option<(history::Settings, Calendar)> {
+    let settings = history::Settings {
         flush: *effective.history.flush,
         limit: effective.history.limit.value.0,
-        usage: !rules(effective).is_empty(),
+        usage,
         ..Default::default()
-    }
-}
-
-/// When days and months begin.
-fn calendar(effective: &Effective) -> Calendar {
-    let calendar = Calendar::new(history::zone::system().zone);
-    let day = *effective.history.month_begins;
-    calendar.clone().month_begins(day).unwrap_or_else(|error| {
-        warn!(error, "history.month_begins: months begin on the first");
-        calendar
-    })
+    };
+    let calendar = Calendar::new(history::zone::system().zone)
+        .month_begins(*effective.history.month_begins)
+        .inspect_err(|error| warn!(error, "history.month_begins"))
+        .ok()?;
+    Some((settings, calendar))
 }
 
 /// Quotas as configured.
@@ -274,7 +298,7 @@ fn rules(effective: &Effective) -> Rules {
         } else if let Some(mac) = parse_mac(name) {
             rules.devices.insert(mac, quota);
         } else {
-            rules.names.insert(name.clone(), quota);
+            rules.names.insert(name.to_lowercase(), quota);
         }
     }
     rules

@@ -1,0 +1,357 @@
+//! The history and quotas, by the daemon: what devices used is kept over its end, and who used up a quota is kept from the network.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use api::{Count, Device, HistoryQuery};
+use lab::namespace::wait_until;
+use lab::topology::{Offloads, mac, text};
+use lab::transfer::{Datagrams, Echo, Transfer, ask_tcp};
+use lab::{Error, Lab, Options};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+use weir_tests::scene::{self, By, ENOUGH, PORT};
+use weir_tests::{LIMIT, Weir, binary, hooked_at};
+
+/// Where echoes are.
+const ECHO: u16 = 7;
+/// Octets per second of a transfer.
+const RATE: u64 = 4 << 20;
+/// What the client may use: some seconds of that.
+const QUOTA: u64 = 60_000_000;
+
+fn failed(error: api::ClientError) -> Error {
+    Error::Unexpected(error.to_string())
+}
+
+fn system(what: &str) -> impl FnOnce(std::io::Error) -> Error {
+    Error::system(what.to_owned())
+}
+
+/// Both ways: received, sent.
+type Both = (Count, Count);
+
+fn sum(parts: impl Iterator<Item = Both>) -> Both {
+    let add = |a: Count, b: Count| Count {
+        bytes: a.bytes + b.bytes,
+        packets: a.packets + b.packets,
+    };
+    parts.fold(Both::default(), |a, b| (add(a.0, b.0), add(a.1, b.1)))
+}
+
+/// Client and another one on the LAN, router, server; a weir with a history.
+struct Scene {
+    weir: Weir,
+    lab: Lab,
+    folder: PathBuf,
+    hook: &'static str,
+    _echoes: Vec<Echo>,
+}
+
+impl Scene {
+    fn begin(hook: &'static str, quotas: &str) -> Result<Self, Error> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let folder =
+            std::env::temp_dir().join(format!("weir-past-{}-{number}", std::process::id()));
+        let options = Options {
+            ipv6: lab::gateway::Ipv6::Off,
+            ..Options::default()
+        };
+        let mut lab = scene::lab(By::Weir(hook), &options)?;
+        lab.host("other")?;
+        lab.wire(("router", "lan1"), ("other", "eth0"), Offloads::Plain)?;
+        lab.address("router", "lan1", "192.168.2.1/24")?;
+        lab.address("other", "eth0", "192.168.2.2/24")?;
+        lab.route("other", "default", "192.168.2.1".parse().unwrap())?;
+        // Or hosts look for routers of IPv6, whenever they like.
+        for node in lab.nodes() {
+            node.sysctl("net.ipv6.conf.all.disable_ipv6", 1)?;
+        }
+        let at = [
+            ("server", lab::gateway::SERVER),
+            ("router", lab::gateway::ROUTER_LAN),
+        ];
+        let echoes = at.map(|(role, at)| Echo::serve(lab.node(role)?, SocketAddr::new(at, ECHO)));
+        let _echoes = echoes.into_iter().collect::<Result<_, Error>>()?;
+        let weir = Weir::start(lab.node("router")?, &config(hook, &folder, quotas), &[])?;
+        let scene = Self {
+            weir,
+            lab,
+            folder,
+            hook,
+            _echoes,
+        };
+        scene.ready()?;
+        Ok(scene)
+    }
+
+    /// Weir forwards and counts at all ports.
+    fn ready(&self) -> Result<(), Error> {
+        self.weir.wait_for_ports(3)?;
+        wait_until("ports are counted", LIMIT, || {
+            let told = self.weir.client()?.devices().map_err(failed)?;
+            Ok(told.ports.len() >= 3)
+        })
+    }
+
+    fn configure(&self, quotas: &str) -> Result<(), Error> {
+        let config = config(self.hook, &self.folder, quotas);
+        std::fs::write(self.weir.config_file(), config).map_err(system("write a configuration"))
+    }
+
+    fn reload(&self, quotas: &str) -> Result<(), Error> {
+        self.configure(quotas)?;
+        self.weir.signal(Signal::SIGHUP)
+    }
+
+    fn restart(&mut self, by: Signal) -> Result<(), Error> {
+        self.weir.end(by)?;
+        self.weir.restart(self.lab.node("router")?)?;
+        self.ready()
+    }
+
+    fn transfer(&self, role: &str, port: u16) -> Result<Transfer, Error> {
+        let to = SocketAddr::new(lab::gateway::SERVER, port);
+        let (from, server) = (self.lab.node(role)?, self.lab.node("server")?);
+        Transfer::start(from, server, to, 1, Some(RATE))
+    }
+
+    /// As `GET /v1/devices` has the client.
+    fn client(&self) -> Result<Device, Error> {
+        let told = self.weir.client()?.devices().map_err(failed)?;
+        let found = told.devices.into_iter().find(|d| d.mac == client());
+        Ok(found.unwrap_or_default())
+    }
+
+    /// As `GET /v1/history` has it. Midnight may pass meanwhile.
+    fn past(&self) -> Result<Both, Error> {
+        let asked = HistoryQuery {
+            device: Some(client()),
+            ..Default::default()
+        };
+        let told = self.weir.client()?.history(&asked).map_err(failed)?;
+        Ok(sum(told.periods.iter().map(|p| (p.received, p.sent))))
+    }
+
+    /// As a command has it.
+    fn told(&self, arguments: &[&str]) -> Result<Value, Error> {
+        let outcome = Command::new(binary())
+            .args(arguments)
+            .args(["--json", "--socket"])
+            .arg(self.weir.socket())
+            .output()
+            .map_err(system("run weir"))?;
+        serde_json::from_slice(&outcome.stdout).map_err(|error| {
+            let said = String::from_utf8_lossy(&outcome.stderr);
+            Error::Unexpected(format!("weir {arguments:?}: {error}: {said}"))
+        })
+    }
+
+    /// Waits until the history has what the client used in this life of weir, and `before` of those before.
+    fn agrees(&self, before: Both) -> Result<Both, Error> {
+        let mut seen = String::new();
+        let mut both = Both::default();
+        let agrees = wait_until("the history has it all", LIMIT, || {
+            let device = self.client()?;
+            both = self.past()?;
+            let wanted = sum([before, (device.received, device.sent)].into_iter());
+            seen = format!("history {both:?}, devices {wanted:?}");
+            Ok(both == wanted && device.sent.packets > 0)
+        });
+        agrees.map_err(|error| Error::Unexpected(format!("{error}: {seen}")))?;
+        Ok(both)
+    }
+
+    /// Whether the table of quotas is there.
+    fn has_table(&self) -> Result<bool, Error> {
+        let tables = self.lab.node("router")?.run("nft list tables")?;
+        Ok(tables.lines().any(|line| line == "table inet weir_quota"))
+    }
+
+    /// Waits until the client is cut off, or is no more, and nothing else is.
+    fn expect(&self, cut: bool, when: &str) -> Result<(), Error> {
+        let what = if cut { "is cut off" } else { "is let through" };
+        let to = SocketAddr::new(lab::gateway::SERVER, ECHO);
+        let node = self.lab.node("client")?;
+        let mut seen = String::new();
+        wait_until(&format!("{when}: the client {what}"), LIMIT, || {
+            let table = self.has_table()?;
+            let answered =
+                Datagrams::open(node, to)?.ask(b"through?", Duration::from_millis(700))?;
+            seen = format!("table {table}, answered {answered}");
+            Ok(table == cut && answered != cut)
+        })
+        .map_err(|error| Error::Unexpected(format!("{error}: {seen}; {}", self.weir.log())))?;
+        // The router itself answers, and the other one is nobody's business.
+        ask_tcp(
+            node,
+            SocketAddr::new(lab::gateway::ROUTER_LAN, ECHO),
+            b"there?",
+        )?;
+        ask_tcp(self.lab.node("other")?, to, b"there?").map(drop)
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn client() -> String {
+    text(mac("client", "eth0"))
+}
+
+fn config(hook: &str, folder: &std::path::Path, quotas: &str) -> String {
+    let ports = hooked_at(hook, &["lan0", "lan1", "wan0"]);
+    let file = folder.join("history.db");
+    format!("{ports}[web]\nenabled = false\n[history]\nfile = {file:?}\nflush = \"1s\"\n{quotas}")
+}
+
+fn quota() -> String {
+    format!(
+        "[quotas.\"{}\"]\nlimit = {QUOTA}\nper = \"month\"\nwarn = 40\naction = \"cut\"\n",
+        client()
+    )
+}
+
+fn count(told: &Value) -> Count {
+    Count {
+        bytes: told["bytes"].as_u64().unwrap_or(0),
+        packets: told["packets"].as_u64().unwrap_or(0),
+    }
+}
+
+fn both(told: &Value) -> Both {
+    (count(&told["received"]), count(&told["sent"]))
+}
+
+/// To the octet and the packet, by the API and by the commands, over an end in order and one that is none.
+#[test]
+fn the_history_has_what_devices_used() -> Result<(), Error> {
+    let mut scene = Scene::begin("tc", "")?;
+    let mut before = Both::default();
+    // The connection of the former life is still known: each has a port of its own.
+    for (by, port) in [Signal::SIGTERM, Signal::SIGKILL, Signal::SIGTERM]
+        .into_iter()
+        .zip(PORT..)
+    {
+        let transfer = scene.transfer("client", port)?;
+        scene.weir.wait_for_forwarding(port)?;
+        let sent = transfer.stop()?;
+        let all = scene.agrees(before)?;
+        assert!(all.1.bytes >= before.1.bytes + sent, "{all:?}, {sent}");
+
+        let device = client();
+        let told = scene.told(&["history", "--device", &device])?;
+        let periods = told["periods"].as_array().cloned().unwrap_or_default();
+        assert_eq!(sum(periods.iter().map(both)), all, "{told:#}");
+        let told = scene.told(&["devices"])?;
+        let devices = told["devices"].as_array().cloned().unwrap_or_default();
+        let found = devices.iter().find(|d| d["mac"] == device.as_str());
+        let now = found.map(both).unwrap_or_default();
+        assert_eq!(sum([before, now].into_iter()), all, "{told:#}");
+
+        if by == Signal::SIGKILL {
+            // Two flushes, each a second after the last.
+            thread::sleep(Duration::from_secs(3));
+        }
+        scene.restart(by)?;
+        assert_eq!(scene.past()?, all, "after {by}");
+        before = all;
+    }
+    Ok(())
+}
+
+/// Warned, then cut off, whoever forwards; until the quota is lifted or weir ends, and over a kill.
+#[test]
+fn who_used_up_a_quota_is_cut_off() {
+    scene::at_once(&[By::Weir("tc"), By::Weir("xdp")], |by| {
+        let By::Weir(hook) = by else { return Ok(()) };
+        let quota = quota();
+        let mut scene = Scene::begin(hook, &quota)?;
+        let cut = scene.transfer("client", PORT)?;
+        let spared = scene.transfer("other", PORT + 1)?;
+        scene.weir.wait_for_forwarding(PORT)?;
+        scene.weir.wait_for_forwarding(PORT + 1)?;
+
+        let mut states: Vec<String> = Vec::new();
+        let ends = wait_until("the quota is used up", LIMIT, || {
+            let Some(quota) = scene.client()?.quota else {
+                return Ok(false);
+            };
+            let ended = quota.state == "cut" && quota.used >= QUOTA && quota.limit == QUOTA;
+            if states.last() != Some(&quota.state) {
+                states.push(quota.state);
+            }
+            Ok(ended)
+        });
+        ends.map_err(|error| Error::Unexpected(format!("{error}: {states:?}")))?;
+        let order: Vec<_> = states.iter().map(String::as_str).collect();
+        assert!(order.ends_with(&["warned", "cut"]), "{order:?}");
+        let log = scene.weir.log();
+        for state in ["warned", "cut"] {
+            assert!(log.contains(&format!("state=\"{state}\"")), "{log}");
+        }
+        wait_until("the rules are there", LIMIT, || scene.has_table())?;
+        // What is on its way arrives.
+        thread::sleep(Duration::from_millis(500));
+        let had = cut.progress();
+        spared.advance(ENOUGH, LIMIT)?;
+        scene.weir.wait_for_forwarding(PORT + 1)?;
+        assert_eq!(cut.progress(), had, "a transfer goes on");
+        drop(cut);
+        scene.expect(true, "used up")?;
+        let other = scene.weir.flow_at(PORT + 1)?;
+        assert!(other.is_some(), "the other transfer is not known any more");
+
+        scene
+            .lab
+            .node("router")?
+            .run("nft delete table inet weir_quota")?;
+        scene.expect(true, "somebody removed the table")?;
+
+        scene.weir.end(Signal::SIGKILL)?;
+        scene.expect(true, "weir is killed")?;
+        scene.weir.restart(scene.lab.node("router")?)?;
+        scene.ready()?;
+        scene.expect(true, "weir is there again")?;
+        let state = scene.client()?.quota.map(|quota| quota.state);
+        assert_eq!(state.as_deref(), Some("cut"));
+
+        scene.configure("")?;
+        scene.restart(Signal::SIGKILL)?;
+        scene.expect(false, "killed, and started without quotas")?;
+        scene.reload(&quota)?;
+        scene.expect(true, "a quota is set meanwhile")?;
+        scene.reload("")?;
+        scene.expect(false, "it is lifted")?;
+        assert!(scene.client()?.quota.is_none());
+        scene.reload(&quota)?;
+        scene.expect(true, "it is set again")?;
+        scene.weir.end(Signal::SIGTERM)?;
+        assert!(
+            !scene.has_table()?,
+            "the table is left: {}",
+            scene.weir.log()
+        );
+        scene.expect(false, "weir has ended")?;
+
+        // And one that keeps no history removes what a killed one left.
+        scene.weir.restart(scene.lab.node("router")?)?;
+        scene.expect(true, "weir runs")?;
+        scene.weir.end(Signal::SIGKILL)?;
+        let none = format!(
+            "{}[web]\nenabled = false\n",
+            hooked_at(hook, &["lan0", "lan1", "wan0"])
+        );
+        std::fs::write(scene.weir.config_file(), none).map_err(system("write a configuration"))?;
+        scene.weir.restart(scene.lab.node("router")?)?;
+        scene.expect(false, "no history is kept")
+    });
+}
