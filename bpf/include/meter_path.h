@@ -82,10 +82,23 @@ always_inline void meter_sample_fill(struct __sk_buff *skb, __u32 flags, struct 
 	s->key[4] = p->key[4];
 }
 
+/*
+ * One less than a length that is not 0, apart from it. Older verifiers (6.1) do not learn from `len != 0` that it is 1 at least, and refuse it as a
+ * length; of this plus 1 they know.
+ */
+always_inline __u32 meter_less(__u32 len)
+{
+	__u32 less = len - 1;
+
+	asm volatile(""
+		     : "+r"(less));
+	return less;
+}
+
 /* Copies a packet's payload for user space. */
 always_inline void meter_copy(struct __sk_buff *skb, __u32 flags, const struct metered *p, enum meter_way way, __u32 ref, __u32 life)
 {
-	__u32 len = p->payload;
+	__u32 len = p->payload, less;
 
 	if (len <= SAMPLE_SMALL) {
 		struct meter_copy_small *c = bpf_ringbuf_reserve(&meter_news, sizeof(*c), 0);
@@ -94,7 +107,8 @@ always_inline void meter_copy(struct __sk_buff *skb, __u32 flags, const struct m
 			goto unsaid;
 		meter_sample_fill(skb, flags, &c->s, p, way, ref, life);
 		c->s.news.len = len;
-		if (!len || len > SAMPLE_SMALL || bpf_skb_load_bytes(skb, p->payload_at, c->payload, len))
+		less = meter_less(len);
+		if (less >= SAMPLE_SMALL || bpf_skb_load_bytes(skb, p->payload_at, c->payload, less + 1))
 			c->s.news.len = 0;
 		bpf_ringbuf_submit(c, BPF_RB_NO_WAKEUP);
 	} else {
@@ -106,7 +120,8 @@ always_inline void meter_copy(struct __sk_buff *skb, __u32 flags, const struct m
 			len = SAMPLE_LARGE;
 		meter_sample_fill(skb, flags, &c->s, p, way, ref, life);
 		c->s.news.len = len;
-		if (!len || len > SAMPLE_LARGE || bpf_skb_load_bytes(skb, p->payload_at, c->payload, len))
+		less = meter_less(len);
+		if (less >= SAMPLE_LARGE || bpf_skb_load_bytes(skb, p->payload_at, c->payload, less + 1))
 			c->s.news.len = 0;
 		bpf_ringbuf_submit(c, BPF_RB_NO_WAKEUP);
 	}
