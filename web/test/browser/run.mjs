@@ -1,4 +1,5 @@
-// Drives the built page in a browser: against the mock server, or against a router (WEIR_WEB_URL, WEIR_WEB_PASSWORD).
+// Drives the built page in a browser: against the mock server, or against a router (WEIR_WEB_URL, WEIR_WEB_PASSWORD; WEIR_WEB_FIRST
+// where it has no password yet: this one is set).
 // WEIR_WEB_SHOTS=DIRECTORY saves a picture of each view, light and dark, wide and narrow, with the mock's time sped up so that
 // lines have a length.
 import assert from "node:assert/strict";
@@ -40,6 +41,17 @@ function journey(name, options, walk) {
     }
   });
 }
+
+const first = { skip: process.env.WEIR_WEB_FIRST ? false : "needs a router without a password" };
+journey("a router's first password", { test: first }, async (page) => {
+  await page.goto("/");
+  await page.locator("#again").waitFor();
+  await accessible(page, "a router's first password");
+  await page.locator("#password").fill(password);
+  await page.locator("#again").fill(password);
+  await page.locator("form button[type=submit]").click();
+  await page.locator("#main h1").waitFor();
+});
 
 journey("log-in, dashboard, device, flow, history, language, theme", {}, async (page) => {
   await steps.logIn(page, password);

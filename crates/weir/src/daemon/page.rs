@@ -26,6 +26,12 @@ impl Page {
         if !*config.enabled {
             return None;
         }
+        // Once confined, weir can write in a directory, but not make one; the first password may be set then.
+        for directory in places(config) {
+            if let Err(error) = std::fs::create_dir_all(&directory) {
+                warn!(%error, directory = %directory.display(), "cannot be made: nothing of the web page is kept there");
+            }
+        }
         let settings = settings(config);
         let figures = {
             let provider = Rc::clone(&provider);
