@@ -27,10 +27,10 @@ impl Page {
             return None;
         }
         // Once confined, weir can write in a directory, but not make one; the first password may be set then.
-        for directory in places(config) {
-            if let Err(error) = std::fs::create_dir_all(&directory) {
-                warn!(%error, directory = %directory.display(), "cannot be made: nothing of the web page is kept there");
-            }
+        if let Some(directory) = config.password.parent()
+            && let Err(error) = std::fs::create_dir_all(directory)
+        {
+            warn!(%error, directory = %directory.display(), "cannot be made: no password can be kept there");
         }
         let settings = settings(config);
         let figures = {
