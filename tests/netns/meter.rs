@@ -446,3 +446,62 @@ fn damaged(random: &mut Random) -> Vec<u8> {
     }
     frame
 }
+
+/// Made-up hardware addresses fill the places for stations; when they are silent, others get theirs. Nothing is lost meanwhile.
+#[test]
+fn places_for_stations_are_given_back() -> Result<(), Error> {
+    let lab = quiet()?;
+    let router = lab.node("router")?;
+    let link = lab.index("router", "lan0")?;
+    router.enter(|| {
+        let mut meter = Meter::load(MeterSizes::new(256, &[link]), false).map_err(failed)?;
+        meter.attach(link, "lan0", false, false).map_err(failed)?;
+        let programs = meter.programs().map_err(failed)?;
+        let frame = |number: u32| {
+            let mut frame = vec![0xff; 6];
+            frame.extend([0x02, 0xaa]);
+            frame.extend(number.to_be_bytes());
+            frame.extend(0x88b5u16.to_be_bytes()); // for experiments (IEEE 802)
+            frame.resize(60, 0);
+            frame
+        };
+        let run = |number| {
+            programs
+                .run(false, link, &frame(number), None, 1)
+                .map_err(failed)
+        };
+        let places = meter.sizes().stations;
+        for number in 0..places * 4 {
+            run(number)?;
+        }
+        let mut seen = 0;
+        let mut scan = |meter: &mut Meter, wanted: Option<u32>| -> Result<bool, Error> {
+            let mut found = false;
+            let each = |station: &datapath::meter::StationSeen| {
+                seen += station.other.sent.0;
+                found |= wanted.is_some_and(|number| station.mac[2..] == number.to_be_bytes());
+            };
+            meter.scan_stations(each).map_err(failed)?;
+            Ok(found)
+        };
+        scan(&mut meter, None)?;
+        // The table is full, so that this one is the port's.
+        let late = u32::MAX;
+        run(late)?;
+        assert!(!scan(&mut meter, Some(late))?, "there was a place");
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let mut sent = u64::from(places) * 4 + 1;
+        loop {
+            thread::sleep(Duration::from_millis(500));
+            run(late)?;
+            sent += 1;
+            if scan(&mut meter, Some(late))? {
+                break;
+            }
+            assert!(Instant::now() < deadline, "no place was given back");
+        }
+        let rest = meter.rest(link).expect("it is a port")[0].other.0;
+        assert_eq!(seen + rest, sent, "of stations {seen}, of the port {rest}");
+        Ok(())
+    })?
+}

@@ -81,6 +81,12 @@ impl Error {
                 | rusqlite::Error::IntegralValueOutOfRange(..)
                 | rusqlite::Error::Utf8Error(..)
         ) || matches!(
+            source,
+            // What is asked never changes: where SQLite does not understand it, the file's own description of itself is broken
+            // ("unsupported file format").
+            rusqlite::Error::SqliteFailure(error, _)
+                if error.extended_code == rusqlite::ffi::SQLITE_ERROR
+        ) || matches!(
             self.code(),
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
         )

@@ -7,6 +7,7 @@ mod news;
 #[cfg(feature = "bench")]
 mod programs;
 mod record;
+mod stations;
 
 use std::collections::{HashMap, VecDeque};
 use std::mem::MaybeUninit;
@@ -26,7 +27,8 @@ use crate::probe;
 pub use news::{News, Sample};
 #[cfg(feature = "bench")]
 pub use programs::{Programs, Segments};
-use record::{Counts, FREE, LIVE, RETIRED, STATE, Slots};
+use record::{FREE, LIVE, RETIRED, STATE, Slots};
+use stations::Stations;
 
 #[allow(clippy::all, missing_docs, unsafe_op_in_unsafe_fn)]
 mod skel {
@@ -181,8 +183,7 @@ pub struct Meter {
     v6: Slots<types::meter_bucket6>,
     /// Of IPv4 and of IPv6 records.
     times: [Mapped<types::meter_times>; 2],
-    stations: Mapped<types::station_bucket>,
-    station_counts: Vec<[Counts; 2]>,
+    stations: Stations,
     ports: Mapped<types::meter_port>,
     sizes: MeterSizes,
     attached: HashMap<u32, [Attachment; 2]>,
@@ -264,8 +265,7 @@ impl Meter {
                 Mapped::new(&skel.maps.times4, timed(sizes.records4))?,
                 Mapped::new(&skel.maps.times6, timed(sizes.records6))?,
             ],
-            stations: Mapped::new(&skel.maps.stations, sizes.stations / WAYS)?,
-            station_counts: vec![Default::default(); sizes.stations as usize],
+            stations: Stations::new(Mapped::new(&skel.maps.stations, sizes.stations / WAYS)?),
             ports: Mapped::new(&skel.maps.meter_ports, sizes.ports)?,
             news: news::Reader::new(&skel.maps.meter_news)?,
             skel,
@@ -389,12 +389,6 @@ impl Meter {
         Ok(u32::from_ne_bytes(context))
     }
 
-    fn since(&self, now: u32, then: u32) -> Duration {
-        // A packet may have come in after `now` was read.
-        let jiffies = (now.wrapping_sub(then) as i32).max(0);
-        Duration::from_micros(jiffies as u64 * 1_000_000 / u64::from(self.ticks))
-    }
-
     /// Goes through all records that live, and gives what each counted since the last time; those that `each` says of `false` are retired.
     /// Due at least every few seconds: the shared counters are narrow.
     ///
@@ -463,37 +457,29 @@ impl Meter {
         Ok(())
     }
 
-    /// Goes through all stations that have something without a record.
+    /// Goes through all stations that have something without a record. Those of which nothing is heard give up their places.
     ///
     /// # Errors
     /// The kernel's clock cannot be read.
     pub fn scan_stations(&mut self, mut each: impl FnMut(&StationSeen)) -> Result<(), Error> {
         let now = self.now()?;
-        for bucket in 0..self.stations.len() {
-            let Some(held) = self.stations.get(bucket) else {
-                continue;
-            };
-            for (way, station) in held.way.iter().enumerate() {
-                if station.owner & STATE != LIVE {
-                    continue;
-                }
-                let counts = &mut self.station_counts[bucket as usize * WAYS as usize + way];
-                let [unplaced, other] = [station.unplaced, station.other];
-                let [unplaced, other] = [counts[0].grown(unplaced), counts[1].grown(other)];
-                if unplaced.is_zero() && other.is_zero() {
-                    continue;
-                }
-                let (port, vlan, _) = self.place(station.r#where);
+        let ports = &self.ports;
+        let ticks = self.ticks;
+        self.stations.scan(
+            Instant::now(),
+            |then| since(ticks, now, then),
+            |found| {
+                let (port, vlan, _) = place(ports, found.place);
                 each(&StationSeen {
                     port,
                     vlan,
-                    mac: station.mac,
-                    unplaced,
-                    other,
-                    idle: self.since(now, station.last),
+                    mac: found.mac,
+                    unplaced: found.unplaced,
+                    other: found.other,
+                    idle: found.idle,
                 });
-            }
-        }
+            },
+        );
         Ok(())
     }
 
@@ -547,8 +533,8 @@ impl Meter {
             times: (meter.flags & TIMED != 0)
                 .then(|| self.times(reference))
                 .flatten(),
-            age: self.since(now, meter.first),
-            idle: self.since(now, meter.last),
+            age: since(self.ticks, now, meter.first),
+            idle: since(self.ticks, now, meter.last),
         }
     }
 
@@ -563,15 +549,22 @@ impl Meter {
         })
     }
 
-    /// Port, VLAN and protocol of a record.
-    fn place(&self, at: u32) -> (u32, u16, u8) {
-        let slot = (at >> 8) & ((1 << 11) - 1);
-        let port = self.ports.get(slot).map_or(0, |port| port.ifindex);
-        (port, ((at >> 19) & 0xfff) as u16, at as u8)
-    }
-
     /// A key by its 64-bit words, as they lie in memory.
     fn key(&self, words: &[u64; 5], ipv6: bool) -> TalkKey {
-        record::key(words, ipv6, |at| self.place(at))
+        record::key(words, ipv6, |at| place(&self.ports, at))
     }
+}
+
+/// How long ago a time of the kernel's was.
+fn since(ticks: u32, now: u32, then: u32) -> Duration {
+    // A packet may have come in after `now` was read.
+    let jiffies = (now.wrapping_sub(then) as i32).max(0);
+    Duration::from_micros(jiffies as u64 * 1_000_000 / u64::from(ticks))
+}
+
+/// Port, VLAN and protocol of a record.
+fn place(ports: &Mapped<types::meter_port>, at: u32) -> (u32, u16, u8) {
+    let slot = (at >> 8) & ((1 << 11) - 1);
+    let port = ports.get(slot).map_or(0, |port| port.ifindex);
+    (port, ((at >> 19) & 0xfff) as u16, at as u8)
 }

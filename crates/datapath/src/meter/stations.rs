@@ -1,0 +1,148 @@
+//! Stations' packets that have no record: read, added up, and their places given back.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use kernel::Mac;
+
+use super::record::{Counts, FREE, LIVE, RETIRED, STATE};
+use super::{REST, WAYS, Ways, types};
+use crate::mapped::Mapped;
+
+/// A station of which nothing is heard for so long gives up its place.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// The same, where three quarters of the places are taken: somebody makes up addresses.
+const PATIENCE_CROWDED: Duration = Duration::from_secs(10);
+
+/// What one station had since it was last read.
+pub struct Found {
+    /// Port, VLAN: as in a record's key.
+    pub place: u32,
+    pub mac: Mac,
+    pub unplaced: Ways,
+    pub other: Ways,
+    pub idle: Duration,
+}
+
+/// All places for stations, and what each had counted when it was last read.
+pub struct Stations {
+    buckets: Mapped<types::station_bucket>,
+    counts: Vec<[Counts; 2]>,
+    resting: VecDeque<(Instant, u32)>,
+    used: u32,
+}
+
+impl Stations {
+    pub fn new(buckets: Mapped<types::station_bucket>) -> Self {
+        let places = (buckets.len() * WAYS) as usize;
+        Self {
+            buckets,
+            counts: vec![Default::default(); places],
+            resting: VecDeque::new(),
+            used: 0,
+        }
+    }
+
+    /// Places there are.
+    fn len(&self) -> u32 {
+        self.buckets.len() * WAYS
+    }
+
+    fn at(&self, index: u32) -> *mut types::station {
+        let bucket = self.buckets.at(index / WAYS).expect("a place exists");
+        // SAFETY: only an address is taken, of a way that exists.
+        unsafe { &raw mut (*bucket).way[(index % WAYS) as usize] }
+    }
+
+    fn owner(&self, index: u32) -> &AtomicU32 {
+        // SAFETY: aligned, in a mapping that lives as long as self, and only accessed atomically by either side.
+        unsafe { AtomicU32::from_ptr(&raw mut (*self.at(index)).owner) }
+    }
+
+    /// Gives what each station had since this was last called; those that rest are given up, and freed when nobody can be adding to them.
+    /// `since` tells how long ago a time of the kernel's was.
+    pub fn scan(
+        &mut self,
+        now: Instant,
+        since: impl Fn(u32) -> Duration,
+        mut each: impl FnMut(Found),
+    ) {
+        let patience = match self.used >= self.len() / 4 * 3 {
+            true => PATIENCE_CROWDED,
+            false => PATIENCE,
+        };
+        let mut used = 0;
+        for index in 0..self.len() {
+            let owner = self.owner(index).load(Ordering::Acquire);
+            if !matches!(owner & STATE, LIVE | RETIRED) {
+                continue;
+            }
+            used += 1;
+            let idle = self.read(index, &since, &mut each);
+            if owner & STATE == LIVE && idle >= patience {
+                self.owner(index)
+                    .store((owner & !STATE) | RETIRED, Ordering::Release);
+                self.resting.push_back((now + REST, index));
+            }
+        }
+        self.used = used;
+        while let Some((due, index)) = self.resting.front().copied() {
+            if due > now {
+                break;
+            }
+            self.resting.pop_front();
+            self.read(index, &since, &mut each);
+            self.free(index);
+        }
+    }
+
+    /// Gives what is new at a place, and how long nothing came.
+    fn read(
+        &mut self,
+        index: u32,
+        since: &impl Fn(u32) -> Duration,
+        each: &mut impl FnMut(Found),
+    ) -> Duration {
+        let at = self.at(index);
+        // SAFETY: a live mapping, copied out.
+        let look = || unsafe { at.read_volatile() };
+        let mut station = look();
+        // A 32-bit machine cannot read a counter in one piece: until two readings agree.
+        while cfg!(target_pointer_width = "32") {
+            let again = look();
+            if (again.unplaced, again.other) == (station.unplaced, station.other) {
+                break;
+            }
+            station = again;
+        }
+        let counts = &mut self.counts[index as usize];
+        let unplaced = counts[0].grown(station.unplaced);
+        let other = counts[1].grown(station.other);
+        let idle = since(station.last);
+        if !unplaced.is_zero() || !other.is_zero() {
+            each(Found {
+                place: station.r#where,
+                mac: station.mac,
+                unplaced,
+                other,
+                idle,
+            });
+        }
+        idle
+    }
+
+    /// A place that has rested is the next station's.
+    fn free(&mut self, index: u32) {
+        let station = self.at(index);
+        // SAFETY: a retired place of a live mapping: the kernel side does not write to it any more.
+        unsafe {
+            (&raw mut (*station).unplaced).write_volatile([0; 2]);
+            (&raw mut (*station).other).write_volatile([0; 2]);
+        }
+        self.counts[index as usize] = Default::default();
+        let owner = self.owner(index).load(Ordering::Relaxed);
+        let next = (owner & !STATE).wrapping_add(STATE + 1) | FREE;
+        self.owner(index).store(next, Ordering::Release);
+    }
+}
