@@ -164,3 +164,4 @@ _Static_assert(sizeof(struct meter_sample) == 72, "meter_sample");
 
 #define SAMPLE_SMALL 440 /* of payload: most DNS answers */
 #define SAMPLE_LARGE 1528
+#define SAMPLE_SUPER 4024

@@ -56,6 +56,7 @@ always_inline int meter_tells(struct __sk_buff *skb, struct meter *m, const stru
 	return far_port == 80 && (h[0] == 'G' || h[0] == 'P' || h[0] == 'H');
 }
 
+/* The ring takes pieces of sizes that the verifier knows. */
 struct meter_copy_small {
 	struct meter_sample s;
 	__u8 payload[SAMPLE_SMALL];
@@ -63,6 +64,10 @@ struct meter_copy_small {
 struct meter_copy_large {
 	struct meter_sample s;
 	__u8 payload[SAMPLE_LARGE];
+};
+struct meter_copy_super {
+	struct meter_sample s;
+	__u8 payload[SAMPLE_SUPER];
 };
 
 always_inline void meter_sample_fill(struct __sk_buff *skb, __u32 flags, struct meter_sample *s, const struct metered *p, enum meter_way way, __u32 ref, __u32 life)
@@ -95,39 +100,39 @@ always_inline __u32 meter_less(__u32 len)
 	return less;
 }
 
+/* Copies a packet's payload, as much as there is room for, into a piece of the ring of this kind. */
+#define METER_COPY(kind, room)                                                                      \
+	do {                                                                                        \
+		struct kind *c = bpf_ringbuf_reserve(&meter_news, sizeof(*c), 0);                   \
+		__u32 less;                                                                         \
+                                                                                                    \
+		if (!c) {                                                                           \
+			__sync_fetch_and_add(&meter_unsaid, 1);                                     \
+			return;                                                                     \
+		}                                                                                   \
+		meter_sample_fill(skb, flags, &c->s, p, way, ref, life);                            \
+		c->s.news.len = len;                                                                \
+		less = meter_less(len);                                                             \
+		if (less >= (room) || bpf_skb_load_bytes(skb, p->payload_at, c->payload, less + 1)) \
+			c->s.news.len = 0;                                                          \
+		bpf_ringbuf_submit(c, BPF_RB_NO_WAKEUP);                                            \
+	} while (0)
+
 /* Copies a packet's payload for user space. */
 always_inline void meter_copy(struct __sk_buff *skb, __u32 flags, const struct metered *p, enum meter_way way, __u32 ref, __u32 life)
 {
-	__u32 len = p->payload, less;
+	__u32 len = p->payload;
 
 	if (len <= SAMPLE_SMALL) {
-		struct meter_copy_small *c = bpf_ringbuf_reserve(&meter_news, sizeof(*c), 0);
-
-		if (!c)
-			goto unsaid;
-		meter_sample_fill(skb, flags, &c->s, p, way, ref, life);
-		c->s.news.len = len;
-		less = meter_less(len);
-		if (less >= SAMPLE_SMALL || bpf_skb_load_bytes(skb, p->payload_at, c->payload, less + 1))
-			c->s.news.len = 0;
-		bpf_ringbuf_submit(c, BPF_RB_NO_WAKEUP);
+		METER_COPY(meter_copy_small, SAMPLE_SMALL);
+	} else if (len <= SAMPLE_LARGE) {
+		METER_COPY(meter_copy_large, SAMPLE_LARGE);
 	} else {
-		struct meter_copy_large *c = bpf_ringbuf_reserve(&meter_news, sizeof(*c), 0);
-
-		if (!c)
-			goto unsaid;
-		if (len > SAMPLE_LARGE)
-			len = SAMPLE_LARGE;
-		meter_sample_fill(skb, flags, &c->s, p, way, ref, life);
-		c->s.news.len = len;
-		less = meter_less(len);
-		if (less >= SAMPLE_LARGE || bpf_skb_load_bytes(skb, p->payload_at, c->payload, less + 1))
-			c->s.news.len = 0;
-		bpf_ringbuf_submit(c, BPF_RB_NO_WAKEUP);
+		/* A super-packet may hold a whole hello of TLS. */
+		if (len > SAMPLE_SUPER)
+			len = SAMPLE_SUPER;
+		METER_COPY(meter_copy_super, SAMPLE_SUPER);
 	}
-	return;
-unsaid:
-	__sync_fetch_and_add(&meter_unsaid, 1);
 }
 
 /* A packet without a record: its station's, or its port's. */

@@ -43,10 +43,14 @@ struct Scene {
 }
 
 impl Scene {
+    /// Without super-packets, so that what is seen is what would be on a wire.
     fn begin(runs: Runs, more: &str) -> Result<Self, Error> {
-        // Without super-packets, so that a veth counts what would be on a wire.
+        Self::with_wires(runs, more, true)
+    }
+
+    fn with_wires(runs: Runs, more: &str, plain_offloads: bool) -> Result<Self, Error> {
         let options = Options {
-            plain_offloads: true,
+            plain_offloads,
             ..Options::default()
         };
         let lab = Lab::gateway(&options)?;
@@ -384,4 +388,49 @@ fn both_sides_of_a_translation_are_one_conversation() -> Result<(), Error> {
             && inside.sent == outside.received)
     });
     known.map_err(|error| Error::Unexpected(format!("{error}: {seen}")))
+}
+
+/// What a TLS client says first (RFC 8446, 4.1.2), with so many octets of padding (RFC 7685) before the server's name.
+fn hello(name: &str, padding: u16) -> Vec<u8> {
+    let block = |kind: u16, content: &[u8]| -> Vec<u8> {
+        let length = (content.len() as u16).to_be_bytes();
+        [&kind.to_be_bytes()[..], &length, content].concat()
+    };
+    let short = (name.len() as u16).to_be_bytes();
+    let list = [&[0][..], &short, name.as_bytes()].concat();
+    let list = [&(list.len() as u16).to_be_bytes()[..], &list].concat();
+    let extensions = [block(21, &vec![0; padding.into()]), block(0, &list)].concat();
+    let mut body = vec![3, 3];
+    body.extend([7; 32]);
+    body.extend([0, 0, 2, 0x13, 0x01, 1, 0]);
+    body.extend((extensions.len() as u16).to_be_bytes());
+    body.extend(extensions);
+    let length = (body.len() as u32).to_be_bytes();
+    let handshake = [&[1][..], &length[1..], &body].concat();
+    let length = (handshake.len() as u16).to_be_bytes();
+    [&[0x16, 3, 1][..], &length, &handshake].concat()
+}
+
+/// Browsers send hellos longer than a packet, and the name comes late in them: also where the kernel has both segments as one super-packet.
+#[test]
+fn a_long_hello_is_read_whole() -> Result<(), Error> {
+    for plain in [true, false] {
+        let scene = Scene::with_wires(Runs::Alone, "", plain)?;
+        let to = SocketAddr::new(scene.lab.arrangement().server(false), ECHO);
+        let said = hello("late.example.org", 1700);
+        let mut seen = String::new();
+        let known = wait_until("the name is known", LIMIT, || {
+            ask_tcp(scene.client()?, to, &said)?;
+            let client = scene.weir.client()?;
+            let talks = client.talks(&Default::default()).map_err(failed)?;
+            seen = format!("{talks:#?}");
+            let mut names = talks
+                .talks
+                .iter()
+                .filter_map(|talk| talk.far_name.as_deref());
+            Ok(names.any(|name| name == "late.example.org"))
+        });
+        known.map_err(|error| Error::Unexpected(format!("plain {plain}: {error}: {seen}")))?;
+    }
+    Ok(())
 }
