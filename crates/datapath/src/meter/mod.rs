@@ -40,6 +40,8 @@ use skel::types;
 const REST: Duration = Duration::from_millis(200);
 /// METER_WAYS of bpf/include/meter.h.
 const WAYS: u32 = 4;
+/// Each so many scans all records are looked at, whatever was told of.
+const WHOLE: u32 = 16;
 /// METER_TIMED.
 const TIMED: u8 = 1 << 1;
 /// METER_REF_IPV6.
@@ -191,6 +193,13 @@ pub struct Meter {
     news: news::Reader,
     ticks: u32,
     used: u32,
+    /// Records that were in use when they were last looked at, or were claimed since.
+    active: Vec<u32>,
+    /// News were read, all of them, since the last scan: `active` has every record in use.
+    followed: bool,
+    /// As of the last scan.
+    unsaid: u64,
+    scans: u32,
 }
 
 /// What the programs know of the processor.
@@ -274,6 +283,10 @@ impl Meter {
             resting: VecDeque::new(),
             ticks: clock::ticks_per_second(),
             used: 0,
+            active: Vec::new(),
+            followed: false,
+            unsaid: 0,
+            scans: 0,
         })
     }
 
@@ -392,27 +405,18 @@ impl Meter {
     /// Goes through all records that live, and gives what each counted since the last time; those that `each` says of `false` are retired.
     /// Due at least every few seconds: the shared counters are narrow.
     ///
+    /// Where [`Meter::news`] was read just before, only those records are looked at that it told of, but for each [`WHOLE`]th time.
+    ///
     /// # Errors
     /// The kernel's clock cannot be read.
     pub fn scan(&mut self, mut each: impl FnMut(&Seen) -> bool) -> Result<(), Error> {
         let now = self.now()?;
         let due = Instant::now() + REST;
-        let mut used = 0;
-        for family in [0, IPV6] {
-            let records = if family == 0 {
-                self.v4.len()
-            } else {
-                self.v6.len()
-            };
-            for index in 0..records {
-                let reference = family | index;
-                let owner = self.owner(reference).load(Ordering::Acquire);
-                if owner & STATE != FREE {
-                    used += 1;
-                }
-                if owner & STATE != LIVE {
-                    continue;
-                }
+        let mut active = self.in_use();
+        active.retain(|reference| {
+            let reference = *reference;
+            let owner = self.owner(reference).load(Ordering::Acquire);
+            if owner & STATE == LIVE {
                 let seen = self.seen(reference, owner, now);
                 if !each(&seen) {
                     self.owner(reference)
@@ -420,9 +424,31 @@ impl Meter {
                     self.resting.push_back((due, reference));
                 }
             }
-        }
-        self.used = used;
+            owner & STATE != FREE
+        });
+        self.used = active.len() as u32;
+        self.active = active;
         Ok(())
+    }
+
+    /// Records that may be in use: those that were told of, where nothing can be missing; else all that are.
+    fn in_use(&mut self) -> Vec<u32> {
+        let unsaid = self.unsaid();
+        let told = std::mem::take(&mut self.followed) && unsaid == self.unsaid;
+        self.unsaid = unsaid;
+        self.scans = self.scans.wrapping_add(1);
+        let mut active = std::mem::take(&mut self.active);
+        if told && !self.scans.is_multiple_of(WHOLE) {
+            // One that ended and began again was told of while it was still known.
+            active.sort_unstable();
+            active.dedup();
+            return active;
+        }
+        active.clear();
+        let all = (0..self.v4.len()).chain((0..self.v6.len()).map(|index| IPV6 | index));
+        let used = |reference: &u32| self.owner(*reference).load(Ordering::Acquire) & STATE != FREE;
+        active.extend(all.filter(used));
+        active
     }
 
     /// Frees the records that have rested. `last` gets what each counted after it was retired.
@@ -485,13 +511,19 @@ impl Meter {
 
     /// What the kernel side told since the last time, at most `most` pieces.
     pub fn news(&mut self, most: usize, mut each: impl FnMut(News<'_>)) {
-        self.news.consume(most);
+        let all = self.news.consume(most);
         let found = std::mem::take(&mut *self.news.found.borrow_mut());
+        let mut claimed = std::mem::take(&mut self.active);
         news::each(&found, |raw| {
             if let Some(news) = news::decode(raw, |words, ipv6| self.key(words, ipv6)) {
+                if let News::New(id) = news {
+                    claimed.push(id.reference);
+                }
                 each(news);
             }
         });
+        self.active = claimed;
+        self.followed = all;
         // The same memory again next time.
         let mut found = found;
         found.clear();

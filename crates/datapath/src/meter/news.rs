@@ -69,9 +69,10 @@ impl Reader {
         })
     }
 
-    /// Takes what is in the ring.
-    pub fn consume(&self, most: usize) {
-        self.ring.consume_raw_n(most);
+    /// Takes what is in the ring, at most `most` pieces. Whether that was all.
+    pub fn consume(&self, most: usize) -> bool {
+        let taken = self.ring.consume_raw_n(most);
+        usize::try_from(taken).is_ok_and(|taken| taken < most)
     }
 }
 

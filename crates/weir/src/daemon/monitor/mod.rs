@@ -155,8 +155,8 @@ impl Keeper {
         self.metered = metered;
     }
 
-    /// Takes what the kernel side told, and frees records; due at each tick.
-    pub fn tick(&mut self) {
+    /// Takes what the kernel side told: new conversations, and packets that tell names.
+    fn hear(&mut self) {
         let now = self.now();
         let (core, naming) = (&mut self.core, &mut self.naming);
         self.meter.news(NEWS, |news| match news {
@@ -169,6 +169,13 @@ impl Keeper {
                 }
             }
         });
+    }
+
+    /// Takes what the kernel side told, and frees records; due at each tick.
+    pub fn tick(&mut self) {
+        self.hear();
+        let now = self.now();
+        let core = &mut self.core;
         let freed = self.meter.reclaim(Instant::now(), |seen| {
             core.reading(&reading(seen), 0, now);
         });
@@ -179,6 +186,8 @@ impl Keeper {
 
     /// Reads all records. Due every second, and when somebody asks.
     pub fn read(&mut self) {
+        // Just before, so that those that began are known.
+        self.hear();
         let now = self.now();
         let pressure = self.meter.used() * 256 / self.meter.capacity().max(1);
         let core = &mut self.core;
