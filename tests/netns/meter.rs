@@ -22,6 +22,8 @@ const RUNS: u32 = 2_048;
 const SHARED: u32 = 100;
 /// Conversations that begin all the time: far more than there are records.
 const NEW: u32 = 20_000;
+/// Records that there are: for IPv4, and half as many for IPv6.
+const RECORDS: u64 = 256 + 128;
 /// Longer than a retired record rests.
 const REST: Duration = Duration::from_millis(300);
 
@@ -293,8 +295,12 @@ fn two_processors(processor: Processor) -> Result<(), Error> {
         println!("{processor:?}: {sent:?}, {met:?}");
         assert_eq!(counted, sent, "{met:?}");
         assert!(sent[0].packets + sent[1].packets >= PACKETS);
-        // Otherwise it was no test: records that were retired under way, used again, not to be had; stations without a place.
-        assert!(met.retired > 500 && met.records > 1_000, "{met:?}");
+        // Otherwise it was no test: all records that there are retired under way and used again; not to be had; stations without a place. How often
+        // more, is the machine's affair.
+        assert!(
+            met.retired >= RECORDS && met.records >= 2 * RECORDS,
+            "{met:?}"
+        );
         assert!(met.unplaced > 0 && met.other > 0 && met.rest > 0, "{met:?}");
         Ok(())
     })?
