@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,8 +22,8 @@ const RUNS: u32 = 2_048;
 const SHARED: u32 = 100;
 /// Conversations that begin all the time: far more than there are records.
 const NEW: u32 = 20_000;
-/// Records that there are: for IPv4, and half as many for IPv6.
-const RECORDS: u64 = 256 + 128;
+/// A slow machine sends more, up to so many times as much, until enough records were retired and used again.
+const MOST: u64 = 8;
 /// Longer than a retired record rests.
 const REST: Duration = Duration::from_millis(300);
 
@@ -95,7 +95,7 @@ fn rotating() -> Vec<(bool, Traffic)> {
 }
 
 /// Sends one processor's share; gives what it sent.
-fn send(programs: &Programs, link: u32, seed: u64) -> Result<[Sum; 2], Error> {
+fn send(programs: &Programs, link: u32, seed: u64, enough: &AtomicBool) -> Result<[Sum; 2], Error> {
     let mut random = Random::new(seed);
     let mut kinds = Vec::new();
     for (leaves, traffic) in rotating() {
@@ -105,7 +105,8 @@ fn send(programs: &Programs, link: u32, seed: u64) -> Result<[Sum; 2], Error> {
     }
     let mut sums = [Sum::default(); 2];
     let mut sent = 0;
-    while sent < PACKETS / 2 {
+    let share = PACKETS / 2;
+    while sent < share || (sent < share * MOST && !enough.load(Ordering::Relaxed)) {
         // The first kinds are those that both processors share.
         let kind = random.below(kinds.len());
         let (leaves, length, bench) = &mut kinds[kind];
@@ -182,6 +183,7 @@ fn read(
     meter: &mut Meter,
     link: u32,
     seed: u64,
+    enough: &AtomicBool,
     done: impl Fn() -> bool,
 ) -> Result<([Sum; 2], Met), Error> {
     let mut random = Random::new(seed);
@@ -215,6 +217,10 @@ fn read(
             stays
         });
         scanned.map_err(failed)?;
+        enough.store(
+            met.retired > 500 && records.len() > 1_000,
+            Ordering::Relaxed,
+        );
         let stations = meter.scan_stations(|seen| {
             for (way, counts) in [
                 [seen.unplaced.sent, seen.other.sent],
@@ -271,16 +277,17 @@ fn two_processors(processor: Processor) -> Result<(), Error> {
         meter.attach(link, "lan0", false, true).map_err(failed)?;
         let programs = meter.programs().map_err(failed)?;
         let running = AtomicUsize::new(2);
+        let enough = AtomicBool::new(false);
         let (sent, (counted, met)) = thread::scope(|scope| {
             let senders = [seed, seed + 1].map(|seed| {
-                let (programs, running) = (&programs, &running);
+                let (programs, running, enough) = (&programs, &running, &enough);
                 scope.spawn(move || {
-                    let sent = send(programs, link, seed);
+                    let sent = send(programs, link, seed, enough);
                     running.fetch_sub(1, Ordering::SeqCst);
                     sent
                 })
             });
-            let read = read(&mut meter, link, seed + 2, || {
+            let read = read(&mut meter, link, seed + 2, &enough, || {
                 running.load(Ordering::SeqCst) == 0
             });
             let mut sent = [Sum::default(); 2];
@@ -295,12 +302,8 @@ fn two_processors(processor: Processor) -> Result<(), Error> {
         println!("{processor:?}: {sent:?}, {met:?}");
         assert_eq!(counted, sent, "{met:?}");
         assert!(sent[0].packets + sent[1].packets >= PACKETS);
-        // Otherwise it was no test: all records that there are retired under way and used again; not to be had; stations without a place. How often
-        // more, is the machine's affair.
-        assert!(
-            met.retired >= RECORDS && met.records >= 2 * RECORDS,
-            "{met:?}"
-        );
+        // Otherwise it was no test: records that were retired under way, used again, not to be had; stations without a place.
+        assert!(met.retired > 500 && met.records > 1_000, "{met:?}");
         assert!(met.unplaced > 0 && met.other > 0 && met.rest > 0, "{met:?}");
         Ok(())
     })?
