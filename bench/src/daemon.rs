@@ -83,8 +83,24 @@ impl Daemon {
         ports: usize,
     ) -> Result<Self, Error> {
         let daemon = Self::launch(router, binary, config, &["--only", "monitor"])?;
-        daemon.ready(|client| Ok(client.devices().map_err(failed)?.ports.len() >= ports))?;
+        daemon.counts(ports)?;
         Ok(daemon)
+    }
+
+    /// Everything, with these lines of configuration; waits until it counts at so many devices.
+    pub fn whole(
+        router: &Namespace,
+        binary: &Path,
+        config: &str,
+        ports: usize,
+    ) -> Result<Self, Error> {
+        let daemon = Self::launch(router, binary, config, &[])?;
+        daemon.counts(ports)?;
+        Ok(daemon)
+    }
+
+    fn counts(&self, ports: usize) -> Result<(), Error> {
+        self.ready(|client| Ok(client.devices().map_err(failed)?.ports.len() >= ports))
     }
 
     fn launch(

@@ -17,6 +17,7 @@ pub mod paths;
 pub mod programs;
 pub mod report;
 pub mod rounds;
+pub mod soak;
 pub mod traffic;
 pub mod wire;
 

@@ -105,7 +105,7 @@ fn burden(binary: &Path, flows: u32, seconds: u32) -> Result<Burden, Error> {
 }
 
 /// Resident memory of a process, and what of it is anonymous: MB.
-fn memory(id: u32) -> Result<(f64, f64), Error> {
+pub fn memory(id: u32) -> Result<(f64, f64), Error> {
     let text = fs::read_to_string(format!("/proc/{id}/status"))
         .map_err(Error::system("read the daemon's status"))?;
     let field = |name: &str| {

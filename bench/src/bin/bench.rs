@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use lab::Arrangement;
@@ -11,7 +12,7 @@ use weir_bench::programs::{self, Effort};
 use weir_bench::rounds::{self, Plan};
 use weir_bench::{
     Error, changes, daemon, daily, gate, lemon, machine, meter, meter_daemon, meter_path, paths,
-    report,
+    report, soak,
 };
 
 /// The one-core closed loop: packets per second through the kernel, through weir, and through the least a router must do.
@@ -98,6 +99,24 @@ enum Part {
         /// Only these
         #[arg(long, value_delimiter = ',', value_parser = case)]
         only: Vec<lemon::Case>,
+        /// Write the figures to this file
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
+    /// Conversations that begin and end all the time, for an hour: memory, and whether the sums are those of the wires
+    Soak {
+        /// The daemon to look at [default: the one beside this binary]
+        #[arg(long, value_name = "PATH")]
+        weir: Option<PathBuf>,
+        /// Conversations that begin and end each second
+        #[arg(long, default_value_t = 1000)]
+        rate: u32,
+        /// Minutes
+        #[arg(long, default_value_t = 60)]
+        minutes: u32,
+        /// Seconds between two looks
+        #[arg(long, default_value_t = 55)]
+        seconds: u32,
         /// Write the figures to this file
         #[arg(long)]
         json: Option<PathBuf>,
@@ -284,6 +303,23 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
                 Some(file) => write(file, &losses),
                 None => Ok(()),
             }
+        }
+        Some(Part::Soak {
+            weir,
+            rate,
+            minutes,
+            seconds,
+            json,
+        }) => {
+            let binary = daemon::binary(weir.as_deref())?;
+            let length = Duration::from_secs(60 * u64::from(*minutes));
+            let found = soak::soak(&binary, *rate, length, *seconds, |looks| {
+                eprintln!("{:?}", looks.last());
+                // An hour is long: whatever ends it, what was seen is kept.
+                json.as_ref().map_or(Ok(()), |file| write(file, &looks))
+            })?;
+            println!("{}\n\n{}", machine::describe(), soak::report(&found));
+            Ok(())
         }
         Some(Part::Daily { weir, flows, rate }) => {
             let binary = daemon::binary(weir.as_deref())?;
