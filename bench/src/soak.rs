@@ -144,7 +144,8 @@ fn wire(lab: &Lab, role: &str) -> Result<[(u64, u64); 2], Error> {
         .collect();
     match words[..] {
         [received, incoming, _, _, _, _, _, _, sent, outgoing, ..] => {
-            Ok([(outgoing, sent), (incoming, received)])
+            Ok([(outgoing, sent), (incoming, received)]
+                .map(|(frames, octets)| (frames, octets + frames * ETHERNET)))
         }
         _ => Err(Error::Wrong(format!("no counters of eth0: {text}"))),
     }
