@@ -229,7 +229,7 @@ impl Monitor {
         found
     }
 
-    /// A record was read. Whether it is still wanted: `pressure` is how full the table is, in 256ths.
+    /// A record was read. Whether it is still wanted: `pressure` is how full the records of its family are, in 256ths.
     pub fn reading(&mut self, reading: &Reading, pressure: u32, now: Millis) -> bool {
         let Reading {
             key, mac, grown, ..

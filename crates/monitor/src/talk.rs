@@ -94,7 +94,7 @@ impl Talk {
         self.key.protocol == TCP && self.tcp_flags & FIN_OR_RST != 0
     }
 
-    /// How long it may be silent before its record is given back. `pressure`: how full the table is, in 256ths.
+    /// How long it may be silent before its record is given back. `pressure`: how full the records of its family are, in 256ths.
     pub fn patience(&self, pressure: u32) -> Duration {
         let both = self.total.sent.packets > 0 && self.total.received.packets > 0;
         let seconds = match self.key.protocol {
@@ -104,12 +104,15 @@ impl Talk {
             TCP | UDP => 30,
             _ => 15,
         };
-        // A flood of one-packet conversations must not keep those that live from being counted one by one.
+        // Two buckets of four: from a quarter full on, some keys find no place. Giving a record back early costs little, as the conversation is
+        // remembered; and a flood of one-packet conversations must not keep those that live from being counted one by one.
         let few = self.total.sent.packets + self.total.received.packets <= 2;
         let seconds = match pressure {
-            0..128 => seconds,
-            128..192 if few => 4,
-            128..192 => seconds / 4,
+            0..64 => seconds,
+            64..128 if few => 4,
+            64..128 => seconds / 4,
+            128..192 if few => 2,
+            128..192 => seconds / 8,
             _ if few => 1,
             _ => (seconds / 16).max(4),
         };

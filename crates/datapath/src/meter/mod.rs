@@ -192,7 +192,8 @@ pub struct Meter {
     resting: VecDeque<(Instant, u32)>,
     news: news::Reader,
     ticks: u32,
-    used: u32,
+    /// Records of IPv4 and of IPv6 that the last scan met.
+    used: [u32; 2],
     /// Records that were in use when they were last looked at, or were claimed since.
     active: Vec<u32>,
     /// News were read, all of them, since the last scan: `active` has every record in use.
@@ -282,7 +283,7 @@ impl Meter {
             attached: HashMap::new(),
             resting: VecDeque::new(),
             ticks: clock::ticks_per_second(),
-            used: 0,
+            used: [0; 2],
             active: Vec::new(),
             followed: false,
             unsaid: 0,
@@ -304,9 +305,11 @@ impl Meter {
         &self.sizes
     }
 
-    /// Records in use, as of the last whole scan.
-    pub fn used(&self) -> u32 {
-        self.used
+    /// How full the records of IPv4 and those of IPv6 are, in 256ths, as of the last scan.
+    pub fn pressure(&self) -> [u32; 2] {
+        let [used4, used6] = self.used;
+        [(used4, self.sizes.records4), (used6, self.sizes.records6)]
+            .map(|(used, records)| used * 256 / records.max(1))
     }
 
     /// Records there are.
@@ -426,7 +429,9 @@ impl Meter {
             }
             owner & STATE != FREE
         });
-        self.used = active.len() as u32;
+        let of_ipv6 = |reference: &&u32| **reference & IPV6 != 0;
+        let used6 = active.iter().filter(of_ipv6).count();
+        self.used = [active.len() - used6, used6].map(|number| number as u32);
         self.active = active;
         Ok(())
     }

@@ -189,11 +189,14 @@ impl Keeper {
         // Just before, so that those that began are known.
         self.hear();
         let now = self.now();
-        let pressure = self.meter.used() * 256 / self.meter.capacity().max(1);
+        let pressure = self.meter.pressure();
         let core = &mut self.core;
         let scanned = self
             .meter
-            .scan(|seen| core.reading(&reading(seen), pressure, now))
+            .scan(|seen| {
+                let of_family = pressure[usize::from(seen.key.station.is_ipv6())];
+                core.reading(&reading(seen), of_family, now)
+            })
             .and_then(|()| {
                 self.meter.scan_stations(|seen| {
                     core.loose(
