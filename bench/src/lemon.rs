@@ -2,15 +2,17 @@
 //! on the same device, in turn.
 //!
 //! Sender, router and receiver share the machine's processors, so whatever a monitor takes is taken from the transfer; devices neither
-//! segment nor merge, so that the router sees packets as on a wire.
+//! segment nor merge, so that the router sees packets as on a wire. Two transfers of the same kind differ by more than a monitor takes, so the
+//! transfers of a case go on all the time, and who counts is changed below them.
 
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lab::gateway::SERVER;
-use lab::peer::{Iperf, Load, Throughput};
+use lab::peer::Iperf;
 use lab::{Ipv6, Lab, Namespace, Options, Process};
 use serde::Serialize;
 
@@ -23,6 +25,10 @@ use crate::{Error, machine};
 const STREAMS: u32 = 100;
 /// First port of the servers.
 const PORT: u16 = 5201;
+/// How long a counter, and what it disturbed by its beginning, is left alone.
+const SETTLE: Duration = Duration::from_millis(500);
+/// How long the streams of a case take to get going.
+const BEGIN: Duration = Duration::from_secs(3);
 
 /// Traffic.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,8 +96,20 @@ impl Counter {
 pub struct Plan {
     /// Rounds over all counters, for each case.
     pub rounds: u32,
-    /// Seconds of each transfer.
-    pub seconds: u32,
+    /// Seconds for each counter in a round.
+    pub seconds: f64,
+}
+
+/// Whether a goal is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The whole of [`Loss::from`] … [`Loss::to`] is below it.
+    Met,
+    /// All of it is above.
+    Short,
+    /// It lies in between.
+    Undecided,
 }
 
 /// What was lost in one case.
@@ -105,14 +123,16 @@ pub struct Loss {
     pub alone: f64,
     /// Percent less that arrived with this one, against nobody in the same round: the median of the rounds. Below 0: more.
     pub median: f64,
-    /// The least.
-    pub least: f64,
-    /// The most.
-    pub most: f64,
+    /// Between this and [`Loss::to`] the median of very many rounds would be, with a probability of 95 % at least.
+    pub from: f64,
+    /// See [`Loss::from`].
+    pub to: f64,
     /// Of LeMon's paper.
     pub lemon: Option<f64>,
     /// What may be lost.
     pub goal: f64,
+    /// Whether it is no more.
+    pub verdict: Verdict,
 }
 
 /// Whatever runs while it counts; stopped when dropped.
@@ -143,18 +163,12 @@ pub fn all(
     let mut losses = Vec::new();
     for case in cases {
         let mut rates: [Vec<f64>; 3] = Default::default();
+        let _streams = begin(&lab, case)?;
         for round in 0..plan.rounds as usize {
             // Each is first, second and third in turn: a machine that gets slower wrongs nobody.
             for step in 0..3 {
                 let index = (round + step) % 3;
-                let rate = one(
-                    &lab,
-                    binary,
-                    &servers,
-                    case,
-                    Counter::ALL[index],
-                    plan.seconds,
-                )?;
+                let rate = one(&lab, binary, case, Counter::ALL[index], plan.seconds)?;
                 rates[index].push(rate);
             }
             progress(&format!(
@@ -171,6 +185,7 @@ pub fn all(
             losses.push(loss(case, Counter::ALL[index], &rates[0], &rates[index]));
         }
     }
+    drop(servers);
     Ok(losses)
 }
 
@@ -184,16 +199,31 @@ fn loss(case: &Case, counter: Counter, alone: &[f64], with: &[f64]) -> Loss {
     for values in [&mut lost, &mut alone] {
         values.sort_by(f64::total_cmp);
     }
+    let (from, to) = confidence(&lost);
     Loss {
         case: case.name,
         counter,
         alone: median(&alone),
         median: median(&lost),
-        least: lost.first().copied().unwrap_or(f64::NAN),
-        most: lost.last().copied().unwrap_or(f64::NAN),
+        from,
+        to,
         lemon: case.lemon,
         goal: case.goal,
+        verdict: match () {
+            () if to <= case.goal => Verdict::Met,
+            () if from > case.goal => Verdict::Short,
+            () => Verdict::Undecided,
+        },
     }
+}
+
+/// The values between which the median of all is with 95 %, whatever they are distributed like: so many of `sorted` lie below it as heads in
+/// throws of a coin (normal approximation; least and most where there are few).
+fn confidence(sorted: &[f64]) -> (f64, f64) {
+    let number = sorted.len() as f64;
+    let below = ((number - 1.96 * number.sqrt()) / 2.0).floor().max(1.0) as usize;
+    let at = |index: usize| sorted.get(index).copied().unwrap_or(f64::NAN);
+    (at(below - 1), at(sorted.len().wrapping_sub(below)))
 }
 
 fn start(lab: &Lab, binary: &Path, counter: Counter) -> Result<Running, Error> {
@@ -226,46 +256,73 @@ fn softflowd(router: &Namespace) -> Result<Process, Error> {
     }
 }
 
-/// One transfer: what arrived a second, see [`Loss::alone`].
+/// The streams of a case, which end when this is dropped. Senders on one processor, receivers on the other: where they would move, rates would.
+fn begin(lab: &Lab, case: &Case) -> Result<Vec<Process>, Error> {
+    let processes = case.flows.div_ceil(STREAMS) as u16;
+    let streams = case.flows / u32::from(processes);
+    let clients: Result<Vec<_>, Error> = (0..processes)
+        .map(|nth| {
+            let mut command = Command::new("iperf3");
+            command.args(["--client", &SERVER.to_string(), "--affinity", "0,1"]);
+            command.args(["--port", &(PORT + nth).to_string(), "--time", "86400"]);
+            command.args(["--parallel", &streams.to_string(), "--interval", "0"]);
+            if case.udp {
+                command.args(["--udp", "--bitrate", "0"]);
+            }
+            if let Some(length) = case.length {
+                command.args(["--length", &length.to_string()]);
+            }
+            command
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
+            Ok(lab.node("client")?.start(&mut command)?)
+        })
+        .collect();
+    thread::sleep(BEGIN);
+    clients
+}
+
+/// What has arrived at the server's programs so far: octets of TCP with their headers, datagrams of UDP.
+fn arrived(lab: &Lab, case: &Case) -> Result<u64, Error> {
+    let (file, protocol, field) = match case.udp {
+        true => ("snmp", "Udp:", "InDatagrams"),
+        false => ("netstat", "IpExt:", "InOctets"),
+    };
+    let text = lab
+        .node("server")?
+        .enter(|| fs::read_to_string(format!("/proc/thread-self/net/{file}")))?
+        .map_err(Error::system("read what arrived"))?;
+    // A line of names, and a line of values.
+    let mut lines = text.lines().filter(|line| line.starts_with(protocol));
+    let (names, values) = (lines.next(), lines.next());
+    let mut both = names
+        .into_iter()
+        .flat_map(str::split_whitespace)
+        .zip(values.into_iter().flat_map(str::split_whitespace));
+    let found = both.find(|(name, _)| *name == field);
+    found
+        .and_then(|(_, value)| value.parse().ok())
+        .ok_or_else(|| Error::Wrong(format!("no {field} in {file}")))
+}
+
+/// What arrives while one counts, see [`Loss::alone`].
 fn one(
     lab: &Lab,
     binary: &Path,
-    servers: &[Iperf],
     case: &Case,
     counter: Counter,
-    seconds: u32,
+    seconds: f64,
 ) -> Result<f64, Error> {
     let _running = start(lab, binary, counter)?;
-    let client = lab.node("client")?;
-    let processes = case.flows.div_ceil(STREAMS);
-    let load = Load {
-        streams: case.flows / processes,
-        udp: case.udp.then_some(0),
-        length: case.length,
-        ..Load::tcp(SERVER, seconds)
-    };
-    let arrived: Result<Vec<Throughput>, lab::Error> = thread::scope(|scope| {
-        let transfers: Vec<_> = servers
-            .iter()
-            .take(processes as usize)
-            .map(|server| scope.spawn(|| server.run(client, &load)))
-            .collect();
-        transfers
-            .into_iter()
-            .map(|transfer| {
-                let ended = transfer.join();
-                ended.unwrap_or_else(|_| Err(lab::Error::Unexpected("a transfer panicked".into())))
-            })
-            .collect()
-    });
-    let rate = |one: &Throughput| match case.udp {
-        true => (one.packets.saturating_sub(one.lost)) as f64 / f64::from(seconds) / 1e3,
-        false => one.bits_per_second / 1e6,
-    };
-    let sum = arrived?.iter().map(rate).sum::<f64>();
-    match sum > 0.0 {
-        true => Ok(sum),
-        false => Err(Error::Wrong(format!("{}: nothing arrived", case.name))),
+    thread::sleep(SETTLE);
+    let (before, begin) = (arrived(lab, case)?, Instant::now());
+    thread::sleep(Duration::from_secs_f64(seconds));
+    let (after, took) = (arrived(lab, case)?, begin.elapsed().as_secs_f64());
+    let unit = if case.udp { 1e3 } else { 1e6 / 8.0 };
+    match after - before {
+        0 => Err(Error::Wrong(format!("{}: nothing arrived", case.name))),
+        grown => Ok(grown as f64 / took / unit),
     }
 }
 
@@ -284,9 +341,15 @@ pub fn report(losses: &[Loss]) -> String {
                 who.to_owned(),
                 format!("{:.0}", loss.alone),
                 format!("{:.1} %", loss.median),
-                format!("{:.1} to {:.1}", loss.least, loss.most),
+                format!("{:.1} to {:.1}", loss.from, loss.to),
                 loss.lemon.map_or("–".into(), |lost| format!("{lost} %")),
                 format!("{} %", loss.goal),
+                match loss.verdict {
+                    Verdict::Met => "met",
+                    Verdict::Short => "short",
+                    Verdict::Undecided => "undecided",
+                }
+                .to_owned(),
             ]
         })
         .collect();
@@ -295,9 +358,10 @@ pub fn report(losses: &[Loss]) -> String {
         "counted by",
         "alone, Mbit/s or k datagrams/s",
         "lost",
-        "from … to",
+        "with 95 %, from … to",
         "LeMon lost",
         "goal",
+        "",
     ];
     table(&headings, &lines)
 }
@@ -314,7 +378,31 @@ mod tests {
             &[100.0, 200.0, 400.0],
             &[99.0, 196.0, 400.0],
         );
-        assert_eq!((loss.least, loss.alone), (0.0, 200.0));
-        assert!((loss.median - 1.0).abs() < 1e-9 && (loss.most - 2.0).abs() < 1e-9);
+        assert_eq!((loss.from, loss.alone), (0.0, 200.0));
+        assert!((loss.median - 1.0).abs() < 1e-9 && (loss.to - 2.0).abs() < 1e-9);
+        assert_eq!(loss.verdict, Verdict::Undecided);
+    }
+
+    #[test]
+    fn many_rounds_decide() {
+        let values: Vec<f64> = (1..=30).map(f64::from).collect();
+        // By the binomial distribution: the 10th to the 21st, 95.7 %.
+        let (from, to) = confidence(&values);
+        assert!(
+            (9.0..=10.0).contains(&from) && (21.0..=22.0).contains(&to),
+            "{from} {to}"
+        );
+        assert_eq!(confidence(&[1.0, 2.0, 3.0]), (1.0, 3.0));
+        let alone = vec![100.0; 30];
+        let lost = |percent: f64| {
+            loss(
+                &Case::ALL[0],
+                Counter::Weir,
+                &alone,
+                &vec![100.0 - percent; 30],
+            )
+            .verdict
+        };
+        assert_eq!((lost(0.5), lost(1.5)), (Verdict::Met, Verdict::Short));
     }
 }

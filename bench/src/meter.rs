@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::machine::inside;
+use crate::programs;
 use crate::report::table;
 use crate::rounds::median;
 use crate::traffic::Kind;
@@ -43,6 +44,8 @@ pub struct Cost {
     pub least: f64,
     /// The largest.
     pub most: f64,
+    /// Those of the parse, or of the drop, from which it is counted, in the last round.
+    pub base: f64,
 }
 
 /// What is timed, in the order of the table. The parse comes first: the others are counted from there.
@@ -87,6 +90,24 @@ pub fn all(effort: &Effort) -> Result<Vec<Cost>, Error> {
         }
         Ok(costs)
     })?
+}
+
+/// The meter's own programs, for the gate (gate.rs), where the clock counts instructions, of which little varies.
+pub fn of_the_gate() -> Result<Vec<programs::Cost>, Error> {
+    let costs = all(&Effort {
+        runs: 1000,
+        rounds: 3,
+        flows: vec![400],
+    })?;
+    let own = PROGRAMS[..2].iter().map(|(_, name)| *name);
+    let own: Vec<_> = own.collect();
+    let costs = costs.into_iter().filter(|cost| own.contains(&cost.program));
+    let costs = costs.map(|cost| programs::Cost {
+        name: format!("{}, {}", cost.program, cost.traffic),
+        own: cost.median,
+        drop: cost.base,
+    });
+    Ok(costs.collect())
 }
 
 /// Other traffic than UDP over IPv4 behind a plain Ethernet header.
@@ -175,6 +196,7 @@ impl<'a> Stage<'a> {
     ) -> Result<Vec<Cost>, Error> {
         self.bench.aim_peers(peers)?;
         let mut found = vec![Vec::new(); programs.len()];
+        let mut bases = vec![0.0; programs.len()];
         let warm = self.flows.max(1000);
         for (target, _) in programs {
             self.bench.rotate(*target, self.link, warm)?;
@@ -184,6 +206,7 @@ impl<'a> Stage<'a> {
             for (index, (target, _)) in programs.iter().enumerate() {
                 let whole = self.run(*target)?;
                 found[index].push(whole - base);
+                bases[index] = base;
                 if index == 0 {
                     base = whole;
                 }
@@ -193,7 +216,8 @@ impl<'a> Stage<'a> {
         Ok(programs
             .iter()
             .zip(found)
-            .map(|((_, program), mut values)| {
+            .zip(bases)
+            .map(|(((_, program), mut values), base)| {
                 values.sort_by(f64::total_cmp);
                 Cost {
                     program,
@@ -202,6 +226,7 @@ impl<'a> Stage<'a> {
                     median: median(&values),
                     least: values.first().copied().unwrap_or(f64::NAN),
                     most: values.last().copied().unwrap_or(f64::NAN),
+                    base,
                 }
             })
             .collect())

@@ -91,11 +91,11 @@ enum Part {
         #[arg(long, value_name = "PATH")]
         weir: Option<PathBuf>,
         /// Rounds
-        #[arg(long, default_value_t = 5)]
+        #[arg(long, default_value_t = 30)]
         rounds: u32,
-        /// Seconds of each transfer
-        #[arg(long, default_value_t = 5)]
-        seconds: u32,
+        /// Seconds for each in a round
+        #[arg(long, default_value_t = 1.0)]
+        seconds: f64,
         /// Only these
         #[arg(long, value_delimiter = ',', value_parser = case)]
         only: Vec<lemon::Case>,
@@ -388,11 +388,12 @@ fn single_programs(cpu: usize) -> Result<(), Error> {
 fn instructions(file: &std::path::Path, record: bool) -> Result<(), Error> {
     datapath::bench::pin(0)?;
     // Nothing varies, so little is enough.
-    let costs = programs::all(Effort {
+    let mut costs = programs::all(Effort {
         runs: 1000,
         batches: 3,
         flows: 1000,
     })?;
+    costs.extend(meter::of_the_gate()?);
     let now = gate::Record {
         kernel: machine::kernel(),
         compiler: machine::compiler(),
