@@ -2,6 +2,7 @@
 
 mod frames;
 mod peers;
+mod translations;
 
 use std::net::SocketAddr;
 use std::process::Command;

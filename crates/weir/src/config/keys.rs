@@ -187,7 +187,7 @@ static MONITOR: [Key<Effective>; 5] = [
     ),
 ];
 
-static IPFIX: [Key<Effective>; 3] = [
+static IPFIX: [Key<Effective>; 4] = [
     key!(
         Effective,
         "collector",
@@ -208,6 +208,13 @@ static IPFIX: [Key<Effective>; 3] = [
         monitor.ipfix.active,
         Time,
         "How often a conversation that goes on is told of."
+    ),
+    key!(
+        Effective,
+        "nat_events",
+        monitor.ipfix.nat_events,
+        bool,
+        "Tell when translations of IPv4 begin and end: who had which port."
     ),
 ];
 
@@ -485,9 +492,9 @@ mod tests {
     #[test]
     fn every_default_is_listed_once() {
         let help = help();
-        assert_eq!(help.len(), 43);
+        assert_eq!(help.len(), 44);
         let entries = Effective::default().entries();
-        assert_eq!(entries.len(), 38, "no device has settings of its own");
+        assert_eq!(entries.len(), 39, "no device has settings of its own");
         assert!(
             entries
                 .iter()

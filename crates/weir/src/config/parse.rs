@@ -319,6 +319,7 @@ probes = ["drops"]
 collector = "[::1]:4739"
 biflow = true
 active = "30s"
+nat_events = true
 
 [history]
 enabled = false

@@ -140,7 +140,7 @@ impl Router {
             devices.heard(&event);
             self.drops.told(&event, &mut self.path);
             if let Some(monitor) = &mut self.monitor {
-                monitor.heard(&event);
+                monitor.heard(&event, &self.core);
             }
             match &event {
                 Event::Overrun(source) => {

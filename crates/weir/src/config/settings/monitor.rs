@@ -51,6 +51,8 @@ pub struct Ipfix {
     pub biflow: Setting<bool>,
     /// How often a conversation that goes on is told of.
     pub active: Setting<Duration>,
+    /// Translations that begin and end, too.
+    pub nat_events: Setting<bool>,
 }
 
 impl Default for Ipfix {
@@ -59,6 +61,7 @@ impl Default for Ipfix {
             collector: Setting::default(),
             biflow: Setting::default(),
             active: Setting::default_value(Duration::from_secs(60)),
+            nat_events: Setting::default(),
         }
     }
 }

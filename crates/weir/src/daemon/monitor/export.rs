@@ -1,13 +1,17 @@
 //! IPFIX: what conversations had, to a collector.
 
+use std::net::Ipv4Addr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use kernel::Event;
 use monitor::ipfix::{
-    Collector, EndReason, Exporter, FlowRecord, Icmp, Initiator, Settings, Target, Translation, Way,
+    Collector, EndReason, Exporter, FlowRecord, Icmp, Initiator, Message, NatEvent, Settings,
+    Target, Translation, Way,
 };
 use monitor::{Count, Millis, Told};
 use tracing::{info, warn};
 
+use super::translations::Translations;
 use crate::config::Ipfix;
 
 /// ICMP and ICMPv6.
@@ -19,6 +23,12 @@ const SYN: u8 = 0x02;
 pub struct Export {
     exporter: Exporter,
     collector: Collector,
+    /// What it was made of.
+    settings: Ipfix,
+    /// Translations, where their events are told.
+    translations: Option<Translations>,
+    /// Those that were there before are told.
+    begun: bool,
 }
 
 /// What of a conversation's other side is known.
@@ -45,7 +55,66 @@ impl Export {
                 ..Settings::default()
             }),
             collector: Collector::new(target),
+            settings: settings.clone(),
+            translations: settings.nat_events.then(Translations::default),
+            begun: false,
         })
+    }
+
+    /// Whether these settings would make the same: then what it remembers is kept.
+    pub fn suits(&self, settings: &Ipfix) -> bool {
+        let values = |of: &Ipfix| (of.collector.value.clone(), *of.biflow, *of.nat_events);
+        values(&self.settings) == values(settings)
+    }
+
+    /// Something happened in the kernel. `outside`: as for [`Translations::heard`].
+    pub fn heard(&mut self, event: &Event, outside: impl Fn(Ipv4Addr, Ipv4Addr) -> bool) {
+        let Some(translations) = &mut self.translations else {
+            return;
+        };
+        let (now, mut told) = (wall_now(), Vec::new());
+        translations.heard(event, outside, now, &mut told);
+        self.translated(&told, now);
+    }
+
+    /// All connections are asked for.
+    pub fn dump_asked(&mut self) {
+        if let Some(translations) = &mut self.translations {
+            translations.dump_asked();
+        }
+    }
+
+    /// Takes in the connections that are known, once: who begins to export under way did not hear of them.
+    pub fn begin(
+        &mut self,
+        connections: &offload::Core,
+        outside: impl Fn(Ipv4Addr, Ipv4Addr) -> bool,
+    ) {
+        let Some(translations) = &mut self.translations else {
+            return;
+        };
+        if std::mem::replace(&mut self.begun, true) {
+            return;
+        }
+        let (now, mut told) = (wall_now(), Vec::new());
+        for (_, flow) in connections.flows() {
+            translations.there_is(&flow.id, &flow.reply, &outside, now, &mut told);
+        }
+        self.translated(&told, now);
+    }
+
+    fn translated(&mut self, told: &[NatEvent], now: u64) {
+        for event in told {
+            self.exporter.nat_event(event, now);
+        }
+    }
+
+    /// Sends messages that are full; due at each tick, as many connections may begin in a second.
+    pub fn tick(&mut self, now: Millis) {
+        if self.translations.is_some() {
+            let messages = self.exporter.take();
+            self.send(messages, now, wall_now());
+        }
     }
 
     /// The name of a port, for the collector.
@@ -119,6 +188,10 @@ impl Export {
         );
         let mut messages = self.exporter.take();
         messages.extend(self.exporter.tick(wall));
+        self.send(messages, now, wall);
+    }
+
+    fn send(&mut self, messages: Vec<Message>, now: Millis, wall: u64) {
         let change = self.collector.send(&mut self.exporter, messages, now, wall);
         if let Some(change) = change {
             info!("{change}");

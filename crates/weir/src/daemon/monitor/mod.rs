@@ -6,9 +6,11 @@ pub mod past;
 mod plan;
 pub mod probes;
 mod show;
+mod translations;
 mod uplinks;
 
 use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -109,12 +111,22 @@ impl Keeper {
         self.began.elapsed().as_millis() as Millis
     }
 
-    /// Something happened in the kernel.
-    pub fn heard(&mut self, event: &Event) {
+    /// Something happened in the kernel. `connections`: what conntrack had told before.
+    pub fn heard(&mut self, event: &Event, connections: &offload::Core) {
         match event {
             Event::Link(_) | Event::LinkGone(_) | Event::Routing => self.stale = true,
             Event::Neighbour(neighbour) => self.core.neighbour(neighbour.address, neighbour.mac),
             _ => {}
+        }
+        if let Some(export) = &mut self.export {
+            export.heard(event, outside(&self.core, connections));
+        }
+    }
+
+    /// All connections are asked for.
+    pub fn dump_asked(&mut self) {
+        if let Some(export) = &mut self.export {
+            export.dump_asked();
         }
     }
 
@@ -182,6 +194,9 @@ impl Keeper {
         if let Err(error) = freed {
             warn!(%error, "records cannot be freed");
         }
+        if let Some(export) = &mut self.export {
+            export.tick(now);
+        }
     }
 
     /// Reads all records. Due every second, and when somebody asks.
@@ -241,7 +256,9 @@ impl Keeper {
         }
         self.probes.choose(&effective.monitor.probes);
         let ipfix = &effective.monitor.ipfix;
-        self.export = export::Export::new(ipfix);
+        if !self.export.as_ref().is_some_and(|now| now.suits(ipfix)) {
+            self.export = export::Export::new(ipfix);
+        }
         let active = ipfix.active.as_millis() as Millis;
         self.core.tell(self.export.is_some().then_some(active));
         // Names of ports are told again.
@@ -298,6 +315,7 @@ impl Keeper {
         let Some(mut export) = self.export.take() else {
             return;
         };
+        export.begin(connections, outside(&self.core, connections));
         for told in &told {
             // Each conversation once: not from its other side, too.
             let Some(beyond) = self.beyond(&told.talk, connections) else {
@@ -415,6 +433,20 @@ impl Keeper {
             }
             (Who::Hosts(_), Who::Stations { .. }) => {}
         }
+    }
+}
+
+/// Tells of the source of a connection whether it is beyond the uplink: it asked for an address of this router, and is no station inside.
+fn outside<'a>(
+    core: &'a Monitor,
+    connections: &'a offload::Core,
+) -> impl Fn(Ipv4Addr, Ipv4Addr) -> bool + 'a {
+    move |source, asked| {
+        let mac = core.mac_of(&source.into());
+        let station = mac.and_then(|mac| core.device(&mac));
+        let mut own = connections.addresses();
+        station.is_none_or(|device| core.is_uplink(device))
+            && own.any(|own| own.address == IpAddr::from(asked))
     }
 }
 

@@ -99,7 +99,11 @@ impl Router {
         }
         let now = self.now();
         for id in gone {
-            self.core.handle(Event::ConnectionGone(id), now, more);
+            let event = Event::ConnectionGone(id);
+            if let Some(monitor) = &mut self.monitor {
+                monitor.heard(&event, &self.core);
+            }
+            self.core.handle(event, now, more);
         }
     }
 
@@ -131,6 +135,9 @@ impl Router {
             Action::Dump(source) => {
                 if source == Source::Conntrack {
                     self.gone = Some(HashSet::new());
+                    if let Some(monitor) = &mut self.monitor {
+                        monitor.dump_asked();
+                    }
                 }
                 self.dumps.push(source);
             }
