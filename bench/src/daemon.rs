@@ -10,6 +10,7 @@ use lab::namespace::{Process, wait_until};
 use lab::{Error as LabError, Namespace};
 
 use crate::Error;
+use crate::books::Book;
 
 /// How long it may take to start, or to hear of flows.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -184,6 +185,11 @@ impl Daemon {
     /// What it counted, by device and by port.
     pub fn devices(&self) -> Result<api::Devices, Error> {
         Ok(self.client()?.devices()?)
+    }
+
+    /// The same packets by the monitor and by the devices.
+    pub fn books(&self) -> Result<Vec<Book>, Error> {
+        Ok(Book::all(&self.devices()?, &self.client()?.ports()?))
     }
 
     /// What it knows of all flows.

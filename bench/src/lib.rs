@@ -1,5 +1,6 @@
 //! What weir is measured by: `bench` and `demo`. How to read the figures is told in docs/performance.md.
 
+pub mod books;
 pub mod changes;
 pub mod circuit;
 pub mod crowd;

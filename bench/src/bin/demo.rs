@@ -1,9 +1,10 @@
 //! Shows what weir does, in under a minute: a client, a router that masquerades, a server; real traffic without weir and with it;
-//! a connection cut by the firewall while weir forwards it. Everything lives in network namespaces, and goes when it ends.
+//! a connection cut by the firewall while weir forwards it; and what the monitor tells of all that. Everything lives in network
+//! namespaces, and goes when it ends.
 
 use std::fs;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -11,13 +12,16 @@ use std::time::{Duration, Instant};
 use clap::{Parser, ValueEnum};
 use datapath::Hook;
 use lab::gateway::SERVER;
+use lab::namespace::wait_until;
 use lab::peer::{Iperf, Load};
+use lab::topology::{mac, text};
 use lab::transfer::Transfer;
 use lab::{Lab, Namespace, Options};
+use weir_bench::books::Book;
 use weir_bench::daemon::{self, Daemon};
 use weir_bench::{Error, machine, report};
 
-/// Client – router – server in network namespaces: traffic without weir, with weir, and a firewall change.
+/// Client – router – server in network namespaces: traffic without weir, with weir, a firewall change, and who used the network.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// The daemon to show [default: the one beside this binary]
@@ -60,6 +64,8 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
         plain_offloads: true,
         ..Options::default()
     })?;
+    // What makes wan0 the uplink.
+    lab.route("router", "default", SERVER)?;
     let iperf = Iperf::serve(lab.node("server")?, IPERF)?;
     let mut lines = Vec::new();
     for (name, load) in loads(arguments.seconds) {
@@ -71,7 +77,10 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
         Choice::Tc => Hook::Tc,
     };
     println!("starting weir …");
-    let weir = Daemon::start(lab.node("router")?, &binary, hook)?;
+    let leases = Leases::write(lab.node("router")?)?;
+    let settings = format!("[monitor]\nleases = [{:?}]\n", leases.0);
+    let weir = Daemon::with(lab.node("router")?, &binary, hook, &settings)?;
+    let before = weir.books()?;
     for (name, load) in loads(arguments.seconds) {
         println!("{name} with weir …");
         lines.push(measure(&lab, &iperf, &load, Some(&weir))?.line(&format!("{name}, weir")));
@@ -85,7 +94,36 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
         "forwarded by weir",
     ];
     println!("{}", report::table(&headings, &lines));
-    firewall(&lab, &weir, &binary)
+    let to = SocketAddr::new(SERVER, TRANSFER);
+    let (client, server) = (lab.node("client")?, lab.node("server")?);
+    let transfer = Transfer::start(client, server, to, 1, Some(20 << 20))?;
+    transfer.advance(20 << 20, Duration::from_secs(20))?;
+    firewall(&lab, &weir, &binary, &transfer)?;
+    println!("\nThe transfer goes on. What the monitor tells of it:");
+    monitor(&weir, &binary)?;
+    transfer.stop()?;
+    balance(&weir, &before)
+}
+
+/// What the router's DHCP server would have noted of the client. Removed when dropped.
+struct Leases(PathBuf);
+
+impl Leases {
+    fn write(router: &Namespace) -> Result<Self, Error> {
+        let file = std::env::temp_dir().join(format!("{}-leases", router.name()));
+        let line = format!(
+            "2000000000 {} 192.168.1.2 laptop *\n",
+            text(mac("client", "eth0"))
+        );
+        fs::write(&file, line).map_err(Error::system("write the leases"))?;
+        Ok(Self(file))
+    }
+}
+
+impl Drop for Leases {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
 }
 
 fn loads(seconds: u32) -> [(&'static str, Load); 2] {
@@ -178,19 +216,11 @@ fn busy() -> Result<f64, Error> {
 }
 
 /// A transfer that weir forwards, a rule that drops it, and the rule's removal.
-fn firewall(lab: &Lab, weir: &Daemon, binary: &std::path::Path) -> Result<(), Error> {
+fn firewall(lab: &Lab, weir: &Daemon, binary: &Path, transfer: &Transfer) -> Result<(), Error> {
     let router = lab.node("router")?;
-    let to = SocketAddr::new(SERVER, TRANSFER);
-    let transfer = Transfer::start(
-        lab.node("client")?,
-        lab.node("server")?,
-        to,
-        1,
-        Some(20 << 20),
-    )?;
-    transfer.advance(20 << 20, Duration::from_secs(20))?;
-    println!("A TCP transfer runs. What weir sees of all connections:\n");
-    show(binary, weir)?;
+    println!("A TCP transfer runs. What weir sees of all connections:");
+    let flows = ["flows", "--sort", "packets", "--limit", "8"];
+    show(binary, weir, &flows)?;
     println!("\nnft add rule inet demo forward tcp dport {TRANSFER} drop");
     router
         .nft("table inet demo { chain forward { type filter hook forward priority filter; }; }")?;
@@ -215,17 +245,70 @@ fn firewall(lab: &Lab, weir: &Daemon, binary: &std::path::Path) -> Result<(), Er
     transfer.advance(4 << 20, Duration::from_secs(30))?;
     println!(
         "nft delete table inet demo\n  the same connection goes on; {} MiB arrived, each octet right.",
-        transfer.stop()? >> 20
+        transfer.progress() >> 20
     );
     Ok(())
 }
 
-fn show(binary: &std::path::Path, weir: &Daemon) -> Result<(), Error> {
+/// How long rates are left to settle: they are averages over some seconds.
+const SETTLED: Duration = Duration::from_secs(6);
+
+/// Who uses the network, and what for.
+fn monitor(weir: &Daemon, binary: &Path) -> Result<(), Error> {
+    sleep(SETTLED);
+    show(binary, weir, &["devices"])?;
+    show(binary, weir, &["talks", "--limit", "4"])?;
+    println!("\nOn your router `weir top` shows this live, and a page draws it:");
+    println!("ssh -L 9347:localhost:9347 root@ROUTER, then open http://localhost:9347");
+    Ok(())
+}
+
+/// Whether all packets that the devices counted since `before` are in what the monitor counted.
+fn balance(weir: &Daemon, before: &[Book]) -> Result<(), Error> {
+    let mut grown = Vec::new();
+    // The last packets come a moment after the transfer; both sides are read one after the other.
+    let even = wait_until("both counts to agree", Duration::from_secs(5), || {
+        let now = weir
+            .books()
+            .map_err(|error| lab::Error::Unexpected(error.to_string()))?;
+        grown = now
+            .iter()
+            .zip(before)
+            .map(|(now, then)| now.since(then))
+            .collect();
+        Ok(grown
+            .iter()
+            .all(|book: &Book| book.counted() == book.device))
+    })
+    .is_ok();
+    println!("\nIs every packet accounted for? Since weir counts (`weir devices --equation`):\n");
+    let lines: Vec<Vec<String>> = grown.iter().map(Book::line).collect();
+    let headings = [
+        "port",
+        "way",
+        "in conversations",
+        "unplaced",
+        "not IP",
+        "together",
+        "by the device",
+    ];
+    println!("{}", report::table(&headings, &lines));
+    if even {
+        println!("Not one is missing.");
+        return Ok(());
+    }
+    Err(Error::Wrong("the monitor and the devices differ".into()))
+}
+
+/// Prints what weir answers.
+fn show(binary: &Path, weir: &Daemon, words: &[&str]) -> Result<(), Error> {
+    println!("\nweir {}", words.join(" "));
     let output = Command::new(binary)
-        .args(["flows", "--sort", "packets", "--limit", "8", "--socket"])
+        .args(words)
+        .arg("--socket")
         .arg(weir.socket())
         .output()
-        .map_err(Error::system("run weir flows"))?;
+        .map_err(Error::system("run weir"))?;
     print!(
         "{}{}",
         String::from_utf8_lossy(&output.stdout),

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::expression::{EXPRESSION_MEND, FlowQuery, clipped};
 use crate::filter::{FilterError, FlowFilter};
+use crate::number::number;
 use crate::percent;
 use crate::types::Problem;
 
@@ -83,9 +84,9 @@ impl CaptureQuery {
         let mut query = Self::default();
         let mut filters = Vec::new();
         for (name, value) in pairs {
-            let number = |range: std::ops::RangeInclusive<u32>| {
+            let within = |range: std::ops::RangeInclusive<u32>| {
                 let allowed = format!("{} to {}", range.start(), range.end());
-                let number = value.parse().ok().filter(|n| range.contains(n));
+                let number = number(value).filter(|n| range.contains(n));
                 number.ok_or_else(|| wrong(name, value, &allowed))
             };
             match name.as_str() {
@@ -103,11 +104,11 @@ impl CaptureQuery {
                         _ => return Err(wrong(name, value, "in, out, both")),
                     }
                 }
-                "snaplen" => query.octets = number(OCTETS)?,
-                "rate" => query.rate = number(RATE)?,
-                "seconds" => query.seconds = Some(number(1..=LONGEST)?),
+                "snaplen" => query.octets = within(OCTETS)?,
+                "rate" => query.rate = within(RATE)?,
+                "seconds" => query.seconds = Some(within(1..=LONGEST)?),
                 "count" => {
-                    let count = value.parse().ok().filter(|count| *count > 0);
+                    let count = number(value).filter(|count| *count > 0);
                     query.count = Some(count.ok_or_else(|| wrong(name, value, "a number from 1"))?);
                 }
                 "address" | "port" | "protocol" | "device" => {

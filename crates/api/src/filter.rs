@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use crate::expression::{clipped, parse_protocol};
+use crate::number::number;
 use crate::percent;
 use crate::types::{Flow, FlowId, FlowState, Protocol};
 
@@ -117,10 +118,7 @@ impl FromStr for Prefix {
         let full = Self::full_length(address);
         let length = match length {
             None => full,
-            Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
-                digits.parse().map_err(|_| wrong())?
-            }
-            Some(_) => return Err(wrong()),
+            Some(digits) => number(digits).ok_or_else(wrong)?,
         };
         if length > full {
             return Err(wrong());
@@ -169,7 +167,7 @@ impl FlowFilter {
             };
             match name.as_str() {
                 "port" => {
-                    filter.port = Some(value.parse().map_err(|_| wrong("port", "0 to 65535"))?)
+                    filter.port = Some(number(value).ok_or_else(|| wrong("port", "0 to 65535"))?)
                 }
                 "address" => {
                     let allowed = "an address, or a prefix such as 192.168.1.0/24";
@@ -197,7 +195,7 @@ impl FlowFilter {
                     });
                 }
                 "limit" => {
-                    filter.limit = Some(value.parse().map_err(|_| wrong("limit", "a number"))?)
+                    filter.limit = Some(number(value).ok_or_else(|| wrong("limit", "a number"))?)
                 }
                 other => return Err(FilterError::Unknown(clipped(other))),
             }
@@ -391,6 +389,7 @@ mod tests {
                 "`new` is not a value of `state`: forwarded, known, declined",
             ),
             ("limit=-1", "`-1` is not a value of `limit`: a number"),
+            ("limit=%2B1", "`+1` is not a value of `limit`: a number"),
         ] {
             assert_eq!(
                 FlowFilter::from_pairs(&pairs(query)).map_err(|error| error.to_string()),

@@ -29,6 +29,7 @@ pub mod expression;
 pub mod filter;
 pub mod metrics;
 pub mod monitor;
+mod number;
 mod openmetrics;
 pub mod path;
 mod percent;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use crate::expression::clipped;
+use crate::number::number;
 use crate::percent;
 use crate::types::{Problem, Talk, Talks};
 
@@ -91,7 +92,7 @@ impl TalksQuery {
                     }
                 }
                 "limit" => {
-                    let limit = value.parse().ok().filter(|limit| TALKS.contains(limit));
+                    let limit = number(value).filter(|limit| TALKS.contains(limit));
                     let allowed = format!("{} to {}", TALKS.start(), TALKS.end());
                     query.limit = limit.ok_or_else(|| wrong(name, value, &allowed))?;
                 }
@@ -210,7 +211,7 @@ impl HistoryQuery {
         let mut query = Self::default();
         for (name, value) in pairs {
             let seconds = || {
-                let number = value.parse().ok().filter(|seconds| *seconds <= LATEST);
+                let number = number(value).filter(|seconds| *seconds <= LATEST);
                 number.ok_or_else(|| wrong(name, value, "seconds since 1970, a whole number"))
             };
             match name.as_str() {

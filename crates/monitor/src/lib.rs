@@ -5,6 +5,7 @@ pub mod apps;
 pub mod core;
 pub mod count;
 pub mod device;
+pub mod digits;
 pub mod ipfix;
 pub mod latency;
 pub mod names;

@@ -46,7 +46,7 @@ use kernel::Mac;
 pub use cache::{FAR_ENDS, Names};
 pub use devices::Source;
 pub use gather::LIMIT;
-pub use known::Known;
+pub use known::{Known, mac};
 pub use message::Malformed;
 pub use packet::Packet;
 pub use reader::{MOST_FLOWS, Meta, PATIENCE, Reader, Tally};

@@ -10,7 +10,11 @@ use weir_web::{Metrics, assets, secret};
 
 fn check_headers(answer: &Answer) {
     let policy = answer.header("content-security-policy");
-    for part in ["default-src 'self'", "frame-ancestors 'none'"] {
+    for part in [
+        "default-src 'self'",
+        "frame-ancestors 'none'",
+        "; require-trusted-types-for 'script'",
+    ] {
         assert!(policy.contains(part), "{policy}");
     }
     assert!(!policy.contains("unsafe"), "{policy}");

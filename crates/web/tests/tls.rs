@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use support::{Answer, Directory, PASSWORD, Server, api};
-use weir_web::{Door, Settings, Tls, WebError};
+use weir_web::{Door, Settings, Tls, WebError, assets};
 
 fn curl(server: &Server, trusted: &Path, arguments: &[&str], path: &str) -> Output {
     Command::new("curl")
@@ -99,6 +99,32 @@ fn a_certificate_of_its_own() {
     assert!(!refused.status.success());
     let old = curl(&server, &certificate, &["--tls-max", "1.2"], "/");
     assert!(!old.status.success(), "TLS 1.3 only");
+}
+
+#[test]
+fn a_browser_that_trusts_the_certificate_logs_in() {
+    let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
+    assert!(
+        web.join("node_modules").is_dir() && assets::is_built(),
+        "the page is not built: `make web`, then `make compile`"
+    );
+    let directory = Directory::new();
+    directory.with_password();
+    let server = Server::with(directory, |settings| {
+        settings.tls = Tls::Own {
+            directory: settings.password_file.with_file_name("tls"),
+        };
+    });
+    let certificate = server.directory.path().join("tls/certificate.pem");
+    let browser = Command::new("node")
+        .arg(web.join("test/browser/tls.mjs"))
+        .current_dir(&web)
+        .env("WEIR_WEB_URL", format!("https://{}", server.address))
+        .env("WEIR_WEB_PASSWORD", PASSWORD)
+        .env("WEIR_WEB_CERTIFICATE", certificate)
+        .output()
+        .expect("node");
+    assert!(browser.status.success(), "{browser:?}");
 }
 
 #[test]

@@ -58,13 +58,14 @@ export class Format {
     return this.#percent.format(clamped);
   }
 
-  /** Milliseconds: `0.4 ms`, `23 ms`. */
+  /** Milliseconds: `< 0.1 ms`, `0.4 ms`, `23 ms`. */
   milliseconds(value: number): string {
     return `${this.fewDigits(value)}${SPACE}ms`;
   }
 
-  /** A number of which one digit behind the point counts, as long as it is small. */
+  /** A number of which one digit behind the point counts, as long as it is small. What was measured does not become 0.0. */
   fewDigits(value: number): string {
+    if (value < 0.05) return `<${SPACE}${this.#digits(0.1, 1)}`;
     return this.#digits(value, value < 10 ? 1 : 0);
   }
 

@@ -13,18 +13,26 @@ import { Brand, LogOutIcon, MenuIcon } from "./icons";
 import { LogIn } from "./login";
 import { route } from "./router";
 
+/** Until a page without a session asks again, ms. */
+const AGAIN = 5000;
+
 export function App() {
   // Everything is drawn again in the new language.
   useStore(language);
   const who = useStore(session);
   const [failure, setFailure] = useState<Failure | null>(null);
   const [tries, setTries] = useState(0);
-  // `tries` asks again.
+  // `tries` asks again: a reader, or after a while the page by itself, as a router that was started anew comes back.
   useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
     refreshSession().then(
       () => setFailure(null),
-      (error) => setFailure(error instanceof Failure ? error : new Failure(0, "", "")),
+      (error) => {
+        setFailure(error instanceof Failure ? error : new Failure(0, "", ""));
+        timer = setTimeout(() => setTries(tries + 1), AGAIN);
+      },
     );
+    return () => clearTimeout(timer);
   }, [tries]);
   const user = who?.user === true;
   useEffect(() => {

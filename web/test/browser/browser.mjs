@@ -7,8 +7,8 @@ import { chromium } from "playwright-core";
 
 const CHROMIUM = process.env.WEIR_CHROMIUM ?? "/usr/bin/chromium";
 
-/** Each launch has a fresh profile. */
-export async function launch() {
+/** Each launch has a fresh profile. `more` are further arguments for the browser. */
+export async function launch(more = []) {
   if (!existsSync(CHROMIUM))
     throw new Error(`no browser at ${CHROMIUM}: run scripts/setup, or set WEIR_CHROMIUM`);
   return chromium.launch({
@@ -22,9 +22,13 @@ export async function launch() {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
+      ...more,
     ],
   });
 }
+
+/** How long a step may take, ms: long, as the machine may be busy with other tests. */
+const PATIENCE = 90_000;
 
 export const WIDE = { width: 1440, height: 900 };
 export const NARROW = { width: 360, height: 740 };
@@ -36,7 +40,13 @@ export const NARROW = { width: 360, height: 740 };
 export async function open(
   browser,
   base,
-  { locale = "en-GB", colorScheme = "light", viewport = WIDE, reducedMotion = "reduce" } = {},
+  {
+    locale = "en-GB",
+    colorScheme = "light",
+    viewport = WIDE,
+    reducedMotion = "reduce",
+    ignoreHTTPSErrors = true,
+  } = {},
 ) {
   const context = await browser.newContext({
     locale,
@@ -44,8 +54,9 @@ export async function open(
     viewport,
     reducedMotion,
     baseURL: base,
-    ignoreHTTPSErrors: true,
+    ignoreHTTPSErrors,
   });
+  context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();
   const faults = [];
   page.on("console", (message) => {

@@ -155,7 +155,7 @@ journey(
     await steps.visit(page, "devices");
     await page.locator("#find").fill("nas");
     mock.state.sessions.clear();
-    await page.locator("#password").waitFor({ timeout: 15_000 });
+    await page.locator("#password").waitFor();
     await page.locator("#password").fill(password);
     await page.locator("form button[type=submit]").click();
     await page.locator("tbody tr").first().waitFor();
@@ -171,11 +171,18 @@ journey(
     await steps.logIn(page, password);
     await steps.visit(page, "");
     mock.state.broken = true;
-    await page.locator(".stale", { hasText: "being started" }).waitFor({ timeout: 15_000 });
+    await page.locator(".stale", { hasText: "being started" }).waitFor();
     mock.state.broken = false;
-    await page.locator(".stale").waitFor({ state: "detached", timeout: 40_000 });
+    await page.locator(".stale").waitFor({ state: "detached" });
   },
 );
+
+journey("a page that finds no router asks again by itself", { allow: /ERR_FAILED/ }, async (page) => {
+  await page.route("**/api/session", (route) => route.abort(), { times: 1 });
+  await page.goto("/");
+  await page.locator("[role=alert]").waitFor();
+  await page.locator("#password").waitFor();
+});
 
 journey("a page that nobody sees asks nothing", { test: mockOnly }, async (page) => {
   await steps.logIn(page, password);

@@ -58,7 +58,6 @@ export async function dashboard(page) {
   await page.waitForFunction(
     (before) => document.querySelector(".now-value")?.textContent !== before,
     await value.evaluate((element) => element.textContent),
-    { timeout: 20_000 },
   );
 }
 

@@ -41,6 +41,20 @@ test("no share is rounded to nothing or to all", () => {
   assert.equal(spaced(en.share(7)), "100%");
 });
 
+test("no wait is nothing", () => {
+  for (const [wait, text] of [
+    [0, "< 0.1 ms"],
+    [0.049, "< 0.1 ms"],
+    [0.05, "0.1 ms"],
+    [9.94, "9.9 ms"],
+    [23.4, "23 ms"],
+  ] as const) {
+    assert.equal(spaced(en.milliseconds(wait)), text);
+  }
+  assert.equal(spaced(de.milliseconds(0.01)), "< 0,1 ms");
+  assert.equal(spaced(de.fewDigits(0.01)), "< 0,1");
+});
+
 test("times ago and spans", () => {
   assert.equal(en.ago(0), "now");
   assert.equal(en.ago(-3), "now");

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use crate::digits::decimal;
+
 /// Where a collector listens: `HOST:PORT`, HOST being a name, an IPv4 address or an IPv6 address in brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
@@ -35,7 +37,7 @@ impl FromStr for Target {
         let form = || TargetError::Form(text.into());
         let brackets = || TargetError::Brackets(text.into());
         let (host, port) = text.rsplit_once(':').ok_or_else(form)?;
-        let port = port.parse().ok().filter(|port| *port > 0);
+        let port = decimal(port).filter(|port| *port > 0);
         let host = match host.strip_prefix('[') {
             Some(rest) => {
                 let host = rest.strip_suffix(']').ok_or_else(brackets)?;
@@ -90,7 +92,7 @@ mod tests {
         for text in ["", "host", ":4739", "a b:1", "a\u{7}:1"] {
             assert_eq!(error(text), TargetError::Form(text.into()), "{text:?}");
         }
-        for text in ["host:", "host:0", "host:65536", "host:x"] {
+        for text in ["host:", "host:0", "host:65536", "host:x", "host:+1"] {
             assert_eq!(error(text), TargetError::Port(text.into()), "{text:?}");
         }
         for text in ["2001:db8::1:4739", "[host]:1", "[::1:2"] {

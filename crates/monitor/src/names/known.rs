@@ -7,6 +7,8 @@ use std::net::IpAddr;
 
 use kernel::Mac;
 
+use crate::digits::hexadecimal;
+
 /// Entries that are kept of a file.
 pub const MOST: usize = 4096;
 
@@ -60,7 +62,7 @@ impl File {
 }
 
 /// `02:00:5e:10:00:01`, also with `-` and without leading zeros, as `ether_aton` reads it.
-pub(super) fn mac(text: &str) -> Option<Mac> {
+pub fn mac(text: &str) -> Option<Mac> {
     let mut octets = [0; 6];
     let mut parts = text.split([':', '-']);
     for octet in &mut octets {
@@ -79,10 +81,8 @@ pub(super) fn octets(text: &str) -> Option<Vec<u8>> {
         .filter(|_| text.len().is_multiple_of(2))
 }
 
-/// `from_str_radix` would take a sign.
 fn hex(digits: &str) -> Option<u8> {
-    let plain = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    plain.then(|| u8::from_str_radix(digits, 16).ok())?
+    u8::try_from(hexadecimal(digits)?).ok()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use kernel::Mac;
 use super::hosts;
 use super::known::{File, Known, mac, octets};
 use super::text;
+use crate::digits::{decimal, hexadecimal};
 
 /// Reads a file of either, or one line by line of both.
 pub fn any(file: &[u8]) -> File {
@@ -40,7 +41,7 @@ fn of_dnsmasq(line: &str) -> Option<Vec<Known>> {
         // The server's own.
         return (first == "duid").then(Vec::new);
     };
-    first.parse::<u64>().ok()?;
+    decimal::<u64>(first)?;
     let address: IpAddr = address.parse().ok()?;
     let name = fields.next().filter(|&name| name != "*");
     let mac = match address {
@@ -64,8 +65,8 @@ fn of_odhcpd(line: &str) -> Option<Vec<Known>> {
     // The name ends before the first three that are numbers.
     let numbers = |fields: &[&str]| {
         fields[0].parse::<i64>().is_ok()
-            && u64::from_str_radix(fields[1], 16).is_ok()
-            && fields[2].parse::<u8>().is_ok()
+            && hexadecimal(fields[1]).is_some()
+            && decimal::<u8>(fields[2]).is_some()
     };
     let behind = 1 + rest.get(1..)?.windows(3).position(numbers)?;
     let name = rest[..behind].join(" ");
@@ -77,7 +78,7 @@ fn of_odhcpd(line: &str) -> Option<Vec<Known>> {
     let mac = if iaid == "ipv4" {
         // Older versions say the address only as a number.
         if addresses.is_empty() {
-            let number = u32::from_str_radix(rest[behind + 1], 16).ok()?;
+            let number = u32::try_from(hexadecimal(rest[behind + 1])?).ok()?;
             addresses.push(Ipv4Addr::from(number).into());
         }
         octets(hardware).and_then(|octets| Mac::try_from(octets).ok())

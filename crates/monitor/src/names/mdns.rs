@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use super::cursor::Cursor;
 use super::message::{INTERNET, Malformed, Message, PTR, SRV};
 use super::text;
+use crate::digits::{decimal, hexadecimal};
 
 /// Records looked at in one message.
 const MOST_RECORDS: usize = 256;
@@ -117,7 +118,7 @@ fn reverse(owner: &[u8]) -> Option<IpAddr> {
         let mut octets = [0; 4];
         let mut labels = digits.split('.');
         for octet in octets.iter_mut().rev() {
-            *octet = labels.next()?.parse().ok()?;
+            *octet = decimal(labels.next()?)?;
         }
         return labels
             .next()
@@ -128,7 +129,7 @@ fn reverse(owner: &[u8]) -> Option<IpAddr> {
     let mut labels = owner.strip_suffix(".ip6.arpa")?.split('.');
     for at in 0..32 {
         let label = labels.next().filter(|label| label.len() == 1)?;
-        bits |= u128::from(u8::from_str_radix(label, 16).ok()?) << (4 * at);
+        bits |= u128::from(hexadecimal(label)?) << (4 * at);
     }
     labels.next().is_none().then(|| Ipv6Addr::from(bits).into())
 }
@@ -261,6 +262,21 @@ mod tests {
             answer.of_sender("2001:db8::8".parse().expect("an address")),
             None
         );
+    }
+
+    #[test]
+    fn reverse_names_are_digits() {
+        let address = |text: &str| Some(text.parse::<IpAddr>().expect("an address"));
+        assert_eq!(reverse(b"7.2.0.192.in-addr.arpa"), address("192.0.2.7"));
+        let nibbles = |first: &str| format!("{first}{}.ip6.arpa", ".0".repeat(31));
+        assert_eq!(reverse(nibbles("a").as_bytes()), address("::a"));
+        for bad in [
+            "+7.2.0.192.in-addr.arpa",
+            "7.2.0.in-addr.arpa",
+            &nibbles("+"),
+        ] {
+            assert_eq!(reverse(bad.as_bytes()), None, "{bad}");
+        }
     }
 
     #[test]

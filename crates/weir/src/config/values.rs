@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use monitor::digits::{self, decimal};
 use monitor::probes::{PROBES, Probe, find};
 use serde_json::Value;
 use toml::de::DeValue;
@@ -175,7 +176,7 @@ impl FileValue for Option<Collector> {
             return Ok(None);
         }
         let (host, port) = text.rsplit_once(':').ok_or(None)?;
-        let port: u16 = port.parse().map_err(|_| None)?;
+        let port: u16 = decimal(port).ok_or(None)?;
         let literal = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
         let fits = match literal {
             Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
@@ -240,12 +241,7 @@ impl FileValue for Option<Mark> {
 
 fn hexadecimal(text: &str) -> Option<u32> {
     let digits = text.strip_prefix("0x")?;
-    // from_str_radix would take a sign too.
-    if digits.starts_with('+') {
-        None
-    } else {
-        u32::from_str_radix(digits, 16).ok()
-    }
+    u32::try_from(digits::hexadecimal(digits)?).ok()
 }
 
 impl FileValue for Option<PathBuf> {

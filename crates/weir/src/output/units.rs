@@ -40,14 +40,14 @@ pub fn rate(bits: u64) -> String {
     )
 }
 
-/// `3.2`, `24`: milliseconds, to two digits or more.
+/// `<0.1`, `3.2`, `24`: milliseconds, to two digits or more. What was measured does not become 0.0.
 pub fn milliseconds(time: f64) -> String {
     // It comes from outside: a longer one is shown as a minute and a half.
     let time = time.clamp(0.0, 99_999.0);
-    if time < 9.95 {
-        format!("{time:.1}")
-    } else {
-        format!("{time:.0}")
+    match time {
+        ..0.05 => "<0.1".to_owned(),
+        ..9.95 => format!("{time:.1}"),
+        _ => format!("{time:.0}"),
     }
 }
 
@@ -97,7 +97,14 @@ mod tests {
         ] {
             assert_eq!(rate(bits), text);
         }
-        for (time, text) in [(0.04, "0.0"), (9.94, "9.9"), (9.96, "10"), (123.4, "123")] {
+        for (time, text) in [
+            (0.0, "<0.1"),
+            (0.049, "<0.1"),
+            (0.05, "0.1"),
+            (9.94, "9.9"),
+            (9.96, "10"),
+            (123.4, "123"),
+        ] {
             assert_eq!(milliseconds(time), text);
         }
     }

@@ -12,6 +12,7 @@ use history::{By, Calendar, Delta, Keeper, Key, Query, Unit, nft};
 use kernel::Mac;
 use monitor::Both;
 use monitor::apps::Application;
+use monitor::names::mac;
 use tracing::{info, warn};
 
 use super::show::mac_text;
@@ -193,7 +194,7 @@ impl Past {
             unit,
             from: asked.from.map_or(0, seconds),
             to,
-            device: asked.device.as_deref().and_then(parse_mac),
+            device: asked.device.as_deref().and_then(mac),
             by,
             parts: PARTS,
         };
@@ -230,20 +231,6 @@ impl Past {
     pub fn is_cutting(&self) -> bool {
         self.cut.as_ref().is_none_or(|cut| !cut.is_empty())
     }
-}
-
-/// `02:00:5e:10:00:01`.
-pub fn parse_mac(text: &str) -> Option<Mac> {
-    let mut octets = text.split(':').map(|part| {
-        (part.len() == 2)
-            .then(|| u8::from_str_radix(part, 16).ok())
-            .flatten()
-    });
-    let mut mac = [0; 6];
-    for octet in &mut mac {
-        *octet = octets.next()??;
-    }
-    octets.next().is_none().then_some(mac)
 }
 
 fn period(period: history::Period) -> api::Period {
@@ -295,7 +282,7 @@ fn rules(effective: &Effective) -> Rules {
         let quota = quota(settings);
         if name == QuotaSettings::ALL {
             rules.default = quota;
-        } else if let Some(mac) = parse_mac(name) {
+        } else if let Some(mac) = mac(name) {
             rules.devices.insert(mac, quota);
         } else {
             rules.names.insert(name.to_lowercase(), quota);

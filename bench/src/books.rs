@@ -1,0 +1,70 @@
+//! Packets by port and way: what the monitor counted, and what the device did.
+
+use api::{Devices, Metered, Port};
+
+/// One way of a port, in packets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Book {
+    port: String,
+    way: &'static str,
+    flows: u64,
+    unplaced: u64,
+    other: u64,
+    /// By the kernel's counter of the device.
+    pub device: u64,
+}
+
+impl Book {
+    /// Those of all ports whose device has counters.
+    pub fn all(monitor: &Devices, ports: &[Port]) -> Vec<Self> {
+        let mut books = Vec::new();
+        for metered in &monitor.ports {
+            let port = ports.iter().find(|port| port.name == metered.name);
+            let Some(total) = port.and_then(|port| port.total.as_ref()) else {
+                continue;
+            };
+            let book = |way, sums: &Metered, device| Self {
+                port: metered.name.clone(),
+                way,
+                flows: sums.flows.packets,
+                unplaced: sums.unplaced.packets,
+                other: sums.other.packets,
+                device,
+            };
+            books.push(book("in", &metered.incoming, total.packets_in));
+            books.push(book("out", &metered.outgoing, total.packets_out));
+        }
+        books
+    }
+
+    /// All that the monitor counted.
+    pub fn counted(&self) -> u64 {
+        self.flows + self.unplaced + self.other
+    }
+
+    /// What was added since an earlier look.
+    pub fn since(&self, then: &Self) -> Self {
+        Self {
+            flows: self.flows.saturating_sub(then.flows),
+            unplaced: self.unplaced.saturating_sub(then.unplaced),
+            other: self.other.saturating_sub(then.other),
+            device: self.device.saturating_sub(then.device),
+            ..self.clone()
+        }
+    }
+
+    /// As a line of a table: port, way, flows, unplaced, other, their sum, the device's.
+    pub fn line(&self) -> Vec<String> {
+        let numbers = [
+            self.flows,
+            self.unplaced,
+            self.other,
+            self.counted(),
+            self.device,
+        ];
+        [self.port.clone(), self.way.to_owned()]
+            .into_iter()
+            .chain(numbers.map(|number| number.to_string()))
+            .collect()
+    }
+}

@@ -1,0 +1,54 @@
+// Logs in at a server with a certificate of its own making (WEIR_WEB_URL, WEIR_WEB_PASSWORD), which the browser is told to trust by its
+// key and nothing else (WEIR_WEB_CERTIFICATE, a PEM file). crates/web/tests/tls.rs runs it.
+import assert from "node:assert/strict";
+import { createHash, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import test from "node:test";
+import { launch, open } from "./browser.mjs";
+import * as steps from "./steps.mjs";
+
+const url = process.env.WEIR_WEB_URL;
+const password = process.env.WEIR_WEB_PASSWORD;
+const certificate = new X509Certificate(readFileSync(process.env.WEIR_WEB_CERTIFICATE));
+const key = createHash("sha256")
+  .update(certificate.publicKey.export({ type: "spki", format: "der" }))
+  .digest("base64");
+
+async function visit(arguments_, walk) {
+  const browser = await launch(arguments_);
+  const opened = await open(browser, url, { ignoreHTTPSErrors: false });
+  try {
+    await walk(opened);
+  } finally {
+    await browser.close();
+  }
+}
+
+test("a browser that does not know the certificate warns", () =>
+  visit([], ({ page }) => assert.rejects(page.goto("/"), /ERR_CERT_AUTHORITY_INVALID/)));
+
+test("one that does logs in, with a cookie for TLS alone, and out", () =>
+  visit([`--ignore-certificate-errors-spki-list=${key}`], async ({ page, clean }) => {
+    await steps.logIn(page, password);
+    const cookies = await page.context().cookies();
+    assert.deepEqual(
+      cookies.map(({ name, path, secure, httpOnly, sameSite }) => ({
+        name,
+        path,
+        secure,
+        httpOnly,
+        sameSite,
+      })),
+      [{ name: "__Host-weir", path: "/", secure: true, httpOnly: true, sameSite: "Strict" }],
+    );
+    assert.equal(await page.evaluate(() => document.cookie), "", "no script sees it");
+    const writes = page.evaluate(() => {
+      document.createElement("p").innerHTML = "<b>";
+    });
+    await assert.rejects(writes, /TrustedHTML/, "text does not become markup");
+    await page.locator(".side-foot button").click();
+    await page.locator("#password").waitFor();
+    assert.deepEqual(await page.context().cookies(), []);
+    // The test's daemon has nothing to tell of the network.
+    clean(/status of 409|TrustedHTML/);
+  }));
