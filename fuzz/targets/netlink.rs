@@ -3,7 +3,7 @@
 #![no_main]
 
 use kernel::message::Messages;
-use kernel::{conntrack, firewall, netdev, route};
+use kernel::{conntrack, firewall, netdev, nl80211, route};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -29,6 +29,10 @@ fuzz_target!(|data: &[u8]| {
                 let _ = netdev::decode_family(&message).map(|family| format!("{family:?}"));
                 let _ = netdev::decode_device(&message, message.kind)
                     .map(|device| format!("{device:?}"));
+                let _ = nl80211::decode_interface(&message, message.kind)
+                    .map(|device| format!("{device:?}"));
+                let _ = nl80211::decode_station(&message, message.kind)
+                    .map(|station| format!("{station:?}"));
             }
         }
     }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 
-use crate::types::{Count, Device, Devices, Metered, Status};
+use crate::types::{Count, Device, Devices, Metered, Status, Wifi};
 
 /// Content type of what [`Metrics::render`] gives.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -19,7 +19,7 @@ const NAME_LIMIT: usize = 64;
 /// Whether a metric only rises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Rises until weir is started anew; its samples end in `_total`.
+    /// Rises until weir is started anew, or what it is of begins anew; its samples end in `_total`.
     Counter,
     /// Goes up and down.
     Gauge,
@@ -56,6 +56,12 @@ metrics! {
     DEVICE_FLOWS "weir_device_flows" Gauge &["mac", "name"], "Conversations of a device at the moment.";
     DEVICE_RTT "weir_device_rtt_seconds" Gauge &["mac", "name", "side"],
         "Round trip of TCP, median of late: router to device (lan), router to the far ends (wan).";
+    WIFI_SIGNAL "weir_device_wifi_signal_dbm" Gauge &["mac", "name"], "Signal of a Wi-Fi station.";
+    WIFI_RATE "weir_device_wifi_rate_bits_per_second" Gauge DEVICE, "Link rate of a Wi-Fi station, from (sent) and to (received) it.";
+    WIFI_RETRIES "weir_device_wifi_retries_total" Counter &["mac", "name"], "Frames sent again to a Wi-Fi station since it joined.";
+    WIFI_FAILED "weir_device_wifi_failed_total" Counter &["mac", "name"], "Frames to a Wi-Fi station that were given up since it joined.";
+    WIFI_AIRTIME "weir_device_wifi_airtime_seconds_total" Counter &["mac", "name"],
+        "Time on the air to and from a Wi-Fi station since it joined.";
     PORT_BYTES "weir_port_bytes_total" Counter PORT,
         "Octets at a port: of IP in flows, of IP without a record, of other protocols, of link-layer headers.";
     PORT_PACKETS "weir_port_packets_total" Counter PORT, "Packets at a port: in flows, without a record, of other protocols.";
@@ -148,6 +154,7 @@ impl Metrics {
                 .iter()
                 .fold(0, |sum: u64, d| sum.saturating_add(d.flows)),
             rtt: [None, None],
+            wifi: None,
         };
         let told = !others.is_empty() || self.other != Both::default();
         let rows: Vec<&Row<'_>> = shown.into_iter().chain(told.then_some(&other)).collect();
@@ -177,6 +184,7 @@ impl Metrics {
                 }
             }
         }
+        wifi(text, &rows);
         self.last = all
             .iter()
             .map(|device| (device.mac.into(), device.both))
@@ -213,6 +221,7 @@ struct Row<'a> {
     flows: u64,
     /// Milliseconds, LAN and WAN.
     rtt: [Option<f64>; 2],
+    wifi: Option<&'a Wifi>,
 }
 
 impl Row<'_> {
@@ -236,6 +245,7 @@ fn merge(devices: &[Device]) -> Vec<Row<'_>> {
             both: Both::default(),
             flows: 0,
             rtt: [None, None],
+            wifi: None,
         });
         add(&mut row.both[0], &device.received);
         add(&mut row.both[1], &device.sent);
@@ -243,11 +253,48 @@ fn merge(devices: &[Device]) -> Vec<Row<'_>> {
         if row.name.is_empty() {
             row.name = harmless(device.name.as_deref().unwrap_or_default());
         }
+        row.wifi = row.wifi.or(device.wifi.as_ref());
         if let Some(latency) = &device.latency {
             row.rtt = [row.rtt[0].or(latency.lan), row.rtt[1].or(latency.wan)];
         }
     }
     rows.into_values().collect()
+}
+
+/// Of those that have a radio link: what its driver tells.
+fn wifi(text: &mut Text, rows: &[&Row<'_>]) {
+    let stations = || rows.iter().filter_map(|row| Some((row, row.wifi?)));
+    text.family(WIFI_SIGNAL);
+    for (row, wifi) in stations() {
+        if let Some(signal) = wifi.signal {
+            text.sample(WIFI_SIGNAL, &[row.mac, &row.name], signal);
+        }
+    }
+    text.family(WIFI_RATE);
+    for (row, wifi) in stations() {
+        for (direction, rate) in [("received", wifi.rate_to), ("sent", wifi.rate_from)] {
+            if let Some(rate) = rate {
+                text.sample(WIFI_RATE, &[row.mac, &row.name, direction], rate);
+            }
+        }
+    }
+    for (metric, value) in [
+        (WIFI_RETRIES, (|wifi| wifi.retries) as fn(&Wifi) -> _),
+        (WIFI_FAILED, |wifi| wifi.failed),
+    ] {
+        text.family(metric);
+        for (row, wifi) in stations() {
+            if let Some(frames) = value(wifi) {
+                text.sample(metric, &[row.mac, &row.name], frames);
+            }
+        }
+    }
+    text.family(WIFI_AIRTIME);
+    for (row, wifi) in stations() {
+        if let Some(micros) = wifi.airtime {
+            text.sample(WIFI_AIRTIME, &[row.mac, &row.name], micros as f64 / 1e6);
+        }
+    }
 }
 
 fn ports(text: &mut Text, devices: &Devices) {

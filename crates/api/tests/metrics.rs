@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use proptest::prelude::*;
 use weir_api::metrics::{Kind, METRICS, Metrics};
-use weir_api::{Count, Device, Devices, Latency, Metered, MeteredPort, Status};
+use weir_api::{Count, Device, Devices, Latency, Metered, MeteredPort, Status, Wifi};
 
 /// A sample: name and labels.
 type Key = (String, BTreeMap<String, String>);
@@ -68,7 +68,8 @@ fn read(text: &str) -> BTreeMap<Key, f64> {
             .expect("a value")
             .parse::<f64>()
             .expect("a number");
-        assert!(value.is_finite() && value >= 0.0);
+        let signed = name.ends_with("_dbm");
+        assert!(value.is_finite() && (signed || value >= 0.0));
         assert!(
             samples.insert((name.into(), labels), value).is_none(),
             "twice: {line}"
@@ -95,6 +96,14 @@ fn device(number: u64, received: u64, sent: u64) -> Device {
             lan: Some(2.5),
             wan: number.is_multiple_of(4).then_some(20.0),
             ..Latency::default()
+        }),
+        wifi: number.is_multiple_of(2).then(|| Wifi {
+            signal: Some(-61),
+            rate_to: Some(54_000_000),
+            rate_from: number.is_multiple_of(4).then_some(6_000_000),
+            retries: Some(12),
+            failed: Some(1),
+            airtime: number.is_multiple_of(4).then_some(1_500_000),
         }),
         ..Device::default()
     }
@@ -177,6 +186,16 @@ fn every_metric_has_the_labels_it_says() {
         get(&samples, "weir_device_rtt_seconds", &[("side", "wan")]),
         Some(0.02)
     );
+    let wifi = |name: &str| get(&samples, &format!("weir_device_wifi_{name}"), &[]);
+    assert_eq!(wifi("signal_dbm"), Some(-61.0));
+    assert_eq!(wifi("retries_total"), Some(12.0));
+    assert_eq!(wifi("failed_total"), Some(1.0));
+    assert_eq!(wifi("airtime_seconds_total"), Some(1.5));
+    let rate = |direction| {
+        let name = "weir_device_wifi_rate_bits_per_second";
+        get(&samples, name, &[("direction", direction)])
+    };
+    assert_eq!((rate("received"), rate("sent")), (Some(54e6), Some(6e6)));
     let port = |name, direction, kind| {
         get(
             &samples,
@@ -265,6 +284,27 @@ fn the_busiest_are_told_and_the_rest_is_summed_up() {
     // Gone from the list: nothing is taken back.
     let samples = read(&metrics.render(&all(vec![device(5, 5000, 50)]), &status));
     assert_eq!(bytes(&samples, "other", "received"), Some(8501.0));
+}
+
+#[test]
+fn what_a_radio_does_not_tell_is_left_out() {
+    let with = |devices| read(&Metrics::default().render(&all(devices), &Status::default()));
+    let samples = with(vec![device(1, 1000, 0), device(2, 1000, 0)]);
+    let of = |name: &str, mac: &str| {
+        let name = format!("weir_device_wifi_{name}");
+        get(&samples, &name, &[("mac", mac)])
+    };
+    let (wired, wireless) = ("02:00:00:00:00:01", "02:00:00:00:00:02");
+    assert_eq!(of("signal_dbm", wired), None);
+    assert_eq!(of("signal_dbm", wireless), Some(-61.0));
+    assert_eq!(of("airtime_seconds_total", wireless), None);
+    // One that is not told by itself has no signal; nor have all others together.
+    let mut one = Metrics::new(1);
+    let devices = all(vec![device(4, 9000, 0), device(2, 1000, 0)]);
+    let samples = read(&one.render(&devices, &Status::default()));
+    let signals = samples.keys();
+    let signals = signals.filter(|(name, _)| name == "weir_device_wifi_signal_dbm");
+    assert_eq!(signals.count(), 1);
 }
 
 #[test]

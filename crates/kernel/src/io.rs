@@ -5,6 +5,7 @@
 //! - [`Requests`]: dumps of tables, which run beside the events on sockets of their own, and updates of connections.
 //! - [`Netdev`]: what drivers can do with XDP.
 //! - [`Ethtool`]: which VLAN tags devices take off.
+//! - [`Nl80211`]: wireless devices, and their stations.
 //! - [`Filters`]: what is attached at TC ingress and egress of a device, and qdiscs.
 //!
 //! **Order.** Events and dumps come by different sockets, so an entry of a dump may be older than an event read before it. While a
@@ -15,6 +16,7 @@ mod ethtool;
 mod events;
 mod filters;
 mod netdev;
+mod nl80211;
 mod requests;
 mod routes;
 mod sets;
@@ -25,6 +27,7 @@ pub use ethtool::Ethtool;
 pub use events::Events;
 pub use filters::{Attached, Filters};
 pub use netdev::Netdev;
+pub use nl80211::Nl80211;
 pub use requests::Requests;
 pub use routes::{RoutesError, read_routes};
 pub use sets::{SetError, SetEvents, read_set};

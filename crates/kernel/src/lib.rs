@@ -13,6 +13,7 @@ mod fixture;
 pub mod io;
 pub mod message;
 pub mod netdev;
+pub mod nl80211;
 pub mod route;
 pub mod routes;
 pub mod sets;

@@ -75,7 +75,7 @@ pub struct Device {
     /// How long TCP packets wait for an answer, and what comes again; absent where nothing was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
-    /// Its radio link, where it is a Wi-Fi station of this router.
+    /// Its radio link, where it is a Wi-Fi station of this router, or the access point that this router is a station of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wifi: Option<Wifi>,
     /// Its quota, where it has one.
@@ -105,10 +105,10 @@ pub struct Latency {
     pub bufferbloat: Option<String>,
 }
 
-/// The radio link of a Wi-Fi station (nl80211).
+/// The radio link of a Wi-Fi station (nl80211). Counters begin anew when it joins; what its driver does not tell is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wifi {
-    /// Signal, dBm.
+    /// Signal of the last frame from it, dBm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
     /// Rate of transmission to it, bits a second.
@@ -123,7 +123,7 @@ pub struct Wifi {
     /// Frames that were given up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<u64>,
-    /// Time on the air to and from it, microseconds since it joined.
+    /// Time on the air to and from it, microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub airtime: Option<u64>,
 }

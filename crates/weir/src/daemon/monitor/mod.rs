@@ -8,6 +8,7 @@ pub mod probes;
 mod show;
 mod translations;
 mod uplinks;
+mod wifi;
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr};
@@ -44,6 +45,7 @@ pub struct Keeper {
     pub probes: probes::Probes,
     meter: Meter,
     naming: Option<naming::Naming>,
+    wifi: wifi::Wifi,
     /// When the core's clock began: by this one's, and in seconds since 1970.
     began: Instant,
     began_unix: u64,
@@ -94,6 +96,7 @@ impl Keeper {
                 .monitor
                 .names
                 .then(|| naming::Naming::new(effective.monitor.leases.value.clone())),
+            wifi: wifi::Wifi::new(),
             began: Instant::now(),
             began_unix: unix_seconds(),
             metered: BTreeMap::new(),
@@ -113,6 +116,7 @@ impl Keeper {
 
     /// Something happened in the kernel. `connections`: what conntrack had told before.
     pub fn heard(&mut self, event: &Event, connections: &offload::Core) {
+        self.wifi.heard(event);
         match event {
             Event::Link(_) | Event::LinkGone(_) | Event::Routing => self.stale = true,
             Event::Neighbour(neighbour) => self.core.neighbour(neighbour.address, neighbour.mac),
@@ -363,6 +367,7 @@ impl Keeper {
         self.core.gateways(self.uplinks.gateways.iter().copied());
         self.core.turn(self.now());
         self.probes.turn();
+        self.wifi.turn();
         self.tell(connections, false);
         self.remember();
     }

@@ -66,6 +66,7 @@ impl Keeper {
                 rate: rate(&device.rate),
                 flows: device.talks,
                 latency: latency(&device.latency),
+                wifi: self.wifi.of(&device.mac),
                 quota: self.past.as_ref().and_then(|past| past.quota(&device.mac)),
                 first_seen: unix(self.began_unix, device.first),
                 last_seen: unix(self.began_unix, device.last),

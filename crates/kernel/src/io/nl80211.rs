@@ -1,0 +1,95 @@
+//! Wireless devices and their stations, asked for.
+
+use std::path::Path;
+
+use nix::errno::Errno;
+
+use super::RequestError;
+use super::asked::Asker;
+use super::socket::Netlink;
+use crate::netdev::{decode_family, get_family};
+use crate::nl80211::{
+    Station, Wireless, decode_interface, decode_station, dump_interfaces, dump_stations,
+};
+
+/// There once the kernel can do Wi-Fi.
+const CLASS: &str = "/sys/class/ieee80211";
+
+/// The family `nl80211` of this kernel. Reading needs no privileges.
+#[derive(Debug)]
+pub struct Nl80211 {
+    family: u16,
+    requests: Asker,
+}
+
+impl Nl80211 {
+    /// Whether the kernel can do Wi-Fi. To ask for a family that is not there has it load the module, for a radio that nobody has.
+    pub fn is_there() -> bool {
+        Path::new(CLASS).exists()
+    }
+
+    /// Finds the family, in the network namespace of the calling thread. `None`: the kernel has no Wi-Fi, or not yet.
+    ///
+    /// # Errors
+    /// The socket cannot be opened, or the answer makes no sense.
+    pub fn open() -> Result<Option<Self>, RequestError> {
+        if !Self::is_there() {
+            return Ok(None);
+        }
+        let request = "family nl80211";
+        let mut requests = Asker::open(Netlink::Generic, request)?;
+        let encode = |sequence| get_family("nl80211", sequence);
+        match requests.ask_one(request, encode, decode_family) {
+            Err(RequestError::Refused {
+                errno: Errno::ENOENT,
+                ..
+            }) => Ok(None),
+            Err(error) => Err(error),
+            Ok(family) => Ok(Some(Self {
+                family: family.id,
+                requests,
+            })),
+        }
+    }
+
+    /// All wireless devices of the namespace.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    pub fn devices(&mut self) -> Result<Vec<Wireless>, RequestError> {
+        let family = self.family;
+        let mut found = Vec::new();
+        self.requests.ask(
+            "wireless devices",
+            |sequence| dump_interfaces(family, sequence),
+            |message| {
+                found.extend(decode_interface(message, family)?);
+                Ok(true)
+            },
+        )?;
+        Ok(found)
+    }
+
+    /// Appends all stations of a device. None, where it went, or its driver does not list any. Waits for the driver: some ask their firmware.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood: what came before that was appended.
+    pub fn stations(&mut self, link: u32, out: &mut Vec<Station>) -> Result<(), RequestError> {
+        let family = self.family;
+        let answer = self.requests.ask(
+            "stations of a device",
+            |sequence| dump_stations(family, link, sequence),
+            |message| {
+                out.extend(decode_station(message, family)?);
+                Ok(true)
+            },
+        );
+        match answer {
+            Err(RequestError::Refused {
+                errno: Errno::ENODEV | Errno::EOPNOTSUPP | Errno::ENOENT | Errno::ENETDOWN,
+                ..
+            }) => Ok(()),
+            other => other.map(drop),
+        }
+    }
+}
