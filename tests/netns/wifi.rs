@@ -168,8 +168,8 @@ impl Scene {
     }
 
     fn station(&self) -> Result<Option<Device>, Error> {
-        let all = self.devices()?.devices.into_iter();
-        Ok(all.filter(|device| device.mac == self.mac).next())
+        let mut all = self.devices()?.devices.into_iter();
+        Ok(all.find(|device| device.mac == self.mac))
     }
 
     /// What the station sent and received, by its own rules.

@@ -70,7 +70,6 @@ impl Keeper {
                 quota: self.past.as_ref().and_then(|past| past.quota(&device.mac)),
                 first_seen: unix(self.began_unix, device.first),
                 last_seen: unix(self.began_unix, device.last),
-                ..Default::default()
             })
             .collect();
         let all = |device: &api::Device| device.received.bytes + device.sent.bytes;
