@@ -63,10 +63,28 @@ struct flow {
 	__u16 len;   /* proven: longest IP packet that the kernel sent unfragmented, octets */
 	__u8 ttl_lo; /* proven: range of TTLs, at ingress, that the kernel lowered by one */
 	__u8 ttl_hi; /* */
-	__u8 tos;    /* proven: TOS or traffic class at ingress, without the ECN bits */
+	__u8 tos;    /* proven: TOS or traffic class at ingress, without the ECN bits; and FLOW_TIMED */
 	__u8 flags;  /* enum flow_flags */
 };
 _Static_assert(sizeof(struct flow) == 32, "flow");
+_Static_assert(__builtin_offsetof(struct flow, ttl_lo) == 28 && __builtin_offsetof(struct flow, tos) == 30, "FLOW_TIMED_WORD");
+
+/*
+ * A mark in `tos`, where no packet has it: this record's TCP is timed (timing.h). It makes every comparison fail, so that only packets of
+ * marked records ever look for it. It is set and taken away in the aligned word that begins with ttl_lo; a witness that proves anew takes it
+ * away as well.
+ */
+#define FLOW_TIMED 1
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define FLOW_TIMED_WORD ((__u32)FLOW_TIMED << 16)
+#else
+#define FLOW_TIMED_WORD ((__u32)FLOW_TIMED << 8)
+#endif
+
+always_inline __u32 *flow_seen(struct flow *flow)
+{
+	return (__u32 *)&flow->ttl_lo;
+}
 
 /*
  * Where a packet came in, in one number: the port's slot, and every bit of the link-layer header that can make a difference. Tags

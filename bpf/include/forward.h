@@ -7,6 +7,7 @@
 
 #include "drop.h"
 #include "table.h"
+#include "timing.h"
 
 /* A decision to forward: everything read from the record before the packet is touched. */
 struct verdict {
@@ -152,6 +153,24 @@ always_inline int port_owns(const struct port *port, const struct frame *f, cons
 	return 0;
 }
 
+/*
+ * A packet's TOS is not its record's. Where it is only the record's mark that makes the difference (FLOW_TIMED), what is left to compare is
+ * compared here, and a packet that agrees is timed, unless XDP passes it up: TC will see it.
+ */
+always_inline int unlike_tos(const struct frame *f, const struct link *l, const struct packet *p, struct flow *flow, const struct hop *hop,
+			     __u32 ref, int ipv6, int xdp)
+{
+	if ((READ_ONCE(flow->tos) ^ p->tos) & 0xfc)
+		return REASON_TOS;
+	if (ipv6 && ((struct flow6 *)flow)->label != p->label)
+		return REASON_LABEL;
+	if (p->ttl < flow->ttl_lo || p->ttl > flow->ttl_hi)
+		return REASON_TTL_NEW;
+	if (!xdp || (hop->flags & HOP_XDP && p->len <= flow->len))
+		timer_packet(f, L3_ETHERNET + l->shift, p, ref, ipv6);
+	return REASON_NONE;
+}
+
 /* Whether a packet may be forwarded: REASON_NONE and the verdict, or why not. `xdp`: frames only, no qdisc. */
 always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp, const struct link *l, struct packet *p,
 			 struct verdict *v)
@@ -230,6 +249,8 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 		reason = REASON_TTL_NEW;
 	else
 		reason = REASON_NONE;
+	if (unlikely(reason == REASON_TOS))
+		reason = unlike_tos(f, l, p, flow, hop, v->ref, ipv6, xdp);
 	if (unlikely(reason)) {
 		/* XDP may not see a tag that the device took off: TC, which does, comes next. */
 		if (!xdp && reason == REASON_MOVED && port->flags & PORT_FLOODS && (flow->in ^ in) & IN_NETWORK)

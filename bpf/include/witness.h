@@ -58,7 +58,7 @@ always_inline int prove(struct flow *flow, int ipv6, struct trial *t, struct hop
 		return REASON_UNPROVEN; /* another CPU is at it */
 	if (ipv6 && ((struct flow6 *)flow)->label != t->label)
 		changed = 1;
-	if (old == stamp && flow->hop == slot && flow->in == t->in && flow->tos == tos && !changed) {
+	if (old == stamp && flow->hop == slot && flow->in == t->in && (flow->tos & 0xfc) == tos && !changed) {
 		if (len > flow->len)
 			WRITE_ONCE(flow->len, len);
 		if (ttl < flow->ttl_lo)

@@ -16,6 +16,8 @@ use crate::translate::Who;
 /// when a station moved, went the former for a part of a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Growth {
+    /// The caller's number of the flow; `None` of one that is removed.
+    pub flow: Option<u32>,
     /// Packets; of a super-packet, its segments.
     pub packets: u64,
     /// Octets from the IP header on; of a super-packet, each segment with its headers. Of bridged ones super-packets count with one.
@@ -39,7 +41,7 @@ impl Datapath {
         let (ports, hops, hooks) = (&self.ports, &self.hops, &self.hooks);
         let at_xdp = |slot| ports.get(slot).is_some_and(|p| hooks.at_xdp(p.ifindex));
         self.table.grown(flow, |record, whose, growth| {
-            each(Growth::of(record, whose, growth, hops, &at_xdp));
+            each(Growth::of(Some(flow), record, whose, growth, hops, &at_xdp));
         });
     }
 
@@ -64,13 +66,14 @@ impl Datapath {
         let (ports, hops, hooks) = (&self.ports, &self.hops, &self.hooks);
         let at_xdp = |slot| ports.get(slot).is_some_and(|p| hooks.at_xdp(p.ifindex));
         self.table.reclaim(now, |record, whose, growth| {
-            last(Growth::of(record, whose, growth, hops, &at_xdp));
+            last(Growth::of(None, record, whose, growth, hops, &at_xdp));
         });
     }
 }
 
 impl Growth {
     fn of(
+        flow: Option<u32>,
         record: &types::flow,
         whose: table::Whose,
         grown: table::Growth,
@@ -80,6 +83,7 @@ impl Growth {
         let came_in = CameIn::decode(record.r#in).without_priorities();
         let hop = u32::from(record.hop);
         Self {
+            flow,
             packets: grown.packets,
             octets: grown.octets,
             came_in,

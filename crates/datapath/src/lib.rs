@@ -22,6 +22,7 @@ mod port;
 pub mod probe;
 pub mod recorder;
 mod table;
+mod timing;
 mod translate;
 mod view;
 
@@ -51,6 +52,7 @@ pub use load::{Options, Sizes, SkbFields};
 pub use port::{Port, Tagger, VLAN_MACS};
 pub use reason::Reason;
 pub use table::{PAIRS, Reading};
+pub use timing::{TIMERS, Wait};
 pub use translate::Who;
 pub use view::{Difference, Direction, Totals};
 
@@ -75,6 +77,7 @@ pub struct Datapath {
     sessions: Mapped<u64>,
     hops: Mapped<types::hop>,
     expectations: Mapped<types::expectation>,
+    timing: timing::Timers,
     hooks: hook::Hooks,
     drops: drops::Drops,
     options: Options,
@@ -115,6 +118,7 @@ impl Datapath {
                 &skel.maps.expectations,
                 if options.shadow { sizes.trials() } else { 1 },
             )?,
+            timing: timing::Timers::new(Mapped::new(&skel.maps.timers, timing::TIMERS)?),
             hooks: hook::Hooks::default(),
             drops: drops::Drops::new(&skel, options.learn_drops)?,
             skel,
@@ -218,11 +222,13 @@ impl Datapath {
     /// # Errors
     /// [`Error::Full`] when no bucket of one of the directions has room.
     pub fn install(&mut self, flow: u32, original: &Tuple, reply: &Tuple) -> Result<(), Error> {
+        self.untime(flow);
         self.table.install(flow, original, reply, &mut self.trials)
     }
 
     /// Forgets a flow. Its packets go to the kernel from now on.
     pub fn remove(&mut self, flow: u32) {
+        self.untime(flow);
         self.table.remove(flow, Instant::now());
     }
 

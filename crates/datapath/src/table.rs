@@ -20,6 +20,8 @@ const REST: Duration = Duration::from_millis(200);
 const WAYS: u32 = 4;
 /// FLOW_REF_IPV6 of bpf/include/flow.h.
 const IPV6: u32 = 1 << 31;
+/// FLOW_TIMED_WORD of bpf/include/flow.h: the third octet from `ttl_lo` on is `tos`.
+const TIMED: u32 = u32::from_ne_bytes([0, 0, 1, 0]);
 /// TAG_LIVE of bpf/include/flow.h.
 const TAG_LIVE: u16 = 0x8000;
 /// enum flow_state.
@@ -262,7 +264,7 @@ impl Table {
     }
 
     /// Between whom packets of a record go: as they come in, and as they leave.
-    fn whose(&self, reference: u32) -> Whose {
+    pub fn whose(&self, reference: u32) -> Whose {
         let slot = reference & !IPV6;
         let (bucket, way) = (slot / WAYS, (slot % WAYS) as usize);
         let four = |word: u32| [word, 0, 0, 0];
@@ -488,6 +490,20 @@ impl Table {
     fn proof(&self, reference: u32) -> &AtomicU32 {
         // SAFETY: as in `owner`.
         unsafe { AtomicU32::from_ptr(&raw mut (*self.common(reference)).proof) }
+    }
+
+    /// Sets a record's mark for being timed, or takes it away; the packet path does so, too.
+    pub fn mark(&self, reference: u32, timed: bool) {
+        // SAFETY: the aligned word that begins with `ttl_lo`, in a mapping that lives as long as self, and only read here. The witness writes
+        // single octets of it, of which it owns all but the mark.
+        let word = unsafe {
+            AtomicU32::from_ptr((&raw mut (*self.common(reference)).ttl_lo).cast::<u32>())
+        };
+        if timed {
+            word.fetch_or(TIMED, Ordering::Relaxed);
+        } else {
+            word.fetch_and(!TIMED, Ordering::Relaxed);
+        }
     }
 
     /// Moves a record to its next state; a new life begins with FREE.

@@ -11,6 +11,9 @@ use crate::reason::Reason;
 use crate::skel::types;
 use crate::table::Table;
 
+/// FLOW_TIMED of bpf/include/flow.h.
+const TIMED: u8 = 1;
+
 /// One direction of a flow as its record has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Direction {
@@ -30,6 +33,8 @@ pub struct Direction {
     pub ttl: (u8, u8),
     /// TOS proven, without ECN.
     pub tos: u8,
+    /// Marked: its TCP is timed, see [`crate::Datapath::time`].
+    pub timed: bool,
     /// IPv6 flow label proven; 0 of IPv4.
     pub label: u32,
     /// Mark with which the kernel sends it.
@@ -116,7 +121,8 @@ pub fn directions(
             xdp: hop.flags & crate::hops::XDP != 0 && at_xdp(came_in.port),
             length: record.len,
             ttl: (record.ttl_lo, record.ttl_hi),
-            tos: record.tos,
+            tos: record.tos & 0xfc,
+            timed: record.tos & TIMED != 0,
             label: table.label(reference),
             mark: trial.mark,
             priority: trial.priority,

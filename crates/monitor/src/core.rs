@@ -11,7 +11,7 @@ use crate::device::{Device, is_station};
 use crate::latency;
 use crate::names::{Learned, Names, Source};
 use crate::port::Port;
-use crate::reading::{Forwarded, Loose, Millis, Reading, Rest, Way};
+use crate::reading::{Forwarded, Loose, Millis, Reading, Rest, Waited, Way};
 use crate::talk::{Talk, Told};
 
 /// A port and a VLAN as one number, for [`names`](crate::names).
@@ -259,13 +259,14 @@ impl Monitor {
         talk.last = talk.last.max(last);
         if let Some(times) = reading.times {
             // Another record of the same conversation begins from 0.
-            let before = if times.count < talk.times.count || times.again < talk.times.again {
+            let before = if times.count < talk.metered.count || times.again < talk.metered.again {
                 Default::default()
             } else {
-                talk.times
+                talk.metered
             };
-            talk.times = times;
+            talk.metered = times;
             let (waits, again) = latency::news(&before, &times);
+            talk.times.add(&before, &times);
             talk.again += again;
             if let Some(device) = self.devices.get_mut(&mac) {
                 device.waited(waits, again, now);
@@ -312,6 +313,20 @@ impl Monitor {
         talk.xdp = Some(forwarded.xdp);
         talk.rate.add(grown);
         talk.last = now;
+    }
+
+    /// TCP that weir forwards waited. A conversation that is not known (any more) is not timed.
+    pub fn waited(&mut self, waited: &Waited, now: Millis) {
+        let Some(talk) = self.talks.get_mut(&waited.key) else {
+            return;
+        };
+        let mut waits = [None; 2];
+        let (way, micros) = (waited.way as usize, waited.micros);
+        talk.times.waited(way, micros, micros, 1);
+        waits[way] = Some(micros);
+        if let Some(device) = self.devices.get_mut(&talk.mac) {
+            device.waited(waits, 0, now);
+        }
     }
 
     /// Weir passed frames from one member of a bridge to another: `mac` is the station behind this one.
@@ -471,6 +486,7 @@ impl Monitor {
                 last: first,
                 tcp_flags: 0,
                 times: Default::default(),
+                metered: Default::default(),
                 again: 0,
                 tos: 0,
                 icmp: (0, 0),

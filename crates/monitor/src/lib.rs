@@ -21,5 +21,5 @@ pub use device::Device;
 pub use latency::{Latency, Side, Verdict};
 pub use port::{Metered, Port};
 pub use rate::Rate;
-pub use reading::{Forwarded, Loose, Millis, Reading, Rest, Times, Way};
+pub use reading::{Forwarded, Loose, Millis, Reading, Rest, Times, Waited, Way};
 pub use talk::{Talk, Told};

@@ -47,6 +47,27 @@ pub struct Times {
     pub again: [u32; 2],
 }
 
+impl Times {
+    /// Waits of one way were measured: the last one, the least, and how many.
+    pub(crate) fn waited(&mut self, way: usize, last: u32, least: u32, count: u32) {
+        if self.count[way] == 0 || least < self.least[way] {
+            self.least[way] = least;
+        }
+        self.last[way] = last;
+        self.count[way] = self.count[way].saturating_add(count);
+    }
+
+    /// Takes in what is new of a record's.
+    pub(crate) fn add(&mut self, before: &Self, now: &Self) {
+        for way in 0..2 {
+            let count = now.count[way].wrapping_sub(before.count[way]);
+            if count > 0 {
+                self.waited(way, now.last[way], now.least[way], count);
+            }
+        }
+    }
+}
+
 /// One way, seen from the station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -71,6 +92,17 @@ pub struct Forwarded {
     pub mac: Option<Mac>,
     /// At XDP; else at TC.
     pub xdp: bool,
+}
+
+/// TCP that weir forwards waited for an acknowledgement, seen at one of its two ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waited {
+    /// The conversation as it is at that port.
+    pub key: TalkKey,
+    /// Which way the segment went.
+    pub way: Way,
+    /// How long, microseconds.
+    pub micros: u32,
 }
 
 /// What a station has without a record, grown since it was last asked.

@@ -38,8 +38,10 @@ pub struct Talk {
     pub last: Millis,
     /// All TCP flags that the kernel's packets had.
     pub tcp_flags: u8,
-    /// TCP's waiting, as last read.
+    /// TCP's waiting. What was sent again is in `again`.
     pub times: Times,
+    /// TCP's waiting that the meter saw, as last read.
+    pub metered: Times,
     /// TCP segments that were sent again.
     pub again: u64,
     /// TOS or traffic class of the first packet.

@@ -1,7 +1,9 @@
 //! Weir counts and times as others do who look at the same packets.
 
+mod forwarded;
 mod frames;
 mod peers;
+mod slow;
 mod translations;
 
 use std::net::SocketAddr;

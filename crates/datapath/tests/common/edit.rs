@@ -67,6 +67,13 @@ pub fn protocol(frame: &mut [u8], value: u8) {
     mend(frame);
 }
 
+/// TCP: sequence and acknowledgement numbers. The checksum is not mended: nobody looks.
+pub fn numbers(frame: &mut [u8], sequence: u32, acknowledgement: u32) {
+    let at = l4(frame) + 4;
+    frame[at..at + 4].copy_from_slice(&sequence.to_be_bytes());
+    frame[at + 4..at + 8].copy_from_slice(&acknowledgement.to_be_bytes());
+}
+
 /// IPv4: flags and fragment offset as one word.
 pub fn fragment(frame: &mut [u8], word: u16) {
     put16(frame, L3 + 6, word);

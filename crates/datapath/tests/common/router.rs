@@ -291,6 +291,24 @@ impl Router {
         }
     }
 
+    /// Has both directions of a connection marked, or not; UDP never is.
+    pub fn time(&mut self, connection: &Connection, timed: bool) {
+        let taken = timed && self.path.time(connection.id).expect("is timed");
+        if !timed {
+            // Long enough after any began that nobody waits for its answer.
+            self.path
+                .waits(Instant::now() + Duration::from_secs(60), |_| {});
+        }
+        assert_eq!(taken, timed && connection.is_tcp());
+        assert_eq!(self.marks(connection), [taken; 2]);
+    }
+
+    /// Which directions of a connection are marked.
+    pub fn marks(&mut self, connection: &Connection) -> [bool; 2] {
+        let directions = self.path.inspect(connection.id).expect("known");
+        directions.map(|direction| direction.timed)
+    }
+
     /// What the model may go by: every direction that is proven now.
     pub fn ways(&mut self) -> Vec<Way> {
         let hops = self.path.hops();

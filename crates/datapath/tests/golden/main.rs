@@ -22,4 +22,5 @@ mod ports;
 mod proof;
 mod segments;
 mod table;
+mod timing;
 mod witness;

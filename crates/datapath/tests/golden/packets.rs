@@ -32,18 +32,20 @@ use Verdict::*;
 
 type Line = (&'static str, Who, fn(&mut Vec<u8>), Verdict);
 
-/// Runs a table on both hooks, for each connection that a line is for, both ways.
+/// Runs a table on both hooks, for each connection that a line is for, both ways: as it is, and while its TCP is timed.
 fn run(table: &[Line]) {
     let mut router = Router::standard();
     for &(name, who, edit, verdict) in table {
         let mut tried = 0;
         for connection in router.connections.clone().into_iter().filter(who) {
-            for (hook, side) in HOOKS.into_iter().flat_map(|h| SIDES.map(|s| (h, s))) {
+            let all = HOOKS.into_iter().flat_map(|h| SIDES.map(|s| (h, s))).flat_map(|(h, s)| [(h, s, false), (h, s, true)]);
+            for (hook, side, timed) in all {
                 router.prove(&connection);
+                router.time(&connection, timed);
                 let mut frame = connection.frame(side).bytes();
                 edit(&mut frame);
                 let outcome = router.compare(hook, links(side).0, &frame);
-                let place = format!("{name}: {} {side:?} at {hook:?}", connection.original);
+                let place = format!("{name}: {} {side:?} at {hook:?}, timed: {timed}", connection.original);
                 match verdict {
                     Forward => assert!(matches!(outcome, Outcome::Forwarded(_)), "{place}: {outcome:?}"),
                     Pass(reason) | Withdraw(reason) => {

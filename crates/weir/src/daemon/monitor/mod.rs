@@ -6,6 +6,7 @@ pub mod past;
 mod plan;
 pub mod probes;
 mod show;
+mod timing;
 mod translations;
 mod uplinks;
 mod wifi;
@@ -55,6 +56,7 @@ pub struct Keeper {
     stale: bool,
     /// Hops as of this second, by number.
     hops: HashMap<u32, Hop>,
+    busy: timing::Busy,
     export: Option<export::Export>,
     past: Option<past::Past>,
     /// What the firewall is to be told.
@@ -103,6 +105,7 @@ impl Keeper {
             uplinks: Uplinks::default(),
             stale: true,
             hops: HashMap::new(),
+            busy: timing::Busy::default(),
             export: export::Export::new(&effective.monitor.ipfix),
             past: None,
             rules: None,
@@ -392,8 +395,9 @@ impl Keeper {
         let Some((comes, leaves)) = growth.whose else {
             return;
         };
-        let hop = self.hops.get(&growth.hop);
         let into = port(growth.came_in.port).map(|link| (link, growth.came_in.behind));
+        self.busy(growth, into.map(|(link, _)| link));
+        let hop = self.hops.get(&growth.hop);
         let out = hop.map(|hop| (hop.link, Encapsulation::of_header(&hop.header).0));
         let link = |behind: &Encapsulation| growth.packets * header(behind);
         match (comes, leaves) {

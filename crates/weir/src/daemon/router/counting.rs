@@ -1,5 +1,10 @@
 //! What went through: the flows' counters, a piece at a time, and the devices that they count for.
 
+use std::time::Instant;
+
+use datapath::TIMERS;
+use tracing::warn;
+
 use super::Router;
 
 /// Flows whose counters are read at one go, in about a millisecond.
@@ -65,6 +70,43 @@ impl Router {
         }
         account.settle(path);
         self.share();
+        self.time();
+    }
+
+    /// Tells the monitor how long TCP waited that weir forwards, and times the connections that are the busiest now. What is only compared with
+    /// what the kernel does, the meter times.
+    fn time(&mut self) {
+        let Self {
+            account,
+            monitor,
+            path,
+            ..
+        } = self;
+        let Some(monitor) = monitor else { return };
+        if path.options().shadow {
+            return;
+        }
+        let Some(chosen) = monitor.choose_timed() else {
+            return;
+        };
+        let mut waits = Vec::new();
+        path.waits(Instant::now(), |wait| waits.push(wait));
+        for wait in waits {
+            if !monitor.knows_hop(wait.hop) {
+                monitor.hops(path.hops());
+            }
+            monitor.waited(&wait, |slot| account.port_of(slot));
+        }
+        for flow in chosen {
+            match path.time(flow) {
+                Ok(_) if path.timed() < TIMERS as usize => {}
+                Ok(_) => break,
+                Err(error) => {
+                    warn!(%error, "what is forwarded is not timed");
+                    break;
+                }
+            }
+        }
     }
 
     /// Tells the monitor what was forwarded.

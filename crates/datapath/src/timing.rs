@@ -1,0 +1,190 @@
+//! Round trips of TCP that is forwarded: gives out timers and marks (bpf/include/timing.h), and reads what was measured.
+
+use std::time::{Duration, Instant};
+
+use kernel::Protocol;
+use libbpf_rs::{MapCore, MapFlags, MapMut};
+
+use crate::Datapath;
+use crate::came_in::CameIn;
+use crate::error::Error;
+use crate::mapped::Mapped;
+use crate::skel::types;
+use crate::table::Table;
+use crate::translate::Who;
+
+/// Connections that can be timed at once: TIMERS_MAX of bpf/include/timing.h.
+pub const TIMERS: u32 = 64;
+/// How long an answer is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// One direction of a connection waited for an acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// From when a segment went by until its acknowledgement did, microseconds.
+    pub micros: u32,
+    /// Where and behind what the segments come in, without priorities.
+    pub came_in: CameIn,
+    /// Number of the hop by which they leave, see [`Datapath::hops`].
+    pub hop: u32,
+    /// Between whom they go, as they come in and as they leave.
+    pub whose: Option<(Who, Who)>,
+}
+
+/// A connection that is timed.
+#[derive(Clone, Copy)]
+struct Timed {
+    flow: u32,
+    refs: [u32; 2],
+    since: Instant,
+    /// By direction: what was measured was given out.
+    told: [bool; 2],
+}
+
+/// Which connections are timed.
+pub struct Timers {
+    timers: Mapped<types::timer>,
+    timed: Vec<Option<Timed>>,
+}
+
+impl Timers {
+    pub fn new(timers: Mapped<types::timer>) -> Self {
+        Self {
+            timed: vec![None; timers.len() as usize],
+            timers,
+        }
+    }
+
+    /// Times a connection with these records; not where no timer is free.
+    fn begin(
+        &mut self,
+        flow: u32,
+        refs: [u32; 2],
+        table: &Table,
+        index: &MapMut<'_>,
+    ) -> Result<bool, Error> {
+        let Some(free) = self.timed.iter().position(Option::is_none) else {
+            return Ok(false);
+        };
+        self.timers.set(
+            free as u32,
+            types::timer {
+                r#ref: refs,
+                ..Default::default()
+            },
+        );
+        self.timed[free] = Some(Timed {
+            flow,
+            refs,
+            since: Instant::now(),
+            told: [false; 2],
+        });
+        for (way, reference) in refs.into_iter().enumerate() {
+            let place = free as u32 * 2 + way as u32;
+            if let Err(error) = index.update(
+                &reference.to_ne_bytes(),
+                &place.to_ne_bytes(),
+                MapFlags::ANY,
+            ) {
+                self.end(free, table, index);
+                return Err(Error::bpf("time a connection", error));
+            }
+        }
+        for reference in refs {
+            table.mark(reference, true);
+        }
+        Ok(true)
+    }
+
+    /// Takes the marks off, and frees the timer.
+    fn end(&mut self, timer: usize, table: &Table, index: &MapMut<'_>) {
+        let Some(timed) = self.timed[timer].take() else {
+            return;
+        };
+        for reference in timed.refs {
+            table.mark(reference, false);
+            // One that is not there is what is wanted.
+            let _ = index.delete(&reference.to_ne_bytes());
+        }
+    }
+
+    /// The timer of a connection.
+    fn of(&self, flow: u32) -> Option<usize> {
+        let known = |timed: &Option<Timed>| timed.is_some_and(|timed| timed.flow == flow);
+        self.timed.iter().position(known)
+    }
+}
+
+impl Datapath {
+    /// Times a TCP connection that is forwarded: [`Datapath::waits`] gives out one wait of each direction, where it has one. Whether it is timed
+    /// now: not where it is no such connection, or [`TIMERS`] others are.
+    ///
+    /// # Errors
+    /// The kernel has no memory.
+    pub fn time(&mut self, flow: u32) -> Result<bool, Error> {
+        let Some(refs) = self.table.refs(flow) else {
+            return Ok(false);
+        };
+        let tcp = |whose: &(Who, Who)| matches!(whose, (Who::Hosts(tuple), _) if tuple.protocol == Protocol::Tcp);
+        if !self.table.whose(refs[0]).as_ref().is_some_and(tcp) {
+            return Ok(false);
+        }
+        if self.timing.of(flow).is_some() {
+            for reference in refs {
+                self.table.mark(reference, true);
+            }
+            return Ok(true);
+        }
+        let index = &self.skel.maps.timed;
+        self.timing.begin(flow, refs, &self.table, index)
+    }
+
+    /// A connection is not timed any more.
+    pub(crate) fn untime(&mut self, flow: u32) {
+        if let Some(timer) = self.timing.of(flow) {
+            let index = &self.skel.maps.timed;
+            self.timing.end(timer, &self.table, index);
+        }
+    }
+
+    /// Connections that are timed.
+    pub fn timed(&self) -> usize {
+        self.timing.timed.iter().flatten().count()
+    }
+
+    /// What was measured since this was last asked. Connections that have it all, or that nobody answered for two seconds, are not timed any
+    /// more. Due every second.
+    pub fn waits(&mut self, now: Instant, mut each: impl FnMut(Wait)) {
+        let (timing, table, index) = (&mut self.timing, &self.table, &self.skel.maps.timed);
+        for timer in 0..timing.timed.len() {
+            let Some(timed) = &mut timing.timed[timer] else {
+                continue;
+            };
+            let ways = timing.timers.get(timer as u32).unwrap_or_default().way;
+            for (way, measured) in ways.iter().enumerate() {
+                if measured.answered == 0 || std::mem::replace(&mut timed.told[way], true) {
+                    continue;
+                }
+                let record = table.record(timed.refs[way]);
+                each(Wait {
+                    micros: measured.wait,
+                    came_in: CameIn::decode(record.r#in).without_priorities(),
+                    hop: u32::from(record.hop),
+                    whose: table.whose(timed.refs[way]),
+                });
+            }
+            // As in timer_packet of bpf/include/timing.h.
+            let over = |one: usize| {
+                ways[one].answered != 0 && (timed.told[1 - one] || ways[1 - one].waiting == 0)
+            };
+            if over(0) || over(1) || now.duration_since(timed.since) >= PATIENCE {
+                timing.end(timer, table, index);
+                continue;
+            }
+            // A witness that proved anew took the marks away.
+            for reference in timed.refs {
+                table.mark(reference, true);
+            }
+        }
+    }
+}

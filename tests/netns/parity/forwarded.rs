@@ -1,0 +1,152 @@
+//! Round trips of connections that weir forwards itself.
+
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use api::Latency;
+use lab::generate::Side;
+use lab::namespace::wait_until;
+use lab::transfer::{Echo, Transfer};
+use lab::{Error, Lab, Namespace, Options};
+use weir_tests::scene::{self, By};
+use weir_tests::{LIMIT, Weir};
+
+use crate::peers::{self, Capture, Folder};
+use crate::slow::Slow;
+
+const ECHO: u16 = 7;
+/// Milliseconds by which each end answers later than it would.
+const LAN: u16 = 5;
+const WAN: u16 = 20;
+const WAN_LATER: u16 = 60;
+/// Milliseconds that weir's medians and tshark's may differ by.
+const NEAR: f64 = 2.0;
+/// Measurements of which there is a median.
+const ENOUGH: usize = 8;
+
+/// Questions and answers over one connection, one after the other, until told to stop.
+fn converse(from: &Namespace, to: SocketAddr, stop: &AtomicBool) -> Result<(), Error> {
+    let system = || Error::system(format!("talk to {to}"));
+    let mut stream = from.enter(|| TcpStream::connect(to))?.map_err(system())?;
+    stream.set_nodelay(true).map_err(system())?;
+    stream.set_read_timeout(Some(LIMIT)).map_err(system())?;
+    let mut answer = [0; 300];
+    while !stop.load(Ordering::Relaxed) {
+        stream.write_all(&[b'w'; 300]).map_err(system())?;
+        stream.read_exact(&mut answer).map_err(system())?;
+    }
+    Ok(())
+}
+
+/// How long the conversation with this port waits, at the LAN.
+fn latency(weir: &Weir, port: u16) -> Result<Latency, Error> {
+    let talks = super::talks(weir)?;
+    let talk = talks.into_iter().find(|talk| talk.far_port == port);
+    Ok(talk.and_then(|talk| talk.latency).unwrap_or_default())
+}
+
+fn median(mut values: Vec<f64>) -> Result<f64, Error> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.get(values.len() / 2).copied();
+    middle
+        .filter(|_| values.len() >= ENOUGH)
+        .ok_or_else(|| Error::Unexpected(format!("only {values:?}")))
+}
+
+fn near(what: &str, weir: f64, tshark: f64) -> Result<(), Error> {
+    println!("{what}: weir {weir:.3} ms, tshark {tshark:.3} ms");
+    if (weir - tshark).abs() <= NEAR {
+        return Ok(());
+    }
+    Err(Error::Unexpected(format!(
+        "{what}: weir {weir} ms, tshark {tshark} ms"
+    )))
+}
+
+fn milliseconds(milliseconds: u16) -> Duration {
+    Duration::from_millis(milliseconds.into())
+}
+
+/// A conversation and a transfer, both forwarded by weir.
+fn timed(by: By, ipv6: bool) -> Result<(), Error> {
+    let lab = Lab::gateway(&Options {
+        raw: true,
+        plain_offloads: true,
+        ..Options::default()
+    })?;
+    let weir = scene::weir(by, &lab, "")?.ok_or_else(|| Error::Unexpected("no weir".into()))?;
+    let client = Slow::begin(&lab, Side::Client, milliseconds(LAN))?;
+    let server = Slow::begin(&lab, Side::Server, milliseconds(WAN))?;
+    let address = lab.arrangement().reached(ipv6);
+    let _echo = Echo::serve(&server.host, SocketAddr::new(address, ECHO))?;
+    let stop = AtomicBool::new(false);
+    let to = SocketAddr::new(address, ECHO);
+    thread::scope(|scope| {
+        let conversing = scope.spawn(|| converse(&client.host, to, &stop));
+        let outcome = compare(&lab, &weir, [&client, &server], address);
+        stop.store(true, Ordering::Relaxed);
+        outcome.and(conversing.join().expect("does not panic"))
+    })
+}
+
+fn compare(lab: &Lab, weir: &Weir, [from, to]: [&Slow; 2], address: IpAddr) -> Result<(), Error> {
+    let at = SocketAddr::new(address, scene::PORT);
+    let transfer = Transfer::start(&from.host, &to.host, at, 1, Some(1 << 20))?;
+    for port in [ECHO, scene::PORT] {
+        weir.wait_for_forwarding(port)?;
+    }
+    let client = lab.node("client")?;
+    let folder = Folder::new()?;
+    // Behind the client's delay, and before the server's answers have any other: as the router has it.
+    let capture = Capture::begin(client, "eth0", folder.at("capture.pcap"))?;
+    let mut told = [vec![], vec![], vec![]];
+    for _ in 0..24 {
+        thread::sleep(Duration::from_millis(500));
+        let [echo, bulk] = [latency(weir, ECHO)?, latency(weir, scene::PORT)?];
+        told[0].extend(echo.wan);
+        told[1].extend(echo.lan);
+        told[2].extend(bulk.wan);
+    }
+    capture.end();
+    let waits = peers::tshark(client, &capture.file)?;
+    let of = |name: &str, waiter_far: bool, port: u16| {
+        let found = waits
+            .iter()
+            .filter(|((waiter, other), _)| *(if waiter_far { waiter } else { other }) == port);
+        let all: Vec<f64> = found.flat_map(|(_, waits)| waits.clone()).collect();
+        median(all).map_err(|error| Error::Unexpected(format!("{name}: {error}")))
+    };
+    let [wan, lan, bulk_wan] = told;
+    near("wan", median(wan)?, of("wan", false, ECHO)?)?;
+    near("lan", median(lan)?, of("lan", true, ECHO)?)?;
+    near(
+        "wan, transfer",
+        median(bulk_wan)?,
+        of("transfer", false, scene::PORT)?,
+    )?;
+
+    // What is told is of now: connections that go on are not seen by the meter.
+    to.delay(milliseconds(WAN_LATER));
+    for port in [ECHO, scene::PORT] {
+        wait_until("the longer delay is told", LIMIT, || {
+            Ok(latency(weir, port)?.wan >= Some(f64::from(WAN_LATER)))
+        })?;
+    }
+    let least = latency(weir, ECHO)?.wan_least;
+    assert!(least < Some(f64::from(WAN + 10)), "{least:?}");
+    transfer.stop().map(drop)
+}
+
+/// The medians of both sides are tshark's, at either hook and of either family, and follow what changes. One after the other: the relays need the
+/// processor when it is their turn.
+#[test]
+fn what_is_forwarded_is_timed_as_tshark_times_it() -> Result<(), Error> {
+    for by in [By::Weir("tc"), By::Weir("xdp")] {
+        timed(by, false)?;
+        timed(by, true)?;
+    }
+    Ok(())
+}
