@@ -89,3 +89,23 @@ impl<T> Drop for Mapped<T> {
         unsafe { libc::munmap(self.base.cast(), self.stride * self.len as usize) };
     }
 }
+
+/// A counter that the kernel side adds to. A 32-bit machine cannot read it in one piece: there it is read until two readings agree.
+///
+/// # Safety
+/// It points into a live mapping.
+pub unsafe fn read_shared(counter: *const u64) -> u64 {
+    // SAFETY: the caller's word.
+    let read = || unsafe { counter.read_volatile() };
+    let mut last = read();
+    if cfg!(target_pointer_width = "64") {
+        return last;
+    }
+    loop {
+        let again = read();
+        if again == last {
+            return last;
+        }
+        last = again;
+    }
+}

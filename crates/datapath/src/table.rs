@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use kernel::{Mac, Tuple};
 
 use crate::error::Error;
-use crate::mapped::Mapped;
+use crate::mapped::{Mapped, read_shared};
 use crate::skel::types;
 use crate::translate::{self, Key, Translation, Who};
 
@@ -534,19 +534,8 @@ fn place(flow: u32) -> (usize, usize) {
     (usize::from(flow & PAIRS != 0), (flow & !PAIRS) as usize)
 }
 
-/// The shared counter, which a 32-bit machine cannot read in one piece: read until two readings agree.
+/// What a record counted.
 fn read_count(record: *mut types::flow) -> u64 {
     // SAFETY: points into a live mapping.
-    let read = || unsafe { (&raw const (*record).count).read_volatile() };
-    let mut last = read();
-    if cfg!(target_pointer_width = "64") {
-        return last;
-    }
-    loop {
-        let again = read();
-        if again == last {
-            return last;
-        }
-        last = again;
-    }
+    unsafe { read_shared(&raw const (*record).count) }
 }

@@ -27,10 +27,10 @@ Exit codes:
 Units: octets in powers of 1024 (KiB, MiB), packets in powers of 1000 (k, M). --json has every number in full.
 Colour is used on a terminal only, and never where NO_COLOR is set.";
 
-/// Turns a Linux router into a fast one
+/// Makes a Linux router faster, and shows who uses it
 ///
 /// Weir takes over connections that the kernel's firewall has accepted, and forwards their packets in the driver (XDP) or at TC
-/// ingress. The kernel decides; weir repeats what it saw the kernel do.
+/// ingress. The kernel decides; weir repeats what it saw the kernel do. Whatever passes is counted, per conversation and device.
 #[derive(Debug, Parser)]
 #[command(name = "weir", version, after_long_help = AFTER_HELP, after_help = "`weir --help` says more, with examples.",
     max_term_width = 100, disable_help_subcommand = true)]

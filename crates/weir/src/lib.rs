@@ -47,3 +47,17 @@ pub fn main() -> ExitCode {
         }
     }
 }
+
+/// An event loop in this thread.
+fn event_loop() -> Result<tokio::runtime::Runtime, Error> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| {
+            Error::because(
+                "the event loop cannot be made",
+                &e,
+                "see whether too many files are open",
+            )
+        })
+}

@@ -1,5 +1,8 @@
 import { useState } from "preact/hooks";
+import { Failure } from "../api/client";
 import { t } from "../text";
+import { Notice } from "./basic";
+import { FailureNotice } from "./failure";
 
 /** A field for a password, which can be shown: typing blindly on a telephone is no security. */
 export function PasswordField(props: {
@@ -46,4 +49,48 @@ export function PasswordField(props: {
       )}
     </div>
   );
+}
+
+/** Why a new password cannot be taken; `null` where it can. */
+export function newPasswordProblem(fresh: string, again: string): "short" | "different" | null {
+  // Counted in characters, not UTF-16 units.
+  if ([...fresh].length < 8) return "short";
+  return fresh === again ? null : "different";
+}
+
+/** A new password, twice. */
+export function NewPasswordFields(props: {
+  id: string;
+  fresh: string;
+  setFresh: (value: string) => void;
+  again: string;
+  setAgain: (value: string) => void;
+}) {
+  const { id, fresh, setFresh, again, setAgain } = props;
+  return (
+    <>
+      <PasswordField
+        id={id}
+        label={t("login.new")}
+        value={fresh}
+        set={setFresh}
+        autocomplete="new-password"
+        hint={t("login.short")}
+      />
+      <PasswordField
+        id="again"
+        label={t("login.repeat")}
+        value={again}
+        set={setAgain}
+        autocomplete="new-password"
+      />
+    </>
+  );
+}
+
+/** What came of a form with a password, for screen readers too. */
+export function PasswordProblem({ problem }: { problem: Failure | "short" | "different" | null }) {
+  if (problem === null) return null;
+  if (problem instanceof Failure) return <FailureNotice failure={problem} />;
+  return <Notice kind="warn">{t(`login.${problem}`)}</Notice>;
 }

@@ -1,8 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { Failure, logIn, session, setPassword } from "../api/client";
-import { Notice } from "../parts/basic";
-import { FailureNotice } from "../parts/failure";
-import { PasswordField } from "../parts/password";
+import { NewPasswordFields, newPasswordProblem, PasswordField, PasswordProblem } from "../parts/password";
 import { t } from "../text";
 import { LanguageChoice, ThemeChoice } from "./choices";
 import { Brand } from "./icons";
@@ -23,9 +21,8 @@ export function LogIn({ first, local }: { first: boolean; local: boolean }) {
   const submit = async (event: Event) => {
     event.preventDefault();
     if (busy) return;
-    // Counted in characters, not UTF-16 units.
-    if (first && [...password].length < 8) return setProblem("short");
-    if (first && password !== again) return setProblem("different");
+    const unfit = first ? newPasswordProblem(password, again) : null;
+    if (unfit !== null) return setProblem(unfit);
     setBusy(true);
     try {
       if (first) {
@@ -56,23 +53,13 @@ export function LogIn({ first, local }: { first: boolean; local: boolean }) {
             {/* Lets password managers keep it under a name. */}
             <input type="text" name="username" value="weir" autocomplete="username" hidden readOnly />
             {first ? (
-              <>
-                <PasswordField
-                  id="password"
-                  label={t("login.new")}
-                  value={password}
-                  set={setPasswordText}
-                  autocomplete="new-password"
-                  hint={t("login.short")}
-                />
-                <PasswordField
-                  id="again"
-                  label={t("login.repeat")}
-                  value={again}
-                  set={setAgain}
-                  autocomplete="new-password"
-                />
-              </>
+              <NewPasswordFields
+                id="password"
+                fresh={password}
+                setFresh={setPasswordText}
+                again={again}
+                setAgain={setAgain}
+              />
             ) : (
               <PasswordField
                 id="password"
@@ -83,10 +70,7 @@ export function LogIn({ first, local }: { first: boolean; local: boolean }) {
               />
             )}
             <div aria-live="polite">
-              {(problem === "short" || problem === "different") && (
-                <Notice kind="warn">{t(`login.${problem}`)}</Notice>
-              )}
-              {problem instanceof Failure && <FailureNotice failure={problem} />}
+              <PasswordProblem problem={problem} />
             </div>
             <button type="submit" class="button primary" aria-disabled={busy}>
               {first ? t("login.set") : t("login.submit")}

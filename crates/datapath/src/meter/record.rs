@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU32;
 use kernel::TalkKey;
 
 use super::{WAYS, Ways, types};
-use crate::mapped::Mapped;
+use crate::mapped::{Mapped, read_shared};
 
 /// The low byte of an owner word.
 pub const STATE: u32 = 0xff;
@@ -171,7 +171,8 @@ impl<B: Bucket> Slots<B> {
         let meter = B::meter(bucket, way);
         // SAFETY: a live mapping, copied out.
         let (copy, words) = unsafe { (meter.read_volatile(), B::words(bucket, way)) };
-        let counts = [0, 1].map(|way| read_count(meter, way));
+        // SAFETY: points into a live mapping.
+        let counts = [0, 1].map(|way| unsafe { read_shared(&raw const (*meter).count[way]) });
         (copy, words, self.counts[index as usize].grown(counts))
     }
 
@@ -181,22 +182,5 @@ impl<B: Bucket> Slots<B> {
         // SAFETY: a retired record of a live mapping: the kernel side does not write to it any more.
         unsafe { (&raw mut (*meter).count).write_volatile([0; 2]) };
         self.counts[index as usize] = Counts::default();
-    }
-}
-
-/// A shared counter, which a 32-bit machine cannot read in one piece: read until two readings agree.
-fn read_count(meter: *mut types::meter, way: usize) -> u64 {
-    // SAFETY: points into a live mapping.
-    let read = || unsafe { (&raw const (*meter).count[way]).read_volatile() };
-    let mut last = read();
-    if cfg!(target_pointer_width = "64") {
-        return last;
-    }
-    loop {
-        let again = read();
-        if again == last {
-            return last;
-        }
-        last = again;
     }
 }

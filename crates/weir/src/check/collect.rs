@@ -31,16 +31,7 @@ pub struct Options {
 pub fn collect(config: &Effective, options: &Options) -> Result<CheckReport, Error> {
     // Before the event loop: the client has one of its own.
     let running = running(options);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|e| {
-            Error::because(
-                "the event loop cannot be made",
-                &e,
-                "see whether too many files are open",
-            )
-        })?;
+    let runtime = crate::event_loop()?;
     runtime.block_on(look(config, running))
 }
 

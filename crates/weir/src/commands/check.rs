@@ -19,7 +19,7 @@ use crate::output::Output;
 Exit codes: 0 when weir can work here, 1 when a feature it cannot do without is missing or no device can be used.
 Examples:
   weir check
-  weir check --verbose                    with what each feature is for, and rules that are only worth knowing
+  weir check --verbose                    what each feature is for, too
   weir check --json | jq '.features[] | select(.present | not)'")]
 pub struct CheckArgs {
     /// Configuration file; has to exist [default: /etc/weir/weir.toml, where it exists]

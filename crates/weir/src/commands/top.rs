@@ -19,6 +19,7 @@ conversations. Asks the daemon once a second, and goes on when it was restarted.
   Enter, Esc       go in, and back
   /                only rows that contain a text
   s, 1 to 8        sort by the next column, by a certain one; r the other way around
+  c, u             all conversations; uplinks too
   p, ?, q          pause, help, quit
 
 Colour is not used where NO_COLOR is set, and says nothing that is not said by words too. Scripts

@@ -47,16 +47,7 @@ const COUNT: Duration = Duration::from_secs(1);
 
 /// Runs until told to stop. A signal or an error leaves the kernel forwarding everything.
 pub fn run(effective: Effective, options: RunOptions) -> Result<(), Error> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|e| {
-            Error::because(
-                "the event loop cannot be made",
-                &e,
-                "see whether too many files are open",
-            )
-        })?;
+    let runtime = crate::event_loop()?;
     runtime.block_on(async { Daemon::new(effective, options)?.serve().await })
 }
 

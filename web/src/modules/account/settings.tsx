@@ -3,8 +3,7 @@ import { Failure, setPassword } from "../../api/client";
 import { live } from "../../api/live";
 import { useStore } from "../../core/store";
 import { Card, Facts, Notice, Title } from "../../parts/basic";
-import { FailureNotice } from "../../parts/failure";
-import { PasswordField } from "../../parts/password";
+import { NewPasswordFields, newPasswordProblem, PasswordField, PasswordProblem } from "../../parts/password";
 import { format, t, word } from "../../text";
 
 export function Settings() {
@@ -42,9 +41,8 @@ function ChangePassword() {
   const submit = async (event: Event) => {
     event.preventDefault();
     if (busy) return;
-    // Counted in characters, not UTF-16 units.
-    if ([...fresh].length < 8) return setOutcome("short");
-    if (fresh !== again) return setOutcome("different");
+    const unfit = newPasswordProblem(fresh, again);
+    if (unfit !== null) return setOutcome(unfit);
     setBusy(true);
     try {
       await setPassword(old, fresh);
@@ -64,27 +62,13 @@ function ChangePassword() {
         set={setOld}
         autocomplete="current-password"
       />
-      <PasswordField
-        id="new"
-        label={t("login.new")}
-        value={fresh}
-        set={setFresh}
-        autocomplete="new-password"
-        hint={t("login.short")}
-      />
-      <PasswordField
-        id="again"
-        label={t("login.repeat")}
-        value={again}
-        set={setAgain}
-        autocomplete="new-password"
-      />
+      <NewPasswordFields id="new" fresh={fresh} setFresh={setFresh} again={again} setAgain={setAgain} />
       <div aria-live="polite">
-        {outcome === "done" && <Notice kind="good">{t("settings.changed")}</Notice>}
-        {(outcome === "short" || outcome === "different") && (
-          <Notice kind="warn">{t(`login.${outcome}`)}</Notice>
+        {outcome === "done" ? (
+          <Notice kind="good">{t("settings.changed")}</Notice>
+        ) : (
+          <PasswordProblem problem={outcome} />
         )}
-        {outcome instanceof Failure && <FailureNotice failure={outcome} />}
       </div>
       <button type="submit" class="button primary" aria-disabled={busy}>
         {t("settings.change")}
