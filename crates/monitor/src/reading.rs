@@ -130,3 +130,29 @@ pub struct Rest {
     /// Octets of headers and padding beyond those that readings tell.
     pub link: i64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The meter's record stands still while weir forwards: what it told is not taken in again, nor what was measured meanwhile forgotten.
+    #[test]
+    fn times_of_both_are_put_together() {
+        let metered = |last, least, count| Times {
+            last: [last; 2],
+            least: [least; 2],
+            count: [count; 2],
+            again: [0; 2],
+        };
+        let mut times = Times::default();
+        let first = metered(40, 30, 3);
+        times.add(&Times::default(), &first);
+        assert_eq!((times.last[0], times.least[0], times.count[0]), (40, 30, 3));
+        times.waited(0, 20, 20, 1);
+        times.add(&first, &first);
+        assert_eq!((times.last, times.least), ([20, 40], [20, 30]));
+        times.add(&first, &metered(50, 30, 4));
+        assert_eq!((times.last, times.least), ([50, 50], [20, 30]));
+        assert_eq!(times.count, [5, 4]);
+    }
+}
