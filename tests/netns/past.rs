@@ -1,6 +1,6 @@
 //! The history and quotas, by the daemon: what devices used is kept over its end, and who used up a quota is kept from the network.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use api::{Count, Device, HistoryQuery};
+use lab::gateway::{Ipv6, ROUTER_LAN, ROUTER_LAN6, SERVER, SERVER6};
 use lab::namespace::wait_until;
 use lab::topology::{Offloads, mac, text};
 use lab::transfer::{Datagrams, Echo, Transfer, ask_tcp};
@@ -49,17 +50,19 @@ struct Scene {
     lab: Lab,
     folder: PathBuf,
     hook: &'static str,
+    /// Addresses of the server, and of the router in the LAN, of each family in use.
+    far: Vec<(IpAddr, IpAddr)>,
     _echoes: Vec<Echo>,
 }
 
 impl Scene {
-    fn begin(hook: &'static str, quotas: &str) -> Result<Self, Error> {
+    fn begin(hook: &'static str, quotas: &str, ipv6: Ipv6) -> Result<Self, Error> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let folder =
             std::env::temp_dir().join(format!("weir-past-{}-{number}", std::process::id()));
         let options = Options {
-            ipv6: lab::gateway::Ipv6::Off,
+            ipv6,
             ..Options::default()
         };
         let mut lab = scene::lab(By::Weir(hook), &options)?;
@@ -68,22 +71,27 @@ impl Scene {
         lab.address("router", "lan1", "192.168.2.1/24")?;
         lab.address("other", "eth0", "192.168.2.2/24")?;
         lab.route("other", "default", "192.168.2.1".parse().unwrap())?;
-        // Or hosts look for routers of IPv6, whenever they like.
-        for node in lab.nodes() {
-            node.sysctl("net.ipv6.conf.all.disable_ipv6", 1)?;
+        let mut far = vec![(SERVER, ROUTER_LAN)];
+        if ipv6 == Ipv6::Off {
+            // Or hosts look for routers of IPv6, whenever they like.
+            for node in lab.nodes() {
+                node.sysctl("net.ipv6.conf.all.disable_ipv6", 1)?;
+            }
+        } else {
+            far.push((SERVER6, ROUTER_LAN6));
         }
-        let at = [
-            ("server", lab::gateway::SERVER),
-            ("router", lab::gateway::ROUTER_LAN),
-        ];
-        let echoes = at.map(|(role, at)| Echo::serve(lab.node(role)?, SocketAddr::new(at, ECHO)));
-        let _echoes = echoes.into_iter().collect::<Result<_, Error>>()?;
+        let all = far
+            .iter()
+            .flat_map(|(server, router)| [("server", *server), ("router", *router)]);
+        let echoes = all.map(|(role, at)| Echo::serve(lab.node(role)?, SocketAddr::new(at, ECHO)));
+        let _echoes = echoes.collect::<Result<_, Error>>()?;
         let weir = Weir::start(lab.node("router")?, &config(hook, &folder, quotas), &[])?;
         let scene = Self {
             weir,
             lab,
             folder,
             hook,
+            far,
             _echoes,
         };
         scene.ready()?;
@@ -116,7 +124,10 @@ impl Scene {
     }
 
     fn transfer(&self, role: &str, port: u16) -> Result<Transfer, Error> {
-        let to = SocketAddr::new(lab::gateway::SERVER, port);
+        self.transfer_to(role, SocketAddr::new(SERVER, port))
+    }
+
+    fn transfer_to(&self, role: &str, to: SocketAddr) -> Result<Transfer, Error> {
         let (from, server) = (self.lab.node(role)?, self.lab.node("server")?);
         Transfer::start(from, server, to, 1, Some(RATE))
     }
@@ -176,23 +187,23 @@ impl Scene {
     /// Waits until the client is cut off, or is no more, and nothing else is.
     fn expect(&self, cut: bool, when: &str) -> Result<(), Error> {
         let what = if cut { "is cut off" } else { "is let through" };
-        let to = SocketAddr::new(lab::gateway::SERVER, ECHO);
         let node = self.lab.node("client")?;
-        let mut seen = String::new();
-        wait_until(&format!("{when}: the client {what}"), LIMIT, || {
-            let table = self.has_table()?;
-            let answered =
-                Datagrams::open(node, to)?.ask(b"through?", Duration::from_millis(700))?;
-            seen = format!("table {table}, answered {answered}");
-            Ok(table == cut && answered != cut)
-        })
-        .map_err(|error| Error::Unexpected(format!("{error}: {seen}; {}", self.weir.log())))?;
-        // The router itself answers, and the other one is nobody's business.
-        ask_tcp(
-            node,
-            SocketAddr::new(lab::gateway::ROUTER_LAN, ECHO),
-            b"there?",
-        )?;
+        for (server, router) in &self.far {
+            let to = SocketAddr::new(*server, ECHO);
+            let mut seen = String::new();
+            wait_until(&format!("{when}: the client {what}"), LIMIT, || {
+                let table = self.has_table()?;
+                let answered =
+                    Datagrams::open(node, to)?.ask(b"through?", Duration::from_millis(700))?;
+                seen = format!("{to}: table {table}, answered {answered}");
+                Ok(table == cut && answered != cut)
+            })
+            .map_err(|error| Error::Unexpected(format!("{error}: {seen}; {}", self.weir.log())))?;
+            // The router itself answers.
+            ask_tcp(node, SocketAddr::new(*router, ECHO), b"there?")?;
+        }
+        // The other one is nobody's business.
+        let to = SocketAddr::new(SERVER, ECHO);
         ask_tcp(self.lab.node("other")?, to, b"there?").map(drop)
     }
 }
@@ -234,7 +245,7 @@ fn both(told: &Value) -> Both {
 /// To the octet and the packet, by the API and by the commands, over an end in order and one that is none.
 #[test]
 fn the_history_has_what_devices_used() -> Result<(), Error> {
-    let mut scene = Scene::begin("tc", "")?;
+    let mut scene = Scene::begin("tc", "", Ipv6::Off)?;
     let mut before = Both::default();
     // The connection of the former life is still known: each has a port of its own.
     for (by, port) in [Signal::SIGTERM, Signal::SIGKILL, Signal::SIGTERM]
@@ -274,10 +285,12 @@ fn who_used_up_a_quota_is_cut_off() {
     scene::at_once(&[By::Weir("tc"), By::Weir("xdp")], |by| {
         let By::Weir(hook) = by else { return Ok(()) };
         let quota = quota();
-        let mut scene = Scene::begin(hook, &quota)?;
+        let mut scene = Scene::begin(hook, &quota, Ipv6::Routed)?;
         let cut = scene.transfer("client", PORT)?;
+        let cut6 = scene.transfer_to("client", SocketAddr::new(SERVER6, PORT + 2))?;
         let spared = scene.transfer("other", PORT + 1)?;
         scene.weir.wait_for_forwarding(PORT)?;
+        scene.weir.wait_for_forwarding(PORT + 2)?;
         scene.weir.wait_for_forwarding(PORT + 1)?;
 
         let mut states: Vec<String> = Vec::new();
@@ -301,11 +314,12 @@ fn who_used_up_a_quota_is_cut_off() {
         wait_until("the rules are there", LIMIT, || scene.has_table())?;
         // What is on its way arrives.
         thread::sleep(Duration::from_millis(500));
-        let had = cut.progress();
+        let had = (cut.progress(), cut6.progress());
         spared.advance(ENOUGH, LIMIT)?;
         scene.weir.wait_for_forwarding(PORT + 1)?;
-        assert_eq!(cut.progress(), had, "a transfer goes on");
-        drop(cut);
+        let has = (cut.progress(), cut6.progress());
+        assert_eq!(has, had, "a transfer goes on");
+        drop((cut, cut6));
         scene.expect(true, "used up")?;
         let other = scene.weir.flow_at(PORT + 1)?;
         assert!(other.is_some(), "the other transfer is not known any more");

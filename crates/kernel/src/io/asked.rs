@@ -7,6 +7,7 @@ use super::socket::{BUFFER, Netlink, Received, Socket};
 use crate::message::{
     DecodeError, Message, Messages, NLM_F_DUMP_INTR, NLMSG_DONE, NLMSG_ERROR, errno,
 };
+use crate::netdev::{Family, decode_family, get_family};
 
 /// How an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,22 @@ impl Asker {
             buffer: vec![0; BUFFER],
             sequence: 0,
         })
+    }
+
+    /// A socket for a generic netlink family of this name, and the numbers that the kernel gave it. `None`: the kernel lacks it.
+    pub(super) fn of_family(
+        name: &str,
+        request: &'static str,
+    ) -> Result<Option<(Family, Self)>, RequestError> {
+        let mut requests = Self::open(Netlink::Generic, request)?;
+        let encode = |sequence| get_family(name, sequence);
+        match requests.ask_one(request, encode, decode_family) {
+            Err(RequestError::Refused {
+                errno: Errno::ENOENT,
+                ..
+            }) => Ok(None),
+            other => Ok(Some((other?, requests))),
+        }
     }
 
     /// Asks what `question` makes of a sequence number, and gives each message of the answer to `each`, for as long as that says so. Does

@@ -4,9 +4,7 @@ use nix::errno::Errno;
 
 use super::RequestError;
 use super::asked::Asker;
-use super::socket::Netlink;
 use crate::ethtool::{HiddenTags, decode_features, get_features};
-use crate::netdev::{decode_family, get_family};
 
 /// The family `ethtool` of this kernel.
 #[derive(Debug)]
@@ -21,20 +19,11 @@ impl Ethtool {
     /// # Errors
     /// The socket cannot be opened, or the answer makes no sense.
     pub fn open() -> Result<Option<Self>, RequestError> {
-        let request = "family ethtool";
-        let mut requests = Asker::open(Netlink::Generic, request)?;
-        let encode = |sequence| get_family("ethtool", sequence);
-        match requests.ask_one(request, encode, decode_family) {
-            Err(RequestError::Refused {
-                errno: Errno::ENOENT,
-                ..
-            }) => Ok(None),
-            Err(error) => Err(error),
-            Ok(family) => Ok(Some(Self {
-                family: family.id,
-                requests,
-            })),
-        }
+        let found = Asker::of_family("ethtool", "family ethtool")?;
+        Ok(found.map(|(family, requests)| Self {
+            family: family.id,
+            requests,
+        }))
     }
 
     /// Which VLAN tags a device takes off. `None`: there is no such device. Does not wait.

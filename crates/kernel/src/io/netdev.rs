@@ -8,9 +8,7 @@ use super::RequestError;
 use super::asked::Asker;
 use super::socket::{BUFFER, Netlink, Received, Socket};
 use crate::message::{Messages, Tally};
-use crate::netdev::{
-    DeviceFeatures, Family, XdpFeatures, decode_device, decode_family, get_device, get_family,
-};
+use crate::netdev::{DeviceFeatures, Family, XdpFeatures, decode_device, get_device};
 
 /// Changes read by one [`Netdev::changed`].
 const MOST: usize = 64;
@@ -34,20 +32,15 @@ impl Netdev {
     pub fn open() -> Result<Option<Self>, RequestError> {
         let request = "family netdev";
         let failed = |source| RequestError::Socket { request, source };
+        let Some((family, requests)) = Asker::of_family("netdev", request)? else {
+            return Ok(None);
+        };
         let mut netdev = Self {
-            family: Family::default(),
-            requests: Asker::open(Netlink::Generic, request)?,
+            family,
+            requests,
             changes: None,
             buffer: vec![0; BUFFER],
             tally: Tally::default(),
-        };
-        let encode = |sequence| get_family("netdev", sequence);
-        netdev.family = match netdev.requests.ask_one(request, encode, decode_family) {
-            Err(RequestError::Refused {
-                errno: Errno::ENOENT,
-                ..
-            }) => return Ok(None),
-            other => other?,
         };
         // The kernel numbers groups from below; one past the mask's 32 could be joined only with a socket option.
         if let Some(group) = netdev

@@ -6,8 +6,6 @@ use nix::errno::Errno;
 
 use super::RequestError;
 use super::asked::Asker;
-use super::socket::Netlink;
-use crate::netdev::{decode_family, get_family};
 use crate::nl80211::{
     Station, Wireless, decode_interface, decode_station, dump_interfaces, dump_stations,
 };
@@ -36,20 +34,11 @@ impl Nl80211 {
         if !Self::is_there() {
             return Ok(None);
         }
-        let request = "family nl80211";
-        let mut requests = Asker::open(Netlink::Generic, request)?;
-        let encode = |sequence| get_family("nl80211", sequence);
-        match requests.ask_one(request, encode, decode_family) {
-            Err(RequestError::Refused {
-                errno: Errno::ENOENT,
-                ..
-            }) => Ok(None),
-            Err(error) => Err(error),
-            Ok(family) => Ok(Some(Self {
-                family: family.id,
-                requests,
-            })),
-        }
+        let found = Asker::of_family("nl80211", "family nl80211")?;
+        Ok(found.map(|(family, requests)| Self {
+            family: family.id,
+            requests,
+        }))
     }
 
     /// All wireless devices of the namespace.
