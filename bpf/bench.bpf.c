@@ -234,6 +234,13 @@ int count_tc(struct __sk_buff *skb)
 	return TC_ACT_UNSPEC;
 }
 
+/* At TC, either way: nothing at all. What the kernel takes to enter any program there. */
+SEC("tc")
+int pass_tc(struct __sk_buff *skb)
+{
+	return TC_ACT_UNSPEC;
+}
+
 /* --- packet paths to compare with --------------------------------------------------------------------------------- */
 
 /* The floor of BPF_PROG_TEST_RUN. */

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use datapath::Hook;
-use datapath::bench::{Bench, Program};
+use datapath::bench::{Bench, Exit, Program};
 use lab::{Ipv6, Lab, Options};
 
 use crate::Error;
@@ -226,7 +226,7 @@ impl Circuit {
             Ok(Bench::load(
                 &traffic,
                 lab.index(role, device)?,
-                &datapath::bench::Exit::default(),
+                &Exit::default(),
             )?)
         };
         let forward = load(kind.forward(), "client", "eth0")?;
@@ -282,6 +282,11 @@ impl Circuit {
     /// The router, for whoever is to look on.
     pub fn router(&self) -> Result<&lab::Namespace, Error> {
         Ok(self.lab.node("router")?)
+    }
+
+    /// See [`nothing`].
+    pub fn nothing(&self) -> Result<Bench, Error> {
+        nothing(&self.lab)
     }
 
     /// What forwards here.
@@ -364,6 +369,25 @@ impl Circuit {
         let named = |error| Error::Wrong(format!("{}: {error}", self.path.name()));
         wire::check(&self.kind, &samples).map_err(named)
     }
+}
+
+/// Programs at TC of both of the router's ports, each way, that do nothing; for as long as what is returned lives.
+pub fn nothing(lab: &Lab) -> Result<Bench, Error> {
+    let kind = Kind {
+        ipv6: false,
+        translated: false,
+        length: 60,
+        flows: 1,
+    };
+    inside(lab.node("router")?, || {
+        let mut bench = Bench::load(&kind.forward(), 0, &Exit::default())?;
+        for port in ["lan0", "wan0"] {
+            let link = lab.index("router", port)?;
+            bench.attach(Program::PassIn, link, port)?;
+            bench.attach(Program::PassOut, link, port)?;
+        }
+        Ok(bench)
+    })?
 }
 
 /// The program that stands in for weir.

@@ -1,5 +1,5 @@
-//! What users lose while somebody counts: LeMon's four cases with iperf3 through a router, with nobody, with weir's monitor, and with softflowd
-//! on the same device, in turn.
+//! What users lose while somebody counts: LeMon's four cases with iperf3 through a router, with nobody, with programs that do nothing, with
+//! weir's monitor, and with softflowd on the same device, in turn. The second is what anybody pays who looks at packets by TC.
 //!
 //! Sender, router and receiver share the machine's processors, so whatever a monitor takes is taken from the transfer; devices neither
 //! segment nor merge, so that the router sees packets as on a wire. Two transfers of the same kind differ by more than a monitor takes, so the
@@ -11,11 +11,13 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use datapath::bench::Bench;
 use lab::gateway::SERVER;
 use lab::peer::Iperf;
 use lab::{Ipv6, Lab, Namespace, Options, Process};
 use serde::Serialize;
 
+use crate::circuit::nothing;
 use crate::daemon::Daemon;
 use crate::report::table;
 use crate::rounds::median;
@@ -81,6 +83,8 @@ impl Case {
 pub enum Counter {
     /// Nobody.
     Nobody,
+    /// Nobody, but there are programs at TC of both of the router's ports, each way, that do nothing.
+    Nothing,
     /// `weir run --only monitor`.
     Weir,
     /// softflowd at the router's port to the client.
@@ -88,7 +92,16 @@ pub enum Counter {
 }
 
 impl Counter {
-    const ALL: [Self; 3] = [Self::Nobody, Self::Weir, Self::Softflowd];
+    const ALL: [Self; 4] = [Self::Nobody, Self::Nothing, Self::Weir, Self::Softflowd];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Nobody => "nobody",
+            Self::Nothing => "programs that do nothing",
+            Self::Weir => "weir",
+            Self::Softflowd => "softflowd",
+        }
+    }
 }
 
 /// How long and how often.
@@ -136,10 +149,12 @@ pub struct Loss {
 }
 
 /// Whatever runs while it counts; stopped when dropped.
+#[allow(dead_code)]
 enum Running {
     Nobody,
-    Weir(#[allow(dead_code)] Daemon),
-    Softflowd(#[allow(dead_code)] Process),
+    Nothing(Bench),
+    Weir(Daemon),
+    Softflowd(Process),
 }
 
 /// Runs the cases.
@@ -162,26 +177,28 @@ pub fn all(
     let servers = servers?;
     let mut losses = Vec::new();
     for case in cases {
-        let mut rates: [Vec<f64>; 3] = Default::default();
+        let mut rates: [Vec<f64>; Counter::ALL.len()] = Default::default();
         let _streams = begin(&lab, case)?;
         for round in 0..plan.rounds as usize {
-            // Each is first, second and third in turn: a machine that gets slower wrongs nobody.
-            for step in 0..3 {
-                let index = (round + step) % 3;
+            // Each is first in turn: a machine that gets slower wrongs nobody.
+            for step in 0..rates.len() {
+                let index = (round + step) % rates.len();
                 let rate = one(&lab, binary, case, Counter::ALL[index], plan.seconds)?;
                 rates[index].push(rate);
             }
+            let found = Counter::ALL.iter().zip(&rates);
+            let found: Vec<_> = found
+                .map(|(counter, rates)| format!("{} {:.0}", counter.name(), rates[round]))
+                .collect();
             progress(&format!(
-                "{}: round {} of {}: {:.0}, with weir {:.0}, with softflowd {:.0}",
+                "{}: round {} of {}: {}",
                 case.name,
                 round + 1,
                 plan.rounds,
-                rates[0][round],
-                rates[1][round],
-                rates[2][round]
+                found.join(", ")
             ));
         }
-        for index in 1..3 {
+        for index in 1..rates.len() {
             losses.push(loss(case, Counter::ALL[index], &rates[0], &rates[index]));
         }
     }
@@ -230,6 +247,7 @@ fn start(lab: &Lab, binary: &Path, counter: Counter) -> Result<Running, Error> {
     let router = lab.node("router")?;
     Ok(match counter {
         Counter::Nobody => Running::Nobody,
+        Counter::Nothing => Running::Nothing(nothing(lab)?),
         Counter::Weir => Running::Weir(Daemon::monitor(router, binary, "", 2)?),
         Counter::Softflowd => Running::Softflowd(softflowd(router)?),
     })
@@ -331,14 +349,9 @@ pub fn report(losses: &[Loss]) -> String {
     let lines: Vec<_> = losses
         .iter()
         .map(|loss| {
-            let who = match loss.counter {
-                Counter::Nobody => "nobody",
-                Counter::Weir => "weir",
-                Counter::Softflowd => "softflowd",
-            };
             vec![
                 loss.case.to_owned(),
-                who.to_owned(),
+                loss.counter.name().to_owned(),
                 format!("{:.0}", loss.alone),
                 format!("{:.1} %", loss.median),
                 format!("{:.1} to {:.1}", loss.from, loss.to),

@@ -72,7 +72,7 @@ enum Part {
         /// The daemon's processor time and memory instead, while so many flows are active: a packet of each in a second
         #[arg(long)]
         daemon: bool,
-        /// The kernel's whole path instead, without the monitor and with it
+        /// The kernel's whole path instead: with nobody, with programs that do nothing, with the monitor
         #[arg(long, conflicts_with = "daemon")]
         path: bool,
         /// Seconds for each number of flows, of the daemon; for each measurement of the path

@@ -82,6 +82,10 @@ pub enum Program {
     SinkTc,
     /// Counts at TC egress, and lets pass.
     CountTc,
+    /// Lets pass at TC ingress, and does nothing else.
+    PassIn,
+    /// The same at TC egress.
+    PassOut,
     /// Static rewrite and redirect at XDP.
     Ceiling,
     /// Static rewrite and redirect at TC ingress.
@@ -330,6 +334,8 @@ impl Bench {
                 libbpf_sys::XDP_FLAGS_DRV_MODE,
             ),
             Program::CountTc => (&progs.count_tc, libbpf_sys::BPF_TCX_EGRESS, 0),
+            Program::PassIn => (&progs.pass_tc, libbpf_sys::BPF_TCX_INGRESS, 0),
+            Program::PassOut => (&progs.pass_tc, libbpf_sys::BPF_TCX_EGRESS, 0),
             Program::SinkTc => (&progs.sink_tc, libbpf_sys::BPF_TCX_INGRESS, 0),
             Program::CeilingTc => (&progs.ceiling_tc, libbpf_sys::BPF_TCX_INGRESS, 0),
         };
