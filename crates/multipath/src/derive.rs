@@ -1,0 +1,36 @@
+//! Random octets, and keys from keys: HKDF-SHA256 (RFC 5869).
+
+use ring::hkdf::{HKDF_SHA256, Prk, Salt};
+use ring::rand::{SecureRandom, SystemRandom};
+
+/// The system has no random numbers to give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the system gives no random numbers; see whether /dev/urandom is there")]
+pub struct NoRandom;
+
+pub(crate) fn random<const LENGTH: usize>() -> Result<[u8; LENGTH], NoRandom> {
+    let mut octets = [0; LENGTH];
+    SystemRandom::new()
+        .fill(&mut octets)
+        .map_err(|_| NoRandom)?;
+    Ok(octets)
+}
+
+/// What keys are expanded from, of a secret that need not be uniform.
+pub(crate) fn extract(salt: &[u8], secret: &[u8]) -> Prk {
+    Salt::new(HKDF_SHA256, salt).extract(secret)
+}
+
+/// The same of a key that was derived already.
+pub(crate) fn of_key(key: &[u8; 32]) -> Prk {
+    Prk::new_less_safe(HKDF_SHA256, key)
+}
+
+/// A key for one purpose, which the parts of `info` name.
+pub(crate) fn expand(from: &Prk, info: &[&[u8]]) -> [u8; 32] {
+    let mut key = [0; 32];
+    from.expand(info, HKDF_SHA256)
+        .and_then(|material| material.fill(&mut key))
+        .expect("HKDF-SHA256 gives up to 8160 octets");
+    key
+}

@@ -1,0 +1,209 @@
+//! Frames: every message in front of a connection begins with four octets.
+
+use std::ops::RangeInclusive;
+
+use crate::VERSION;
+
+/// Octets of a header: version, kind, length of the body (big endian).
+pub const HEADER: usize = 4;
+
+/// The longest body, octets. Those of this version have 157 at most.
+pub const MOST: usize = 1024;
+
+/// What a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A router asks for a session.
+    Handshake,
+    /// The partner's answer to it.
+    Welcome,
+    /// A router asks for a connection; payload follows at once.
+    Open,
+    /// What became of it; payload follows if it is connected.
+    Status,
+    /// The partner does not know the session, as it was started anew. Not authenticated: good for a new handshake, nothing more.
+    UnknownSession,
+    /// The partner speaks other versions. Understood in every version; not authenticated.
+    OtherVersion,
+}
+
+impl Kind {
+    fn code(self) -> u8 {
+        match self {
+            Self::Handshake => 1,
+            Self::Welcome => 2,
+            Self::Open => 3,
+            Self::Status => 4,
+            Self::UnknownSession => 5,
+            Self::OtherVersion => 6,
+        }
+    }
+
+    fn of_code(code: u8) -> Option<Self> {
+        Some(match code {
+            1 => Self::Handshake,
+            2 => Self::Welcome,
+            3 => Self::Open,
+            4 => Self::Status,
+            5 => Self::UnknownSession,
+            6 => Self::OtherVersion,
+            _ => return None,
+        })
+    }
+}
+
+/// Octets that begin no frame that is understood here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FrameError {
+    /// Another version, or no weir at all. A partner answers with [`other_version`].
+    #[error(
+        "a frame of version {0}, and this weir speaks version {VERSION}; update the older side"
+    )]
+    Version(u8),
+    /// A kind that there is not.
+    #[error("a frame of the unknown kind {0}")]
+    Kind(u8),
+    /// Longer than any frame is.
+    #[error("a frame of {0} octets, and {MOST} is the most")]
+    Long(usize),
+    /// A body that its kind cannot have.
+    #[error("a frame of kind {0:?} with a body that it cannot have")]
+    Body(Kind),
+}
+
+/// What the first four octets say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// What the frame is.
+    pub kind: Kind,
+    /// Octets of its body, [`MOST`] at most.
+    pub length: usize,
+}
+
+impl Header {
+    pub(crate) fn octets(self) -> [u8; HEADER] {
+        let length = u16::try_from(self.length).expect("bodies are short");
+        let [high, low] = length.to_be_bytes();
+        [VERSION, self.kind.code(), high, low]
+    }
+}
+
+/// A whole frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// What it is.
+    pub kind: Kind,
+    /// What follows the header.
+    pub body: &'a [u8],
+}
+
+impl<'a> Frame<'a> {
+    /// Reads a header.
+    pub fn header(octets: &[u8; HEADER]) -> Result<Header, FrameError> {
+        let [version, code, high, low] = *octets;
+        let kind = Kind::of_code(code);
+        if version != VERSION && kind != Some(Kind::OtherVersion) {
+            return Err(FrameError::Version(version));
+        }
+        let kind = kind.ok_or(FrameError::Kind(code))?;
+        let length = usize::from(u16::from_be_bytes([high, low]));
+        if length > MOST {
+            return Err(FrameError::Long(length));
+        }
+        Ok(Header { kind, length })
+    }
+
+    /// Reads a frame from the front of what was received, and gives what is behind it; `None` while it is not whole.
+    pub fn split(octets: &'a [u8]) -> Result<Option<(Self, &'a [u8])>, FrameError> {
+        let Some((header, rest)) = octets.split_first_chunk() else {
+            return Ok(None);
+        };
+        let Header { kind, length } = Self::header(header)?;
+        let frame = rest.split_at_checked(length);
+        Ok(frame.map(|(body, rest)| (Self { kind, body }, rest)))
+    }
+
+    pub(crate) fn octets(self) -> Vec<u8> {
+        let length = self.body.len();
+        debug_assert!(length <= MOST, "{length} octets");
+        let header = Header {
+            kind: self.kind,
+            length,
+        };
+        [&header.octets(), self.body].concat()
+    }
+}
+
+/// The frame for whoever speaks another version: the versions that are spoken here.
+pub fn other_version() -> Vec<u8> {
+    let body = &[VERSION, VERSION];
+    let kind = Kind::OtherVersion;
+    Frame { kind, body }.octets()
+}
+
+/// Reads its body: the versions that the other side speaks.
+pub fn versions(body: &[u8]) -> Result<RangeInclusive<u8>, FrameError> {
+    match body {
+        // A later version may say more behind them.
+        [first, last, ..] if first <= last => Ok(*first..=*last),
+        _ => Err(FrameError::Body(Kind::OtherVersion)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KINDS: [Kind; 6] = [
+        Kind::Handshake,
+        Kind::Welcome,
+        Kind::Open,
+        Kind::Status,
+        Kind::UnknownSession,
+        Kind::OtherVersion,
+    ];
+
+    #[test]
+    fn a_frame_is_read_as_it_was_written() {
+        for kind in KINDS {
+            for body in [&[][..], b"body", &[7; MOST]] {
+                let frame = Frame { kind, body };
+                let mut octets = frame.octets();
+                octets.extend(b"payload");
+                assert_eq!(
+                    Frame::split(&octets),
+                    Ok(Some((frame, &b"payload"[..]))),
+                    "{kind:?}"
+                );
+                for length in 0..HEADER + body.len() {
+                    assert_eq!(Frame::split(&octets[..length]), Ok(None));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_header_is_refused_before_its_body_is_there() {
+        assert_eq!(Frame::header(&[0, 3, 0, 0]), Err(FrameError::Version(0)));
+        assert_eq!(Frame::header(&[2, 3, 0, 0]), Err(FrameError::Version(2)));
+        // A browser that asks for a page: "GET ".
+        assert_eq!(Frame::split(b"GET "), Err(FrameError::Version(71)));
+        assert_eq!(Frame::header(&[1, 0, 0, 0]), Err(FrameError::Kind(0)));
+        assert_eq!(Frame::header(&[1, 7, 0, 0]), Err(FrameError::Kind(7)));
+        assert_eq!(Frame::header(&[1, 3, 4, 1]), Err(FrameError::Long(1025)));
+    }
+
+    #[test]
+    fn other_versions_are_understood_in_every_version() {
+        let ours = other_version();
+        let (frame, _) = Frame::split(&ours).expect("a frame").expect("whole");
+        assert_eq!(frame.kind, Kind::OtherVersion);
+        assert_eq!(versions(frame.body), Ok(1..=1));
+        let later = [9, 6, 0, 3, 8, 9, 0];
+        let (frame, _) = Frame::split(&later).expect("a frame").expect("whole");
+        assert_eq!(versions(frame.body), Ok(8..=9));
+        for body in [&[][..], &[1], &[2, 1]] {
+            assert_eq!(versions(body), Err(FrameError::Body(Kind::OtherVersion)));
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Several uplinks as one: what a router and its partner say to each other.
+//!
+//! A [`Pairing`] line carries the address of the partner and a key. Of it the two make a [`Session`], in one round trip
+//! ([`handshake`]). The session then seals an [`Open`] in front of the first payload of each connection, and its [`Status`] on the
+//! way back, with no round trip more. [`stream`] encrypts what follows, where that is wanted.
+//!
+//! Pure: octets in, octets out; no clock, no socket. Octet by octet it is told in `docs/multipath-protocol.md`.
+
+mod aead;
+mod derive;
+pub mod frame;
+pub mod handshake;
+pub mod key;
+pub mod open;
+pub mod pairing;
+pub mod session;
+pub mod stream;
+#[cfg(test)]
+mod tests;
+mod tlv;
+#[cfg(test)]
+mod vector;
+pub mod welcome;
+pub mod window;
+
+pub use aead::Cipher;
+pub use derive::NoRandom;
+pub use frame::{Frame, FrameError, Header, Kind};
+pub use handshake::{HandshakeError, Initiator};
+pub use key::{Key, KeyId, Master};
+pub use open::{Open, Status};
+pub use pairing::{Pairing, PairingError};
+pub use session::{Accepted, DatagramKeys, Opened, Session, SessionError, SessionId};
+pub use stream::{Opener, Sealer, StreamError};
+pub use tlv::Malformed;
+pub use welcome::Welcome;
+pub use window::Window;
+
+/// The version of all that is said here.
+pub const VERSION: u8 = 1;
+
+/// Where a partner listens if nothing else is said, TCP and UDP.
+pub const PORT: u16 = 9347;

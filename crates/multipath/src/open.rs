@@ -1,0 +1,226 @@
+//! What a router asks for in front of a connection, and what it is told.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use crate::aead::Cipher;
+use crate::tlv::{self, Malformed};
+
+const DESTINATION: u8 = 1;
+const CLIENT: u8 = 2;
+const CIPHER: u8 = 3;
+
+const STATUS: u8 = 1;
+
+/// A connection that the partner is to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Open {
+    /// Where to. An IPv4 address is never written as IPv6 here, so that a rule for one holds; scope and flow label are not sent.
+    pub destination: SocketAddr,
+    /// Who asks, as the router sees it: for the partner's log and limits. Likewise.
+    pub client: SocketAddr,
+    /// Whether what follows is encrypted by [`stream`](crate::stream).
+    pub encrypted: bool,
+}
+
+impl Open {
+    /// Its items, not sealed yet. The cipher is there where the stream is encrypted.
+    pub fn encode(&self, cipher: Option<Cipher>) -> Vec<u8> {
+        let mut list = Vec::with_capacity(64);
+        tlv::put(&mut list, DESTINATION, &address(self.destination));
+        tlv::put(&mut list, CLIENT, &address(self.client));
+        if let Some(cipher) = cipher {
+            tlv::put(&mut list, CIPHER, &[cipher.code()]);
+        }
+        list
+    }
+
+    /// Reads the items, and with what the stream is encrypted.
+    pub fn decode(list: &[u8]) -> Result<(Self, Option<Cipher>), Malformed> {
+        let [destination, client, cipher] = tlv::read(list)?;
+        let cipher = match cipher {
+            None => None,
+            Some(&[code]) => Some(Cipher::of_code(code).ok_or(Malformed::Value(CIPHER))?),
+            Some(_) => return Err(Malformed::Value(CIPHER)),
+        };
+        let open = Self {
+            destination: read_address(DESTINATION, destination)?,
+            client: read_address(CLIENT, client)?,
+            encrypted: cipher.is_some(),
+        };
+        Ok((open, cipher))
+    }
+}
+
+/// 4 or 16 octets, and the port.
+fn address(address: SocketAddr) -> Vec<u8> {
+    let port = address.port().to_be_bytes();
+    match address.ip().to_canonical() {
+        IpAddr::V4(ip) => [&ip.octets()[..], &port].concat(),
+        IpAddr::V6(ip) => [&ip.octets()[..], &port].concat(),
+    }
+}
+
+fn read_address(kind: u8, value: Option<&[u8]>) -> Result<SocketAddr, Malformed> {
+    let value = value.ok_or(Malformed::Missing(kind))?;
+    let (ip, port) = value.split_last_chunk().ok_or(Malformed::Value(kind))?;
+    let ip: IpAddr = match *ip {
+        [a, b, c, d] => Ipv4Addr::new(a, b, c, d).into(),
+        _ => <[u8; 16]>::try_from(ip)
+            .map(Ipv6Addr::from)
+            .map_err(|_| Malformed::Value(kind))?
+            .into(),
+    };
+    Ok((ip.to_canonical(), u16::from_be_bytes(*port)).into())
+}
+
+/// What became of an [`Open`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// Payload goes both ways from here.
+    Connected,
+    /// The destination said no (RST).
+    Refused,
+    /// There is no way to it (ICMP, no route).
+    Unreachable,
+    /// It did not answer.
+    TimedOut,
+    /// A rule of the partner's keeps routers away from this destination.
+    Forbidden,
+    /// The partner has as many connections as it takes.
+    Busy,
+    /// Anything else, and what a later version may say.
+    Failed,
+}
+
+impl Status {
+    /// Its item, not sealed yet.
+    pub fn encode(self) -> Vec<u8> {
+        let code = match self {
+            Self::Connected => 0,
+            Self::Refused => 1,
+            Self::Unreachable => 2,
+            Self::TimedOut => 3,
+            Self::Forbidden => 4,
+            Self::Busy => 5,
+            Self::Failed => 6,
+        };
+        let mut list = Vec::with_capacity(32);
+        tlv::put(&mut list, STATUS, &[code]);
+        list
+    }
+
+    /// Reads the item.
+    pub fn decode(list: &[u8]) -> Result<Self, Malformed> {
+        let [status] = tlv::read(list)?;
+        let &[code] = status.ok_or(Malformed::Missing(STATUS))? else {
+            return Err(Malformed::Value(STATUS));
+        };
+        Ok(match code {
+            0 => Self::Connected,
+            1 => Self::Refused,
+            2 => Self::Unreachable,
+            3 => Self::TimedOut,
+            4 => Self::Forbidden,
+            5 => Self::Busy,
+            _ => Self::Failed,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opens_are_read_as_written() {
+        for (destination, encrypted, cipher, length) in [
+            ("192.0.2.1:443", false, None, 16),
+            (
+                "[2001:db8::1]:22",
+                true,
+                Some(Cipher::ChaCha20Poly1305),
+                2 * 20 + 3 - 12,
+            ),
+            ("192.0.2.1:80", true, Some(Cipher::Aes256Gcm), 19),
+        ] {
+            let open = Open {
+                destination: destination.parse().expect("an address"),
+                client: "10.0.0.2:40000".parse().expect("an address"),
+                encrypted,
+            };
+            let list = open.encode(cipher);
+            assert_eq!(list.len(), length, "{destination}");
+            assert_eq!(Open::decode(&list), Ok((open, cipher)));
+        }
+    }
+
+    #[test]
+    fn ipv4_in_ipv6_is_ipv4() {
+        let plain: SocketAddr = "127.0.0.1:25".parse().expect("an address");
+        let mapped: SocketAddr = "[::ffff:127.0.0.1]:25".parse().expect("an address");
+        let open = Open {
+            destination: mapped,
+            client: mapped,
+            encrypted: false,
+        };
+        let (read, _) = Open::decode(&open.encode(None)).expect("an open");
+        assert_eq!((read.destination, read.client), (plain, plain));
+        // Whoever writes it all the same.
+        let octets = "::ffff:127.0.0.1"
+            .parse::<Ipv6Addr>()
+            .expect("an address")
+            .octets();
+        let mut list = Vec::new();
+        for kind in [DESTINATION, CLIENT] {
+            tlv::put(&mut list, kind, &[&octets[..], &[0, 25]].concat());
+        }
+        let (read, _) = Open::decode(&list).expect("an open");
+        assert_eq!(read.destination, plain);
+    }
+
+    #[test]
+    fn what_is_missing_or_wrong_is_named() {
+        let put = |items: &[(u8, &[u8])]| {
+            let mut list = Vec::new();
+            items
+                .iter()
+                .for_each(|&(kind, value)| tlv::put(&mut list, kind, value));
+            Open::decode(&list).expect_err("wrong")
+        };
+        let right: &[u8] = &[192, 0, 2, 1, 0, 80];
+        assert_eq!(put(&[(1, right)]), Malformed::Missing(2));
+        assert_eq!(put(&[(2, right)]), Malformed::Missing(1));
+        assert_eq!(put(&[(1, b""), (2, right)]), Malformed::Value(1));
+        assert_eq!(put(&[(1, right), (2, &[0; 17])]), Malformed::Value(2));
+        for cipher in [&[][..], &[0], &[3], &[1, 1]] {
+            let items = [(1, right), (2, right), (3, cipher)];
+            assert_eq!(put(&items), Malformed::Value(3), "{cipher:?}");
+        }
+    }
+
+    #[test]
+    fn statuses() {
+        for status in [
+            Status::Connected,
+            Status::Refused,
+            Status::Unreachable,
+            Status::TimedOut,
+            Status::Forbidden,
+            Status::Busy,
+            Status::Failed,
+        ] {
+            assert_eq!(Status::decode(&status.encode()), Ok(status));
+        }
+        assert_eq!(
+            Status::decode(&[1, 1, 77]),
+            Ok(Status::Failed),
+            "a later one"
+        );
+        assert_eq!(
+            Status::decode(&[9, 1, 77]),
+            Err(Malformed::Missing(1)),
+            "no status at all"
+        );
+        assert_eq!(Status::decode(&[1, 0]), Err(Malformed::Value(1)));
+    }
+}

@@ -1,0 +1,346 @@
+//! Sessions: the keys that a handshake made, and what is sealed with them.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ring::aead::{Aad, LessSafeKey};
+
+use crate::aead::{self, Cipher, TAG};
+use crate::derive::{self, NoRandom};
+use crate::frame::{Frame, Header, Kind, MOST};
+use crate::open::{Open, Status};
+use crate::stream::{Opener, Sealer};
+use crate::tlv::Malformed;
+use crate::window::Window;
+
+/// Octets of an open's body in front of what is sealed: session and counter.
+const FRONT: usize = 8 + 8;
+
+/// Opens that may overtake one another: at 10,000 connections a second, the first segment of one may be sent again a few times.
+const OPENS: u64 = 65_536;
+
+/// Names a session: drawn by the partner, sent in the clear.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionId(pub u64);
+
+impl SessionId {
+    /// A random one. The partner sees to it that no two sessions have the same.
+    pub fn generate() -> Result<Self, NoRandom> {
+        derive::random().map(|octets| Self(u64::from_be_bytes(octets)))
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:016x}", self.0)
+    }
+}
+
+impl fmt::Debug for SessionId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "SessionId({self})")
+    }
+}
+
+/// Why a body is refused. The connection is to be closed; only [`unknown`] is ever answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SessionError {
+    /// Too short or too long to be what it is to be.
+    #[error("a body of {0} octets is too short or too long")]
+    Length(usize),
+    /// It belongs to another session.
+    #[error("session {0} is another one")]
+    Other(SessionId),
+    /// Changed on its way, or sealed by somebody who does not have the keys.
+    #[error("not sealed with the keys of this session")]
+    Forged,
+    /// It was there already, or is far too old.
+    #[error("counter {0} was there already")]
+    Replayed(u64),
+    /// Sealed with the right key, and of no use: the other side has a fault.
+    #[error("what was sealed makes no sense: {0}")]
+    Malformed(#[from] Malformed),
+}
+
+/// Which end this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Router,
+    Partner,
+}
+
+/// Keys for datagrams, as one end has them. Up is from the router to the partner.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DatagramKeys {
+    /// For what this end sends.
+    pub seal: [u8; 32],
+    /// For what it receives.
+    pub open: [u8; 32],
+}
+
+impl fmt::Debug for DatagramKeys {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("DatagramKeys")
+    }
+}
+
+/// What all connections of a session share.
+struct Keys {
+    role: Role,
+    opens: LessSafeKey,
+    statuses: LessSafeKey,
+    streams: [u8; 32],
+    up: [u8; 32],
+    down: [u8; 32],
+}
+
+impl Keys {
+    /// Both directions of one connection's stream.
+    fn stream(&self, counter: u64, cipher: Cipher) -> (Sealer, Opener) {
+        let streams = derive::of_key(&self.streams);
+        let secret = |direction: &[u8]| {
+            derive::expand(
+                &streams,
+                &[direction, &counter.to_be_bytes(), &[cipher.code()]],
+            )
+        };
+        let (up, down) = (secret(b"weir1 stream up"), secret(b"weir1 stream down"));
+        match self.role {
+            Role::Router => (Sealer::new(cipher, &up), Opener::new(cipher, &down)),
+            Role::Partner => (Sealer::new(cipher, &down), Opener::new(cipher, &up)),
+        }
+    }
+}
+
+/// A session, as one end has it. Many threads may use it at once.
+pub struct Session {
+    id: SessionId,
+    keys: Arc<Keys>,
+    /// What the router chooses for streams.
+    cipher: Cipher,
+    /// The router's next open.
+    next: AtomicU64,
+    /// Of the opens that the partner took.
+    opens: Mutex<Window>,
+}
+
+impl Session {
+    /// Of what Noise split its last key into, and of the hash of all that was said.
+    pub(crate) fn new(
+        role: Role,
+        id: SessionId,
+        cipher: Cipher,
+        split: &[u8; 64],
+        hash: &[u8],
+    ) -> Self {
+        let from = derive::extract(hash, split);
+        let key = |label: &str| derive::expand(&from, &[label.as_bytes()]);
+        let keys = Keys {
+            role,
+            opens: Cipher::ChaCha20Poly1305.key(&key("weir1 opens")),
+            statuses: Cipher::ChaCha20Poly1305.key(&key("weir1 statuses")),
+            streams: key("weir1 streams"),
+            up: key("weir1 datagrams up"),
+            down: key("weir1 datagrams down"),
+        };
+        Self {
+            id,
+            keys: Arc::new(keys),
+            cipher,
+            next: AtomicU64::new(0),
+            opens: Mutex::new(Window::new(OPENS)),
+        }
+    }
+
+    /// Its name.
+    pub fn id(&self) -> SessionId {
+        self.id
+    }
+
+    /// The keys for datagrams.
+    pub fn datagrams(&self) -> DatagramKeys {
+        let (up, down) = (self.keys.up, self.keys.down);
+        match self.keys.role {
+            Role::Router => DatagramKeys {
+                seal: up,
+                open: down,
+            },
+            Role::Partner => DatagramKeys {
+                seal: down,
+                open: up,
+            },
+        }
+    }
+
+    /// The router asks for a connection: the frame to send first, 52 octets for two IPv4 addresses, 76 for IPv6, 3 more with encryption.
+    ///
+    /// # Panics
+    /// At the partner's end, which has nothing to ask for: it would use the router's nonces again.
+    pub fn open(&self, open: &Open) -> (Opened, Vec<u8>) {
+        assert_eq!(self.keys.role, Role::Router, "only a router opens");
+        let counter = self.next.fetch_add(1, Ordering::Relaxed);
+        let cipher = open.encrypted.then_some(self.cipher);
+        let mut sealed = open.encode(cipher);
+        let front = self.front(counter, FRONT + sealed.len() + TAG);
+        self.keys
+            .opens
+            .seal_in_place_append_tag(aead::nonce(counter), Aad::from(&front), &mut sealed)
+            .expect("opens are short");
+        let opened = Opened(Connection {
+            keys: Arc::clone(&self.keys),
+            counter,
+            cipher,
+        });
+        (opened, [&front[..], &sealed].concat())
+    }
+
+    /// The partner reads what is asked for. Each open is accepted once.
+    pub fn accept(&self, body: &[u8]) -> Result<(Accepted, Open), SessionError> {
+        let id = session_id(body)?;
+        if id != self.id {
+            return Err(SessionError::Other(id));
+        }
+        let wrong = SessionError::Length(body.len());
+        if body.len() > MOST {
+            return Err(wrong);
+        }
+        let (&counter, sealed) = body[8..].split_first_chunk().ok_or(wrong)?;
+        let counter = u64::from_be_bytes(counter);
+        let mut sealed = sealed.to_vec();
+        let plain = self
+            .keys
+            .opens
+            .open_in_place(
+                aead::nonce(counter),
+                Aad::from(self.front(counter, body.len())),
+                &mut sealed,
+            )
+            .map_err(|_| SessionError::Forged)?;
+        let mut opens = self.opens.lock().unwrap_or_else(PoisonError::into_inner);
+        if !opens.take(counter) {
+            return Err(SessionError::Replayed(counter));
+        }
+        drop(opens);
+        let (open, cipher) = Open::decode(plain)?;
+        let accepted = Accepted(Connection {
+            keys: Arc::clone(&self.keys),
+            counter,
+            cipher,
+        });
+        Ok((accepted, open))
+    }
+
+    /// All of an open's frame that is not sealed, but authenticated.
+    fn front(&self, counter: u64, length: usize) -> [u8; 4 + FRONT] {
+        let kind = Kind::Open;
+        let mut front = [0; 4 + FRONT];
+        front[..4].copy_from_slice(&Header { kind, length }.octets());
+        front[4..12].copy_from_slice(&self.id.0.to_be_bytes());
+        front[12..].copy_from_slice(&counter.to_be_bytes());
+        front
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Session({}, {:?})", self.id, self.keys.role)
+    }
+}
+
+/// The session that the body of an open, or of "unknown session", names.
+pub fn session_id(body: &[u8]) -> Result<SessionId, SessionError> {
+    body.first_chunk()
+        .map(|id| SessionId(u64::from_be_bytes(*id)))
+        .ok_or(SessionError::Length(body.len()))
+}
+
+/// The frame for an open of a session that the partner does not know.
+pub fn unknown(id: SessionId) -> Vec<u8> {
+    let (kind, body) = (Kind::UnknownSession, &id.0.to_be_bytes());
+    Frame { kind, body }.octets()
+}
+
+/// One connection of a session.
+struct Connection {
+    keys: Arc<Keys>,
+    counter: u64,
+    cipher: Option<Cipher>,
+}
+
+impl Connection {
+    /// The header of the one status there is: 19 octets of body.
+    fn status_header(length: usize) -> [u8; 4] {
+        let kind = Kind::Status;
+        Header { kind, length }.octets()
+    }
+
+    fn stream(&mut self) -> Option<(Sealer, Opener)> {
+        let cipher = self.cipher.take()?;
+        Some(self.keys.stream(self.counter, cipher))
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:?} {}", self.keys.role, self.counter)
+    }
+}
+
+/// What a router has asked for.
+#[derive(Debug)]
+pub struct Opened(Connection);
+
+impl Opened {
+    /// Its number in the session, from 0.
+    pub fn counter(&self) -> u64 {
+        self.0.counter
+    }
+
+    /// The two ends of the stream; `None` where it is not encrypted, or they were taken already. Payload may be sealed before the status
+    /// is there.
+    pub fn stream(&mut self) -> Option<(Sealer, Opener)> {
+        self.0.stream()
+    }
+
+    /// Reads what became of it.
+    pub fn status(&self, body: &[u8]) -> Result<Status, SessionError> {
+        if body.len() > MOST {
+            return Err(SessionError::Length(body.len()));
+        }
+        let mut sealed = body.to_vec();
+        let header = Connection::status_header(body.len());
+        let statuses = &self.0.keys.statuses;
+        let plain = statuses
+            .open_in_place(aead::nonce(self.0.counter), Aad::from(header), &mut sealed)
+            .map_err(|_| SessionError::Forged)?;
+        Ok(Status::decode(plain)?)
+    }
+}
+
+/// What a partner has been asked for.
+#[derive(Debug)]
+pub struct Accepted(Connection);
+
+impl Accepted {
+    /// Its number in the session, from 0.
+    pub fn counter(&self) -> u64 {
+        self.0.counter
+    }
+
+    /// The two ends of the stream; `None` where it is not encrypted, or they were taken already.
+    pub fn stream(&mut self) -> Option<(Sealer, Opener)> {
+        self.0.stream()
+    }
+
+    /// The frame that says what became of it, 23 octets. There is one: its nonce is the open's.
+    pub fn status(self, status: Status) -> Vec<u8> {
+        let mut sealed = status.encode();
+        let header = Connection::status_header(sealed.len() + TAG);
+        let statuses = &self.0.keys.statuses;
+        statuses
+            .seal_in_place_append_tag(aead::nonce(self.0.counter), Aad::from(header), &mut sealed)
+            .expect("statuses are short");
+        [&header[..], &sealed].concat()
+    }
+}
