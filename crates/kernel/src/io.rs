@@ -6,6 +6,9 @@
 //! - [`Netdev`]: what drivers can do with XDP.
 //! - [`Ethtool`]: which VLAN tags devices take off.
 //! - [`Nl80211`]: wireless devices, and their stations.
+//! - [`Mptcp`]: from which addresses the kernel makes MPTCP subflows.
+//! - [`Policy`]: policy rules and routes, written and removed too; which devices lead out.
+//! - [`Subflows`]: TCP connections and subflows of MPTCP, and how they fare.
 //! - [`Filters`]: what is attached at TC ingress and egress of a device, and qdiscs.
 //!
 //! **Order.** Events and dumps come by different sockets, so an entry of a dump may be older than an event read before it. While a
@@ -15,22 +18,28 @@ mod asked;
 mod ethtool;
 mod events;
 mod filters;
+mod mptcp;
 mod netdev;
 mod nl80211;
+mod policy;
 mod requests;
 mod routes;
 mod sets;
 mod socket;
+mod subflows;
 mod updates;
 
 pub use ethtool::Ethtool;
 pub use events::Events;
 pub use filters::{Attached, Filters};
+pub use mptcp::Mptcp;
 pub use netdev::Netdev;
 pub use nl80211::Nl80211;
+pub use policy::Policy;
 pub use requests::Requests;
 pub use routes::{RoutesError, read_routes};
 pub use sets::{SetError, SetEvents, read_set};
+pub use subflows::Subflows;
 pub use updates::Outcome;
 
 use crate::message::DecodeError;

@@ -12,13 +12,18 @@ pub mod firewall;
 mod fixture;
 pub mod io;
 pub mod message;
+pub mod mptcp;
 pub mod netdev;
 pub mod nl80211;
+pub mod policy;
 pub mod route;
 pub mod routes;
 pub mod sets;
+pub mod subflows;
+pub mod sysctls;
 pub mod talk;
 pub mod tuple;
+pub mod uplinks;
 
 pub use event::*;
 pub use sets::{Prefix, SetContent, SetEvent, SetHeader, SetName};

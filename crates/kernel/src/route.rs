@@ -8,6 +8,7 @@ use crate::event::{Address, Event, Mac, Neighbour};
 use crate::message::{
     Attribute, DecodeError, Message, Problem, Tally, decode_datagram, u16_at, u32_at,
 };
+use crate::sets::Prefix;
 
 mod bridge;
 pub mod filter;
@@ -51,6 +52,12 @@ const RTM_F_CLONED: u32 = 0x200;
 
 const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
+const IFA_FLAGS: u16 = 8;
+const IFA_F_SECONDARY: u32 = 0x01;
+const IFA_F_OPTIMISTIC: u32 = 0x04;
+const IFA_F_DADFAILED: u32 = 0x08;
+const IFA_F_DEPRECATED: u32 = 0x20;
+const IFA_F_TENTATIVE: u32 = 0x40;
 
 /// Its numbers mean one thing in AF_BRIDGE and another elsewhere.
 const IFLA_AF_SPEC: u16 = 26;
@@ -97,8 +104,7 @@ pub fn decode_message(message: &Message<'_>) -> Result<Option<Event>, DecodeErro
     match message.kind {
         RTM_NEWLINK => link::link(message),
         RTM_DELLINK => link::gone(message),
-        RTM_NEWADDR => address(message, true),
-        RTM_DELADDR => address(message, false),
+        RTM_NEWADDR | RTM_DELADDR => address(message),
         RTM_NEWROUTE | RTM_DELROUTE => route(message),
         RTM_NEWRULE | RTM_DELRULE | RTM_NEWNEXTHOP | RTM_DELNEXTHOP => Ok(Some(Event::Routing)),
         RTM_NEWNETCONF | RTM_DELNETCONF => netconf(message),
@@ -112,30 +118,91 @@ pub fn decode_message(message: &Message<'_>) -> Result<Option<Event>, DecodeErro
     }
 }
 
-fn address(message: &Message<'_>, present: bool) -> Result<Option<Event>, DecodeError> {
+fn address(message: &Message<'_>) -> Result<Option<Event>, DecodeError> {
+    Ok(decode_address(message)?.map(|(found, present)| {
+        let LinkAddress { link, address, .. } = found;
+        Event::Address(Address { link, address }, present)
+    }))
+}
+
+/// An address of a device, with what tells whether to send from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LinkAddress {
+    /// Device it is on.
+    pub link: u32,
+    /// The address.
+    pub address: IpAddr,
+    /// Bits of the network that it is in; of point-to-point devices, all of them.
+    pub length: u8,
+    /// RT_SCOPE_*: 0 is global.
+    pub scope: u8,
+    /// IFA_F_*.
+    pub flags: u32,
+}
+
+impl LinkAddress {
+    /// The network that it is in.
+    pub fn prefix(&self) -> Prefix {
+        Prefix::around(self.address, self.length)
+    }
+
+    /// It is good beyond this wire.
+    pub fn is_global(&self) -> bool {
+        self.scope == 0
+    }
+
+    /// It is nobody else's, and will go on to be ours: neither being tried, refused nor deprecated.
+    pub fn is_settled(&self) -> bool {
+        let tried = self.flags & IFA_F_TENTATIVE != 0 && self.flags & IFA_F_OPTIMISTIC == 0;
+        !tried && self.flags & (IFA_F_DADFAILED | IFA_F_DEPRECATED) == 0
+    }
+
+    /// A temporary one of IPv6, or one of IPv4 beside the first of its network.
+    pub fn is_temporary(&self) -> bool {
+        self.flags & IFA_F_SECONDARY != 0
+    }
+}
+
+/// Decodes an address of a device, and whether it is there or went. `None`: another message.
+///
+/// # Errors
+/// Names the attribute that is cut short, missing or of a wrong length.
+pub fn decode_address(message: &Message<'_>) -> Result<Option<(LinkAddress, bool)>, DecodeError> {
+    let present = match message.kind {
+        RTM_NEWADDR => true,
+        RTM_DELADDR => false,
+        _ => return Ok(None),
+    };
     let (fixed, attributes) = message.split::<8>("ifaddrmsg")?;
+    let [family, length, flags, scope, ..] = *fixed;
     let mut local = None;
     let mut other = None;
+    let mut flags = u32::from(flags);
     for attribute in attributes {
         let attribute = attribute?;
         match attribute.kind {
             // On point-to-point devices IFA_ADDRESS is the peer's.
-            IFA_LOCAL => local = ip(&attribute, fixed[0], "IFA_LOCAL")?,
-            IFA_ADDRESS => other = ip(&attribute, fixed[0], "IFA_ADDRESS")?,
+            IFA_LOCAL => local = ip(&attribute, family, "IFA_LOCAL")?,
+            IFA_ADDRESS => other = ip(&attribute, family, "IFA_ADDRESS")?,
+            IFA_FLAGS => flags = attribute.u32_native("IFA_FLAGS")?,
             _ => {}
         }
     }
-    if !matches!(fixed[0], AF_INET | AF_INET6) {
-        return Ok(None);
-    }
+    let whole = match family {
+        AF_INET => 32,
+        AF_INET6 => 128,
+        _ => return Ok(None),
+    };
     let address = local.or(other).ok_or(DecodeError::missing("IFA_ADDRESS"))?;
-    Ok(Some(Event::Address(
-        Address {
-            link: u32_at(fixed, 4),
-            address,
-        },
-        present,
-    )))
+    let peer = other.is_some_and(|other| other != address);
+    let found = LinkAddress {
+        link: u32_at(fixed, 4),
+        address,
+        length: if peer { whole } else { length.min(whole) },
+        scope,
+        flags,
+    };
+    Ok(Some((found, present)))
 }
 
 fn route(message: &Message<'_>) -> Result<Option<Event>, DecodeError> {

@@ -58,6 +58,21 @@ impl fmt::Display for Prefix {
 }
 
 impl Prefix {
+    /// The first bits of an address.
+    pub fn around(address: IpAddr, length: u8) -> Self {
+        let address = match address {
+            IpAddr::V4(address) => {
+                let mask = u32::MAX.checked_shl(32u32.saturating_sub(length.into()));
+                IpAddr::V4((u32::from(address) & mask.unwrap_or(0)).into())
+            }
+            IpAddr::V6(address) => {
+                let mask = u128::MAX.checked_shl(128u32.saturating_sub(length.into()));
+                IpAddr::V6((u128::from(address) & mask.unwrap_or(0)).into())
+            }
+        };
+        Self { address, length }
+    }
+
     /// Whether an address begins with it.
     pub fn holds(&self, address: &IpAddr) -> bool {
         match (self.address, address) {

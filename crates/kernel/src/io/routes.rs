@@ -3,7 +3,8 @@
 use super::RequestError;
 use super::asked::{Asker, End};
 use super::socket::Netlink;
-use crate::routes::{Routing, decode_route, decode_rule, dump_routes, dump_rules};
+use crate::policy::{dump_routes, dump_rules};
+use crate::routes::{Routing, decode_route, decode_rule};
 
 /// Why routes were not read.
 #[derive(Debug, thiserror::Error)]

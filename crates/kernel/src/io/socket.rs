@@ -20,6 +20,8 @@ pub(super) const BUFFER: usize = 64 * 1024;
 pub(super) enum Netlink {
     /// Links, addresses, routes, rules, neighbours, qdiscs.
     Route = 0,
+    /// Sockets.
+    Diagnosis = 4,
     /// IPsec.
     Xfrm = 6,
     /// Conntrack and nf_tables.

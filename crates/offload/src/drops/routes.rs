@@ -60,7 +60,7 @@ pub fn of_routes(routing: &Routing, most: usize) -> Result<BTreeMap<Prefix, Fate
     let fate = |kind| match kind {
         RouteKind::Blackhole => Some(Fate::Silent),
         RouteKind::Unreachable | RouteKind::Prohibit => Some(Fate::Answered),
-        RouteKind::Other => None,
+        RouteKind::Unicast | RouteKind::Local | RouteKind::Other => None,
     };
     let in_table = |table| {
         routing

@@ -1,0 +1,194 @@
+//! Endpoints of the kernel's MPTCP path manager.
+
+use std::net::IpAddr;
+
+use nix::errno::Errno;
+
+use super::RequestError;
+use super::asked::Asker;
+use crate::mptcp::{self, Endpoint, Limits, decode_endpoint, decode_limits};
+
+/// The family `mptcp_pm` of this kernel. Reading and writing need CAP_NET_ADMIN.
+#[derive(Debug)]
+pub struct Mptcp {
+    family: u16,
+    requests: Asker,
+}
+
+impl Mptcp {
+    /// Finds the family, in the network namespace of the calling thread. `None`: the kernel was built without MPTCP.
+    ///
+    /// # Errors
+    /// The socket cannot be opened, or the answer makes no sense.
+    pub fn open() -> Result<Option<Self>, RequestError> {
+        let found = Asker::of_family("mptcp_pm", "family mptcp_pm")?;
+        Ok(found.map(|(family, requests)| Self {
+            family: family.id,
+            requests,
+        }))
+    }
+
+    /// All endpoints of the namespace, those that others added too.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    pub fn endpoints(&mut self) -> Result<Vec<Endpoint>, RequestError> {
+        let family = self.family;
+        let mut found = Vec::new();
+        self.requests.ask(
+            "MPTCP endpoints",
+            |sequence| mptcp::dump_endpoints(family, sequence),
+            |message| {
+                found.extend(decode_endpoint(message, family)?);
+                Ok(true)
+            },
+        )?;
+        Ok(found)
+    }
+
+    /// Adds an endpoint; with `subflow`, connections that are established make a subflow from it at once, as far as the limits go. `false`:
+    /// there is one with this address and port, and it stays as it is.
+    ///
+    /// # Errors
+    /// The kernel refused: EINVAL, a combination of flags, or the number is taken; ERANGE, there are as many as it holds.
+    pub fn add(&mut self, endpoint: &Endpoint) -> Result<bool, RequestError> {
+        let family = self.family;
+        let answer = self.command("a new MPTCP endpoint", |sequence| {
+            mptcp::add(family, endpoint, sequence)
+        });
+        match answer {
+            Ok(()) => Ok(true),
+            Err(RequestError::Refused {
+                errno: Errno::EEXIST,
+                ..
+            }) => Ok(false),
+            // What kernels before 6.0 say of a second one, too.
+            Err(
+                error @ RequestError::Refused {
+                    errno: Errno::EINVAL,
+                    ..
+                },
+            ) => match self.endpoints()?.iter().any(|there| same(there, endpoint)) {
+                true => Ok(false),
+                false => Err(error),
+            },
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Removes the endpoint of this number and the subflows from its address; the peer is told. `false`: there is none.
+    ///
+    /// The first subflow of a connection goes with it on newer kernels only: see [`remove_first`](Self::remove_first).
+    ///
+    /// # Errors
+    /// The kernel refused.
+    pub fn remove(&mut self, endpoint: &Endpoint) -> Result<bool, RequestError> {
+        match self.endpoints()?.iter().any(|there| {
+            there.id == endpoint.id && there.address == endpoint.address && endpoint.id != 0
+        }) {
+            true => self.delete(endpoint.id, endpoint.address),
+            false => Ok(false),
+        }
+    }
+
+    /// Closes the first subflow of all connections whose first subflow is from this address: it has the number 0 there, whatever its
+    /// endpoint's is. A connection that has no other subflow goes on without any, and can be given one. Nothing to close is no error.
+    ///
+    /// # Errors
+    /// The kernel refused.
+    pub fn remove_first(&mut self, address: IpAddr) -> Result<(), RequestError> {
+        self.delete(0, address).map(drop)
+    }
+
+    /// Ends the use of an address: removes its endpoints, then what first subflows are left. `false`: it was no endpoint.
+    ///
+    /// # Errors
+    /// The kernel refused.
+    pub fn withdraw(&mut self, address: IpAddr) -> Result<bool, RequestError> {
+        let mut found = false;
+        for endpoint in self.endpoints()? {
+            if endpoint.address == address {
+                found |= self.delete(endpoint.id, address)?;
+            }
+        }
+        self.remove_first(address)?;
+        Ok(found)
+    }
+
+    /// Makes all endpoints of an address backup ones, or no longer, and tells the peers of live subflows (MP_PRIO). Subflows from an address
+    /// that is no endpoint are left as they are: `false`.
+    ///
+    /// # Errors
+    /// The kernel refused.
+    pub fn set_backup(&mut self, address: IpAddr, backup: bool) -> Result<bool, RequestError> {
+        let family = self.family;
+        let mut found = false;
+        for mut endpoint in self.endpoints()? {
+            if endpoint.address != address {
+                continue;
+            }
+            endpoint.flags.backup = backup;
+            let answer = self.command("flags of an MPTCP endpoint", |sequence| {
+                mptcp::set_flags(family, &endpoint, sequence)
+            });
+            found |= there(answer)?;
+        }
+        Ok(found)
+    }
+
+    /// How much the kernel may do for one connection.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    pub fn limits(&mut self) -> Result<Limits, RequestError> {
+        let family = self.family;
+        self.requests.ask_one(
+            "MPTCP limits",
+            |sequence| mptcp::get_limits(family, sequence),
+            |message| decode_limits(message, family),
+        )
+    }
+
+    /// Sets how much the kernel may do for one connection, from now on.
+    ///
+    /// # Errors
+    /// The kernel refused: EINVAL, more than 8.
+    pub fn set_limits(&mut self, limits: Limits) -> Result<(), RequestError> {
+        let family = self.family;
+        self.command("new MPTCP limits", |sequence| {
+            mptcp::set_limits(family, limits, sequence)
+        })
+    }
+
+    fn delete(&mut self, id: u8, address: IpAddr) -> Result<bool, RequestError> {
+        let family = self.family;
+        there(self.command("removal of an MPTCP endpoint", |sequence| {
+            mptcp::remove(family, id, address, sequence)
+        }))
+    }
+
+    fn command(
+        &mut self,
+        request: &'static str,
+        question: impl Fn(u32) -> Vec<u8>,
+    ) -> Result<(), RequestError> {
+        self.requests.ask(request, question, |_| Ok(true)).map(drop)
+    }
+}
+
+/// The kernel says EINVAL of an endpoint that it does not find (net/mptcp/pm_kernel.c), and weir asks nothing else that is invalid.
+fn there(answer: Result<(), RequestError>) -> Result<bool, RequestError> {
+    match answer {
+        Ok(()) => Ok(true),
+        Err(RequestError::Refused {
+            errno: Errno::EINVAL,
+            ..
+        }) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The kernel takes them for one endpoint.
+fn same(there: &Endpoint, other: &Endpoint) -> bool {
+    (there.address, there.port) == (other.address, other.port)
+}

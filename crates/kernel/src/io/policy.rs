@@ -1,0 +1,223 @@
+//! Policy rules and routes: reads, writes and removes them.
+
+use nix::errno::Errno;
+
+use super::asked::{Asker, End};
+use super::socket::Netlink;
+use super::{RequestError, RoutesError};
+use crate::event::Event;
+use crate::message::{DecodeError, Message};
+use crate::policy::{self, Route, Rule, decode_route, decode_rule};
+use crate::route::{self, Table, decode_address};
+use crate::uplinks::Picture;
+
+/// How often a dump is begun anew because the table changed under it.
+const RETRIES: u32 = 4;
+
+/// The rules and routes of a network namespace. Writing needs CAP_NET_ADMIN. Nothing here waits.
+#[derive(Debug)]
+pub struct Policy {
+    kernel: Asker,
+}
+
+impl Policy {
+    /// Opens the socket, in the network namespace of the calling thread.
+    ///
+    /// # Errors
+    /// There are too many open files.
+    pub fn open() -> Result<Self, RequestError> {
+        Asker::open(Netlink::Route, "rules and routes").map(|kernel| Self { kernel })
+    }
+
+    /// All rules of a family, first asked first. None where the kernel lacks the family.
+    ///
+    /// # Errors
+    /// They change while they are read, or the kernel does not answer as it should.
+    pub fn rules(&mut self, ipv6: bool) -> Result<Vec<Rule>, RoutesError> {
+        let question = |sequence| policy::dump_rules(ipv6, sequence);
+        self.collect("policy rules", question, decode_rule)
+    }
+
+    /// All routes of a family that `wanted` wants, of all tables. Takes some 50 ms for 100,000 routes.
+    ///
+    /// # Errors
+    /// As for [`rules`](Self::rules).
+    pub fn routes(
+        &mut self,
+        ipv6: bool,
+        wanted: impl Fn(&Route) -> bool,
+    ) -> Result<Vec<Route>, RoutesError> {
+        let question = |sequence| policy::dump_routes(ipv6, sequence);
+        self.collect("routes", question, |message| {
+            Ok(decode_route(message)?.filter(&wanted))
+        })
+    }
+
+    /// Adds a rule. `false`: there is the same one already, whoever made it.
+    ///
+    /// # Errors
+    /// The kernel refused.
+    pub fn add_rule(&mut self, rule: &Rule) -> Result<bool, RequestError> {
+        let answer = self.write("a new policy rule", |sequence| {
+            policy::add_rule(rule, sequence)
+        });
+        unless(answer, &[Errno::EEXIST])
+    }
+
+    /// Removes a rule that has all of this, its protocol too. `false`: there is none.
+    ///
+    /// # Errors
+    /// The kernel refused.
+    pub fn remove_rule(&mut self, rule: &Rule) -> Result<bool, RequestError> {
+        let answer = self.write("removal of a policy rule", |sequence| {
+            policy::remove_rule(rule, sequence)
+        });
+        unless(answer, &[Errno::ENOENT])
+    }
+
+    /// Sees to it that this is the only rule of its family, priority and protocol: adds it if it is not there, then removes the others.
+    /// Whether anything had to be done.
+    ///
+    /// # Errors
+    /// The kernel refused, or the rules change while they are read.
+    pub fn set_rule(&mut self, rule: &Rule) -> Result<bool, RoutesError> {
+        let mut done = self.add_rule(rule)?;
+        for other in self.rules(rule.ipv6)? {
+            let place = |rule: &Rule| (rule.priority, rule.protocol);
+            if place(&other) == place(rule) && other != *rule {
+                done |= self.remove_rule(&other)?;
+            }
+        }
+        Ok(done)
+    }
+
+    /// Sees to it that this is the route to its prefix, of its metric, in its table: puts it there, in the place of another.
+    ///
+    /// # Errors
+    /// The kernel refused: ENETUNREACH, the gateway is not there; ENETDOWN and ENODEV, the device is not.
+    pub fn set_route(&mut self, route: &Route) -> Result<(), RequestError> {
+        self.write("a new route", |sequence| policy::set_route(route, sequence))
+    }
+
+    /// Removes a route. `false`: there is none such, or its device went and took it along.
+    ///
+    /// # Errors
+    /// The kernel refused.
+    pub fn remove_route(&mut self, route: &Route) -> Result<bool, RequestError> {
+        let answer = self.write("removal of a route", |sequence| {
+            policy::remove_route(route, sequence)
+        });
+        unless(answer, &[Errno::ESRCH, Errno::ENODEV])
+    }
+
+    /// Removes all rules, then all routes of both families that have this protocol: with [`PROTOCOL`](policy::PROTOCOL), all that weir wrote, now or
+    /// before it was killed. How many there were. What fails does not keep the rest from being removed; the first failure is told.
+    ///
+    /// # Errors
+    /// The kernel refused, or they change while they are read.
+    pub fn clear(&mut self, protocol: u8) -> Result<usize, RoutesError> {
+        let mut removed = 0;
+        let mut failed = None;
+        type Question = fn(bool, u32) -> Vec<u8>;
+        for dump in [policy::dump_rules as Question, policy::dump_routes] {
+            for ipv6 in [false, true] {
+                let told = self.collect(
+                    "rules and routes of weir",
+                    |sequence| dump(ipv6, sequence),
+                    |message| {
+                        let own = policy::protocol_of(message)? == Some(protocol);
+                        Ok(own.then(|| policy::remove_told(message)))
+                    },
+                );
+                match told {
+                    Ok(told) => {
+                        for (kind, payload) in told {
+                            let answer = self.write("removal of a rule or a route", |sequence| {
+                                policy::request(kind, &payload, sequence)
+                            });
+                            match unless(answer, &[Errno::ENOENT, Errno::ESRCH, Errno::ENODEV]) {
+                                Ok(gone) => removed += usize::from(gone),
+                                Err(error) => failed = failed.or(Some(error.into())),
+                            }
+                        }
+                    }
+                    Err(error) => failed = failed.or(Some(error)),
+                }
+            }
+        }
+        failed.map_or(Ok(removed), Err)
+    }
+
+    /// All that tells which devices lead out: for [`Uplinks`](crate::uplinks::Uplinks). Reads all routes, and keeps the default ones.
+    ///
+    /// # Errors
+    /// As for [`rules`](Self::rules).
+    pub fn picture(&mut self) -> Result<Picture, RoutesError> {
+        let mut picture = Picture {
+            links: self.collect(
+                "devices",
+                |sequence| route::dump(Table::Links, sequence),
+                |message| {
+                    Ok(match route::decode_message(message)? {
+                        Some(Event::Link(link)) => Some(link),
+                        _ => None,
+                    })
+                },
+            )?,
+            addresses: self.collect(
+                "addresses",
+                |sequence| route::dump(Table::Addresses, sequence),
+                |message| Ok(decode_address(message)?.map(|(address, _)| address)),
+            )?,
+            ..Picture::default()
+        };
+        for ipv6 in [false, true] {
+            picture.rules.extend(self.rules(ipv6)?);
+            let defaults = self.routes(ipv6, |route| route.to.length == 0)?;
+            picture.defaults.extend(defaults);
+        }
+        Ok(picture)
+    }
+
+    fn collect<T>(
+        &mut self,
+        request: &'static str,
+        question: impl Fn(u32) -> Vec<u8>,
+        decode: impl Fn(&Message<'_>) -> Result<Option<T>, DecodeError>,
+    ) -> Result<Vec<T>, RoutesError> {
+        for _ in 0..=RETRIES {
+            let mut found = Vec::new();
+            let answer = self.kernel.ask(request, &question, |message| {
+                found.extend(decode(message)?);
+                Ok(true)
+            });
+            match answer {
+                Ok(End::Torn) => {}
+                Ok(_) => return Ok(found),
+                Err(RequestError::Refused {
+                    errno: Errno::EAFNOSUPPORT | Errno::EOPNOTSUPP,
+                    ..
+                }) => return Ok(Vec::new()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(RoutesError::Unsteady)
+    }
+
+    fn write(
+        &mut self,
+        request: &'static str,
+        question: impl Fn(u32) -> Vec<u8>,
+    ) -> Result<(), RequestError> {
+        self.kernel.ask(request, question, |_| Ok(true)).map(drop)
+    }
+}
+
+/// `false` where the kernel refused for one of these reasons.
+fn unless(answer: Result<(), RequestError>, reasons: &[Errno]) -> Result<bool, RequestError> {
+    match answer {
+        Ok(()) => Ok(true),
+        Err(RequestError::Refused { errno, .. }) if reasons.contains(&errno) => Ok(false),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,537 @@
+//! Policy rules and routes, whole: read, and written by [`crate::io::Policy`] (`include/uapi/linux/rtnetlink.h`, `fib_rules.h`).
+//!
+//! Each has the number of who made it. What weir writes has [`PROTOCOL`], so that what a weir left that was killed can be told from what is
+//! others'. Note that systemd-networkd removes rules and routes that it did not make (`ManageForeignRoutes=`,
+//! `ManageForeignRoutingPolicyRules=`): whoever writes some has to look at [`Event::Routing`](crate::Event::Routing) and write them again.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::encode::{Encoder, NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST};
+use crate::message::{Attribute, DecodeError, Message, Problem, u16_at, u32_at};
+use crate::routes::RouteKind;
+use crate::sets::Prefix;
+
+/// Who made a rule or a route (`RTPROT_*`): weir. Nobody else's in the lists of the kernel, iproute2, systemd, BIRD and FRR.
+pub const PROTOCOL: u8 = 119;
+/// `RT_TABLE_MAIN`.
+pub const MAIN: u32 = 254;
+/// `RT_TABLE_LOCAL`.
+pub const LOCAL: u32 = 255;
+
+const RTM_NEWROUTE: u16 = 24;
+const RTM_DELROUTE: u16 = 25;
+const RTM_GETROUTE: u16 = 26;
+const RTM_NEWRULE: u16 = 32;
+const RTM_DELRULE: u16 = 33;
+const RTM_GETRULE: u16 = 34;
+
+const NLM_F_REPLACE: u16 = 0x100;
+const NLM_F_EXCL: u16 = 0x200;
+const NLM_F_CREATE: u16 = 0x400;
+
+const RTA_DST: u16 = 1;
+const RTA_SRC: u16 = 2;
+const RTA_OIF: u16 = 4;
+const RTA_GATEWAY: u16 = 5;
+const RTA_PRIORITY: u16 = 6;
+const RTA_PREFSRC: u16 = 7;
+const RTA_MULTIPATH: u16 = 9;
+const RTA_TABLE: u16 = 15;
+const RTA_VIA: u16 = 18;
+const RTM_F_CLONED: u32 = 0x200;
+const RTNH_F_ONLINK: u32 = 4;
+
+const RT_SCOPE_UNIVERSE: u8 = 0;
+const RT_SCOPE_LINK: u8 = 253;
+const RT_SCOPE_HOST: u8 = 254;
+const RT_SCOPE_NOWHERE: u8 = 255;
+
+const FRA_DST: u16 = 1;
+const FRA_SRC: u16 = 2;
+const FRA_IIFNAME: u16 = 3;
+const FRA_PRIORITY: u16 = 6;
+const FRA_FWMARK: u16 = 10;
+const FRA_SUPPRESS_PREFIXLEN: u16 = 14;
+const FRA_TABLE: u16 = 15;
+const FRA_FWMASK: u16 = 16;
+const FRA_PROTOCOL: u16 = 21;
+const FR_ACT_TO_TBL: u8 = 1;
+const FIB_RULE_INVERT: u32 = 2;
+
+const AF_INET: u8 = 2;
+const AF_INET6: u8 = 10;
+
+/// A policy rule: packets that are all it asks for are looked up in a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Of IPv6.
+    pub ipv6: bool,
+    /// Order among the rules: the lowest is asked first.
+    pub priority: u32,
+    /// Source.
+    pub from: Option<Prefix>,
+    /// Destination.
+    pub to: Option<Prefix>,
+    /// Mark of the packet, and the bits of it that count.
+    pub mark: Option<(u32, u32)>,
+    /// Device by which they come in, by name; `lo` for what this machine sends.
+    pub iif: Option<String>,
+    /// Table; 0: it does something else.
+    pub table: u32,
+    /// Who made it.
+    pub protocol: u8,
+    /// It asks for more, which is not told here. Only read, not written.
+    pub more: bool,
+}
+
+impl Default for Rule {
+    /// All packets of IPv4, to no table yet, by weir.
+    fn default() -> Self {
+        Self {
+            ipv6: false,
+            priority: 0,
+            from: None,
+            to: None,
+            mark: None,
+            iif: None,
+            table: 0,
+            protocol: PROTOCOL,
+            more: false,
+        }
+    }
+}
+
+/// Where a route leads next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Hop {
+    /// Index of the device; 0 leaves it to the kernel, which finds the one that reaches the gateway.
+    pub link: u32,
+    /// Router there, of either family. `None`: the destinations themselves are there.
+    pub gateway: Option<IpAddr>,
+    /// The gateway is there whatever addresses the device has.
+    pub onlink: bool,
+}
+
+/// A route.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// Where to.
+    pub to: Prefix,
+    /// Only for packets with such a source (IPv6).
+    pub from: Option<Prefix>,
+    /// Its table: [`MAIN`], [`LOCAL`], ….
+    pub table: u32,
+    /// What it does.
+    pub kind: RouteKind,
+    /// Next hops. Several share the packets. None where packets are dropped; IPv6 then tells the loopback device.
+    pub hops: Vec<Hop>,
+    /// Source address of what this machine sends by it.
+    pub source: Option<IpAddr>,
+    /// The lowest wins. 0 is written as 1024 for IPv6, by the kernel.
+    pub metric: u32,
+    /// Who made it.
+    pub protocol: u8,
+    /// It counts for one TOS only. Only read, not written.
+    pub tos: bool,
+}
+
+impl Route {
+    /// A route of weir's, by one hop.
+    pub fn new(to: Prefix, table: u32, hop: Hop) -> Self {
+        Self {
+            hops: vec![hop],
+            ..Self::without_hop(to, table, RouteKind::Unicast)
+        }
+    }
+
+    /// A route of weir's that drops packets.
+    pub fn without_hop(to: Prefix, table: u32, kind: RouteKind) -> Self {
+        Self {
+            to,
+            from: None,
+            table,
+            kind,
+            hops: Vec::new(),
+            source: None,
+            metric: 0,
+            protocol: PROTOCOL,
+            tos: false,
+        }
+    }
+}
+
+/// Decodes a rule of a dump. `None`: another message, or a rule of neither IPv4 nor IPv6.
+///
+/// # Errors
+/// Names the attribute that is cut short or of a wrong length.
+pub fn decode_rule(message: &Message<'_>) -> Result<Option<Rule>, DecodeError> {
+    if message.kind != RTM_NEWRULE {
+        return Ok(None);
+    }
+    let (fixed, attributes) = message.split::<12>("fib_rule_hdr")?;
+    let [family, to_length, from_length, tos, table, _, _, action, ..] = *fixed;
+    if !matches!(family, AF_INET | AF_INET6) {
+        return Ok(None);
+    }
+    let any = |length| (length != 0).then(|| unspecified(family, length));
+    let mut rule = Rule {
+        ipv6: family == AF_INET6,
+        from: any(from_length),
+        to: any(to_length),
+        table: u32::from(table),
+        protocol: 0,
+        // FIB_RULE_PERMANENT and others tell nothing of what it asks.
+        more: tos != 0 || u32_at(fixed, 8) & FIB_RULE_INVERT != 0,
+        ..Rule::default()
+    };
+    for attribute in attributes {
+        let attribute = attribute?;
+        match attribute.kind {
+            FRA_PRIORITY => rule.priority = attribute.u32_native("FRA_PRIORITY")?,
+            FRA_TABLE => rule.table = attribute.u32_native("FRA_TABLE")?,
+            FRA_PROTOCOL => [rule.protocol] = attribute.array("FRA_PROTOCOL")?,
+            FRA_SRC => rule.from = Some(prefix(&attribute, family, from_length, "FRA_SRC")?),
+            FRA_DST => rule.to = Some(prefix(&attribute, family, to_length, "FRA_DST")?),
+            FRA_IIFNAME => rule.iif = Some(attribute.text()),
+            FRA_FWMARK => {
+                rule.mark.get_or_insert((0, u32::MAX)).0 = attribute.u32_native("FRA_FWMARK")?;
+            }
+            FRA_FWMASK => {
+                rule.mark.get_or_insert((0, u32::MAX)).1 = attribute.u32_native("FRA_FWMASK")?;
+            }
+            // All ones: nothing is suppressed. The kernel tells it of every rule.
+            FRA_SUPPRESS_PREFIXLEN => {
+                rule.more |= attribute.u32_native("FRA_SUPPRESS_PREFIXLEN")? != u32::MAX;
+            }
+            _ => rule.more = true,
+        }
+    }
+    if action != FR_ACT_TO_TBL {
+        rule.table = 0;
+    }
+    Ok(Some(rule))
+}
+
+/// Decodes a route of a dump. `None`: of no concern, an entry of the cache, or of neither IPv4 nor IPv6.
+///
+/// # Errors
+/// Names the attribute that is cut short or of a wrong length.
+pub fn decode_route(message: &Message<'_>) -> Result<Option<Route>, DecodeError> {
+    if message.kind != RTM_NEWROUTE {
+        return Ok(None);
+    }
+    let (fixed, attributes) = message.split::<12>("rtmsg")?;
+    let [
+        family,
+        to_length,
+        from_length,
+        tos,
+        table,
+        protocol,
+        _,
+        kind,
+        ..,
+    ] = *fixed;
+    let flags = u32_at(fixed, 8);
+    if flags & RTM_F_CLONED != 0 || !matches!(family, AF_INET | AF_INET6) {
+        return Ok(None);
+    }
+    if to_length > if family == AF_INET { 32 } else { 128 } {
+        return Err(DecodeError::new("rtm_dst_len", Problem::Contradiction));
+    }
+    let mut route = Route {
+        from: (from_length != 0).then(|| unspecified(family, from_length)),
+        protocol,
+        tos: tos != 0,
+        ..Route::without_hop(
+            unspecified(family, to_length),
+            table.into(),
+            RouteKind::from_number(kind),
+        )
+    };
+    let mut hop = Hop::default();
+    for attribute in attributes {
+        let attribute = attribute?;
+        match attribute.kind {
+            RTA_DST => route.to = prefix(&attribute, family, to_length, "RTA_DST")?,
+            RTA_SRC => route.from = Some(prefix(&attribute, family, from_length, "RTA_SRC")?),
+            RTA_TABLE => route.table = attribute.u32_native("RTA_TABLE")?,
+            RTA_PRIORITY => route.metric = attribute.u32_native("RTA_PRIORITY")?,
+            RTA_PREFSRC => route.source = Some(address(&attribute, family, "RTA_PREFSRC")?),
+            RTA_OIF => hop.link = attribute.u32_native("RTA_OIF")?,
+            RTA_GATEWAY => hop.gateway = Some(address(&attribute, family, "RTA_GATEWAY")?),
+            RTA_VIA => hop.gateway = Some(via(&attribute)?),
+            RTA_MULTIPATH => hops(&attribute, family, &mut route.hops)?,
+            _ => {}
+        }
+    }
+    if route.hops.is_empty() && hop != Hop::default() {
+        hop.onlink = flags & RTNH_F_ONLINK != 0;
+        route.hops.push(hop);
+    }
+    Ok(Some(route))
+}
+
+/// The next hops of a route that has several (`struct rtnexthop`).
+fn hops(told: &Attribute<'_>, family: u8, out: &mut Vec<Hop>) -> Result<(), DecodeError> {
+    let cut = DecodeError::new("RTA_MULTIPATH", Problem::CutShort);
+    let mut rest = told.value;
+    while !rest.is_empty() {
+        let header = rest.first_chunk::<8>().ok_or(cut)?;
+        let length = usize::from(u16_at(header, 0));
+        let inside = rest.get(8..length).ok_or(cut)?;
+        let mut hop = Hop {
+            link: u32_at(header, 4),
+            gateway: None,
+            onlink: u32::from(header[2]) & RTNH_F_ONLINK != 0,
+        };
+        for attribute in crate::message::Attributes::new(inside, "RTA_MULTIPATH") {
+            let attribute = attribute?;
+            match attribute.kind {
+                RTA_GATEWAY => hop.gateway = Some(address(&attribute, family, "RTA_GATEWAY")?),
+                RTA_VIA => hop.gateway = Some(via(&attribute)?),
+                _ => {}
+            }
+        }
+        out.push(hop);
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    Ok(())
+}
+
+/// A gateway of the other family (RFC 5549): its family, then its address.
+fn via(attribute: &Attribute<'_>) -> Result<IpAddr, DecodeError> {
+    let wrong = DecodeError::new("RTA_VIA", Problem::Length);
+    let (family, octets) = attribute.value.split_first_chunk::<2>().ok_or(wrong)?;
+    ip(u16::from_ne_bytes(*family), octets).ok_or(wrong)
+}
+
+fn address(
+    attribute: &Attribute<'_>,
+    family: u8,
+    part: &'static str,
+) -> Result<IpAddr, DecodeError> {
+    ip(family.into(), attribute.value).ok_or(DecodeError::new(part, Problem::Length))
+}
+
+fn prefix(
+    attribute: &Attribute<'_>,
+    family: u8,
+    length: u8,
+    part: &'static str,
+) -> Result<Prefix, DecodeError> {
+    let address = address(attribute, family, part)?;
+    Ok(Prefix { address, length })
+}
+
+fn ip(family: u16, octets: &[u8]) -> Option<IpAddr> {
+    match u8::try_from(family).ok()? {
+        AF_INET => Some(Ipv4Addr::from(<[u8; 4]>::try_from(octets).ok()?).into()),
+        AF_INET6 => Some(Ipv6Addr::from(<[u8; 16]>::try_from(octets).ok()?).into()),
+        _ => None,
+    }
+}
+
+fn unspecified(family: u8, length: u8) -> Prefix {
+    let address = match family {
+        AF_INET => Ipv4Addr::UNSPECIFIED.into(),
+        _ => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    Prefix { address, length }
+}
+
+/// Asks for all rules of a family.
+pub(crate) fn dump_rules(ipv6: bool, sequence: u32) -> Vec<u8> {
+    dump(RTM_GETRULE, ipv6, sequence)
+}
+
+/// Asks for all routes of a family.
+pub(crate) fn dump_routes(ipv6: bool, sequence: u32) -> Vec<u8> {
+    dump(RTM_GETROUTE, ipv6, sequence)
+}
+
+/// Both headers are of 12 octets, beginning with the family.
+fn dump(kind: u16, ipv6: bool, sequence: u32) -> Vec<u8> {
+    let mut header = [0; 12];
+    header[0] = number(ipv6);
+    let mut encoder = Encoder::default();
+    encoder.message(kind, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
+        e.fixed(&header)
+    });
+    encoder.finish()
+}
+
+/// Adds a rule; the kernel refuses a second one that is the same.
+pub(crate) fn add_rule(rule: &Rule, sequence: u32) -> Vec<u8> {
+    about_rule(RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, rule, sequence)
+}
+
+/// Removes the first rule that has all of this. Of what is `None` it may have any, so it is named by its protocol and priority, too.
+pub(crate) fn remove_rule(rule: &Rule, sequence: u32) -> Vec<u8> {
+    about_rule(RTM_DELRULE, 0, rule, sequence)
+}
+
+fn about_rule(kind: u16, flags: u16, rule: &Rule, sequence: u32) -> Vec<u8> {
+    let length = |prefix: Option<Prefix>| prefix.map_or(0, |prefix| prefix.length);
+    let mut header = [0; 12];
+    header[0] = number(rule.ipv6);
+    header[1] = length(rule.to);
+    header[2] = length(rule.from);
+    header[7] = FR_ACT_TO_TBL;
+    let mut encoder = Encoder::default();
+    encoder.message(kind, NLM_F_REQUEST | NLM_F_ACK | flags, sequence, |e| {
+        e.fixed(&header);
+        e.attribute(FRA_PRIORITY, &rule.priority.to_ne_bytes());
+        e.attribute(FRA_TABLE, &rule.table.to_ne_bytes());
+        e.attribute(FRA_PROTOCOL, &[rule.protocol]);
+        for (kind, prefix) in [(FRA_DST, rule.to), (FRA_SRC, rule.from)] {
+            if let Some(prefix) = prefix {
+                octets(e, kind, prefix.address);
+            }
+        }
+        if let Some((value, mask)) = rule.mark {
+            e.attribute(FRA_FWMARK, &value.to_ne_bytes());
+            e.attribute(FRA_FWMASK, &mask.to_ne_bytes());
+        }
+        if let Some(name) = &rule.iif {
+            e.attribute(FRA_IIFNAME, &[name.as_bytes(), &[0]].concat());
+        }
+    });
+    encoder.finish()
+}
+
+/// Adds a route, or puts it in the place of the one to the same prefix, of the same metric, in the same table.
+pub(crate) fn set_route(route: &Route, sequence: u32) -> Vec<u8> {
+    about_route(
+        RTM_NEWROUTE,
+        NLM_F_CREATE | NLM_F_REPLACE,
+        route,
+        scope(route),
+        sequence,
+    )
+}
+
+/// Removes a route.
+pub(crate) fn remove_route(route: &Route, sequence: u32) -> Vec<u8> {
+    about_route(RTM_DELROUTE, 0, route, RT_SCOPE_NOWHERE, sequence)
+}
+
+/// How far away what a route leads to is. IPv6 does not ask.
+fn scope(route: &Route) -> u8 {
+    match route.kind {
+        RouteKind::Local => RT_SCOPE_HOST,
+        RouteKind::Unicast if route.hops.iter().all(|hop| hop.gateway.is_none()) => RT_SCOPE_LINK,
+        _ => RT_SCOPE_UNIVERSE,
+    }
+}
+
+fn about_route(kind: u16, flags: u16, route: &Route, scope: u8, sequence: u32) -> Vec<u8> {
+    let ipv6 = route.to.address.is_ipv6();
+    let mut header = [0; 12];
+    header[0] = number(ipv6);
+    header[1] = route.to.length;
+    header[2] = route.from.map_or(0, |prefix| prefix.length);
+    header[5] = route.protocol;
+    header[6] = scope;
+    header[7] = route.kind.number();
+    if let [hop] = route.hops[..] {
+        header[8..].copy_from_slice(&hop_flags(&hop).to_ne_bytes());
+    }
+    let mut encoder = Encoder::default();
+    encoder.message(kind, NLM_F_REQUEST | NLM_F_ACK | flags, sequence, |e| {
+        e.fixed(&header);
+        e.attribute(RTA_TABLE, &route.table.to_ne_bytes());
+        octets(e, RTA_DST, route.to.address);
+        if let Some(from) = route.from {
+            octets(e, RTA_SRC, from.address);
+        }
+        if let Some(source) = route.source {
+            octets(e, RTA_PREFSRC, source);
+        }
+        if route.metric != 0 {
+            e.attribute(RTA_PRIORITY, &route.metric.to_ne_bytes());
+        }
+        match &route.hops[..] {
+            [] => {}
+            [hop] => {
+                if hop.link != 0 {
+                    e.attribute(RTA_OIF, &hop.link.to_ne_bytes());
+                }
+                gateway(e, ipv6, hop);
+            }
+            several => e.attribute(RTA_MULTIPATH, &multipath(ipv6, several)),
+        }
+    });
+    encoder.finish()
+}
+
+fn multipath(ipv6: bool, hops: &[Hop]) -> Vec<u8> {
+    let mut all = Vec::new();
+    for hop in hops {
+        let mut inside = Encoder::default();
+        gateway(&mut inside, ipv6, hop);
+        let inside = inside.finish();
+        all.extend((8 + inside.len() as u16).to_ne_bytes());
+        // Flags, and by how much more than the others it is used.
+        all.extend([hop_flags(hop) as u8, 0]);
+        all.extend(hop.link.to_ne_bytes());
+        all.extend(inside);
+    }
+    all
+}
+
+fn hop_flags(hop: &Hop) -> u32 {
+    if hop.onlink { RTNH_F_ONLINK } else { 0 }
+}
+
+fn gateway(encoder: &mut Encoder, ipv6: bool, hop: &Hop) {
+    match hop.gateway {
+        None => {}
+        Some(gateway) if gateway.is_ipv6() == ipv6 => octets(encoder, RTA_GATEWAY, gateway),
+        Some(gateway) => {
+            let family = u16::from(number(gateway.is_ipv6())).to_ne_bytes();
+            let value = match gateway {
+                IpAddr::V4(address) => [&family[..], &address.octets()].concat(),
+                IpAddr::V6(address) => [&family[..], &address.octets()].concat(),
+            };
+            encoder.attribute(RTA_VIA, &value);
+        }
+    }
+}
+
+fn octets(encoder: &mut Encoder, kind: u16, address: IpAddr) {
+    match address {
+        IpAddr::V4(address) => encoder.attribute(kind, &address.octets()),
+        IpAddr::V6(address) => encoder.attribute(kind, &address.octets()),
+    }
+}
+
+fn number(ipv6: bool) -> u8 {
+    if ipv6 { AF_INET6 } else { AF_INET }
+}
+
+/// Who made what this message of a dump is about. `None`: neither a rule nor a route of a table.
+pub(crate) fn protocol_of(message: &Message<'_>) -> Result<Option<u8>, DecodeError> {
+    Ok(match message.kind {
+        RTM_NEWRULE => decode_rule(message)?.map(|rule| rule.protocol),
+        _ => decode_route(message)?.map(|route| route.protocol),
+    })
+}
+
+/// Turns a message of a dump about a rule or a route into the request to remove just that, by all that the kernel tells of it.
+pub(crate) fn remove_told(message: &Message<'_>) -> (u16, Vec<u8>) {
+    let kind = match message.kind {
+        RTM_NEWRULE => RTM_DELRULE,
+        _ => RTM_DELROUTE,
+    };
+    (kind, message.payload.to_vec())
+}
+
+/// The request made of what [`remove_told`] gave.
+pub(crate) fn request(kind: u16, payload: &[u8], sequence: u32) -> Vec<u8> {
+    let mut encoder = Encoder::default();
+    encoder.message(kind, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
+        e.fixed(payload)
+    });
+    encoder.finish()
+}

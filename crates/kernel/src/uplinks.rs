@@ -1,0 +1,230 @@
+//! Uplinks: the devices by which this machine reaches the rest of the world. Those with a default route, in the main table or in one that a
+//! policy rule leads to (mwan3, systemd-networkd), and an address to send from. What weir wrote itself does not count.
+
+use std::net::IpAddr;
+
+use crate::event::{Event, Link, Source};
+use crate::policy::{Hop, MAIN, PROTOCOL, Route, Rule};
+use crate::route::LinkAddress;
+use crate::routes::RouteKind;
+use crate::sets::Prefix;
+
+/// ARPHRD_LOOPBACK.
+const LOOPBACK: u16 = 772;
+
+/// A device by which the rest of the world is reached, in one family.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Uplink {
+    /// Its index.
+    pub link: u32,
+    /// Its name.
+    pub name: String,
+    /// The address to send from.
+    pub address: IpAddr,
+    /// The network that this address is in; of a point-to-point device the address alone.
+    pub prefix: Prefix,
+    /// The next router. `None`: there is but one at the other end (PPP).
+    pub gateway: Option<IpAddr>,
+    /// Of the default route: the lowest is used first.
+    pub metric: u32,
+    /// The table that the default route is in.
+    pub table: u32,
+}
+
+impl Uplink {
+    /// Of IPv6.
+    pub fn ipv6(&self) -> bool {
+        self.address.is_ipv6()
+    }
+
+    /// What names it while other things about it change.
+    fn key(&self) -> (u32, bool) {
+        (self.link, self.ipv6())
+    }
+}
+
+/// What the kernel tells about devices that lead out: read by [`crate::io::Policy::picture`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Picture {
+    /// All devices.
+    pub links: Vec<Link>,
+    /// All addresses, each device's in the kernel's order.
+    pub addresses: Vec<LinkAddress>,
+    /// All rules of both families.
+    pub rules: Vec<Rule>,
+    /// All routes to anywhere, of both families and all tables.
+    pub defaults: Vec<Route>,
+}
+
+impl Picture {
+    /// The uplinks, best first: those of the main table before the others, then by metric. At most one for a device and family.
+    pub fn uplinks(&self) -> Vec<Uplink> {
+        let mut found: Vec<Uplink> = Vec::new();
+        for route in &self.defaults {
+            if self.counts(route) {
+                found.extend(route.hops.iter().filter_map(|hop| self.uplink(route, hop)));
+            }
+        }
+        found.sort_by_key(|uplink| {
+            let order = (uplink.table != MAIN, uplink.metric);
+            (order, uplink.link, uplink.ipv6(), uplink.table)
+        });
+        let mut seen = Vec::new();
+        found.retain(|uplink| {
+            let new = !seen.contains(&uplink.key());
+            seen.push(uplink.key());
+            new
+        });
+        found
+    }
+
+    /// It leads anywhere, is not weir's, and is looked at.
+    fn counts(&self, route: &Route) -> bool {
+        let ipv6 = route.to.address.is_ipv6();
+        route.kind == RouteKind::Unicast
+            && route.to.length == 0
+            && route.protocol != PROTOCOL
+            && (route.table == MAIN
+                || self.rules.iter().any(|rule| {
+                    (rule.ipv6, rule.table) == (ipv6, route.table) && rule.protocol != PROTOCOL
+                }))
+    }
+
+    fn uplink(&self, route: &Route, hop: &Hop) -> Option<Uplink> {
+        let link = self.links.iter().find(|link| link.index == hop.link)?;
+        if !link.up || link.hardware == LOOPBACK {
+            return None;
+        }
+        let (address, prefix) = self.source(route, hop)?;
+        Some(Uplink {
+            link: link.index,
+            name: link.name.clone(),
+            address,
+            prefix,
+            gateway: hop.gateway,
+            metric: route.metric,
+            table: route.table,
+        })
+    }
+
+    /// The address to send from, and its network.
+    fn source(&self, route: &Route, hop: &Hop) -> Option<(IpAddr, Prefix)> {
+        if let Some(source) = route.source {
+            // It may be another device's.
+            let held = self.addresses.iter().find(|held| held.address == source);
+            let alone = if source.is_ipv6() { 128 } else { 32 };
+            let length = held.map_or(alone, |held| held.length);
+            return Some((source, Prefix::around(source, length)));
+        }
+        let held = self
+            .addresses
+            .iter()
+            .filter(|held| held.link == hop.link)
+            .filter(|held| held.address.is_ipv6() == route.to.address.is_ipv6())
+            .filter(|held| route.from.is_none_or(|from| from.holds(&held.address)))
+            .filter(|held| held.is_global() && held.is_settled())
+            .min_by_key(|held| {
+                let near = hop
+                    .gateway
+                    .is_some_and(|gateway| held.prefix().holds(&gateway));
+                (!near, held.is_temporary(), unique_local(held.address))
+            })?;
+        Some((held.address, held.prefix()))
+    }
+}
+
+/// Of fc00::/7 (RFC 4193): the kernel counts it as global, but the rest of the world does not answer to it.
+fn unique_local(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(_) => false,
+        IpAddr::V6(address) => address.octets()[0] & 0xfe == 0xfc,
+    }
+}
+
+/// How the uplinks changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It cannot be used any longer.
+    Removed(Uplink),
+    /// Another address, gateway, metric, table or name.
+    Changed {
+        /// As it was.
+        before: Uplink,
+        /// As it is.
+        now: Uplink,
+    },
+    /// It can be used now.
+    Added(Uplink),
+}
+
+/// The uplinks, as they change.
+#[derive(Clone, Debug, Default)]
+pub struct Uplinks {
+    now: Vec<Uplink>,
+}
+
+impl Uplinks {
+    /// Those there are, best first.
+    pub fn now(&self) -> &[Uplink] {
+        &self.now
+    }
+
+    /// Takes an event, and appends what it alone makes certain: the uplinks of a device that went down are gone, whatever their routes. Says
+    /// whether a new [`Picture`] is to be looked at. Events come in heaps: look once after each.
+    pub fn event(&mut self, event: &Event, out: &mut Vec<Change>) -> bool {
+        match event {
+            Event::Link(link) if !link.up => {
+                self.remove(link.index, out);
+                false
+            }
+            Event::LinkGone(index) => {
+                self.remove(*index, out);
+                false
+            }
+            // IPv4 keeps routes while there is no carrier, and tells nothing of them when it is back.
+            Event::Link(link) => !self
+                .now
+                .iter()
+                .any(|uplink| uplink.link == link.index && uplink.name == link.name),
+            Event::Address(..)
+            | Event::Routing
+            | Event::DumpEnd(Source::Route)
+            | Event::Overrun(Source::Route) => true,
+            _ => false,
+        }
+    }
+
+    /// Takes a new picture. What changed: first what is gone, then what is different, then what is new.
+    pub fn update(&mut self, picture: &Picture) -> Vec<Change> {
+        let new = picture.uplinks();
+        let find = |list: &[Uplink], key| list.iter().find(|uplink| uplink.key() == key).cloned();
+        let mut changes = Vec::new();
+        for before in &self.now {
+            if find(&new, before.key()).is_none() {
+                changes.push(Change::Removed(before.clone()));
+            }
+        }
+        let mut added = Vec::new();
+        for now in &new {
+            match find(&self.now, now.key()) {
+                None => added.push(Change::Added(now.clone())),
+                Some(before) if before != *now => changes.push(Change::Changed {
+                    before,
+                    now: now.clone(),
+                }),
+                Some(_) => {}
+            }
+        }
+        changes.extend(added);
+        self.now = new;
+        changes
+    }
+
+    fn remove(&mut self, link: u32, out: &mut Vec<Change>) {
+        let gone = self.now.extract_if(.., |uplink| uplink.link == link);
+        out.extend(gone.map(Change::Removed));
+    }
+}
+
+#[cfg(test)]
+mod tests;
