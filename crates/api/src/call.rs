@@ -26,6 +26,8 @@ pub enum Call {
     Talks(TalksQuery),
     /// `GET /v1/history`
     History(HistoryQuery),
+    /// `GET /v1/paths`
+    Paths,
     /// `GET /v1/probes`
     Probes,
     /// `GET /v1/explain`
@@ -40,7 +42,7 @@ pub enum Call {
     StopCapture,
 }
 
-const PATHS: &str = "/v1/status, /v1/flows, /v1/hops, /v1/ports, /v1/drops, /v1/devices, /v1/talks, /v1/history, /v1/probes, /v1/explain, /v1/config, /v1/reload, /v1/capture, /v1/capture/stop";
+const PATHS: &str = "/v1/status, /v1/flows, /v1/hops, /v1/ports, /v1/drops, /v1/devices, /v1/talks, /v1/history, /v1/paths, /v1/probes, /v1/explain, /v1/config, /v1/reload, /v1/capture, /v1/capture/stop";
 const FILTERS: &str = "the filters are port, address, protocol, state, device, sort and limit";
 
 impl Call {
@@ -88,6 +90,7 @@ impl Call {
             "/v1/ports" => Ok(Self::Ports),
             "/v1/drops" => Ok(Self::Drops),
             "/v1/devices" => Ok(Self::Devices),
+            "/v1/paths" => Ok(Self::Paths),
             "/v1/probes" => Ok(Self::Probes),
             "/v1/config" => Ok(Self::Config),
             "/v1/reload" => Ok(Self::Reload),
@@ -105,9 +108,8 @@ impl Call {
     pub fn method_of(path: &str) -> Option<&'static str> {
         match path {
             "/v1/status" | "/v1/flows" | "/v1/hops" | "/v1/ports" | "/v1/drops" | "/v1/devices"
-            | "/v1/talks" | "/v1/history" | "/v1/probes" | "/v1/explain" | "/v1/config" => {
-                Some("GET")
-            }
+            | "/v1/talks" | "/v1/history" | "/v1/paths" | "/v1/probes" | "/v1/explain"
+            | "/v1/config" => Some("GET"),
             // The calls that change anything.
             "/v1/reload" | "/v1/capture" | "/v1/capture/stop" => Some("POST"),
             _ => None,

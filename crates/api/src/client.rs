@@ -20,8 +20,8 @@ use crate::filter::FlowFilter;
 use crate::monitor::{HistoryQuery, TalksQuery};
 use crate::percent;
 use crate::types::{
-    Bridged, Config, Devices, Drops, Explanation, Flow, FlowList, History, Hop, Port, Probes,
-    Problem, Reloaded, Status, Talks,
+    Bridged, Config, Devices, Drops, Explanation, Flow, FlowList, History, Hop, Paths, Port,
+    Probes, Problem, Reloaded, Status, Talks,
 };
 
 /// How long the daemon may be silent before the client gives up.
@@ -128,6 +128,11 @@ impl Client {
     /// `GET /v1/history`
     pub fn history(&self, asked: &HistoryQuery) -> Result<History, ClientError> {
         self.ask(Method::GET, &with_query("/v1/history", &asked.to_query()))
+    }
+
+    /// `GET /v1/paths`
+    pub fn paths(&self) -> Result<Paths, ClientError> {
+        self.ask(Method::GET, "/v1/paths")
     }
 
     /// `GET /v1/probes`

@@ -13,6 +13,7 @@
 //! | `GET /v1/devices` | [`Devices`]: who uses the network |
 //! | `GET /v1/talks?…` | [`Talks`]: conversations, of a [`TalksQuery`] |
 //! | `GET /v1/history?…` | [`History`] of a [`HistoryQuery`] |
+//! | `GET /v1/paths` | [`Paths`]: uplinks that are used as one |
 //! | `GET /v1/probes` | [`Probes`]: what is recorded of the network stack |
 //! | `GET /v1/explain?flow=…` | [`Explanation`] of a [`FlowQuery`] |
 //! | `GET /v1/config` | [`Config`] |

@@ -9,6 +9,7 @@
 //! - [`Mptcp`]: from which addresses the kernel makes MPTCP subflows.
 //! - [`Policy`]: policy rules and routes, written and removed too; which devices lead out.
 //! - [`Subflows`]: TCP connections and subflows of MPTCP, and how they fare.
+//! - [`load_rules`]: rulesets, by `nft`.
 //! - [`Filters`]: what is attached at TC ingress and egress of a device, and qdiscs.
 //!
 //! **Order.** Events and dumps come by different sockets, so an entry of a dump may be older than an event read before it. While a
@@ -20,6 +21,7 @@ mod events;
 mod filters;
 mod mptcp;
 mod netdev;
+mod nft;
 mod nl80211;
 mod policy;
 mod requests;
@@ -34,6 +36,7 @@ pub use events::Events;
 pub use filters::{Attached, Filters};
 pub use mptcp::Mptcp;
 pub use netdev::Netdev;
+pub use nft::load_rules;
 pub use nl80211::Nl80211;
 pub use policy::Policy;
 pub use requests::Requests;

@@ -26,6 +26,6 @@ pub mod tuple;
 pub mod uplinks;
 
 pub use event::*;
-pub use sets::{Prefix, SetContent, SetEvent, SetHeader, SetName};
+pub use sets::{Prefix, PrefixError, SetContent, SetEvent, SetHeader, SetName};
 pub use talk::TalkKey;
 pub use tuple::*;

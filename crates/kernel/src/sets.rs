@@ -58,6 +58,15 @@ impl fmt::Display for Prefix {
 }
 
 impl Prefix {
+    /// Just this address.
+    pub const fn only(address: IpAddr) -> Self {
+        let length = match address {
+            IpAddr::V4(_) => 32,
+            IpAddr::V6(_) => 128,
+        };
+        Self { address, length }
+    }
+
     /// The first bits of an address.
     pub fn around(address: IpAddr, length: u8) -> Self {
         let address = match address {
@@ -85,6 +94,35 @@ impl Prefix {
                 self.length == 0 || bits >> (128 - u32::from(self.length.min(128))) == 0
             }
             _ => false,
+        }
+    }
+}
+
+/// Text that is no network.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no network such as 198.51.100.0/24 or 2001:db8::/32")]
+pub struct PrefixError(String);
+
+impl FromStr for Prefix {
+    type Err = PrefixError;
+
+    /// `ADDRESS/LENGTH`, or one address. Bits behind the length are taken as 0.
+    fn from_str(text: &str) -> Result<Self, PrefixError> {
+        let wrong = || PrefixError(text.to_owned());
+        let (address, length) = match text.split_once('/') {
+            Some((address, length)) => (address, Some(length)),
+            None => (text, None),
+        };
+        let whole = Self::only(address.parse().map_err(|_| wrong())?);
+        let Some(length) = length else {
+            return Ok(whole);
+        };
+        let digits = !length.is_empty() && length.bytes().all(|octet| octet.is_ascii_digit());
+        match length.parse() {
+            Ok(length) if digits && length <= whole.length => {
+                Ok(Self::around(whole.address, length))
+            }
+            _ => Err(wrong()),
         }
     }
 }
@@ -427,6 +465,33 @@ mod tests {
             });
         });
         encoder.finish()
+    }
+
+    #[test]
+    fn networks_are_read() {
+        for (text, read) in [
+            ("10.1.2.3/8", "10.0.0.0/8"),
+            ("10.1.2.3", "10.1.2.3/32"),
+            ("0.0.0.0/0", "0.0.0.0/0"),
+            ("fd00:1::1/16", "fd00::/16"),
+            ("::1", "::1/128"),
+            ("2001:db8::/0", "::/0"),
+        ] {
+            assert_eq!(text.parse::<Prefix>().expect(text).to_string(), read);
+        }
+        for text in [
+            "",
+            "/",
+            "10.0.0.0/33",
+            "10.0.0.0/",
+            "10.0.0/8",
+            "::/129",
+            "::/-1",
+            "::/+1",
+            "10.0.0.0/8/8",
+        ] {
+            assert!(text.parse::<Prefix>().is_err(), "{text}");
+        }
     }
 
     #[test]

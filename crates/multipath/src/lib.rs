@@ -4,16 +4,23 @@
 //! ([`handshake`]). The session then seals an [`Open`] in front of the first payload of each connection, and its [`Status`] on the
 //! way back, with no round trip more. [`stream`] encrypts what follows, where that is wanted.
 //!
-//! Pure: octets in, octets out; no clock, no socket. Octet by octet it is told in `docs/multipath-protocol.md`.
+//! Pure but for [`io`]: octets in, octets out; no clock, no socket. Octet by octet it is told in `docs/multipath-protocol.md`.
+//!
+//! [`nft`] are the rules that bring clients' connections here, [`reach`] is where a partner goes for its routers. In [`io`] are the sockets and
+//! threads: [`io::Router`] and [`io::Partner`].
 
 mod aead;
 mod derive;
 pub mod frame;
 pub mod handshake;
+pub mod io;
 pub mod key;
+pub mod nft;
 pub mod open;
 pub mod pairing;
+pub mod reach;
 pub mod session;
+pub mod shares;
 pub mod stream;
 #[cfg(test)]
 mod tests;

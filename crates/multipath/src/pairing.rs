@@ -96,8 +96,23 @@ impl Pairing {
         Ok(Self { host, port, key })
     }
 
+    /// With a host, and a port where it is not [`PORT`], as they are typed: `partner.example.net`, `203.0.113.5:443`, `[2001:db8::5]:9347`; an IPv6
+    /// address without a port needs no brackets.
+    pub fn at(address: &str, key: Key) -> Result<Self, PairingError> {
+        let (host, port) = match address.parse::<Ipv6Addr>() {
+            Ok(_) => (address, PORT),
+            Err(_) => read_address(address)?,
+        };
+        Self::new(host, port, key)
+    }
+
+    /// For eyes that are not to see the key.
+    pub fn redacted(&self) -> String {
+        format!("{} with key {}", self.address(), self.key.id())
+    }
+
     /// As it stands in the line.
-    fn address(&self) -> String {
+    pub fn address(&self) -> String {
         match self.host.parse() {
             Ok(IpAddr::V6(address)) => format!("[{address}]:{}", self.port),
             _ => format!("{}:{}", self.host, self.port),

@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
     capture, check, completions, config, devices, drops, explain, flows, history, hops, man,
-    passwd, ports, probes, reload, run, status, talks,
+    multipath, passwd, paths, ports, probes, reload, run, status, talks,
 };
 
 const AFTER_HELP: &str = "\
@@ -48,6 +48,7 @@ pub enum Command {
     Status(status::StatusArgs),
     Flows(flows::FlowsArgs),
     Explain(explain::ExplainArgs),
+    Paths(paths::PathsArgs),
     Ports(ports::PortsArgs),
     Hops(hops::HopsArgs),
     Capture(capture::CaptureArgs),
@@ -61,6 +62,7 @@ pub enum Command {
     Check(check::CheckArgs),
     Config(config::ConfigArgs),
     Reload(reload::ReloadArgs),
+    Multipath(multipath::MultipathArgs),
     Passwd(passwd::PasswdArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),

@@ -36,6 +36,7 @@ pub async fn answer(call: Call, provider: Rc<dyn Provider>) -> Response<Answer> 
             .history(&asked)
             .await
             .and_then(|history| json(&history)),
+        Call::Paths => json(&provider.paths()),
         Call::Probes => provider.probes().and_then(|probes| json(&probes)),
         Call::Ports => json(&provider.ports()),
         Call::Explain(asked) => provider

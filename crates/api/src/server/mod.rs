@@ -27,7 +27,7 @@ use crate::expression::FlowQuery;
 use crate::filter::{FlowFilter, Selection};
 use crate::monitor::{HistoryQuery, TalksQuery};
 use crate::types::{
-    Bridged, Config, Devices, Drops, Explanation, Flow, FlowId, History, Hop, Port, Probes,
+    Bridged, Config, Devices, Drops, Explanation, Flow, FlowId, History, Hop, Paths, Port, Probes,
     Problem, Reloaded, Status, Talks,
 };
 
@@ -68,6 +68,10 @@ pub trait Provider {
     /// What was. [`Problem::no_monitor`], unless it is said here.
     fn history(&self, _asked: &HistoryQuery) -> Later<History> {
         Box::pin(std::future::ready(Err(Problem::no_monitor())))
+    }
+    /// Uplinks that are used as one. None, unless it is said here.
+    fn paths(&self) -> Paths {
+        Paths::default()
     }
     /// Every probe, and what it recorded. None, unless it is said here.
     fn probes(&self) -> Result<Probes, Problem> {

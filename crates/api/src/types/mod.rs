@@ -7,6 +7,7 @@
 mod drops;
 mod flow;
 mod monitor;
+mod paths;
 mod probes;
 mod problem;
 mod settings;
@@ -24,6 +25,7 @@ pub use monitor::{
     Count, Device, Devices, History, Latency, Metered, MeteredPort, Part, Period, QuotaState, Rate,
     Talk, Talks, Wifi,
 };
+pub use paths::{Carriage, PartnerState, Path, Paths};
 pub use probes::{Probe, ProbeKind, ProbeRecord, Probes};
 pub use problem::Problem;
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};

@@ -11,7 +11,9 @@ pub mod flows;
 pub mod history;
 pub mod hops;
 pub mod man;
+pub mod multipath;
 pub mod passwd;
+pub mod paths;
 pub mod ports;
 pub mod probes;
 pub mod reload;
@@ -37,6 +39,7 @@ pub fn run(command: &Command, output: &mut Output<'_>) -> Result<(), Error> {
         Command::Status(args) => status::run(args, output),
         Command::Flows(args) => flows::run(args, output),
         Command::Explain(args) => explain::run(args, output),
+        Command::Paths(args) => paths::run(args, output),
         Command::Ports(args) => ports::run(args, output),
         Command::Hops(args) => hops::run(args, output),
         Command::Capture(args) => capture::run(args, output),
@@ -50,6 +53,7 @@ pub fn run(command: &Command, output: &mut Output<'_>) -> Result<(), Error> {
         Command::Check(args) => check::run(args, output),
         Command::Config(args) => config::run(args, output),
         Command::Reload(args) => reload::run(args, output),
+        Command::Multipath(args) => multipath::run(args, output),
         Command::Passwd(args) => passwd::run(args, output),
         Command::Completions(args) => completions::run(args, output),
         Command::Man(args) => man::run(args, output),

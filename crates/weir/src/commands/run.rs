@@ -46,23 +46,11 @@ pub enum Module {
     Offload,
     /// Counting, per conversation and device
     Monitor,
-    /// Several ways to the Internet at once (not in this version)
+    /// Several uplinks as one, by way of a partner
     Multipath,
 }
 
-impl Module {
-    /// As it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Offload => "offload",
-            Self::Monitor => "monitor",
-            Self::Multipath => "multipath",
-        }
-    }
-}
-
 pub(super) fn run(args: &RunArgs) -> Result<(), Error> {
-    check_modules(&args.only)?;
     let source = Source {
         file: args.config.clone(),
         socket: args.socket.clone(),
@@ -81,15 +69,4 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Error> {
         only: args.only.clone(),
     };
     daemon::run(config, options)
-}
-
-fn check_modules(only: &[Module]) -> Result<(), Error> {
-    let Some(missing) = only.iter().find(|module| **module == Module::Multipath) else {
-        return Ok(());
-    };
-    let what = format!("the module `{}` is not in this version", missing.name());
-    Err(Error::usage(
-        what,
-        "leave --only away, or use --only offload or --only monitor",
-    ))
 }

@@ -1,5 +1,7 @@
 //! Values of the file: from TOML to a type and back, with what is allowed in words.
 
+mod multipath;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,8 +11,8 @@ use serde_json::Value;
 use toml::de::DeValue;
 
 use super::settings::{
-    Collector, DeviceName, FlowRoom, HookChoice, LogLevel, Mark, MeterRoom, MetricsFor, Octets,
-    PortHook, QuotaAction, QuotaPeriod, WebTls,
+    Collector, DeviceName, Fallback, FlowRoom, HookChoice, LogLevel, Mark, MeterRoom, MetricsFor,
+    Octets, PortHook, QuotaAction, QuotaPeriod, WebTls,
 };
 use super::suggest::nearest;
 
@@ -524,3 +526,4 @@ words!(LogLevel, "\"error\", \"warn\", \"info\", \"debug\" or \"trace\"",
 words!(QuotaPeriod, "\"day\", \"week\" or \"month\"", "day" => Self::Day, "week" => Self::Week, "month" => Self::Month);
 words!(QuotaAction, "\"warn\" or \"cut\"", "warn" => Self::Warn, "cut" => Self::Cut);
 words!(WebTls, "\"off\", \"own\" or \"files\"", "off" => Self::Off, "own" => Self::Own, "files" => Self::Files);
+words!(Fallback, "\"direct\" or \"stop\"", "direct" => Self::Direct, "stop" => Self::Stop);

@@ -2,16 +2,9 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::process::Stdio;
 use std::task::Poll;
-use std::time::Duration;
 
 use serde::Deserialize;
-use tokio::io::AsyncWriteExt;
-use tokio::process::Command;
-
-/// How long `nft` may take.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 type Load = Pin<Box<dyn Future<Output = Result<(), String>>>>;
 
@@ -70,29 +63,7 @@ impl Firewall {
 }
 
 async fn load(rules: String) -> Result<(), String> {
-    tokio::time::timeout(PATIENCE, run(&rules))
-        .await
-        .unwrap_or_else(|_| Err("nft did not answer within 10 seconds".to_owned()))
-}
-
-async fn run(rules: &str) -> Result<(), String> {
-    let said = |error: std::io::Error| format!("nft: {error}");
-    let mut nft = Command::new("nft")
-        .args(["-f", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .map_err(said)?;
-    if let Some(mut input) = nft.stdin.take() {
-        input.write_all(rules.as_bytes()).await.map_err(said)?;
-    }
-    let outcome = nft.wait_with_output().await.map_err(said)?;
-    match outcome.status.success() {
-        true => Ok(()),
-        false => Err(String::from_utf8_lossy(&outcome.stderr).trim().to_owned()),
-    }
+    kernel::io::load_rules(&rules).await
 }
 
 /// Whether a ruleset, as `nft --json list ruleset` prints it, has the table of quotas.

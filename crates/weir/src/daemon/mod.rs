@@ -9,6 +9,7 @@ mod explain;
 mod firewall;
 mod guard;
 mod monitor;
+mod multipath;
 mod notify;
 mod page;
 mod privileges;
@@ -155,11 +156,13 @@ impl Daemon {
         let config = effective.web.clone();
         let leases = effective.monitor.leases.value.clone();
         let kept = monitor::past::file(&effective);
+        let carries = wanted(Module::Multipath);
         let settings = Settings::new(effective, options.shadow, options.source);
         let face = Rc::new(Face {
             router: Rc::clone(&router),
             captures: Rc::new(capture::Captures::default()),
             settings: Rc::new(RefCell::new(settings)),
+            multipath: carries.then(RefCell::default),
             started: provider::unix_seconds(),
             netns: netns_inode(),
         });
@@ -180,6 +183,10 @@ impl Daemon {
         // Its thread has the rights that this one has.
         if let (Some(file), Some(monitor)) = (&kept, &mut router.borrow_mut().monitor) {
             monitor.keep_history(file, &face.settings.borrow().effective);
+        }
+        if let Some(multipath) = &face.multipath {
+            let settings = face.settings.borrow();
+            multipath.borrow_mut().configure(&settings.effective);
         }
         Ok(Self {
             router,
@@ -327,6 +334,9 @@ impl Daemon {
             }
         };
         notify.stopping();
+        if let Some(multipath) = &face.multipath {
+            multipath.borrow_mut().stop();
+        }
         captures.stop(&mut router.borrow_mut());
         {
             let router = &mut *router.borrow_mut();

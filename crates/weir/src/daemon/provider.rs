@@ -14,6 +14,7 @@ use datapath::{Direction, Encapsulation};
 use kernel::{Tuple, status};
 
 use super::Settings;
+use super::multipath::Multipath;
 use super::router::Router;
 
 /// A daemon that can be asked.
@@ -24,6 +25,8 @@ pub struct Face {
     pub captures: Rc<super::capture::Captures>,
     /// What it was told.
     pub settings: Rc<RefCell<Settings>>,
+    /// Several uplinks as one; `None`: it is not to run.
+    pub multipath: Option<RefCell<Multipath>>,
     /// When it began, seconds since 1970.
     pub started: u64,
     /// Inode of the network namespace.
@@ -249,6 +252,11 @@ impl Provider for Face {
         }
     }
 
+    fn paths(&self) -> api::Paths {
+        let multipath = self.multipath.as_ref();
+        multipath.map_or_else(api::Paths::default, |multipath| multipath.borrow().shown())
+    }
+
     fn probes(&self) -> Result<api::Probes, Problem> {
         let router = &*self.router.borrow();
         let monitor = router.monitor.as_ref().ok_or_else(Problem::no_monitor)?;
@@ -282,6 +290,11 @@ impl Provider for Face {
         self.router.borrow_mut().reload(offload, drops);
         if let Some(monitor) = &mut self.router.borrow_mut().monitor {
             monitor.reload(&self.settings.borrow().effective);
+        }
+        if let Some(multipath) = &self.multipath {
+            multipath
+                .borrow_mut()
+                .configure(&self.settings.borrow().effective);
         }
         crate::log::set(*self.settings.borrow().effective.log.level);
         Ok(reloaded)

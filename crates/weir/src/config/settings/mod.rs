@@ -2,6 +2,7 @@
 
 mod history;
 mod monitor;
+mod multipath;
 mod web;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 pub use history::{History, Octets, QuotaAction, QuotaPeriod, QuotaSettings};
 pub use monitor::{Collector, Ipfix, MeterRoom, Monitor};
+pub use multipath::{Fallback, Multipath};
 pub use web::{MetricsFor, Web, WebTls};
 
 /// Where a setting was made.
@@ -83,6 +85,8 @@ pub struct Effective {
     pub history: History,
     /// `[quotas.NAME]`: by hardware address, by name of the device, or [`QuotaSettings::ALL`].
     pub quotas: BTreeMap<String, QuotaSettings>,
+    /// `[multipath]`
+    pub multipath: Multipath,
     /// `[web]`
     pub web: Web,
     /// `[api]`

@@ -1,0 +1,86 @@
+//! Paths: uplinks that are used as one, by way of a partner.
+
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+/// Answer to `GET /v1/paths`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Paths {
+    /// The partner's name or address and port; absent where the configuration names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partner: Option<String>,
+    /// Whether it is there.
+    pub state: PartnerState,
+    /// Version of the partner's weir.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Why it is not there, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// New connections of clients go by the partner.
+    pub redirects: bool,
+    /// Connections of clients.
+    pub connections: Carriage,
+    /// The uplinks in use, best first.
+    pub paths: Vec<Path>,
+}
+
+/// Whether the partner is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PartnerState {
+    /// There is none, or multipath is not to run.
+    #[default]
+    Off,
+    /// Not yet.
+    Connecting,
+    /// It is.
+    Connected,
+    /// It is not; it is tried again and again.
+    Failed,
+}
+
+/// Connections of clients, and their octets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Carriage {
+    /// There now.
+    pub open: u64,
+    /// Since the start, with those.
+    pub all: u64,
+    /// Of them, those that went directly as the partner was not reached.
+    pub direct: u64,
+    /// Turned away: there was no room.
+    pub refused: u64,
+    /// Octets that clients sent.
+    pub sent: u64,
+    /// Octets that they received.
+    pub received: u64,
+}
+
+/// An uplink.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Path {
+    /// Name of the device.
+    pub device: String,
+    /// The router's address there.
+    pub address: IpAddr,
+    /// Next hop; absent on a point-to-point link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<IpAddr>,
+    /// Subflows of connections now.
+    pub subflows: usize,
+    /// Of them, those that are plain TCP, as something on the way took MPTCP out.
+    pub fell_back: usize,
+    /// It waits until other paths fail.
+    pub backup: bool,
+    /// Round trip to the partner, as TCP measures it, microseconds; absent while nothing moves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<u32>,
+    /// Octets sent to the partner and acknowledged; what subflows carried in their last second is missing.
+    pub sent: u64,
+    /// Octets received from it.
+    pub received: u64,
+    /// Octets sent again.
+    pub retransmitted: u64,
+}

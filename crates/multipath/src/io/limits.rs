@@ -1,0 +1,28 @@
+//! How many connections there is room for.
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+/// Descriptors for all else: files, pipes that are not in use, sockets of the daemon.
+const OTHERS: u64 = 512;
+/// Descriptors of a connection while octets move both ways: two sockets, two pipes.
+const EACH: u64 = 6;
+/// Memory that a connection may hold in sockets and pipes, octets: what it may hold at most is far more, but they do not all at once.
+const MEMORY: u64 = 64 * 1024;
+
+/// Lets this process open as many descriptors as it may, and says how many connections that is, at most; memory counts too.
+pub fn raise() -> usize {
+    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((1024, 1024));
+    let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
+    let (now, _) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((1024, 1024));
+    let by_descriptors = now.saturating_sub(OTHERS) / EACH;
+    let by_memory = memory() / 2 / MEMORY;
+    usize::try_from(by_descriptors.min(by_memory).max(64)).unwrap_or(64)
+}
+
+/// Octets of memory of this machine.
+fn memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kib.unwrap_or(128 * 1024) * 1024
+}

@@ -1,0 +1,21 @@
+//! Sockets and threads of multipath. All that is decided without them is beside this module.
+
+mod limits;
+mod partner;
+mod partnership;
+mod paths;
+mod proxy;
+mod pump;
+mod router;
+mod serve;
+mod sessions;
+mod share;
+mod socket;
+mod store;
+mod threads;
+mod wire;
+
+pub use partner::{Partner, ServeError, Settings as PartnerSettings};
+pub use router::{Connection, PathState, Router, Settings as RouterSettings, StartError, State};
+pub use share::Counted;
+pub use store::{DEFAULT_STATE, Store, StoreError};

@@ -1,0 +1,112 @@
+//! A router's session with its partner: made at the start, and again when the partner does not know it any more.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt;
+use tokio::time::{sleep, timeout};
+use tracing::{debug, info, warn};
+
+use super::share::Share;
+use super::{proxy, wire};
+use crate::frame::Kind;
+use crate::handshake::{HandshakeError, Initiator};
+use crate::pairing::Pairing;
+use crate::session::Session;
+use crate::welcome::Welcome;
+
+/// How long the partner may take to answer.
+const ANSWER: Duration = Duration::from_secs(4);
+/// Between two tries: at first, and at most.
+const AGAIN: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(5)];
+
+/// No session was made.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The partner cannot be reached.
+    #[error("the partner is not reached: {0}")]
+    NotReached(#[from] io::Error),
+    /// It took too long.
+    #[error("the partner does not answer within {} s", ANSWER.as_secs())]
+    Silent,
+    /// It answered something else.
+    #[error("what answers at the partner's address is no partner: {0}")]
+    Strange(wire::WireError),
+    /// It ended the connection without an answer.
+    #[error(
+        "the partner knows no such router: is the line in `partner` one that `weir multipath pair` printed there?"
+    )]
+    Unknown,
+    /// The answer is not the partner's.
+    #[error("the partner's answer is wrong: {0}")]
+    Wrong(#[from] HandshakeError),
+}
+
+/// Keeps a session, for ever. `told` hears of each try.
+pub async fn keep(
+    pairing: &Pairing,
+    share: &Share,
+    told: impl Fn(Result<&Welcome, &SessionError>),
+) {
+    let mut again = AGAIN[0];
+    loop {
+        match make(pairing, share).await {
+            Ok((session, welcome)) => {
+                info!(
+                    partner = pairing.host,
+                    version = welcome.version,
+                    "connected to the partner"
+                );
+                told(Ok(&welcome));
+                share.set_session(Some(Arc::new(session)));
+                again = AGAIN[0];
+                while share.connected() {
+                    share.wanted.notified().await;
+                }
+                debug!("the partner does not know the session any more");
+            }
+            Err(error) => {
+                if again == AGAIN[0] {
+                    warn!(partner = pairing.host, %error, "no session with the partner: it is tried again");
+                }
+                told(Err(&error));
+                sleep(again).await;
+                again = (again * 2).min(AGAIN[1]);
+            }
+        }
+    }
+}
+
+async fn make(pairing: &Pairing, share: &Share) -> Result<(Session, Welcome), SessionError> {
+    let exchange = async {
+        resolve(pairing, share).await?;
+        let mut link = proxy::dial(share).await?;
+        let (initiator, frame) = Initiator::begin(&pairing.key)?;
+        link.write_all(&frame).await?;
+        let (kind, body) = wire::read(&mut link).await.map_err(|error| match error {
+            wire::WireError::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                SessionError::Unknown
+            }
+            wire::WireError::Io(error) => SessionError::NotReached(error),
+            error => SessionError::Strange(error),
+        })?;
+        match kind {
+            Kind::Welcome => Ok(initiator.end(&body)?),
+            _ => Err(SessionError::Unknown),
+        }
+    };
+    timeout(ANSWER, exchange)
+        .await
+        .unwrap_or(Err(SessionError::Silent))
+}
+
+/// Where the partner is, by its name: asked for again before each session, as names move.
+async fn resolve(pairing: &Pairing, share: &Share) -> io::Result<()> {
+    let found: Vec<SocketAddr> = tokio::net::lookup_host((&*pairing.host, pairing.port))
+        .await?
+        .collect();
+    share.set_partner(&found);
+    Ok(())
+}

@@ -1,0 +1,311 @@
+//! The router's uplinks as paths to the partner: which there are, and what the kernel has to know to use them all.
+//!
+//! For each, a table with nothing but a way to the partner, and a rule that what goes there *from this path's address* uses it: a connection's subflows
+//! differ in their source address only. And an endpoint, from which the kernel makes a subflow for each connection. No other traffic is touched.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use kernel::io::{Events, Mptcp, Policy};
+use kernel::mptcp::{Endpoint, EndpointFlags, Limits};
+use kernel::policy::{self, Hop, Route, Rule};
+use kernel::routes::RouteKind;
+use kernel::uplinks::{Change, Uplink, Uplinks};
+use kernel::{Event, Prefix, Source};
+use tokio::time::{Instant, sleep_until};
+use tracing::{debug, warn};
+
+use super::router::PathState;
+use crate::nft::MARK;
+use crate::shares::Carried;
+
+/// Rules before these are others': mwan3 begins at 1001, the kernel's own are behind 32765.
+const PRIORITY: u32 = 900;
+/// Tables from here on: weir's, by the path's device.
+const TABLE: u32 = 934_700_000;
+/// Where what is redirected is this machine's own.
+const REDIRECTED: u32 = TABLE - 1;
+/// `lo`.
+const LOOPBACK: u32 = 1;
+/// The most that the kernel takes.
+const SUBFLOWS: u32 = 8;
+/// Changes come in heaps: a new address, its route, the default route. So long they are left to settle; what is lost counts at once.
+const SETTLE: Duration = Duration::from_millis(30);
+
+/// See the module.
+pub struct Paths {
+    policy: Policy,
+    mptcp: Option<Mptcp>,
+    events: Events,
+    uplinks: Uplinks,
+    partner: Vec<IpAddr>,
+    /// The limits that were there before.
+    limits: Option<Limits>,
+}
+
+fn failed(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
+    io::Error::other(error)
+}
+
+impl Paths {
+    /// Looks at the kernel's tables, in the network namespace of this thread. What a weir left that was killed is taken away.
+    ///
+    /// # Errors
+    /// The kernel does not answer.
+    pub fn open() -> io::Result<Self> {
+        let events = Events::open(Source::Route)?;
+        let mut policy = Policy::open().map_err(failed)?;
+        policy.clear(policy::PROTOCOL).map_err(failed)?;
+        let mut mptcp = Mptcp::open().map_err(failed)?;
+        if mptcp.is_none() {
+            warn!("this kernel has no MPTCP: connections use one path each");
+        }
+        let mut limits = None;
+        if let Some(mptcp) = &mut mptcp {
+            let before = mptcp.limits().map_err(failed)?;
+            let wanted = Limits {
+                subflows: SUBFLOWS,
+                accepted: before.accepted,
+            };
+            mptcp.set_limits(wanted).map_err(failed)?;
+            limits = Some(before);
+        }
+        let mut paths = Self {
+            policy,
+            mptcp,
+            events,
+            uplinks: Uplinks::default(),
+            partner: Vec::new(),
+            limits,
+        };
+        paths.look();
+        Ok(paths)
+    }
+
+    /// The paths as they are now, best first.
+    pub fn now(&self) -> Vec<PathState> {
+        let paths = self.uplinks.now().iter().map(|uplink| PathState {
+            device: uplink.name.clone(),
+            address: uplink.address,
+            gateway: uplink.gateway,
+            carried: Carried::default(),
+        });
+        paths.collect()
+    }
+
+    /// Where the partner is.
+    pub fn lead_to(&mut self, partner: &[SocketAddr]) {
+        let mut partner: Vec<_> = partner.iter().map(SocketAddr::ip).collect();
+        partner.sort_unstable();
+        partner.dedup();
+        if self.partner != partner {
+            self.partner = partner;
+            self.write();
+        }
+    }
+
+    /// Waits until paths have changed.
+    ///
+    /// # Errors
+    /// The kernel's events have ended.
+    pub async fn changed(&mut self) -> io::Result<()> {
+        let mut found: Vec<Event> = Vec::new();
+        let mut due: Option<Instant> = None;
+        loop {
+            let settled = async {
+                match due {
+                    Some(due) => sleep_until(due).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                heard = self.events.recv(&mut found) => heard?,
+                () = settled => return match self.look() {
+                    true => Ok(()),
+                    false => { due = None; continue; }
+                },
+            }
+            let mut gone = Vec::new();
+            for event in found.drain(..) {
+                if self.uplinks.event(&event, &mut gone) && due.is_none() {
+                    due = Some(Instant::now() + SETTLE);
+                }
+            }
+            if !gone.is_empty() {
+                self.follow(&gone);
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads all anew. Whether anything changed.
+    fn look(&mut self) -> bool {
+        let picture = match self.policy.picture() {
+            Ok(picture) => picture,
+            Err(error) => {
+                warn!(%error, "routes cannot be read");
+                return false;
+            }
+        };
+        let changes = self.uplinks.update(&picture);
+        // Others may have removed what weir wrote, with the paths as they were.
+        self.write();
+        self.follow(&changes);
+        !changes.is_empty()
+    }
+
+    /// Endpoints go and come with the paths: that is what lets connections use a path at once that is back, and leave one that is gone.
+    fn follow(&mut self, changes: &[Change]) {
+        let Some(mptcp) = &mut self.mptcp else { return };
+        for change in changes {
+            let (gone, come) = match change {
+                Change::Removed(gone) => (Some(gone), None),
+                Change::Changed { before, now } => (Some(before), Some(now)),
+                Change::Added(come) => (None, Some(come)),
+            };
+            if let Some(Uplink { address, name, .. }) = gone {
+                debug!(%address, name, "a path is gone");
+                if let Err(error) = mptcp.withdraw(*address) {
+                    warn!(%error, %address, "subflows of a path that is gone may linger");
+                }
+            }
+            if let Some(Uplink {
+                address,
+                name,
+                link,
+                ..
+            }) = come
+            {
+                debug!(%address, name, "a path");
+                let endpoint = Endpoint {
+                    id: 0,
+                    address: *address,
+                    port: None,
+                    link: Some(*link),
+                    flags: EndpointFlags {
+                        subflow: true,
+                        ..EndpointFlags::default()
+                    },
+                };
+                if let Err(error) = mptcp.add(&endpoint) {
+                    warn!(%error, %address, name, "connections cannot use a path");
+                }
+            }
+        }
+    }
+
+    /// Rules and routes as they should be.
+    fn wanted(&self) -> (Vec<Rule>, Vec<Route>) {
+        let (mut rules, mut routes) = (Vec::new(), Vec::new());
+        for ipv6 in [false, true] {
+            let all = match ipv6 {
+                false => "0.0.0.0/0".parse(),
+                true => "::/0".parse(),
+            };
+            let Ok(all) = all else { continue };
+            rules.push(Rule {
+                ipv6,
+                priority: PRIORITY,
+                mark: Some((MARK, MARK)),
+                table: REDIRECTED,
+                ..Rule::default()
+            });
+            let mut local = Route::without_hop(all, REDIRECTED, RouteKind::Local);
+            local.hops.push(Hop {
+                link: LOOPBACK,
+                ..Hop::default()
+            });
+            routes.push(local);
+        }
+        for (number, uplink) in (1..).zip(self.uplinks.now()) {
+            let table = TABLE + uplink.link;
+            for partner in self.partner.iter().filter(|p| p.is_ipv6() == uplink.ipv6()) {
+                let to = Prefix::only(*partner);
+                rules.push(Rule {
+                    ipv6: uplink.ipv6(),
+                    priority: PRIORITY + number,
+                    from: Some(Prefix::only(uplink.address)),
+                    to: Some(to),
+                    table,
+                    ..Rule::default()
+                });
+                let hop = Hop {
+                    link: uplink.link,
+                    gateway: uplink.gateway,
+                    // A gateway beyond the device's own network is one all the same.
+                    onlink: uplink.gateway.is_some(),
+                };
+                routes.push(Route::new(to, table, hop));
+            }
+        }
+        (rules, routes)
+    }
+
+    /// Writes what is missing, and removes what is too much: nothing where all is as it should be, as each change is an event again.
+    fn write(&mut self) {
+        let (rules, routes) = self.wanted();
+        if let Err(error) = self.correct(&rules, &routes) {
+            warn!(%error, "rules and routes of paths are not as they should be");
+        }
+    }
+
+    fn correct(&mut self, rules: &[Rule], routes: &[Route]) -> io::Result<()> {
+        let own = |route: &Route| route.protocol == policy::PROTOCOL;
+        let (mut are_rules, mut are_routes) = (Vec::new(), Vec::new());
+        for ipv6 in [false, true] {
+            let found = self.policy.rules(ipv6).map_err(failed)?;
+            are_rules.extend(found.into_iter().filter(|r| r.protocol == policy::PROTOCOL));
+            are_routes.extend(self.policy.routes(ipv6, own).map_err(failed)?);
+        }
+        let mut first = Ok(());
+        let mut note = |result: Result<(), kernel::io::RequestError>| {
+            if let Err(error) = result
+                && first.is_ok()
+            {
+                first = Err(failed(error));
+            }
+        };
+        for route in routes {
+            if !are_routes.iter().any(|is| same(is, route)) {
+                note(self.policy.set_route(route));
+            }
+        }
+        for rule in rules.iter().filter(|rule| !are_rules.contains(rule)) {
+            note(self.policy.add_rule(rule).map(drop));
+        }
+        for rule in are_rules.iter().filter(|rule| !rules.contains(rule)) {
+            note(self.policy.remove_rule(rule).map(drop));
+        }
+        for route in &are_routes {
+            if !routes.iter().any(|wanted| same(route, wanted)) {
+                note(self.policy.remove_route(route).map(drop));
+            }
+        }
+        first
+    }
+
+    /// Leaves the kernel's tables as they were.
+    pub fn leave(&mut self) {
+        if let Err(error) = self.policy.clear(policy::PROTOCOL) {
+            warn!(%error, "rules and routes are left: `ip rule show protocol 119`");
+        }
+        let Some(mptcp) = &mut self.mptcp else { return };
+        for uplink in self.uplinks.now() {
+            if let Err(error) = mptcp.withdraw(uplink.address) {
+                warn!(%error, address = %uplink.address, "an endpoint is left: `ip mptcp endpoint`");
+            }
+        }
+        if let Some(limits) = self.limits
+            && let Err(error) = mptcp.set_limits(limits)
+        {
+            warn!(%error, "limits of MPTCP are not as they were");
+        }
+    }
+}
+
+/// The same way: the kernel fills in what was not asked for.
+fn same(is: &Route, wanted: &Route) -> bool {
+    let hop = |route: &Route| route.hops.first().map(|hop| (hop.link, hop.gateway));
+    (is.to, is.table, is.kind) == (wanted.to, wanted.table, wanted.kind) && hop(is) == hop(wanted)
+}

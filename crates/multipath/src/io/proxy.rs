@@ -1,0 +1,212 @@
+//! Clients' connections at the router: accepted in the place of whomever they are for, carried to the partner.
+
+use std::cell::Cell;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{sleep, timeout};
+use tracing::debug;
+
+use super::share::Share;
+use super::socket;
+use super::{pump, wire};
+use crate::frame::Kind;
+use crate::open::{Open, Status};
+use crate::session::Session;
+
+/// Where clients' connections are accepted, IPv4 and IPv6: nobody gets there but by the redirection.
+pub const ACCEPT: [SocketAddr; 2] = [
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9348),
+    SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 9348),
+];
+/// Of what a client has sent before the partner is connected to, so much goes with the first segment, and is kept until it has arrived.
+const FIRST: usize = 16 * 1024;
+/// How long one path may take to connect before the next is tried.
+const NEXT: Duration = Duration::from_millis(700);
+/// How long all paths together may take: then the partner is not there.
+const DIAL: Duration = Duration::from_millis(2500);
+/// How long the partner may take to connect to where a client wants to.
+const ANSWER: Duration = Duration::from_secs(75);
+/// How long is waited for a session with the partner.
+const SESSION: Duration = Duration::from_millis(2500);
+/// After a failed accept: no descriptors are free, most likely.
+const REST: Duration = Duration::from_millis(50);
+
+/// One thread's share of the work, for ever.
+pub async fn accept(listener: TcpListener, share: Arc<Share>) {
+    let under_way = Rc::new(Cell::new(0usize));
+    loop {
+        let (client, from) = match listener.accept().await {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                debug!(%error, "a client's connection cannot be accepted");
+                sleep(REST).await;
+                continue;
+            }
+        };
+        if under_way.get() >= share.limit {
+            share.counts.refused();
+            pump::reset(client);
+            continue;
+        }
+        under_way.set(under_way.get() + 1);
+        let (share, under_way) = (Arc::clone(&share), Rc::clone(&under_way));
+        tokio::task::spawn_local(async move {
+            share.counts.began();
+            carry(client, from, &share).await;
+            share.counts.ended();
+            under_way.set(under_way.get() - 1);
+        });
+    }
+}
+
+async fn carry(client: TcpStream, from: SocketAddr, share: &Share) {
+    let Ok(destination) = client.local_addr() else {
+        return;
+    };
+    socket::settle(&client);
+    let (destination, from) = (plain(destination), plain(from));
+    let link = match through(&client, from, destination, share).await {
+        Ok(link) => link,
+        Err(Failure::Answered(status)) => {
+            debug!(%from, %destination, ?status, "the partner cannot connect");
+            return pump::reset(client);
+        }
+        Err(Failure::NoWay { first }) => match share.falls_back() {
+            true => match directly(destination, &first).await {
+                Ok(link) => {
+                    share.counts.direct();
+                    link
+                }
+                Err(error) => {
+                    debug!(%from, %destination, %error, "not reached directly either");
+                    return pump::reset(client);
+                }
+            },
+            false => return pump::reset(client),
+        },
+    };
+    let told = |moved| share.counts.moved(moved);
+    if let Err(error) = pump::both(&client, &link, told).await {
+        debug!(%from, %destination, %error, "a connection broke");
+        pump::reset(client);
+        pump::reset(link);
+    }
+}
+
+/// An IPv4 address in an IPv6 socket is an IPv4 address.
+fn plain(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+enum Failure {
+    /// By the partner.
+    Answered(Status),
+    /// The partner is not reached; what the client has said so far.
+    NoWay { first: Vec<u8> },
+}
+
+/// A connection to the partner that goes on to the destination; what the client has sent by now is on its way.
+async fn through(
+    client: &TcpStream,
+    from: SocketAddr,
+    destination: SocketAddr,
+    share: &Share,
+) -> Result<TcpStream, Failure> {
+    let mut first = Vec::new();
+    let open = Open {
+        destination,
+        client: from,
+        encrypted: false,
+    };
+    // Twice: a partner that began anew knows no session of before.
+    for _ in 0..2 {
+        let session = timeout(SESSION, share.session()).await;
+        let Ok(Some(session)) = session else { break };
+        let Ok(mut link) = dial(share).await else {
+            break;
+        };
+        socket::settle(&link);
+        match ask(client, &mut link, &session, &open, &mut first).await {
+            Ok(Some(Status::Connected)) => return Ok(link),
+            Ok(Some(status)) => return Err(Failure::Answered(status)),
+            Ok(None) => share.forget(&session),
+            Err(error) => {
+                debug!(%error, "the partner does not answer");
+                break;
+            }
+        }
+    }
+    Err(Failure::NoWay { first })
+}
+
+/// Opens a connection; `None`: the partner does not know the session. What the client said meanwhile is in `first`, and sent.
+async fn ask(
+    client: &TcpStream,
+    link: &mut TcpStream,
+    session: &Session,
+    open: &Open,
+    first: &mut Vec<u8>,
+) -> Result<Option<Status>, wire::WireError> {
+    if first.is_empty() {
+        first.reserve_exact(FIRST);
+        // Nothing yet: perhaps it is the other end that speaks first.
+        match client.try_read_buf(first) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let (opened, mut frame) = session.open(open);
+    frame.extend_from_slice(first);
+    link.write_all(&frame).await?;
+    let answer = timeout(ANSWER, wire::read(link)).await;
+    let (kind, body) = answer.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+    Ok(match kind {
+        Kind::Status => Some(opened.status(&body).unwrap_or(Status::Failed)),
+        Kind::UnknownSession => None,
+        _ => Some(Status::Failed),
+    })
+}
+
+/// Connects to the partner, by the first path that answers: each gets a little time before the next is tried as well.
+pub async fn dial(share: &Share) -> io::Result<TcpStream> {
+    let race = async {
+        let (partner, sources) = share.ways();
+        let partner = partner.ok_or(io::ErrorKind::HostUnreachable)?;
+        let mut last = io::Error::from(io::ErrorKind::NetworkUnreachable);
+        let mut tries = tokio::task::JoinSet::new();
+        let mut sources = sources.into_iter();
+        loop {
+            if let Some(source) = sources.next() {
+                tries.spawn_local(socket::connect(partner, source, true));
+            } else if tries.is_empty() {
+                return Err(last);
+            }
+            let wait = if sources.len() > 0 { NEXT } else { DIAL };
+            match timeout(wait, tries.join_next()).await {
+                Ok(Some(Ok(Ok(link)))) => return Ok(link),
+                Ok(Some(Ok(Err(error)))) => last = error,
+                Ok(Some(Err(error))) => last = io::Error::other(error),
+                Ok(None) | Err(_) => {}
+            }
+        }
+    };
+    timeout(DIAL, race)
+        .await
+        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}
+
+async fn directly(destination: SocketAddr, first: &[u8]) -> io::Result<TcpStream> {
+    let mut link = timeout(ANSWER, socket::connect(destination, None, false))
+        .await
+        .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+    socket::settle(&link);
+    link.write_all(first).await?;
+    Ok(link)
+}

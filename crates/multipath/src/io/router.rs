@@ -1,0 +1,324 @@
+//! `[multipath]` at the router: from its settings to its threads, and what they tell.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use kernel::Prefix;
+use kernel::io::{Subflows, load_rules};
+use kernel::subflows::Sockets;
+use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
+use tokio::time::MissedTickBehavior;
+use tracing::{debug, error, info, warn};
+
+use super::paths::Paths;
+use super::share::{Counted, Share};
+use super::threads::{Stop, Threads, processors};
+use super::{limits, partnership, proxy, socket};
+use crate::nft::{self, Redirect};
+use crate::pairing::Pairing;
+use crate::reach::LOCAL;
+use crate::shares::{Carried, Shares};
+
+/// How often is looked at what paths carry.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What a router is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The line that the partner printed.
+    pub pairing: Pairing,
+    /// While the partner is not reached, connections go directly; else they are refused.
+    pub fall_back: bool,
+    /// Destinations that are reached directly, besides local ones.
+    pub direct: Vec<Prefix>,
+}
+
+/// It could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// It cannot accept clients' connections.
+    #[error("cannot accept clients' connections at {address}: {source}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The kernel's routing or MPTCP cannot be steered.
+    #[error("cannot steer the kernel's paths: {0}")]
+    Paths(#[source] io::Error),
+}
+
+/// Whether the partner is there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "state")]
+pub enum Connection {
+    /// Not yet, or not any more.
+    #[default]
+    Connecting,
+    /// It is.
+    Connected {
+        /// Version of its weir.
+        version: String,
+        /// It reaches IPv4 addresses.
+        ipv4: bool,
+        /// It reaches IPv6 addresses.
+        ipv6: bool,
+    },
+    /// It is tried again and again.
+    Failed {
+        /// Why it does not work, in words.
+        problem: String,
+    },
+}
+
+/// One uplink.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathState {
+    /// Name of the device.
+    pub device: String,
+    /// Own address.
+    pub address: std::net::IpAddr,
+    /// Next hop; none on a point-to-point link.
+    pub gateway: Option<std::net::IpAddr>,
+    /// What it carried.
+    pub carried: Carried,
+}
+
+/// All of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// Name or address of the partner, and its port.
+    pub partner: String,
+    /// Whether it is there.
+    pub connection: Connection,
+    /// Whether clients' new connections are brought here.
+    pub redirects: bool,
+    /// The uplinks in use.
+    pub paths: Vec<PathState>,
+    /// Connections and octets.
+    pub counted: Counted,
+}
+
+/// What its threads tell.
+#[derive(Debug, Default)]
+struct Told(Mutex<State>);
+
+impl Told {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Multipath at work, until it is dropped.
+#[derive(Debug)]
+pub struct Router {
+    share: Arc<Share>,
+    told: Arc<Told>,
+    _threads: Threads,
+}
+
+impl Router {
+    /// Begins. Clients' connections come here once there is a session with the partner.
+    ///
+    /// # Errors
+    /// See [`StartError`].
+    pub fn start(settings: Settings) -> Result<Self, StartError> {
+        let workers = processors();
+        let share = Arc::new(Share::new(limits::raise() / workers, settings.fall_back));
+        let told = Arc::new(Told::default());
+        told.lock().partner = settings.pairing.address();
+        let mut threads = Threads::new();
+        for number in 0..workers {
+            let share = Arc::clone(&share);
+            threads
+                .start(&format!("multipath-{number}"), move |stop| {
+                    let [ipv4, ipv6] =
+                        proxy::ACCEPT.map(|address| socket::listen(address, false, true));
+                    let ipv4 = ipv4?;
+                    Ok(stop.during(async move {
+                        let four = proxy::accept(ipv4, Arc::clone(&share));
+                        match ipv6 {
+                            Ok(ipv6) => drop(tokio::join!(four, proxy::accept(ipv6, share))),
+                            // A kernel without IPv6 has no clients that speak it.
+                            Err(_) => four.await,
+                        }
+                    }))
+                })
+                .map_err(|source| StartError::Listen {
+                    address: proxy::ACCEPT[0],
+                    source,
+                })?;
+        }
+        let (shared, tell) = (Arc::clone(&share), Arc::clone(&told));
+        threads
+            .start("multipath", move |stop| {
+                let paths = Paths::open()?;
+                let control = Control {
+                    settings,
+                    share: shared,
+                    told: tell,
+                    changed: Notify::new(),
+                };
+                Ok(control.run(paths, stop))
+            })
+            .map_err(StartError::Paths)?;
+        Ok(Self {
+            share,
+            told,
+            _threads: threads,
+        })
+    }
+
+    /// How it is doing.
+    pub fn state(&self) -> State {
+        let mut state = self.told.lock().clone();
+        state.counted = self.share.counts.read();
+        state
+    }
+}
+
+/// The thread that looks after paths, partner and rules.
+struct Control {
+    settings: Settings,
+    share: Arc<Share>,
+    told: Arc<Told>,
+    /// What the rules depend on has changed.
+    changed: Notify,
+}
+
+impl Control {
+    async fn run(self, mut paths: Paths, stop: Stop) {
+        let pairing = &self.settings.pairing;
+        let work = async {
+            let session = partnership::keep(pairing, &self.share, |found| {
+                self.told.lock().connection = match found {
+                    Ok(welcome) => Connection::Connected {
+                        version: welcome.version.clone(),
+                        ipv4: welcome.ipv4,
+                        ipv6: welcome.ipv6,
+                    },
+                    Err(error) => Connection::Failed {
+                        problem: error.to_string(),
+                    },
+                };
+                self.changed.notify_one();
+            });
+            let follow = async {
+                loop {
+                    self.tell_paths(&paths);
+                    paths.lead_to(&self.share.partner());
+                    tokio::select! {
+                        changed = paths.changed() => match changed {
+                            Ok(()) => {}
+                            Err(error) => break error,
+                        },
+                        () = self.share.moved.notified() => {}
+                    }
+                }
+            };
+            tokio::select! {
+                () = self.keep_shares() => {}
+                () = session => {}
+                error = follow => error!(%error, "paths cannot be followed any more"),
+                () = self.keep_rules() => {}
+            }
+        };
+        stop.during(work).await;
+        if let Err(error) = load_rules(&nft::remove()).await {
+            warn!(
+                error,
+                "rules are left: `nft delete table inet weir_multipath`"
+            );
+        }
+        paths.leave();
+    }
+
+    fn tell_paths(&self, paths: &Paths) {
+        let paths = paths.now();
+        let names: Vec<_> = paths.iter().map(|path| &*path.device).collect();
+        info!(paths = names.join(" "), "paths");
+        let sources = paths.iter().map(|path| path.address).collect();
+        self.share.set_sources(sources);
+        self.told.lock().paths = paths;
+        self.changed.notify_one();
+    }
+
+    /// Looks at what the paths carry.
+    async fn keep_shares(&self) {
+        let mut sockets = match Subflows::open() {
+            Ok(sockets) => sockets,
+            Err(error) => {
+                warn!(%error, "what each path carries is not seen");
+                return std::future::pending().await;
+            }
+        };
+        let (mut shares, mut found) = (Shares::default(), Vec::new());
+        let mut every = tokio::time::interval(LOOK);
+        every.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            every.tick().await;
+            found.clear();
+            if let Err(error) = sockets.read(Sockets::To(self.settings.pairing.port), &mut found) {
+                debug!(%error, "subflows");
+            }
+            let partner = self.share.partner();
+            found.retain(|subflow| {
+                let mut partner = partner.iter();
+                partner.any(|address| address.ip() == subflow.remote.ip().to_canonical())
+            });
+            shares.look(&found);
+            for path in &mut self.told.lock().paths {
+                path.carried = shares.of(path.address);
+            }
+        }
+    }
+
+    /// Keeps the rules as they should be.
+    async fn keep_rules(&self) {
+        let mut loaded = None;
+        loop {
+            let wanted = self.redirect();
+            if loaded.as_ref() != Some(&wanted) {
+                let text = match &wanted {
+                    Some(redirect) => nft::create(redirect),
+                    None => nft::remove(),
+                };
+                match load_rules(&text).await {
+                    Ok(()) => self.told.lock().redirects = wanted.is_some(),
+                    Err(error) => warn!(error, "the firewall does not take the rules of multipath"),
+                }
+                loaded = Some(wanted);
+            }
+            self.changed.notified().await;
+        }
+    }
+
+    /// What is brought here now: nothing while the partner is not there, if it may go directly.
+    fn redirect(&self) -> Option<Redirect> {
+        let state = self.told.lock();
+        // What the partner cannot reach, it is not asked for. While it is not there all is held, where nothing may leave but by it.
+        let (ipv4, ipv6) = match state.connection {
+            Connection::Connected { ipv4, ipv6, .. } => (ipv4, ipv6),
+            _ if self.settings.fall_back => return None,
+            _ => (true, true),
+        };
+        let partner = self.share.partner();
+        let direct = self.settings.direct.iter().copied();
+        let partner = partner.iter().map(|address| Prefix::only(address.ip()));
+        let devices = state.paths.iter().map(|path| path.device.clone());
+        let mut uplinks: Vec<_> = devices.collect();
+        uplinks.sort_unstable();
+        uplinks.dedup();
+        Some(Redirect {
+            ipv4: ipv4.then_some(proxy::ACCEPT[0].port()),
+            ipv6: ipv6.then_some(proxy::ACCEPT[1].port()),
+            uplinks,
+            direct: direct.chain(LOCAL).chain(partner).collect(),
+        })
+    }
+}

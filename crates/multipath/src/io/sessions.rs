@@ -1,0 +1,113 @@
+//! The sessions that a partner has with its routers.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant, SystemTime};
+
+use super::store::{Store, StoreError};
+use crate::key::{Key, KeyId, Master};
+use crate::session::{Session, SessionId};
+
+/// Sessions of one router: after it lost power a few times, the oldest is surely gone.
+const OF_ONE: usize = 4;
+/// A session that nobody used for so long is forgotten; its router makes another.
+const IDLE: Duration = Duration::from_secs(24 * 3600);
+
+struct Entry {
+    session: Arc<Session>,
+    router: KeyId,
+    used: Instant,
+}
+
+#[derive(Default)]
+struct Known {
+    sessions: HashMap<SessionId, Entry>,
+    routers: HashMap<KeyId, String>,
+    read: Option<SystemTime>,
+}
+
+/// See the module.
+pub struct Sessions {
+    store: Store,
+    master: Master,
+    known: RwLock<Known>,
+}
+
+impl Sessions {
+    /// Reads the partner's key and list.
+    ///
+    /// # Errors
+    /// They cannot be read or made.
+    pub fn open(store: Store) -> Result<Self, StoreError> {
+        let master = store.master()?;
+        let sessions = Self {
+            store,
+            master,
+            known: RwLock::default(),
+        };
+        sessions.refresh()?;
+        Ok(sessions)
+    }
+
+    /// Reads the list of routers again, where it changed.
+    fn refresh(&self) -> Result<(), StoreError> {
+        let changed = self.store.changed();
+        if self
+            .known
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .read
+            == changed
+        {
+            return Ok(());
+        }
+        let paired = self.store.paired()?;
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.routers = paired.into_iter().collect();
+        known.read = changed;
+        let Known {
+            sessions, routers, ..
+        } = &mut *known;
+        sessions.retain(|_, entry| routers.contains_key(&entry.router));
+        Ok(())
+    }
+
+    /// The key of a router that this partner was paired with, and the router's name.
+    pub fn key(&self, id: KeyId) -> Option<(Key, String)> {
+        if let Err(error) = self.refresh() {
+            tracing::warn!(%error, "the list of routers cannot be read");
+        }
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let name = known.routers.get(&id)?.clone();
+        Some((self.master.key(id), name))
+    }
+
+    /// A session of this number.
+    pub fn find(&self, id: SessionId) -> Option<Arc<Session>> {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let entry = known.sessions.get_mut(&id)?;
+        entry.used = Instant::now();
+        Some(Arc::clone(&entry.session))
+    }
+
+    /// One more session; the router's oldest goes for it, where there are too many.
+    pub fn keep(&self, id: SessionId, router: KeyId, session: Session) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        known
+            .sessions
+            .retain(|_, entry| now.duration_since(entry.used) < IDLE);
+        let of_router = || known.sessions.iter().filter(|(_, e)| e.router == router);
+        if of_router().count() >= OF_ONE
+            && let Some(oldest) = of_router().min_by_key(|(_, e)| e.used).map(|(id, _)| *id)
+        {
+            known.sessions.remove(&oldest);
+        }
+        let entry = Entry {
+            session: Arc::new(session),
+            router,
+            used: now,
+        };
+        known.sessions.insert(id, entry);
+    }
+}

@@ -1,0 +1,99 @@
+//! Sockets, as multipath wants them.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
+use tokio::net::{TcpListener, TcpStream};
+
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 1024;
+/// After so much silence it is asked whether the other end is still there: before NAT on the way forgets the connection (RFC 5382 asks for two
+/// hours and four minutes; home routers and mobile networks have been seen to forget after five).
+const IDLE: Duration = Duration::from_secs(240);
+const AGAIN: Duration = Duration::from_secs(15);
+const TRIES: u32 = 6;
+
+/// A TCP socket that can use several paths; where the kernel has no MPTCP, a plain one.
+fn stream(address: SocketAddr, multipath: bool) -> io::Result<Socket> {
+    let domain = Domain::for_address(address);
+    let kind = Type::STREAM.nonblocking();
+    if multipath {
+        match Socket::new(domain, kind, Some(Protocol::MPTCP)) {
+            Err(error) if unknown(&error) => {}
+            other => return other,
+        }
+    }
+    Socket::new(domain, kind, Some(Protocol::TCP))
+}
+
+/// No such protocol, or `net.mptcp.enabled` is 0.
+fn unknown(error: &io::Error) -> bool {
+    [
+        Errno::EPROTONOSUPPORT,
+        Errno::ENOPROTOOPT,
+        Errno::EINVAL,
+        Errno::ESOCKTNOSUPPORT,
+    ]
+    .into_iter()
+    .any(|known| error.raw_os_error() == Some(known as i32))
+}
+
+/// Connects from this address, or any.
+pub async fn connect(
+    to: SocketAddr,
+    from: Option<IpAddr>,
+    multipath: bool,
+) -> io::Result<TcpStream> {
+    let socket = stream(to, multipath)?;
+    if let Some(from) = from {
+        socket.bind(&SocketAddr::new(from, 0).into())?;
+    }
+    match socket.connect(&to.into()) {
+        Err(error) if error.raw_os_error() != Some(Errno::EINPROGRESS as i32) => {
+            return Err(error);
+        }
+        _ => {}
+    }
+    let stream = TcpStream::from_std(socket.into())?;
+    stream.writable().await?;
+    match stream.take_error()? {
+        Some(error) => Err(error),
+        None => Ok(stream),
+    }
+}
+
+/// Listens with others on the same address, so that each thread accepts for itself.
+pub fn listen(address: SocketAddr, multipath: bool, transparent: bool) -> io::Result<TcpListener> {
+    let socket = stream(address, multipath)?;
+    socket.set_reuse_address(true)?;
+    socket.set_reuse_port(true)?;
+    if address.is_ipv6() {
+        // `[::]` is both families; an address of one is that family's.
+        socket.set_only_v6(!address.ip().is_unspecified())?;
+    }
+    if transparent {
+        match address {
+            SocketAddr::V4(_) => socket.set_ip_transparent_v4(true)?,
+            SocketAddr::V6(_) => socket.set_ip_transparent_v6(true)?,
+        }
+    }
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    TcpListener::from_std(socket.into())
+}
+
+/// What both ends of what is carried get: nothing waits to be sent together, silence is looked into, urgent octets come where they were sent.
+pub fn settle(stream: &TcpStream) {
+    let socket = SockRef::from(stream);
+    let keepalive = TcpKeepalive::new()
+        .with_time(IDLE)
+        .with_interval(AGAIN)
+        .with_retries(TRIES);
+    // None of these is needed for octets to arrive, and older kernels do not know all of them on MPTCP.
+    let _ = socket.set_tcp_nodelay(true);
+    let _ = socket.set_tcp_keepalive(&keepalive);
+    let _ = socket.set_out_of_band_inline(true);
+}

@@ -1,0 +1,164 @@
+//! What each path carried, from looks at the kernel's sockets: pure.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+
+use kernel::subflows::{Subflow, SubflowKind, TcpState};
+use serde::{Deserialize, Serialize};
+
+/// What went by one of this machine's addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Carried {
+    /// Subflows now.
+    pub subflows: usize,
+    /// Of them, those whose connection asked for MPTCP and did not get it.
+    pub fell_back: usize,
+    /// All of them wait until other paths fail.
+    pub backup: bool,
+    /// The shortest smoothed round trip of those that moved lately, µs.
+    pub rtt: Option<u32>,
+    /// Octets of clients' data that the other side has acknowledged. What a subflow carried after the last look at it is not in any of these.
+    pub sent: u64,
+    /// Octets received.
+    pub received: u64,
+    /// Octets sent again.
+    pub retransmitted: u64,
+}
+
+/// Octets of one subflow, as of the last look.
+#[derive(Clone, Copy, Default)]
+struct Octets {
+    sent: u64,
+    received: u64,
+    retransmitted: u64,
+    look: u64,
+}
+
+/// A round trip that was measured so long ago says little, ms.
+const LATELY: u32 = 10_000;
+
+/// The paths' shares, by the addresses that their subflows are from.
+#[derive(Default)]
+pub struct Shares {
+    known: HashMap<u64, Octets>,
+    of: BTreeMap<IpAddr, Carried>,
+    looks: u64,
+}
+
+impl Shares {
+    /// Takes all subflows that there are now.
+    pub fn look(&mut self, subflows: &[Subflow]) {
+        self.looks += 1;
+        for carried in self.of.values_mut() {
+            *carried = Carried {
+                subflows: 0,
+                fell_back: 0,
+                backup: false,
+                rtt: None,
+                ..*carried
+            };
+        }
+        let established = subflows.iter().filter(|s| s.state == TcpState::Established);
+        for subflow in established {
+            let carried = self
+                .of
+                .entry(subflow.local.ip().to_canonical())
+                .or_default();
+            carried.backup = subflow.backup && (carried.subflows == 0 || carried.backup);
+            carried.subflows += 1;
+            carried.fell_back += usize::from(subflow.kind == SubflowKind::FellBack);
+            let tcp = &subflow.tcp;
+            if tcp.rtt > 0 && tcp.since_acked < LATELY {
+                carried.rtt = Some(carried.rtt.map_or(tcp.rtt, |rtt| rtt.min(tcp.rtt)));
+            }
+            let before = self.known.entry(subflow.cookie).or_default();
+            carried.sent += tcp.bytes_acked.saturating_sub(before.sent);
+            carried.received += tcp.bytes_received.saturating_sub(before.received);
+            carried.retransmitted += tcp.bytes_retrans.saturating_sub(before.retransmitted);
+            *before = Octets {
+                sent: tcp.bytes_acked,
+                received: tcp.bytes_received,
+                retransmitted: tcp.bytes_retrans,
+                look: self.looks,
+            };
+        }
+        self.known.retain(|_, octets| octets.look == self.looks);
+    }
+
+    /// Of an address.
+    pub fn of(&self, address: IpAddr) -> Carried {
+        self.of.get(&address).copied().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::subflows::TcpInfo;
+
+    use super::*;
+
+    fn subflow(cookie: u64, local: &str, acked: u64, received: u64) -> Subflow {
+        Subflow {
+            kind: SubflowKind::First,
+            token: 1,
+            local_id: 0,
+            remote_id: 0,
+            backup: false,
+            local: local.parse().expect("an address"),
+            remote: "203.0.113.1:9349".parse().expect("an address"),
+            link: None,
+            state: TcpState::Established,
+            cookie,
+            congestion: "cubic".into(),
+            tcp: TcpInfo {
+                rtt: 20_000 + u32::try_from(cookie).expect("small"),
+                bytes_acked: acked,
+                bytes_received: received,
+                ..TcpInfo::default()
+            },
+        }
+    }
+
+    #[test]
+    fn each_octet_is_counted_once() {
+        let mut shares = Shares::default();
+        let (one, other) = ("10.1.0.2:4000", "10.2.0.2:4001");
+        let address = |text: &str| text.parse::<std::net::SocketAddr>().expect("one").ip();
+        shares.look(&[subflow(1, one, 100, 10), subflow(2, other, 5, 0)]);
+        shares.look(&[subflow(1, one, 150, 10), subflow(3, one, 7, 1)]);
+        let carried = shares.of(address(one));
+        assert_eq!(
+            (carried.sent, carried.received, carried.subflows),
+            (157, 11, 2)
+        );
+        assert_eq!(carried.rtt, Some(20_001), "the shortest");
+        // Gone, and what it carried is not forgotten.
+        let carried = shares.of(address(other));
+        assert_eq!((carried.sent, carried.subflows, carried.rtt), (5, 0, None));
+        shares.look(&[]);
+        assert_eq!(shares.of(address(one)).sent, 157);
+        assert!(
+            shares.known.is_empty(),
+            "nothing is kept of subflows that are gone"
+        );
+    }
+
+    #[test]
+    fn a_path_is_backup_when_all_its_subflows_are() {
+        let mut shares = Shares::default();
+        let backup = |cookie| Subflow {
+            backup: true,
+            ..subflow(cookie, "10.1.0.2:4000", 0, 0)
+        };
+        let used = subflow(9, "10.1.0.2:4000", 0, 0);
+        let address = used.local.ip();
+        for (all, expected) in [
+            (vec![backup(1), backup(2)], true),
+            (vec![backup(1), used.clone()], false),
+            (vec![used, backup(1)], false),
+        ] {
+            shares.look(&all);
+            assert_eq!(shares.of(address).backup, expected);
+        }
+    }
+}

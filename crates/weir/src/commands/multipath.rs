@@ -1,0 +1,142 @@
+//! `weir multipath`: the partner's side, and what pairs the two.
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use kernel::Prefix;
+use multipath::io::{DEFAULT_STATE, Partner, PartnerSettings, Store, StoreError};
+use multipath::{Key, KeyId, PORT, Pairing};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::Error;
+use crate::config::LogLevel;
+use crate::log;
+use crate::output::Output;
+
+/// Serve routers that have several uplinks, and pair with them
+///
+/// A router with several uplinks gives its clients the sum of all of them, by way of a partner that it reaches by each: a rented server, or the
+/// gateway of a community. Here is the partner's side; the router's is `weir run`, with the line that `pair` prints in its configuration.
+#[derive(Args, Debug)]
+#[command(after_long_help = "Examples:
+  weir multipath serve                       at the partner
+  weir multipath pair partner.example.net    at the partner: prints a line for the router
+  printf '[multipath]\\npartner = \"%s\"\\n' LINE >> /etc/weir/weir.toml && weir reload    at the router")]
+pub struct MultipathArgs {
+    #[command(subcommand)]
+    command: Side,
+}
+
+#[derive(Debug, Subcommand)]
+enum Side {
+    Serve(ServeArgs),
+    Pair(PairArgs),
+}
+
+/// Where a partner keeps its key.
+#[derive(Args, Debug)]
+struct State {
+    /// Folder of the key and of the list of routers
+    #[arg(long, value_name = "FOLDER", default_value = DEFAULT_STATE)]
+    state: PathBuf,
+}
+
+/// Serve routers, until told to stop
+///
+/// Needs no configuration: the key is made at the first start. Routers that `weir multipath pair` was run for may connect, and reach the
+/// Internet from here, but neither this machine nor private networks.
+#[derive(Args, Debug)]
+struct ServeArgs {
+    #[command(flatten)]
+    state: State,
+    /// Address and port to listen on
+    #[arg(long, value_name = "ADDRESS:PORT", default_value_t = everywhere())]
+    listen: SocketAddr,
+    /// Private network that routers may reach, such as 10.0.0.0/8
+    #[arg(long, value_name = "NETWORK", value_delimiter = ',', value_parser = network)]
+    allow: Vec<Prefix>,
+    /// Tell more; twice: still more
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    verbose: u8,
+}
+
+/// Pair with one more router: prints the line for its configuration
+///
+/// Whoever has the line may use this partner: give it to the router only, by a way that nobody else can read.
+#[derive(Args, Debug)]
+struct PairArgs {
+    #[command(flatten)]
+    state: State,
+    /// Name or address by which the router reaches this machine; with a port, where it is another one
+    #[arg(value_name = "ADDRESS")]
+    address: String,
+    /// What the router is called, in the log
+    #[arg(long, value_name = "NAME", default_value = "")]
+    name: String,
+}
+
+fn everywhere() -> SocketAddr {
+    SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), PORT)
+}
+
+fn network(text: &str) -> Result<Prefix, kernel::PrefixError> {
+    text.parse()
+}
+
+pub(super) fn run(args: &MultipathArgs, output: &mut Output<'_>) -> Result<(), Error> {
+    match &args.command {
+        Side::Serve(args) => serve(args),
+        Side::Pair(args) => pair(args, output),
+    }
+}
+
+fn pair(args: &PairArgs, output: &mut Output<'_>) -> Result<(), Error> {
+    let name: String = args.name.split_whitespace().collect::<Vec<_>>().join(" ");
+    let wrong = |error| {
+        Error::because(
+            format!("`{}` is no address for a partner", args.address),
+            &error,
+            "give a name or an address, such as partner.example.net, 203.0.113.5 or [2001:db8::5]:9347",
+        )
+    };
+    // Looked at before a key is made for it.
+    Pairing::at(&args.address, Key::new(KeyId([0; 8]), [0; 32])).map_err(wrong)?;
+    let store = Store::open(&args.state.state).map_err(|error| kept(&error))?;
+    let key = store.pair(&name).map_err(|error| kept(&error))?;
+    let line = Pairing::at(&args.address, key).map_err(wrong)?;
+    Ok(output.line(&line.to_string())?)
+}
+
+fn kept(error: &StoreError) -> Error {
+    Error::because(
+        "the partner's key cannot be used",
+        error,
+        "run this as root, or choose another folder with --state",
+    )
+}
+
+fn serve(args: &ServeArgs) -> Result<(), Error> {
+    log::start(LogLevel::default().louder(i32::from(args.verbose)));
+    let settings = PartnerSettings {
+        listen: args.listen,
+        state: args.state.state.clone(),
+        allowed: args.allow.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    let partner = Partner::start(settings).map_err(|error| {
+        let mend = "`weir multipath serve --help` tells of --listen and --state; ports below 1024 and /var need root";
+        Error::because("the partner cannot serve", &error, mend)
+    })?;
+    let stopped = crate::event_loop()?.block_on(async {
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        Ok::<_, std::io::Error>(())
+    });
+    drop(partner);
+    stopped.map_err(|error| Error::because("signals cannot be caught", &error, "report this"))
+}

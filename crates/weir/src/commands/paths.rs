@@ -1,0 +1,159 @@
+//! `weir paths`: uplinks that are used as one.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use api::{PartnerState, Path, Paths};
+use clap::Args;
+
+use super::client;
+use crate::Error;
+use crate::cli::{Connection, Format};
+use crate::output::{Align, Cell, Output, Table, Tone, harmless, units};
+
+/// Show the uplinks that are used as one, and what each carries
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+SENT and RECEIVED are what clients' TCP connections carried to the partner and back since weir started; /S is the rate
+of the last second. RTT is the shortest round trip to the partner of what moves. AGAIN is the share that was sent again.
+NOTE tells of a path that is kept in reserve, and of connections for which something on the way took MPTCP out.
+Examples:
+  weir paths
+  weir paths --watch
+  weir paths --json | jq '.paths[] | {device, sent, received}'")]
+pub struct PathsArgs {
+    /// Again each second, until stopped
+    #[arg(short, long, conflicts_with = "json")]
+    watch: bool,
+    #[command(flatten)]
+    connection: Connection,
+    #[command(flatten)]
+    format: Format,
+}
+
+/// Between two looks.
+const SECOND: Duration = Duration::from_secs(1);
+
+pub(super) fn run(args: &PathsArgs, output: &mut Output<'_>) -> Result<(), Error> {
+    let client = client(&args.connection)?;
+    let mut told = client.paths()?;
+    if args.format.json {
+        return Ok(output.json(&told)?);
+    }
+    if !args.watch {
+        return Ok(print(&told, None, output)?);
+    }
+    let mut at = Instant::now();
+    loop {
+        sleep(SECOND);
+        let now = client.paths()?;
+        let took = at.elapsed().as_secs_f64();
+        at = Instant::now();
+        if output.is_terminal() {
+            // To the upper left corner, and nothing below.
+            output.raw().write_all(b"\x1b[H\x1b[2J")?;
+        }
+        print(&now, Some((&told, took)), output)?;
+        output.flush()?;
+        told = now;
+    }
+}
+
+/// `before`: what was told so many seconds ago.
+fn print(
+    told: &Paths,
+    before: Option<(&Paths, f64)>,
+    output: &mut Output<'_>,
+) -> std::io::Result<()> {
+    let Some(partner) = &told.partner else {
+        return output
+            .line("no partner: `partner` under [multipath] of the configuration names one");
+    };
+    let (word, tone) = match told.state {
+        PartnerState::Connected => ("connected", Tone::Good),
+        PartnerState::Connecting | PartnerState::Off => ("is being connected to", Tone::Warn),
+        PartnerState::Failed => ("not reached", Tone::Bad),
+    };
+    let word = output.toned(tone, word);
+    let version = told.version.as_ref();
+    let version = version.map_or_else(String::new, |v| format!(" (weir {})", harmless(v)));
+    output.line(&format!("partner {}: {word}{version}", harmless(partner)))?;
+    if let Some(problem) = &told.problem {
+        output.line(&format!("  {}", harmless(problem)))?;
+    }
+    let all = &told.connections;
+    let mut line = format!(
+        "connections: {} open, {} since the start",
+        units::count(all.open),
+        units::count(all.all)
+    );
+    for (number, what) in [(all.direct, "went directly"), (all.refused, "turned away")] {
+        if number > 0 {
+            line.push_str(&format!(", {} {what}", units::count(number)));
+        }
+    }
+    output.line(&line)?;
+    if !told.redirects {
+        output.line("new connections of clients go as routes say")?;
+    }
+    table(told, before, output)
+}
+
+fn table(
+    told: &Paths,
+    before: Option<(&Paths, f64)>,
+    output: &mut Output<'_>,
+) -> std::io::Result<()> {
+    let right = |name| (name, Align::Right);
+    let mut table = Table::new([
+        ("PATH", Align::Left),
+        ("ADDRESS", Align::Left),
+        right("SUBFLOWS"),
+        right("RTT"),
+        right("SENT"),
+        right("RECEIVED"),
+        right("SENT/S"),
+        right("RECEIVED/S"),
+        right("AGAIN"),
+        ("NOTE", Align::Left),
+    ]);
+    for path in &told.paths {
+        let former = before.and_then(|(before, took)| {
+            let same = |p: &&Path| p.device == path.device && p.address == path.address;
+            before.paths.iter().find(same).map(|path| (path, took))
+        });
+        let rate = |of: fn(&Path) -> u64| {
+            former.map(|(former, took)| {
+                let octets = of(path).saturating_sub(of(former));
+                units::rate((octets as f64 * 8.0 / took) as u64)
+            })
+        };
+        let again = (path.sent > 0).then(|| {
+            units::percent(path.retransmitted as f64 / (path.sent + path.retransmitted) as f64)
+        });
+        let note = match (path.fell_back, path.backup) {
+            (0, false) => Cell::or_dash(None::<String>),
+            (0, true) => Cell::toned("in reserve", Tone::Dim),
+            (number, _) => Cell::toned(format!("{number} without MPTCP"), Tone::Warn),
+        };
+        table.row(
+            [
+                Cell::from(path.device.as_str()),
+                Cell::from(path.address.to_string()),
+                Cell::from(path.subflows.to_string()),
+                Cell::or_dash(
+                    path.rtt
+                        .map(|us| units::milliseconds(f64::from(us) / 1000.0)),
+                ),
+                Cell::from(units::octets(path.sent)),
+                Cell::from(units::octets(path.received)),
+                Cell::or_dash(rate(|path| path.sent)),
+                Cell::or_dash(rate(|path| path.received)),
+                Cell::or_dash(again),
+                note,
+            ],
+            output,
+        )?;
+    }
+    table.finish(output)
+}

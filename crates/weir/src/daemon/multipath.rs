@@ -1,0 +1,108 @@
+//! Multipath in the daemon: its threads live beside the loop, begin and end with the configuration, and never hold the loop up.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use api::PartnerState;
+use multipath::io::{Connection, PathState, Router, RouterSettings, State};
+use tracing::error;
+
+use crate::config::{Effective, Fallback};
+
+/// The router's side of multipath, if it has a partner.
+#[derive(Default)]
+pub struct Multipath {
+    wanted: Option<RouterSettings>,
+    running: Arc<Mutex<Option<Router>>>,
+}
+
+impl Multipath {
+    /// Begins, ends or begins anew, as the configuration says. Connections that are under way end when the partner changes.
+    pub fn configure(&mut self, effective: &Effective) {
+        let wanted = settings(effective);
+        if self.wanted == wanted {
+            return;
+        }
+        self.wanted.clone_from(&wanted);
+        let running = Arc::clone(&self.running);
+        // What ends takes its rules away first, which takes as long as `nft` does.
+        let change = move || {
+            let mut running = running.lock().unwrap_or_else(PoisonError::into_inner);
+            *running = None;
+            *running = wanted.and_then(|settings| {
+                Router::start(settings)
+                    .inspect_err(|error| error!(%error, "multipath does not start: uplinks are used as routes say"))
+                    .ok()
+            });
+        };
+        if let Err(error) = thread::Builder::new().spawn(change) {
+            error!(%error, "multipath does not start: there is no thread for it");
+        }
+    }
+
+    /// How it is doing.
+    pub fn shown(&self) -> api::Paths {
+        // Held for as long as a change takes: there is nothing to tell meanwhile.
+        let running = self.running.try_lock().ok();
+        let state = running.as_ref().and_then(|running| running.as_ref());
+        state.map_or_else(api::Paths::default, |router| told(router.state()))
+    }
+
+    /// Ends, with all that it wrote.
+    pub fn stop(&mut self) {
+        self.wanted = None;
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        *running = None;
+    }
+}
+
+/// As the API has it.
+fn told(state: State) -> api::Paths {
+    let (partner, version, problem) = match state.connection {
+        Connection::Connecting => (PartnerState::Connecting, None, None),
+        Connection::Connected { version, .. } => (PartnerState::Connected, Some(version), None),
+        Connection::Failed { problem } => (PartnerState::Failed, None, Some(problem)),
+    };
+    let counted = state.counted;
+    api::Paths {
+        partner: Some(state.partner),
+        state: partner,
+        version,
+        problem,
+        redirects: state.redirects,
+        connections: api::Carriage {
+            open: counted.open,
+            all: counted.carried,
+            direct: counted.direct,
+            refused: counted.refused,
+            sent: counted.sent,
+            received: counted.received,
+        },
+        paths: state.paths.into_iter().map(path).collect(),
+    }
+}
+
+fn path(path: PathState) -> api::Path {
+    let carried = path.carried;
+    api::Path {
+        device: path.device,
+        address: path.address,
+        gateway: path.gateway,
+        subflows: carried.subflows,
+        fell_back: carried.fell_back,
+        backup: carried.backup,
+        rtt: carried.rtt,
+        sent: carried.sent,
+        received: carried.received,
+        retransmitted: carried.retransmitted,
+    }
+}
+
+fn settings(effective: &Effective) -> Option<RouterSettings> {
+    let multipath = &effective.multipath;
+    Some(RouterSettings {
+        pairing: multipath.partner.value.clone()?,
+        fall_back: *multipath.fallback == Fallback::Direct,
+        direct: multipath.direct.value.clone(),
+    })
+}
