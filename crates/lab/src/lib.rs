@@ -3,18 +3,23 @@
 //! Everything needs root. Nothing outlives the process: see [`namespace`].
 
 pub mod arrangement;
+pub mod counters;
 pub mod envelope;
 pub mod error;
 pub mod flowtable;
 pub mod frame;
 pub mod gateway;
 pub mod generate;
+pub mod goodput;
 pub mod namespace;
 pub mod oracle;
 pub mod peer;
 pub mod random;
+pub mod relay;
+pub mod series;
 pub mod topology;
 pub mod transfer;
+pub mod uplinks;
 pub mod view;
 pub mod wire;
 
@@ -22,4 +27,5 @@ pub use arrangement::Arrangement;
 pub use error::Error;
 pub use namespace::{Namespace, Process, sweep};
 pub use topology::{Ipv6, Lab, Offloads, Options};
+pub use uplinks::Uplinks;
 pub use wire::Tap;

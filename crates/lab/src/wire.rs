@@ -1,7 +1,7 @@
 //! Raw frames at a device of a namespace.
 
 use std::io::{self, IoSliceMut};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -155,6 +155,13 @@ impl Tap {
                 error,
             )),
         }
+    }
+}
+
+/// To wait at several.
+impl AsFd for Tap {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 }
 

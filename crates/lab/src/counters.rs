@@ -1,0 +1,154 @@
+//! What the kernel counts in a namespace.
+
+use std::collections::BTreeMap;
+
+use crate::{Error, Namespace};
+
+/// The extended counters of a namespace (`/proc/net/netstat`), by the names that nstat gives them: `MPTcpExtMPJoinSynRx`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters(BTreeMap<String, i64>);
+
+impl Counters {
+    /// Reads them.
+    pub fn of(namespace: &Namespace) -> Result<Self, Error> {
+        parse(&read(namespace, "netstat")?)
+    }
+
+    /// One of them.
+    ///
+    /// # Errors
+    /// This kernel has none of that name: it would be 0 for ever.
+    pub fn get(&self, name: &str) -> Result<i64, Error> {
+        self.0
+            .get(name)
+            .copied()
+            .ok_or_else(|| Error::Unexpected(format!("this kernel has no counter {name}")))
+    }
+
+    /// All that grew or fell since `before`, and by how much.
+    pub fn since(&self, before: &Self) -> Self {
+        let change = |(name, value): (&String, &i64)| {
+            let change = value - before.0.get(name).unwrap_or(&0);
+            (change != 0).then(|| (name.clone(), change))
+        };
+        Self(self.0.iter().filter_map(change).collect())
+    }
+
+    /// The names and values of those that begin so.
+    pub fn under<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, i64)> {
+        let matches = self
+            .0
+            .iter()
+            .filter(move |(name, _)| name.starts_with(prefix));
+        matches.map(|(name, value)| (name.as_str(), *value))
+    }
+}
+
+/// Octets that a device received and sent, link headers included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Octets {
+    /// Came in.
+    pub received: u64,
+    /// Went out.
+    pub sent: u64,
+}
+
+impl Octets {
+    /// Of a device of a namespace.
+    pub fn of(namespace: &Namespace, device: &str) -> Result<Self, Error> {
+        let text = read(namespace, "dev")?;
+        find(&text, device)
+            .ok_or_else(|| Error::Unexpected(format!("no device {}:{device}", namespace.role())))
+    }
+}
+
+/// Not `/proc/net`: that is the namespace of the process's first thread.
+fn read(namespace: &Namespace, file: &str) -> Result<String, Error> {
+    let path = format!("/proc/thread-self/net/{file}");
+    namespace
+        .enter(|| std::fs::read_to_string(&path))?
+        .map_err(Error::system(format!("read {path}")))
+}
+
+/// Pairs of lines: a prefix and names, the prefix and values.
+fn parse(text: &str) -> Result<Counters, Error> {
+    let lines: Vec<_> = text.lines().collect();
+    let mut counters = BTreeMap::new();
+    for pair in lines.chunks(2) {
+        let wrong = || Error::Unexpected(format!("netstat has lines that do not fit: {pair:?}"));
+        let [names, values] = pair else {
+            return Err(wrong());
+        };
+        let (prefix, names) = names.split_once(':').ok_or_else(wrong)?;
+        let values = values
+            .strip_prefix(prefix)
+            .and_then(|rest| rest.strip_prefix(':'))
+            .ok_or_else(wrong)?;
+        if names.split_whitespace().count() != values.split_whitespace().count() {
+            return Err(wrong());
+        }
+        for (name, value) in names.split_whitespace().zip(values.split_whitespace()) {
+            let value = value.parse().map_err(|_| wrong())?;
+            counters.insert(format!("{prefix}{name}"), value);
+        }
+    }
+    Ok(Counters(counters))
+}
+
+fn find(text: &str, device: &str) -> Option<Octets> {
+    let line = text.lines().find_map(|line| {
+        let (name, rest) = line.trim().split_once(':')?;
+        (name == device).then_some(rest)
+    })?;
+    let numbers: Vec<u64> = line
+        .split_whitespace()
+        .map_while(|number| number.parse().ok())
+        .collect();
+    Some(Octets {
+        received: *numbers.first()?,
+        sent: *numbers.get(8)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_have_the_names_of_nstat() {
+        let before = parse("TcpExt: A B\nTcpExt: 1 -1\nMPTcpExt: B C\nMPTcpExt: 5 7\n");
+        let before = before.expect("counters");
+        assert_eq!(before.get("TcpExtB").ok(), Some(-1));
+        assert_eq!(before.get("MPTcpExtC").ok(), Some(7));
+        assert!(before.get("C").is_err());
+        let after = parse("TcpExt: A B\nTcpExt: 1 -1\nMPTcpExt: B C\nMPTcpExt: 6 7\n");
+        let change = after.expect("counters").since(&before);
+        let changed: Vec<_> = change.under("MPTcpExt").collect();
+        assert_eq!(changed, [("MPTcpExtB", 1)]);
+        assert!(change.under("TcpExt").next().is_none());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said() {
+        for text in [
+            "A: B\n",
+            "A: B\nC: 1\n",
+            "A: B\nA: 1 2\n",
+            "A: B\nA: x\n",
+            "A\nA\n",
+        ] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn octets_are_in_the_first_and_the_ninth_column() {
+        let text = "Inter-|   Receive\n face |bytes\n  wan0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n wan01:0 0 0 0 0 0 0 0 0\n";
+        let octets = Octets {
+            received: 1,
+            sent: 9,
+        };
+        assert_eq!(find(text, "wan0"), Some(octets));
+        assert_eq!(find(text, "wan"), None);
+    }
+}

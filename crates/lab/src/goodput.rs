@@ -1,0 +1,393 @@
+//! Goodput over time: a sender and a receiver in namespaces, and what the receiver saw, slot by slot. What the octets are is not looked at:
+//! for that there is [`crate::transfer`].
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
+
+use crate::series::Series;
+use crate::{Error, Namespace};
+
+/// How long a connection may take to come about.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a thread may take to notice that it is to end.
+const NOTICE: Duration = Duration::from_millis(20);
+/// Octets written or read at once.
+const CHUNK: usize = 64 << 10;
+/// Octets of a datagram: it still fits where a tunnel takes some.
+const DATAGRAM: usize = 1200;
+/// A sender that was kept from sending makes up for no more than this: it would be a burst that no application sends.
+const ARREARS: Duration = Duration::from_millis(20);
+
+/// What carries the octets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// One TCP connection.
+    Tcp,
+    /// One MPTCP connection; both ends ask for it.
+    Mptcp,
+    /// Numbered datagrams of 1200 octets, for which a rate must be given.
+    Udp,
+}
+
+/// What is to be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Demand {
+    /// Where the server listens.
+    pub to: SocketAddr,
+    /// The client's address; `None`: as its routes say.
+    pub from: Option<IpAddr>,
+    /// How.
+    pub transport: Transport,
+    /// The server sends; else the client does. It is the client that connects all the same.
+    pub down: bool,
+    /// Bit/s at most; `None`: as fast as it goes.
+    pub rate: Option<u64>,
+}
+
+impl Demand {
+    /// From client to server, as fast as it goes.
+    pub fn up(transport: Transport, to: SocketAddr) -> Self {
+        Self {
+            to,
+            from: None,
+            transport,
+            down: false,
+            rate: None,
+        }
+    }
+
+    /// From server to client.
+    pub fn down(transport: Transport, to: SocketAddr) -> Self {
+        Self {
+            down: true,
+            ..Self::up(transport, to)
+        }
+    }
+
+    /// The same, with at most so many bit/s.
+    pub fn with_rate(self, rate: u64) -> Self {
+        Self {
+            rate: Some(rate),
+            ..self
+        }
+    }
+
+    /// The same, from this address of the client.
+    pub fn with_source(self, from: IpAddr) -> Self {
+        Self {
+            from: Some(from),
+            ..self
+        }
+    }
+}
+
+type End = JoinHandle<Result<io::Result<()>, Error>>;
+
+/// A running measurement.
+#[derive(Debug)]
+pub struct Goodput {
+    shared: Arc<Shared>,
+    ends: Vec<(&'static str, End)>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    begun: Instant,
+    stopping: AtomicBool,
+    series: Mutex<Series>,
+}
+
+impl Goodput {
+    /// Begins: returns when the client is connected.
+    pub fn start(client: &Namespace, server: &Namespace, demand: &Demand) -> Result<Self, Error> {
+        let to = demand.to;
+        let shared = Arc::new(Shared {
+            begun: Instant::now(),
+            stopping: AtomicBool::new(false),
+            series: Mutex::default(),
+        });
+        let (near, far) = (shared.clone(), shared.clone());
+        let demand = *demand;
+        let listening = || Error::system(format!("listen at {to}"));
+        let calling = || Error::system(format!("connect to {to}"));
+        let (serving, called) = if demand.transport == Transport::Udp {
+            let rate = demand.rate.ok_or_else(|| {
+                Error::Unexpected("datagrams need a rate: see Demand::with_rate".into())
+            })?;
+            let socket = server.enter(|| UdpSocket::bind(to))?.map_err(listening())?;
+            let caller = client.enter(|| call(&demand))?.map_err(calling())?;
+            (
+                server.background(move || match demand.down {
+                    true => send_answers(&socket, rate, &far),
+                    false => hear(&socket, &far, false),
+                })?,
+                client.background(move || match demand.down {
+                    true => hear(&caller, &near, true),
+                    false => send_datagrams(&caller, rate, &near),
+                })?,
+            )
+        } else {
+            let listener = server.enter(|| listen(&demand))?.map_err(listening())?;
+            let stream = client.enter(|| connect(&demand))?.map_err(calling())?;
+            (
+                server.background(move || {
+                    let Some(stream) = accept(&listener, &far)? else {
+                        return Ok(());
+                    };
+                    carry(stream, demand.down, demand.rate, &far)
+                })?,
+                client.background(move || carry(stream, !demand.down, demand.rate, &near))?,
+            )
+        };
+        Ok(Self {
+            shared,
+            ends: vec![("server", serving), ("client", called)],
+        })
+    }
+
+    /// Measures for a time, and ends.
+    pub fn measure(
+        client: &Namespace,
+        server: &Namespace,
+        demand: &Demand,
+        time: Duration,
+    ) -> Result<Series, Error> {
+        let goodput = Self::start(client, server, demand)?;
+        thread::sleep(time);
+        goodput.stop()
+    }
+
+    /// The time in the series that it is now.
+    pub fn now(&self) -> Duration {
+        self.shared.begun.elapsed()
+    }
+
+    /// What arrived so far.
+    pub fn series(&self) -> Series {
+        let mut series = self.shared.series().clone();
+        series.end(self.now());
+        series
+    }
+
+    /// Ends it. Errors say which end broke off before, and why.
+    pub fn stop(mut self) -> Result<Series, Error> {
+        let series = self.series();
+        self.shared.stopping.store(true, Ordering::Relaxed);
+        for (name, end) in self.ends.drain(..) {
+            let ended = end
+                .join()
+                .map_err(|_| Error::Unexpected(format!("the {name} of a measurement panicked")))?;
+            ended?.map_err(Error::system(format!("the {name} of a measurement")))?;
+        }
+        Ok(series)
+    }
+}
+
+impl Drop for Goodput {
+    fn drop(&mut self) {
+        self.shared.stopping.store(true, Ordering::Relaxed);
+        for (_, end) in self.ends.drain(..) {
+            let _ = end.join();
+        }
+    }
+}
+
+impl Shared {
+    fn series(&self) -> MutexGuard<'_, Series> {
+        self.series.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn goes_on(&self) -> bool {
+        !self.stopping.load(Ordering::Relaxed)
+    }
+}
+
+/// Keeps a rate.
+struct Pacer {
+    rate: Option<u64>,
+    next: Instant,
+}
+
+impl Pacer {
+    fn new(rate: Option<u64>) -> Self {
+        Self {
+            rate,
+            next: Instant::now(),
+        }
+    }
+
+    /// Waits until `octets` may be sent.
+    fn wait(&mut self, octets: usize) {
+        let Some(rate) = self.rate else { return };
+        let now = Instant::now();
+        self.next = self.next.max(now.checked_sub(ARREARS).unwrap_or(now));
+        thread::sleep(self.next.saturating_duration_since(now));
+        self.next += Duration::from_secs_f64(octets as f64 * 8.0 / rate.max(1) as f64);
+    }
+}
+
+fn stream_socket(demand: &Demand) -> io::Result<Socket> {
+    let protocol = match demand.transport {
+        Transport::Mptcp => Protocol::MPTCP,
+        _ => Protocol::TCP,
+    };
+    Socket::new(Domain::for_address(demand.to), Type::STREAM, Some(protocol))
+}
+
+fn listen(demand: &Demand) -> io::Result<TcpListener> {
+    let socket = stream_socket(demand)?;
+    socket.set_reuse_address(true)?;
+    socket.bind(&demand.to.into())?;
+    socket.listen(1)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
+}
+
+/// The client's own address; any, if none is asked for.
+fn source(demand: &Demand) -> SocketAddr {
+    let any = match demand.to {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    SocketAddr::new(demand.from.unwrap_or(any), 0)
+}
+
+fn connect(demand: &Demand) -> io::Result<TcpStream> {
+    let socket = stream_socket(demand)?;
+    if demand.from.is_some() {
+        socket.bind(&source(demand).into())?;
+    }
+    socket.connect_timeout(&demand.to.into(), PATIENCE)?;
+    Ok(socket.into())
+}
+
+fn call(demand: &Demand) -> io::Result<UdpSocket> {
+    let socket = UdpSocket::bind(source(demand))?;
+    socket.connect(demand.to)?;
+    Ok(socket)
+}
+
+/// The connection, or `None` when the measurement ends before there is one.
+fn accept(listener: &TcpListener, shared: &Shared) -> io::Result<Option<TcpStream>> {
+    while shared.goes_on() {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                stream.set_nonblocking(false)?;
+                return Ok(Some(stream));
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                if shared.begun.elapsed() > PATIENCE {
+                    return Err(io::Error::new(ErrorKind::TimedOut, "nobody connected"));
+                }
+                thread::sleep(Duration::from_millis(1));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+/// One end of a stream.
+fn carry(mut stream: TcpStream, sends: bool, rate: Option<u64>, shared: &Shared) -> io::Result<()> {
+    stream.set_read_timeout(Some(NOTICE))?;
+    stream.set_write_timeout(Some(NOTICE))?;
+    // What is under way at the end is of no use to anyone.
+    SockRef::from(&stream).set_linger(Some(Duration::ZERO))?;
+    let mut chunk = vec![0; CHUNK];
+    // A slow sender writes little at once, else it would be a sender of bursts.
+    let length = rate.map_or(CHUNK, |rate| ((rate / 800) as usize).clamp(1000, CHUNK));
+    let mut pacer = Pacer::new(rate);
+    while shared.goes_on() {
+        let done = match sends {
+            true => {
+                pacer.wait(length);
+                stream.write(&chunk[..length])
+            }
+            false => stream.read(&mut chunk),
+        };
+        match done {
+            Ok(0) => {
+                return match shared.goes_on() {
+                    true => Err(io::Error::new(ErrorKind::UnexpectedEof, "hung up on")),
+                    false => Ok(()),
+                };
+            }
+            Ok(octets) if !sends => shared.series().add(shared.begun.elapsed(), octets as u64),
+            Ok(_) => {}
+            Err(error) if passing(&error) => {}
+            // The other end noticed first.
+            Err(_) if !shared.goes_on() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Nothing to do just now.
+fn passing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+    )
+}
+
+fn datagram(number: u32) -> [u8; DATAGRAM] {
+    let mut octets = [0; DATAGRAM];
+    octets[..4].copy_from_slice(&number.to_be_bytes());
+    octets
+}
+
+/// Sends on whatever happens to the way: a datagram that cannot be sent is one that is lost.
+fn send_datagrams(socket: &UdpSocket, rate: u64, shared: &Shared) -> io::Result<()> {
+    let (mut pacer, mut number) = (Pacer::new(Some(rate)), 0);
+    while shared.goes_on() {
+        pacer.wait(DATAGRAM);
+        let _ = socket.send(&datagram(number));
+        number += 1;
+    }
+    Ok(())
+}
+
+/// Sends to whoever said something last.
+fn send_answers(socket: &UdpSocket, rate: u64, shared: &Shared) -> io::Result<()> {
+    let (mut pacer, mut number, mut to) = (Pacer::new(Some(rate)), 0, None);
+    socket.set_nonblocking(true)?;
+    while shared.goes_on() {
+        pacer.wait(DATAGRAM);
+        if let Ok((_, from)) = socket.recv_from(&mut [0]) {
+            to = Some(from);
+        }
+        if let Some(to) = to {
+            let _ = socket.send_to(&datagram(number), to);
+            number += 1;
+        }
+    }
+    Ok(())
+}
+
+/// Receives; one that is to be answered says so over and over, so that it is found wherever it went.
+fn hear(socket: &UdpSocket, shared: &Shared, asks: bool) -> io::Result<()> {
+    socket.set_read_timeout(Some(NOTICE))?;
+    let mut buffer = [0; DATAGRAM + 1];
+    let mut asked: Option<Instant> = None;
+    while shared.goes_on() {
+        if asks && asked.is_none_or(|asked| asked.elapsed() > NOTICE) {
+            asked = Some(Instant::now());
+            let _ = socket.send(&[]);
+        }
+        // An error is an ICMP message that came in: whoever sends goes on.
+        if let Ok(DATAGRAM) = socket.recv(&mut buffer) {
+            let number = u32::from_be_bytes([buffer[0], buffer[1], buffer[2], buffer[3]]);
+            let mut series = shared.series();
+            series.add(shared.begun.elapsed(), DATAGRAM as u64);
+            series.number(number);
+        }
+    }
+    Ok(())
+}

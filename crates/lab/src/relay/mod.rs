@@ -1,0 +1,194 @@
+//! A piece of a line in user space: what kernels without `sch_netem` cannot do. It holds frames for a time, loses some, and meddles with TCP.
+
+mod hold;
+mod strip;
+
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::TimeSpec;
+
+use crate::wire::Tap;
+use crate::{Error, Namespace};
+
+use hold::Hold;
+
+/// How long the thread may take to notice that it is to end, or to do something else.
+const NOTICE: Duration = Duration::from_millis(20);
+/// Frames taken from one side before the other has its turn.
+const TURN: usize = 64;
+
+/// What a relay does with frames, in both directions.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Treatment {
+    /// How long each is held; a round trip takes twice that longer.
+    pub delay: Duration,
+    /// The share that is lost, 0 to 1, evenly: by a generator that begins with the same seed in each relay.
+    pub loss: f64,
+    /// Takes the MPTCP options out of TCP segments, as some firewalls do.
+    pub strip: bool,
+}
+
+impl Treatment {
+    /// Only delays, each direction by this.
+    pub fn delay(delay: Duration) -> Self {
+        Self {
+            delay,
+            ..Self::default()
+        }
+    }
+}
+
+/// What a relay did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Relayed {
+    /// Frames passed on.
+    pub passed: u64,
+    /// Frames lost on purpose.
+    pub lost: u64,
+    /// Frames lost because too much was held: a delay too long for such a rate.
+    pub overrun: u64,
+    /// Segments that MPTCP options were taken out of.
+    pub stripped: u64,
+}
+
+/// A running relay between two devices of a namespace: a thread. Frames stay in order. Ends when dropped.
+#[derive(Debug)]
+pub struct Relay {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<Result<Result<(), Error>, Error>>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    stopping: AtomicBool,
+    treatment: Mutex<Treatment>,
+    passed: AtomicU64,
+    lost: AtomicU64,
+    overrun: AtomicU64,
+    stripped: AtomicU64,
+}
+
+impl Relay {
+    /// Starts one between two devices that carry plain frames ([`crate::Offloads::Plain`]). Nobody else may forward between them.
+    pub fn start(
+        namespace: &Namespace,
+        devices: [&str; 2],
+        treatment: Treatment,
+    ) -> Result<Self, Error> {
+        let taps = [
+            Tap::open(namespace, devices[0])?,
+            Tap::open(namespace, devices[1])?,
+        ];
+        let shared = Arc::new(Shared {
+            treatment: Mutex::new(treatment),
+            ..Shared::default()
+        });
+        let work = shared.clone();
+        let thread = namespace.background(move || run(taps, &work))?;
+        Ok(Self {
+            shared,
+            thread: Some(thread),
+        })
+    }
+
+    /// Does this with frames that arrive from now on. A shorter delay does not let them pass those that are held.
+    pub fn treat(&self, treatment: Treatment) {
+        *self
+            .shared
+            .treatment
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = treatment;
+    }
+
+    /// What it did so far, in both directions.
+    pub fn counts(&self) -> Relayed {
+        let shared = &self.shared;
+        let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Relayed {
+            passed: value(&shared.passed),
+            lost: value(&shared.lost),
+            overrun: value(&shared.overrun),
+            stripped: value(&shared.stripped),
+        }
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.shared.stopping.store(true, Ordering::Relaxed);
+        let ended = self.thread.take().map(JoinHandle::join);
+        if let Some(Ok(Ok(Err(error)) | Err(error))) = ended {
+            eprintln!("a relay ended: {error}");
+        }
+    }
+}
+
+fn run(mut taps: [Tap; 2], shared: &Shared) -> Result<(), Error> {
+    // What came in by the first device, and by the second.
+    let mut holds = [Hold::new(1), Hold::new(2)];
+    while !shared.stopping.load(Ordering::Relaxed) {
+        let treatment = *shared
+            .treatment
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        for (tap, hold) in taps.iter_mut().zip(&mut holds) {
+            for _ in 0..TURN {
+                let Some(frame) = tap.receive(Duration::ZERO)? else {
+                    break;
+                };
+                take(hold, frame, treatment, shared);
+            }
+        }
+        for (hold, other) in holds.iter_mut().zip([1, 0]) {
+            while let Some(frame) = hold.due(Instant::now()) {
+                pass(&taps[other], &frame)?;
+                shared.passed.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        wait(&taps, holds.iter().filter_map(Hold::next).min())?;
+    }
+    Ok(())
+}
+
+fn take(hold: &mut Hold, mut frame: Vec<u8>, treatment: Treatment, shared: &Shared) {
+    let counter = if hold.loses(treatment.loss) {
+        &shared.lost
+    } else {
+        if treatment.strip && strip::strip(&mut frame) {
+            shared.stripped.fetch_add(1, Ordering::Relaxed);
+        }
+        match hold.keep(frame, Instant::now(), treatment.delay) {
+            true => return,
+            false => &shared.overrun,
+        }
+    };
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+/// A device that is down takes nothing: as a cable that hangs loose.
+fn pass(tap: &Tap, frame: &[u8]) -> Result<(), Error> {
+    match tap.send(frame) {
+        Err(Error::System { source, .. }) if source.raw_os_error() == Some(libc::ENETDOWN) => {
+            Ok(())
+        }
+        other => other,
+    }
+}
+
+/// Waits until a frame arrives or is due. To the microsecond, which `poll` is not.
+fn wait(taps: &[Tap; 2], next: Option<Instant>) -> Result<(), Error> {
+    let left = next.map_or(NOTICE, |at| {
+        at.saturating_duration_since(Instant::now()).min(NOTICE)
+    });
+    let mut sources = [&taps[0], &taps[1]].map(|tap| PollFd::new(tap.as_fd(), PollFlags::POLLIN));
+    match ppoll(&mut sources, Some(TimeSpec::from_duration(left)), None) {
+        Ok(_) | Err(Errno::EINTR) => Ok(()),
+        Err(error) => Err(Error::system::<Errno>("wait at a relay")(error)),
+    }
+}

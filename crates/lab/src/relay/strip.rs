@@ -1,0 +1,147 @@
+//! A middlebox that does not know MPTCP: its options become NOPs (RFC 8684 section 6 tells of such boxes).
+
+use crate::view::{View, fold, word};
+
+/// TCP options (RFC 9293 section 3.1): end of the list, and no operation, both of one octet.
+const END: u8 = 0;
+const NOP: u8 = 1;
+/// The option of MPTCP (RFC 8684 section 3).
+const MPTCP: u8 = 30;
+
+/// Overwrites all MPTCP options of a TCP segment, and mends its checksum by the difference (RFC 1624), so that a wrong one stays wrong. Whether there were any.
+pub(super) fn strip(frame: &mut [u8]) -> bool {
+    let Some((begin, end)) = options(frame) else {
+        return false;
+    };
+    let checksum_at = begin - 4;
+    let before = fold(0, &frame[begin..end]);
+    if !overwrite(&mut frame[begin..end]) {
+        return false;
+    }
+    let after = fold(0, &frame[begin..end]);
+    let old = word(frame, checksum_at).unwrap_or(0);
+    let new = !fold(u32::from(!old) + u32::from(!before) + u32::from(after), &[]);
+    frame[checksum_at..checksum_at + 2].copy_from_slice(&new.to_be_bytes());
+    true
+}
+
+/// Where the options of a whole TCP header begin and end.
+fn options(frame: &[u8]) -> Option<(usize, usize)> {
+    let view = View::of(frame)?;
+    if view.protocol != 6 || view.fragment || view.end < view.body + 20 {
+        return None;
+    }
+    let length = usize::from(frame[view.body + 12] >> 4) * 4;
+    let (begin, end) = (view.body + 20, view.body + length);
+    (begin < end && end <= view.end).then_some((begin, end))
+}
+
+fn overwrite(options: &mut [u8]) -> bool {
+    let (mut at, mut found) = (0, false);
+    while at < options.len() {
+        let kind = options[at];
+        let length = match kind {
+            END => break,
+            NOP => 1,
+            _ => options.get(at + 1).map_or(0, |length| usize::from(*length)),
+        };
+        // A length that cannot be: whoever reads it will stop here as well.
+        if length == 0 || (kind != NOP && length < 2) || at + length > options.len() {
+            break;
+        }
+        if kind == MPTCP {
+            options[at..at + length].fill(NOP);
+            found = true;
+        }
+        at += length;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::pseudo_header;
+
+    /// A SYN with these options, IPv4 or IPv6; its checksum is right.
+    fn segment(ipv6: bool, options: &[u8]) -> Vec<u8> {
+        let mut tcp = vec![
+            0x9c, 0x40, 0, 80, 1, 2, 3, 4, 0, 0, 0, 0, 0, 2, 0xff, 0xff, 0, 0, 0, 0,
+        ];
+        tcp.extend(options);
+        tcp[12] = ((tcp.len() / 4) as u8) << 4;
+        tcp.extend(b"odd");
+        let mut frame = vec![2; 12];
+        let addresses: Vec<u8> = match ipv6 {
+            true => (0..32).collect(),
+            false => vec![10, 0, 0, 1, 10, 0, 0, 2],
+        };
+        if ipv6 {
+            frame.extend([0x86, 0xdd, 0x60, 0, 0, 0, 0, tcp.len() as u8, 6, 64]);
+        } else {
+            let length = (20 + tcp.len()) as u8;
+            frame.extend([8, 0, 0x45, 0, 0, length, 0, 0, 0x40, 0, 64, 6, 0, 0]);
+        }
+        frame.extend(addresses);
+        frame.extend(&tcp);
+        let view = View::of(&frame).expect("a packet");
+        let sum = !fold(pseudo_header(view.from, view.to, 6, tcp.len()), &tcp);
+        frame[view.body + 16..view.body + 18].copy_from_slice(&sum.to_be_bytes());
+        frame
+    }
+
+    #[test]
+    fn mptcp_options_become_nops_and_the_checksum_stays_right() {
+        // MSS, then MP_CAPABLE behind a NOP, so that it begins at an odd octet; then another, and window scaling.
+        let options = [2, 4, 5, 0xb4, 1, 30, 4, 0x01, 0x81, 30, 3, 0x20, 3, 3, 7, 0];
+        for ipv6 in [false, true] {
+            let mut frame = segment(ipv6, &options);
+            let whole = frame.clone();
+            assert!(strip(&mut frame));
+            let view = View::of(&frame).expect("a packet");
+            assert_eq!(view.residue(&frame), Some(0xffff));
+            let begin = view.body + 20;
+            assert_eq!(
+                frame[begin..begin + 16],
+                [2, 4, 5, 0xb4, 1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 7, 0]
+            );
+            assert_eq!(frame[..view.body + 16], whole[..view.body + 16]);
+            assert_eq!(frame[begin + 16..], whole[begin + 16..]);
+            assert!(!strip(&mut frame), "nothing is left");
+        }
+    }
+
+    #[test]
+    fn a_wrong_checksum_stays_wrong() {
+        let mut frame = segment(false, &[30, 4, 0, 0x81]);
+        frame[34 + 16] ^= 1;
+        assert!(strip(&mut frame));
+        let view = View::of(&frame).expect("a packet");
+        assert_ne!(view.residue(&frame), Some(0xffff));
+    }
+
+    #[test]
+    fn what_is_no_option_is_left_alone() {
+        for options in [
+            // Behind the end, a length of 0, 1, or longer than there is; no length.
+            [0, 30, 2, 0],
+            [2, 0, 30, 2],
+            [2, 1, 30, 2],
+            [30, 5, 0, 0],
+            [1, 1, 1, 30],
+        ] {
+            let mut frame = segment(false, &options);
+            let whole = frame.clone();
+            assert!(!strip(&mut frame), "{options:?}");
+            assert_eq!(frame, whole);
+        }
+    }
+
+    #[test]
+    fn any_cut_of_a_frame_is_harmless() {
+        let frame = segment(true, &[30, 4, 0, 0x81]);
+        for length in 0..frame.len() {
+            strip(&mut frame[..length].to_vec());
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! The lab with several uplinks is what it says: rates, delays, middleboxes and cuts are those asked for. With the kernel alone, so that what weir
+//! does later can be held against it.
+
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use lab::counters::{Counters, Octets};
+use lab::goodput::{Demand, Goodput, Transport};
+use lab::namespace::wait_until;
+use lab::relay::Treatment;
+use lab::transfer::{Datagrams, Echo};
+use lab::uplinks::{Cut, Options, PARTNER, PARTNER6, Path, SERVER, SERVER6, Shape};
+use lab::{Error, Namespace, Uplinks};
+use weir_tests::LIMIT;
+
+const PORT: u16 = 5000;
+const SECOND: Duration = Duration::from_secs(1);
+const MBIT: f64 = 1e6;
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// Octets by TCP through a path of 20 Mbit/s: 19.1 Mbit/s of payload, of which a busy machine may waste a little.
+#[test]
+fn a_path_keeps_its_rate_both_ways() -> Result<(), Error> {
+    let uplinks = Uplinks::build(&Options::mbit(&[20]))?;
+    let to = SocketAddr::new(SERVER, PORT);
+    for demand in [
+        Demand::up(Transport::Tcp, to),
+        Demand::down(Transport::Tcp, to),
+    ] {
+        let series = Goodput::measure(uplinks.client(), uplinks.server(), &demand, 4 * SECOND)?;
+        let rate = series.rate(SECOND..4 * SECOND) / MBIT;
+        assert!((18.5..20.0).contains(&rate), "{demand:?}: {rate} Mbit/s");
+    }
+    Ok(())
+}
+
+#[test]
+fn rates_change_under_way_and_can_differ() -> Result<(), Error> {
+    let uplinks = Uplinks::build(&Options::mbit(&[20]))?;
+    let to = SocketAddr::new(SERVER, PORT);
+    let goodput = Goodput::start(
+        uplinks.client(),
+        uplinks.server(),
+        &Demand::up(Transport::Tcp, to),
+    )?;
+    sleep(SECOND);
+    uplinks.shape(0, Some(Shape::mbit(4)), Some(Shape::mbit(40)))?;
+    let slow = goodput.now() + ms(500);
+    sleep(2 * SECOND);
+    let until = goodput.now();
+    uplinks.shape(0, None, None)?;
+    let free = goodput.now() + ms(300);
+    sleep(SECOND);
+    let series = goodput.stop()?;
+    let rate = series.rate(slow..until) / MBIT;
+    assert!((3.0..4.2).contains(&rate), "{rate} of 4 Mbit/s");
+    let rate = series.rate(free..free + ms(600)) / MBIT;
+    assert!(rate > 50.0, "{rate} Mbit/s without a shape");
+    Ok(())
+}
+
+/// What the kernel's own MPTCP needs at both ends.
+fn mptcp(uplinks: &Uplinks) -> Result<(), Error> {
+    uplinks.source_rules()?;
+    for end in [uplinks.router(), uplinks.partner()] {
+        end.run("ip mptcp limits set subflows 4 add_addr_accepted 4")?;
+    }
+    for path in 1..uplinks.paths() {
+        uplinks.router().run(&format!(
+            "ip mptcp endpoint add {} dev {} subflow",
+            uplinks.address(path),
+            uplinks.device(path)
+        ))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn mptcp_of_the_kernel_sums_two_paths() -> Result<(), Error> {
+    let uplinks = Uplinks::build(&Options::mbit(&[20, 20]))?;
+    mptcp(&uplinks)?;
+    let (router, partner) = (uplinks.router(), uplinks.partner());
+    let to = SocketAddr::new(PARTNER, PORT);
+    for demand in [
+        Demand::up(Transport::Mptcp, to),
+        Demand::down(Transport::Mptcp, to),
+    ] {
+        let octets = || -> Result<Vec<u64>, Error> {
+            let of = |path| Octets::of(router, &uplinks.device(path));
+            (0..2)
+                .map(|path| of(path).map(|octets| octets.sent + octets.received))
+                .collect()
+        };
+        let (before, joins) = (octets()?, Counters::of(router)?);
+        let series = Goodput::measure(router, partner, &demand, 4 * SECOND)?;
+        let rate = series.rate(SECOND..4 * SECOND) / MBIT;
+        assert!((36.0..40.0).contains(&rate), "{demand:?}: {rate} Mbit/s");
+        let change = Counters::of(router)?.since(&joins);
+        assert_eq!(change.get("MPTcpExtMPJoinSynAckRx")?, 1, "{change:?}");
+        let carried: Vec<_> = octets()?
+            .iter()
+            .zip(&before)
+            .map(|(after, before)| after - before)
+            .collect();
+        assert!(
+            carried.iter().all(|octets| *octets > 6_000_000),
+            "{carried:?}"
+        );
+    }
+    Ok(())
+}
+
+/// The shortest round trip of some small datagrams.
+fn round_trip(from: &Namespace, to: SocketAddr) -> Result<Duration, Error> {
+    let talk = Datagrams::open(from, to)?;
+    let mut shortest = LIMIT;
+    for _ in 0..10 {
+        let asked = Instant::now();
+        if talk.ask(b"how far?", SECOND)? {
+            shortest = shortest.min(asked.elapsed());
+        }
+    }
+    Ok(shortest)
+}
+
+#[test]
+fn a_relay_delays_loses_and_keeps_the_order() -> Result<(), Error> {
+    let delay = Treatment::delay(ms(40));
+    let uplinks = Uplinks::build(&Options {
+        paths: vec![Path::mbit(20).with_relay(delay)],
+        ipv6: false,
+    })?;
+    let (client, server) = (uplinks.client(), uplinks.server());
+    let echo = Echo::serve(server, (SERVER, 7).into())?;
+    let time = round_trip(client, (SERVER, 7).into())?;
+    // Not sooner, on whatever machine; not held twice, on a busy one.
+    assert!((ms(80)..ms(160)).contains(&time), "{time:?} with 2 × 40 ms");
+    drop(echo);
+
+    // 1042 datagrams a second. The delay ends under way: those behind may not pass those that are held.
+    let demand = Demand::up(Transport::Udp, (SERVER, PORT).into()).with_rate(10_000_000);
+    let goodput = Goodput::start(client, server, &demand)?;
+    sleep(SECOND);
+    uplinks.treat(0, Treatment::default())?;
+    sleep(SECOND);
+    let series = goodput.stop()?;
+    let order = series.order();
+    assert!(order.received > 1500, "{}", order.received);
+    assert_eq!((order.late, order.twice, order.lost()), (0, 0, 0));
+
+    let loss = Treatment {
+        loss: 0.1,
+        ..Treatment::default()
+    };
+    uplinks.treat(0, loss)?;
+    for demand in [
+        demand,
+        Demand {
+            down: true,
+            ..demand
+        },
+    ] {
+        let series = Goodput::measure(client, server, &demand, 2 * SECOND)?;
+        let order = series.order();
+        let share = order.lost() as f64 / (order.lost() + order.received) as f64;
+        assert!(order.received > 1000, "{}", order.received);
+        assert!((0.06..0.14).contains(&share), "{share} of 0.1 lost");
+        assert_eq!((order.late, order.twice), (0, 0));
+    }
+    let counts = uplinks.relay(0)?.counts();
+    assert!(counts.lost > 200 && counts.overrun == 0, "{counts:?}");
+    Ok(())
+}
+
+#[test]
+fn stripped_options_make_mptcp_fall_back() -> Result<(), Error> {
+    let strip = Treatment {
+        strip: true,
+        ..Treatment::default()
+    };
+    let through = Path::mbit(20).with_relay(Treatment::default());
+    let uplinks = Uplinks::build(&Options {
+        paths: vec![Path::mbit(20).with_relay(strip), through],
+        ipv6: false,
+    })?;
+    uplinks.source_rules()?;
+    let (router, partner) = (uplinks.router(), uplinks.partner());
+    for (path, falls_back) in [(0, true), (1, false)] {
+        let before = Counters::of(router)?;
+        let to = SocketAddr::new(PARTNER, PORT + path as u16);
+        let demand = Demand::up(Transport::Mptcp, to).with_source(uplinks.address(path));
+        let series = Goodput::measure(router, partner, &demand, 2 * SECOND)?;
+        let rate = series.rate(SECOND..2 * SECOND) / MBIT;
+        assert!(rate > 17.0, "path {path}: {rate} Mbit/s");
+        let change = Counters::of(router)?.since(&before);
+        let count = |name| change.get(name).unwrap_or(0);
+        let seen = (
+            count("MPTcpExtMPCapableSYNTX"),
+            count("MPTcpExtMPCapableFallbackSYNACK"),
+            count("MPTcpExtMPCapableSYNACKRX"),
+        );
+        let expected = if falls_back { (1, 1, 0) } else { (1, 0, 1) };
+        assert_eq!(seen, expected, "path {path}: {change:?}");
+        assert_eq!(uplinks.relay(path)?.counts().stripped > 0, falls_back);
+    }
+    Ok(())
+}
+
+/// Default routes of the router by a path, of both families.
+fn routes(uplinks: &Uplinks, path: usize) -> Result<usize, Error> {
+    let device = uplinks.device(path);
+    let mut count = 0;
+    for family in ["-4", "-6"] {
+        let shown = uplinks
+            .router()
+            .run(&format!("ip {family} route show default dev {device}"))?;
+        count += shown.lines().count();
+    }
+    Ok(count)
+}
+
+#[test]
+fn each_cut_cuts_and_heals() -> Result<(), Error> {
+    let uplinks = Uplinks::build(&Options {
+        ipv6: true,
+        ..Options::mbit(&[20])
+    })?;
+    let (client, server) = (uplinks.client(), uplinks.server());
+    let flows = [SERVER, SERVER6]
+        .map(|to| Demand::up(Transport::Udp, (to, PORT).into()).with_rate(1_000_000))
+        .map(|demand| Goodput::start(client, server, &demand));
+    let mut goodputs = Vec::new();
+    for flow in flows {
+        goodputs.push(flow?);
+    }
+    // Cut, default routes that are left, whether there is carrier.
+    for (cut, left, carrier) in [
+        (Cut::Link, 0, false),
+        (Cut::Hole, 2, true),
+        (Cut::Address, 0, true),
+    ] {
+        assert_eq!(routes(&uplinks, 0)?, 2);
+        uplinks.cut(0, cut)?;
+        // What was in a queue has arrived.
+        sleep(ms(300));
+        let begun: Vec<_> = goodputs.iter().map(Goodput::now).collect();
+        sleep(ms(700));
+        for (goodput, begun) in goodputs.iter().zip(&begun) {
+            let silence = goodput.series().silence(*begun..goodput.now());
+            assert!(silence >= ms(700), "{cut:?}: {silence:?}");
+        }
+        assert_eq!(routes(&uplinks, 0)?, left, "{cut:?}");
+        let shown = uplinks.provider(0).run("ip link show home")?;
+        assert_eq!(!shown.contains("NO-CARRIER"), carrier, "{cut:?}: {shown}");
+        uplinks.heal(0)?;
+        for goodput in &goodputs {
+            let before = goodput.series().total();
+            wait_until(&format!("{cut:?} healed"), LIMIT, || {
+                Ok(goodput.series().total() > before)
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Whom `to` sees when the router says something from `from`.
+fn seen_by(uplinks: &Uplinks, host: &Namespace, to: IpAddr, from: IpAddr) -> Result<IpAddr, Error> {
+    let failed = || Error::system(format!("say something from {from} to {to}"));
+    let ear = host
+        .enter(|| UdpSocket::bind((to, PORT)))?
+        .map_err(failed())?;
+    ear.set_read_timeout(Some(LIMIT)).map_err(failed())?;
+    let mouth = uplinks
+        .router()
+        .enter(|| UdpSocket::bind((from, 0)))?
+        .map_err(failed())?;
+    mouth.send_to(b"it is me", (to, PORT)).map_err(failed())?;
+    let (_, seen) = ear.recv_from(&mut [0; 16]).map_err(failed())?;
+    Ok(seen.ip())
+}
+
+#[test]
+fn partner_and_server_are_reached_by_each_path() -> Result<(), Error> {
+    let translating = Path {
+        masquerade: true,
+        ..Path::default()
+    };
+    let uplinks = Uplinks::build(&Options {
+        paths: vec![Path::default(), translating],
+        ipv6: true,
+    })?;
+    uplinks.source_rules()?;
+    for (host, four, six) in [
+        (uplinks.partner(), PARTNER, PARTNER6),
+        (uplinks.server(), SERVER, SERVER6),
+    ] {
+        for path in 0..2 {
+            let (from, from6) = (uplinks.address(path), uplinks.address6(path));
+            let translated: IpAddr = match path {
+                0 => from,
+                _ => "198.18.1.2".parse().expect("an address"),
+            };
+            assert_eq!(seen_by(&uplinks, host, four, from)?, translated);
+            assert_eq!(seen_by(&uplinks, host, six, from6)?, from6);
+        }
+    }
+    // Another lease is another address, as the same network.
+    let old = uplinks.address(0);
+    uplinks.renumber(0, 77)?;
+    assert!(seen_by(&uplinks, uplinks.server(), SERVER, old).is_err());
+    assert_eq!(routes(&uplinks, 0)?, 2);
+    let new = uplinks.address(0);
+    assert_ne!(new, old);
+    assert_eq!(seen_by(&uplinks, uplinks.server(), SERVER, new)?, new);
+    Ok(())
+}
