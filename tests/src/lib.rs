@@ -2,6 +2,7 @@
 
 pub mod conntrack;
 pub mod differential;
+pub mod partner;
 pub mod scene;
 
 use std::path::{Path, PathBuf};
@@ -94,7 +95,15 @@ impl Weir {
     /// # Errors
     /// As for [`Weir::start`].
     pub fn restart(&mut self, namespace: &Namespace) -> Result<(), Error> {
-        self.process = launch(namespace, &self.folder, &[])?;
+        self.restart_with(namespace, &[])
+    }
+
+    /// The same, with options.
+    ///
+    /// # Errors
+    /// As for [`Weir::start`].
+    pub fn restart_with(&mut self, namespace: &Namespace, options: &[&str]) -> Result<(), Error> {
+        self.process = launch(namespace, &self.folder, options)?;
         self.wait_for_answer()
     }
 

@@ -47,4 +47,4 @@ pub use window::Window;
 pub const VERSION: u8 = 1;
 
 /// Where a partner listens if nothing else is said, TCP and UDP.
-pub const PORT: u16 = 9347;
+pub const PORT: u16 = 9349;

@@ -129,6 +129,8 @@ async fn through(
         let session = timeout(SESSION, share.session()).await;
         let Ok(Some(session)) = session else { break };
         let Ok(mut link) = dial(share).await else {
+            // It is asked for a session anew: if it does not answer that either, clients are not brought here any more.
+            share.forget(&session);
             break;
         };
         socket::settle(&link);
@@ -138,6 +140,7 @@ async fn through(
             Ok(None) => share.forget(&session),
             Err(error) => {
                 debug!(%error, "the partner does not answer");
+                share.forget(&session);
                 break;
             }
         }

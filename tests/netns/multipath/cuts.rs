@@ -1,0 +1,140 @@
+//! Paths that are lost under way, and come back; a partner that is not there.
+
+use std::thread::sleep;
+
+use api::PartnerState;
+use lab::Error;
+use lab::goodput::{Demand, Goodput, Transport};
+use lab::namespace::wait_until;
+use lab::transfer::{Transfer, ask_tcp};
+use lab::uplinks::{Cut, Options, PARTNER, SERVER};
+use weir_tests::LIMIT;
+use weir_tests::partner::Pair;
+
+use crate::{MBIT, SECOND, at, ms};
+
+/// The experiment that weir's predecessor made: two bridges of 20 Mbit/s, a cable that is pulled and put back.
+#[test]
+fn forty_twenty_forty() -> Result<(), Error> {
+    let pair = Pair::build(&Options::mbit(&[20, 20]))?;
+    let uplinks = &pair.uplinks;
+    let demand = Demand::down(Transport::Tcp, at(SERVER));
+    let goodput = Goodput::start(uplinks.client(), uplinks.server(), &demand)?;
+    sleep(3 * SECOND);
+    let cut = goodput.now();
+    uplinks.cut(1, Cut::Link)?;
+    sleep(3 * SECOND);
+    let healed = goodput.now();
+    uplinks.heal(1)?;
+    sleep(4 * SECOND);
+    let end = goodput.now();
+    let series = goodput.stop()?;
+    let rates = [
+        (SECOND..cut, 36.0..40.0),
+        (cut + SECOND..healed, 17.5..20.5),
+        (healed + 2 * SECOND..end, 36.0..40.0),
+    ];
+    for (time, range) in rates {
+        let rate = series.rate(time.clone()) / MBIT;
+        assert!(
+            range.contains(&rate),
+            "{rate} Mbit/s in {time:?}: {:?}",
+            series.slots()
+        );
+    }
+    Ok(())
+}
+
+/// Nothing is lost or changed, whichever path goes, and however.
+#[test]
+fn no_octet_is_lost() -> Result<(), Error> {
+    let pair = Pair::build(&Options::mbit(&[20, 20]))?;
+    let uplinks = &pair.uplinks;
+    let transfer = Transfer::start(uplinks.client(), uplinks.server(), at(SERVER), 7, None)?;
+    transfer.advance(2_000_000, LIMIT)?;
+    for cut in [Cut::Link, Cut::Address, Cut::Hole] {
+        for path in 0..2 {
+            uplinks.cut(path, cut)?;
+            transfer.advance(2_000_000, LIMIT)?;
+            uplinks.heal(path)?;
+            pair.wait_for("both paths", |told| told.paths.len() == 2)?;
+            transfer.advance(2_000_000, LIMIT)?;
+            sleep(ms(300));
+        }
+    }
+    let octets = transfer.stop()?;
+    assert!(octets > 20_000_000, "{octets}");
+    Ok(())
+}
+
+#[test]
+fn without_the_partner_connections_go_directly() -> Result<(), Error> {
+    let mut pair = Pair::build(&Options::mbit(&[20, 20]))?;
+    let echo = lab::transfer::Echo::serve(pair.uplinks.server(), at(SERVER))?;
+    let ask = |pair: &Pair| ask_tcp(pair.uplinks.client(), at(SERVER), b"who is there");
+    assert_eq!(ask(&pair)?, b"who is there");
+    let before = pair.paths()?.connections;
+    assert_eq!((before.all, before.direct), (1, 0));
+
+    // Killed: the next connection is carried on directly, with what its client has said, and those after it are not brought here.
+    pair.partner.stop();
+    assert_eq!(ask(&pair)?, b"who is there");
+    pair.wait_for("that the partner is missed", |told| {
+        told.state == PartnerState::Failed && !told.redirects
+    })?;
+    assert_eq!(ask(&pair)?, b"who is there");
+    let now = pair.paths()?.connections;
+    assert_eq!(
+        (now.all, now.direct),
+        (2, 1),
+        "the third was none of weir's"
+    );
+
+    pair.partner.restart(pair.uplinks.partner())?;
+    pair.wait_for("the partner", |told| told.redirects)?;
+    assert_eq!(ask(&pair)?, b"who is there");
+    let now = pair.paths()?.connections;
+    assert_eq!((now.all, now.direct), (3, 1));
+
+    // Its whole network is gone: nobody answers at all, not even that nobody is there.
+    let internet = pair.uplinks.lab().node("internet")?;
+    internet.nft(&format!(
+        "table inet gone {{ chain c {{ type filter hook forward priority 0; ip daddr {PARTNER} drop; }} }}"
+    ))?;
+    assert_eq!(ask(&pair)?, b"who is there");
+    wait_until("rules to go", LIMIT, || Ok(!pair.paths()?.redirects))?;
+    drop(echo);
+    Ok(())
+}
+
+#[test]
+fn a_partner_that_begins_anew_is_met_again() -> Result<(), Error> {
+    let mut pair = Pair::build(&Options::mbit(&[20, 20]))?;
+    let _echo = lab::transfer::Echo::serve(pair.uplinks.server(), at(SERVER))?;
+    for _ in 0..3 {
+        pair.partner.restart(pair.uplinks.partner())?;
+        // It knows no session: the connection waits for a new one, and goes by it.
+        let answer = ask_tcp(pair.uplinks.client(), at(SERVER), b"again")?;
+        assert_eq!(answer, b"again");
+    }
+    let told = pair.paths()?.connections;
+    assert_eq!((told.all, told.direct), (3, 0));
+    Ok(())
+}
+
+#[test]
+fn with_fallback_stop_nothing_leaves_but_by_the_partner() -> Result<(), Error> {
+    let mut pair = Pair::with(&Options::mbit(&[20, 20]), "fallback = \"stop\"\n")?;
+    let _echo = lab::transfer::Echo::serve(pair.uplinks.server(), at(SERVER))?;
+    pair.partner.stop();
+    for _ in 0..2 {
+        let answer = ask_tcp(pair.uplinks.client(), at(SERVER), b"psst");
+        assert!(
+            !matches!(&answer, Ok(octets) if octets == b"psst"),
+            "{answer:?}"
+        );
+    }
+    let told = pair.paths()?;
+    assert!(told.redirects && told.connections.direct == 0, "{told:?}");
+    Ok(())
+}

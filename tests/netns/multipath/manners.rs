@@ -1,0 +1,190 @@
+//! A connection that is carried behaves like one that is not: who ends it, how, and who speaks first.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+
+use lab::transfer::{Echo, ask_tcp};
+use lab::uplinks::{Options, SERVER};
+use lab::{Error, Namespace};
+use nix::sys::signal::Signal;
+use socket2::SockRef;
+use weir_tests::LIMIT;
+use weir_tests::partner::Pair;
+
+use crate::{SECOND, at, ms};
+
+/// Both ends of a new connection: the client's and the server's.
+fn ends(pair: &Pair, to: SocketAddr) -> Result<(TcpStream, TcpStream), Error> {
+    let (client, server) = (pair.uplinks.client(), pair.uplinks.server());
+    let listener = server
+        .enter(|| TcpListener::bind(to))?
+        .map_err(Error::system("listen"))?;
+    let near = connect(client, to)?;
+    let (far, _) = listener.accept().map_err(Error::system("accept"))?;
+    for end in [&near, &far] {
+        end.set_read_timeout(Some(LIMIT))
+            .map_err(Error::system("set a time-out"))?;
+    }
+    Ok((near, far))
+}
+
+fn connect(client: &Namespace, to: SocketAddr) -> Result<TcpStream, Error> {
+    client
+        .enter(|| TcpStream::connect_timeout(&to, LIMIT))?
+        .map_err(Error::system(format!("connect to {to}")))
+}
+
+fn read(mut stream: &TcpStream, octets: usize) -> Vec<u8> {
+    let mut buffer = vec![0; octets];
+    stream.read_exact(&mut buffer).expect("they come");
+    buffer
+}
+
+#[test]
+fn either_end_may_speak_first_and_end_first() -> Result<(), Error> {
+    let pair = Pair::build(&Options::mbit(&[100, 100]))?;
+    let (mut near, mut far) = ends(&pair, at(SERVER))?;
+    // A server with a banner, to a client that waits for it.
+    far.write_all(b"220 ready").expect("written");
+    assert_eq!(read(&near, 9), b"220 ready");
+    // The client has said all, and the server goes on.
+    near.write_all(b"last words").expect("written");
+    near.shutdown(Shutdown::Write).expect("shut down");
+    let mut all = Vec::new();
+    far.read_to_end(&mut all).expect("the end comes");
+    assert_eq!(all, b"last words");
+    far.write_all(&[7; 100_000]).expect("written");
+    assert_eq!(read(&near, 100_000), [7; 100_000]);
+    drop(far);
+    assert_eq!(near.read(&mut [0; 1]).expect("the end comes"), 0);
+
+    // The other way round.
+    let (mut near, far) = ends(&pair, SocketAddr::new(SERVER, 5001))?;
+    far.shutdown(Shutdown::Write).expect("shut down");
+    assert_eq!(near.read(&mut [0; 1]).expect("the end comes"), 0);
+    near.write_all(&[8; 100_000]).expect("written");
+    assert_eq!(read(&far, 100_000), [8; 100_000]);
+    Ok(())
+}
+
+#[test]
+fn a_reset_is_a_reset_at_the_other_end() -> Result<(), Error> {
+    let pair = Pair::build(&Options::mbit(&[100, 100]))?;
+    for (port, client_breaks) in [(5000, true), (5001, false)] {
+        let (mut near, mut far) = ends(&pair, SocketAddr::new(SERVER, port))?;
+        near.write_all(b"x").expect("written");
+        assert_eq!(read(&far, 1), b"x");
+        far.write_all(b"y").expect("written");
+        assert_eq!(read(&near, 1), b"y");
+        let (breaks, mut sees) = if client_breaks {
+            (near, far)
+        } else {
+            (far, near)
+        };
+        let linger = SockRef::from(&breaks).set_linger(Some(ms(0)));
+        linger.expect("lingers");
+        drop(breaks);
+        let seen = sees.read(&mut [0; 1]).expect_err("no orderly end");
+        assert_eq!(
+            seen.kind(),
+            ErrorKind::ConnectionReset,
+            "client breaks: {client_breaks}"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn a_server_that_refuses_refuses() -> Result<(), Error> {
+    let pair = Pair::build(&Options::mbit(&[100, 100]))?;
+    // Accepted in its place, and broken off as soon as it is known.
+    let mut near = connect(pair.uplinks.client(), at(SERVER))?;
+    near.set_read_timeout(Some(10 * SECOND)).expect("set");
+    let seen = near.read(&mut [0; 1]).expect_err("nobody is there");
+    assert_eq!(seen.kind(), ErrorKind::ConnectionReset);
+    Ok(())
+}
+
+#[test]
+fn many_at_once() -> Result<(), Error> {
+    let pair = Pair::build(&Options::mbit(&[100, 100]))?;
+    let _echo = Echo::serve(pair.uplinks.server(), at(SERVER))?;
+    std::thread::scope(|scope| {
+        let ask = |number: usize| {
+            let payload = vec![number as u8; 20_000];
+            let answer = ask_tcp(pair.uplinks.client(), at(SERVER), &payload);
+            assert_eq!(answer.expect("an answer"), payload, "{number}");
+        };
+        for group in 0..8 {
+            scope.spawn(move || (0..25).for_each(|number| ask(group * 25 + number)));
+        }
+    });
+    let told = pair.paths()?.connections;
+    assert_eq!((told.all, told.direct, told.refused), (200, 0, 0));
+    pair.wait_for("all to end", |told| told.connections.open == 0)?;
+    let octets = pair.paths()?.connections;
+    assert!(octets.received >= 200 * 20_000, "{octets:?}");
+    Ok(())
+}
+
+/// What went directly before goes on directly; and when weir is killed, connections go as routes say.
+#[test]
+fn weir_comes_and_goes() -> Result<(), Error> {
+    let pair = Pair::build(&Options::mbit(&[100, 100]))?;
+    let (uplinks, weir) = (&pair.uplinks, &pair.weir);
+    let _echo = Echo::serve(uplinks.server(), at(SERVER))?;
+    let rules = uplinks.router().run("ip rule list")?;
+    assert!(rules.contains("proto 119"), "{rules}");
+    weir.end(Signal::SIGKILL)?;
+    assert_eq!(ask_tcp(uplinks.client(), at(SERVER), b"killed")?, b"killed");
+
+    // While it is away a connection begins; it goes on when weir is back, which finds its own rules there and more of them.
+    let mut direct = connect(uplinks.client(), at(SERVER))?;
+    direct.write_all(b"one").expect("written");
+    assert_eq!(read(&direct, 3), b"one");
+    let mut pair = pair;
+    pair.weir
+        .restart_with(pair.uplinks.router(), &["--only", "multipath", "-v"])?;
+    pair.wait_for("the partner", |told| told.redirects)?;
+    direct.write_all(b"two").expect("written");
+    assert_eq!(read(&direct, 3), b"two");
+    assert_eq!(
+        ask_tcp(pair.uplinks.client(), at(SERVER), b"back")?,
+        b"back"
+    );
+    assert_eq!(
+        pair.paths()?.connections.all,
+        1,
+        "the direct one is none of weir's"
+    );
+
+    // Ended in order, nothing is left.
+    assert!(pair.weir.end(Signal::SIGTERM)?.success());
+    let router = pair.uplinks.router();
+    for family in ["-4", "-6"] {
+        let rules = router.run(&format!("ip {family} rule list"))?;
+        assert!(!rules.contains("119"), "{rules}");
+    }
+    assert_eq!(router.run("ip route list table all protocol 119")?, "");
+    assert_eq!(router.run("ip mptcp endpoint show")?, "");
+    let tables = router.run("nft list tables")?;
+    assert!(!tables.contains("weir_multipath"), "{tables}");
+    Ok(())
+}
+
+#[test]
+fn local_and_listed_networks_are_reached_directly() -> Result<(), Error> {
+    let more = format!("direct = [\"{SERVER}\"]\n");
+    let pair = Pair::with(&Options::mbit(&[100, 100]), &more)?;
+    let _echo = Echo::serve(pair.uplinks.server(), at(SERVER))?;
+    assert_eq!(
+        ask_tcp(pair.uplinks.client(), at(SERVER), b"direct")?,
+        b"direct"
+    );
+    // A private address behind an uplink: a modem's page.
+    let modem = SocketAddr::new(pair.uplinks.gateway(0), crate::PORT);
+    let _modem = Echo::serve(pair.uplinks.provider(0), modem)?;
+    assert_eq!(ask_tcp(pair.uplinks.client(), modem, b"modem")?, b"modem");
+    assert_eq!(pair.paths()?.connections.all, 0);
+    Ok(())
+}

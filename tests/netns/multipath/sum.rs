@@ -1,0 +1,63 @@
+//! One connection of a client that knows nothing of it gets the sum.
+
+use std::net::IpAddr;
+
+use lab::Error;
+use lab::counters::Counters;
+use lab::goodput::{Demand, Goodput, Transport};
+use lab::uplinks::{Options, SERVER, SERVER6};
+use weir_tests::partner::Pair;
+
+use crate::{MBIT, SECOND, at};
+
+fn sums(options: &Options, server: IpAddr, range: std::ops::Range<f64>) -> Result<(), Error> {
+    let pair = Pair::build(options)?;
+    let uplinks = &pair.uplinks;
+    for demand in [
+        Demand::up(Transport::Tcp, at(server)),
+        Demand::down(Transport::Tcp, at(server)),
+    ] {
+        let (counters, before) = (Counters::of(uplinks.router())?, pair.paths()?);
+        let series = Goodput::measure(uplinks.client(), uplinks.server(), &demand, 5 * SECOND)?;
+        let rate = series.rate(SECOND..5 * SECOND) / MBIT;
+        assert!(range.contains(&rate), "{demand:?}: {rate} Mbit/s");
+        // Both subflows carried data, as the kernel tells: it joined one, and weir's figures come from its sockets.
+        let change = Counters::of(uplinks.router())?.since(&counters);
+        assert_eq!(change.get("MPTcpExtMPCapableSYNACKRX")?, 1, "{change:?}");
+        let joined = i64::try_from(options.paths.len() - 1).expect("few");
+        assert_eq!(change.get("MPTcpExtMPJoinSynAckRx")?, joined, "{change:?}");
+        let after = pair.paths()?;
+        for path in 0..uplinks.paths() {
+            let device = uplinks.device(path);
+            let octets = |told: &api::Paths| -> u64 {
+                let paths = told.paths.iter().filter(|path| path.device == device);
+                paths.map(|path| path.sent + path.received).sum()
+            };
+            let carried = octets(&after) - octets(&before);
+            assert!(
+                carried > 5_000_000,
+                "{device}: {carried} octets of {demand:?}"
+            );
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn of_two_paths() -> Result<(), Error> {
+    sums(&Options::mbit(&[20, 20]), SERVER, 36.0..40.0)
+}
+
+#[test]
+fn of_three_paths() -> Result<(), Error> {
+    sums(&Options::mbit(&[20, 20, 20]), SERVER, 52.0..60.0)
+}
+
+#[test]
+fn of_two_paths_by_ipv6() -> Result<(), Error> {
+    let options = Options {
+        ipv6: true,
+        ..Options::mbit(&[20, 20])
+    };
+    sums(&options, SERVER6, 33.0..40.0)
+}

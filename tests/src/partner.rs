@@ -1,0 +1,145 @@
+//! A router with several uplinks and its partner, both the real binary.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use api::{PartnerState, Paths};
+use lab::namespace::{Process, wait_until};
+use lab::uplinks::{Options, PARTNER, PARTNER6};
+use lab::{Error, Namespace, Uplinks};
+
+use crate::{LIMIT, Weir, binary};
+
+/// `weir multipath serve`; stopped when dropped.
+pub struct Partner {
+    process: Option<Process>,
+    folder: PathBuf,
+    options: Vec<String>,
+}
+
+impl Partner {
+    /// Starts it, with these options too.
+    pub fn start(namespace: &Namespace, options: &[&str]) -> Result<Self, Error> {
+        let folder = std::env::temp_dir().join(format!("{}-partner", namespace.name()));
+        std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
+        let mut partner = Self {
+            process: None,
+            folder,
+            options: options.iter().map(ToString::to_string).collect(),
+        };
+        partner.restart(namespace)?;
+        Ok(partner)
+    }
+
+    /// Ends it, as if it were killed, and starts it with the key that it had.
+    pub fn restart(&mut self, namespace: &Namespace) -> Result<(), Error> {
+        self.process = None;
+        let log = std::fs::File::options()
+            .create(true)
+            .append(true)
+            .open(self.folder.join("log"))
+            .map_err(Error::system("open a log"))?;
+        let again = log.try_clone().map_err(Error::system("open a log"))?;
+        let mut command = Command::new(binary());
+        command.args(["multipath", "serve", "-v", "--state"]);
+        command.arg(self.folder.join("state")).args(&self.options);
+        command.stdin(Stdio::null()).stdout(log).stderr(again);
+        let before = self.log().matches("serves routers").count();
+        self.process = Some(namespace.start(&mut command)?);
+        wait_until("the partner to serve", LIMIT, || {
+            Ok(self.log().matches("serves routers").count() > before)
+        })
+    }
+
+    /// Stops it.
+    pub fn stop(&mut self) {
+        self.process = None;
+    }
+
+    /// What it logged.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.join("log")).unwrap_or_default()
+    }
+
+    /// The line for one more router.
+    pub fn pair(&self, address: &str) -> Result<String, Error> {
+        let told = Command::new(binary())
+            .args(["multipath", "pair", address, "--name", "home", "--state"])
+            .arg(self.folder.join("state"))
+            .output()
+            .map_err(Error::system("pair"))?;
+        let text = String::from_utf8_lossy(&told.stdout).trim().to_owned();
+        match told.status.success() {
+            true => Ok(text),
+            false => Err(Error::Unexpected(
+                String::from_utf8_lossy(&told.stderr).into_owned(),
+            )),
+        }
+    }
+}
+
+impl Drop for Partner {
+    fn drop(&mut self) {
+        self.process = None;
+        if std::thread::panicking() {
+            eprintln!("--- the partner's log\n{}", self.log());
+        }
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Both, at work.
+pub struct Pair {
+    /// The router.
+    pub weir: Weir,
+    /// Its partner.
+    pub partner: Partner,
+    /// The lab that they are in.
+    pub uplinks: Uplinks,
+}
+
+impl Pair {
+    /// Builds the lab and starts both; waits until they are connected and all paths are there.
+    pub fn build(options: &Options) -> Result<Self, Error> {
+        Self::with(options, "")
+    }
+
+    /// The same, with more lines in the router's section `[multipath]`.
+    pub fn with(options: &Options, more: &str) -> Result<Self, Error> {
+        let uplinks = Uplinks::build(options)?;
+        let partner = Partner::start(uplinks.partner(), &[])?;
+        let address = if options.ipv6 { PARTNER6 } else { PARTNER };
+        let line = partner.pair(&SocketAddr::new(address, multipath::PORT).to_string())?;
+        let config = format!("[multipath]\npartner = \"{line}\"\n{more}");
+        let weir = Weir::start(uplinks.router(), &config, &["--only", "multipath", "-v"])?;
+        let pair = Self {
+            weir,
+            partner,
+            uplinks,
+        };
+        let count = options.paths.len();
+        pair.wait_for("the partner", |told| {
+            told.redirects
+                && told.state == PartnerState::Connected
+                && told
+                    .paths
+                    .iter()
+                    .filter(|p| p.address.is_ipv6() == options.ipv6)
+                    .count()
+                    == count
+        })?;
+        Ok(pair)
+    }
+
+    /// How the router sees its paths.
+    pub fn paths(&self) -> Result<Paths, Error> {
+        let told = self.weir.client()?.paths();
+        told.map_err(|error| Error::Unexpected(error.to_string()))
+    }
+
+    /// Waits until the router sees them so.
+    pub fn wait_for(&self, what: &str, so: impl Fn(&Paths) -> bool) -> Result<(), Error> {
+        wait_until(what, LIMIT, || Ok(so(&self.paths()?)))
+    }
+}
