@@ -96,7 +96,7 @@ impl Pairing {
         Ok(Self { host, port, key })
     }
 
-    /// With a host, and a port where it is not [`PORT`], as they are typed: `partner.example.net`, `203.0.113.5:443`, `[2001:db8::5]:9347`; an IPv6
+    /// With a host, and a port where it is not [`PORT`], as they are typed: `partner.example.net`, `203.0.113.5:443`, `[2001:db8::5]:9349`; an IPv6
     /// address without a port needs no brackets.
     pub fn at(address: &str, key: Key) -> Result<Self, PairingError> {
         let (host, port) = match address.parse::<Ipv6Addr>() {
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         for (host, port, address) in [
-            ("192.0.2.7", 9347, "@192.0.2.7:9347"),
+            ("192.0.2.7", 9349, "@192.0.2.7:9349"),
             ("2001:DB8:0::1", 443, "@[2001:db8::1]:443"),
             ("VPS.Example.org", 1, "@vps.example.org:1"),
             ("partner", 65535, "@partner:65535"),
@@ -296,7 +296,7 @@ mod tests {
     fn the_default_port_may_be_left_out() {
         for host in ["192.0.2.7", "2001:db8::1", "partner.example"] {
             let line = pairing(host, PORT).to_string();
-            let short = line.strip_suffix(":9347").expect("the port");
+            let short = line.strip_suffix(":9349").expect("the port");
             assert_eq!(short.parse(), Ok(pairing(host, PORT)));
         }
         let line = pairing("192.0.2.7", 443).to_string();

@@ -1,0 +1,169 @@
+//! What comes in front of a connection, at both ends, and pairing lines: what is not sealed with the right keys is refused, and what is read
+//! is read the same when it is written again; never a panic. The first octet chooses the reader.
+#![no_main]
+
+use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
+use multipath::frame::{HEADER, MOST, versions};
+use multipath::handshake::{answer, key_id};
+use multipath::session::session_id;
+use multipath::{
+    Frame, Initiator, Key, KeyId, Kind, Open, Pairing, Session, SessionId, Status, Welcome,
+};
+
+struct Ends {
+    router: Session,
+    partner: Session,
+}
+
+static KEY: LazyLock<Key> = LazyLock::new(|| Key::new(KeyId([5; 8]), [6; 32]));
+
+fn welcome() -> Welcome {
+    Welcome {
+        ipv4: true,
+        ipv6: true,
+        aes: false,
+        tunnel4: None,
+        tunnel6: None,
+        mtu: 1400,
+        version: String::new(),
+    }
+}
+
+/// A session, made once.
+static ENDS: LazyLock<Ends> = LazyLock::new(|| {
+    let (initiator, asked) = Initiator::begin(&KEY).expect("random");
+    let (partner, told) =
+        answer(&KEY, &asked[HEADER..], SessionId(7), &welcome()).expect("the key");
+    let (router, _) = initiator.end(&told[HEADER..]).expect("the key");
+    Ends { router, partner }
+});
+
+fn pairing(text: &str) {
+    match text.parse::<Pairing>() {
+        Ok(pairing) => {
+            let line = pairing.to_string();
+            assert!(!line.contains(char::is_whitespace), "{line:?}");
+            assert_eq!(line.parse(), Ok(pairing));
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+fn frame(data: &[u8]) {
+    let Ok(Some((frame, rest))) = Frame::split(data) else {
+        return;
+    };
+    assert!(frame.body.len() <= MOST);
+    assert_eq!(HEADER + frame.body.len() + rest.len(), data.len());
+    match frame.kind {
+        Kind::Handshake => {
+            if let Ok(id) = key_id(frame.body) {
+                let key = Key::new(id, [6; 32]);
+                let answered = answer(&key, frame.body, SessionId(7), &welcome());
+                assert!(answered.is_err(), "without the key");
+            }
+        }
+        Kind::Welcome => {
+            let (initiator, _) = Initiator::begin(&KEY).expect("random");
+            assert!(initiator.end(frame.body).is_err(), "without the key");
+        }
+        Kind::Open => assert!(ENDS.partner.accept(frame.body).is_err(), "without the key"),
+        Kind::Status => {
+            let (opened, _) = ENDS.router.open(&open());
+            assert!(opened.status(frame.body).is_err(), "without the key");
+        }
+        Kind::UnknownSession => drop(session_id(frame.body)),
+        Kind::OtherVersion => drop(versions(frame.body)),
+    }
+}
+
+fn open() -> Open {
+    Open {
+        destination: ([192, 0, 2, 1], 443).into(),
+        client: ([192, 0, 2, 2], 40000).into(),
+        encrypted: true,
+    }
+}
+
+/// What was sealed, and changed on its way.
+fn changed(data: &[u8]) {
+    let (_, frame) = ENDS.router.open(&open());
+    let mut body = frame[HEADER..].to_vec();
+    body.iter_mut()
+        .zip(data)
+        .for_each(|(octet, change)| *octet ^= change);
+    body.extend(&data[body.len().min(data.len())..]);
+    let same = body == frame[HEADER..];
+    match ENDS.partner.accept(&body) {
+        Ok((_, read)) => assert!(same && read == open()),
+        Err(_) => assert!(!same),
+    }
+}
+
+/// Octets of one record, how the pieces are cut, and a change at one place.
+fn stream(data: &[u8]) {
+    let Some((&[high, low, change, cut], text)) = data.split_first_chunk() else {
+        return;
+    };
+    let (mut opened, asked) = ENDS.router.open(&open());
+    let (mut accepted, _) = ENDS.partner.accept(&asked[HEADER..]).expect("an open");
+    let (mut sealer, _) = opened.stream().expect("encrypted");
+    let (_, mut opener) = accepted.stream().expect("encrypted");
+    let mut sealed = Vec::new();
+    for part in text.chunks(usize::from(cut) + 1) {
+        sealer.seal(part, &mut sealed);
+    }
+    sealer.end(&mut sealed);
+    let place = usize::from(u16::from_be_bytes([high, low])) % sealed.len();
+    sealed[place] ^= change;
+    let mut plain = Vec::new();
+    let mut read = Ok(());
+    for piece in sealed.chunks(usize::from(cut >> 4) * 7 + 1) {
+        read = read.and(opener.open(piece, &mut plain));
+        assert!(text.starts_with(&plain));
+    }
+    assert_eq!(read.and(opener.finish()).is_ok(), change == 0);
+    assert!(change != 0 || plain == text);
+
+    // What was never sealed.
+    let (mut accepted, _) = {
+        let (_, asked) = ENDS.router.open(&open());
+        ENDS.partner.accept(&asked[HEADER..]).expect("an open")
+    };
+    let (_, mut opener) = accepted.stream().expect("encrypted");
+    plain.clear();
+    assert!(opener.open(text, &mut plain).and(opener.finish()).is_err());
+    assert!(plain.is_empty());
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((&kind, data)) = data.split_first() else {
+        return;
+    };
+    match kind % 6 {
+        0 => {
+            if let Ok(text) = std::str::from_utf8(data) {
+                pairing(text);
+            }
+        }
+        1 => frame(data),
+        2 => changed(data),
+        3 => stream(data),
+        4 => {
+            if let Ok((session, welcome)) = Welcome::decode(data) {
+                let again = Welcome::decode(&welcome.encode(session));
+                assert_eq!(again, Ok((session, welcome)));
+            }
+        }
+        _ => {
+            if let Ok((open, cipher)) = Open::decode(data) {
+                assert_eq!(Open::decode(&open.encode(cipher)), Ok((open, cipher)));
+            }
+            if let Ok(status) = Status::decode(data) {
+                assert_eq!(Status::decode(&status.encode()), Ok(status));
+            }
+        }
+    }
+});
