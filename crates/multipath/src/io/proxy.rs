@@ -133,7 +133,7 @@ async fn through(
             share.forget(&session);
             break;
         };
-        socket::settle(&link);
+        socket::settle_link(&link);
         match ask(client, &mut link, &session, &open, &mut first).await {
             Ok(Some(Status::Connected)) => return Ok(link),
             Ok(Some(status)) => return Err(Failure::Answered(status)),

@@ -124,7 +124,7 @@ async fn meet(mut router: TcpStream, from: SocketAddr, serving: &Serving) {
         debug!(%from, "too many that do not say who they are");
         return pump::reset(router);
     };
-    socket::settle(&router);
+    socket::settle_link(&router);
     let said = match timeout(HELLO, wire::read(&mut router)).await {
         Ok(Ok(said)) => said,
         Ok(Err(error)) => {

@@ -1,10 +1,13 @@
 //! Sockets, as multipath wants them.
 
+use std::ffi::OsString;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use nix::errno::Errno;
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::TcpCongestion;
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -83,6 +86,15 @@ pub fn listen(address: SocketAddr, multipath: bool, transparent: bool) -> io::Re
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     TcpListener::from_std(socket.into())
+}
+
+/// Of what goes by several paths: one lost segment is no reason to halve the rate of a path (where the kernel has it; else as it is set).
+const CONGESTION: &str = "bbr";
+
+/// What a connection between router and partner gets, at both ends.
+pub fn settle_link(stream: &TcpStream) {
+    settle(stream);
+    let _ = setsockopt(stream, TcpCongestion, &OsString::from(CONGESTION));
 }
 
 /// What both ends of what is carried get: nothing waits to be sent together, silence is looked into, urgent octets come where they were sent.
