@@ -135,6 +135,8 @@ fn weir_comes_and_goes() -> Result<(), Error> {
     let _echo = Echo::serve(uplinks.server(), at(SERVER))?;
     let rules = uplinks.router().run("ip rule list")?;
     assert!(rules.contains("proto 119"), "{rules}");
+    let hole = "cat /proc/sys/net/mptcp/blackhole_timeout";
+    assert_eq!(uplinks.router().run(hole)?.trim(), "0");
     weir.end(Signal::SIGKILL)?;
     assert_eq!(ask_tcp(uplinks.client(), at(SERVER), b"killed")?, b"killed");
 
@@ -167,6 +169,11 @@ fn weir_comes_and_goes() -> Result<(), Error> {
     }
     assert_eq!(router.run("ip route list table all protocol 119")?, "");
     assert_eq!(router.run("ip mptcp endpoint show")?, "");
+    assert_ne!(
+        router.run(hole)?.trim(),
+        "0",
+        "found and put back, though it was killed in between"
+    );
     let tables = router.run("nft list tables")?;
     assert!(!tables.contains("weir_multipath"), "{tables}");
     Ok(())

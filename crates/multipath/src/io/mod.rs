@@ -13,6 +13,7 @@ mod share;
 mod socket;
 mod store;
 mod threads;
+mod tuned;
 mod wire;
 
 pub use partner::{Partner, ServeError, Settings as PartnerSettings};

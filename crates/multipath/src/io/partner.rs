@@ -13,6 +13,7 @@ use super::serve::{self, Serving};
 use super::sessions::Sessions;
 use super::store::{Store, StoreError};
 use super::threads::{Threads, processors};
+use super::tuned::Tuned;
 use super::{limits, socket};
 use crate::aead::Cipher;
 use crate::reach::Reach;
@@ -51,6 +52,7 @@ pub enum ServeError {
 /// A partner at work, until it is dropped.
 pub struct Partner {
     _threads: Threads,
+    _tuned: Tuned,
 }
 
 impl Partner {
@@ -60,6 +62,7 @@ impl Partner {
     /// See [`ServeError`].
     pub fn start(settings: Settings) -> Result<Self, ServeError> {
         let sessions = Sessions::open(Store::open(&settings.state)?)?;
+        let tuned = Tuned::new(&settings.state);
         limits::raise();
         let own: Vec<_> = addresses();
         let routable = |ipv4: bool| {
@@ -93,7 +96,10 @@ impl Partner {
                 .map_err(|source| ServeError::Listen { address, source })?;
         }
         info!(listen = %settings.listen, "serves routers");
-        Ok(Self { _threads: threads })
+        Ok(Self {
+            _threads: threads,
+            _tuned: tuned,
+        })
     }
 }
 

@@ -5,10 +5,11 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 use std::time::Duration;
 
-use kernel::io::{Events, Mptcp, Policy};
-use kernel::mptcp::{Endpoint, EndpointFlags, Limits};
+use kernel::io::{Events, Policy};
+use kernel::mptcp::{Endpoint, EndpointFlags};
 use kernel::policy::{self, Hop, Route, Rule};
 use kernel::routes::RouteKind;
 use kernel::uplinks::{Change, Uplink, Uplinks};
@@ -17,6 +18,7 @@ use tokio::time::{Instant, sleep_until};
 use tracing::{debug, warn};
 
 use super::router::PathState;
+use super::tuned::Tuned;
 use crate::nft::MARK;
 use crate::shares::Carried;
 
@@ -28,20 +30,16 @@ const TABLE: u32 = 934_700_000;
 const REDIRECTED: u32 = TABLE - 1;
 /// `lo`.
 const LOOPBACK: u32 = 1;
-/// The most that the kernel takes.
-const SUBFLOWS: u32 = 8;
 /// Changes come in heaps: a new address, its route, the default route. So long they are left to settle; what is lost counts at once.
 const SETTLE: Duration = Duration::from_millis(30);
 
 /// See the module.
 pub struct Paths {
     policy: Policy,
-    mptcp: Option<Mptcp>,
+    tuned: Tuned,
     events: Events,
     uplinks: Uplinks,
     partner: Vec<IpAddr>,
-    /// The limits that were there before.
-    limits: Option<Limits>,
 }
 
 fn failed(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
@@ -50,34 +48,20 @@ fn failed(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
 
 impl Paths {
     /// Looks at the kernel's tables, in the network namespace of this thread. What a weir left that was killed is taken away.
+    /// `folder`: see [`Tuned::new`].
     ///
     /// # Errors
     /// The kernel does not answer.
-    pub fn open() -> io::Result<Self> {
+    pub fn open(folder: &Path) -> io::Result<Self> {
         let events = Events::open(Source::Route)?;
         let mut policy = Policy::open().map_err(failed)?;
         policy.clear(policy::PROTOCOL).map_err(failed)?;
-        let mut mptcp = Mptcp::open().map_err(failed)?;
-        if mptcp.is_none() {
-            warn!("this kernel has no MPTCP: connections use one path each");
-        }
-        let mut limits = None;
-        if let Some(mptcp) = &mut mptcp {
-            let before = mptcp.limits().map_err(failed)?;
-            let wanted = Limits {
-                subflows: SUBFLOWS,
-                accepted: before.accepted,
-            };
-            mptcp.set_limits(wanted).map_err(failed)?;
-            limits = Some(before);
-        }
         let mut paths = Self {
             policy,
-            mptcp,
+            tuned: Tuned::new(folder),
             events,
             uplinks: Uplinks::default(),
             partner: Vec::new(),
-            limits,
         };
         paths.look();
         Ok(paths)
@@ -157,7 +141,9 @@ impl Paths {
 
     /// Endpoints go and come with the paths: that is what lets connections use a path at once that is back, and leave one that is gone.
     fn follow(&mut self, changes: &[Change]) {
-        let Some(mptcp) = &mut self.mptcp else { return };
+        let Some(mptcp) = self.tuned.mptcp() else {
+            return;
+        };
         for change in changes {
             let (gone, come) = match change {
                 Change::Removed(gone) => (Some(gone), None),
@@ -290,16 +276,13 @@ impl Paths {
         if let Err(error) = self.policy.clear(policy::PROTOCOL) {
             warn!(%error, "rules and routes are left: `ip rule show protocol 119`");
         }
-        let Some(mptcp) = &mut self.mptcp else { return };
+        let Some(mptcp) = self.tuned.mptcp() else {
+            return;
+        };
         for uplink in self.uplinks.now() {
             if let Err(error) = mptcp.withdraw(uplink.address) {
                 warn!(%error, address = %uplink.address, "an endpoint is left: `ip mptcp endpoint`");
             }
-        }
-        if let Some(limits) = self.limits
-            && let Err(error) = mptcp.set_limits(limits)
-        {
-            warn!(%error, "limits of MPTCP are not as they were");
         }
     }
 }

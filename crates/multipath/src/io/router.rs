@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -34,6 +35,8 @@ pub struct Settings {
     pub fall_back: bool,
     /// Destinations that are reached directly, besides local ones.
     pub direct: Vec<Prefix>,
+    /// Folder in which is noted what of the kernel's settings was changed.
+    pub folder: PathBuf,
 }
 
 /// It could not begin.
@@ -157,7 +160,7 @@ impl Router {
         let (shared, tell) = (Arc::clone(&share), Arc::clone(&told));
         threads
             .start("multipath", move |stop| {
-                let paths = Paths::open()?;
+                let paths = Paths::open(&settings.folder)?;
                 let control = Control {
                     settings,
                     share: shared,

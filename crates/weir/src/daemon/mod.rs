@@ -162,7 +162,11 @@ impl Daemon {
             router: Rc::clone(&router),
             captures: Rc::new(capture::Captures::default()),
             settings: Rc::new(RefCell::new(settings)),
-            multipath: carries.then(RefCell::default),
+            multipath: carries.then(|| {
+                RefCell::new(multipath::Multipath::new(&multipath::folder(
+                    &options.socket,
+                )))
+            }),
             started: provider::unix_seconds(),
             netns: netns_inode(),
         });
@@ -173,11 +177,20 @@ impl Daemon {
         {
             warn!(%error, directory = %directory.display(), "cannot be made: no history is kept");
         }
+        let multipath = match carries {
+            true => multipath::Multipath::places(&options.socket),
+            false => Vec::new(),
+        };
         confine::confine(&confine::Reach {
             config: &options.config,
             socket: &options.socket,
             read: &leases,
-            write: &[page::places(&config), history.into_iter().collect()].concat(),
+            write: &[
+                page::places(&config),
+                history.into_iter().collect(),
+                multipath,
+            ]
+            .concat(),
         });
         privileges::drop_privileges(&options.config);
         // Its thread has the rights that this one has.

@@ -1,5 +1,6 @@
 //! Multipath in the daemon: its threads live beside the loop, begin and end with the configuration, and never hold the loop up.
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -10,16 +11,34 @@ use tracing::error;
 use crate::config::{Effective, Fallback};
 
 /// The router's side of multipath, if it has a partner.
-#[derive(Default)]
 pub struct Multipath {
+    folder: PathBuf,
     wanted: Option<RouterSettings>,
     running: Arc<Mutex<Option<Router>>>,
 }
 
 impl Multipath {
+    /// Not yet at work. `folder`: where it notes what it changed of the kernel's settings.
+    pub fn new(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            wanted: None,
+            running: Arc::default(),
+        }
+    }
+
+    /// Where it writes: a folder beside the API's socket, and the kernel's settings.
+    pub fn places(socket: &Path) -> Vec<PathBuf> {
+        let folder = folder(socket);
+        if let Err(error) = std::fs::create_dir_all(&folder) {
+            error!(%error, folder = %folder.display(), "cannot be made: what multipath changes is not put back if weir is killed");
+        }
+        vec![folder, "/proc/sys/net/mptcp".into()]
+    }
+
     /// Begins, ends or begins anew, as the configuration says. Connections that are under way end when the partner changes.
     pub fn configure(&mut self, effective: &Effective) {
-        let wanted = settings(effective);
+        let wanted = settings(effective, &self.folder);
         if self.wanted == wanted {
             return;
         }
@@ -98,11 +117,17 @@ fn path(path: PathState) -> api::Path {
     }
 }
 
-fn settings(effective: &Effective) -> Option<RouterSettings> {
+/// Beside the API's socket.
+pub fn folder(socket: &Path) -> PathBuf {
+    socket.with_extension("multipath")
+}
+
+fn settings(effective: &Effective, folder: &Path) -> Option<RouterSettings> {
     let multipath = &effective.multipath;
     Some(RouterSettings {
         pairing: multipath.partner.value.clone()?,
         fall_back: *multipath.fallback == Fallback::Direct,
         direct: multipath.direct.value.clone(),
+        folder: folder.to_owned(),
     })
 }
