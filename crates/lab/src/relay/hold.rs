@@ -33,19 +33,17 @@ impl Hold {
         drawn < share
     }
 
-    /// Keeps a frame for `delay`, and at least until the one before it is due. False: no room, and it is gone.
+    /// Keeps a frame for `delay`, or until those before it are gone. False: no room, and it is lost.
     pub(super) fn keep(&mut self, frame: Frame, now: Instant, delay: Duration) -> bool {
         if self.octets + frame.len() > MOST {
             return false;
         }
         self.octets += frame.len();
-        let before = self.frames.back().map(|(due, _)| *due);
-        let due = before.map_or(now + delay, |before| before.max(now + delay));
-        self.frames.push_back((due, frame));
+        self.frames.push_back((now + delay, frame));
         true
     }
 
-    /// The next frame, if it is due.
+    /// The next frame, if it is due; none passes another.
     pub(super) fn due(&mut self, now: Instant) -> Option<Frame> {
         let (_, frame) = self.frames.pop_front_if(|(due, _)| *due <= now)?;
         self.octets -= frame.len();

@@ -56,7 +56,7 @@ pub struct Partner {
 }
 
 impl Partner {
-    /// Begins to listen.
+    /// Begins to listen. From within an event loop, as the kernel is asked.
     ///
     /// # Errors
     /// See [`ServeError`].

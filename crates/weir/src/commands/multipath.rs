@@ -124,19 +124,20 @@ fn serve(args: &ServeArgs) -> Result<(), Error> {
         allowed: args.allow.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    let partner = Partner::start(settings).map_err(|error| {
-        let mend = "`weir multipath serve --help` tells of --listen and --state; ports below 1024 and /var need root";
-        Error::because("the partner cannot serve", &error, mend)
-    })?;
-    let stopped = crate::event_loop()?.block_on(async {
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
+    let failed =
+        |error: std::io::Error| Error::because("signals cannot be caught", &error, "report this");
+    crate::event_loop()?.block_on(async {
+        let partner = Partner::start(settings).map_err(|error| {
+            let mend = "`weir multipath serve --help` tells of --listen and --state; ports below 1024 and /var need root";
+            Error::because("the partner cannot serve", &error, mend)
+        })?;
+        let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
-        Ok::<_, std::io::Error>(())
-    });
-    drop(partner);
-    stopped.map_err(|error| Error::because("signals cannot be caught", &error, "report this"))
+        drop(partner);
+        Ok(())
+    })
 }
