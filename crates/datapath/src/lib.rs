@@ -24,6 +24,7 @@ pub mod recorder;
 mod table;
 mod timing;
 mod translate;
+pub mod tun;
 mod view;
 
 /// The generated loader. Its types are the C headers'.

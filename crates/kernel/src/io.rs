@@ -9,6 +9,7 @@
 //! - [`Mptcp`]: from which addresses the kernel makes MPTCP subflows.
 //! - [`Policy`]: policy rules and routes, written and removed too; which devices lead out.
 //! - [`Subflows`]: TCP connections and subflows of MPTCP, and how they fare.
+//! - [`Device`]: a device of weir's own, brought up and given addresses.
 //! - [`load_rules`]: rulesets, by `nft`.
 //! - [`Filters`]: what is attached at TC ingress and egress of a device, and qdiscs.
 //!
@@ -16,6 +17,7 @@
 //! dump runs, remember what events said went ([`Event::ConnectionGone`](crate::Event), …) and do not believe the dump about it.
 
 mod asked;
+mod device;
 mod ethtool;
 mod events;
 mod filters;
@@ -31,6 +33,7 @@ mod socket;
 mod subflows;
 mod updates;
 
+pub use device::Device;
 pub use ethtool::Ethtool;
 pub use events::Events;
 pub use filters::{Attached, Filters};

@@ -15,6 +15,7 @@ pub mod frame;
 pub mod handshake;
 pub mod io;
 pub mod key;
+pub mod net;
 pub mod nft;
 pub mod open;
 pub mod pairing;
@@ -25,6 +26,7 @@ pub mod stream;
 #[cfg(test)]
 mod tests;
 mod tlv;
+pub mod tunnel;
 #[cfg(test)]
 mod vector;
 pub mod welcome;

@@ -7,14 +7,21 @@ use std::fmt::Write;
 
 use kernel::Prefix;
 
+use crate::net::TunnelNet;
+
 /// Name of the table, of family `inet`.
 pub const TABLE: &str = "weir_multipath";
 /// Bit of the packet mark by which what is redirected is routed to this machine.
 pub const MARK: u32 = 0x1000_0000;
 
+/// Bit of the packet mark, and of the connection mark, of what goes by the tunnel.
+pub const TUNNEL_MARK: u32 = 0x2000_0000;
+
 /// What is redirected, and what not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Redirect {
+    /// Device of the tunnel, where what is no TCP goes by it.
+    pub tunnel: Option<String>,
     /// Where weir accepts IPv4: a port of 127.0.0.1.
     pub ipv4: Option<u16>,
     /// Where it accepts IPv6: a port of ::1.
@@ -81,7 +88,59 @@ pub fn create(redirect: &Redirect) -> String {
             );
         }
     }
+    text += "\t}\n";
+    if let Some(device) = &redirect.tunnel {
+        others(&mut text, device);
+    }
+    text + "}\n"
+}
+
+/// What is no TCP: new conversations go by the tunnel, with all of their packets; those that began before stay where they are, as their addresses were
+/// translated for there.
+fn others(text: &mut String, device: &str) {
+    let _ = write!(
+        text,
+        concat!(
+            "\tchain others {{\n\t\ttype filter hook prerouting priority mangle + 1; policy accept;\n",
+            "\t\tmeta l4proto tcp return\n",
+            "\t\tiifname {{ \"lo\", \"{device}\" }} return\n\t\tiifname @uplinks return\n",
+            "\t\tfib daddr type != unicast return\n",
+            "\t\tip daddr @direct4 return\n\t\tip6 daddr @direct6 return\n",
+            "\t\tct state new ct mark set ct mark or {mark:#x}\n",
+            "\t\tct mark & {mark:#x} == {mark:#x} meta mark set meta mark or {mark:#x}\n",
+            "\t}}\n",
+            "\tchain leaves {{\n\t\ttype nat hook postrouting priority srcnat - 1; policy accept;\n",
+            "\t\toifname \"{device}\" masquerade\n\t}}\n",
+        ),
+        device = device,
+        mark = TUNNEL_MARK
+    );
+}
+
+/// Name of the partner's table, of family `inet`.
+pub const PARTNER_TABLE: &str = "weir_partner";
+
+/// The partner's table: what comes from its routers leaves under the partner's own addresses. `device`: of the tunnel.
+pub fn partner(device: &str, net: &TunnelNet) -> String {
+    let mut text = remove_partner();
+    text += "table inet weir_partner {\n\tchain leaves {\n\t\ttype nat hook postrouting priority srcnat; policy accept;\n";
+    let _ = writeln!(
+        text,
+        "\t\tip saddr {} oifname != \"{device}\" masquerade",
+        net.ipv4
+    );
+    if let Some(ipv6) = net.ipv6 {
+        let _ = writeln!(
+            text,
+            "\t\tip6 saddr {ipv6} oifname != \"{device}\" masquerade"
+        );
+    }
     text + "\t}\n}\n"
+}
+
+/// Takes the partner's table away, if it is there.
+pub fn remove_partner() -> String {
+    "table inet weir_partner {}\ndelete table inet weir_partner\n".to_owned()
 }
 
 /// Takes the table away, if it is there.
@@ -99,6 +158,7 @@ mod tests {
         let redirect = Redirect {
             ipv4: Some(9348),
             ipv6: None,
+            tunnel: Some("weir-tunnel".into()),
             uplinks: vec!["wan0".into(), "wan1".into()],
             direct: vec!["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()],
         };

@@ -14,7 +14,21 @@ mod socket;
 mod store;
 mod threads;
 mod tuned;
+mod tunnel;
 mod wire;
+
+use std::os::fd::OwnedFd;
+
+/// A device whose packets a process sends and receives, for the tunnel.
+#[derive(Debug)]
+pub struct TunDevice {
+    /// The process's end; must not block.
+    pub descriptor: OwnedFd,
+    /// Name of the device.
+    pub name: String,
+    /// Its index.
+    pub link: u32,
+}
 
 pub use partner::{Partner, ServeError, Settings as PartnerSettings};
 pub use router::{Connection, PathState, Router, Settings as RouterSettings, StartError, State};

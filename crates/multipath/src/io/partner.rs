@@ -1,23 +1,33 @@
 //! `weir multipath serve`: a partner, from its settings to its threads.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use kernel::Prefix;
+use kernel::io::{Device, load_rules};
+use kernel::sysctls::Sysctls;
 use nix::ifaddrs::getifaddrs;
-use tracing::info;
+use tracing::{info, warn};
 
 use super::serve::{self, Serving};
 use super::sessions::Sessions;
 use super::store::{Store, StoreError};
 use super::threads::{Threads, processors};
 use super::tuned::Tuned;
-use super::{limits, socket};
+use super::tunnel::{self, Tun};
+use super::{TunDevice, limits, socket};
 use crate::aead::Cipher;
+use crate::net::TunnelNet;
+use crate::nft;
 use crate::reach::Reach;
 use crate::welcome::{LEAST_MTU, Welcome};
+
+/// Longest packet of the tunnel: passes by all paths of 1492 octets (PPPoE) and of 1500, by IPv4 and IPv6.
+const MTU: u16 = 1400;
+/// File that tells what was changed of forwarding, for a successor.
+const NOTE: &str = "forwarding";
 
 /// What a partner is to do.
 #[derive(Clone, Debug)]
@@ -30,6 +40,8 @@ pub struct Settings {
     pub allowed: Vec<Prefix>,
     /// What it calls its version.
     pub version: String,
+    /// Networks of the tunnel.
+    pub net: TunnelNet,
 }
 
 /// It could not begin.
@@ -53,58 +65,115 @@ pub enum ServeError {
 pub struct Partner {
     _threads: Threads,
     _tuned: Tuned,
+    tunnel: Option<Sysctls>,
 }
 
 impl Partner {
-    /// Begins to listen. From within an event loop, as the kernel is asked.
+    /// Begins to listen. From within an event loop, as the kernel is asked. `device`: for the tunnel; without one there is none.
     ///
     /// # Errors
     /// See [`ServeError`].
-    pub fn start(settings: Settings) -> Result<Self, ServeError> {
+    pub async fn start(settings: Settings, device: Option<TunDevice>) -> Result<Self, ServeError> {
         let sessions = Sessions::open(Store::open(&settings.state)?)?;
         let tuned = Tuned::new(&settings.state);
         limits::raise();
-        let own: Vec<_> = addresses();
+        let own = addresses();
         let routable = |ipv4: bool| {
             let mut own = own.iter();
-            own.any(|address| {
-                address.is_ipv4() == ipv4 && !address.is_loopback() && !link_local(address)
-            })
+            own.any(|own| own.is_ipv4() == ipv4 && !own.is_loopback() && !link_local(own))
         };
-        let welcome = Welcome {
+        let mut welcome = Welcome {
             ipv4: routable(true),
             ipv6: routable(false),
             aes: Cipher::aes_is_fast(),
             tunnel4: None,
             tunnel6: None,
             mtu: LEAST_MTU,
-            version: settings.version,
+            version: settings.version.clone(),
         };
         let reach = Reach {
-            allowed: settings.allowed,
+            allowed: settings.allowed.clone(),
             own,
         };
-        let serving = Arc::new(Serving::new(sessions, reach, welcome));
+        let (mut tunnel, mut net) = (None, None);
+        if let Some(device) = &device {
+            match forward(device, &settings).await {
+                Ok((sysctls, forwarded)) => {
+                    (tunnel, net) = (Some(sysctls), Some(forwarded));
+                    welcome.mtu = MTU;
+                }
+                Err(error) => {
+                    warn!(%error, "no tunnel: routers send what is no TCP directly");
+                }
+            }
+        }
+        let serving = Arc::new(Serving::new(sessions, reach, welcome, net));
         let mut threads = Threads::new();
+        let address = settings.listen;
+        let failed = |source| ServeError::Listen { address, source };
         for number in 0..processors() {
-            let (serving, address) = (Arc::clone(&serving), settings.listen);
+            let serving = Arc::clone(&serving);
             threads
                 .start(&format!("partner-{number}"), move |stop| {
                     let listener = socket::listen(address, true, false)?;
                     Ok(stop.during(serve::accept(listener, serving)))
                 })
-                .map_err(|source| ServeError::Listen { address, source })?;
+                .map_err(failed)?;
         }
-        info!(listen = %settings.listen, "serves routers");
+        if let (Some(device), Some(_)) = (device, net) {
+            threads
+                .start("partner-tunnel", move |stop| {
+                    let socket = socket::datagrams(address)?;
+                    let tun = Tun::new(device.descriptor)?;
+                    Ok(stop.during(tunnel::partner::run(tun, socket, serving)))
+                })
+                .map_err(failed)?;
+        }
+        info!(listen = %settings.listen, tunnel = net.is_some(), "serves routers");
         Ok(Self {
             _threads: threads,
             _tuned: tuned,
+            tunnel,
         })
+    }
+
+    /// Ends, and leaves the kernel as it was.
+    pub async fn stop(mut self) {
+        if self.tunnel.take().is_some()
+            && let Err(error) = load_rules(&nft::remove_partner()).await
+        {
+            warn!(
+                error,
+                "rules are left: `nft delete table inet weir_partner`"
+            );
+        }
     }
 }
 
+/// Has the kernel forward what comes out of the tunnel.
+async fn forward(device: &TunDevice, settings: &Settings) -> io::Result<(Sysctls, TunnelNet)> {
+    let mut sysctls = Sysctls::open(&settings.state.join(NOTE))?;
+    sysctls.set("ipv4/ip_forward", "1")?;
+    // Answers come by the device that routes do not lead to.
+    sysctls.set(&format!("ipv4/conf/{}/rp_filter", device.name), "0")?;
+    let mut net = settings.net;
+    // To switch it on would end router advertisements (accept_ra), by which many servers have their route.
+    if sysctls.get("ipv6/conf/all/forwarding")?.as_deref() != Some("1") {
+        net.ipv6 = None;
+    }
+    let mut own = Device::open(device.link).map_err(io::Error::other)?;
+    own.up(MTU.into()).map_err(io::Error::other)?;
+    for address in net.partner() {
+        own.add_address(address).map_err(io::Error::other)?;
+    }
+    load_rules(&nft::partner(&device.name, &net))
+        .await
+        .map_err(io::Error::other)?;
+    Ok((sysctls, net))
+}
+
 /// Addresses of this machine.
-fn addresses() -> Vec<std::net::IpAddr> {
+fn addresses() -> Vec<IpAddr> {
     let Ok(list) = getifaddrs() else {
         return Vec::new();
     };
@@ -116,9 +185,9 @@ fn addresses() -> Vec<std::net::IpAddr> {
     .collect()
 }
 
-fn link_local(address: &std::net::IpAddr) -> bool {
+fn link_local(address: &IpAddr) -> bool {
     match address {
-        std::net::IpAddr::V4(address) => address.is_link_local(),
-        std::net::IpAddr::V6(address) => address.is_unicast_link_local(),
+        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
     }
 }

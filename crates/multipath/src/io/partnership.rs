@@ -2,14 +2,13 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
 use tokio::time::{sleep, timeout};
 use tracing::{debug, info, warn};
 
-use super::share::Share;
+use super::share::{Meeting, Share};
 use super::{proxy, wire};
 use crate::frame::Kind;
 use crate::handshake::{HandshakeError, Initiator};
@@ -60,7 +59,7 @@ pub async fn keep(
                     "connected to the partner"
                 );
                 told(Ok(&welcome));
-                share.set_session(Some(Arc::new(session)));
+                share.met(Meeting { session, welcome });
                 again = AGAIN[0];
                 while share.connected() {
                     share.wanted.notified().await;

@@ -19,7 +19,7 @@ use tracing::{debug, warn};
 
 use super::router::PathState;
 use super::tuned::Tuned;
-use crate::nft::MARK;
+use crate::nft::{MARK, TUNNEL_MARK};
 use crate::shares::Carried;
 
 /// Rules before these are others': mwan3 begins at 1001, the kernel's own are behind 32765.
@@ -28,6 +28,8 @@ const PRIORITY: u32 = 900;
 const TABLE: u32 = 934_700_000;
 /// Where what is redirected is this machine's own.
 const REDIRECTED: u32 = TABLE - 1;
+/// Where all leads into the tunnel.
+const TUNNELED: u32 = TABLE - 2;
 /// `lo`.
 const LOOPBACK: u32 = 1;
 /// Changes come in heaps: a new address, its route, the default route. So long they are left to settle; what is lost counts at once.
@@ -40,6 +42,9 @@ pub struct Paths {
     events: Events,
     uplinks: Uplinks,
     partner: Vec<IpAddr>,
+    /// Addresses of paths that are not to carry anything.
+    resting: Vec<IpAddr>,
+    tunnel: Option<u32>,
 }
 
 fn failed(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
@@ -62,6 +67,8 @@ impl Paths {
             events,
             uplinks: Uplinks::default(),
             partner: Vec::new(),
+            resting: Vec::new(),
+            tunnel: None,
         };
         paths.look();
         Ok(paths)
@@ -76,6 +83,36 @@ impl Paths {
             carried: Carried::default(),
         });
         paths.collect()
+    }
+
+    /// A path is not to carry anything, or is again: its subflows go, and come.
+    pub fn rest(&mut self, address: IpAddr, rests: bool) {
+        let Some(uplink) = self
+            .uplinks
+            .now()
+            .iter()
+            .find(|uplink| uplink.address == address)
+        else {
+            return;
+        };
+        let change = match (rests, self.resting.contains(&address)) {
+            (true, false) => Change::Removed(uplink.clone()),
+            (false, true) => Change::Added(uplink.clone()),
+            _ => return,
+        };
+        match rests {
+            true => self.resting.push(address),
+            false => self.resting.retain(|other| *other != address),
+        }
+        self.follow(&[change]);
+    }
+
+    /// What is marked for the tunnel goes by this device; `None`: as all else.
+    pub fn tunnel(&mut self, link: Option<u32>) {
+        if self.tunnel != link {
+            self.tunnel = link;
+            self.write();
+        }
     }
 
     /// Where the partner is.
@@ -133,6 +170,9 @@ impl Paths {
             }
         };
         let changes = self.uplinks.update(&picture);
+        let uplinks = self.uplinks.now();
+        self.resting
+            .retain(|rests| uplinks.iter().any(|uplink| uplink.address == *rests));
         // Others may have removed what weir wrote, with the paths as they were.
         self.write();
         self.follow(&changes);
@@ -203,6 +243,20 @@ impl Paths {
                 ..Hop::default()
             });
             routes.push(local);
+            if let Some(link) = self.tunnel {
+                rules.push(Rule {
+                    ipv6,
+                    priority: PRIORITY,
+                    mark: Some((TUNNEL_MARK, TUNNEL_MARK)),
+                    table: TUNNELED,
+                    ..Rule::default()
+                });
+                let hop = Hop {
+                    link,
+                    ..Hop::default()
+                };
+                routes.push(Route::new(all, TUNNELED, hop));
+            }
         }
         for (number, uplink) in (1..).zip(self.uplinks.now()) {
             let table = TABLE + uplink.link;

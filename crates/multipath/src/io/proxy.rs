@@ -126,21 +126,21 @@ async fn through(
     };
     // Twice: a partner that began anew knows no session of before.
     for _ in 0..2 {
-        let session = timeout(SESSION, share.session()).await;
-        let Ok(Some(session)) = session else { break };
+        let meeting = timeout(SESSION, share.meeting()).await;
+        let Ok(Some(meeting)) = meeting else { break };
         let Ok(mut link) = dial(share).await else {
             // It is asked for a session anew: if it does not answer that either, clients are not brought here any more.
-            share.forget(&session);
+            share.forget(&meeting);
             break;
         };
         socket::settle_link(&link);
-        match ask(client, &mut link, &session, &open, &mut first).await {
+        match ask(client, &mut link, &meeting.session, &open, &mut first).await {
             Ok(Some(Status::Connected)) => return Ok(link),
             Ok(Some(status)) => return Err(Failure::Answered(status)),
-            Ok(None) => share.forget(&session),
+            Ok(None) => share.forget(&meeting),
             Err(error) => {
                 debug!(%error, "the partner does not answer");
-                share.forget(&session);
+                share.forget(&meeting);
                 break;
             }
         }

@@ -15,9 +15,10 @@ use tokio::time::MissedTickBehavior;
 use tracing::{debug, error, info, warn};
 
 use super::paths::Paths;
-use super::share::{Counted, Share};
+use super::share::{Counted, Health, Share};
 use super::threads::{Stop, Threads, processors};
-use super::{limits, partnership, proxy, socket};
+use super::tunnel::{self, Tun};
+use super::{TunDevice, limits, partnership, proxy, socket};
 use crate::nft::{self, Redirect};
 use crate::pairing::Pairing;
 use crate::reach::LOCAL;
@@ -101,6 +102,8 @@ pub struct State {
     pub connection: Connection,
     /// Whether clients' new connections are brought here.
     pub redirects: bool,
+    /// What is no TCP goes by the tunnel.
+    pub tunnel: bool,
     /// The uplinks in use.
     pub paths: Vec<PathState>,
     /// Connections and octets.
@@ -118,7 +121,6 @@ impl Told {
 }
 
 /// Multipath at work, until it is dropped.
-#[derive(Debug)]
 pub struct Router {
     share: Arc<Share>,
     told: Arc<Told>,
@@ -126,11 +128,11 @@ pub struct Router {
 }
 
 impl Router {
-    /// Begins. Clients' connections come here once there is a session with the partner.
+    /// Begins. `device`: for the tunnel; without one there is none. Clients' connections come here once there is a session with the partner.
     ///
     /// # Errors
     /// See [`StartError`].
-    pub fn start(settings: Settings) -> Result<Self, StartError> {
+    pub fn start(settings: Settings, device: Option<TunDevice>) -> Result<Self, StartError> {
         let workers = processors();
         let share = Arc::new(Share::new(limits::raise() / workers, settings.fall_back));
         let told = Arc::new(Told::default());
@@ -157,12 +159,25 @@ impl Router {
                     source,
                 })?;
         }
+        let tunnel = device
+            .as_ref()
+            .map(|device| (device.name.clone(), device.link));
+        if let Some(device) = device {
+            let share = Arc::clone(&share);
+            threads
+                .start("multipath-tunnel", move |stop| {
+                    let tun = Tun::new(device.descriptor)?;
+                    Ok(stop.during(tunnel::router::run(tun, device.link, share)))
+                })
+                .map_err(StartError::Paths)?;
+        }
         let (shared, tell) = (Arc::clone(&share), Arc::clone(&told));
         threads
             .start("multipath", move |stop| {
                 let paths = Paths::open(&settings.folder)?;
                 let control = Control {
                     settings,
+                    tunnel,
                     share: shared,
                     told: tell,
                     changed: Notify::new(),
@@ -188,6 +203,8 @@ impl Router {
 /// The thread that looks after paths, partner and rules.
 struct Control {
     settings: Settings,
+    /// Device of the tunnel: name and index.
+    tunnel: Option<(String, u32)>,
     share: Arc<Share>,
     told: Arc<Told>,
     /// What the rules depend on has changed.
@@ -221,6 +238,7 @@ impl Control {
                             Err(error) => break error,
                         },
                         () = self.share.moved.notified() => {}
+                        () = self.share.ailing.notified() => self.heed(&mut paths),
                     }
                 }
             };
@@ -245,9 +263,23 @@ impl Control {
         let paths = paths.now();
         let names: Vec<_> = paths.iter().map(|path| &*path.device).collect();
         info!(paths = names.join(" "), "paths");
-        let sources = paths.iter().map(|path| path.address).collect();
-        self.share.set_sources(sources);
+        let known = paths.iter().map(|path| (path.address, path.device.clone()));
+        self.share.set_paths(known.collect());
         self.told.lock().paths = paths;
+        self.changed.notify_one();
+    }
+
+    /// Leaves paths by which the partner does not answer, and comes back to them.
+    fn heed(&self, paths: &mut Paths) {
+        let mut works = false;
+        for path in paths.now() {
+            let health = self.share.health(path.address);
+            works |= health == Some(Health::Up);
+            paths.rest(path.address, health == Some(Health::Down));
+        }
+        let tunnel = self.tunnel.as_ref().filter(|_| works);
+        paths.tunnel(tunnel.map(|(_, link)| *link));
+        self.told.lock().tunnel = works;
         self.changed.notify_one();
     }
 
@@ -317,7 +349,9 @@ impl Control {
         let mut uplinks: Vec<_> = devices.collect();
         uplinks.sort_unstable();
         uplinks.dedup();
+        let tunnel = self.tunnel.as_ref().filter(|_| state.tunnel);
         Some(Redirect {
+            tunnel: tunnel.map(|(name, _)| name.clone()),
             ipv4: ipv4.then_some(proxy::ACCEPT[0].port()),
             ipv6: ipv6.then_some(proxy::ACCEPT[1].port()),
             uplinks,

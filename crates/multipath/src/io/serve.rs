@@ -15,6 +15,7 @@ use super::sessions::Sessions;
 use super::{pump, socket, wire};
 use crate::frame::{self, FrameError, Kind};
 use crate::handshake;
+use crate::net::TunnelNet;
 use crate::open::Status;
 use crate::reach::Reach;
 use crate::session::{self, Session, SessionId};
@@ -38,16 +39,19 @@ pub struct Serving {
     pub reach: Reach,
     /// What routers are told.
     pub welcome: Welcome,
+    /// The networks of the tunnel, where there is one.
+    pub net: Option<TunnelNet>,
     strangers: Strangers,
 }
 
 impl Serving {
     /// Begins with nobody connected.
-    pub fn new(sessions: Sessions, reach: Reach, welcome: Welcome) -> Self {
+    pub fn new(sessions: Sessions, reach: Reach, welcome: Welcome, net: Option<TunnelNet>) -> Self {
         Self {
             sessions,
             reach,
             welcome,
+            net,
             strangers: Strangers::default(),
         }
     }
@@ -164,15 +168,19 @@ async fn welcome(
     serving: &Serving,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let id = handshake::key_id(body)?;
-    let (key, name) = serving
+    let (key, paired) = serving
         .sessions
         .key(id)
         .ok_or_else(|| format!("no router was paired under {id}"))?;
     let number = SessionId::generate()?;
-    let (session, answer) = handshake::answer(&key, body, number, &serving.welcome)?;
+    let mut welcome = serving.welcome.clone();
+    if let Some(net) = &serving.net {
+        (welcome.tunnel4, welcome.tunnel6) = net.router(paired.place);
+    }
+    let (session, answer) = handshake::answer(&key, body, number, &welcome)?;
     serving.sessions.keep(number, id, session);
     router.write_all(&answer).await?;
-    info!(%from, router = %id, name, "a router is connected");
+    info!(%from, router = %id, name = paired.name, "a router is connected");
     Ok(())
 }
 

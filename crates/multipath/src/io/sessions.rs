@@ -19,10 +19,19 @@ struct Entry {
     used: Instant,
 }
 
+/// A router that the partner was paired with.
+#[derive(Clone, Debug)]
+pub struct Paired {
+    /// What it is called.
+    pub name: String,
+    /// Its place in the list, from 0: its addresses in the tunnel go by it.
+    pub place: usize,
+}
+
 #[derive(Default)]
 struct Known {
     sessions: HashMap<SessionId, Entry>,
-    routers: HashMap<KeyId, String>,
+    routers: HashMap<KeyId, Paired>,
     read: Option<SystemTime>,
 }
 
@@ -63,7 +72,10 @@ impl Sessions {
         }
         let paired = self.store.paired()?;
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        known.routers = paired.into_iter().collect();
+        let routers = paired.into_iter().enumerate();
+        known.routers = routers
+            .map(|(place, (id, name))| (id, Paired { name, place }))
+            .collect();
         known.read = changed;
         let Known {
             sessions, routers, ..
@@ -72,14 +84,14 @@ impl Sessions {
         Ok(())
     }
 
-    /// The key of a router that this partner was paired with, and the router's name.
-    pub fn key(&self, id: KeyId) -> Option<(Key, String)> {
+    /// The key of a router that this partner was paired with, and what is known of the router.
+    pub fn key(&self, id: KeyId) -> Option<(Key, Paired)> {
         if let Err(error) = self.refresh() {
             tracing::warn!(%error, "the list of routers cannot be read");
         }
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let name = known.routers.get(&id)?.clone();
-        Some((self.master.key(id), name))
+        let router = known.routers.get(&id)?.clone();
+        Some((self.master.key(id), router))
     }
 
     /// A session of this number.
@@ -88,6 +100,14 @@ impl Sessions {
         let entry = known.sessions.get_mut(&id)?;
         entry.used = Instant::now();
         Some(Arc::clone(&entry.session))
+    }
+
+    /// A session of this number, and the place of its router.
+    pub fn placed(&self, id: SessionId) -> Option<(Arc<Session>, usize)> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let entry = known.sessions.get(&id)?;
+        let place = known.routers.get(&entry.router)?.place;
+        Some((Arc::clone(&entry.session), place))
     }
 
     /// One more session; the router's oldest goes for it, where there are too many.

@@ -1,5 +1,6 @@
 //! What the threads of a router's proxy share.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,6 +9,7 @@ use tokio::sync::{Notify, watch};
 
 use super::pump::Moved;
 use crate::session::Session;
+use crate::welcome::Welcome;
 
 /// Sums since the start.
 #[derive(Debug, Default)]
@@ -74,20 +76,37 @@ impl Counts {
     }
 }
 
-/// Where the partner is, and the addresses by which to go there.
-#[derive(Debug, Default)]
-struct Ways {
-    /// All that its name stands for; none while that is not resolved.
-    partner: Vec<SocketAddr>,
-    /// Own addresses, one for each path, best first.
-    sources: Vec<IpAddr>,
+/// What the partner and this router agreed on.
+pub struct Meeting {
+    /// The keys.
+    pub session: Session,
+    /// What the partner said of itself.
+    pub welcome: Welcome,
+}
+
+/// Whether the partner answers by a path. Of one of which nothing is known there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// It does.
+    Up,
+    /// It did, and does not any more.
+    Down,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Whole at any time: a panic while it was held changes nothing.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// See the module.
-#[derive(Debug)]
 pub struct Share {
-    ways: Mutex<Ways>,
-    session: watch::Sender<Option<Arc<Session>>>,
+    partner: Mutex<Vec<SocketAddr>>,
+    /// Own addresses and their devices, one for each path, best first.
+    paths: watch::Sender<Vec<(IpAddr, String)>>,
+    health: Mutex<BTreeMap<IpAddr, Health>>,
+    /// Told when the health of a path is another.
+    pub(super) ailing: Notify,
+    meeting: watch::Sender<Option<Arc<Meeting>>>,
     /// Told when a session is missed.
     pub(super) wanted: Notify,
     /// Told when the partner is found elsewhere than before.
@@ -103,8 +122,11 @@ impl Share {
     /// Nothing is known yet.
     pub(super) fn new(limit: usize, fall_back: bool) -> Self {
         Self {
-            ways: Mutex::default(),
-            session: watch::Sender::new(None),
+            partner: Mutex::default(),
+            paths: watch::Sender::default(),
+            health: Mutex::default(),
+            ailing: Notify::new(),
+            meeting: watch::Sender::new(None),
             wanted: Notify::new(),
             moved: Notify::new(),
             fall_back: fall_back.into(),
@@ -113,52 +135,74 @@ impl Share {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Ways> {
-        // Whole at any time: a panic while it was held changes nothing.
-        self.ways.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The partner, and from which addresses to go there; where no path is known, the kernel chooses.
     pub(super) fn ways(&self) -> (Option<SocketAddr>, Vec<Option<IpAddr>>) {
-        let ways = self.lock();
-        let fits = |partner: &&SocketAddr| {
-            let mut sources = ways.sources.iter();
-            sources.any(|source| source.is_ipv4() == partner.is_ipv4())
-        };
-        let partner = ways.partner.iter().find(fits).or(ways.partner.first());
-        let fits = |source: &IpAddr| partner.is_some_and(|p| p.is_ipv4() == source.is_ipv4());
-        let sources = ways.sources.iter().copied();
-        let mut sources: Vec<_> = sources.filter(fits).map(Some).collect();
+        let paths = self.paths.borrow();
+        let health = lock(&self.health);
+        let works = |address: &IpAddr| health.get(address) != Some(&Health::Down);
+        let same = |source: &IpAddr, partner: &SocketAddr| source.is_ipv4() == partner.is_ipv4();
+        let found = lock(&self.partner);
+        let fits = |partner: &&SocketAddr| paths.iter().any(|(own, _)| same(own, partner));
+        let partner = found.iter().find(fits).or(found.first()).copied();
+        let own = paths.iter().map(|(own, _)| *own);
+        let mut own: Vec<_> = own
+            .filter(|own| partner.is_some_and(|p| same(own, &p)))
+            .collect();
+        // Those that do not answer last: what is known of them may be old.
+        own.sort_by_key(|own| !works(own));
+        let mut sources: Vec<_> = own.into_iter().map(Some).collect();
         if sources.is_empty() {
             sources.push(None);
         }
-        (partner.copied(), sources)
+        (partner, sources)
     }
 
     pub(super) fn set_partner(&self, found: &[SocketAddr]) {
-        let mut ways = self.lock();
-        if ways.partner != found {
-            ways.partner = found.to_vec();
+        let mut partner = lock(&self.partner);
+        if *partner != found {
+            *partner = found.to_vec();
             self.moved.notify_one();
         }
     }
 
     /// Addresses of the partner, as far as they are known.
     pub fn partner(&self) -> Vec<SocketAddr> {
-        self.lock().partner.clone()
+        lock(&self.partner).clone()
     }
 
-    pub(super) fn set_sources(&self, sources: Vec<IpAddr>) {
-        self.lock().sources = sources;
+    pub(super) fn set_paths(&self, paths: Vec<(IpAddr, String)>) {
+        self.paths.send_if_modified(|known| {
+            let other = *known != paths;
+            *known = paths;
+            other
+        });
+    }
+
+    /// The paths, as they change.
+    pub(super) fn paths(&self) -> watch::Receiver<Vec<(IpAddr, String)>> {
+        self.paths.subscribe()
+    }
+
+    pub(super) fn set_health(&self, health: BTreeMap<IpAddr, Health>) {
+        let mut known = lock(&self.health);
+        if *known != health {
+            *known = health;
+            self.ailing.notify_one();
+        }
+    }
+
+    /// Whether the partner answers by the path from this address, where that is known.
+    pub(super) fn health(&self, address: IpAddr) -> Option<Health> {
+        lock(&self.health).get(&address).copied()
     }
 
     pub(super) fn falls_back(&self) -> bool {
         self.fall_back.load(Ordering::Relaxed)
     }
 
-    /// The session, as soon as there is one; `None`: there will be none.
-    pub(super) async fn session(&self) -> Option<Arc<Session>> {
-        let mut told = self.session.subscribe();
+    /// What was agreed on, as soon as it is; `None`: nothing will be.
+    pub(super) async fn meeting(&self) -> Option<Arc<Meeting>> {
+        let mut told = self.meeting.subscribe();
         if told.borrow().is_none() {
             self.wanted.notify_one();
         }
@@ -166,21 +210,26 @@ impl Share {
         found.clone()
     }
 
+    /// What is agreed on, as it changes.
+    pub(super) fn meetings(&self) -> watch::Receiver<Option<Arc<Meeting>>> {
+        self.meeting.subscribe()
+    }
+
     /// Whether there is a session.
     pub fn connected(&self) -> bool {
-        self.session.borrow().is_some()
+        self.meeting.borrow().is_some()
     }
 
-    pub(super) fn set_session(&self, session: Option<Arc<Session>>) {
-        self.session.send_replace(session);
+    pub(super) fn met(&self, meeting: Meeting) {
+        self.meeting.send_replace(Some(Arc::new(meeting)));
     }
 
-    /// The partner does not know this session any more.
-    pub(super) fn forget(&self, session: &Arc<Session>) {
-        let gone = self.session.send_if_modified(|known| {
+    /// The partner does not know this session any more, or is not reached.
+    pub(super) fn forget(&self, meeting: &Arc<Meeting>) {
+        let gone = self.meeting.send_if_modified(|known| {
             let same = known
                 .as_ref()
-                .is_some_and(|known| Arc::ptr_eq(known, session));
+                .is_some_and(|known| Arc::ptr_eq(known, meeting));
             if same {
                 *known = None;
             }

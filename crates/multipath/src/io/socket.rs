@@ -9,8 +9,10 @@ use nix::errno::Errno;
 use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::TcpCongestion;
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
+/// Octets that datagrams may wait in.
+const DATAGRAMS: usize = 4 << 20;
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
 /// After so much silence it is asked whether the other end is still there: before NAT on the way forgets the connection (RFC 5382 asks for two
@@ -86,6 +88,19 @@ pub fn listen(address: SocketAddr, multipath: bool, transparent: bool) -> io::Re
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     TcpListener::from_std(socket.into())
+}
+
+/// A socket for datagrams of both families.
+pub fn datagrams(address: SocketAddr) -> io::Result<UdpSocket> {
+    let kind = Type::DGRAM.nonblocking();
+    let socket = Socket::new(Domain::for_address(address), kind, Some(Protocol::UDP))?;
+    if address.is_ipv6() {
+        socket.set_only_v6(!address.ip().is_unspecified())?;
+    }
+    // As much as the kernel lets: what does not fit while this thread waits for its turn is lost.
+    let _ = socket.set_recv_buffer_size(DATAGRAMS);
+    socket.bind(&address.into())?;
+    UdpSocket::from_std(socket.into())
 }
 
 /// Of what goes by several paths: one lost segment is no reason to halve the rate of a path (where the kernel has it; else as it is set).

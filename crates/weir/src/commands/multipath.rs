@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use kernel::Prefix;
 use multipath::io::{DEFAULT_STATE, Partner, PartnerSettings, Store, StoreError};
+use multipath::net::TunnelNet;
 use multipath::{Key, KeyId, PORT, Pairing};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -56,6 +57,12 @@ struct ServeArgs {
     /// Private network that routers may reach, such as 10.0.0.0/8
     #[arg(long, value_name = "NETWORK", value_delimiter = ',', value_parser = network)]
     allow: Vec<Prefix>,
+    /// Network of the tunnel: one that neither this machine nor its routers use
+    #[arg(long, value_name = "NETWORK", default_value = "10.93.0.0/16", value_parser = network)]
+    tunnel: Prefix,
+    /// The same of IPv6, where this machine forwards IPv6
+    #[arg(long, value_name = "NETWORK", default_value = "fd93:7765:6972::/64", value_parser = network)]
+    tunnel6: Prefix,
     /// Tell more; twice: still more
     #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
@@ -74,6 +81,27 @@ struct PairArgs {
     /// What the router is called, in the log
     #[arg(long, value_name = "NAME", default_value = "")]
     name: String,
+}
+
+/// Of the partner's end of the tunnel.
+const DEVICE: &str = "weir-partner";
+
+/// The device of a tunnel.
+pub mod tun {
+    use std::io;
+
+    use multipath::io::TunDevice;
+
+    /// Makes it.
+    pub fn open(name: &str) -> io::Result<TunDevice> {
+        let (descriptor, name) = datapath::tun::open(name)?;
+        let link = nix::net::if_::if_nametoindex(&*name)?;
+        Ok(TunDevice {
+            descriptor,
+            name,
+            link,
+        })
+    }
 }
 
 fn everywhere() -> SocketAddr {
@@ -123,11 +151,18 @@ fn serve(args: &ServeArgs) -> Result<(), Error> {
         state: args.state.state.clone(),
         allowed: args.allow.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        net: TunnelNet {
+            ipv4: args.tunnel,
+            ipv6: Some(args.tunnel6),
+        },
     };
     let failed =
         |error: std::io::Error| Error::because("signals cannot be caught", &error, "report this");
     crate::event_loop()?.block_on(async {
-        let partner = Partner::start(settings).map_err(|error| {
+        let device = tun::open(DEVICE)
+            .inspect_err(|error| tracing::warn!(%error, "no tunnel: routers send what is no TCP directly"))
+            .ok();
+        let partner = Partner::start(settings, device).await.map_err(|error| {
             let mend = "`weir multipath serve --help` tells of --listen and --state; ports below 1024 and /var need root";
             Error::because("the partner cannot serve", &error, mend)
         })?;
@@ -137,7 +172,7 @@ fn serve(args: &ServeArgs) -> Result<(), Error> {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
-        drop(partner);
+        partner.stop().await;
         Ok(())
     })
 }

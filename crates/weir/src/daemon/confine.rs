@@ -26,6 +26,8 @@ struct Places {
     read: BTreeSet<PathBuf>,
     /// Directories in which files are made, written, replaced and removed.
     write: BTreeSet<PathBuf>,
+    /// Devices.
+    devices: BTreeSet<PathBuf>,
     /// The directory of the socket: files in it may be removed.
     socket: PathBuf,
 }
@@ -41,6 +43,8 @@ pub struct Reach<'a> {
     pub read: &'a [PathBuf],
     /// Directories in which it writes.
     pub write: &'a [PathBuf],
+    /// Character devices that it opens and steers.
+    pub devices: &'a [PathBuf],
 }
 
 /// Confines this thread and what it starts. `config` can be read again, also when it is replaced, and the socket at `socket` can be
@@ -61,6 +65,7 @@ pub fn confine(reach: &Reach<'_>) {
             _ => file.clone(),
         }));
     places.write.extend(reach.write.iter().cloned());
+    places.devices.extend(reach.devices.iter().cloned());
     match enforce(&places) {
         Ok(RulesetStatus::NotEnforced) => {
             debug!("the kernel has no landlock: files are guarded by capabilities alone");
@@ -93,6 +98,7 @@ fn places(config: &Path, socket: &Path, nft: Option<&Path>) -> Places {
         programs,
         read,
         write: BTreeSet::new(),
+        devices: BTreeSet::new(),
         socket: parent(socket),
     }
 }
@@ -121,6 +127,10 @@ fn enforce(places: &Places) -> Result<RulesetStatus, RulesetError> {
                 | AccessFs::MakeReg
                 | AccessFs::RemoveFile
                 | AccessFs::Truncate,
+        ))?
+        .add_rules(path_beneath_rules(
+            &places.devices,
+            AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev,
         ))?
         .add_rules(path_beneath_rules([&places.socket], AccessFs::RemoveFile))?
         // What a child without input reads from.
@@ -169,6 +179,7 @@ mod tests {
                 socket: &socket,
                 read: &[],
                 write: &[],
+                devices: &[],
             });
             let denied = |result: io::Result<()>| {
                 result.is_err_and(|e| e.kind() == io::ErrorKind::PermissionDenied)

@@ -177,9 +177,12 @@ impl Daemon {
         {
             warn!(%error, directory = %directory.display(), "cannot be made: no history is kept");
         }
-        let multipath = match carries {
-            true => multipath::Multipath::places(&options.socket),
-            false => Vec::new(),
+        let (multipath, devices) = match carries {
+            true => (
+                multipath::Multipath::places(&options.socket),
+                multipath::Multipath::devices(),
+            ),
+            false => (Vec::new(), Vec::new()),
         };
         confine::confine(&confine::Reach {
             config: &options.config,
@@ -191,6 +194,7 @@ impl Daemon {
                 multipath,
             ]
             .concat(),
+            devices: &devices,
         });
         privileges::drop_privileges(&options.config);
         // Its thread has the rights that this one has.

@@ -5,10 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use api::PartnerState;
-use multipath::io::{Connection, PathState, Router, RouterSettings, State};
-use tracing::error;
+use multipath::io::{Connection, PathState, Router, RouterSettings, State, TunDevice};
+use tracing::{error, warn};
+
+use crate::commands::multipath::tun;
 
 use crate::config::{Effective, Fallback};
+
+/// Of the router's end of the tunnel.
+const DEVICE: &str = "weir-tunnel";
 
 /// The router's side of multipath, if it has a partner.
 pub struct Multipath {
@@ -36,6 +41,11 @@ impl Multipath {
         vec![folder, "/proc/sys/net/mptcp".into()]
     }
 
+    /// Devices that it opens.
+    pub fn devices() -> Vec<PathBuf> {
+        vec!["/dev/net/tun".into()]
+    }
+
     /// Begins, ends or begins anew, as the configuration says. Connections that are under way end when the partner changes.
     pub fn configure(&mut self, effective: &Effective) {
         let wanted = settings(effective, &self.folder);
@@ -49,7 +59,7 @@ impl Multipath {
             let mut running = running.lock().unwrap_or_else(PoisonError::into_inner);
             *running = None;
             *running = wanted.and_then(|settings| {
-                Router::start(settings)
+                Router::start(settings, device())
                     .inspect_err(|error| error!(%error, "multipath does not start: uplinks are used as routes say"))
                     .ok()
             });
@@ -115,6 +125,13 @@ fn path(path: PathState) -> api::Path {
         received: carried.received,
         retransmitted: carried.retransmitted,
     }
+}
+
+/// The tunnel's device; without one there is no tunnel.
+fn device() -> Option<TunDevice> {
+    tun::open(DEVICE)
+        .inspect_err(|error| warn!(%error, "no tunnel: what is no TCP goes directly"))
+        .ok()
 }
 
 /// Beside the API's socket.

@@ -1,0 +1,107 @@
+//! A device of weir's own: brought up, and given addresses.
+
+use nix::errno::Errno;
+
+use super::RequestError;
+use super::asked::Asker;
+use super::socket::Netlink;
+use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
+use crate::sets::Prefix;
+
+const RTM_NEWLINK: u16 = 16;
+const RTM_NEWADDR: u16 = 20;
+const NLM_F_REPLACE: u16 = 0x100;
+const NLM_F_CREATE: u16 = 0x400;
+const IFF_UP: u32 = 1;
+const IFLA_MTU: u16 = 4;
+const IFA_ADDRESS: u16 = 1;
+const IFA_LOCAL: u16 = 2;
+const IFA_FLAGS: u16 = 8;
+/// No duplicate is looked for: nobody else is on the wire.
+const IFA_F_NODAD: u32 = 2;
+const AF_INET: u8 = 2;
+const AF_INET6: u8 = 10;
+
+/// Changes a device. Needs CAP_NET_ADMIN. Nothing here waits.
+#[derive(Debug)]
+pub struct Device {
+    kernel: Asker,
+    link: u32,
+}
+
+impl Device {
+    /// The device of this index, in the network namespace of the calling thread.
+    ///
+    /// # Errors
+    /// There are too many open files.
+    pub fn open(link: u32) -> Result<Self, RequestError> {
+        let kernel = Asker::open(Netlink::Route, "a device")?;
+        Ok(Self { kernel, link })
+    }
+
+    /// Brings it up, with packets of so many octets at most.
+    ///
+    /// # Errors
+    /// The kernel refused: ENODEV, it is gone; EINVAL, no such MTU.
+    pub fn up(&mut self, mtu: u32) -> Result<(), RequestError> {
+        let link = self.link;
+        let question = |sequence| {
+            let mut encoder = Encoder::default();
+            encoder.message(
+                RTM_NEWLINK,
+                NLM_F_REQUEST | NLM_F_ACK,
+                sequence,
+                |encoder| {
+                    // ifinfomsg: family, type, index, flags, which of them change.
+                    let mut fixed = [0; 16];
+                    fixed[4..8].copy_from_slice(&link.to_ne_bytes());
+                    fixed[8..12].copy_from_slice(&IFF_UP.to_ne_bytes());
+                    fixed[12..].copy_from_slice(&IFF_UP.to_ne_bytes());
+                    encoder.fixed(&fixed);
+                    encoder.attribute(IFLA_MTU, &mtu.to_ne_bytes());
+                },
+            );
+            encoder.finish()
+        };
+        self.kernel
+            .ask("a device's state", question, |_| Ok(true))
+            .map(drop)
+    }
+
+    /// Gives it an address, in a network of so many bits. `false`: this kernel lacks the family, or it is switched off for the device.
+    ///
+    /// # Errors
+    /// The kernel refused.
+    pub fn add_address(&mut self, address: Prefix) -> Result<bool, RequestError> {
+        let link = self.link;
+        let (family, octets) = match address.address {
+            std::net::IpAddr::V4(own) => (AF_INET, own.octets().to_vec()),
+            std::net::IpAddr::V6(own) => (AF_INET6, own.octets().to_vec()),
+        };
+        let question = |sequence| {
+            let mut encoder = Encoder::default();
+            let flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE;
+            encoder.message(RTM_NEWADDR, flags, sequence, |encoder| {
+                // ifaddrmsg: family, length, flags, scope, index.
+                let mut fixed = [family, address.length, 0, 0, 0, 0, 0, 0];
+                fixed[4..].copy_from_slice(&link.to_ne_bytes());
+                encoder.fixed(&fixed);
+                encoder.attribute(IFA_LOCAL, &octets);
+                encoder.attribute(IFA_ADDRESS, &octets);
+                encoder.attribute(IFA_FLAGS, &IFA_F_NODAD.to_ne_bytes());
+            });
+            encoder.finish()
+        };
+        let answer = self
+            .kernel
+            .ask("a device's address", question, |_| Ok(true));
+        match answer {
+            Ok(_) => Ok(true),
+            Err(RequestError::Refused {
+                errno: Errno::EAFNOSUPPORT | Errno::EOPNOTSUPP | Errno::EACCES,
+                ..
+            }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}

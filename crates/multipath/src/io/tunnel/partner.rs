@@ -1,0 +1,194 @@
+//! The partner's end: one UDP socket and one device for all routers.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use tokio::net::UdpSocket;
+use tracing::debug;
+
+use super::{BURST, Clock, LONGEST, Tun, keys};
+use crate::io::serve::Serving;
+use crate::session::SessionId;
+use crate::tunnel::datagram::Header;
+use crate::tunnel::{Event, Role, Settings, Tunnel};
+
+/// One session's end.
+struct End {
+    tunnel: Tunnel,
+    /// The router's own addresses: what else it sends is not its.
+    own: Vec<IpAddr>,
+}
+
+/// All ends.
+struct Ends {
+    tun: Tun,
+    socket: UdpSocket,
+    serving: Arc<Serving>,
+    clock: Clock,
+    ends: HashMap<SessionId, End>,
+    /// By which session a router is reached: the one that it last sent by.
+    by_address: HashMap<IpAddr, SessionId>,
+}
+
+/// Carries packets of all routers, for ever.
+pub async fn run(tun: Tun, socket: UdpSocket, serving: Arc<Serving>) {
+    let mut ends = Ends {
+        tun,
+        socket,
+        serving,
+        clock: Clock::new(),
+        ends: HashMap::new(),
+        by_address: HashMap::new(),
+    };
+    let mut buffer = vec![0; LONGEST];
+    loop {
+        ends.settle(&mut buffer);
+        let now = ends.clock.now();
+        let next = ends
+            .ends
+            .values()
+            .filter_map(|end| end.tunnel.next(now))
+            .min();
+        let result = tokio::select! {
+            ready = ends.tun.readable() => ready.and_then(|()| ends.packets(&mut buffer)),
+            ready = ends.socket.readable() => ready.map(|()| ends.datagrams(&mut buffer)),
+            () = ends.clock.until(next) => { ends.tick(); Ok(()) }
+        };
+        if let Err(error) = result {
+            debug!(%error, "the tunnel's device");
+        }
+    }
+}
+
+/// Source and destination of an IP packet.
+fn addresses(packet: &[u8]) -> Option<[IpAddr; 2]> {
+    match packet.first()? >> 4 {
+        4 => {
+            let at = |from: usize| -> Option<IpAddr> {
+                let octets: [u8; 4] = packet.get(from..from + 4)?.try_into().ok()?;
+                Some(octets.into())
+            };
+            Some([at(12)?, at(16)?])
+        }
+        6 => {
+            let at = |from: usize| -> Option<IpAddr> {
+                let octets: [u8; 16] = packet.get(from..from + 16)?.try_into().ok()?;
+                Some(octets.into())
+            };
+            Some([at(8)?, at(24)?])
+        }
+        _ => None,
+    }
+}
+
+impl Ends {
+    /// Packets for routers.
+    fn packets(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+        for _ in 0..BURST {
+            let Some(packet) = self.tun.read(buffer)? else {
+                return Ok(());
+            };
+            let end = addresses(packet)
+                .and_then(|[_, to]| self.by_address.get(&to))
+                .and_then(|session| self.ends.get_mut(session));
+            if let Some(end) = end
+                && let Err(error) = end.tunnel.packet_in(packet, self.clock.now())
+            {
+                debug!(%error, "a packet is not carried");
+            }
+        }
+        Ok(())
+    }
+
+    /// Datagrams of routers.
+    fn datagrams(&mut self, buffer: &mut [u8]) {
+        for _ in 0..BURST {
+            let (length, from) = match self.socket.try_recv_from(buffer) {
+                Ok(came) => came,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(_) => continue,
+            };
+            self.datagram(&mut buffer[..length], from);
+        }
+    }
+
+    fn datagram(&mut self, datagram: &mut [u8], from: SocketAddr) {
+        let Ok(id) = Header::read(datagram).map(|header| SessionId(header.session)) else {
+            return;
+        };
+        if !self.ends.contains_key(&id) {
+            let Some((session, place)) = self.serving.sessions.placed(id) else {
+                return;
+            };
+            let Some(net) = &self.serving.net else {
+                return;
+            };
+            let (four, six) = net.router(place);
+            let four = four.map(|(address, _)| IpAddr::V4(address));
+            let own = four
+                .into_iter()
+                .chain(six.map(|(address, _)| IpAddr::V6(address)));
+            let own = own.collect();
+            let keys = keys(session.datagrams());
+            let tunnel = Tunnel::new(Role::Partner, id.0, &keys, Settings::default());
+            self.ends.insert(id, End { tunnel, own });
+            // Ends of sessions that are forgotten go with them.
+            let sessions = &self.serving.sessions;
+            self.ends.retain(|id, _| sessions.placed(*id).is_some());
+        }
+        let Some(end) = self.ends.get_mut(&id) else {
+            return;
+        };
+        let (tun, own, reach) = (&self.tun, &end.own, &self.serving.reach);
+        let mut deliver = |packet: &[u8]| match addresses(packet) {
+            Some([source, to]) if own.contains(&source) && reach.permits(to) => tun.write(packet),
+            _ => {}
+        };
+        match end
+            .tunnel
+            .datagram_in(from, datagram, self.clock.now(), &mut deliver)
+        {
+            Ok(()) => {
+                for address in &end.own {
+                    self.by_address.insert(*address, id);
+                }
+            }
+            Err(error) => debug!(%error, %from, "not a datagram of a router"),
+        }
+    }
+
+    fn tick(&mut self) {
+        let now = self.clock.now();
+        for end in self.ends.values_mut() {
+            let (tun, own, reach) = (&self.tun, &end.own, &self.serving.reach);
+            end.tunnel.tick(now, &mut |packet: &[u8]| {
+                if let Some([source, to]) = addresses(packet)
+                    && own.contains(&source)
+                    && reach.permits(to)
+                {
+                    tun.write(packet);
+                }
+            });
+        }
+    }
+
+    fn settle(&mut self, buffer: &mut [u8]) {
+        let mut closed = Vec::new();
+        for (id, end) in &mut self.ends {
+            while let Some(send) = end.tunnel.send(self.clock.now(), buffer) {
+                let _ = self.socket.try_send_to(&buffer[..send.length], send.to);
+            }
+            while let Some(event) = end.tunnel.event() {
+                debug!(session = %id, ?event, "tunnel");
+                if event == Event::Closed {
+                    closed.push(*id);
+                }
+            }
+        }
+        for id in closed {
+            debug!(session = %id, "the router ended the session");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The tunnel's network at the partner: which addresses its routers have in it. Pure.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use kernel::Prefix;
+
+/// The networks of a tunnel; its first address is the partner's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TunnelNet {
+    /// A network of IPv4.
+    pub ipv4: Prefix,
+    /// A network of IPv6; `None`: the partner forwards none.
+    pub ipv6: Option<Prefix>,
+}
+
+impl TunnelNet {
+    /// A host of it, from 0: that is the partner. `None`: the network is not as large.
+    fn host(prefix: Prefix, number: usize) -> Option<IpAddr> {
+        let number = u32::try_from(number).ok()?.checked_add(1)?;
+        let address = match prefix.address {
+            // Neither the network's own address nor the one for all of its hosts.
+            IpAddr::V4(own) => IpAddr::V4(Ipv4Addr::from_bits(own.to_bits().checked_add(number)?)),
+            IpAddr::V6(own) => IpAddr::V6(Ipv6Addr::from_bits(
+                own.to_bits().checked_add(number.into())?,
+            )),
+        };
+        let last = match (prefix.address, address) {
+            (IpAddr::V4(own), IpAddr::V4(address)) => {
+                let rest = u32::MAX.checked_shr(prefix.length.into()).unwrap_or(0);
+                own.to_bits() | rest == address.to_bits()
+            }
+            _ => false,
+        };
+        (prefix.holds(&address) && !last).then_some(address)
+    }
+
+    /// The partner's addresses, with their networks' lengths.
+    pub fn partner(&self) -> Vec<Prefix> {
+        let four = Self::host(self.ipv4, 0).map(|address| (address, self.ipv4.length));
+        let six = self
+            .ipv6
+            .and_then(|net| Some((Self::host(net, 0)?, net.length)));
+        let both = [four, six].into_iter().flatten();
+        both.map(|(address, length)| Prefix { address, length })
+            .collect()
+    }
+
+    /// The addresses of the router of this place.
+    pub fn router(&self, place: usize) -> (Option<(Ipv4Addr, u8)>, Option<(Ipv6Addr, u8)>) {
+        let number = place.saturating_add(1);
+        let four = match Self::host(self.ipv4, number) {
+            Some(IpAddr::V4(address)) => Some((address, self.ipv4.length)),
+            _ => None,
+        };
+        let six = self.ipv6.and_then(|net| match Self::host(net, number)? {
+            IpAddr::V6(address) => Some((address, net.length)),
+            IpAddr::V4(_) => None,
+        });
+        (four, six)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_go_by_the_place() {
+        let net = TunnelNet {
+            ipv4: "10.93.0.0/29".parse().expect("a network"),
+            ipv6: Some("fd93::/64".parse().expect("a network")),
+        };
+        let text: Vec<_> = net.partner().iter().map(ToString::to_string).collect();
+        assert_eq!(text, ["10.93.0.1/29", "fd93::1/64"]);
+        let (four, six) = net.router(0);
+        assert_eq!(four, Some(("10.93.0.2".parse().expect("one"), 29)));
+        assert_eq!(six, Some(("fd93::2".parse().expect("one"), 64)));
+        assert_eq!(
+            net.router(4).0,
+            Some(("10.93.0.6".parse().expect("one"), 29))
+        );
+        // What is for all hosts, and what is beyond, is nobody's.
+        assert_eq!((net.router(5).0, net.router(6).0), (None, None));
+        assert_eq!(net.router(usize::MAX), (None, None));
+    }
+}

@@ -1,0 +1,285 @@
+//! What a datagram carries, opened: packets, probes and answers, hello, bye.
+//!
+//! | kind | body |
+//! |---|---|
+//! | 1 packet | the IP packet |
+//! | 2 once | number (4), the IP packet: may come by two paths |
+//! | 3 lane | lane (2), number in it (4), the IP packet: to be given on in order |
+//! | 4 probe | stamp (8) |
+//! | 5 answer | stamp of the probe (8), when it came (8), how long it waited (4), packets (8) and octets (8) received by this path till then, the hello that is known (1) |
+//! | 6 hello | its number (1), flags (1: backup, 2: metered), weight (1), longest datagram (2), rate of the way back, octets per second, 0: unknown (8) |
+//! | 7 bye | 0: of this path, 1: of the session (1) |
+//!
+//! Stamps are microseconds of the clock of who writes them. The two clocks have nothing to do with each other.
+
+/// Microseconds of one's own clock, which never goes back.
+pub type Micros = u64;
+
+/// Octets of [`Order`], at most.
+pub const ORDER: usize = 6;
+
+/// What the body of a datagram is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// A packet that stands for itself.
+    Packet = 1,
+    /// A packet that may come twice.
+    Once = 2,
+    /// A packet of a lane.
+    Lane = 3,
+    /// Asks whether the path works.
+    Probe = 4,
+    /// Answers a probe.
+    Answer = 5,
+    /// Tells of a path.
+    Hello = 6,
+    /// The path, or the session, is over.
+    Bye = 7,
+}
+
+impl Kind {
+    /// By its number.
+    pub fn of(number: u8) -> Option<Kind> {
+        use Kind::{Answer, Bye, Hello, Lane, Once, Packet, Probe};
+        [Packet, Once, Lane, Probe, Answer, Hello, Bye]
+            .into_iter()
+            .find(|kind| *kind as u8 == number)
+    }
+}
+
+/// When a packet may be given on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// When it comes.
+    Free,
+    /// When it comes for the first time. Numbered over the whole tunnel.
+    Once(u32),
+    /// When those before it in its lane came, or are lost.
+    Lane {
+        /// Which lane.
+        lane: u16,
+        /// The packet's number in it.
+        number: u32,
+    },
+}
+
+/// Answer to a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The probe's stamp.
+    pub stamp: Micros,
+    /// When the probe came, by the clock of who answers.
+    pub came: Micros,
+    /// How long the answer waited, microseconds.
+    pub waited: u32,
+    /// Datagrams received by this path, the probe included.
+    pub packets: u64,
+    /// Their octets.
+    pub octets: u64,
+    /// Number of the last hello of this path.
+    pub hello: u8,
+}
+
+/// What the router tells the partner of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// Counts up with each change.
+    pub number: u8,
+    /// To be used when no other path is there.
+    pub backup: bool,
+    /// Costs by the octet.
+    pub metered: bool,
+    /// Share of new flows, percent of what the rate alone would give.
+    pub weight: u8,
+    /// Longest datagram that passes, octets, without UDP and IP.
+    pub longest: u16,
+    /// Octets per second from the partner to the router, 0 if unknown.
+    pub rate: u64,
+}
+
+/// The body of a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body<'a> {
+    /// An IP packet.
+    Packet(Order, &'a [u8]),
+    /// A probe, with its stamp.
+    Probe(Micros),
+    /// An answer.
+    Answer(Answer),
+    /// Tells of the path.
+    Hello(Hello),
+    /// The end.
+    Bye {
+        /// Of the session, not of this path only.
+        all: bool,
+    },
+}
+
+/// Reads numbers from the front.
+struct Front<'a>(&'a [u8]);
+
+impl Front<'_> {
+    fn number(&mut self, octets: usize) -> Option<u64> {
+        let (front, rest) = self.0.split_at_checked(octets)?;
+        self.0 = rest;
+        Some(
+            front
+                .iter()
+                .fold(0, |number, octet| number << 8 | u64::from(*octet)),
+        )
+    }
+
+    fn octet(&mut self) -> Option<u8> {
+        self.number(1).map(|number| number as u8)
+    }
+}
+
+/// Writes numbers to the front.
+struct Back<'a>(&'a mut [u8]);
+
+impl Back<'_> {
+    fn octets(&mut self, octets: &[u8]) {
+        let (front, rest) = std::mem::take(&mut self.0).split_at_mut(octets.len());
+        front.copy_from_slice(octets);
+        self.0 = rest;
+    }
+}
+
+impl<'a> Body<'a> {
+    /// What it is.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Body::Packet(Order::Free, _) => Kind::Packet,
+            Body::Packet(Order::Once(_), _) => Kind::Once,
+            Body::Packet(Order::Lane { .. }, _) => Kind::Lane,
+            Body::Probe(_) => Kind::Probe,
+            Body::Answer(_) => Kind::Answer,
+            Body::Hello(_) => Kind::Hello,
+            Body::Bye { .. } => Kind::Bye,
+        }
+    }
+
+    /// Octets that [`Body::write`] needs.
+    pub fn length(&self) -> usize {
+        match self {
+            Body::Packet(Order::Free, packet) => packet.len(),
+            Body::Packet(Order::Once(_), packet) => 4 + packet.len(),
+            Body::Packet(Order::Lane { .. }, packet) => ORDER + packet.len(),
+            Body::Probe(_) => 8,
+            Body::Answer(_) => 37,
+            Body::Hello(_) => 13,
+            Body::Bye { .. } => 1,
+        }
+    }
+
+    /// Writes it into exactly [`Body::length`] octets.
+    pub fn write(&self, into: &mut [u8]) {
+        let mut back = Back(into);
+        match self {
+            Body::Packet(order, packet) => {
+                match order {
+                    Order::Free => {}
+                    Order::Once(number) => back.octets(&number.to_be_bytes()),
+                    Order::Lane { lane, number } => {
+                        back.octets(&lane.to_be_bytes());
+                        back.octets(&number.to_be_bytes());
+                    }
+                }
+                back.octets(packet);
+            }
+            Body::Probe(stamp) => back.octets(&stamp.to_be_bytes()),
+            Body::Answer(answer) => {
+                back.octets(&answer.stamp.to_be_bytes());
+                back.octets(&answer.came.to_be_bytes());
+                back.octets(&answer.waited.to_be_bytes());
+                back.octets(&answer.packets.to_be_bytes());
+                back.octets(&answer.octets.to_be_bytes());
+                back.octets(&[answer.hello]);
+            }
+            Body::Hello(hello) => {
+                let flags = u8::from(hello.backup) | u8::from(hello.metered) << 1;
+                back.octets(&[hello.number, flags, hello.weight]);
+                back.octets(&hello.longest.to_be_bytes());
+                back.octets(&hello.rate.to_be_bytes());
+            }
+            Body::Bye { all } => back.octets(&[u8::from(*all)]),
+        }
+    }
+
+    /// Reads it. Nothing if it is not what [`Body::write`] writes.
+    pub fn read(kind: Kind, octets: &'a [u8]) -> Option<Body<'a>> {
+        let mut front = Front(octets);
+        let order = match kind {
+            Kind::Packet => Some(Order::Free),
+            Kind::Once => Some(Order::Once(front.number(4)? as u32)),
+            Kind::Lane => Some(Order::Lane {
+                lane: front.number(2)? as u16,
+                number: front.number(4)? as u32,
+            }),
+            _ => None,
+        };
+        if let Some(order) = order {
+            return (!front.0.is_empty()).then_some(Body::Packet(order, front.0));
+        }
+        let body = match kind {
+            Kind::Probe => Body::Probe(front.number(8)?),
+            Kind::Answer => Body::Answer(Answer {
+                stamp: front.number(8)?,
+                came: front.number(8)?,
+                waited: front.number(4)? as u32,
+                packets: front.number(8)?,
+                octets: front.number(8)?,
+                hello: front.octet()?,
+            }),
+            Kind::Hello => {
+                let number = front.octet()?;
+                let flags = front.octet().filter(|flags| *flags < 4)?;
+                Body::Hello(Hello {
+                    number,
+                    backup: flags & 1 != 0,
+                    metered: flags & 2 != 0,
+                    weight: front.octet()?,
+                    longest: front.number(2)? as u16,
+                    rate: front.number(8)?,
+                })
+            }
+            _ => Body::Bye {
+                all: match front.octet()? {
+                    0 => false,
+                    1 => true,
+                    _ => return None,
+                },
+            },
+        };
+        front.0.is_empty().then_some(body)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_read_is_written_again(kind in 1u8..8, octets in prop::collection::vec(any::<u8>(), 0..60)) {
+            let kind = Kind::of(kind).unwrap();
+            if let Some(body) = Body::read(kind, &octets) {
+                let mut again = vec![0; body.length()];
+                body.write(&mut again);
+                prop_assert_eq!(body.kind(), kind);
+                prop_assert_eq!(again, octets);
+            }
+        }
+
+        #[test]
+        fn answers_keep_their_fields(stamp: u64, came: u64, waited: u32, packets: u64, octets: u64, hello: u8) {
+            let answer = Body::Answer(Answer { stamp, came, waited, packets, octets, hello });
+            let mut written = [0; 37];
+            answer.write(&mut written);
+            prop_assert_eq!(Body::read(Kind::Answer, &written), Some(answer));
+        }
+    }
+}

@@ -1,0 +1,602 @@
+//! IP packets over several paths, as sealed datagrams: the part without sockets and clocks.
+//!
+//! Whoever owns the sockets tells a [`Tunnel`] of packets ([`Tunnel::packet_in`]), of datagrams ([`Tunnel::datagram_in`]) and of time
+//! ([`Tunnel::tick`], at [`Tunnel::next`] at the latest), and after each sends what [`Tunnel::send`] gives until it gives nothing, and
+//! looks at each [`Tunnel::event`].
+//!
+//! A tunnel lives as long as the keys of its session: counters must not begin anew with the same keys.
+
+pub mod body;
+pub mod datagram;
+pub mod flow;
+mod lag;
+mod leak;
+pub mod path;
+mod queue;
+pub mod rate;
+mod reorder;
+pub mod schedule;
+mod slot;
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+pub use body::{Body, Micros, Order};
+pub use datagram::{Codec, DatagramError, DatagramKeys, OVERHEAD};
+pub use path::{Count, RoundTrip, State};
+pub use reorder::Deliver;
+pub use schedule::PATHS;
+
+use crate::Window;
+use body::Hello;
+use flow::Packet;
+use path::Action;
+use queue::{Line, Pool, Waiting};
+use reorder::Reorder;
+use schedule::{Schedule, View};
+use slot::Slot;
+
+/// Events that nobody took, at most.
+const MOST_EVENTS: usize = 64;
+
+/// Which end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Has the paths, and tells of them.
+    Router,
+    /// Learns of them.
+    Partner,
+}
+
+/// What is the same for all paths.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Flows that outgrow a path may use several.
+    pub stripe: bool,
+    /// Small packets of quiet flows go by two paths.
+    pub duplicate: bool,
+    /// Longest time a packet of a striped flow waits for those before it, microseconds. Paths that are slower than the fastest by more
+    /// are not striped over.
+    pub longest_wait: Micros,
+    /// Something random, so that nobody can choose flows that share a bucket.
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            stripe: true,
+            duplicate: true,
+            longest_wait: 30_000,
+            seed: 0,
+        }
+    }
+}
+
+/// A path, as its end is told of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathSettings {
+    /// Where the other end is.
+    pub remote: SocketAddr,
+    /// Longest datagram that passes, octets: the path's MTU without IP (20 or 40) and UDP (8).
+    pub longest: u16,
+    /// Share of new flows, percent of what its rate alone would give.
+    pub weight: u8,
+    /// Used when no other path is up.
+    pub backup: bool,
+    /// Used when no path that costs nothing is up; hardly probed at rest.
+    pub metered: bool,
+    /// Most that it carries to the other end, and from there, octets per second, where that is known.
+    pub rate_out: Option<u64>,
+    /// See there.
+    pub rate_in: Option<u64>,
+}
+
+/// Why a packet was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// It is no IPv4 or IPv6 packet, or not a whole one.
+    #[error("this is not a whole IP packet")]
+    NoPacket,
+    /// It is longer than all paths take.
+    #[error("the packet is too big: at most {mtu} octets pass")]
+    TooBig {
+        /// Largest packet that passes, octets.
+        mtu: usize,
+    },
+    /// No path is up.
+    #[error("no path is up")]
+    NoPath,
+}
+
+/// Why a path cannot be added or changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    /// No such number.
+    #[error("paths are numbered 0 to {last}, not {0}", last = PATHS - 1)]
+    Number(u8),
+    /// It is there already.
+    #[error("path {0} is there already: remove it, or change it")]
+    Taken(u8),
+    /// It is not there.
+    #[error("there is no path {0}")]
+    Unknown(u8),
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A path can be used.
+    Up(u8),
+    /// It cannot any more.
+    Down(u8),
+    /// The router told of a new path, or of a change.
+    Told(u8),
+    /// The router is elsewhere by this path.
+    Moved(u8, SocketAddr),
+    /// The other end took a path away.
+    Gone(u8),
+    /// The other end ended the session.
+    Closed,
+}
+
+/// A datagram to be sent: its octets are in the buffer that was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Send {
+    /// By which path.
+    pub path: u8,
+    /// Where to.
+    pub to: SocketAddr,
+    /// Octets.
+    pub length: usize,
+}
+
+/// A path, as it is told.
+#[derive(Clone, Copy, Debug)]
+pub struct Report {
+    /// Its number.
+    pub path: u8,
+    /// What it was set to.
+    pub settings: PathSettings,
+    /// Whether it works.
+    pub state: State,
+    /// Round trips, once there was one.
+    pub round_trip: Option<RoundTrip>,
+    /// What waits in the path on the way out, beyond the least, microseconds.
+    pub queue: Micros,
+    /// What did not arrive lately, per mille.
+    pub loss: u32,
+    /// What it is found to carry on the way out, octets per second.
+    pub rate: u64,
+    /// All that was sent.
+    pub sent: Count,
+    /// All that was received.
+    pub received: Count,
+    /// Packets dropped for want of room or because they stood too long.
+    pub dropped: u64,
+    /// Largest packet that passes, octets.
+    pub mtu: usize,
+}
+
+/// One end of a tunnel.
+pub struct Tunnel {
+    role: Role,
+    settings: Settings,
+    codec: Codec,
+    slots: [Option<Slot>; PATHS],
+    /// Counters and windows outlive their paths, as the keys do.
+    counters: [u64; PATHS],
+    windows: [Window; PATHS],
+    hellos: [u8; PATHS],
+    schedule: Schedule,
+    /// Packets of striped flows: whichever path is first takes them.
+    shared: Line,
+    reorder: Reorder,
+    once: Window,
+    pool: Pool,
+    views: Vec<View>,
+    events: VecDeque<Event>,
+    turn: usize,
+}
+
+impl Tunnel {
+    /// For a session and its keys. There must never be a second one for them at this end.
+    pub fn new(role: Role, session: u64, keys: &DatagramKeys, settings: Settings) -> Tunnel {
+        let spread = settings.longest_wait * 2 / 3;
+        Tunnel {
+            role,
+            settings,
+            codec: Codec::new(session, keys),
+            slots: Default::default(),
+            counters: [0; PATHS],
+            windows: Default::default(),
+            hellos: [0; PATHS],
+            schedule: Schedule::new(settings.stripe, settings.duplicate, spread),
+            shared: Line::default(),
+            reorder: Reorder::default(),
+            once: Window::default(),
+            pool: Pool::default(),
+            views: Vec::new(),
+            events: VecDeque::new(),
+            turn: 0,
+        }
+    }
+
+    fn happens(&mut self, event: Event) {
+        if self.events.len() < MOST_EVENTS {
+            self.events.push_back(event);
+        }
+    }
+
+    /// What happened since it was last asked.
+    pub fn event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// A path is there. Only the router adds paths: the partner is told.
+    ///
+    /// # Errors
+    /// A number that is none, or is taken.
+    pub fn add_path(
+        &mut self,
+        path: u8,
+        settings: PathSettings,
+        now: Micros,
+    ) -> Result<(), PathError> {
+        let index = usize::from(path);
+        match self.slots.get(index) {
+            None => Err(PathError::Number(path)),
+            Some(Some(slot)) if slot.bye.is_none() => Err(PathError::Taken(path)),
+            Some(_) => {
+                self.open_path(index, settings, now);
+                Ok(())
+            }
+        }
+    }
+
+    fn open_path(&mut self, index: usize, settings: PathSettings, now: Micros) {
+        self.hellos[index] = self.hellos[index].wrapping_add(1);
+        let asks = self.role == Role::Router;
+        self.slots[index] = Some(Slot::new(settings, self.hellos[index], asks, now));
+        self.schedule.forget(index as u8);
+    }
+
+    fn known(&self, path: u8) -> Result<usize, PathError> {
+        let index = usize::from(path);
+        match self.slots.get(index) {
+            None => Err(PathError::Number(path)),
+            Some(None) => Err(PathError::Unknown(path)),
+            Some(Some(_)) => Ok(index),
+        }
+    }
+
+    /// A path has another address, or other settings: it is tried anew. What waits for it goes by others.
+    ///
+    /// # Errors
+    /// A path that is not there.
+    pub fn change_path(
+        &mut self,
+        path: u8,
+        settings: PathSettings,
+        now: Micros,
+    ) -> Result<(), PathError> {
+        let index = self.known(path)?;
+        let waiting = self.waiting(index, now);
+        self.open_path(index, settings, now);
+        self.reroute(waiting, now);
+        Ok(())
+    }
+
+    /// A path is gone. The other end is told, by this path, if it still can be.
+    ///
+    /// # Errors
+    /// A path that is not there.
+    pub fn remove_path(&mut self, path: u8, now: Micros) -> Result<(), PathError> {
+        let index = self.known(path)?;
+        let waiting = self.waiting(index, now);
+        if let Some(slot) = &mut self.slots[index] {
+            slot.bye = Some(false);
+        }
+        self.schedule.forget(path);
+        self.reroute(waiting, now);
+        Ok(())
+    }
+
+    /// Ends the session: the other end is told by all paths, which are then gone.
+    pub fn close(&mut self) {
+        for slot in self.slots.iter_mut().flatten() {
+            slot.bye = Some(true);
+        }
+    }
+
+    fn waiting(&mut self, index: usize, now: Micros) -> Vec<Waiting> {
+        let slot = self.slots[index].as_mut();
+        slot.map_or(Vec::new(), |slot| slot.queue.drain(now).collect())
+    }
+
+    fn look(&mut self, now: Micros) {
+        self.views.clear();
+        let slots = self.slots.iter().enumerate();
+        let views = slots.filter_map(|(index, slot)| slot.as_ref()?.view(index as u8, now));
+        self.views.extend(views);
+    }
+
+    /// What waited for a path that is gone.
+    fn reroute(&mut self, waiting: Vec<Waiting>, now: Micros) {
+        for old in waiting {
+            let sent = match old.order {
+                // Of these, another is under way.
+                Order::Once(_) => Ok(()),
+                Order::Free => self.packet_in(&old.packet, now),
+                Order::Lane { .. } => {
+                    self.share(old.order, &old.packet, now);
+                    Ok(())
+                }
+            };
+            // Without a path it is lost, as in the path itself.
+            let _ = sent;
+            self.pool.free(old.packet);
+        }
+    }
+
+    fn push(&mut self, path: u8, order: Order, packet: &[u8], urgent: bool, now: Micros) {
+        if let Some(slot) = &mut self.slots[usize::from(path)] {
+            let waiting = Waiting {
+                order,
+                since: now,
+                packet: self.pool.copy(packet),
+            };
+            let rate = slot.path.capacity.rate();
+            slot.queue.push(waiting, urgent, rate, &mut self.pool);
+        }
+    }
+
+    fn share(&mut self, order: Order, packet: &[u8], now: Micros) {
+        let waiting = Waiting {
+            order,
+            since: now,
+            packet: self.pool.copy(packet),
+        };
+        let rate = self.views.iter().map(|view| view.rate).sum();
+        self.shared.push(waiting, rate, &mut self.pool);
+    }
+
+    /// Largest packet that passes by each path, octets; nothing without a path.
+    pub fn mtu(&self) -> Option<usize> {
+        self.slots.iter().flatten().map(Slot::mtu).min()
+    }
+
+    /// A packet is to go to the other end.
+    ///
+    /// # Errors
+    /// Why it is not taken.
+    pub fn packet_in(&mut self, packet: &[u8], now: Micros) -> Result<(), Refused> {
+        let seen = Packet::read(packet, self.settings.seed).ok_or(Refused::NoPacket)?;
+        let mtu = self.mtu().ok_or(Refused::NoPath)?;
+        if packet.len() > mtu {
+            return Err(Refused::TooBig { mtu });
+        }
+        self.look(now);
+        let place = self
+            .schedule
+            .choose(&seen, &self.views, now)
+            .ok_or(Refused::NoPath)?;
+        if place.path.is_none() {
+            self.share(place.order, packet, now);
+        }
+        for path in [place.path, place.copy].into_iter().flatten() {
+            self.push(path, place.order, packet, place.urgent, now);
+        }
+        Ok(())
+    }
+
+    /// A datagram came. It is opened in its place; packets that can be given on now are.
+    ///
+    /// # Errors
+    /// What is wrong with it: then nothing was changed.
+    pub fn datagram_in(
+        &mut self,
+        from: SocketAddr,
+        datagram: &mut [u8],
+        now: Micros,
+        deliver: &mut Deliver<'_>,
+    ) -> Result<(), DatagramError> {
+        let length = datagram.len();
+        let (header, body) = self.codec.open(datagram)?;
+        let (path, index) = (header.path, usize::from(header.path));
+        let unknown = DatagramError::Path(path);
+        let window = self.windows.get_mut(index).ok_or(unknown)?;
+        let newest = header.counter >= window.highest();
+        let tells = matches!(body, Body::Hello(_)) && self.role == Role::Partner;
+        if self.slots[index].is_none() && !tells {
+            return Err(unknown);
+        }
+        if !window.take(header.counter) {
+            return Err(DatagramError::Replayed);
+        }
+        if let (Body::Hello(hello), true, true) = (&body, tells, newest) {
+            self.told(index, hello, from, now);
+        }
+        let Some(slot) = &mut self.slots[index] else {
+            return Ok(());
+        };
+        let carries = matches!(body, Body::Packet(..));
+        slot.path.receives(length, carries, now);
+        if newest && self.role == Role::Partner && slot.settings.remote != from {
+            slot.settings.remote = from;
+            self.happens(Event::Moved(path, from));
+        }
+        self.body(index, &body, now, deliver);
+        Ok(())
+    }
+
+    fn body(&mut self, index: usize, body: &Body<'_>, now: Micros, deliver: &mut Deliver<'_>) {
+        let (path, Some(slot)) = (index as u8, &mut self.slots[index]) else {
+            return;
+        };
+        match *body {
+            Body::Packet(Order::Free, packet) => deliver(packet),
+            Body::Packet(Order::Once(number), packet) => {
+                let near = match self.once.highest() {
+                    0 => 1 << 32 | u64::from(number),
+                    highest => highest,
+                };
+                if self.once.take(reorder::whole(near, number)) {
+                    deliver(packet);
+                }
+            }
+            Body::Packet(Order::Lane { lane, number }, packet) => {
+                let at = (lane, number);
+                self.reorder
+                    .add(at, path, packet, now, &mut self.pool, deliver);
+            }
+            Body::Probe(stamp) => {
+                slot.path.back.add(stamp, now, now);
+                slot.asked(stamp, now);
+            }
+            Body::Answer(answer) => {
+                slot.knows(answer.hello);
+                if slot.path.answered(&answer, now) == Some(Action::Up) {
+                    self.happens(Event::Up(path));
+                }
+            }
+            Body::Hello(_) => {}
+            Body::Bye { all } => {
+                let waiting = self.waiting(index, now);
+                if all {
+                    self.slots = Default::default();
+                    self.happens(Event::Closed);
+                } else {
+                    self.slots[index] = None;
+                    self.schedule.forget(path);
+                    self.happens(Event::Gone(path));
+                    self.reroute(waiting, now);
+                }
+            }
+        }
+    }
+
+    /// The partner learns of a path.
+    fn told(&mut self, index: usize, hello: &Hello, from: SocketAddr, now: Micros) {
+        let slot = self.slots[index].as_ref();
+        if slot.is_some_and(|slot| slot.hello == hello.number) {
+            return;
+        }
+        let waiting = self.waiting(index, now);
+        self.open_path(index, Slot::told(hello, from), now);
+        if let Some(slot) = &mut self.slots[index] {
+            slot.hello = hello.number;
+        }
+        self.happens(Event::Told(index as u8));
+        self.reroute(waiting, now);
+    }
+
+    /// The next datagram that is to leave now, into a buffer of [`datagram::LONGEST`] octets.
+    pub fn send(&mut self, now: Micros, into: &mut [u8]) -> Option<Send> {
+        for _ in 0..PATHS {
+            let index = self.turn;
+            let path = index as u8;
+            let takes = if self.shared.is_empty() {
+                None
+            } else {
+                self.look(now);
+                let octets = self.shared.octets();
+                self.schedule.takes(path, &self.views, octets, now)
+            };
+            let Some(slot) = &mut self.slots[index] else {
+                self.turn = (index + 1) % PATHS;
+                continue;
+            };
+            let counter = self.counters[index];
+            let pace = slot.path.capacity.pace(now);
+            let full = self.shared.full(now);
+            let shared = takes.map(|longer| (&mut self.shared, longer));
+            let (sealed, carries, bye) = if let Some(body) = slot.control(full, now) {
+                let bye = matches!(body, Body::Bye { .. });
+                (self.codec.seal(path, counter, &body, into), false, bye)
+            } else if let Some((mut waiting, of_all)) =
+                slot.queue.pop(pace, shared, now, &mut self.pool)
+            {
+                if let (Order::Lane { lane, number }, true) = (&mut waiting.order, of_all) {
+                    *number = self.schedule.leaves(*lane, path, waiting.packet.len(), now);
+                }
+                let body = Body::Packet(waiting.order, &waiting.packet);
+                let sealed = self.codec.seal(path, counter, &body, into);
+                self.pool.free(waiting.packet);
+                (sealed, true, false)
+            } else {
+                self.turn = (index + 1) % PATHS;
+                continue;
+            };
+            self.counters[index] += 1;
+            let to = slot.settings.remote;
+            if let Ok(length) = sealed {
+                slot.queue.spends(length);
+                slot.path.sends(length, carries, now);
+            }
+            if bye {
+                self.slots[index] = None;
+            }
+            if let Ok(length) = sealed {
+                return Some(Send { path, to, length });
+            }
+        }
+        None
+    }
+
+    /// Time went by.
+    pub fn tick(&mut self, now: Micros, deliver: &mut Deliver<'_>) {
+        for index in 0..PATHS {
+            while let Some(slot) = &mut self.slots[index]
+                && let Some(action) = slot.path.tick(now)
+            {
+                match action {
+                    Action::Probe => {
+                        slot.ask();
+                        break;
+                    }
+                    Action::Up => self.happens(Event::Up(index as u8)),
+                    Action::Down => {
+                        let waiting = self.waiting(index, now);
+                        self.happens(Event::Down(index as u8));
+                        self.reroute(waiting, now);
+                    }
+                }
+            }
+        }
+        let wait = self.settings.longest_wait;
+        self.reorder.tick(wait, now, &mut self.pool, deliver);
+    }
+
+    /// When [`Tunnel::tick`] or [`Tunnel::send`] have something to do, if nothing happens before.
+    pub fn next(&self, now: Micros) -> Option<Micros> {
+        let slots = || self.slots.iter().flatten();
+        let slot = slots().filter_map(|slot| slot.next(now)).min();
+        let wait = self.reorder.next(self.settings.longest_wait);
+        // Paths that could take what waits for all, and did not, leave it to one that will be ready.
+        let ready = slots().filter_map(|slot| slot.ready(now)).min();
+        let shared = (!self.shared.is_empty()).then(|| ready.unwrap_or(now + 1000));
+        [slot, wait, shared].into_iter().flatten().min()
+    }
+
+    /// All paths.
+    pub fn paths(&self) -> impl Iterator<Item = Report> + '_ {
+        let slots = self.slots.iter().enumerate();
+        slots.filter_map(|(index, slot)| {
+            let slot = slot.as_ref()?;
+            Some(Report {
+                path: index as u8,
+                settings: slot.settings,
+                state: slot.path.state(),
+                round_trip: slot.path.round_trip(),
+                queue: slot.path.out.queue(),
+                loss: slot.path.loss(),
+                rate: slot.path.capacity.rate(),
+                sent: slot.path.sent,
+                received: slot.path.received,
+                dropped: slot.queue.dropped(),
+                mtu: slot.mtu(),
+            })
+        })
+    }
+}

@@ -1,0 +1,415 @@
+//! One path as its probes show it: whether it works, how long it takes, what it carries.
+//!
+//! Each end probes for itself, and judges its own sending by the answers. A path with an answer overdue is *suspect*: what it is given
+//! goes by another as well. With [`MISSING`] more it is *down*. The first answer brings it up again; but a path that falls again and
+//! again has to answer for longer and longer before.
+
+use std::collections::VecDeque;
+
+use super::body::{Answer, Micros};
+use super::lag::Lag;
+use super::queue::OUTER;
+use super::rate::{Capacity, Sample};
+
+/// Between probes, microseconds: while something goes by the path; while an answer is overdue; at rest, and where each octet costs.
+const BUSY: Micros = 100_000;
+const QUICK: Micros = 40_000;
+const REST: Micros = 1_000_000;
+const REST_METERED: Micros = 10_000_000;
+/// The same, while the path is down: for a time, then for good.
+const DOWN: Micros = 250_000;
+const DOWN_LONG: Micros = 750_000;
+const DOWN_FOR: Micros = 30_000_000;
+/// Traffic this recent counts as now, microseconds.
+const RECENT: Micros = 300_000;
+/// How long after its time an answer is taken for lost, and the path for down, microseconds. With the wait for a probe to be
+/// sent and the slack it stays below 350 ms.
+pub const MISSING: Micros = 170_000;
+/// Bounds of the slack that answers have, microseconds.
+const LEAST_SLACK: Micros = 10_000;
+const MOST_SLACK: Micros = 70_000;
+/// A path that was up for less than this fell again, microseconds.
+const STEADY: Micros = 10_000_000;
+/// First and longest time a path that falls again must answer for, microseconds.
+const FIRST_HOLD: Micros = 500_000;
+const LONGEST_HOLD: Micros = 16_000_000;
+/// Loss with which a path is poor, per mille, and how long it is at least, microseconds.
+const POOR: u32 = 250;
+const POOR_FOR: Micros = 5_000_000;
+/// Probes that may be under way: more than a second of quick ones.
+const MOST_OUTSTANDING: usize = 64;
+
+/// Whether a path works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It has never answered.
+    New,
+    /// It answers.
+    Up,
+    /// Answers are overdue.
+    Suspect,
+    /// It does not answer.
+    Down,
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Send a probe: call [`Path::probe`] when it leaves.
+    Probe,
+    /// The path can be used.
+    Up,
+    /// It cannot any more.
+    Down,
+}
+
+/// A probe under way, and what had been sent before.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    at: Micros,
+    packets: u64,
+    octets: u64,
+    full: Micros,
+}
+
+/// What the answer before told.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    probe: Probe,
+    answer: Answer,
+}
+
+/// Datagrams and their octets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Count {
+    /// Datagrams.
+    pub packets: u64,
+    /// Their octets, with 48 each for UDP and IPv6, whichever it is.
+    pub octets: u64,
+}
+
+impl Count {
+    fn add(&mut self, octets: usize) {
+        self.packets += 1;
+        self.octets += octets as u64;
+    }
+}
+
+/// Round trips, microseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RoundTrip {
+    /// Smoothed (RFC 6298).
+    pub smoothed: Micros,
+    /// How much it varies.
+    pub varies: Micros,
+    /// The least of all.
+    pub least: Micros,
+}
+
+/// The state of one path at one end.
+#[derive(Clone, Debug)]
+pub struct Path {
+    metered: bool,
+    /// Asks by itself while the path is down; the other end waits until it hears something.
+    asks: bool,
+    state: State,
+    since: Micros,
+    round_trip: Option<RoundTrip>,
+    /// Lag of what is sent, and of what is received.
+    pub out: Lag,
+    /// See there.
+    pub back: Lag,
+    /// What it carries.
+    pub capacity: Capacity,
+    /// All that was sent.
+    pub sent: Count,
+    /// All that was received.
+    pub received: Count,
+    outstanding: VecDeque<Probe>,
+    before: Option<Before>,
+    probed: Option<Micros>,
+    rest: Micros,
+    used: Option<Micros>,
+    heard: bool,
+    /// Whether it was ever down; how long it must answer for, and since when it does.
+    fell: bool,
+    hold: Micros,
+    answers: Option<Micros>,
+    /// Lost and sent lately: halved each second.
+    lost: (u64, u64),
+    halved: Micros,
+    poor: Micros,
+}
+
+impl Path {
+    /// A path not yet tried. `asks`: probes while it is down, which one of the two ends does.
+    pub fn new(metered: bool, asks: bool, rate: Option<u64>, now: Micros) -> Path {
+        Path {
+            metered,
+            asks,
+            state: State::New,
+            since: now,
+            round_trip: None,
+            out: Lag::default(),
+            back: Lag::default(),
+            capacity: Capacity::new(rate),
+            sent: Count::default(),
+            received: Count::default(),
+            outstanding: VecDeque::new(),
+            before: None,
+            probed: None,
+            rest: BUSY,
+            used: None,
+            heard: false,
+            fell: false,
+            hold: 0,
+            answers: None,
+            lost: (0, 0),
+            halved: now,
+            poor: 0,
+        }
+    }
+
+    /// Whether it works.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Round trips, once there was one.
+    pub fn round_trip(&self) -> Option<RoundTrip> {
+        self.round_trip
+    }
+
+    /// What did not arrive lately, per mille.
+    pub fn loss(&self) -> u32 {
+        let (lost, sent) = self.lost;
+        (lost * 1000).checked_div(sent).unwrap_or(0) as u32
+    }
+
+    /// Whether so much is lost that any other path is better.
+    pub fn is_poor(&self, now: Micros) -> bool {
+        now < self.poor
+    }
+
+    /// A datagram was sent. `carries`: traffic, not upkeep.
+    pub fn sends(&mut self, octets: usize, carries: bool, now: Micros) {
+        self.sent.add(octets + OUTER);
+        if carries {
+            self.uses(now);
+        }
+    }
+
+    /// A datagram was received and found good.
+    pub fn receives(&mut self, octets: usize, carries: bool, now: Micros) {
+        self.received.add(octets + OUTER);
+        self.heard = true;
+        if carries {
+            self.uses(now);
+        }
+    }
+
+    fn uses(&mut self, now: Micros) {
+        self.used = Some(now);
+        self.rest = BUSY;
+    }
+
+    /// A probe leaves now: what it is stamped with. `full`: how long packets have waited for this path till now, microseconds in all.
+    pub fn probe(&mut self, full: Micros, now: Micros) -> Micros {
+        if self.outstanding.len() == MOST_OUTSTANDING {
+            self.outstanding.pop_front();
+        }
+        // Two in one microsecond would have one stamp.
+        let at = self
+            .outstanding
+            .back()
+            .map_or(now, |last| now.max(last.at + 1));
+        self.outstanding.push_back(Probe {
+            at,
+            packets: self.sent.packets,
+            octets: self.sent.octets,
+            full,
+        });
+        if !self.busy(now) {
+            let most = if self.metered { REST_METERED } else { REST };
+            self.rest = (2 * self.rest).min(most);
+        }
+        self.probed = Some(now);
+        self.heard = false;
+        at
+    }
+
+    /// An answer came. One to no probe under way changes nothing.
+    pub fn answered(&mut self, answer: &Answer, now: Micros) -> Option<Action> {
+        let index = self
+            .outstanding
+            .iter()
+            .position(|probe| probe.at == answer.stamp)?;
+        let probe = self.outstanding[index];
+        self.outstanding.drain(..=index);
+        let waited = Micros::from(answer.waited);
+        self.measure(now.saturating_sub(probe.at).saturating_sub(waited).max(1));
+        self.out.add(probe.at, answer.came, now);
+        self.back.add(answer.came.wrapping_add(waited), now, now);
+        self.compare(probe, answer, now);
+        match self.state {
+            State::Up => None,
+            State::Suspect => {
+                self.state = State::Up;
+                None
+            }
+            State::New | State::Down => {
+                let since = *self.answers.get_or_insert(now);
+                (now - since >= self.hold).then(|| {
+                    self.state = State::Up;
+                    self.since = now;
+                    Action::Up
+                })
+            }
+        }
+    }
+
+    fn measure(&mut self, took: Micros) {
+        let trip = self.round_trip.get_or_insert(RoundTrip {
+            smoothed: took,
+            varies: took / 2,
+            least: took,
+        });
+        trip.varies = (3 * trip.varies + trip.smoothed.abs_diff(took)) / 4;
+        trip.smoothed = (7 * trip.smoothed + took) / 8;
+        trip.least = trip.least.min(took);
+    }
+
+    /// What left and what came between two answered probes.
+    fn compare(&mut self, probe: Probe, answer: &Answer, now: Micros) {
+        let before = self.before.replace(Before {
+            probe,
+            answer: *answer,
+        });
+        let Some(Before {
+            probe: first,
+            answer: then,
+        }) = before
+        else {
+            return;
+        };
+        let sent = probe.packets - first.packets;
+        let came = answer.packets.saturating_sub(then.packets);
+        let lost = sent.saturating_sub(came);
+        self.lost.0 += lost;
+        self.lost.1 += sent;
+        if self.loss() >= POOR && self.lost.1 >= 20 {
+            self.poor = now + POOR_FOR;
+        }
+        if now - self.halved >= 1_000_000 {
+            self.lost = (self.lost.0 / 2, self.lost.1 / 2);
+            self.halved = now;
+        }
+        let took = probe.at - first.at;
+        let arrived = answer.came.wrapping_sub(then.came);
+        // Too short, or a clock that jumped: nothing to be learned.
+        if sent < 2 || took < 5_000 || !(took / 8..took.saturating_mul(8)).contains(&arrived) {
+            return;
+        }
+        let rate = |octets: u64, time: Micros| {
+            (u128::from(octets) * 1_000_000 / u128::from(time)).min(u128::from(u64::MAX / 8)) as u64
+        };
+        let sample = Sample {
+            from: first.at,
+            sent: rate(probe.octets - first.octets, took),
+            arrived: rate(answer.octets.saturating_sub(then.octets), arrived),
+            full: probe.full.saturating_sub(first.full) * 10 >= took * 8,
+            queue: self.out.queue(),
+            loss: (lost * 1000 / sent) as u32,
+        };
+        self.capacity.sample(&sample, now);
+    }
+
+    fn busy(&self, now: Micros) -> bool {
+        self.used
+            .is_some_and(|used| now.saturating_sub(used) < RECENT)
+    }
+
+    /// When the answer to a probe should be there.
+    fn due(&self, probe: &Probe) -> Option<Micros> {
+        let trip = self.round_trip?;
+        let slack = (4 * trip.varies).clamp(LEAST_SLACK, MOST_SLACK);
+        Some(probe.at + trip.smoothed + slack)
+    }
+
+    /// When the oldest of at least `count` outstanding answers that are overdue by then were due.
+    fn overdue(&self, count: usize) -> Option<Micros> {
+        self.due(self.outstanding.get(count - 1)?)
+    }
+
+    /// When the next probe leaves.
+    fn next_probe(&self, now: Micros) -> Option<Micros> {
+        let Some(probed) = self.probed else {
+            return Some(now);
+        };
+        let wait = match self.state {
+            State::Suspect => QUICK,
+            State::Up if self.overdue(1).is_some_and(|due| due <= now) => QUICK,
+            State::Up if self.busy(now) && self.capacity.seeks() => BUSY / 2,
+            State::Up if self.busy(now) => BUSY,
+            State::Up => self.rest,
+            State::New | State::Down if !self.asks && !self.heard => return None,
+            State::New | State::Down if self.answers.is_some() => BUSY,
+            State::New | State::Down if now.saturating_sub(self.since) < DOWN_FOR => DOWN,
+            State::New | State::Down if self.metered => REST_METERED,
+            State::New | State::Down => DOWN_LONG,
+        };
+        let next = probed + wait;
+        match self.overdue(1) {
+            Some(due) if self.state == State::Up => Some(next.min(due.max(probed + QUICK))),
+            _ => Some(next),
+        }
+    }
+
+    /// When the path is down, if no answer comes.
+    fn falls(&self) -> Option<Micros> {
+        self.overdue(1).map(|due| due + MISSING)
+    }
+
+    /// When [`Path::tick`] has something to do, at the latest.
+    pub fn next(&self, now: Micros) -> Option<Micros> {
+        let verdict = match self.state {
+            State::Up => self.overdue(2),
+            State::Suspect => self.falls(),
+            State::Down if self.answers.is_some() => self.falls(),
+            State::New | State::Down => None,
+        };
+        [self.next_probe(now), verdict].into_iter().flatten().min()
+    }
+
+    /// Time went by. To be called until there is nothing more to do.
+    pub fn tick(&mut self, now: Micros) -> Option<Action> {
+        if self.state == State::Up && self.overdue(2).is_some_and(|due| due <= now) {
+            self.state = State::Suspect;
+        }
+        if self.falls().is_some_and(|at| at <= now) {
+            match self.state {
+                State::Suspect => return Some(self.fall(now)),
+                State::Down => self.answers = None,
+                State::New | State::Up => {}
+            }
+        }
+        self.next_probe(now)
+            .is_some_and(|at| at <= now)
+            .then_some(Action::Probe)
+    }
+
+    fn fall(&mut self, now: Micros) -> Action {
+        self.hold = if self.fell && now - self.since < STEADY {
+            (2 * self.hold).clamp(FIRST_HOLD, LONGEST_HOLD)
+        } else {
+            0
+        };
+        self.fell = true;
+        self.state = State::Down;
+        self.since = now;
+        self.answers = None;
+        self.outstanding.clear();
+        self.before = None;
+        Action::Down
+    }
+}
