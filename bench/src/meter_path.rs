@@ -1,9 +1,9 @@
 //! The whole way of a packet through the kernel: with nobody, with programs at both ports that do nothing, and with the monitor, in turn; the
 //! closed loop on one processor. What the programs take that do nothing is the kernel's: entering a program, whatever it does.
 
+use std::any::Any;
 use std::path::Path as File;
 
-use datapath::bench::Bench;
 use serde::Serialize;
 
 use crate::circuit::{Circuit, Driver, Path};
@@ -54,29 +54,20 @@ impl Whole {
     }
 }
 
-/// Who looks at what passes the router's ports. Held for its hold on them.
-#[allow(dead_code)]
-enum Watch {
-    Nobody,
-    Nothing(Bench),
-    Monitor(Daemon),
-}
-
-/// Kinds of [`Watch`].
+/// Who may look at what passes the router's ports: nobody, programs that do nothing, the monitor.
 const WATCHES: usize = 3;
 
-impl Watch {
-    fn begin(which: usize, circuit: &Circuit, binary: &File) -> Result<Self, Error> {
-        Ok(match which {
-            0 => Self::Nobody,
-            1 => Self::Nothing(circuit.nothing()?),
-            _ => {
-                // What is started inherits the pin.
-                machine::unpin()?;
-                Self::Monitor(Daemon::monitor(circuit.router()?, binary, "", 2)?)
-            }
-        })
-    }
+/// Begins to look; what is returned is held for its hold on the ports.
+fn watch(which: usize, circuit: &Circuit, binary: &File) -> Result<Box<dyn Any>, Error> {
+    Ok(match which {
+        0 => Box::new(()),
+        1 => Box::new(circuit.nothing()?),
+        _ => {
+            // What is started inherits the pin.
+            machine::unpin()?;
+            Box::new(Daemon::monitor(circuit.router()?, binary, "", 2)?)
+        }
+    })
 }
 
 /// Measures kernel paths with so many flows; `cpu`: the processor to run on.
@@ -96,11 +87,11 @@ fn one(path: Path, binary: &File, flows: u32, plan: Plan, cpu: usize) -> Result<
         let mut found = [0.0; WATCHES];
         for step in 0..WATCHES {
             let which = (round + step) % WATCHES;
-            let watch = Watch::begin(which, &circuit, binary)?;
+            let watched = watch(which, &circuit, binary)?;
             datapath::bench::pin(cpu)?;
             let run = circuit.measure(plan.warm, plan.seconds)?;
             found[which] = 1e9 / run.rate();
-            drop(watch);
+            drop(watched);
         }
         alone.push(found[0]);
         nothing.push(found[1] - found[0]);

@@ -3,7 +3,7 @@
 #![no_main]
 
 use kernel::message::Messages;
-use kernel::{conntrack, firewall, netdev, nl80211, route};
+use kernel::{conntrack, firewall, mptcp, netdev, nl80211, policy, route, subflows};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -21,6 +21,9 @@ fuzz_target!(|data: &[u8]| {
             route::decode(datagram, &mut events);
             for message in Messages::new(datagram).flatten() {
                 let _ = route::filter::decode(&message).map(|filter| format!("{filter:?}"));
+                let _ = route::decode_address(&message).map(|address| format!("{address:?}"));
+                let _ = policy::decode_rule(&message).map(|rule| format!("{rule:?}"));
+                let _ = policy::decode_route(&message).map(|route| format!("{route:?}"));
             }
         }
         2 => drop(firewall::decode(datagram, &mut events)),
@@ -33,6 +36,11 @@ fuzz_target!(|data: &[u8]| {
                     .map(|device| format!("{device:?}"));
                 let _ = nl80211::decode_station(&message, message.kind)
                     .map(|station| format!("{station:?}"));
+                let _ = mptcp::decode_endpoint(&message, message.kind)
+                    .map(|endpoint| format!("{endpoint:?}"));
+                let _ = mptcp::decode_limits(&message, message.kind)
+                    .map(|limits| format!("{limits:?}"));
+                let _ = subflows::decode(&message).map(|subflow| format!("{subflow:?}"));
             }
         }
     }

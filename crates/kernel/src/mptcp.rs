@@ -32,7 +32,7 @@ const AF_INET6: u16 = 10;
 /// An address of this machine that the kernel may use for subflows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Endpoint {
-    /// Its number among those of the namespace, 1 to 255. To add one with 0 leaves the choice to the kernel.
+    /// Its number among those of the namespace, 1 to 255. To add one with 0 leaves the choice open.
     pub id: u8,
     /// The address.
     pub address: IpAddr,
@@ -194,6 +194,15 @@ fn answer<'a>(
     Ok((fixed[0] == command).then_some(attributes))
 }
 
+/// The next number after `last` that no endpoint has.
+pub(crate) fn next_id(last: u8, there: &[Endpoint]) -> u8 {
+    let after = (1..=u8::MAX).map(|step| last.wrapping_add(step));
+    after
+        .filter(|id| *id != 0)
+        .find(|id| there.iter().all(|endpoint| endpoint.id != *id))
+        .unwrap_or(0)
+}
+
 /// Asks for all endpoints.
 pub(crate) fn dump_endpoints(family: u16, sequence: u32) -> Vec<u8> {
     request(family, CMD_GET_ADDR, NLM_F_DUMP, sequence, |_| {})
@@ -277,3 +286,6 @@ fn request(
     });
     encoder.finish()
 }
+
+#[cfg(test)]
+mod tests;

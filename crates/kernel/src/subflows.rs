@@ -328,3 +328,6 @@ pub(crate) fn dump(sockets: Sockets, ipv6: bool, sequence: u32) -> Vec<u8> {
     );
     encoder.finish()
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use netlink_bindings::conntrack::{ConntrackAttrs, IterableTupleAttrs};
 use proptest::prelude::*;
 use weir_kernel::message::{Messages, Tally};
-use weir_kernel::{Event, conntrack, firewall, netdev, route};
+use weir_kernel::{Event, conntrack, firewall, mptcp, netdev, policy, route, subflows};
 
 /// All datagrams of `tests/fixtures`, as a little-endian kernel sent them, and the names of their files.
 fn fixtures() -> Vec<(String, Vec<u8>)> {
@@ -53,16 +53,20 @@ fn decode_all(datagram: &[u8]) {
         let _ = weir_kernel::ethtool::decode_features(&message, message.kind);
         let _ = route::filter::decode(&message);
         let _ = route::qdisc::decode(&message);
+        let _ = route::decode_address(&message);
+        let _ = policy::decode_rule(&message);
+        let _ = policy::decode_route(&message);
+        let _ = mptcp::decode_endpoint(&message, message.kind);
+        let _ = mptcp::decode_limits(&message, message.kind);
+        let _ = subflows::decode(&message);
     }
 }
 
 #[test]
 fn every_fixture_is_understood_or_ignored() {
-    // Generic netlink numbers its messages by itself: 20 is an address to rtnetlink.
-    for (name, datagram) in fixtures()
-        .into_iter()
-        .filter(|(name, _)| !name.starts_with("netdev"))
-    {
+    // Generic netlink and sock_diag number their messages by themselves: 20 is an address to rtnetlink.
+    let elsewhere = |name: &str| name.starts_with("netdev") || name.starts_with("subflows");
+    for (name, datagram) in fixtures().into_iter().filter(|(name, _)| !elsewhere(name)) {
         let mut out = Vec::new();
         for tally in [
             conntrack::decode(&datagram, 0, &mut out),

@@ -13,6 +13,9 @@ pub struct TunnelNet {
     pub ipv6: Option<Prefix>,
 }
 
+/// An address and the length of its network's prefix; none, where there is none to give.
+pub type Own<A> = Option<(A, u8)>;
+
 impl TunnelNet {
     /// A host of it, from 0: that is the partner. `None`: the network is not as large.
     fn host(prefix: Prefix, number: usize) -> Option<IpAddr> {
@@ -46,7 +49,7 @@ impl TunnelNet {
     }
 
     /// The addresses of the router of this place.
-    pub fn router(&self, place: usize) -> (Option<(Ipv4Addr, u8)>, Option<(Ipv6Addr, u8)>) {
+    pub fn router(&self, place: usize) -> (Own<Ipv4Addr>, Own<Ipv6Addr>) {
         let number = place.saturating_add(1);
         let four = match Self::host(self.ipv4, number) {
             Some(IpAddr::V4(address)) => Some((address, self.ipv4.length)),

@@ -5,6 +5,7 @@ mod cuts;
 mod manners;
 mod strangers;
 mod sum;
+mod tunnel;
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;

@@ -13,6 +13,8 @@ use crate::mptcp::{self, Endpoint, Limits, decode_endpoint, decode_limits};
 pub struct Mptcp {
     family: u16,
     requests: Asker,
+    /// The number of the endpoint that was added last.
+    last: u8,
 }
 
 impl Mptcp {
@@ -25,6 +27,8 @@ impl Mptcp {
         Ok(found.map(|(family, requests)| Self {
             family: family.id,
             requests,
+            // Not where a predecessor began.
+            last: std::process::id().to_ne_bytes()[0],
         }))
     }
 
@@ -49,36 +53,43 @@ impl Mptcp {
     /// Adds an endpoint; with `subflow`, connections that are established make a subflow from it at once, as far as the limits go. `false`:
     /// there is one with this address and port, and it stays as it is.
     ///
+    /// A subflow that does not come about, or ends, is not made again: the peer may refuse or reset one while it clears an older one from the same
+    /// address away (seen with 6.12, not with 6.18). Look at [`Subflows`](super::Subflows), then remove the endpoint and add it again.
+    ///
+    /// Where the number is left open, it is one that was not used lately. The kernel would begin with 1 again; and the word that a number
+    /// is removed, which goes by another path, may reach the peer after the new subflow of that number.
+    ///
     /// # Errors
     /// The kernel refused: EINVAL, a combination of flags, or the number is taken; ERANGE, there are as many as it holds.
     pub fn add(&mut self, endpoint: &Endpoint) -> Result<bool, RequestError> {
         let family = self.family;
+        let mut endpoint = *endpoint;
+        let there = self.endpoints()?;
+        match there.iter().find(|there| same(there, &endpoint)) {
+            // The kernel takes it over, with the number that it has.
+            Some(made) if made.flags.implicit => endpoint.id = 0,
+            Some(_) => return Ok(false),
+            None if endpoint.id == 0 => {
+                self.last = mptcp::next_id(self.last, &there);
+                endpoint.id = self.last;
+            }
+            None => {}
+        }
         let answer = self.command("a new MPTCP endpoint", |sequence| {
-            mptcp::add(family, endpoint, sequence)
+            mptcp::add(family, &endpoint, sequence)
         });
         match answer {
-            Ok(()) => Ok(true),
             Err(RequestError::Refused {
                 errno: Errno::EEXIST,
                 ..
             }) => Ok(false),
-            // What kernels before 6.0 say of a second one, too.
-            Err(
-                error @ RequestError::Refused {
-                    errno: Errno::EINVAL,
-                    ..
-                },
-            ) => match self.endpoints()?.iter().any(|there| same(there, endpoint)) {
-                true => Ok(false),
-                false => Err(error),
-            },
-            Err(error) => Err(error),
+            other => other.map(|()| true),
         }
     }
 
-    /// Removes the endpoint of this number and the subflows from its address; the peer is told. `false`: there is none.
+    /// Removes the endpoint of this number and address, and the subflows from it; the peer is told. `false`: there is none such.
     ///
-    /// The first subflow of a connection goes with it on newer kernels only: see [`remove_first`](Self::remove_first).
+    /// Not all kernels count the first subflow of a connection among them: see [`withdraw`](Self::withdraw).
     ///
     /// # Errors
     /// The kernel refused.

@@ -7,7 +7,7 @@ use super::socket::Netlink;
 use super::{RequestError, RoutesError};
 use crate::event::Event;
 use crate::message::{DecodeError, Message};
-use crate::policy::{self, Route, Rule, decode_route, decode_rule};
+use crate::policy::{Route, Rule, decode_route, decode_rule, request};
 use crate::route::{self, Table, decode_address};
 use crate::uplinks::Picture;
 
@@ -34,7 +34,7 @@ impl Policy {
     /// # Errors
     /// They change while they are read, or the kernel does not answer as it should.
     pub fn rules(&mut self, ipv6: bool) -> Result<Vec<Rule>, RoutesError> {
-        let question = |sequence| policy::dump_rules(ipv6, sequence);
+        let question = |sequence| request::dump_rules(ipv6, sequence);
         self.collect("policy rules", question, decode_rule)
     }
 
@@ -47,7 +47,7 @@ impl Policy {
         ipv6: bool,
         wanted: impl Fn(&Route) -> bool,
     ) -> Result<Vec<Route>, RoutesError> {
-        let question = |sequence| policy::dump_routes(ipv6, sequence);
+        let question = |sequence| request::dump_routes(ipv6, sequence);
         self.collect("routes", question, |message| {
             Ok(decode_route(message)?.filter(&wanted))
         })
@@ -59,7 +59,7 @@ impl Policy {
     /// The kernel refused.
     pub fn add_rule(&mut self, rule: &Rule) -> Result<bool, RequestError> {
         let answer = self.write("a new policy rule", |sequence| {
-            policy::add_rule(rule, sequence)
+            request::add_rule(rule, sequence)
         });
         unless(answer, &[Errno::EEXIST])
     }
@@ -70,7 +70,7 @@ impl Policy {
     /// The kernel refused.
     pub fn remove_rule(&mut self, rule: &Rule) -> Result<bool, RequestError> {
         let answer = self.write("removal of a policy rule", |sequence| {
-            policy::remove_rule(rule, sequence)
+            request::remove_rule(rule, sequence)
         });
         unless(answer, &[Errno::ENOENT])
     }
@@ -96,7 +96,9 @@ impl Policy {
     /// # Errors
     /// The kernel refused: ENETUNREACH, the gateway is not there; ENETDOWN and ENODEV, the device is not.
     pub fn set_route(&mut self, route: &Route) -> Result<(), RequestError> {
-        self.write("a new route", |sequence| policy::set_route(route, sequence))
+        self.write("a new route", |sequence| {
+            request::set_route(route, sequence)
+        })
     }
 
     /// Removes a route. `false`: there is none such, or its device went and took it along.
@@ -105,12 +107,12 @@ impl Policy {
     /// The kernel refused.
     pub fn remove_route(&mut self, route: &Route) -> Result<bool, RequestError> {
         let answer = self.write("removal of a route", |sequence| {
-            policy::remove_route(route, sequence)
+            request::remove_route(route, sequence)
         });
         unless(answer, &[Errno::ESRCH, Errno::ENODEV])
     }
 
-    /// Removes all rules, then all routes of both families that have this protocol: with [`PROTOCOL`](policy::PROTOCOL), all that weir wrote, now or
+    /// Removes all rules, then all routes of both families that have this protocol: with [`PROTOCOL`](crate::policy::PROTOCOL), all that weir wrote, now or
     /// before it was killed. How many there were. What fails does not keep the rest from being removed; the first failure is told.
     ///
     /// # Errors
@@ -119,21 +121,21 @@ impl Policy {
         let mut removed = 0;
         let mut failed = None;
         type Question = fn(bool, u32) -> Vec<u8>;
-        for dump in [policy::dump_rules as Question, policy::dump_routes] {
+        for dump in [request::dump_rules as Question, request::dump_routes] {
             for ipv6 in [false, true] {
                 let told = self.collect(
                     "rules and routes of weir",
                     |sequence| dump(ipv6, sequence),
                     |message| {
-                        let own = policy::protocol_of(message)? == Some(protocol);
-                        Ok(own.then(|| policy::remove_told(message)))
+                        let own = request::protocol_of(message)? == Some(protocol);
+                        Ok(own.then(|| request::remove_told(message)))
                     },
                 );
                 match told {
                     Ok(told) => {
                         for (kind, payload) in told {
                             let answer = self.write("removal of a rule or a route", |sequence| {
-                                policy::request(kind, &payload, sequence)
+                                request::whole(kind, &payload, sequence)
                             });
                             match unless(answer, &[Errno::ENOENT, Errno::ESRCH, Errno::ENODEV]) {
                                 Ok(gone) => removed += usize::from(gone),
@@ -181,13 +183,13 @@ impl Policy {
 
     fn collect<T>(
         &mut self,
-        request: &'static str,
+        what: &'static str,
         question: impl Fn(u32) -> Vec<u8>,
         decode: impl Fn(&Message<'_>) -> Result<Option<T>, DecodeError>,
     ) -> Result<Vec<T>, RoutesError> {
         for _ in 0..=RETRIES {
             let mut found = Vec::new();
-            let answer = self.kernel.ask(request, &question, |message| {
+            let answer = self.kernel.ask(what, &question, |message| {
                 found.extend(decode(message)?);
                 Ok(true)
             });
@@ -206,10 +208,10 @@ impl Policy {
 
     fn write(
         &mut self,
-        request: &'static str,
+        what: &'static str,
         question: impl Fn(u32) -> Vec<u8>,
     ) -> Result<(), RequestError> {
-        self.kernel.ask(request, question, |_| Ok(true)).map(drop)
+        self.kernel.ask(what, question, |_| Ok(true)).map(drop)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::RequestError;
 use super::asked::{Asker, End};
 use super::socket::Netlink;
-use crate::policy::{dump_routes, dump_rules};
+use crate::policy::request::{dump_routes, dump_rules};
 use crate::routes::{Routing, decode_route, decode_rule};
 
 /// Why routes were not read.

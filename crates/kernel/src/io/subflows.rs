@@ -21,7 +21,7 @@ impl Subflows {
     }
 
     /// Appends those sockets of both families. One that comes or goes meanwhile may be there or not. Does not wait; the kernel looks at all TCP
-    /// sockets of the machine, so that it takes the longer, the more there are: some 0.2 ms for a few, 1 ms for 1,000 that are told.
+    /// sockets of the machine, so it takes the longer, the more there are.
     ///
     /// # Errors
     /// The kernel refused (ENOENT: it was built without `tcp_diag`), or its answer was not understood: what came before that was appended.

@@ -99,6 +99,7 @@ fn told(state: State) -> api::Paths {
         version,
         problem,
         redirects: state.redirects,
+        tunnel: state.tunnel,
         connections: api::Carriage {
             open: counted.open,
             all: counted.carried,

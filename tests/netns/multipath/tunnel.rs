@@ -1,0 +1,141 @@
+//! What is no TCP: by the tunnel, over all paths.
+
+use std::net::SocketAddr;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use lab::Error;
+use lab::counters::Octets;
+use lab::goodput::{Demand, Goodput, Transport};
+use lab::transfer::{Datagrams, Echo};
+use lab::uplinks::{Cut, Options, SERVER};
+use weir_tests::LIMIT;
+use weir_tests::partner::Pair;
+
+use crate::{MBIT, SECOND, at, ms};
+
+/// Both ends, with the tunnel at work.
+fn tunnelled(options: &Options) -> Result<Pair, Error> {
+    let pair = Pair::build(options)?;
+    pair.wait_for("the tunnel", |told| told.tunnel)?;
+    Ok(pair)
+}
+
+#[test]
+fn one_stream_of_datagrams_gets_the_sum() -> Result<(), Error> {
+    let pair = tunnelled(&Options::mbit(&[20, 20]))?;
+    let uplinks = &pair.uplinks;
+    for demand in [
+        Demand::up(Transport::Udp, at(SERVER)),
+        Demand::down(Transport::Udp, at(SERVER)),
+    ] {
+        let demand = demand.with_rate(36_000_000);
+        let octets = || -> Result<Vec<u64>, Error> {
+            let of = |path| Octets::of(uplinks.router(), &uplinks.device(path));
+            (0..2)
+                .map(|path| of(path).map(|octets| octets.sent + octets.received))
+                .collect()
+        };
+        let before = octets()?;
+        let series = Goodput::measure(uplinks.client(), uplinks.server(), &demand, 5 * SECOND)?;
+        let rate = series.rate(2 * SECOND..5 * SECOND) / MBIT;
+        assert!((28.0..36.5).contains(&rate), "{demand:?}: {rate} Mbit/s");
+        let carried = octets()?;
+        let carried: Vec<_> = carried
+            .iter()
+            .zip(&before)
+            .map(|(now, then)| now - then)
+            .collect();
+        assert!(
+            carried.iter().all(|octets| *octets > 5_000_000),
+            "{carried:?}"
+        );
+    }
+    Ok(())
+}
+
+/// A path that is silent, without its link going down, is left within half a second, by TCP as well, and used again a second after it is back.
+#[test]
+fn a_black_hole_is_left_and_found_again() -> Result<(), Error> {
+    let pair = tunnelled(&Options::mbit(&[20, 20]))?;
+    let uplinks = &pair.uplinks;
+    let _echo = Echo::serve(uplinks.server(), SocketAddr::new(SERVER, 5001))?;
+    let talk = Datagrams::open(uplinks.client(), SocketAddr::new(SERVER, 5001))?;
+    let demand = Demand::down(Transport::Tcp, at(SERVER));
+    let goodput = Goodput::start(uplinks.client(), uplinks.server(), &demand)?;
+    sleep(2 * SECOND);
+    for path in 0..2 {
+        let cut = goodput.now();
+        uplinks.cut(path, Cut::Hole)?;
+        // Someone who asks all the time, and waits a little for each answer.
+        let (begun, mut answered, mut silence) = (Instant::now(), Instant::now(), ms(0));
+        while begun.elapsed() < 7 * SECOND {
+            if talk.ask(b"anybody", ms(50))? {
+                silence = silence.max(answered.elapsed());
+                answered = Instant::now();
+            }
+            sleep(ms(10));
+        }
+        let healed = goodput.now();
+        uplinks.heal(path)?;
+        assert!(silence < SECOND, "nobody answered for {silence:?} by UDP");
+        let series = goodput.series();
+        let longest = series.silence(cut..healed);
+        assert!(longest < 2 * SECOND, "no TCP came for {longest:?}");
+        sleep(3 * SECOND);
+        let rate = goodput
+            .series()
+            .rate(healed + 2 * SECOND..healed + 3 * SECOND)
+            / MBIT;
+        assert!(rate > 28.0, "{rate} Mbit/s once path {path} is back");
+    }
+    goodput.stop()?;
+    Ok(())
+}
+
+#[test]
+fn pings_names_and_more_go_by_it() -> Result<(), Error> {
+    let pair = tunnelled(&Options::mbit(&[20, 20]))?;
+    let uplinks = &pair.uplinks;
+    let sent = || Octets::of(uplinks.router(), "weir-tunnel").map(|octets| octets.sent);
+    let before = sent()?;
+    let told = uplinks
+        .client()
+        .run(&format!("ping -c 3 -i 0.2 -W 5 {SERVER}"))?;
+    assert!(told.contains("3 received"), "{told}");
+    // Larger than the tunnel takes: the client is told, and asks with smaller ones, or in fragments.
+    let told = uplinks
+        .client()
+        .run(&format!("ping -c 3 -i 0.2 -W 5 -s 1472 -M dont {SERVER}"))?;
+    assert!(told.contains("3 received"), "{told}");
+    assert!(sent()? > before + 3 * 1500, "by the tunnel");
+    // What began directly goes on directly.
+    let _echo = Echo::serve(uplinks.server(), SocketAddr::new(SERVER, 5001))?;
+    let talk = Datagrams::open(uplinks.client(), SocketAddr::new(SERVER, 5001))?;
+    assert!(talk.ask(b"hello", LIMIT)?);
+    Ok(())
+}
+
+/// Without a partner there is no tunnel, and conversations begin directly; those of the tunnel end.
+#[test]
+fn without_the_partner_datagrams_go_directly() -> Result<(), Error> {
+    let mut pair = tunnelled(&Options::mbit(&[20, 20]))?;
+    let echo = SocketAddr::new(SERVER, 5001);
+    let _echo = Echo::serve(pair.uplinks.server(), echo)?;
+    let talk = Datagrams::open(pair.uplinks.client(), echo)?;
+    assert!(talk.ask(b"by the tunnel", LIMIT)?);
+    pair.partner.stop();
+    let gone = Instant::now();
+    let ask = || -> Result<bool, Error> {
+        Datagrams::open(pair.uplinks.client(), echo)?.ask(b"directly", ms(200))
+    };
+    while !ask()? {
+        assert!(gone.elapsed() < LIMIT, "no answer");
+    }
+    let silence = gone.elapsed();
+    assert!(silence < Duration::from_secs(6), "{silence:?}");
+    pair.partner.restart(pair.uplinks.partner())?;
+    pair.wait_for("the tunnel", |told| told.tunnel)?;
+    assert!(Datagrams::open(pair.uplinks.client(), echo)?.ask(b"again", LIMIT)?);
+    Ok(())
+}
