@@ -39,7 +39,7 @@ fn one_stream_of_datagrams_gets_the_sum() -> Result<(), Error> {
         let before = octets()?;
         let series = Goodput::measure(uplinks.client(), uplinks.server(), &demand, 5 * SECOND)?;
         let rate = series.rate(2 * SECOND..5 * SECOND) / MBIT;
-        assert!((28.0..36.5).contains(&rate), "{demand:?}: {rate} Mbit/s");
+        assert!((28.0..40.0).contains(&rate), "{demand:?}: {rate} Mbit/s");
         let carried = octets()?;
         let carried: Vec<_> = carried
             .iter()
@@ -108,7 +108,8 @@ fn pings_names_and_more_go_by_it() -> Result<(), Error> {
         .client()
         .run(&format!("ping -c 3 -i 0.2 -W 5 -s 1472 -M dont {SERVER}"))?;
     assert!(told.contains("3 received"), "{told}");
-    assert!(sent()? > before + 3 * 1500, "by the tunnel");
+    let octets = sent()? - before;
+    assert!(octets > 3 * 1500, "{octets} octets by the tunnel");
     // What began directly goes on directly.
     let _echo = Echo::serve(uplinks.server(), SocketAddr::new(SERVER, 5001))?;
     let talk = Datagrams::open(uplinks.client(), SocketAddr::new(SERVER, 5001))?;

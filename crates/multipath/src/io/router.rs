@@ -1,5 +1,6 @@
 //! `[multipath]` at the router: from its settings to its threads, and what they tell.
 
+use std::cell::Cell;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -180,6 +181,7 @@ impl Router {
                     tunnel,
                     share: shared,
                     told: tell,
+                    works: Cell::new(false),
                     changed: Notify::new(),
                 };
                 Ok(control.run(paths, stop))
@@ -207,6 +209,8 @@ struct Control {
     tunnel: Option<(String, u32)>,
     share: Arc<Share>,
     told: Arc<Told>,
+    /// A path answers by the tunnel.
+    works: Cell<bool>,
     /// What the rules depend on has changed.
     changed: Notify,
 }
@@ -279,7 +283,7 @@ impl Control {
         }
         let tunnel = self.tunnel.as_ref().filter(|_| works);
         paths.tunnel(tunnel.map(|(_, link)| *link));
-        self.told.lock().tunnel = works;
+        self.works.set(works);
         self.changed.notify_one();
     }
 
@@ -324,7 +328,11 @@ impl Control {
                     None => nft::remove(),
                 };
                 match load_rules(&text).await {
-                    Ok(()) => self.told.lock().redirects = wanted.is_some(),
+                    Ok(()) => {
+                        let told = &mut *self.told.lock();
+                        told.redirects = wanted.is_some();
+                        told.tunnel = wanted.as_ref().is_some_and(|now| now.tunnel.is_some());
+                    }
                     Err(error) => warn!(error, "the firewall does not take the rules of multipath"),
                 }
                 loaded = Some(wanted);
@@ -349,7 +357,7 @@ impl Control {
         let mut uplinks: Vec<_> = devices.collect();
         uplinks.sort_unstable();
         uplinks.dedup();
-        let tunnel = self.tunnel.as_ref().filter(|_| state.tunnel);
+        let tunnel = self.tunnel.as_ref().filter(|_| self.works.get());
         Some(Redirect {
             tunnel: tunnel.map(|(name, _)| name.clone()),
             ipv4: ipv4.then_some(proxy::ACCEPT[0].port()),
