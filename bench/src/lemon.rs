@@ -5,13 +5,13 @@
 //! segment nor merge, so that the router sees packets as on a wire. Two transfers of the same kind differ by more than a monitor takes, so the
 //! transfers of a case go on all the time, and who counts is changed below them.
 
+use std::any::Any;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use datapath::bench::Bench;
 use lab::gateway::SERVER;
 use lab::peer::Iperf;
 use lab::{Ipv6, Lab, Namespace, Options, Process};
@@ -148,15 +148,6 @@ pub struct Loss {
     pub verdict: Verdict,
 }
 
-/// Whatever runs while it counts; stopped when dropped.
-#[allow(dead_code)]
-enum Running {
-    Nobody,
-    Nothing(Bench),
-    Weir(Daemon),
-    Softflowd(Process),
-}
-
 /// Runs the cases.
 pub fn all(
     binary: &Path,
@@ -243,13 +234,14 @@ fn confidence(sorted: &[f64]) -> (f64, f64) {
     (at(below - 1), at(sorted.len().wrapping_sub(below)))
 }
 
-fn start(lab: &Lab, binary: &Path, counter: Counter) -> Result<Running, Error> {
+/// Whatever runs while it counts; stopped when dropped.
+fn start(lab: &Lab, binary: &Path, counter: Counter) -> Result<Box<dyn Any>, Error> {
     let router = lab.node("router")?;
     Ok(match counter {
-        Counter::Nobody => Running::Nobody,
-        Counter::Nothing => Running::Nothing(nothing(lab)?),
-        Counter::Weir => Running::Weir(Daemon::monitor(router, binary, "", 2)?),
-        Counter::Softflowd => Running::Softflowd(softflowd(router)?),
+        Counter::Nobody => Box::new(()),
+        Counter::Nothing => Box::new(nothing(lab)?),
+        Counter::Weir => Box::new(Daemon::monitor(router, binary, "", 2)?),
+        Counter::Softflowd => Box::new(softflowd(router)?),
     })
 }
 

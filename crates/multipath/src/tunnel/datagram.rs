@@ -12,6 +12,8 @@
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 
+use crate::session::DatagramKeys;
+
 use super::body::{Body, Kind};
 
 /// Version of the datagrams.
@@ -24,15 +26,6 @@ pub const TAG: usize = 16;
 pub const OVERHEAD: usize = HEADER + super::body::ORDER + TAG;
 /// Longest datagram, octets.
 pub const LONGEST: usize = 9216;
-
-/// Keys of a session's datagrams, as one of the two ends uses them.
-#[derive(Clone)]
-pub struct DatagramKeys {
-    /// Of what is sent.
-    pub seal: [u8; 32],
-    /// Of what is received.
-    pub open: [u8; 32],
-}
 
 /// What is wrong with a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -226,7 +219,8 @@ mod tests {
             assert!(partner.open(&mut changed[..length]).is_err(), "bit {bit}");
         }
         for cut in 0..length {
-            assert!(partner.open(&mut octets.clone()[..cut]).is_err());
+            let mut whole = octets;
+            assert!(partner.open(&mut whole[..cut]).is_err());
         }
         let (header, opened) = partner.open(&mut octets[..length]).unwrap();
         assert_eq!((header.path, header.counter), (3, 11));

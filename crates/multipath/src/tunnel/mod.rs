@@ -15,17 +15,22 @@ pub mod path;
 mod queue;
 pub mod rate;
 mod reorder;
+pub mod report;
 pub mod schedule;
+pub mod settings;
 mod slot;
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
+pub use crate::session::DatagramKeys;
 pub use body::{Body, Micros, Order};
-pub use datagram::{Codec, DatagramError, DatagramKeys, OVERHEAD};
+pub use datagram::{Codec, DatagramError, OVERHEAD};
 pub use path::{Count, RoundTrip, State};
 pub use reorder::Deliver;
+pub use report::{Event, PathError, Refused, Report, Send};
 pub use schedule::PATHS;
+pub use settings::{PathSettings, Role, Settings};
 
 use crate::Window;
 use body::Hello;
@@ -38,145 +43,6 @@ use slot::Slot;
 
 /// Events that nobody took, at most.
 const MOST_EVENTS: usize = 64;
-
-/// Which end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Has the paths, and tells of them.
-    Router,
-    /// Learns of them.
-    Partner,
-}
-
-/// What is the same for all paths.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings {
-    /// Flows that outgrow a path may use several.
-    pub stripe: bool,
-    /// Small packets of quiet flows go by two paths.
-    pub duplicate: bool,
-    /// Longest time a packet of a striped flow waits for those before it, microseconds. Paths that are slower than the fastest by more
-    /// are not striped over.
-    pub longest_wait: Micros,
-    /// Something random, so that nobody can choose flows that share a bucket.
-    pub seed: u64,
-}
-
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
-            stripe: true,
-            duplicate: true,
-            longest_wait: 30_000,
-            seed: 0,
-        }
-    }
-}
-
-/// A path, as its end is told of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PathSettings {
-    /// Where the other end is.
-    pub remote: SocketAddr,
-    /// Longest datagram that passes, octets: the path's MTU without IP (20 or 40) and UDP (8).
-    pub longest: u16,
-    /// Share of new flows, percent of what its rate alone would give.
-    pub weight: u8,
-    /// Used when no other path is up.
-    pub backup: bool,
-    /// Used when no path that costs nothing is up; hardly probed at rest.
-    pub metered: bool,
-    /// Most that it carries to the other end, and from there, octets per second, where that is known.
-    pub rate_out: Option<u64>,
-    /// See there.
-    pub rate_in: Option<u64>,
-}
-
-/// Why a packet was not taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
-    /// It is no IPv4 or IPv6 packet, or not a whole one.
-    #[error("this is not a whole IP packet")]
-    NoPacket,
-    /// It is longer than all paths take.
-    #[error("the packet is too big: at most {mtu} octets pass")]
-    TooBig {
-        /// Largest packet that passes, octets.
-        mtu: usize,
-    },
-    /// No path is up.
-    #[error("no path is up")]
-    NoPath,
-}
-
-/// Why a path cannot be added or changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PathError {
-    /// No such number.
-    #[error("paths are numbered 0 to {last}, not {0}", last = PATHS - 1)]
-    Number(u8),
-    /// It is there already.
-    #[error("path {0} is there already: remove it, or change it")]
-    Taken(u8),
-    /// It is not there.
-    #[error("there is no path {0}")]
-    Unknown(u8),
-}
-
-/// What happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// A path can be used.
-    Up(u8),
-    /// It cannot any more.
-    Down(u8),
-    /// The router told of a new path, or of a change.
-    Told(u8),
-    /// The router is elsewhere by this path.
-    Moved(u8, SocketAddr),
-    /// The other end took a path away.
-    Gone(u8),
-    /// The other end ended the session.
-    Closed,
-}
-
-/// A datagram to be sent: its octets are in the buffer that was given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Send {
-    /// By which path.
-    pub path: u8,
-    /// Where to.
-    pub to: SocketAddr,
-    /// Octets.
-    pub length: usize,
-}
-
-/// A path, as it is told.
-#[derive(Clone, Copy, Debug)]
-pub struct Report {
-    /// Its number.
-    pub path: u8,
-    /// What it was set to.
-    pub settings: PathSettings,
-    /// Whether it works.
-    pub state: State,
-    /// Round trips, once there was one.
-    pub round_trip: Option<RoundTrip>,
-    /// What waits in the path on the way out, beyond the least, microseconds.
-    pub queue: Micros,
-    /// What did not arrive lately, per mille.
-    pub loss: u32,
-    /// What it is found to carry on the way out, octets per second.
-    pub rate: u64,
-    /// All that was sent.
-    pub sent: Count,
-    /// All that was received.
-    pub received: Count,
-    /// Packets dropped for want of room or because they stood too long.
-    pub dropped: u64,
-    /// Largest packet that passes, octets.
-    pub mtu: usize,
-}
 
 /// One end of a tunnel.
 pub struct Tunnel {

@@ -24,10 +24,10 @@ const DOWN_FOR: Micros = 30_000_000;
 const RECENT: Micros = 300_000;
 /// How long after its time an answer is taken for lost, and the path for down, microseconds. With the wait for a probe to be
 /// sent and the slack it stays below 350 ms.
-pub const MISSING: Micros = 170_000;
+pub const MISSING: Micros = 150_000;
 /// Bounds of the slack that answers have, microseconds.
 const LEAST_SLACK: Micros = 10_000;
-const MOST_SLACK: Micros = 70_000;
+const MOST_SLACK: Micros = 40_000;
 /// A path that was up for less than this fell again, microseconds.
 const STEADY: Micros = 10_000_000;
 /// First and longest time a path that falls again must answer for, microseconds.
@@ -319,6 +319,7 @@ impl Path {
             arrived: rate(answer.octets.saturating_sub(then.octets), arrived),
             full: probe.full.saturating_sub(first.full) * 10 >= took * 8,
             queue: self.out.queue(),
+            packets: sent,
             loss: (lost * 1000 / sent) as u32,
         };
         self.capacity.sample(&sample, now);

@@ -9,8 +9,8 @@ use super::body::Micros;
 /// Slowest and fastest estimate, octets per second.
 const SLOWEST: u64 = 16_000;
 const FASTEST: u64 = 12_500_000_000;
-/// First guess where nothing is hinted, octets per second: 10 Mbit/s.
-const FIRST: u64 = 1_250_000;
+/// First guess where nothing is hinted, octets per second: 4 Mbit/s.
+const FIRST: u64 = 500_000;
 /// A queue that may stand, and one that is too long, microseconds.
 const LOW: Micros = 5_000;
 const HIGH: Micros = 15_000;
@@ -21,8 +21,9 @@ const DEEP: Micros = 100_000;
 const LONGEST_DRAIN: Micros = 400_000;
 /// How long a queue that others fill is taken as given, microseconds.
 const FOREIGN: Micros = 5_000_000;
-/// Loss beyond the usual that means that too much was sent, per mille.
-const LOSS: u32 = 50;
+/// Loss beyond the usual that means that too much was sent, per mille; of fewer packets it tells nothing.
+const LOSS: u32 = 100;
+const FEWEST: u64 = 50;
 /// First and largest step of growth, per mille.
 const STEP: u64 = 20;
 const LARGEST_STEP: u64 = 125;
@@ -40,7 +41,9 @@ pub struct Sample {
     pub full: bool,
     /// What waits in the path, microseconds.
     pub queue: Micros,
-    /// What did not arrive, per mille.
+    /// Packets that were sent.
+    pub packets: u64,
+    /// What of them did not arrive, per mille.
     pub loss: u32,
 }
 
@@ -144,8 +147,11 @@ impl Capacity {
         // others tell nothing.
         let share = if self.starts { 5 } else { 2 };
         let too_much = sample.full || sample.arrived * share >= self.rate;
-        let lost = sample.loss > self.usual_loss + LOSS;
-        self.usual_loss = (3 * self.usual_loss + sample.loss) / 4;
+        let tells = sample.packets >= FEWEST;
+        let lost = tells && sample.full && sample.loss > self.usual_loss + LOSS;
+        if tells {
+            self.usual_loss = (3 * self.usual_loss + sample.loss) / 4;
+        }
         if too_much && (queue > HIGH || lost) {
             self.found(sample, queue, now);
         } else if sample.full && queue <= LOW && now >= self.stands {
@@ -188,6 +194,7 @@ mod tests {
                 arrived: arrived * 10,
                 full: true,
                 queue: waiting * 1_000_000 / carries + foreign,
+                packets: 100,
                 loss: 0,
             };
             capacity.sample(&sample, at + 100_000);
@@ -241,7 +248,8 @@ mod tests {
                 arrived: capacity.rate() * 9 / 10,
                 full: true,
                 queue: 0,
-                loss: 100,
+                packets: 100,
+                loss: 100 + if turn % 4 == 0 { 110 } else { 0 },
             };
             capacity.sample(&sample, turn * 100_000 + 50_000);
         }

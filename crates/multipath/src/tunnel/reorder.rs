@@ -75,11 +75,6 @@ pub struct Reorder {
 }
 
 impl Reorder {
-    /// Octets that wait.
-    pub fn octets(&self) -> usize {
-        self.octets
-    }
-
     /// A packet came, by a path.
     #[allow(clippy::too_many_arguments)]
     pub fn add(
@@ -267,7 +262,7 @@ mod tests {
         while let Some(at) = reorder.next(WAIT) {
             reorder.tick(WAIT, at, &mut pool, &mut |octets| give(octets, at));
         }
-        assert_eq!((reorder.octets(), reorder.waiting), (0, 0));
+        assert_eq!((reorder.octets, reorder.waiting), (0, 0));
         out
     }
 
@@ -333,9 +328,9 @@ mod tests {
                 }
             }
         }
-        assert!(reorder.octets() <= OCTETS && reorder.lanes.len() <= LANES);
+        assert!(reorder.octets <= OCTETS && reorder.lanes.len() <= LANES);
         reorder.tick(WAIT, WAIT, &mut pool, &mut |_| count += 1);
-        assert_eq!((count, reorder.octets()), (7 * 400, 0));
+        assert_eq!((count, reorder.octets), (7 * 400, 0));
     }
 
     proptest! {

@@ -10,7 +10,6 @@ use std::time::Instant;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use crate::session::DatagramKeys;
 use crate::tunnel::{Micros, datagram};
 
 /// Packets that are taken from one source before the others have their turn.
@@ -86,12 +85,4 @@ fn longest(mtu: u32, ipv6: bool) -> u16 {
     let headers = if ipv6 { 48 } else { 28 };
     let room = mtu.saturating_sub(headers).min(LONGEST as u32);
     u16::try_from(room).unwrap_or(u16::MAX)
-}
-
-/// The session's keys, as the tunnel takes them.
-fn keys(keys: DatagramKeys) -> datagram::DatagramKeys {
-    datagram::DatagramKeys {
-        seal: keys.seal,
-        open: keys.open,
-    }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::net::UdpSocket;
 use tracing::debug;
 
-use super::{BURST, Clock, LONGEST, Tun, keys};
+use super::{BURST, Clock, LONGEST, Tun};
 use crate::io::serve::Serving;
 use crate::session::SessionId;
 use crate::tunnel::datagram::Header;
@@ -131,7 +131,7 @@ impl Ends {
                 .into_iter()
                 .chain(six.map(|(address, _)| IpAddr::V6(address)));
             let own = own.collect();
-            let keys = keys(session.datagrams());
+            let keys = session.datagrams();
             let tunnel = Tunnel::new(Role::Partner, id.0, &keys, Settings::default());
             self.ends.insert(id, End { tunnel, own });
             // Ends of sessions that are forgotten go with them.

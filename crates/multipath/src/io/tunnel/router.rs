@@ -11,7 +11,7 @@ use kernel::io::Device;
 use tokio::net::UdpSocket;
 use tracing::{debug, info, warn};
 
-use super::{BURST, Clock, LONGEST, Tun, keys, longest};
+use super::{BURST, Clock, LONGEST, Tun, longest};
 use crate::io::share::{Health, Meeting, Share};
 use crate::tunnel::{Event, PATHS, PathSettings, Refused, Role, Settings, State, Tunnel};
 
@@ -81,7 +81,7 @@ async fn carry(tun: &Tun, link: u32, share: &Share, meeting: &Meeting) -> io::Re
             .map_err(failed)?;
     }
     let partner = share.ways().0.ok_or(io::ErrorKind::HostUnreachable)?;
-    let keys = keys(meeting.session.datagrams());
+    let keys = meeting.session.datagrams();
     let mut end = End {
         tun,
         share,

@@ -1,0 +1,9 @@
+//! The tunnel over paths of all kinds, in virtual time.
+
+mod flows;
+mod simulator;
+
+mod failures;
+mod hostile;
+mod order;
+mod sums;
