@@ -275,11 +275,20 @@ impl Control {
 
     /// Leaves paths by which the partner does not answer, and comes back to them.
     fn heed(&self, paths: &mut Paths) {
-        let mut works = false;
-        for path in paths.now() {
-            let health = self.share.health(path.address);
-            works |= health == Some(Health::Up);
-            paths.rest(path.address, health == Some(Health::Down));
+        let health: Vec<_> = paths
+            .now()
+            .into_iter()
+            .map(|path| (path.address, self.share.health(path.address)))
+            .collect();
+        let any = |wanted| health.iter().any(|(_, health)| *health == Some(wanted));
+        let works = any(Health::Up);
+        for (address, health) in &health {
+            // Where no path is better, none is left.
+            paths.rest(*address, works && *health == Some(Health::Down));
+        }
+        if !works && any(Health::Down) {
+            // It may have begun anew, and know nothing of this session: that, it says by TCP only.
+            self.share.doubt();
         }
         let tunnel = self.tunnel.as_ref().filter(|_| works);
         paths.tunnel(tunnel.map(|(_, link)| *link));

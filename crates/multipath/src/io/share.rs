@@ -224,6 +224,14 @@ impl Share {
         self.meeting.send_replace(Some(Arc::new(meeting)));
     }
 
+    /// Has the session made anew, whichever there is.
+    pub(super) fn doubt(&self) {
+        let meeting = self.meeting.borrow().clone();
+        if let Some(meeting) = meeting {
+            self.forget(&meeting);
+        }
+    }
+
     /// The partner does not know this session any more, or is not reached.
     pub(super) fn forget(&self, meeting: &Arc<Meeting>) {
         let gone = self.meeting.send_if_modified(|known| {
