@@ -143,3 +143,11 @@ impl Pair {
         wait_until(what, LIMIT, || Ok(so(&self.paths()?)))
     }
 }
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("--- the router's log\n{}", self.weir.log());
+        }
+    }
+}

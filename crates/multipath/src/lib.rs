@@ -12,6 +12,7 @@
 mod aead;
 mod derive;
 pub mod frame;
+pub mod gaps;
 pub mod handshake;
 pub mod io;
 pub mod key;

@@ -5,10 +5,11 @@ use std::net::IpAddr;
 use lab::Error;
 use lab::counters::Counters;
 use lab::goodput::{Demand, Goodput, Transport};
-use lab::uplinks::{Options, SERVER, SERVER6};
+use lab::relay::Treatment;
+use lab::uplinks::{Options, Path, SERVER, SERVER6};
 use weir_tests::partner::Pair;
 
-use crate::{MBIT, SECOND, at};
+use crate::{MBIT, SECOND, at, ms};
 
 fn sums(options: &Options, server: IpAddr, range: std::ops::Range<f64>) -> Result<(), Error> {
     let pair = Pair::build(options)?;
@@ -60,4 +61,32 @@ fn of_two_paths_by_ipv6() -> Result<(), Error> {
         ..Options::mbit(&[20, 20])
     };
     sums(&options, SERVER6, 32.0..40.0)
+}
+
+/// A slow path that is far away beside a fast one: never worse than the fast one alone.
+#[test]
+fn of_unequal_paths_is_no_less_than_the_best() -> Result<(), Error> {
+    let options = Options {
+        paths: vec![
+            Path::mbit(40),
+            Path::mbit(4).with_relay(Treatment::delay(ms(50))),
+        ],
+        ipv6: false,
+    };
+    let pair = Pair::build(&options)?;
+    let uplinks = &pair.uplinks;
+    for demand in [
+        Demand::up(Transport::Tcp, at(SERVER)),
+        Demand::down(Transport::Tcp, at(SERVER)),
+    ] {
+        let series = Goodput::measure(uplinks.client(), uplinks.server(), &demand, 8 * SECOND)?;
+        let rate = series.rate(2 * SECOND..8 * SECOND) / MBIT;
+        // 38.2 Mbit/s of payload is what the fast path carries alone.
+        assert!(
+            rate > 34.0,
+            "{demand:?}: {rate} Mbit/s: {:?}",
+            series.slots()
+        );
+    }
+    Ok(())
 }

@@ -87,7 +87,12 @@ fn a_black_hole_is_left_and_found_again() -> Result<(), Error> {
             .series()
             .rate(healed + 2 * SECOND..healed + 3 * SECOND)
             / MBIT;
-        assert!(rate > 28.0, "{rate} Mbit/s once path {path} is back");
+        let slots = goodput.series();
+        let slots = slots.slots();
+        assert!(
+            rate > 28.0,
+            "{rate} Mbit/s once path {path} is back at {healed:?}: {slots:?}"
+        );
     }
     goodput.stop()?;
     Ok(())

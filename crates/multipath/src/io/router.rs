@@ -1,8 +1,8 @@
 //! `[multipath]` at the router: from its settings to its threads, and what they tell.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -20,6 +20,7 @@ use super::share::{Counted, Health, Share};
 use super::threads::{Stop, Threads, processors};
 use super::tunnel::{self, Tun};
 use super::{TunDevice, limits, partnership, proxy, socket};
+use crate::gaps::Gaps;
 use crate::nft::{self, Redirect};
 use crate::pairing::Pairing;
 use crate::reach::LOCAL;
@@ -87,9 +88,9 @@ pub struct PathState {
     /// Name of the device.
     pub device: String,
     /// Own address.
-    pub address: std::net::IpAddr,
+    pub address: IpAddr,
     /// Next hop; none on a point-to-point link.
-    pub gateway: Option<std::net::IpAddr>,
+    pub gateway: Option<IpAddr>,
     /// What it carried.
     pub carried: Carried,
 }
@@ -181,6 +182,7 @@ impl Router {
                     tunnel,
                     share: shared,
                     told: tell,
+                    anew: RefCell::default(),
                     works: Cell::new(false),
                     changed: Notify::new(),
                 };
@@ -209,6 +211,8 @@ struct Control {
     tunnel: Option<(String, u32)>,
     share: Arc<Share>,
     told: Arc<Told>,
+    /// Addresses of paths whose endpoints are to be made anew.
+    anew: RefCell<Vec<IpAddr>>,
     /// A path answers by the tunnel.
     works: Cell<bool>,
     /// What the rules depend on has changed.
@@ -275,6 +279,10 @@ impl Control {
 
     /// Leaves paths by which the partner does not answer, and comes back to them.
     fn heed(&self, paths: &mut Paths) {
+        for address in self.anew.take() {
+            paths.rest(address, true);
+            paths.rest(address, false);
+        }
         let health: Vec<_> = paths
             .now()
             .into_iter()
@@ -305,7 +313,7 @@ impl Control {
                 return std::future::pending().await;
             }
         };
-        let (mut shares, mut found) = (Shares::default(), Vec::new());
+        let (mut shares, mut gaps, mut found) = (Shares::default(), Gaps::default(), Vec::new());
         let mut every = tokio::time::interval(LOOK);
         every.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -320,6 +328,12 @@ impl Control {
                 partner.any(|address| address.ip() == subflow.remote.ip().to_canonical())
             });
             shares.look(&found);
+            let works = self.share.working();
+            for path in gaps.look(&found, &works) {
+                info!(%path, "connections lack a subflow on a path that works: they are given it again");
+                self.anew.borrow_mut().push(path);
+                self.share.ailing.notify_one();
+            }
             for path in &mut self.told.lock().paths {
                 path.carried = shares.of(path.address);
             }

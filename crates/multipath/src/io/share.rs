@@ -224,6 +224,13 @@ impl Share {
         self.meeting.send_replace(Some(Arc::new(meeting)));
     }
 
+    /// Addresses of the paths by which the partner answers.
+    pub(super) fn working(&self) -> Vec<IpAddr> {
+        let health = lock(&self.health);
+        let up = health.iter().filter(|(_, health)| **health == Health::Up);
+        up.map(|(address, _)| *address).collect()
+    }
+
     /// Has the session made anew, whichever there is.
     pub(super) fn doubt(&self) {
         let meeting = self.meeting.borrow().clone();
