@@ -4,6 +4,7 @@
 mod cuts;
 mod manners;
 mod strangers;
+mod stripped;
 mod sum;
 mod tunnel;
 

@@ -75,6 +75,9 @@ pub struct Path {
     pub subflows: usize,
     /// Of them, those that are plain TCP, as something on the way took MPTCP out.
     pub fell_back: usize,
+    /// Something on the way takes MPTCP out, as was seen in the last minutes: connections begin by other paths.
+    #[serde(default)]
+    pub strips: bool,
     /// It waits until other paths fail.
     pub backup: bool,
     /// Round trip to the partner, as TCP measures it, microseconds; absent while nothing moves.

@@ -4,7 +4,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use kernel::io::Subflows;
+use kernel::subflows::{Sockets, Subflow, SubflowKind};
 use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 use tracing::{debug, info, warn};
 
@@ -82,6 +85,7 @@ async fn make(pairing: &Pairing, share: &Share) -> Result<(Session, Welcome), Se
     let exchange = async {
         resolve(pairing, share).await?;
         let mut link = proxy::dial(share).await?;
+        look(&link, share);
         let (initiator, frame) = Initiator::begin(&pairing.key)?;
         link.write_all(&frame).await?;
         let (kind, body) = wire::read(&mut link).await.map_err(|error| match error {
@@ -99,6 +103,25 @@ async fn make(pairing: &Pairing, share: &Share) -> Result<(Session, Welcome), Se
     timeout(ANSWER, exchange)
         .await
         .unwrap_or(Err(SessionError::Silent))
+}
+
+/// Whether MPTCP passed: it is this connection's path that the next ones would begin by.
+fn look(link: &TcpStream, share: &Share) {
+    let (Ok(local), Ok(remote)) = (link.local_addr(), link.peer_addr()) else {
+        return;
+    };
+    let mut found = Vec::new();
+    let read = Subflows::open()
+        .and_then(|mut sockets| sockets.read(Sockets::To(remote.port()), &mut found));
+    if let Err(error) = read {
+        debug!(%error, "subflows");
+    }
+    let fell_back = |subflow: &Subflow| {
+        subflow.kind == SubflowKind::FellBack && subflow.local.port() == local.port()
+    };
+    if found.iter().any(fell_back) {
+        share.note_stripped(local.ip().to_canonical());
+    }
 }
 
 /// Where the partner is, by its name: asked for again before each session, as names move.

@@ -80,6 +80,7 @@ impl Paths {
             device: uplink.name.clone(),
             address: uplink.address,
             gateway: uplink.gateway,
+            strips: false,
             carried: Carried::default(),
         });
         paths.collect()

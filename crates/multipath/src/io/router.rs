@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use kernel::Prefix;
 use kernel::io::{Subflows, load_rules};
-use kernel::subflows::Sockets;
+use kernel::subflows::{Sockets, SubflowKind};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tokio::time::MissedTickBehavior;
@@ -91,6 +91,8 @@ pub struct PathState {
     pub address: IpAddr,
     /// Next hop; none on a point-to-point link.
     pub gateway: Option<IpAddr>,
+    /// Something on the way takes MPTCP out, as was seen lately.
+    pub strips: bool,
     /// What it carried.
     pub carried: Carried,
 }
@@ -328,6 +330,11 @@ impl Control {
                 partner.any(|address| address.ip() == subflow.remote.ip().to_canonical())
             });
             shares.look(&found);
+            for subflow in &found {
+                if subflow.kind == SubflowKind::FellBack {
+                    self.share.note_stripped(subflow.local.ip().to_canonical());
+                }
+            }
             let works = self.share.working();
             for path in gaps.look(&found, &works) {
                 info!(%path, "connections lack a subflow on a path that works: they are given it again");
@@ -336,6 +343,7 @@ impl Control {
             }
             for path in &mut self.told.lock().paths {
                 path.carried = shares.of(path.address);
+                path.strips = self.share.strips(path.address);
             }
         }
     }

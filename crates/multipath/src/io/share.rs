@@ -4,12 +4,17 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, watch};
+use tracing::warn;
 
 use super::pump::Moved;
 use crate::session::Session;
 use crate::welcome::Welcome;
+
+/// For so long a path that MPTCP does not pass is not the one that connections begin by. Then it is tried again.
+const STRIPPED: Duration = Duration::from_secs(300);
 
 /// Sums since the start.
 #[derive(Debug, Default)]
@@ -104,6 +109,8 @@ pub struct Share {
     /// Own addresses and their devices, one for each path, best first.
     paths: watch::Sender<Vec<(IpAddr, String)>>,
     health: Mutex<BTreeMap<IpAddr, Health>>,
+    /// Addresses of paths on which something takes MPTCP out, and when that was last seen.
+    stripped: Mutex<BTreeMap<IpAddr, Instant>>,
     /// Told when the health of a path is another.
     pub(super) ailing: Notify,
     meeting: watch::Sender<Option<Arc<Meeting>>>,
@@ -125,6 +132,7 @@ impl Share {
             partner: Mutex::default(),
             paths: watch::Sender::default(),
             health: Mutex::default(),
+            stripped: Mutex::default(),
             ailing: Notify::new(),
             meeting: watch::Sender::new(None),
             wanted: Notify::new(),
@@ -148,8 +156,9 @@ impl Share {
         let mut own: Vec<_> = own
             .filter(|own| partner.is_some_and(|p| same(own, &p)))
             .collect();
-        // Those that do not answer last: what is known of them may be old.
-        own.sort_by_key(|own| !works(own));
+        // Those that do not answer last: what is known of them may be old. Before them those on which a connection would stay alone, as it is the
+        // first subflow that asks for MPTCP.
+        own.sort_by_key(|own| (!works(own), self.strips(*own)));
         let mut sources: Vec<_> = own.into_iter().map(Some).collect();
         if sources.is_empty() {
             sources.push(None);
@@ -224,11 +233,26 @@ impl Share {
         self.meeting.send_replace(Some(Arc::new(meeting)));
     }
 
-    /// Addresses of the paths by which the partner answers.
+    /// Addresses of the paths by which the partner answers, and MPTCP passes.
     pub(super) fn working(&self) -> Vec<IpAddr> {
         let health = lock(&self.health);
         let up = health.iter().filter(|(_, health)| **health == Health::Up);
-        up.map(|(address, _)| *address).collect()
+        let up = up.map(|(address, _)| *address);
+        up.filter(|address| !self.strips(*address)).collect()
+    }
+
+    /// Something on the path from this address took MPTCP out.
+    pub(super) fn note_stripped(&self, address: IpAddr) {
+        if !self.strips(address) {
+            warn!(%address, "something on this path takes MPTCP out: connections that begin by it stay on it alone, so others begin elsewhere");
+        }
+        lock(&self.stripped).insert(address, Instant::now());
+    }
+
+    /// Whether something on the path from this address takes MPTCP out, as far as was seen lately.
+    pub(super) fn strips(&self, address: IpAddr) -> bool {
+        let seen = lock(&self.stripped).get(&address).copied();
+        seen.is_some_and(|seen| seen.elapsed() < STRIPPED)
     }
 
     /// Has the session made anew, whichever there is.

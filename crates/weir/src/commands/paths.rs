@@ -131,10 +131,11 @@ fn table(
         let again = (path.sent > 0).then(|| {
             units::percent(path.retransmitted as f64 / (path.sent + path.retransmitted) as f64)
         });
-        let note = match (path.fell_back, path.backup) {
-            (0, false) => Cell::or_dash(None::<String>),
-            (0, true) => Cell::toned("in reserve", Tone::Dim),
-            (number, _) => Cell::toned(format!("{number} without MPTCP"), Tone::Warn),
+        let note = match (path.fell_back, path.strips, path.backup) {
+            (0, false, false) => Cell::or_dash(None::<String>),
+            (0, false, true) => Cell::toned("in reserve", Tone::Dim),
+            (0, true, _) => Cell::toned("takes MPTCP out", Tone::Warn),
+            (number, ..) => Cell::toned(format!("{number} without MPTCP"), Tone::Warn),
         };
         table.row(
             [

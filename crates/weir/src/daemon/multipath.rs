@@ -120,6 +120,7 @@ fn path(path: PathState) -> api::Path {
         gateway: path.gateway,
         subflows: carried.subflows,
         fell_back: carried.fell_back,
+        strips: path.strips,
         backup: carried.backup,
         rtt: carried.rtt,
         sent: carried.sent,
