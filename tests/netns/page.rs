@@ -1,5 +1,8 @@
 //! The web page of the real daemon, in a browser, while a household uses the network.
 
+#[path = "page/paths.rs"]
+mod paths;
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -277,17 +280,18 @@ fn fetch(from: &Namespace, to: SocketAddr, rate: u64, stop: &Arc<AtomicBool>) ->
     .map(drop)
 }
 
-/// Sets the first password, logs in, and uses everything there is; axe has nothing to say.
-#[test]
-fn a_browser_uses_the_page_of_a_router_at_work() -> Result<(), Error> {
+/// Has a browser in the router do what the page's own tests do: those of these names, or all; with more in its environment. Gives what it said.
+fn browse(
+    router: &Namespace,
+    weir: &Weir,
+    only: &[&str],
+    more: &[(&str, &str)],
+) -> Result<String, Error> {
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../web");
-    let run = web.join("test/browser/run.mjs");
     assert!(
         web.join("node_modules").is_dir(),
         "the page's tools are not installed: `make web` first"
     );
-    let household = Household::begin()?;
-    let router = household.lab.node("router")?;
     let page = router.run("curl -sS --max-time 20 http://127.0.0.1:9347/")?;
     assert!(
         page.contains("<script"),
@@ -295,21 +299,34 @@ fn a_browser_uses_the_page_of_a_router_at_work() -> Result<(), Error> {
     );
     let mut browser = router.command("node");
     browser
-        .arg(&run)
+        .args(
+            only.iter()
+                .map(|name| format!("--test-name-pattern={name}")),
+        )
+        .arg(web.join("test/browser/run.mjs"))
         .current_dir(&web)
         .env("WEIR_WEB_URL", "http://127.0.0.1:9347")
         .env("WEIR_WEB_PASSWORD", PASSWORD)
         .env("WEIR_WEB_FIRST", "yes")
+        .envs(more.iter().copied())
         .stdin(Stdio::null());
     let outcome = browser.output().map_err(system("run node"))?;
-    let said = String::from_utf8_lossy(&outcome.stdout);
+    let said = String::from_utf8_lossy(&outcome.stdout).into_owned();
     println!("{said}");
     assert!(
         outcome.status.success(),
         "{said}\n{}\n{}",
         String::from_utf8_lossy(&outcome.stderr),
-        household.weir.log()
+        weir.log()
     );
+    Ok(said)
+}
+
+/// Sets the first password, logs in, and uses everything there is; axe has nothing to say.
+#[test]
+fn a_browser_uses_the_page_of_a_router_at_work() -> Result<(), Error> {
+    let household = Household::begin()?;
+    browse(household.lab.node("router")?, &household.weir, &[], &[])?;
     // What the page set is what `weir passwd` would have.
     let secret = household.folder.join("secrets/password");
     let kept = std::fs::read_to_string(secret).map_err(system("read the password's file"))?;

@@ -1,13 +1,15 @@
-//! What Prometheus scrapes: [`Devices`] and [`Status`] as OpenMetrics text (openmetrics.io, version 1.0.0).
+//! What Prometheus scrapes: [`Devices`], [`Status`] and [`Paths`] as OpenMetrics text (openmetrics.io, version 1.0.0).
 //!
 //! A household has some dozen devices, a campus thousands, and phones change their addresses: each device is a handful of time series at
 //! whoever scrapes, for as long as they are kept. Hence no more than [`Metrics::new`] says are told one by one; the rest is summed up as
 //! the device `other`.
 
+mod paths;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 
-use crate::types::{Count, Device, Devices, Metered, Status, Wifi};
+use crate::types::{Count, Device, Devices, Metered, Paths, Status, Wifi};
 
 /// Content type of what [`Metrics::render`] gives.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -39,6 +41,7 @@ pub struct Metric {
 }
 
 const DEVICE: &[&str] = &["mac", "name", "direction"];
+const PATH: &[&str] = &["device", "family"];
 const PORT: &[&str] = &["port", "direction", "kind"];
 
 macro_rules! metrics {
@@ -69,6 +72,20 @@ metrics! {
     FLOWS_CAPACITY "weir_flows_capacity" Gauge &[], "Connections that the table has room for.";
     FORWARDED "weir_forwarded_packets_total" Counter &["hook"], "Packets that weir forwarded.";
     KERNEL "weir_kernel_packets_total" Counter &["reason"], "Packets left to the kernel, by reason.";
+    PATH_BYTES "weir_path_bytes_total" Counter &["device", "family", "direction"],
+        "Octets of clients' connections by way of an uplink to the partner (sent) and back (received).";
+    PATH_RETRANSMITTED "weir_path_retransmitted_bytes_total" Counter PATH, "Octets sent to the partner again.";
+    PATH_SUBFLOWS "weir_path_subflows" Gauge PATH, "Subflows of connections by way of an uplink at the moment.";
+    PATH_RTT "weir_path_rtt_seconds" Gauge PATH, "Shortest round trip of TCP to the partner; absent while nothing moves.";
+    PATH_BACKUP "weir_path_backup" Gauge PATH, "1: the uplink is kept in reserve.";
+    PARTNER_CONNECTED "weir_partner_connected" Gauge &[], "1: the partner of multipath is there.";
+    MULTIPATH_OPEN "weir_multipath_open_connections" Gauge &[], "Connections of clients that multipath has at the moment.";
+    MULTIPATH_CARRIED "weir_multipath_carried_connections_total" Counter &[],
+        "Connections of clients that multipath had, with those that went directly.";
+    MULTIPATH_DIRECT "weir_multipath_direct_connections_total" Counter &[],
+        "Connections of clients that went directly, as the partner was not reached.";
+    MULTIPATH_REFUSED "weir_multipath_refused_connections_total" Counter &[],
+        "Connections of clients that were turned away, as there was no room.";
 }
 
 /// Counters of a device: received and sent.
@@ -102,7 +119,7 @@ impl Metrics {
     }
 
     /// The text, up to and with `# EOF`.
-    pub fn render(&mut self, devices: &Devices, status: &Status) -> String {
+    pub fn render(&mut self, devices: &Devices, status: &Status, paths: &Paths) -> String {
         let mut text = Text::default();
         text.family(UP);
         text.sample(UP, &[], 1);
@@ -125,6 +142,9 @@ impl Metrics {
         text.family(KERNEL);
         for (reason, count) in &packets.passed {
             text.sample(KERNEL, &[reason], *count);
+        }
+        if paths.partner.is_some() {
+            text.paths(paths);
         }
         text.0 + "# EOF\n"
     }

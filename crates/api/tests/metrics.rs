@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use proptest::prelude::*;
 use weir_api::metrics::{Kind, METRICS, Metrics};
-use weir_api::{Count, Device, Devices, Latency, Metered, MeteredPort, Status, Wifi};
+use weir_api::{
+    Carriage, Count, Device, Devices, Latency, Metered, MeteredPort, PartnerState, Path, Paths,
+    Status, Wifi,
+};
 
 /// A sample: name and labels.
 type Key = (String, BTreeMap<String, String>);
@@ -155,7 +158,7 @@ fn every_metric_has_the_labels_it_says() {
     status.flows.ipv4.capacity = 100;
     status.packets.forwarded_tc = 9;
     status.packets.passed.insert("fragment".into(), 4);
-    let samples = read(&Metrics::default().render(&devices, &status));
+    let samples = read(&Metrics::default().render(&devices, &status, &paths()));
     for metric in METRICS {
         let have: BTreeSet<_> = samples
             .keys()
@@ -211,11 +214,91 @@ fn every_metric_has_the_labels_it_says() {
     assert_eq!(port("weir_port_packets_total", "in", "link"), None);
 }
 
+fn path(device: &str, address: &str, octets: u64) -> Path {
+    Path {
+        device: device.into(),
+        address: address.parse().expect("an address"),
+        gateway: None,
+        subflows: 2,
+        fell_back: 0,
+        backup: device == "lte",
+        rtt: (octets > 0).then_some(octets as u32),
+        sent: octets,
+        received: 10 * octets,
+        retransmitted: octets / 10,
+    }
+}
+
+/// Two addresses of one family at one device, one of another, and an uplink in reserve.
+fn paths() -> Paths {
+    Paths {
+        partner: Some("203.0.113.10:9349".into()),
+        state: PartnerState::Connected,
+        connections: Carriage {
+            open: 3,
+            all: 9,
+            direct: 2,
+            refused: 1,
+            ..Carriage::default()
+        },
+        paths: vec![
+            path("dsl", "192.0.2.2", 1000),
+            path("dsl", "192.0.2.3", 500),
+            path("dsl", "2001:db8::2", 70),
+            path("lte", "198.51.100.2", 0),
+        ],
+        ..Paths::default()
+    }
+}
+
+#[test]
+fn paths_are_told_by_device_and_family() {
+    let render = |paths: &Paths| {
+        let devices = all(vec![]);
+        read(&Metrics::default().render(&devices, &Status::default(), paths))
+    };
+    let samples = render(&paths());
+    let of = |name: &str, device, family, more: &[(&str, &str)]| {
+        let labels = [&[("device", device), ("family", family)], more].concat();
+        get(&samples, &format!("weir_path_{name}"), &labels)
+    };
+    let bytes = |device, family, way| of("bytes_total", device, family, &[("direction", way)]);
+    assert_eq!(bytes("dsl", "ipv4", "sent"), Some(1500.0), "summed up");
+    assert_eq!(bytes("dsl", "ipv4", "received"), Some(15_000.0));
+    assert_eq!(bytes("dsl", "ipv6", "sent"), Some(70.0));
+    assert_eq!(
+        of("retransmitted_bytes_total", "dsl", "ipv4", &[]),
+        Some(150.0)
+    );
+    assert_eq!(of("subflows", "dsl", "ipv4", &[]), Some(4.0));
+    let rtt = |device| of("rtt_seconds", device, "ipv4", &[]);
+    assert_eq!((rtt("dsl"), rtt("lte")), (Some(0.0005), None), "shortest");
+    let backup = |device| of("backup", device, "ipv4", &[]);
+    assert_eq!((backup("dsl"), backup("lte")), (Some(0.0), Some(1.0)));
+    let one = |name: &str| get(&samples, name, &[]);
+    assert_eq!(one("weir_partner_connected"), Some(1.0));
+    assert_eq!(one("weir_multipath_open_connections"), Some(3.0));
+    for (name, number) in [("carried", 9.0), ("direct", 2.0), ("refused", 1.0)] {
+        let name = format!("weir_multipath_{name}_connections_total");
+        assert_eq!(one(&name), Some(number), "{name}");
+    }
+
+    let failed = render(&Paths {
+        state: PartnerState::Failed,
+        ..paths()
+    });
+    assert_eq!(get(&failed, "weir_partner_connected", &[]), Some(0.0));
+    let none = render(&Paths::default());
+    let of_paths = |(name, _): &&Key| name.contains("path") || name.contains("partner");
+    assert_eq!(none.keys().filter(of_paths).count(), 0, "without a partner");
+}
+
 #[test]
 fn hostile_names_neither_break_out_nor_control() {
     let mut hostile = device(0, 1, 1);
     hostile.name = Some("a\"} 1\nweir_up 7\\\u{1b}[31m\u{202e}<script>".into());
-    let text = Metrics::default().render(&all(vec![hostile]), &Status::default());
+    let text =
+        Metrics::default().render(&all(vec![hostile]), &Status::default(), &Paths::default());
     let samples = read(&text);
     assert_eq!(get(&samples, "weir_up", &[]), Some(1.0));
     let name = r#"a"} 1weir_up 7\[31m<script>"#;
@@ -233,6 +316,7 @@ fn the_busiest_are_told_and_the_rest_is_summed_up() {
     let samples = read(&metrics.render(
         &all((1..=5).map(|n| device(n, n * 1000, n * 10)).collect()),
         &status,
+        &Paths::default(),
     ));
     assert_eq!(
         bytes(&samples, "02:00:00:00:00:05", "received"),
@@ -256,6 +340,7 @@ fn the_busiest_are_told_and_the_rest_is_summed_up() {
             device(5, 5000, 50),
         ]),
         &status,
+        &Paths::default(),
     ));
     assert_eq!(
         bytes(&samples, "02:00:00:00:00:04", "received"),
@@ -274,6 +359,7 @@ fn the_busiest_are_told_and_the_rest_is_summed_up() {
             device(5, 5000, 50),
         ]),
         &status,
+        &Paths::default(),
     ));
     assert_eq!(
         bytes(&samples, "02:00:00:00:00:03", "received"),
@@ -282,13 +368,16 @@ fn the_busiest_are_told_and_the_rest_is_summed_up() {
     assert_eq!(bytes(&samples, "02:00:00:00:00:04", "received"), None);
     assert_eq!(bytes(&samples, "other", "received"), Some(8500.0 + 1.0));
     // Gone from the list: nothing is taken back.
-    let samples = read(&metrics.render(&all(vec![device(5, 5000, 50)]), &status));
+    let samples =
+        read(&metrics.render(&all(vec![device(5, 5000, 50)]), &status, &Paths::default()));
     assert_eq!(bytes(&samples, "other", "received"), Some(8501.0));
 }
 
 #[test]
 fn what_a_radio_does_not_tell_is_left_out() {
-    let with = |devices| read(&Metrics::default().render(&all(devices), &Status::default()));
+    let with = |devices| {
+        read(&Metrics::default().render(&all(devices), &Status::default(), &Paths::default()))
+    };
     let samples = with(vec![device(1, 1000, 0), device(2, 1000, 0)]);
     let of = |name: &str, mac: &str| {
         let name = format!("weir_device_wifi_{name}");
@@ -301,7 +390,7 @@ fn what_a_radio_does_not_tell_is_left_out() {
     // One that is not told by itself has no signal; nor have all others together.
     let mut one = Metrics::new(1);
     let devices = all(vec![device(4, 9000, 0), device(2, 1000, 0)]);
-    let samples = read(&one.render(&devices, &Status::default()));
+    let samples = read(&one.render(&devices, &Status::default(), &Paths::default()));
     let signals = samples.keys();
     let signals = signals.filter(|(name, _)| name == "weir_device_wifi_signal_dbm");
     assert_eq!(signals.count(), 1);
@@ -312,6 +401,7 @@ fn one_address_twice_is_one_device() {
     let samples = read(&Metrics::default().render(
         &all(vec![device(1, 1000, 0), device(1, 500, 0)]),
         &Status::default(),
+        &Paths::default(),
     ));
     assert_eq!(
         bytes(&samples, "02:00:00:00:00:01", "received"),
@@ -337,7 +427,7 @@ proptest! {
                 devices.retain(|have: &Device| have.mac != device(number, 0, 0).mac);
                 devices.push(Device { name: Some(name), ..device(number, *total, 0) });
             }
-            let samples = read(&metrics.render(&all(devices), &Status::default()));
+            let samples = read(&metrics.render(&all(devices), &Status::default(), &Paths::default()));
             let macs: BTreeSet<_> = samples.keys().filter_map(|(_, labels)| labels.get("mac")).collect();
             prop_assert!(macs.len() <= limit + 1);
             let now = bytes(&samples, "other", "received").unwrap_or(other);

@@ -10,7 +10,7 @@
 //! - [`Policy`]: policy rules and routes, written and removed too; which devices lead out.
 //! - [`Subflows`]: TCP connections and subflows of MPTCP, and how they fare.
 //! - [`Device`]: a device of weir's own, brought up and given addresses.
-//! - [`load_rules`]: rulesets, by `nft`.
+//! - [`load_rules`], [`try_rules`]: rulesets, by `nft`.
 //! - [`Filters`]: what is attached at TC ingress and egress of a device, and qdiscs.
 //!
 //! **Order.** Events and dumps come by different sockets, so an entry of a dump may be older than an event read before it. While a
@@ -39,7 +39,7 @@ pub use events::Events;
 pub use filters::{Attached, Filters};
 pub use mptcp::Mptcp;
 pub use netdev::Netdev;
-pub use nft::load_rules;
+pub use nft::{load_rules, try_rules};
 pub use nl80211::Nl80211;
 pub use policy::Policy;
 pub use requests::Requests;

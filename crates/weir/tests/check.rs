@@ -85,6 +85,58 @@ fn a_plain_router_can_be_used() {
     }
 }
 
+/// With a partner there are rows of what that needs; on the tests' kernel it is all there, but for a switch that is off.
+#[test]
+fn multipath_has_its_own_rows() {
+    let lab = gateway();
+    let router = lab.node("router").expect("a router");
+    let folder = std::env::temp_dir().join(format!("weir-check-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let pair = Command::new(env!("CARGO_BIN_EXE_weir"))
+        .args(["multipath", "pair", "203.0.113.10", "--state"])
+        .arg(&folder)
+        .output()
+        .expect("runs");
+    let line = String::from_utf8(pair.stdout).expect("text");
+    let file = folder.join("weir.toml");
+    let text = format!("[multipath]\npartner = {:?}\n", line.trim());
+    std::fs::write(&file, text).expect("written");
+    let rows = |options: &[&str]| -> Vec<Value> {
+        let (code, text) = check(
+            router,
+            &[&["--json"], options].concat(),
+            "/nonexistent/weir.sock",
+        );
+        assert_eq!(code, Some(0), "none of them is required: {text}");
+        let report: Value = serde_json::from_str(&text).expect("one document");
+        let features = report["features"].as_array().expect("a list");
+        let names = [
+            "MPTCP",
+            "nft tproxy",
+            "nft socket",
+            "nft fib",
+            "policy routing",
+            "TUN",
+        ];
+        let of = |feature: &&Value| names.iter().any(|name| feature["name"] == *name);
+        features.iter().filter(of).cloned().collect()
+    };
+    assert_eq!(rows(&[]), [] as [Value; 0], "without a partner");
+    let options = ["--config", file.to_str().expect("text")];
+    let ruleset = || router.run("nft list ruleset").expect("runs");
+    let before = ruleset();
+    let there = rows(&options);
+    assert_eq!(there.len(), 6, "{there:#?}");
+    assert!(there.iter().all(|row| row["present"] == true), "{there:#?}");
+    assert_eq!(ruleset(), before, "only tried");
+    router.sysctl("net.mptcp.enabled", 0).expect("set");
+    let off = rows(&options);
+    let missing: Vec<_> = off.iter().filter(|row| row["present"] == false).collect();
+    assert_eq!(missing.len(), 1, "{missing:#?}");
+    assert_eq!(missing[0]["mend"], "sysctl net.mptcp.enabled=1");
+    std::fs::remove_dir_all(folder).expect("removed");
+}
+
 /// The interface: names and kinds of all fields.
 #[test]
 fn json_has_this_shape() {

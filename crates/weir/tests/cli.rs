@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use support::{Daemon, Directory, golden, ran, run, weir};
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 21] = [
     "run",
     "status",
     "flows",
@@ -17,6 +17,8 @@ const COMMANDS: [&str; 19] = [
     "hops",
     "drops",
     "probes",
+    "paths",
+    "multipath",
     "capture",
     "devices",
     "talks",
@@ -43,6 +45,11 @@ fn help_is_as_written() {
         let help = run(&[command, "--help"]);
         assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{command}");
         golden(&format!("help-{command}.txt"), &help.out);
+    }
+    for side in ["serve", "pair"] {
+        let help = run(&["multipath", side, "--help"]);
+        assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{side}");
+        golden(&format!("help-multipath-{side}.txt"), &help.out);
     }
     assert_eq!(
         run(&["--version"]).out,
@@ -71,8 +78,10 @@ fn usage_errors_exit_with_2() {
         &["capture", "--snaplen", "63"],
         &["capture", "--rate", "0"],
         &["capture", "00000001", "--port", "7"],
-        &["run", "--only", "multipath"],
-        &["run", "--only", "offload,multipath"],
+        &["paths", "--watch", "--json"],
+        &["multipath"],
+        &["multipath", "pair"],
+        &["multipath", "serve", "--listen", "here"],
         &["run", "--only", "tetris"],
         &["run", "-v", "-q"],
     ] {
@@ -80,11 +89,6 @@ fn usage_errors_exit_with_2() {
         assert_eq!(ran.code, Some(2), "{arguments:?}: {}", ran.err);
         assert!(ran.out.is_empty() && !ran.err.is_empty(), "{arguments:?}");
     }
-    let ran = run(&["run", "--only", "multipath"]);
-    assert_eq!(
-        ran.err,
-        "weir: the module `multipath` is not in this version\n  mend: leave --only away, or use --only offload or --only monitor\n"
-    );
 }
 
 #[test]
@@ -103,6 +107,8 @@ fn without_a_daemon_it_says_how_to_start_one() {
         &["talks"],
         &["history"],
         &["probes"],
+        &["paths"],
+        &["paths", "--watch"],
         &["capture"],
         &["reload"],
     ] {
@@ -164,6 +170,7 @@ fn tables_are_as_drawn() {
             ],
         ),
         ("probes.txt", &["probes"]),
+        ("paths.txt", &["paths"]),
         (
             "explain.txt",
             &[
@@ -200,6 +207,7 @@ fn json_is_one_document() {
         &["history", "--last", "100000"],
         &["probes"],
         &["probes", "qdisc-delay"],
+        &["paths"],
         &["explain", "00000001"],
         &["config", "--running"],
     ] {
@@ -317,6 +325,31 @@ fn of_what_is_not_there_it_says_so() {
              mend: set `enabled = true` under [monitor] in the configuration, and restart weir\n"
         );
     }
+}
+
+#[test]
+fn a_pairing_is_a_line_and_a_code_if_asked_for() {
+    let directory = Directory::new();
+    let state = directory.path().to_str().expect("text");
+    let pair = |more: &[&str]| run(&[&["multipath", "pair", "--state", state], more].concat());
+    let plain = pair(&["partner.example"]);
+    assert_eq!((plain.code, plain.err.as_str()), (Some(0), ""));
+    assert_eq!(plain.out.lines().count(), 1, "for a script: {}", plain.out);
+    assert!(plain.out.trim_end().ends_with("@partner.example:9349"));
+    let with_code = pair(&["partner.example", "--qr"]);
+    let lines: Vec<_> = with_code.out.lines().collect();
+    assert_ne!(
+        lines[0],
+        plain.out.trim_end(),
+        "each router has its own key"
+    );
+    assert!(lines.len() > 15 && lines[1].chars().all(|letter| letter == '█'));
+    let width = lines[1].chars().count();
+    assert!(width <= 60, "{width} columns");
+    assert!(lines[1..].iter().all(|row| row.chars().count() == width));
+    let wrong = pair(&["no address", "--qr"]);
+    assert_eq!((wrong.code, wrong.out.as_str()), (Some(1), ""));
+    assert!(wrong.err.contains("mend: give a name or an address"));
 }
 
 #[test]

@@ -1,25 +1,29 @@
 // What nearly every view shows: devices, ports and the daemon's state, asked for every two seconds as long as somebody is logged
 // in and looks; and the rates of the last minutes, which outlive a change of view.
+
+import { type PathsReading, pathRates } from "../core/paths";
 import { USUAL } from "../core/poll";
 import { Recorder, rateBetween } from "../core/series";
 import { Store } from "../core/store";
 import { type Failure, get } from "./client";
 import { Poller } from "./poller";
-import type { Devices, MeteredPort, Status } from "./types";
+import type { Devices, MeteredPort, Paths, Status } from "./types";
 
 export interface Live {
   devices: Devices | null;
   status: Status | null;
   /** Packets since the look before: forwarded by weir, and all. null as long as there were no two looks. */
   packets: { forwarded: number; all: number; octetRate: number | null } | null;
+  /** Uplinks that are used as one; null where there is no partner. */
+  paths: Paths | null;
   failure: Failure | null;
 }
 
-const NOTHING: Live = { devices: null, status: null, packets: null, failure: null };
+const NOTHING: Live = { devices: null, status: null, packets: null, paths: null, failure: null };
 
 export const live = new Store<Live>(NOTHING);
 
-/** Series: `port NAME` and `device MAC`. Down is what goes to whoever is behind the router, also at an uplink. */
+/** Series: `port NAME`, `device MAC` and `path NAME`. Down is what goes to whoever is behind the router, also at an uplink. */
 export let recorded = new Recorder();
 
 let poller: Poller | null = null;
@@ -51,8 +55,21 @@ function packetsBetween(before: Status | null, after: Status): Live["packets"] {
 
 let looked = 0;
 
+/** The last looks at paths: as many as their rates are made of. */
+let readings: PathsReading[] = [];
+
+async function lookAtPaths(status: Status, now: number): Promise<Paths | null> {
+  if (status.multipath === undefined) return null;
+  const paths = await get<Paths>("paths");
+  const found = pathRates(readings, { time: performance.now() / 1000, paths: paths.paths });
+  readings = found.readings;
+  for (const [device, rate] of found.rates) recorded.add(`path ${device}`, { time: now, ...rate });
+  return paths;
+}
+
 async function look(): Promise<void> {
   const [devices, status] = await Promise.all([get<Devices>("devices"), get<Status>("status")]);
+  const paths = await lookAtPaths(status, devices.now);
   const before = live.get();
   for (const port of devices.ports)
     recorded.add(`port ${port.name}`, { time: devices.now, ...portRate(port) });
@@ -62,7 +79,7 @@ async function look(): Promise<void> {
   }
   const packets = packetsBetween(before.status, status);
   looked = performance.now() / 1000;
-  live.set({ devices, status, packets, failure: null });
+  live.set({ devices, status, packets, paths, failure: null });
 }
 
 /** Begins to look, or ends it. With the session all that was seen is forgotten. */
@@ -74,6 +91,7 @@ export function keepLooking(on: boolean): void {
     poller = null;
     live.set(NOTHING);
     recorded = new Recorder();
+    readings = [];
   }
 }
 

@@ -167,6 +167,42 @@ export interface Status {
   };
   share_of_packets?: number;
   heartbeat: { age_seconds: number; limit_seconds: number };
+  /** Absent where no partner is configured. */
+  multipath?: { partner: string; state: string };
+}
+
+export interface Paths {
+  partner?: string;
+  state: string;
+  version?: string;
+  problem?: string;
+  redirects: boolean;
+  tunnel: boolean;
+  connections: Carriage;
+  paths: Path[];
+}
+
+export interface Carriage {
+  open: number;
+  all: number;
+  direct: number;
+  refused: number;
+  sent: number;
+  received: number;
+}
+
+export interface Path {
+  device: string;
+  address: string;
+  gateway?: string;
+  subflows: number;
+  fell_back: number;
+  backup: boolean;
+  /** Microseconds. */
+  rtt?: number;
+  sent: number;
+  received: number;
+  retransmitted: number;
 }
 
 export interface FlowList {

@@ -63,6 +63,14 @@ export class Recorder {
   get(name: string): Sample[] {
     return this.#series.get(name) ?? [];
   }
+
+  /** What follows `before` in the names of series that were heard of at `since` or later, in alphabetical order. */
+  names(before: string, since: number): string[] {
+    const found = [...this.#series].filter(
+      ([name, series]) => name.startsWith(before) && (series.at(-1)?.time ?? 0) >= since,
+    );
+    return found.map(([name]) => name.slice(before.length)).sort();
+  }
 }
 
 /** Bits a second between two readings of a counter of octets; null where the counter began anew or no time went by. */

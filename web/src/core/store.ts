@@ -29,6 +29,11 @@ export class Store<T> {
 /** The value of now; the component is drawn again when it changes. */
 export function useStore<T>(store: Store<T>): T {
   const [, draw] = useState({});
-  useEffect(() => store.follow(() => draw({})), [store]);
-  return store.get();
+  const drawn = store.get();
+  useEffect(() => {
+    // It may have changed since this was drawn: effects come later.
+    if (!Object.is(store.get(), drawn)) draw({});
+    return store.follow(() => draw({}));
+  }, [store]);
+  return drawn;
 }

@@ -1,4 +1,5 @@
 import type { ComponentType } from "preact";
+import type { Live } from "../api/live";
 import type { Route } from "../core/route";
 import type { Key } from "../text";
 
@@ -11,6 +12,8 @@ export interface View {
   readonly icon: ComponentType;
   /** Draws it. `route.path[0]` is `id`; what follows, and the query, are the view's own. It begins with `<Title>`. */
   readonly show: ComponentType<{ route: Route }>;
+  /** Whether the navigation shows it, where that depends on the router. */
+  readonly offered?: (now: Live) => boolean;
 }
 
 /** A part of weir that has views. The navigation shows it as a group. */

@@ -111,6 +111,10 @@ function Side({ place }: { place: string }) {
   const [open, setOpen] = useState(false);
   const [failure, setFailure] = useState<Failure | null>(null);
   const button = useRef<HTMLButtonElement>(null);
+  const now = useStore(live);
+  const offered = modules
+    .map((module) => ({ ...module, views: module.views.filter((view) => view.offered?.(now) !== false) }))
+    .filter((module) => module.views.length > 0);
   // Closes when the place changes.
   useEffect(() => setOpen(false), [place]);
   const first = place.split("/")[0] ?? "";
@@ -145,7 +149,7 @@ function Side({ place }: { place: string }) {
       </div>
       <div id="nav" class="side-body">
         <nav aria-label={t("nav.label")}>
-          {modules.map((module) => (
+          {offered.map((module) => (
             <div class="nav-group" key={module.id}>
               <p id={`nav-${module.id}`}>{t(module.title)}</p>
               <ul aria-labelledby={`nav-${module.id}`}>

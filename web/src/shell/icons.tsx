@@ -45,6 +45,11 @@ export const PictureIcon = () => (
     <path d="M4 6h3c6 0 4 11 10 11h3M4 18h3c6 0 4-11 10-11h3" />
   </Lines>
 );
+export const PathsIcon = () => (
+  <Lines>
+    <path d="M3 12h3M18 12h3M6 12c2-7 10-7 12 0M6 12c2 7 10 7 12 0" />
+  </Lines>
+);
 export const SettingsIcon = () => (
   <Lines>
     <path d="M4 7h9M17 7h3M4 17h3M11 17h9" />

@@ -1,5 +1,6 @@
 // Drives the built page in a browser: against the mock server, or against a router (WEIR_WEB_URL, WEIR_WEB_PASSWORD; WEIR_WEB_FIRST
-// where it has no password yet: this one is set).
+// where it has no password yet: this one is set; WEIR_WEB_PATHS: the number of its uplinks, where it has a
+// partner; WEIR_WEB_VIEWS: the views to look at, with commas between them).
 // WEIR_WEB_SHOTS=DIRECTORY saves a picture of each view, light and dark, wide and narrow, with the mock's time sped up so that
 // lines have a length.
 import assert from "node:assert/strict";
@@ -12,6 +13,11 @@ import * as steps from "./steps.mjs";
 const real = process.env.WEIR_WEB_URL;
 const password = process.env.WEIR_WEB_PASSWORD ?? "weir weir";
 const shooting = process.env.WEIR_WEB_SHOTS !== undefined;
+/** Uplinks of a router that has a partner. */
+const uplinks = real ? Number(process.env.WEIR_WEB_PATHS ?? 0) : 3;
+const views = (process.env.WEIR_WEB_VIEWS?.split(",") ?? steps.VIEWS).filter(
+  (view) => view !== "paths" || uplinks > 0,
+);
 const mockOnly = { skip: real ? "needs the mock server" : false };
 
 let browser;
@@ -65,6 +71,79 @@ journey("log-in, dashboard, device, flow, history, language, theme", {}, async (
   await page.locator("#password").waitFor();
 });
 
+const withPaths = { skip: uplinks > 0 ? false : "needs a router with a partner" };
+journey("what each path carries", { test: withPaths }, async (page) => {
+  await steps.logIn(page, password);
+  await steps.paths(page);
+  // At a router, of alike uplinks, each has its part before long.
+  if (real) {
+    await page.waitForFunction((many) => {
+      const shares = [...document.querySelectorAll(".path-share")].map((one) =>
+        Number.parseInt(one.textContent, 10),
+      );
+      return shares.every((share) => share * many > 70 && share * many < 130);
+    }, uplinks);
+  }
+  const shares = await steps.shares(page);
+  assert.equal(shares.length, uplinks);
+  const sum = shares.reduce((all, share) => all + share);
+  assert.ok(sum > 97 && sum < 103, `${shares}`);
+});
+
+const withoutPaths = { skip: real && uplinks > 0 ? "the router has a partner" : false };
+journey("no paths without a partner", { test: withoutPaths }, async (page) => {
+  if (mock) mock.state.alone = true;
+  try {
+    await steps.logIn(page, password);
+    await steps.visit(page, "");
+    assert.equal(await page.locator('nav a[href="#/paths"]').count(), 0);
+    await page.goto("/#/paths");
+    await page.getByText("names no partner").waitFor();
+  } finally {
+    if (mock) mock.state.alone = false;
+  }
+});
+
+journey("an uplink that goes away stays in the chart, in its colour", { test: mockOnly }, async (page) => {
+  await steps.logIn(page, password);
+  await page.goto("/#/paths");
+  const colour = (name) =>
+    page.locator(".legend li", { hasText: name }).locator(".key").getAttribute("class");
+  await page.locator(".path-card").nth(2).waitFor();
+  await page.waitForFunction(() =>
+    /[1-9].*\sMbit\/s/.test(document.querySelector("main .large")?.textContent ?? ""),
+  );
+  const [ppp, wwan] = [await colour("ppp0"), await colour("wwan0")];
+  mock.state.paths = { paths: mock.paths().filter(({ device }) => device !== "ppp0") };
+  try {
+    await page.locator(".legend li", { hasText: "ppp0 (gone)" }).waitFor();
+    assert.equal(await page.locator(".path-card").count(), 2);
+    assert.deepEqual([await colour("ppp0"), await colour("wwan0")], [ppp, wwan]);
+  } finally {
+    mock.state.paths = undefined;
+  }
+});
+
+journey("a partner that is not reached is told of", { test: mockOnly }, async (page) => {
+  mock.state.paths = {
+    state: "failed",
+    problem: `no answer from ${HOSTILE.override}`,
+    redirects: false,
+    paths: [],
+  };
+  try {
+    await steps.logIn(page, password);
+    await page.goto("/#/paths");
+    await page.locator(".notice.bad", { hasText: "no answer from" }).waitFor();
+    await page.getByText("New connections go as routes say.").waitFor();
+    assert.doesNotMatch(await page.locator("main").innerText(), /\u202e/);
+    await page.locator("main .nothing").waitFor();
+    await accessible(page, "paths without a partner");
+  } finally {
+    mock.state.paths = undefined;
+  }
+});
+
 journey("with the keyboard only", {}, (page) => steps.keyboard(page, password));
 
 journey("German, as the browser asks for it", { locale: "de-DE" }, async (page) => {
@@ -74,7 +153,7 @@ journey("German, as the browser asks for it", { locale: "de-DE" }, async (page) 
 
 journey("German words fit a narrow window, too", { locale: "de-DE", viewport: NARROW }, async (page) => {
   await steps.logIn(page, password);
-  for (const view of steps.VIEWS) {
+  for (const view of views) {
     await steps.visit(page, view);
     await fits(page, view || "dashboard");
   }
@@ -109,7 +188,7 @@ for (const colorScheme of ["light", "dark"]) {
         await steps.logIn(page, password);
         // Long enough for a line to be seen.
         if (shooting) await page.waitForTimeout(24_000);
-        for (const view of steps.VIEWS) {
+        for (const view of views) {
           await steps.visit(page, view);
           if (shooting) await page.waitForTimeout(3000);
           await fits(page, view || "dashboard");
@@ -182,6 +261,21 @@ journey("a page that finds no router asks again by itself", { allow: /ERR_FAILED
   await page.goto("/");
   await page.locator("[role=alert]").waitFor();
   await page.locator("#password").waitFor();
+});
+
+journey("an address that changes while the page is drawn is followed", {}, async (page) => {
+  await page.goto("/");
+  await page.locator("#password").fill(password);
+  await page.evaluate(() => {
+    new MutationObserver((_, observer) => {
+      if (document.querySelector("#main h1") === null) return;
+      observer.disconnect();
+      history.replaceState(null, "", "#/settings");
+      dispatchEvent(new HashChangeEvent("hashchange"));
+    }).observe(document.body, { childList: true, subtree: true });
+  });
+  await page.locator("form button[type=submit]").click();
+  await page.locator("#old").waitFor();
 });
 
 journey("a page that nobody sees asks nothing", { test: mockOnly }, async (page) => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 
 /** Every view, by the address it has; `device` and `flow` are found by following a link. */
-export const VIEWS = ["", "devices", "device", "flows", "flow", "history", "picture", "settings"];
+export const VIEWS = ["", "devices", "device", "flows", "flow", "history", "picture", "paths", "settings"];
 
 export async function logIn(page, password) {
   await page.goto("/");
@@ -41,6 +41,7 @@ export async function visit(page, view) {
         flows: "tbody tr",
         history: ".stacks svg .stack",
         picture: ".picture svg .ribbon, .nothing",
+        paths: ".path-card",
         settings: "#old",
       }[view];
       await page.locator(sign).first().waitFor();
@@ -109,6 +110,39 @@ export async function history(page) {
   await page.locator("input[name=by][value=application]").check();
   await page.locator(".history-parts tbody tr, .nothing").first().waitFor();
 }
+
+/** What each path carries is shown, the other way too; arrow keys read it. Without a partner there is no such view in the navigation. */
+export async function paths(page) {
+  await page.locator('nav a[href="#/paths"]').click();
+  await page.locator(".path-card").first().waitFor();
+  await page.locator(".notice.good").waitFor();
+  const sum = page.locator("main .large").first();
+  await page.waitForFunction(() =>
+    /[1-9].*\s[kMG]?bit\/s/.test(document.querySelector("main .large")?.textContent ?? ""),
+  );
+  assert.match(
+    await page.locator(".chart-room").getAttribute("aria-label"),
+    /^What each path carries, Download, now: /,
+  );
+  const cards = await page.locator(".path-card").count();
+  assert.equal(await page.locator(".legend li").count(), cards);
+  const down = await sum.innerText();
+  await page.locator("input[name=way][value=up]").check();
+  await page.waitForURL(/#\/paths\?way=up$/);
+  assert.notEqual(await sum.innerText(), down);
+  await page.locator(".chart-room").focus();
+  await page.keyboard.press("ArrowLeft");
+  await page.waitForFunction(() =>
+    /^\d\d:\d\d:\d\d: .*bit\/s/.test(document.querySelector(".chart [aria-live]")?.textContent ?? ""),
+  );
+  await page.locator("input[name=way][value=down]").check();
+}
+
+/** Shares of the paths, in hundredths. */
+export const shares = (page) =>
+  page
+    .locator(".path-share")
+    .evaluateAll((all) => all.map((one) => Number.parseInt(one.textContent ?? "", 10)));
 
 /** German and back, by the switch; the page says so to a screen reader too. */
 export async function language(page) {

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { dirname, extname, join, normalize, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { paths } from "./paths.mjs";
 import * as world from "./world.mjs";
 
 const dist = join(dirname(fileURLToPath(import.meta.url)), "../../dist");
@@ -22,7 +23,8 @@ const TYPES = {
 
 /**
  * Begins to serve on a free port of the loopback. `speed` makes the household's time run faster. The answer's `state` may be changed by a
- * test: `password` (null: none was set), `local` (whether the browser runs on the router), `broken` (every API call fails with 503), and `sessions`.
+ * test: `password` (null: none was set), `local` (whether the browser runs on the router), `broken` (every API call fails with 503), `alone` (there is no
+ * partner), `paths` (what is told of them otherwise), and `sessions`.
  */
 export async function serve({ password = null, port = 0, speed = 1 } = {}) {
   const state = { password, broken: false, local: true, sessions: new Map(), requests: [] };
@@ -37,6 +39,8 @@ export async function serve({ password = null, port = 0, speed = 1 } = {}) {
   await new Promise((ready) => server.listen(port, "127.0.0.1", ready));
   return {
     state,
+    /** Paths as they would be told. */
+    paths: () => paths(now(), speed).paths,
     url: `http://127.0.0.1:${server.address().port}`,
     close: () =>
       new Promise((closed) => {
@@ -102,9 +106,12 @@ async function answer(request, response, state, now, speed) {
   if (!user) return refuse(401, "no_session", "nobody is logged in", "log in");
   if (state.broken) return refuse(503, "busy", "the daemon is being started", "wait a little");
   const query = Object.fromEntries(url.searchParams);
+  const told = () => world.status(now(), world.START - 93_600, speed);
   switch (call) {
     case "GET v1/status":
-      return json(world.status(now(), world.START - 93_600, speed));
+      return json(state.alone ? { ...told(), multipath: undefined } : told());
+    case "GET v1/paths":
+      return json({ ...paths(now(), speed), ...state.paths });
     case "GET v1/devices":
       return json(world.devices(now()));
     case "GET v1/talks":

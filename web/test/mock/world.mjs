@@ -62,6 +62,7 @@ function swing(kind, seed, now) {
 const counts = (bytes) => ({ bytes: Math.round(bytes), packets: Math.ceil(bytes / 980) });
 
 export const START = 1_767_000_000;
+export const PARTNER = "partner.example.net:9349";
 
 export function devices(now) {
   const since = now - 93_600;
@@ -313,6 +314,7 @@ export function status(now, begun, speed) {
     refused: {},
     lost_events: 0,
     heartbeat: { age_seconds: 0.2, limit_seconds: 2 },
+    multipath: { partner: PARTNER, state: "connected", redirects: true, uplinks: 3, open: 41 },
   };
 }
 

@@ -44,6 +44,37 @@ pub enum PartnerState {
     Failed,
 }
 
+/// What [`Status`](super::Status) tells of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathsStatus {
+    /// The partner's name or address and port.
+    pub partner: String,
+    /// Whether it is there.
+    pub state: PartnerState,
+    /// New connections of clients go by the partner.
+    pub redirects: bool,
+    /// Uplinks in use: devices, whatever addresses they have.
+    pub uplinks: usize,
+    /// Connections of clients that are there now.
+    pub open: u64,
+}
+
+impl Paths {
+    /// In short; `None` where the configuration names no partner.
+    pub fn status(&self) -> Option<PathsStatus> {
+        let mut devices: Vec<_> = self.paths.iter().map(|path| &path.device).collect();
+        devices.sort_unstable();
+        devices.dedup();
+        Some(PathsStatus {
+            partner: self.partner.clone()?,
+            state: self.state,
+            redirects: self.redirects,
+            uplinks: devices.len(),
+            open: self.connections.open,
+        })
+    }
+}
+
 /// Connections of clients, and their octets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Carriage {

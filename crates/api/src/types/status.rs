@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::DropCounts;
+use super::{DropCounts, PathsStatus};
 
 /// Answer to `GET /v1/status`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -17,7 +17,7 @@ pub struct Status {
     pub uptime_seconds: u64,
     /// Inode of the network namespace it works in (`stat -L /proc/PID/ns/net`).
     pub netns: u64,
-    /// Modules that run: `offload`.
+    /// Modules that run: `offload`, `monitor`, `multipath`.
     pub modules: Vec<String>,
     /// Whether packets are forwarded, or only what would be is counted.
     pub mode: Mode,
@@ -46,6 +46,9 @@ pub struct Status {
     /// Packets dropped early; absent where nothing is to be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drops: Option<DropCounts>,
+    /// Uplinks that are used as one; absent where the configuration names no partner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multipath: Option<PathsStatus>,
     /// Whether the packet path believes that the daemon lives.
     pub heartbeat: Heartbeat,
 }

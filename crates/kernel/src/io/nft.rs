@@ -14,10 +14,22 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// # Errors
 /// What `nft` says.
 pub async fn load_rules(rules: &str) -> Result<(), String> {
+    nft(&["-f", "-"], rules).await
+}
+
+/// Whether the kernel would take a ruleset: nothing is changed.
+///
+/// # Errors
+/// What `nft` says.
+pub async fn try_rules(rules: &str) -> Result<(), String> {
+    nft(&["--check", "-f", "-"], rules).await
+}
+
+async fn nft(arguments: &[&str], rules: &str) -> Result<(), String> {
     let said = |error: std::io::Error| format!("nft: {error}");
     let run = async {
         let mut nft = Command::new("nft")
-            .args(["-f", "-"])
+            .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())

@@ -7,7 +7,7 @@ use api::{Client, Port};
 use kernel::io::Requests;
 use kernel::{Event, Link, Source, facts};
 
-use super::{CheckReport, devices, features, firewall, netfilter};
+use super::{CheckReport, devices, features, firewall, multipath, netfilter};
 use crate::Error;
 use crate::config::Effective;
 use crate::daemon::settings;
@@ -51,6 +51,10 @@ async fn look(config: &Effective, running: Option<Vec<Port>>) -> Result<CheckRep
         surroundings.knows_drivers(),
         readable,
     ));
+
+    if config.multipath.partner.is_some() {
+        features.extend(multipath::features().await);
+    }
 
     let links = match &mut requests {
         Ok(requests) => links(requests).await.map_err(|why| {

@@ -7,6 +7,7 @@ mod collect;
 mod devices;
 mod features;
 mod firewall;
+mod multipath;
 mod netfilter;
 mod print;
 

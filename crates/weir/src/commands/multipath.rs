@@ -13,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::Error;
 use crate::config::LogLevel;
 use crate::log;
-use crate::output::Output;
+use crate::output::{Output, qr};
 
 /// Serve routers that have several uplinks, and pair with them
 ///
@@ -81,6 +81,9 @@ struct PairArgs {
     /// What the router is called, in the log
     #[arg(long, value_name = "NAME", default_value = "")]
     name: String,
+    /// Print it as a QR code too, for a camera: in a window of 60 columns at least
+    #[arg(long)]
+    qr: bool,
 }
 
 /// Of the partner's end of the tunnel.
@@ -125,7 +128,7 @@ fn pair(args: &PairArgs, output: &mut Output<'_>) -> Result<(), Error> {
         Error::because(
             format!("`{}` is no address for a partner", args.address),
             &error,
-            "give a name or an address, such as partner.example.net, 203.0.113.5 or [2001:db8::5]:9347",
+            "give a name or an address, such as partner.example.net, 203.0.113.5 or [2001:db8::5]:9349",
         )
     };
     // Looked at before a key is made for it.
@@ -133,7 +136,15 @@ fn pair(args: &PairArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let store = Store::open(&args.state.state).map_err(|error| kept(&error))?;
     let key = store.pair(&name).map_err(|error| kept(&error))?;
     let line = Pairing::at(&args.address, key).map_err(wrong)?;
-    Ok(output.line(&line.to_string())?)
+    let line = line.to_string();
+    output.line(&line)?;
+    if args.qr {
+        // A line holds a name of at most 253 letters: there is always room for it.
+        for row in qr::rows(&line, output.has_colour()).unwrap_or_default() {
+            output.line(&row)?;
+        }
+    }
+    Ok(())
 }
 
 fn kept(error: &StoreError) -> Error {

@@ -14,9 +14,10 @@ use crate::output::{Align, Cell, Output, Table, Tone, harmless, units};
 /// Show the uplinks that are used as one, and what each carries
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-SENT and RECEIVED are what clients' TCP connections carried to the partner and back since weir started; /S is the rate
-of the last second. RTT is the shortest round trip to the partner of what moves. AGAIN is the share that was sent again.
-NOTE tells of a path that is kept in reserve, and of connections for which something on the way took MPTCP out.
+SENT and RECEIVED are what clients' TCP connections carried to the partner and back since weir
+started; /S is the rate of the last second. RTT is the shortest round trip to the partner of what
+moves. AGAIN is the share that was sent again. NOTE tells of a path that is kept in reserve, and of
+connections for which something on the way took MPTCP out.
 Examples:
   weir paths
   weir paths --watch
@@ -71,7 +72,8 @@ fn print(
     };
     let (word, tone) = match told.state {
         PartnerState::Connected => ("connected", Tone::Good),
-        PartnerState::Connecting | PartnerState::Off => ("is being connected to", Tone::Warn),
+        PartnerState::Connecting => ("is being connected to", Tone::Warn),
+        PartnerState::Off => ("multipath does not run: the log says why", Tone::Bad),
         PartnerState::Failed => ("not reached", Tone::Bad),
     };
     let word = output.toned(tone, word);
@@ -95,6 +97,8 @@ fn print(
     output.line(&line)?;
     if !told.redirects {
         output.line("new connections of clients go as routes say")?;
+    } else if !told.tunnel {
+        output.line("what is no TCP goes as routes say")?;
     }
     table(told, before, output)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use api::{FamilyFlows, Mode, Status};
+use api::{FamilyFlows, Mode, PartnerState, PathsStatus, Status};
 use clap::Args;
 
 use super::client;
@@ -79,6 +79,9 @@ fn print(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
         );
         output.field("dropped", &early)?;
     }
+    if let Some(paths) = &status.multipath {
+        multipath(paths, output)?;
+    }
 
     reasons("Packets left to the kernel", &packets.passed, output)?;
     reasons("Seen to leave, but no proof", &packets.not_proof, output)?;
@@ -123,6 +126,30 @@ fn daemon(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
         status.lost_events
     );
     output.field("lost events", &output.toned(Tone::Warn, &lost))
+}
+
+fn multipath(paths: &PathsStatus, output: &mut Output<'_>) -> io::Result<()> {
+    let partner = harmless(&paths.partner);
+    let (tone, words) = match (paths.state, paths.redirects) {
+        (PartnerState::Connected, true) => (Tone::Good, format!("by way of {partner}")),
+        (PartnerState::Connected, false) => {
+            let words = format!("{partner} is there, but connections go as routes say");
+            (Tone::Warn, words)
+        }
+        (PartnerState::Connecting, _) => (Tone::Warn, format!("connects to {partner}")),
+        (PartnerState::Failed, _) => (Tone::Bad, format!("{partner} is not reached")),
+        (PartnerState::Off, _) => (Tone::Bad, "does not run: the log says why".to_owned()),
+    };
+    let uplinks = match paths.uplinks {
+        1 => "1 uplink".to_owned(),
+        more => format!("{more} uplinks"),
+    };
+    let line = format!(
+        "{}; {uplinks}, {} connections open",
+        output.toned(tone, &words),
+        units::count(paths.open)
+    );
+    output.field("multipath", &line)
 }
 
 /// The share of the packets, in a number and in words. The number is cut off: 100 % means each and every one.
@@ -214,6 +241,51 @@ mod tests {
             (Some(0.0), "none of the packets, 0.0 %"),
         ] {
             assert_eq!(share(number), text);
+        }
+    }
+
+    #[test]
+    fn multipath_is_one_line() {
+        let said = |state, redirects, uplinks| {
+            let paths = PathsStatus {
+                partner: "p\u{1b}.example:9349".into(),
+                state,
+                redirects,
+                uplinks,
+                open: 12,
+            };
+            let mut memory = Vec::new();
+            multipath(&paths, &mut Output::to(&mut memory, false)).expect("memory");
+            String::from_utf8(memory).expect("text")
+        };
+        for (state, redirects, uplinks, line) in [
+            (
+                PartnerState::Connected,
+                true,
+                2,
+                "by way of p?.example:9349; 2 uplinks, 12 connections open",
+            ),
+            (
+                PartnerState::Connected,
+                false,
+                1,
+                "p?.example:9349 is there, but connections go as routes say; 1 uplink, 12 connections open",
+            ),
+            (
+                PartnerState::Failed,
+                false,
+                2,
+                "p?.example:9349 is not reached; 2 uplinks, 12 connections open",
+            ),
+            (
+                PartnerState::Off,
+                false,
+                0,
+                "does not run: the log says why; 0 uplinks, 12 connections open",
+            ),
+        ] {
+            let line = format!("{:<12}  {line}\n", "multipath");
+            assert_eq!(said(state, redirects, uplinks), line);
         }
     }
 

@@ -249,11 +249,12 @@ fn clip(name: &str) -> String {
 mod tests {
     use std::time::Duration;
 
+    use multipath::Pairing;
     use proptest::prelude::*;
 
     use super::super::settings::{
-        Collector, FlowRoom, HookChoice, LogLevel, Mark, MeterRoom, MetricsFor, Octets, PortHook,
-        QuotaAction, QuotaPeriod, WebTls,
+        Collector, Fallback, FlowRoom, HookChoice, LogLevel, Mark, MeterRoom, MetricsFor, Octets,
+        PortHook, QuotaAction, QuotaPeriod, WebTls,
     };
     use super::*;
 
@@ -328,6 +329,11 @@ flush = "1m"
 limit = "8MiB"
 month_begins = 15
 
+[multipath]
+partner = "weir1-fPgJ7NjhbUHQ_CnG7VY1aPX9jNvoBGOMtL9j4fLKfDRnbpo0lhDpJJr-kWw@partner.example:9349"
+fallback = "stop"
+direct = ["198.51.100.0/24"]
+
 [web]
 enabled = false
 listen = ["192.168.1.1:443", "[::1]:9347"]
@@ -376,6 +382,13 @@ action = "cut"
         assert_eq!(
             (*read.history.limit, *read.history.month_begins),
             (Octets(8 << 20), 15)
+        );
+        let multipath = &read.multipath;
+        let partner = multipath.partner.as_ref().map(Pairing::address);
+        assert_eq!(partner.as_deref(), Some("partner.example:9349"));
+        assert_eq!(
+            (*multipath.fallback, multipath.direct.len()),
+            (Fallback::Stop, 1)
         );
         assert_eq!(
             (&*read.web.tls, &*read.web.metrics),
@@ -455,7 +468,7 @@ action = "cut"
             ),
             (
                 "zzz = true",
-                "weir.toml:1:1: zzz: unknown section; there are [offload], [drops], [monitor], [monitor.ipfix], [history], [web], [api], [log], [ports], [quotas]",
+                "weir.toml:1:1: zzz: unknown section; there are [offload], [drops], [monitor], [monitor.ipfix], [history], [multipath], [web], [api], [log], [ports], [quotas]",
             ),
             (
                 "offload = 1",

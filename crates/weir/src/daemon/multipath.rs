@@ -74,7 +74,11 @@ impl Multipath {
         // Held for as long as a change takes: there is nothing to tell meanwhile.
         let running = self.running.try_lock().ok();
         let state = running.as_ref().and_then(|running| running.as_ref());
-        state.map_or_else(api::Paths::default, |router| told(router.state()))
+        let nothing = || api::Paths {
+            partner: self.wanted.as_ref().map(|wanted| wanted.pairing.address()),
+            ..api::Paths::default()
+        };
+        state.map_or_else(nothing, |router| told(router.state()))
     }
 
     /// Ends, with all that it wrote.

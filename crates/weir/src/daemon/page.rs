@@ -38,7 +38,8 @@ impl Page {
             let metrics = RefCell::new(api::metrics::Metrics::default());
             Box::new(move || {
                 let devices = provider.devices().unwrap_or_default();
-                let text = metrics.borrow_mut().render(&devices, &provider.status());
+                let (status, paths) = (provider.status(), provider.paths());
+                let text = metrics.borrow_mut().render(&devices, &status, &paths);
                 let text = match provider.probes() {
                     Ok(probes) => probes.added_to(text),
                     Err(_) => text,

@@ -89,12 +89,15 @@ impl Provider for Face {
         };
         let statistics = router.core.statistics();
         let shadow = self.settings.borrow().shadow;
+        let multipath = self.paths().status();
+        let mut modules = router.modules();
+        modules.extend(multipath.is_some().then(|| "multipath".to_owned()));
         Status {
             version: env!("CARGO_PKG_VERSION").into(),
             started: self.started,
             uptime_seconds: unix_seconds().saturating_sub(self.started),
             netns: self.netns,
-            modules: router.modules(),
+            modules,
             mode: if shadow { Mode::Shadow } else { Mode::Forward },
             share_of_packets: packets.share_of_packets(),
             packets,
@@ -116,6 +119,7 @@ impl Provider for Face {
             flows,
             lost_events: router.lost,
             drops: super::drops::counts(router),
+            multipath,
             shadow: shadow.then_some(ShadowCounts {
                 same: totals.shadow_same,
                 different: totals.shadow_different,

@@ -2,6 +2,7 @@
 
 mod charset;
 pub mod dates;
+pub mod qr;
 mod table;
 mod text;
 pub mod units;

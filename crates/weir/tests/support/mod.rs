@@ -4,8 +4,10 @@
 pub mod monitor;
 pub mod tmux;
 
+mod paths;
 mod probes;
 
+use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -103,25 +105,21 @@ impl Daemon {
     pub fn start(more: u64) -> Self {
         Self::with(Paper {
             more,
-            monitor: true,
+            ..Paper::default()
         })
     }
 
     /// One that does not count who uses the network.
     pub fn without_monitor() -> Self {
         Self::with(Paper {
-            more: 0,
             monitor: false,
+            ..Paper::default()
         })
     }
 
     /// One whose socket is at a certain place.
     pub fn start_at(socket: &Path) -> Self {
-        let paper = Paper {
-            more: 0,
-            monitor: true,
-        };
-        Self::serving(paper, socket.to_owned(), Directory::new())
+        Self::serving(Paper::default(), socket.to_owned(), Directory::new())
     }
 
     fn with(paper: Paper) -> Self {
@@ -180,6 +178,18 @@ impl Drop for Daemon {
 struct Paper {
     more: u64,
     monitor: bool,
+    /// How often it was asked for paths: with each time they have carried more.
+    asked: Cell<u64>,
+}
+
+impl Default for Paper {
+    fn default() -> Self {
+        Self {
+            more: 0,
+            monitor: true,
+            asked: Cell::new(0),
+        }
+    }
 }
 
 impl Paper {
@@ -291,6 +301,7 @@ impl Provider for Paper {
                 sets: 0,
                 routes: 7,
             }),
+            multipath: paths::paths(0).status(),
             heartbeat: Heartbeat {
                 age_seconds: 0.25,
                 limit_seconds: 2.0,
@@ -416,6 +427,11 @@ impl Provider for Paper {
     fn history(&self, asked: &HistoryQuery) -> api::Later<History> {
         let answer = self.monitored().map(|()| monitor::history(asked));
         Box::pin(std::future::ready(answer))
+    }
+
+    fn paths(&self) -> api::Paths {
+        self.asked.set(self.asked.get() + 1);
+        paths::paths(self.asked.get())
     }
 
     fn probes(&self) -> Result<api::Probes, Problem> {

@@ -1,0 +1,167 @@
+//! What multipath uses of the kernel, where a partner is configured. Weir can work without: then uplinks are used as routes say.
+
+use std::fs;
+use std::io;
+
+use kernel::io::{Policy, try_rules};
+
+use super::Feature;
+use super::features::privileged;
+
+/// The switch of MPTCP; not there where the kernel has none.
+const MPTCP: &str = "/proc/sys/net/mptcp/enabled";
+/// Where TUN devices are made.
+const TUN: &str = "/dev/net/tun";
+
+/// An expression of nft, in a rule as weir's own.
+struct Expression {
+    name: &'static str,
+    min_version: &'static str,
+    rule: &'static str,
+    why_needed: &'static str,
+    mend: &'static str,
+}
+
+const EXPRESSIONS: [Expression; 3] = [
+    Expression {
+        name: "nft tproxy",
+        min_version: "4.19",
+        rule: "meta nfproto ipv4 meta l4proto tcp tproxy ip to 127.0.0.1:9348",
+        why_needed: "Brings clients' connections to multipath.",
+        mend: "use a kernel with CONFIG_NFT_TPROXY (kmod-nft-tproxy)",
+    },
+    Expression {
+        name: "nft socket",
+        min_version: "4.18",
+        rule: "meta l4proto tcp socket transparent 1 accept",
+        why_needed: "Tells multipath's connections from others.",
+        mend: "use a kernel with CONFIG_NFT_SOCKET (kmod-nft-socket)",
+    },
+    Expression {
+        name: "nft fib",
+        min_version: "4.10",
+        rule: "fib daddr type != unicast return",
+        why_needed: "Leaves the router's own addresses alone.",
+        mend: "use a kernel with CONFIG_NFT_FIB_INET (kmod-nft-fib)",
+    },
+];
+
+/// A row for each.
+pub async fn features() -> Vec<Feature> {
+    let mut features = vec![mptcp(fs::read_to_string(MPTCP))];
+    if privileged() {
+        for expression in &EXPRESSIONS {
+            features.push(tried(expression).await);
+        }
+        features.push(rules());
+        features.push(tun());
+    }
+    features
+}
+
+/// `enabled`: what the switch says.
+fn mptcp(enabled: io::Result<String>) -> Feature {
+    let (present, detail, mend) = match enabled.as_deref().map(str::trim) {
+        Ok("0") => (
+            false,
+            Some("net.mptcp.enabled is 0".to_owned()),
+            Some("sysctl net.mptcp.enabled=1"),
+        ),
+        Ok(_) => (true, None, None),
+        Err(_) => (
+            false,
+            None,
+            Some("use a kernel with CONFIG_MPTCP and, for IPv6, CONFIG_MPTCP_IPV6"),
+        ),
+    };
+    Feature {
+        name: "MPTCP".into(),
+        min_version: Some("5.6".into()),
+        present,
+        required: false,
+        why_needed: "One connection over several uplinks; without it each uses one.".into(),
+        detail,
+        mend: mend.map(str::to_owned),
+    }
+}
+
+async fn tried(expression: &Expression) -> Feature {
+    let rules = format!(
+        "table inet weir_check {{ chain c {{ type filter hook prerouting priority mangle; {}; }}; }}",
+        expression.rule
+    );
+    let refused = try_rules(&rules).await.err();
+    Feature {
+        name: expression.name.into(),
+        min_version: Some(expression.min_version.into()),
+        present: refused.is_none(),
+        required: false,
+        why_needed: expression.why_needed.into(),
+        mend: refused.is_some().then(|| expression.mend.into()),
+        // The first line tells; below it nft shows the rule.
+        detail: refused.and_then(|said| said.lines().next().map(str::to_owned)),
+    }
+}
+
+/// Asks for the rules that there are: a kernel without them has not even the three that each has.
+fn rules() -> Feature {
+    let read = Policy::open()
+        .map_err(|error| error.to_string())
+        .and_then(|mut policy| policy.rules(false).map_err(|error| error.to_string()));
+    let present = read.as_ref().is_ok_and(|rules| !rules.is_empty());
+    Feature {
+        name: "policy routing".into(),
+        min_version: Some("2.2".into()),
+        present,
+        required: false,
+        why_needed: "Has each part of a connection leave by its own uplink.".into(),
+        detail: read.err(),
+        mend: (!present).then(|| "use a kernel with CONFIG_IP_MULTIPLE_TABLES".into()),
+    }
+}
+
+/// Opening it makes no device yet.
+fn tun() -> Feature {
+    let opened = fs::OpenOptions::new().read(true).write(true).open(TUN);
+    Feature {
+        name: "TUN".into(),
+        min_version: Some("2.4".into()),
+        present: opened.is_ok(),
+        required: false,
+        why_needed: "Takes what is not TCP to the partner.".into(),
+        mend: opened.is_err().then(|| {
+            "load tun, or use a kernel with CONFIG_TUN (kmod-tun); in a container, let it have /dev/net/tun".into()
+        }),
+        detail: opened.err().map(|error| format!("{TUN}: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mptcp_may_be_there_and_off() {
+        let on = mptcp(Ok("1\n".into()));
+        assert!(on.present && on.mend.is_none() && on.detail.is_none());
+        let off = mptcp(Ok("0\n".into()));
+        assert!(!off.present);
+        assert_eq!(off.mend.as_deref(), Some("sysctl net.mptcp.enabled=1"));
+        let none = mptcp(Err(io::ErrorKind::NotFound.into()));
+        assert!(!none.present && none.mend.is_some_and(|mend| mend.contains("CONFIG_MPTCP")));
+    }
+
+    #[test]
+    fn what_nft_refuses_is_told_in_its_words() {
+        let nonsense = Expression {
+            rule: "meta nonsense 1 accept",
+            mend: "mend it",
+            ..EXPRESSIONS[0]
+        };
+        let runtime = crate::event_loop().expect("an event loop");
+        let feature = runtime.block_on(tried(&nonsense));
+        assert!(!feature.present);
+        assert_eq!(feature.mend.as_deref(), Some("mend it"));
+        assert!(feature.detail.is_some_and(|detail| !detail.is_empty()));
+    }
+}

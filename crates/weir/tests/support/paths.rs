@@ -1,0 +1,52 @@
+//! Paths of the daemon made of paper.
+
+use api::{Carriage, PartnerState, Path, Paths};
+
+/// Two uplinks, one of them with a name that does not belong on a terminal, and one in reserve; looked at so many times.
+pub fn paths(looks: u64) -> Paths {
+    let path = |device: &str, address: &str, subflows, carried| Path {
+        device: device.into(),
+        address: address.parse().expect("an address"),
+        gateway: None,
+        subflows,
+        fell_back: 0,
+        backup: false,
+        rtt: Some(23_400),
+        sent: carried,
+        received: 9 * carried,
+        retransmitted: carried / 50,
+    };
+    Paths {
+        partner: Some("partner.example:9349".into()),
+        state: PartnerState::Connected,
+        version: Some("1.2.3\u{1b}".into()),
+        problem: None,
+        redirects: true,
+        tunnel: true,
+        connections: Carriage {
+            open: 12,
+            all: 3_456,
+            direct: 7,
+            refused: 1,
+            sent: 1_200_000_000,
+            received: 9_000_000_000,
+        },
+        paths: vec![
+            path("ppp0", "198.51.100.7", 12, 800_000_000 + looks * 2_500_000),
+            Path {
+                fell_back: 2,
+                ..path(
+                    "wwan\u{1b}0",
+                    "203.0.113.9",
+                    12,
+                    100_000_000 + looks * 1_250_000,
+                )
+            },
+            Path {
+                backup: true,
+                rtt: None,
+                ..path("usb0", "2001:db8:7::2", 12, 0)
+            },
+        ],
+    }
+}

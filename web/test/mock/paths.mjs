@@ -1,0 +1,56 @@
+// Uplinks of the household that are used as one: a fast one, one that loses MPTCP now and then, and one in reserve. Pure.
+import { noise, PARTNER, START } from "./world.mjs";
+
+/** Down and up, bits a second. */
+const UPLINKS = [
+  ["ppp0", "198.51.100.2", "198.51.100.1", 58e6, 9.4e6, 23_400],
+  ["wwan0", "203.0.113.77", undefined, 31e6, 6.2e6, 41_900],
+  ["usb0", "192.0.2.130", "192.0.2.129", 0, 0, undefined],
+];
+
+/** `speed` as for the status. What was carried is the sum of rates that swing: the page makes them of it again. */
+export function paths(now, speed) {
+  const carried = (rate, seed) => {
+    const past = (now - START) / speed;
+    const swings = 0.16 * 23 * (1 - Math.cos((past + noise(seed) * 60) / 23));
+    return Math.round((rate / 8) * (1000 + past + swings));
+  };
+  const path = ([device, address, gateway, down, up, rtt]) => ({
+    device,
+    address,
+    ...(gateway === undefined ? {} : { gateway }),
+    subflows: 41,
+    fell_back: device === "wwan0" ? 2 : 0,
+    backup: device === "usb0",
+    ...(rtt === undefined ? {} : { rtt: rtt + Math.round(4000 * noise(device, Math.floor(now / 3))) }),
+    sent: carried(up, `${device}u`),
+    received: carried(down, device),
+    retransmitted: { ppp0: 240_000, wwan0: 9_100_000, usb0: 0 }[device],
+  });
+  const all = UPLINKS.map(path);
+  all.splice(1, 0, {
+    ...all[0],
+    address: "2001:db8:7::2",
+    gateway: "fe80::1",
+    sent: 1e6,
+    received: 2e6,
+    subflows: 3,
+  });
+  const sum = (way) => all.reduce((octets, one) => octets + one[way], 0);
+  return {
+    partner: PARTNER,
+    state: "connected",
+    version: "0.9.0-mock",
+    redirects: true,
+    tunnel: true,
+    connections: {
+      open: 41,
+      all: 18_204,
+      direct: 12,
+      refused: 0,
+      sent: sum("sent"),
+      received: sum("received"),
+    },
+    paths: all,
+  };
+}
