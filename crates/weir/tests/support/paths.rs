@@ -10,6 +10,7 @@ pub fn paths(looks: u64) -> Paths {
         gateway: None,
         subflows,
         fell_back: 0,
+        strips: false,
         backup: false,
         rtt: Some(23_400),
         sent: carried,
@@ -35,6 +36,7 @@ pub fn paths(looks: u64) -> Paths {
             path("ppp0", "198.51.100.7", 12, 800_000_000 + looks * 2_500_000),
             Path {
                 fell_back: 2,
+                strips: false,
                 ..path(
                     "wwan\u{1b}0",
                     "203.0.113.9",
