@@ -100,6 +100,21 @@ impl Daemon {
         Ok(daemon)
     }
 
+    /// Only multipath, with these lines of configuration; waits until it brings clients' connections to its partner, by so many paths.
+    pub fn multipath(
+        router: &Namespace,
+        binary: &Path,
+        config: &str,
+        paths: usize,
+    ) -> Result<Self, Error> {
+        let daemon = Self::launch(router, binary, config, &["--only", "multipath"])?;
+        daemon.ready(|client| {
+            let told = client.paths().map_err(failed)?;
+            Ok(told.redirects && told.paths.len() >= paths)
+        })?;
+        Ok(daemon)
+    }
+
     fn counts(&self, ports: usize) -> Result<(), Error> {
         self.ready(|client| Ok(client.devices().map_err(failed)?.ports.len() >= ports))
     }

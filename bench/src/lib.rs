@@ -14,6 +14,7 @@ pub mod machine;
 pub mod meter;
 pub mod meter_daemon;
 pub mod meter_path;
+pub mod multipath;
 pub mod paths;
 pub mod programs;
 pub mod report;

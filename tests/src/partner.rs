@@ -16,17 +16,32 @@ pub struct Partner {
     process: Option<Process>,
     folder: PathBuf,
     options: Vec<String>,
+    descriptors: Option<u32>,
 }
 
 impl Partner {
     /// Starts it, with these options too.
     pub fn start(namespace: &Namespace, options: &[&str]) -> Result<Self, Error> {
+        Self::with(namespace, options, None)
+    }
+
+    /// Starts it with so many descriptors, of which it can have no more.
+    pub fn narrow(namespace: &Namespace, descriptors: u32) -> Result<Self, Error> {
+        Self::with(namespace, &[], Some(descriptors))
+    }
+
+    fn with(
+        namespace: &Namespace,
+        options: &[&str],
+        descriptors: Option<u32>,
+    ) -> Result<Self, Error> {
         let folder = std::env::temp_dir().join(format!("{}-partner", namespace.name()));
         std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
         let mut partner = Self {
             process: None,
             folder,
             options: options.iter().map(ToString::to_string).collect(),
+            descriptors,
         };
         partner.restart(namespace)?;
         Ok(partner)
@@ -41,7 +56,14 @@ impl Partner {
             .open(self.folder.join("log"))
             .map_err(Error::system("open a log"))?;
         let again = log.try_clone().map_err(Error::system("open a log"))?;
-        let mut command = Command::new(binary());
+        let mut command = match self.descriptors {
+            None => Command::new(binary()),
+            Some(number) => {
+                let mut command = Command::new("prlimit");
+                command.arg(format!("--nofile={number}")).arg(binary());
+                command
+            }
+        };
         command.args(["multipath", "serve", "-v", "--state"]);
         command.arg(self.folder.join("state")).args(&self.options);
         command.stdin(Stdio::null()).stdout(log).stderr(again);
@@ -55,6 +77,11 @@ impl Partner {
     /// Stops it.
     pub fn stop(&mut self) {
         self.process = None;
+    }
+
+    /// The process.
+    pub fn id(&self) -> u32 {
+        self.process.as_ref().map_or(0, Process::id)
     }
 
     /// What it logged.

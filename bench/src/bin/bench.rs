@@ -11,8 +11,8 @@ use weir_bench::crowd::Size;
 use weir_bench::programs::{self, Effort};
 use weir_bench::rounds::{self, Plan};
 use weir_bench::{
-    Error, changes, daemon, daily, gate, lemon, machine, meter, meter_daemon, meter_path, paths,
-    report, soak,
+    Error, changes, daemon, daily, gate, lemon, machine, meter, meter_daemon, meter_path,
+    multipath, paths, report, soak,
 };
 
 /// The one-core closed loop: packets per second through the kernel, through weir, and through the least a router must do.
@@ -99,6 +99,21 @@ enum Part {
         /// Only these
         #[arg(long, value_delimiter = ',', value_parser = case)]
         only: Vec<lemon::Case>,
+        /// Write the figures to this file
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
+    /// What a client's TCP loses by going by way of a partner: direct, in the clear, encrypted
+    Multipath {
+        /// The daemon to measure [default: the one beside this binary]
+        #[arg(long, value_name = "PATH")]
+        weir: Option<PathBuf>,
+        /// Rounds
+        #[arg(long, default_value_t = 9)]
+        rounds: u32,
+        /// Seconds for each in a round
+        #[arg(long, default_value_t = 2.0)]
+        seconds: f64,
         /// Write the figures to this file
         #[arg(long)]
         json: Option<PathBuf>,
@@ -301,6 +316,20 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             println!("{}\n\n{}", machine::describe(), lemon::report(&losses));
             match json {
                 Some(file) => write(file, &losses),
+                None => Ok(()),
+            }
+        }
+        Some(Part::Multipath {
+            weir,
+            rounds,
+            seconds,
+            json,
+        }) => {
+            let binary = daemon::binary(weir.as_deref())?;
+            let found = multipath::all(&binary, *rounds, *seconds, |text| eprintln!("{text}"))?;
+            println!("{}\n\n{}", machine::describe(), multipath::report(&found));
+            match json {
+                Some(file) => write(file, &found),
                 None => Ok(()),
             }
         }

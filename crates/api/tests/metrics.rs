@@ -221,6 +221,7 @@ fn path(device: &str, address: &str, octets: u64) -> Path {
         gateway: None,
         subflows: 2,
         fell_back: 0,
+        strips: false,
         backup: device == "lte",
         rtt: (octets > 0).then_some(octets as u32),
         sent: octets,

@@ -11,6 +11,7 @@
 
 mod aead;
 mod derive;
+pub mod encrypt;
 pub mod frame;
 pub mod gaps;
 pub mod handshake;
@@ -19,6 +20,7 @@ pub mod key;
 pub mod net;
 pub mod nft;
 pub mod open;
+pub mod pace;
 pub mod pairing;
 pub mod reach;
 pub mod session;
@@ -35,6 +37,7 @@ pub mod window;
 
 pub use aead::Cipher;
 pub use derive::NoRandom;
+pub use encrypt::Encrypt;
 pub use frame::{Frame, FrameError, Header, Kind};
 pub use handshake::{HandshakeError, Initiator};
 pub use key::{Key, KeyId, Master};

@@ -166,6 +166,13 @@ impl Opener {
         }
     }
 
+    /// Gives back the memory that long records took, where none is half there: nothing comes for a while.
+    pub fn rest(&mut self) {
+        if self.part.is_empty() {
+            self.part = Vec::new();
+        }
+    }
+
     /// Whether the last record was read. If nothing more is received and it was not, the stream was cut off.
     pub fn ended(&self) -> bool {
         self.ended

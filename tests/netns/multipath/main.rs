@@ -2,7 +2,10 @@
 //! several uplinks (tests/netns/uplinks.rs says what that is worth).
 
 mod cuts;
+mod door;
+mod impostors;
 mod manners;
+mod sealed;
 mod strangers;
 mod stripped;
 mod sum;

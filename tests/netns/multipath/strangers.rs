@@ -2,95 +2,17 @@
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::time::Instant;
 
+use lab::Error;
+use lab::namespace::wait_until;
 use lab::transfer::Echo;
-use lab::uplinks::{Options, PARTNER, SERVER};
-use lab::{Error, Uplinks};
-use multipath::frame::{HEADER, Kind};
-use multipath::{Frame, Initiator, Key, Open, Pairing, Session, Status};
+use lab::uplinks::{PARTNER, SERVER};
+use multipath::{Initiator, Key, Status};
 use weir_tests::LIMIT;
-use weir_tests::partner::Partner;
 
-use crate::{at, ms};
-
-/// A partner without a router: what speaks to it here is the test, from the router's place.
-struct Door {
-    partner: Partner,
-    uplinks: Uplinks,
-}
-
-impl Door {
-    fn build(options: &[&str]) -> Result<Self, Error> {
-        let uplinks = Uplinks::build(&Options::mbit(&[100]))?;
-        let partner = Partner::start(uplinks.partner(), options)?;
-        Ok(Self { partner, uplinks })
-    }
-
-    fn knock(&self) -> Result<TcpStream, Error> {
-        let to = SocketAddr::new(PARTNER, multipath::PORT);
-        let stream = self
-            .uplinks
-            .router()
-            .enter(|| TcpStream::connect_timeout(&to, LIMIT))?
-            .map_err(Error::system("connect to the partner"))?;
-        stream
-            .set_read_timeout(Some(LIMIT))
-            .map_err(Error::system("set a time-out"))?;
-        Ok(stream)
-    }
-
-    /// What is answered to these octets until the connection ends, in whatever way.
-    fn answer(&self, octets: &[u8]) -> Result<Vec<u8>, Error> {
-        let mut stream = self.knock()?;
-        stream.write_all(octets).expect("written");
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer);
-        Ok(answer)
-    }
-
-    fn key(&self) -> Result<Key, Error> {
-        let line = self.partner.pair(&PARTNER.to_string())?;
-        Ok(line.parse::<Pairing>().expect("a line").key)
-    }
-
-    fn session(&self, key: &Key) -> Result<Session, Error> {
-        let mut stream = self.knock()?;
-        let (initiator, frame) = Initiator::begin(key).expect("random");
-        stream.write_all(&frame).expect("written");
-        let (kind, body) = frame_of(&mut stream);
-        assert_eq!(kind, Kind::Welcome);
-        let (session, welcome) = initiator.end(&body).expect("a welcome");
-        assert!(welcome.ipv4 && !welcome.version.is_empty());
-        Ok(session)
-    }
-
-    /// What becomes of a connection to there.
-    fn open(&self, session: &Session, destination: SocketAddr) -> Result<Status, Error> {
-        let (opened, frame) = session.open(&open_to(destination));
-        let mut stream = self.knock()?;
-        stream.write_all(&frame).expect("written");
-        let (kind, body) = frame_of(&mut stream);
-        assert_eq!(kind, Kind::Status);
-        Ok(opened.status(&body).expect("of this session"))
-    }
-}
-
-fn open_to(destination: SocketAddr) -> Open {
-    Open {
-        destination,
-        client: "192.168.77.2:40000".parse().expect("an address"),
-        encrypted: false,
-    }
-}
-
-fn frame_of(stream: &mut TcpStream) -> (Kind, Vec<u8>) {
-    let mut header = [0; HEADER];
-    stream.read_exact(&mut header).expect("an answer");
-    let header = Frame::header(&header).expect("a frame");
-    let mut body = vec![0; header.length];
-    stream.read_exact(&mut body).expect("all of it");
-    (header.kind, body)
-}
+use crate::door::{Door, frame_of, open_to};
+use crate::{SECOND, at, ms};
 
 #[test]
 fn strangers_get_nothing() -> Result<(), Error> {
@@ -186,10 +108,15 @@ fn a_partner_is_no_way_into_its_own_networks() -> Result<(), Error> {
 fn silence_is_no_way_to_keep_others_out() -> Result<(), Error> {
     let door = Door::build(&[])?;
     let key = door.key()?;
-    // Those for whom there is no place are turned away at once.
-    let silent: Vec<_> = (0..200).filter_map(|_| door.knock().ok()).collect();
-    assert!(silent.len() >= 64, "{}", silent.len());
+    // Those for whom there is no place are turned away at once: half of all that there are stay.
+    let mut silent: Vec<_> = (0..600).filter_map(|_| door.knock().ok()).collect();
+    assert!(silent.len() >= 512, "{}", silent.len());
     std::thread::sleep(ms(200));
+    let begun = Instant::now();
+    let answered = silent.last_mut().expect("some").read(&mut [0; 1]);
+    assert!(!matches!(answered, Ok(1..)), "{answered:?}");
+    let took = begun.elapsed();
+    assert!(took < 5 * SECOND, "not when its time is over: {took:?}");
     // From the same address there is no place left: others are not kept out by it.
     let server = door.uplinks.server();
     let to = SocketAddr::new(PARTNER, multipath::PORT);
@@ -206,4 +133,97 @@ fn silence_is_no_way_to_keep_others_out() -> Result<(), Error> {
     }
     door.session(&key)?;
     Ok(())
+}
+
+/// Who says a little now and then gets no more time than who says nothing.
+#[test]
+fn a_frame_must_be_whole_in_time() -> Result<(), Error> {
+    let door = Door::build(&[])?;
+    let mut stream = door.knock()?;
+    let begun = Instant::now();
+    for octet in [1, 1, 0, 56].into_iter().chain([0; 30]) {
+        if stream.write_all(&[octet]).is_err() {
+            break;
+        }
+        std::thread::sleep(ms(500));
+    }
+    let took = begun.elapsed();
+    assert!((9 * SECOND..16 * SECOND).contains(&took), "{took:?}");
+    Ok(())
+}
+
+/// Somebody who recorded a handshake makes sessions with it that he has no keys of: they are the first to go.
+#[test]
+fn recorded_handshakes_do_not_push_out_a_session_in_use() -> Result<(), Error> {
+    let door = Door::build(&[])?;
+    let key = door.key()?;
+    let session = door.session(&key)?;
+    assert_ne!(door.open(&session, at(SERVER))?, Status::Busy);
+    let (_, frame) = Initiator::begin(&key).expect("random");
+    for _ in 0..10 {
+        let mut stream = door.knock()?;
+        stream.write_all(&frame).expect("written");
+        frame_of(&mut stream);
+    }
+    let _echo = Echo::serve(door.uplinks.server(), at(SERVER))?;
+    assert_eq!(door.open(&session, at(SERVER))?, Status::Connected);
+    Ok(())
+}
+
+/// A partner has room for 64 connections at least; one router gets half of it, and hears so when it wants more.
+#[test]
+fn one_router_does_not_take_all_the_room() -> Result<(), Error> {
+    let door = Door::narrow(600)?;
+    let _echo = Echo::serve(door.uplinks.server(), at(SERVER))?;
+    let greedy = door.session(&door.key()?)?;
+    let mut held = Vec::new();
+    for _ in 0..32 {
+        let (status, stream) = door.hold(&greedy, at(SERVER))?;
+        assert_eq!(status, Status::Connected);
+        held.push(stream);
+    }
+    assert_eq!(door.open(&greedy, at(SERVER))?, Status::Busy);
+    let modest = door.session(&door.key()?)?;
+    assert_eq!(door.open(&modest, at(SERVER))?, Status::Connected);
+    drop(held);
+    wait_until("places to be free", LIMIT, || {
+        Ok(door.open(&greedy, at(SERVER))? == Status::Connected)
+    })
+}
+
+/// Without descriptors it waits until there are some, and does not spin.
+#[test]
+fn a_partner_without_descriptors_waits_for_some() -> Result<(), Error> {
+    let door = Door::build(&[])?;
+    let key = door.key()?;
+    door.session(&key)?;
+    let process = door.partner.id();
+    let limit = |most: &str| {
+        let command = format!("prlimit --pid {process} --nofile={most}:");
+        door.uplinks.partner().run(&command)
+    };
+    let most = door.uplinks.partner().run(&format!(
+        "prlimit --pid {process} --nofile --noheadings --output SOFT"
+    ))?;
+    limit("3")?;
+    let waiting: Vec<_> = (0..10).filter_map(|_| door.knock().ok()).collect();
+    assert_eq!(waiting.len(), 10, "the kernel takes them");
+    let before = ticks(process);
+    std::thread::sleep(2 * SECOND);
+    // 1/100 s each. Twenty tries a second, of each thread, are less than one.
+    let spent = ticks(process) - before;
+    assert!(spent < 40, "{spent}");
+    limit(most.trim())?;
+    door.session(&key)?;
+    drop(waiting);
+    Ok(())
+}
+
+/// Processor time of a process so far, in 1/100 s.
+fn ticks(process: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).expect("it runs");
+    let fields = text.rsplit(") ").next().expect("a state and so on");
+    let mut times = fields.split_whitespace().skip(11).take(2);
+    let mut next = || times.next().and_then(|text| text.parse::<u64>().ok());
+    next().expect("user time") + next().expect("system time")
 }

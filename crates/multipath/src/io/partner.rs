@@ -38,6 +38,8 @@ pub struct Settings {
     pub state: PathBuf,
     /// Local networks that routers may reach through it.
     pub allowed: Vec<Prefix>,
+    /// Whether streams may be encrypted with AES, where both processors have instructions for it.
+    pub aes: bool,
     /// What it calls its version.
     pub version: String,
     /// Networks of the tunnel.
@@ -76,7 +78,7 @@ impl Partner {
     pub async fn start(settings: Settings, device: Option<TunDevice>) -> Result<Self, ServeError> {
         let sessions = Sessions::open(Store::open(&settings.state)?)?;
         let tuned = Tuned::new(&settings.state);
-        limits::raise();
+        let limit = limits::raise();
         let own = addresses();
         let routable = |ipv4: bool| {
             let mut own = own.iter();
@@ -85,7 +87,7 @@ impl Partner {
         let mut welcome = Welcome {
             ipv4: routable(true),
             ipv6: routable(false),
-            aes: Cipher::aes_is_fast(),
+            aes: settings.aes && Cipher::aes_is_fast(),
             tunnel4: None,
             tunnel6: None,
             mtu: LEAST_MTU,
@@ -107,7 +109,7 @@ impl Partner {
                 }
             }
         }
-        let serving = Arc::new(Serving::new(sessions, reach, welcome, net));
+        let serving = Arc::new(Serving::new(sessions, reach, welcome, net, limit));
         let mut threads = Threads::new();
         let address = settings.listen;
         let failed = |source| ServeError::Listen { address, source };

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kernel::io::Subflows;
 use kernel::subflows::{Sockets, Subflow, SubflowKind};
@@ -13,8 +13,10 @@ use tracing::{debug, info, warn};
 
 use super::share::{Meeting, Share};
 use super::{proxy, wire};
-use crate::frame::Kind;
+use crate::VERSION;
+use crate::frame::{self, Kind};
 use crate::handshake::{HandshakeError, Initiator};
+use crate::pace::Pace;
 use crate::pairing::Pairing;
 use crate::session::Session;
 use crate::welcome::Welcome;
@@ -41,9 +43,21 @@ pub enum SessionError {
         "the partner knows no such router: is the line in `partner` one that `weir multipath pair` printed there?"
     )]
     Unknown,
+    /// It speaks none that is spoken here.
+    #[error(
+        "the partner speaks version {0} to {1}, and this weir {VERSION}: update the older side"
+    )]
+    Version(u8, u8),
     /// The answer is not the partner's.
     #[error("the partner's answer is wrong: {0}")]
     Wrong(#[from] HandshakeError),
+}
+
+impl SessionError {
+    /// Whether somebody was there: who must not be asked all the time.
+    fn answered(&self) -> bool {
+        !matches!(self, Self::NotReached(_) | Self::Silent)
+    }
 }
 
 /// Keeps a session, for ever. `told` hears of each try.
@@ -52,8 +66,9 @@ pub async fn keep(
     share: &Share,
     told: impl Fn(Result<&Welcome, &SessionError>),
 ) {
-    let mut again = AGAIN[0];
+    let (mut again, mut pace) = (AGAIN[0], Pace::default());
     loop {
+        sleep(pace.wait(Instant::now())).await;
         match make(pairing, share).await {
             Ok((session, welcome)) => {
                 info!(
@@ -62,6 +77,7 @@ pub async fn keep(
                     "connected to the partner"
                 );
                 told(Ok(&welcome));
+                pace.made(Instant::now());
                 share.met(Meeting { session, welcome });
                 again = AGAIN[0];
                 while share.connected() {
@@ -74,6 +90,9 @@ pub async fn keep(
                     warn!(partner = pairing.host, %error, "no session with the partner: it is tried again");
                 }
                 told(Err(&error));
+                if error.answered() {
+                    pace.made(Instant::now());
+                }
                 sleep(again).await;
                 again = (again * 2).min(AGAIN[1]);
             }
@@ -97,6 +116,11 @@ async fn make(pairing: &Pairing, share: &Share) -> Result<(Session, Welcome), Se
         })?;
         match kind {
             Kind::Welcome => Ok(initiator.end(&body)?),
+            Kind::OtherVersion => {
+                let spoken = frame::versions(&body).map_err(wire::WireError::from);
+                let spoken = spoken.map_err(SessionError::Strange)?;
+                Err(SessionError::Version(*spoken.start(), *spoken.end()))
+            }
             _ => Err(SessionError::Unknown),
         }
     };

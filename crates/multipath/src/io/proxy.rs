@@ -14,7 +14,8 @@ use tracing::debug;
 
 use super::share::Share;
 use super::socket;
-use super::{pump, wire};
+use super::{pump, sealed, wire};
+use crate::encrypt::Encrypt;
 use crate::frame::Kind;
 use crate::open::{Open, Status};
 use crate::session::Session;
@@ -26,6 +27,9 @@ pub const ACCEPT: [SocketAddr; 2] = [
 ];
 /// Of what a client has sent before the partner is connected to, so much goes with the first segment, and is kept until it has arrived.
 const FIRST: usize = 16 * 1024;
+/// Who speaks TLS, speaks at once: how long is waited for that, beside connecting to the partner. Servers that speak first are that much later, where
+/// the partner is nearer.
+const WORD: Duration = Duration::from_millis(50);
 /// How long one path may take to connect before the next is tried.
 const NEXT: Duration = Duration::from_millis(700);
 /// How long all paths together may take: then the partner is not there.
@@ -71,17 +75,18 @@ async fn carry(client: TcpStream, from: SocketAddr, share: &Share) {
     };
     socket::settle(&client);
     let (destination, from) = (plain(destination), plain(from));
-    let link = match through(&client, from, destination, share).await {
-        Ok(link) => link,
+    let (link, ends) = match through(&client, from, destination, share).await {
+        Ok(way) => way,
         Err(Failure::Answered(status)) => {
             debug!(%from, %destination, ?status, "the partner cannot connect");
             return pump::reset(client);
         }
+        Err(Failure::Gone) => return pump::reset(client),
         Err(Failure::NoWay { first }) => match share.falls_back() {
             true => match directly(destination, &first).await {
                 Ok(link) => {
                     share.counts.direct();
-                    link
+                    (link, None)
                 }
                 Err(error) => {
                     debug!(%from, %destination, %error, "not reached directly either");
@@ -92,7 +97,11 @@ async fn carry(client: TcpStream, from: SocketAddr, share: &Share) {
         },
     };
     let told = |moved| share.counts.moved(moved);
-    if let Err(error) = pump::both(&client, &link, told).await {
+    let carried = match ends {
+        None => pump::both(&client, &link, told).await,
+        Some(ends) => sealed::both(&client, &link, ends, told).await,
+    };
+    if let Err(error) = carried {
         debug!(%from, %destination, %error, "a connection broke");
         pump::reset(client);
         pump::reset(link);
@@ -107,36 +116,46 @@ fn plain(address: SocketAddr) -> SocketAddr {
 enum Failure {
     /// By the partner.
     Answered(Status),
-    /// The partner is not reached; what the client has said so far.
+    /// The partner is not reached, or has no room; what the client has said so far.
     NoWay { first: Vec<u8> },
+    /// The client itself.
+    Gone,
 }
 
-/// A connection to the partner that goes on to the destination; what the client has sent by now is on its way.
+/// A connection to the partner that goes on to the destination, and the ends of its stream where that is encrypted; what the client has sent by now is
+/// on its way.
 async fn through(
     client: &TcpStream,
     from: SocketAddr,
     destination: SocketAddr,
     share: &Share,
-) -> Result<TcpStream, Failure> {
+) -> Result<(TcpStream, Option<sealed::Ends>), Failure> {
     let mut first = Vec::new();
-    let open = Open {
-        destination,
-        client: from,
-        encrypted: false,
-    };
     // Twice: a partner that began anew knows no session of before.
     for _ in 0..2 {
         let meeting = timeout(SESSION, share.meeting()).await;
         let Ok(Some(meeting)) = meeting else { break };
-        let Ok(mut link) = dial(share).await else {
+        let (link, ()) = tokio::join!(dial(share), hear(client, share.encrypt));
+        let Ok(mut link) = link else {
             // It is asked for a session anew: if it does not answer that either, clients are not brought here any more.
             share.forget(&meeting);
             break;
         };
         socket::settle_link(&link);
-        match ask(client, &mut link, &meeting.session, &open, &mut first).await {
-            Ok(Some(Status::Connected)) => return Ok(link),
-            Ok(Some(status)) => return Err(Failure::Answered(status)),
+        read_first(client, &mut first).map_err(|_| Failure::Gone)?;
+        let open = Open {
+            destination,
+            client: from,
+            encrypted: share.encrypt.applies(&first),
+        };
+        match ask(&mut link, &meeting.session, &open, &first).await {
+            Ok(Some((Status::Connected, ends))) => return Ok((link, ends)),
+            // It may go directly.
+            Ok(Some((Status::Busy, _))) => {
+                debug!("the partner has no room");
+                break;
+            }
+            Ok(Some((status, _))) => return Err(Failure::Answered(status)),
             Ok(None) => share.forget(&meeting),
             Err(error) => {
                 debug!(%error, "the partner does not answer");
@@ -148,32 +167,48 @@ async fn through(
     Err(Failure::NoWay { first })
 }
 
-/// Opens a connection; `None`: the partner does not know the session. What the client said meanwhile is in `first`, and sent.
+/// Lets a client say its first word, where what it says decides.
+async fn hear(client: &TcpStream, encrypt: Encrypt) {
+    if encrypt == Encrypt::Auto {
+        let _ = timeout(WORD, client.readable()).await;
+    }
+}
+
+/// What the client has said by now, if it is not there yet.
+fn read_first(client: &TcpStream, first: &mut Vec<u8>) -> io::Result<()> {
+    if !first.is_empty() {
+        return Ok(());
+    }
+    first.reserve_exact(FIRST);
+    match client.try_read_buf(first) {
+        // Nothing yet: perhaps it is the other end that speaks first.
+        Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Opens a connection, with what the client has said, and gives the ends of its stream where that is encrypted; `None`: the partner does not know the
+/// session. Each time all is sealed anew, as keys belong to an open.
 async fn ask(
-    client: &TcpStream,
     link: &mut TcpStream,
     session: &Session,
     open: &Open,
-    first: &mut Vec<u8>,
-) -> Result<Option<Status>, wire::WireError> {
-    if first.is_empty() {
-        first.reserve_exact(FIRST);
-        // Nothing yet: perhaps it is the other end that speaks first.
-        match client.try_read_buf(first) {
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Err(error.into()),
-        }
+    first: &[u8],
+) -> Result<Option<(Status, Option<sealed::Ends>)>, wire::WireError> {
+    let (mut opened, mut frame) = session.open(open);
+    let mut ends = opened.stream();
+    match &mut ends {
+        Some((sealer, _)) => sealer.seal(first, &mut frame),
+        None => frame.extend_from_slice(first),
     }
-    let (opened, mut frame) = session.open(open);
-    frame.extend_from_slice(first);
     link.write_all(&frame).await?;
     let answer = timeout(ANSWER, wire::read(link)).await;
     let (kind, body) = answer.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
     Ok(match kind {
-        Kind::Status => Some(opened.status(&body).unwrap_or(Status::Failed)),
-        Kind::UnknownSession => None,
-        _ => Some(Status::Failed),
+        Kind::Status => Some((opened.status(&body).unwrap_or(Status::Failed), ends)),
+        // The handshake tells which versions there are.
+        Kind::UnknownSession | Kind::OtherVersion => None,
+        _ => Some((Status::Failed, None)),
     })
 }
 

@@ -20,6 +20,7 @@ use super::share::{Counted, Health, Share};
 use super::threads::{Stop, Threads, processors};
 use super::tunnel::{self, Tun};
 use super::{TunDevice, limits, partnership, proxy, socket};
+use crate::encrypt::Encrypt;
 use crate::gaps::Gaps;
 use crate::nft::{self, Redirect};
 use crate::pairing::Pairing;
@@ -36,6 +37,8 @@ pub struct Settings {
     pub pairing: Pairing,
     /// While the partner is not reached, connections go directly; else they are refused.
     pub fall_back: bool,
+    /// What is encrypted on its way to the partner.
+    pub encrypt: Encrypt,
     /// Destinations that are reached directly, besides local ones.
     pub direct: Vec<Prefix>,
     /// Folder in which is noted what of the kernel's settings was changed.
@@ -138,7 +141,9 @@ impl Router {
     /// See [`StartError`].
     pub fn start(settings: Settings, device: Option<TunDevice>) -> Result<Self, StartError> {
         let workers = processors();
-        let share = Arc::new(Share::new(limits::raise() / workers, settings.fall_back));
+        let limit = limits::raise() / workers;
+        let share = Share::new(limit, settings.fall_back, settings.encrypt);
+        let share = Arc::new(share);
         let told = Arc::new(Told::default());
         told.lock().partner = settings.pairing.address();
         let mut threads = Threads::new();

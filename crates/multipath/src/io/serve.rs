@@ -1,9 +1,8 @@
 //! The partner: takes routers' connections, and goes on to where they want to.
 
-use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
@@ -11,10 +10,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 use tracing::{debug, info, warn};
 
+use super::places::Places;
 use super::sessions::Sessions;
-use super::{pump, socket, wire};
+use super::{pump, sealed, socket, wire};
 use crate::frame::{self, FrameError, Kind};
 use crate::handshake;
+use crate::key::KeyId;
 use crate::net::TunnelNet;
 use crate::open::Status;
 use crate::reach::Reach;
@@ -23,9 +24,8 @@ use crate::welcome::Welcome;
 
 /// Who connects must say within this time who it is.
 const HELLO: Duration = Duration::from_secs(10);
-/// Connections that have not said who they are: of all, and of one address.
+/// Connections that have not said who they are: a router may begin some hundred while the first is on its way.
 const STRANGERS: usize = 1024;
-const STRANGERS_OF_ONE: usize = 64;
 /// How long a destination may take to answer: as long as Linux tries (six SYNs are two minutes; most clients give up sooner).
 const CONNECT: Duration = Duration::from_secs(60);
 /// After a failed accept: no descriptors are free, most likely.
@@ -41,67 +41,28 @@ pub struct Serving {
     pub welcome: Welcome,
     /// The networks of the tunnel, where there is one.
     pub net: Option<TunnelNet>,
-    strangers: Strangers,
+    /// Of those who have not said yet who they are.
+    strangers: Places<IpAddr>,
+    /// Of routers' connections.
+    connections: Places<KeyId>,
 }
 
 impl Serving {
-    /// Begins with nobody connected.
-    pub fn new(sessions: Sessions, reach: Reach, welcome: Welcome, net: Option<TunnelNet>) -> Self {
+    /// Begins with nobody connected, and room for so many connections.
+    pub fn new(
+        sessions: Sessions,
+        reach: Reach,
+        welcome: Welcome,
+        net: Option<TunnelNet>,
+        limit: usize,
+    ) -> Self {
         Self {
             sessions,
             reach,
             welcome,
             net,
-            strangers: Strangers::default(),
-        }
-    }
-}
-
-/// Who has not said yet who it is.
-#[derive(Default)]
-struct Strangers(Mutex<Numbers>);
-
-#[derive(Default)]
-struct Numbers {
-    all: usize,
-    of: HashMap<IpAddr, usize>,
-}
-
-/// One of them; not any more when dropped.
-struct Stranger<'a> {
-    strangers: &'a Strangers,
-    address: IpAddr,
-}
-
-impl Strangers {
-    fn admit(&self, address: IpAddr) -> Option<Stranger<'_>> {
-        let mut numbers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_one = numbers.of.get(&address).copied().unwrap_or(0);
-        if numbers.all >= STRANGERS || of_one >= STRANGERS_OF_ONE {
-            return None;
-        }
-        numbers.all += 1;
-        numbers.of.insert(address, of_one + 1);
-        Some(Stranger {
-            strangers: self,
-            address,
-        })
-    }
-}
-
-impl Drop for Stranger<'_> {
-    fn drop(&mut self) {
-        let mut numbers = self
-            .strangers
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        numbers.all -= 1;
-        if let Some(number) = numbers.of.get_mut(&self.address) {
-            *number -= 1;
-            if *number == 0 {
-                numbers.of.remove(&self.address);
-            }
+            strangers: Places::new(STRANGERS),
+            connections: Places::new(limit),
         }
     }
 }
@@ -124,7 +85,7 @@ pub async fn accept(listener: TcpListener, serving: Arc<Serving>) {
 
 /// From the first octet to the last.
 async fn meet(mut router: TcpStream, from: SocketAddr, serving: &Serving) {
-    let Some(stranger) = serving.strangers.admit(from.ip().to_canonical()) else {
+    let Some(stranger) = serving.strangers.take(from.ip().to_canonical()) else {
         debug!(%from, "too many that do not say who they are");
         return pump::reset(router);
     };
@@ -150,12 +111,12 @@ async fn meet(mut router: TcpStream, from: SocketAddr, serving: &Serving) {
             let Ok(id) = session::session_id(&body) else {
                 return;
             };
-            let Some(session) = serving.sessions.find(id) else {
+            let Some((session, key)) = serving.sessions.find(id) else {
                 let _ = router.write_all(&session::unknown(id)).await;
                 return;
             };
             drop(stranger);
-            open(router, from, &body, &session, serving).await;
+            open(router, from, &body, (&session, key), serving).await;
         }
         (kind, _) => debug!(%from, ?kind, "a frame that routers do not send"),
     }
@@ -188,10 +149,10 @@ async fn open(
     mut router: TcpStream,
     from: SocketAddr,
     body: &[u8],
-    session: &Session,
+    (session, key): (&Session, KeyId),
     serving: &Serving,
 ) {
-    let (accepted, open) = match session.accept(body) {
+    let (mut accepted, open) = match session.accept(body) {
         Ok(accepted) => accepted,
         Err(error) => return warn!(%from, %error, "not opened"),
     };
@@ -199,7 +160,10 @@ async fn open(
         open.destination.ip().to_canonical(),
         open.destination.port(),
     );
+    serving.sessions.opened(session.id());
+    let place = serving.connections.take(key);
     let found = match serving.reach.permits(destination.ip()) {
+        _ if place.is_none() => Err(Status::Busy),
         false => Err(Status::Forbidden),
         true => match timeout(CONNECT, socket::connect(destination, None, false)).await {
             Ok(Ok(stream)) => Ok(stream),
@@ -208,6 +172,7 @@ async fn open(
         },
     };
     let status = found.as_ref().err().copied().unwrap_or(Status::Connected);
+    let ends = accepted.stream();
     let told = router.write_all(&accepted.status(status)).await;
     let Ok(stream) = found else {
         return debug!(%from, client = %open.client, %destination, ?status, "not connected");
@@ -216,7 +181,11 @@ async fn open(
         return pump::reset(stream);
     }
     socket::settle(&stream);
-    if let Err(error) = pump::both(&router, &stream, |_| {}).await {
+    let carried = match ends {
+        None => pump::both(&router, &stream, |_| {}).await,
+        Some(ends) => sealed::both(&stream, &router, ends, |_| {}).await,
+    };
+    if let Err(error) = carried {
         debug!(%from, client = %open.client, %destination, %error, "a connection broke");
         pump::reset(router);
         pump::reset(stream);

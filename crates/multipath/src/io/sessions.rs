@@ -16,7 +16,9 @@ const IDLE: Duration = Duration::from_secs(24 * 3600);
 struct Entry {
     session: Arc<Session>,
     router: KeyId,
+    /// When something was opened last, or it was made.
     used: Instant,
+    opened: bool,
 }
 
 /// A router that the partner was paired with.
@@ -94,12 +96,11 @@ impl Sessions {
         Some((self.master.key(id), router))
     }
 
-    /// A session of this number.
-    pub fn find(&self, id: SessionId) -> Option<Arc<Session>> {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        let entry = known.sessions.get_mut(&id)?;
-        entry.used = Instant::now();
-        Some(Arc::clone(&entry.session))
+    /// A session of this number, and whose it is.
+    pub fn find(&self, id: SessionId) -> Option<(Arc<Session>, KeyId)> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let entry = known.sessions.get(&id)?;
+        Some((Arc::clone(&entry.session), entry.router))
     }
 
     /// A session of this number, and the place of its router.
@@ -110,7 +111,16 @@ impl Sessions {
         Some((Arc::clone(&entry.session), place))
     }
 
-    /// One more session; the router's oldest goes for it, where there are too many.
+    /// Something was opened in it: not by somebody who only knows its number.
+    pub fn opened(&self, id: SessionId) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = known.sessions.get_mut(&id) {
+            entry.used = Instant::now();
+            entry.opened = true;
+        }
+    }
+
+    /// One more session; for it goes one of the router's in which nothing was opened, or the oldest, where there are too many.
     pub fn keep(&self, id: SessionId, router: KeyId, session: Session) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
@@ -119,7 +129,9 @@ impl Sessions {
             .retain(|_, entry| now.duration_since(entry.used) < IDLE);
         let of_router = || known.sessions.iter().filter(|(_, e)| e.router == router);
         if of_router().count() >= OF_ONE
-            && let Some(oldest) = of_router().min_by_key(|(_, e)| e.used).map(|(id, _)| *id)
+            && let Some(oldest) = of_router()
+                .min_by_key(|(_, e)| (e.opened, e.used))
+                .map(|(id, _)| *id)
         {
             known.sessions.remove(&oldest);
         }
@@ -127,6 +139,7 @@ impl Sessions {
             session: Arc::new(session),
             router,
             used: now,
+            opened: false,
         };
         known.sessions.insert(id, entry);
     }

@@ -10,6 +10,7 @@ use tokio::sync::{Notify, watch};
 use tracing::warn;
 
 use super::pump::Moved;
+use crate::encrypt::Encrypt;
 use crate::session::Session;
 use crate::welcome::Welcome;
 
@@ -119,6 +120,8 @@ pub struct Share {
     /// Told when the partner is found elsewhere than before.
     pub(super) moved: Notify,
     fall_back: AtomicBool,
+    /// What is encrypted.
+    pub(super) encrypt: Encrypt,
     /// Most connections of one thread.
     pub(super) limit: usize,
     /// Sums.
@@ -127,7 +130,7 @@ pub struct Share {
 
 impl Share {
     /// Nothing is known yet.
-    pub(super) fn new(limit: usize, fall_back: bool) -> Self {
+    pub(super) fn new(limit: usize, fall_back: bool, encrypt: Encrypt) -> Self {
         Self {
             partner: Mutex::default(),
             paths: watch::Sender::default(),
@@ -138,6 +141,7 @@ impl Share {
             wanted: Notify::new(),
             moved: Notify::new(),
             fall_back: fall_back.into(),
+            encrypt,
             limit,
             counts: Counts::default(),
         }

@@ -63,6 +63,9 @@ struct ServeArgs {
     /// The same of IPv6, where this machine forwards IPv6
     #[arg(long, value_name = "NETWORK", default_value = "fd93:7765:6972::/64", value_parser = network)]
     tunnel6: Prefix,
+    /// Encrypt with ChaCha20-Poly1305 always: for comparing the two
+    #[arg(long, hide = true)]
+    no_aes: bool,
     /// Tell more; twice: still more
     #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
@@ -161,6 +164,7 @@ fn serve(args: &ServeArgs) -> Result<(), Error> {
         listen: args.listen,
         state: args.state.state.clone(),
         allowed: args.allow.clone(),
+        aes: !args.no_aes,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         net: TunnelNet {
             ipv4: args.tunnel,

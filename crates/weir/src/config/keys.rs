@@ -138,9 +138,9 @@ mod tests {
     #[test]
     fn every_default_is_listed_once() {
         let help = help();
-        assert_eq!(help.len(), 47);
+        assert_eq!(help.len(), 48);
         let entries = Effective::default().entries();
-        assert_eq!(entries.len(), 42, "no device has settings of its own");
+        assert_eq!(entries.len(), 43, "no device has settings of its own");
         assert!(
             entries
                 .iter()

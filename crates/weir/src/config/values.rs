@@ -526,4 +526,5 @@ words!(LogLevel, "\"error\", \"warn\", \"info\", \"debug\" or \"trace\"",
 words!(QuotaPeriod, "\"day\", \"week\" or \"month\"", "day" => Self::Day, "week" => Self::Week, "month" => Self::Month);
 words!(QuotaAction, "\"warn\" or \"cut\"", "warn" => Self::Warn, "cut" => Self::Cut);
 words!(WebTls, "\"off\", \"own\" or \"files\"", "off" => Self::Off, "own" => Self::Own, "files" => Self::Files);
+words!(::multipath::Encrypt, "\"auto\", \"all\" or \"none\"", "auto" => Self::Auto, "all" => Self::All, "none" => Self::None);
 words!(Fallback, "\"direct\" or \"stop\"", "direct" => Self::Direct, "stop" => Self::Stop);

@@ -150,6 +150,7 @@ fn settings(effective: &Effective, folder: &Path) -> Option<RouterSettings> {
     Some(RouterSettings {
         pairing: multipath.partner.value.clone()?,
         fall_back: *multipath.fallback == Fallback::Direct,
+        encrypt: *multipath.encrypt,
         direct: multipath.direct.value.clone(),
         folder: folder.to_owned(),
     })

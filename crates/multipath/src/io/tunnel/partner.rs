@@ -19,6 +19,8 @@ struct End {
     tunnel: Tunnel,
     /// The router's own addresses: what else it sends is not its.
     own: Vec<IpAddr>,
+    /// A datagram of the router's own was heard.
+    heard: bool,
 }
 
 /// All ends.
@@ -133,7 +135,8 @@ impl Ends {
             let own = own.collect();
             let keys = session.datagrams();
             let tunnel = Tunnel::new(Role::Partner, id.0, &keys, Settings::default());
-            self.ends.insert(id, End { tunnel, own });
+            let heard = false;
+            self.ends.insert(id, End { tunnel, own, heard });
             // Ends of sessions that are forgotten go with them.
             let sessions = &self.serving.sessions;
             self.ends.retain(|id, _| sessions.placed(*id).is_some());
@@ -151,6 +154,9 @@ impl Ends {
             .datagram_in(from, datagram, self.clock.now(), &mut deliver)
         {
             Ok(()) => {
+                if !std::mem::replace(&mut end.heard, true) {
+                    self.serving.sessions.opened(id);
+                }
                 for address in &end.own {
                     self.by_address.insert(*address, id);
                 }

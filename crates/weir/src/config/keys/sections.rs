@@ -231,7 +231,7 @@ static HISTORY: [Key<Effective>; 5] = [
     ),
 ];
 
-static MULTIPATH: [Key<Effective>; 3] = [
+static MULTIPATH: [Key<Effective>; 4] = [
     key!(
         Effective,
         "partner",
@@ -245,6 +245,13 @@ static MULTIPATH: [Key<Effective>; 3] = [
         multipath.fallback,
         Fallback,
         "What becomes of connections while the partner is not reached: they go directly, or not at all."
+    ),
+    key!(
+        Effective,
+        "encrypt",
+        multipath.encrypt,
+        multipath::Encrypt,
+        "What is encrypted on its way to the partner: all but TLS, which is already; each connection, so that no provider sees the names that TLS shows; or none."
     ),
     key!(
         Effective,

@@ -1,7 +1,7 @@
 //! Settings of multipath.
 
 use kernel::Prefix;
-use multipath::Pairing;
+use multipath::{Encrypt, Pairing};
 
 use super::Setting;
 
@@ -12,6 +12,8 @@ pub struct Multipath {
     pub partner: Setting<Option<Pairing>>,
     /// What becomes of connections while the partner is not reached.
     pub fallback: Setting<Fallback>,
+    /// What is encrypted on its way to the partner.
+    pub encrypt: Setting<Encrypt>,
     /// Networks that are reached directly, besides private ones.
     pub direct: Setting<Vec<Prefix>>,
 }

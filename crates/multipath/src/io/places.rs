@@ -1,0 +1,98 @@
+//! Places that are shared by whoever comes: nobody takes them all.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// So many places. One may take as many as are left for the others, and no more: half of all while it is alone.
+pub struct Places<K> {
+    number: usize,
+    taken: Mutex<Taken<K>>,
+}
+
+struct Taken<K> {
+    all: usize,
+    of: HashMap<K, usize>,
+}
+
+/// One of them; free again when dropped.
+pub struct Place<'a, K: Copy + Eq + Hash> {
+    places: &'a Places<K>,
+    of: K,
+}
+
+impl<K: Copy + Eq + Hash> Places<K> {
+    /// All are free.
+    pub fn new(number: usize) -> Self {
+        let taken = Taken {
+            all: 0,
+            of: HashMap::new(),
+        };
+        Self {
+            number,
+            taken: Mutex::new(taken),
+        }
+    }
+
+    /// Takes one, if there is one for this one.
+    pub fn take(&self, of: K) -> Option<Place<'_, K>> {
+        let mut taken = self.lock();
+        let own = taken.of.get(&of).copied().unwrap_or(0);
+        if own >= self.number.saturating_sub(taken.all) {
+            return None;
+        }
+        taken.all += 1;
+        taken.of.insert(of, own + 1);
+        Some(Place { places: self, of })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Taken<K>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K: Copy + Eq + Hash> Drop for Place<'_, K> {
+    fn drop(&mut self) {
+        let mut taken = self.places.lock();
+        taken.all -= 1;
+        if let Some(own) = taken.of.get_mut(&self.of) {
+            *own -= 1;
+            if *own == 0 {
+                taken.of.remove(&self.of);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all<'a>(places: &'a Places<&'static str>, of: &'static str) -> Vec<Place<'a, &'static str>> {
+        std::iter::from_fn(|| places.take(of)).collect()
+    }
+
+    #[test]
+    fn nobody_takes_them_all() {
+        let places: Places<&'static str> = Places::new(64);
+        let one = all(&places, "one");
+        assert_eq!(one.len(), 32);
+        let other = all(&places, "other");
+        assert_eq!(other.len(), 16);
+        drop(one);
+        assert_eq!(all(&places, "other").len(), 16, "now it may have as many");
+        drop(other);
+        assert_eq!(all(&places, "one").len(), 32);
+        let taken = places.lock();
+        assert!(taken.all == 0 && taken.of.is_empty());
+    }
+
+    #[test]
+    fn where_there_is_one_place_it_is_given() {
+        let places = Places::new(1);
+        let place = places.take(1);
+        assert!(place.is_some() && places.take(2).is_none());
+        drop(place);
+        assert!(places.take(2).is_some());
+    }
+}

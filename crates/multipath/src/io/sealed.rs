@@ -1,0 +1,189 @@
+//! Octets between a socket in the clear and one that is encrypted, both ways, through this process. What is not under way holds no buffers.
+
+use std::cell::RefCell;
+use std::io::{self, IoSliceMut};
+use std::net::Shutdown;
+
+use socket2::SockRef;
+use tokio::net::TcpStream;
+
+use super::pump::Moved;
+use crate::stream::{HEAD, MOST, OVERHEAD, Opener, Sealer, StreamError};
+
+/// Records of one look at a socket.
+const RECORDS: usize = 4;
+/// Octets of one look, in the clear.
+const LOOK: usize = RECORDS * MOST;
+/// The same, sealed.
+const SEALED: usize = RECORDS * (MOST + OVERHEAD);
+/// Buffers that a thread keeps of each kind for the next who needs one.
+const SPARE: usize = 16;
+
+thread_local! {
+    /// [`SEALED`] octets each.
+    static TO_SEAL: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+    /// Empty, with room for what one look opens.
+    static OPENED: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+    /// What a look at an encrypted socket brings: nobody waits while it is in here.
+    static ARRIVED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Both ends of an encrypted stream.
+pub type Ends = (Sealer, Opener);
+
+/// Carries both ways: from `plain` to `sealed` encrypted, back in the clear. Ends as [`pump::both`](super::pump::both) does; that the encrypted side
+/// was cut off, or changed, is an error too. `told` hears of the octets in the clear, `there` being those to `sealed`.
+///
+/// # Errors
+/// Either socket's, and a [`StreamError`] within [`io::ErrorKind::InvalidData`].
+pub async fn both(
+    plain: &TcpStream,
+    sealed: &TcpStream,
+    (sealer, opener): Ends,
+    told: impl Fn(Moved),
+) -> io::Result<()> {
+    let there = seal(plain, sealed, sealer, |octets| {
+        told(Moved {
+            there: octets,
+            back: 0,
+        });
+    });
+    let back = open(sealed, plain, opener, |octets| {
+        told(Moved {
+            there: 0,
+            back: octets,
+        });
+    });
+    tokio::try_join!(there, back).map(|_| ())
+}
+
+async fn seal(
+    from: &TcpStream,
+    to: &TcpStream,
+    mut sealer: Sealer,
+    told: impl Fn(u64),
+) -> io::Result<()> {
+    let mut held: Option<Vec<u8>> = None;
+    loop {
+        // One connection that never waits would leave the others of its thread waiting.
+        tokio::task::coop::consume_budget().await;
+        let mut buffer = match held.take() {
+            Some(buffer) => buffer,
+            None => {
+                from.readable().await?;
+                TO_SEAL
+                    .with_borrow_mut(Vec::pop)
+                    .unwrap_or_else(|| vec![0; SEALED])
+            }
+        };
+        match from.try_read_vectored(&mut texts(&mut buffer)) {
+            Ok(0) => {
+                give_back(&TO_SEAL, buffer);
+                let mut last = Vec::with_capacity(OVERHEAD);
+                sealer.end(&mut last);
+                // As in `pump`: who is gone has nothing more to hear.
+                if write(to, &last).await.is_ok() {
+                    let _ = SockRef::from(to).shutdown(Shutdown::Write);
+                }
+                return Ok(());
+            }
+            Ok(octets) => {
+                let length = octets + octets.div_ceil(MOST) * OVERHEAD;
+                let records = &mut buffer[..length];
+                records
+                    .chunks_mut(MOST + OVERHEAD)
+                    .for_each(|record| sealer.seal_in_place(record));
+                write(to, records).await?;
+                told(octets as u64);
+                held = Some(buffer);
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                give_back(&TO_SEAL, buffer);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Where the plaintext of each record goes, one record behind the other.
+fn texts(buffer: &mut [u8]) -> [IoSliceMut<'_>; RECORDS] {
+    let mut records = buffer.chunks_exact_mut(MOST + OVERHEAD);
+    std::array::from_fn(|_| {
+        let record = records.next().expect("a buffer of so many records");
+        IoSliceMut::new(&mut record[HEAD..HEAD + MOST])
+    })
+}
+
+async fn open(
+    from: &TcpStream,
+    to: &TcpStream,
+    mut opener: Opener,
+    told: impl Fn(u64),
+) -> io::Result<()> {
+    let mut held: Option<Vec<u8>> = None;
+    loop {
+        tokio::task::coop::consume_budget().await;
+        let mut buffer = match held.take() {
+            Some(buffer) => buffer,
+            None => {
+                from.readable().await?;
+                let spare = OPENED.with_borrow_mut(Vec::pop);
+                spare.unwrap_or_else(|| Vec::with_capacity(LOOK + MOST))
+            }
+        };
+        let read = ARRIVED.with_borrow_mut(|arrived| {
+            arrived.resize(LOOK, 0);
+            let octets = from.try_read(arrived)?;
+            let opened = opener.open(&arrived[..octets], &mut buffer);
+            Ok::<_, io::Error>((octets, opened))
+        });
+        match read {
+            Ok((0, _)) => {
+                give_back(&OPENED, buffer);
+                return opener.finish().map_err(wrong);
+            }
+            Ok((_, opened)) => {
+                // What was read before a fault was right: the other side gets it, and then the fault.
+                write(to, &buffer).await?;
+                told(buffer.len() as u64);
+                opened.map_err(wrong)?;
+                buffer.clear();
+                if opener.ended() {
+                    give_back(&OPENED, buffer);
+                    let _ = SockRef::from(to).shutdown(Shutdown::Write);
+                    return Ok(());
+                }
+                held = Some(buffer);
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                opener.rest();
+                give_back(&OPENED, buffer);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn wrong(error: StreamError) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+async fn write(to: &TcpStream, mut octets: &[u8]) -> io::Result<()> {
+    while !octets.is_empty() {
+        match to.try_write(octets) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(gone) => octets = &octets[gone..],
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => to.writable().await?,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn give_back(spare: &'static std::thread::LocalKey<RefCell<Vec<Vec<u8>>>>, buffer: Vec<u8>) {
+    spare.with_borrow_mut(|spare| {
+        if spare.len() < SPARE {
+            spare.push(buffer);
+        }
+    });
+}

@@ -1,0 +1,102 @@
+//! What the tests say to a partner themselves, and hear.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use lab::uplinks::{Options, PARTNER};
+use lab::{Error, Uplinks};
+use multipath::frame::{HEADER, Kind};
+use multipath::{Frame, Initiator, Key, Open, Pairing, Session, Status};
+use weir_tests::LIMIT;
+use weir_tests::partner::Partner;
+
+/// A partner without a router: what speaks to it here is the test, from the router's place.
+pub struct Door {
+    pub partner: Partner,
+    pub uplinks: Uplinks,
+}
+
+impl Door {
+    pub fn build(options: &[&str]) -> Result<Self, Error> {
+        let uplinks = Uplinks::build(&Options::mbit(&[100]))?;
+        let partner = Partner::start(uplinks.partner(), options)?;
+        Ok(Self { partner, uplinks })
+    }
+
+    /// A partner that may have so many descriptors.
+    pub fn narrow(descriptors: u32) -> Result<Self, Error> {
+        let uplinks = Uplinks::build(&Options::mbit(&[100]))?;
+        let partner = Partner::narrow(uplinks.partner(), descriptors)?;
+        Ok(Self { partner, uplinks })
+    }
+
+    pub fn knock(&self) -> Result<TcpStream, Error> {
+        let to = SocketAddr::new(PARTNER, multipath::PORT);
+        let stream = self
+            .uplinks
+            .router()
+            .enter(|| TcpStream::connect_timeout(&to, LIMIT))?
+            .map_err(Error::system("connect to the partner"))?;
+        stream
+            .set_read_timeout(Some(LIMIT))
+            .map_err(Error::system("set a time-out"))?;
+        Ok(stream)
+    }
+
+    /// What is answered to these octets until the connection ends, in whatever way.
+    pub fn answer(&self, octets: &[u8]) -> Result<Vec<u8>, Error> {
+        let mut stream = self.knock()?;
+        stream.write_all(octets).expect("written");
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        Ok(answer)
+    }
+
+    pub fn key(&self) -> Result<Key, Error> {
+        let line = self.partner.pair(&PARTNER.to_string())?;
+        Ok(line.parse::<Pairing>().expect("a line").key)
+    }
+
+    pub fn session(&self, key: &Key) -> Result<Session, Error> {
+        let mut stream = self.knock()?;
+        let (initiator, frame) = Initiator::begin(key).expect("random");
+        stream.write_all(&frame).expect("written");
+        let (kind, body) = frame_of(&mut stream);
+        assert_eq!(kind, Kind::Welcome);
+        let (session, welcome) = initiator.end(&body).expect("a welcome");
+        assert!(welcome.ipv4 && !welcome.version.is_empty());
+        Ok(session)
+    }
+
+    /// What becomes of a connection to there.
+    pub fn open(&self, session: &Session, destination: SocketAddr) -> Result<Status, Error> {
+        Ok(self.hold(session, destination)?.0)
+    }
+
+    /// The same, and the connection.
+    pub fn hold(&self, session: &Session, to: SocketAddr) -> Result<(Status, TcpStream), Error> {
+        let (opened, frame) = session.open(&open_to(to));
+        let mut stream = self.knock()?;
+        stream.write_all(&frame).expect("written");
+        let (kind, body) = frame_of(&mut stream);
+        assert_eq!(kind, Kind::Status);
+        Ok((opened.status(&body).expect("of this session"), stream))
+    }
+}
+
+pub fn open_to(destination: SocketAddr) -> Open {
+    Open {
+        destination,
+        client: "192.168.77.2:40000".parse().expect("an address"),
+        encrypted: false,
+    }
+}
+
+pub fn frame_of(stream: &mut TcpStream) -> (Kind, Vec<u8>) {
+    let mut header = [0; HEADER];
+    stream.read_exact(&mut header).expect("an answer");
+    let header = Frame::header(&header).expect("a frame");
+    let mut body = vec![0; header.length];
+    stream.read_exact(&mut body).expect("all of it");
+    (header.kind, body)
+}
