@@ -109,9 +109,7 @@ impl Partner {
 impl Drop for Partner {
     fn drop(&mut self) {
         self.process = None;
-        if std::thread::panicking() {
-            eprintln!("--- the partner's log\n{}", self.log());
-        }
+        eprintln!("--- the partner's log\n{}", self.log());
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
@@ -173,8 +171,7 @@ impl Pair {
 
 impl Drop for Pair {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("--- the router's log\n{}", self.weir.log());
-        }
+        // Shown where the test fails.
+        eprintln!("--- the router's log\n{}", self.weir.log());
     }
 }

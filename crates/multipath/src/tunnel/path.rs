@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use super::body::{Answer, Micros};
 use super::lag::Lag;
 use super::queue::OUTER;
-use super::rate::{Capacity, Sample};
+use super::rate::{Capacity, HIGH, Sample};
 
 /// Between probes, microseconds: while something goes by the path; while an answer is overdue; at rest, and where each octet costs.
 const BUSY: Micros = 100_000;
@@ -295,10 +295,14 @@ impl Path {
         let sent = probe.packets - first.packets;
         let came = answer.packets.saturating_sub(then.packets);
         let lost = sent.saturating_sub(came);
-        self.lost.0 += lost;
+        // What is lost while a queue stands is what was sent too much, as while it is found out how much the path carries.
+        let queued = self.out.queue() > HIGH;
+        self.lost.0 += if queued { 0 } else { lost };
         self.lost.1 += sent;
         if self.loss() >= POOR && self.lost.1 >= 20 {
             self.poor = now + POOR_FOR;
+            // What was lost till now has had its effect: while the path rests, little comes that could speak against it.
+            self.lost = (0, 0);
         }
         if now - self.halved >= 1_000_000 {
             self.lost = (self.lost.0 / 2, self.lost.1 / 2);

@@ -11,9 +11,10 @@ const SLOWEST: u64 = 16_000;
 const FASTEST: u64 = 12_500_000_000;
 /// First guess where nothing is hinted, octets per second: 4 Mbit/s.
 const FIRST: u64 = 500_000;
-/// A queue that may stand, and one that is too long, microseconds.
+/// A queue that may stand, microseconds.
 const LOW: Micros = 5_000;
-const HIGH: Micros = 15_000;
+/// A queue that is too long, microseconds.
+pub const HIGH: Micros = 15_000;
 /// How long an estimate stands before it is tried whether more goes, microseconds.
 const STANDS: Micros = 2_000_000;
 /// A queue that takes more holding back, and the longest time of it, microseconds.
