@@ -332,6 +332,7 @@ month_begins = 15
 [multipath]
 partner = "weir1-fPgJ7NjhbUHQ_CnG7VY1aPX9jNvoBGOMtL9j4fLKfDRnbpo0lhDpJJr-kWw@partner.example:9349"
 fallback = "stop"
+encrypt = "all"
 direct = ["198.51.100.0/24"]
 
 [web]
