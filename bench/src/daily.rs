@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use datapath::Hook;
 use datapath::bench::{Bench, Exit, Program};
+use lab::counters::processor_time;
 use lab::frame::{Body, Packet};
 use lab::topology::mac;
 use lab::{Ipv6, Lab, Options, Tap};
@@ -289,11 +290,14 @@ pub fn burden(binary: &Path, per_second: u32, seconds: u32) -> Result<Vec<Vec<St
         .len();
     line("binary", format!("{:.1} MB", size as f64 / 1e6));
     line("resident, idle", resident(weir.id())?);
-    let before = consumed(weir.id())?;
+    let before = processor_time(weir.id())?.as_secs_f64();
     sleep(Duration::from_secs(5));
     line(
         "processor, idle",
-        format!("{:.2} %", (consumed(weir.id())? - before) / 5.0 * 100.0),
+        format!(
+            "{:.2} %",
+            (processor_time(weir.id())?.as_secs_f64() - before) / 5.0 * 100.0
+        ),
     );
 
     let out = |role| lab.index(role, "eth0");
@@ -301,7 +305,7 @@ pub fn burden(binary: &Path, per_second: u32, seconds: u32) -> Result<Vec<Vec<St
     let mut reply = Bench::load(&kind.reply(), out("server")?, &Exit::default())?;
     // 20 bursts per second, each of new flows, there and back.
     let burst = per_second.div_ceil(20).next_multiple_of(64);
-    let (before, start) = (consumed(weir.id())?, Instant::now());
+    let (before, start) = (processor_time(weir.id())?.as_secs_f64(), Instant::now());
     let mut made = 0;
     while made + burst <= flows {
         inside(lab.node("client")?, || forward.generate(burst))??;
@@ -334,7 +338,7 @@ pub fn burden(binary: &Path, per_second: u32, seconds: u32) -> Result<Vec<Vec<St
         "processor per new flow",
         format!(
             "{:.0} µs",
-            (consumed(weir.id())? - before) * 1e6 / f64::from(made)
+            (processor_time(weir.id())?.as_secs_f64() - before) * 1e6 / f64::from(made)
         ),
     );
     line("resident with them", resident(weir.id())?);
@@ -355,23 +359,4 @@ pub(crate) fn resident(id: u32) -> Result<String, Error> {
         field("VmRSS:"),
         field("RssFile:") + field("RssShmem:")
     ))
-}
-
-/// Seconds of processor time (proc(5): utime and stime, in hundredths).
-pub(crate) fn consumed(id: u32) -> Result<f64, Error> {
-    let text = fs::read_to_string(format!("/proc/{id}/stat"))
-        .map_err(Error::system("read the daemon's times"))?;
-    let words: Vec<_> = text
-        .rsplit(')')
-        .next()
-        .unwrap_or_default()
-        .split_whitespace()
-        .collect();
-    let ticks = |at: usize| {
-        words
-            .get(at)
-            .and_then(|word| word.parse::<f64>().ok())
-            .unwrap_or(0.0)
-    };
-    Ok((ticks(11) + ticks(12)) / 100.0)
 }

@@ -6,11 +6,11 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use datapath::bench::{Bench, Exit};
+use lab::counters::processor_time;
 use lab::{Ipv6, Lab, Options};
 use serde::Serialize;
 
 use crate::daemon::Daemon;
-use crate::daily::consumed;
 use crate::machine::inside;
 use crate::report::table;
 use crate::traffic::Kind;
@@ -81,13 +81,13 @@ fn burden(binary: &Path, flows: u32, seconds: u32) -> Result<Burden, Error> {
     for nth in 0..3 {
         second(begin, nth)?;
     }
-    let before = consumed(weir.id())?;
+    let before = processor_time(weir.id())?.as_secs_f64();
     let begin = Instant::now();
     for nth in 0..seconds {
         second(begin, nth)?;
     }
     let took = begin.elapsed().as_secs_f64();
-    let processor = (consumed(weir.id())? - before) / took * 100.0;
+    let processor = (processor_time(weir.id())?.as_secs_f64() - before) / took * 100.0;
     let talks = weir
         .devices()?
         .devices

@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use lab::counters::processor_time;
 use lab::goodput::{Demand, Goodput, Transport};
 use lab::namespace::{Process, wait_until};
 use lab::uplinks::{self, Options, PARTNER, SERVER};
@@ -31,8 +32,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const PORT: u16 = 5001;
 /// Connections of a round whose first octet is waited for.
 const CONNECTIONS: usize = 40;
-/// Of the times in /proc/PID/stat (USER_HZ), a second.
-const TICKS: f64 = 100.0;
 
 /// How a client's octets go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -225,9 +224,12 @@ impl Circuit {
     }
 
     /// Processor seconds of router and partner so far.
-    fn spent(&self) -> Option<[f64; 2]> {
-        let (router, partner) = self.sides.as_ref()?;
-        Some([router.id(), partner.process.id()].map(processor_time))
+    fn spent(&self) -> Result<Option<[f64; 2]>, Error> {
+        let Some((router, partner)) = &self.sides else {
+            return Ok(None);
+        };
+        let of = |process| processor_time(process).map(|time| time.as_secs_f64());
+        Ok(Some([of(router.id())?, of(partner.process.id())?]))
     }
 
     /// Mbit/s, and processor seconds per GB of router and partner.
@@ -247,9 +249,9 @@ impl Circuit {
         let streams = streams?;
         thread::sleep(WARM);
         let octets = || -> u64 { streams.iter().map(|one| one.series().total()).sum() };
-        let (before, spent, begun) = (octets(), self.spent(), Instant::now());
+        let (before, spent, begun) = (octets(), self.spent()?, Instant::now());
         thread::sleep(Duration::from_secs_f64(seconds));
-        let (moved, after, took) = (octets() - before, self.spent(), begun.elapsed());
+        let (moved, after, took) = (octets() - before, self.spent()?, begun.elapsed());
         streams
             .into_iter()
             .try_for_each(|one| one.stop().map(drop))?;
@@ -305,16 +307,6 @@ fn sides(uplinks: &Uplinks, binary: &Path, way: Way) -> Result<(Daemon, Partner)
     let config = format!("[multipath]\npartner = \"{line}\"\nencrypt = \"{encrypt}\"\n");
     let router = Daemon::multipath(uplinks.router(), binary, &config, uplinks.paths())?;
     Ok((router, partner))
-}
-
-/// Seconds that a process has used.
-fn processor_time(process: u32) -> f64 {
-    let text = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // The name in brackets may be anything.
-    let fields = text.rsplit(") ").next().unwrap_or_default();
-    let times = fields.split_whitespace().skip(11).take(2);
-    let ticks: u64 = times.filter_map(|field| field.parse::<u64>().ok()).sum();
-    ticks as f64 / TICKS
 }
 
 /// Measures all ways in turn, round after round.
@@ -462,14 +454,5 @@ mod tests {
             .find(|line| line.contains("clear"))
             .expect("it");
         assert!(line.contains("1 down") && line.contains(" 0.50 "), "{line}");
-    }
-
-    #[test]
-    fn a_process_spends_time() {
-        let begun = Instant::now();
-        while begun.elapsed() < Duration::from_millis(50) {}
-        let spent = processor_time(std::process::id());
-        assert!(spent > 0.0 && spent < 3600.0, "{spent}");
-        assert_eq!(processor_time(0), 0.0, "there is none");
     }
 }

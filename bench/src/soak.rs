@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
+use lab::counters::processor_time;
 use lab::transfer::Echo;
 use lab::{Ipv6, Lab, Options};
 use serde::Serialize;
 
 use crate::Error;
 use crate::daemon::Daemon;
-use crate::daily::consumed;
 use crate::machine;
 use crate::meter_daemon::memory;
 use crate::report::table;
@@ -248,7 +248,7 @@ pub fn soak(
         }
     }
     let mut looks = Vec::new();
-    let (begun, mut before) = (Instant::now(), consumed(weir.id())?);
+    let (begun, mut before) = (Instant::now(), processor_time(weir.id())?.as_secs_f64());
     while begun.elapsed() < length {
         let (begin, done) = (Instant::now(), counted.done.load(Ordering::Relaxed));
         counted.rest.store(false, Ordering::Relaxed);
@@ -261,7 +261,7 @@ pub fn soak(
             .iter()
             .map(|device| device.flows)
             .sum();
-        let processor = consumed(weir.id())?;
+        let processor = processor_time(weir.id())?.as_secs_f64();
         let (resident, own) = memory(weir.id())?;
         counted.rest.store(true, Ordering::Relaxed);
         let (now, wires, unplaced) = at_rest(&lab, &weir)?;
@@ -279,7 +279,7 @@ pub fn soak(
             frames: wires.iter().map(|way| way.0).sum(),
             off: off(&now, &wires),
         };
-        before = consumed(weir.id())?;
+        before = processor_time(weir.id())?.as_secs_f64();
         looks.push(look);
         progress(&looks)?;
     }

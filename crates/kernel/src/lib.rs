@@ -19,6 +19,7 @@ pub mod mptcp;
 pub mod netdev;
 pub mod nl80211;
 pub mod policy;
+mod prefix;
 pub mod route;
 pub mod routes;
 pub mod sets;
@@ -29,6 +30,7 @@ pub mod tuple;
 pub mod uplinks;
 
 pub use event::*;
-pub use sets::{Prefix, PrefixError, SetContent, SetEvent, SetHeader, SetName};
+pub use prefix::{Prefix, PrefixError};
+pub use sets::{SetContent, SetEvent, SetHeader, SetName};
 pub use talk::TalkKey;
 pub use tuple::*;

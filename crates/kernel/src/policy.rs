@@ -7,8 +7,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::message::{Attribute, DecodeError, Message, Problem, u16_at, u32_at};
+use crate::prefix::Prefix;
 use crate::routes::RouteKind;
-use crate::sets::Prefix;
 
 pub(crate) mod request;
 

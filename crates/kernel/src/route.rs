@@ -8,7 +8,7 @@ use crate::event::{Address, Event, Mac, Neighbour};
 use crate::message::{
     Attribute, DecodeError, Message, Problem, Tally, decode_datagram, u16_at, u32_at,
 };
-use crate::sets::Prefix;
+use crate::prefix::Prefix;
 
 mod bridge;
 pub mod filter;

@@ -3,7 +3,7 @@
 
 use crate::message::{DecodeError, Message};
 use crate::policy;
-use crate::sets::Prefix;
+use crate::prefix::Prefix;
 
 /// What a route does with packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

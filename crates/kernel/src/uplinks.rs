@@ -5,9 +5,9 @@ use std::net::IpAddr;
 
 use crate::event::{Event, Link, Source};
 use crate::policy::{Hop, MAIN, PROTOCOL, Route, Rule};
+use crate::prefix::Prefix;
 use crate::route::LinkAddress;
 use crate::routes::RouteKind;
-use crate::sets::Prefix;
 
 /// ARPHRD_LOOPBACK.
 const LOOPBACK: u16 = 772;

@@ -1,6 +1,7 @@
 //! What the kernel counts in a namespace.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::{Error, Namespace};
 
@@ -62,6 +63,20 @@ impl Octets {
     }
 }
 
+/// Processor time of a process so far, by this id (proc(5): utime and stime, in hundredths of a second).
+pub fn processor_time(process: u32) -> Result<Duration, Error> {
+    let file = format!("/proc/{process}/stat");
+    let text = std::fs::read_to_string(&file).map_err(Error::system(format!("read {file}")))?;
+    // The name in brackets may be anything.
+    let fields = text.rsplit(") ").next().unwrap_or_default();
+    let mut fields = fields.split_whitespace().skip(11);
+    let mut ticks = || fields.next().and_then(|field| field.parse::<u64>().ok());
+    match (ticks(), ticks()) {
+        (Some(user), Some(system)) => Ok(Duration::from_millis((user + system) * 10)),
+        _ => Err(Error::Unexpected(format!("no times in {file}: {text}"))),
+    }
+}
+
 /// Not `/proc/net`: that is the namespace of the process's first thread.
 fn read(namespace: &Namespace, file: &str) -> Result<String, Error> {
     let path = format!("/proc/thread-self/net/{file}");
@@ -113,6 +128,18 @@ fn find(text: &str, device: &str) -> Option<Octets> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_spends_time() {
+        let begun = std::time::Instant::now();
+        while begun.elapsed() < Duration::from_millis(50) {}
+        let spent = processor_time(std::process::id()).expect("it runs");
+        assert!(
+            spent > Duration::ZERO && spent < Duration::from_secs(3600),
+            "{spent:?}"
+        );
+        assert!(processor_time(0).is_err(), "there is none");
+    }
 
     #[test]
     fn counters_have_the_names_of_nstat() {

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Instant;
 
 use lab::Error;
+use lab::counters::processor_time;
 use lab::namespace::wait_until;
 use lab::transfer::Echo;
 use lab::uplinks::{PARTNER, SERVER};
@@ -208,22 +209,13 @@ fn a_partner_without_descriptors_waits_for_some() -> Result<(), Error> {
     limit("3")?;
     let waiting: Vec<_> = (0..10).filter_map(|_| door.knock().ok()).collect();
     assert_eq!(waiting.len(), 10, "the kernel takes them");
-    let before = ticks(process);
+    let before = processor_time(process)?;
     std::thread::sleep(2 * SECOND);
-    // 1/100 s each. Twenty tries a second, of each thread, are less than one.
-    let spent = ticks(process) - before;
-    assert!(spent < 40, "{spent}");
+    // Twenty tries a second, of each thread, are less than 1/100 s.
+    let spent = processor_time(process)? - before;
+    assert!(spent < ms(400), "{spent:?}");
     limit(most.trim())?;
     door.session(&key)?;
     drop(waiting);
     Ok(())
-}
-
-/// Processor time of a process so far, in 1/100 s.
-fn ticks(process: u32) -> u64 {
-    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).expect("it runs");
-    let fields = text.rsplit(") ").next().expect("a state and so on");
-    let mut times = fields.split_whitespace().skip(11).take(2);
-    let mut next = || times.next().and_then(|text| text.parse::<u64>().ok());
-    next().expect("user time") + next().expect("system time")
 }

@@ -6,7 +6,7 @@ use super::RequestError;
 use super::asked::Asker;
 use super::socket::Netlink;
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
-use crate::sets::Prefix;
+use crate::prefix::Prefix;
 
 const RTM_NEWLINK: u16 = 16;
 const RTM_NEWADDR: u16 = 20;

@@ -10,8 +10,8 @@ use super::{
 };
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::message::{DecodeError, Message};
+use crate::prefix::Prefix;
 use crate::routes::RouteKind;
-use crate::sets::Prefix;
 
 const RTM_DELROUTE: u16 = 25;
 const RTM_GETROUTE: u16 = 26;
