@@ -34,6 +34,8 @@ const TUNNELED: u32 = TABLE - 2;
 const LOOPBACK: u32 = 1;
 /// Changes come in heaps: a new address, its route, the default route. So long they are left to settle; what is lost counts at once.
 const SETTLE: Duration = Duration::from_millis(30);
+/// After a failure to look.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// See the module.
 pub struct Paths {
@@ -41,6 +43,8 @@ pub struct Paths {
     tuned: Tuned,
     events: Events,
     uplinks: Uplinks,
+    /// When to look at all anew.
+    due: Option<Instant>,
     partner: Vec<IpAddr>,
     /// Addresses of paths that are not to carry anything.
     resting: Vec<IpAddr>,
@@ -66,6 +70,7 @@ impl Paths {
             tuned: Tuned::new(folder),
             events,
             uplinks: Uplinks::default(),
+            due: None,
             partner: Vec::new(),
             resting: Vec::new(),
             tunnel: None,
@@ -127,14 +132,14 @@ impl Paths {
         }
     }
 
-    /// Waits until paths have changed.
+    /// Waits until paths have changed. May be dropped where it waits: what is due stays due.
     ///
     /// # Errors
     /// The kernel's events have ended.
     pub async fn changed(&mut self) -> io::Result<()> {
         let mut found: Vec<Event> = Vec::new();
-        let mut due: Option<Instant> = None;
         loop {
+            let due = self.due;
             let settled = async {
                 match due {
                     Some(due) => sleep_until(due).await,
@@ -145,13 +150,13 @@ impl Paths {
                 heard = self.events.recv(&mut found) => heard?,
                 () = settled => return match self.look() {
                     true => Ok(()),
-                    false => { due = None; continue; }
+                    false => continue,
                 },
             }
             let mut gone = Vec::new();
             for event in found.drain(..) {
-                if self.uplinks.event(&event, &mut gone) && due.is_none() {
-                    due = Some(Instant::now() + SETTLE);
+                if self.uplinks.event(&event, &mut gone) && self.due.is_none() {
+                    self.due = Some(Instant::now() + SETTLE);
                 }
             }
             if !gone.is_empty() {
@@ -163,10 +168,12 @@ impl Paths {
 
     /// Reads all anew. Whether anything changed.
     fn look(&mut self) -> bool {
+        self.due = None;
         let picture = match self.policy.picture() {
             Ok(picture) => picture,
             Err(error) => {
-                warn!(%error, "routes cannot be read");
+                warn!(%error, "routes cannot be read: it is tried again");
+                self.due = Some(Instant::now() + AGAIN);
                 return false;
             }
         };

@@ -127,6 +127,12 @@ async fn ready(lines: &BTreeMap<u8, Line>) -> u8 {
 impl End<'_> {
     /// Follows the router's paths.
     fn lead(&mut self, paths: &[(IpAddr, String)]) {
+        self.change(paths);
+        // Of a path that is gone nothing is known any more.
+        self.tell();
+    }
+
+    fn change(&mut self, paths: &[(IpAddr, String)]) {
         let now = self.clock.now();
         let gone: Vec<u8> = self
             .lines
