@@ -24,7 +24,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use api::{Limits, Listener, Provider};
-use datapath::Datapath;
+use datapath::{Datapath, Sizes};
 use kernel::io::{Events, Requests, SetEvents};
 use kernel::{Event, SetEvent, Source};
 use tokio::signal::unix::{SignalKind, signal};
@@ -110,20 +110,21 @@ impl Daemon {
             .inspect_err(|error| warn!(%error, "sets of addresses cannot be followed"))
             .ok();
         let shadow = options.shadow || *effective.offload.shadow;
-        let path = Datapath::load(
-            settings::sizes(&effective, &links()),
-            settings::options(&effective, shadow),
-        )
-        .map_err(|e| {
+        let wanted = |module| options.only.is_empty() || options.only.contains(&module);
+        let forwards = wanted(Module::Offload);
+        let sizes = match forwards {
+            true => settings::sizes(&effective, &links()),
+            // Nothing is written into it.
+            false => Sizes::new(0, 0, &links()),
+        };
+        let path = Datapath::load(sizes, settings::options(&effective, shadow)).map_err(|e| {
             Error::because(
                 "the packet path cannot be loaded",
                 &e,
                 "`weir check` shows what the kernel lacks",
             )
         })?;
-        let wanted = |module| options.only.is_empty() || options.only.contains(&module);
         let mut offload = settings::offload_settings(&effective, shadow);
-        let forwards = wanted(Module::Offload);
         if !forwards {
             offload = settings::hands_off(offload);
         }
