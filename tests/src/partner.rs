@@ -60,7 +60,10 @@ impl Partner {
             None => Command::new(binary()),
             Some(number) => {
                 let mut command = Command::new("prlimit");
-                command.arg(format!("--nofile={number}")).arg(binary());
+                command.arg(format!("--nofile={number}"));
+                // Else it would give itself more.
+                command.args(["setpriv", "--bounding-set", "-sys_resource"]);
+                command.args(["--inh-caps", "-sys_resource"]).arg(binary());
                 command
             }
         };

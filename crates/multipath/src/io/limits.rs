@@ -9,14 +9,23 @@ const EACH: u64 = 6;
 /// Memory that a connection may hold in sockets and pipes, octets: what it may hold at most is far more, but they do not all at once.
 const MEMORY: u64 = 64 * 1024;
 
-/// Lets this process open as many descriptors as it may, and says how many connections that is, at most; memory counts too.
+/// Lets this process open as many descriptors as memory has room for, if it may (OpenWrt begins daemons with 4096 at most), and says how many
+/// connections that is.
 pub fn raise() -> usize {
+    let by_memory = memory() / 2 / MEMORY;
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((1024, 1024));
-    let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
+    let wanted = (by_memory * EACH + OTHERS).min(everybodys()).max(most);
+    let _ = setrlimit(Resource::RLIMIT_NOFILE, wanted, wanted)
+        .or_else(|_| setrlimit(Resource::RLIMIT_NOFILE, most, most));
     let (now, _) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((1024, 1024));
     let by_descriptors = now.saturating_sub(OTHERS) / EACH;
-    let by_memory = memory() / 2 / MEMORY;
     usize::try_from(by_descriptors.min(by_memory).max(64)).unwrap_or(64)
+}
+
+/// What no process may exceed (`fs.nr_open`).
+fn everybodys() -> u64 {
+    let text = std::fs::read_to_string("/proc/sys/fs/nr_open").unwrap_or_default();
+    text.trim().parse().unwrap_or(0)
 }
 
 /// Octets of memory of this machine.
