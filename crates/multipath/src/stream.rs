@@ -37,7 +37,7 @@ pub enum StreamError {
     CutOff,
 }
 
-/// The key of the moment, and which record comes next.
+/// The key of the moment, and which record comes next. Some 700 octets, so that it is boxed where it moves.
 struct Keys {
     cipher: Cipher,
     secret: Prk,
@@ -83,11 +83,11 @@ impl std::fmt::Debug for Keys {
 
 /// The sending end of one direction.
 #[derive(Debug)]
-pub struct Sealer(Keys);
+pub struct Sealer(Box<Keys>);
 
 impl Sealer {
     pub(crate) fn new(cipher: Cipher, secret: &[u8; 32]) -> Self {
-        Self(Keys::new(cipher, secret))
+        Self(Box::new(Keys::new(cipher, secret)))
     }
 
     /// Appends the records of what is to be sent.
@@ -136,7 +136,7 @@ impl Sealer {
 /// The receiving end of one direction.
 #[derive(Debug)]
 pub struct Opener {
-    keys: Keys,
+    keys: Box<Keys>,
     /// The beginning of a record that is not whole, less than [`MOST`] and [`OVERHEAD`] octets.
     part: Vec<u8>,
     ended: bool,
@@ -146,7 +146,7 @@ pub struct Opener {
 impl Opener {
     pub(crate) fn new(cipher: Cipher, secret: &[u8; 32]) -> Self {
         Self {
-            keys: Keys::new(cipher, secret),
+            keys: Box::new(Keys::new(cipher, secret)),
             part: Vec::new(),
             ended: false,
             wrong: None,

@@ -75,7 +75,8 @@ async fn carry(client: TcpStream, from: SocketAddr, share: &Share) {
     };
     socket::settle(&client);
     let (destination, from) = (plain(destination), plain(from));
-    let (link, ends) = match through(&client, from, destination, share).await {
+    // Boxed, as what it takes to begin is not kept for as long as a connection lasts.
+    let (link, ends) = match Box::pin(through(&client, from, destination, share)).await {
         Ok(way) => way,
         Err(Failure::Answered(status)) => {
             debug!(%from, %destination, ?status, "the partner cannot connect");
@@ -83,7 +84,7 @@ async fn carry(client: TcpStream, from: SocketAddr, share: &Share) {
         }
         Err(Failure::Gone) => return pump::reset(client),
         Err(Failure::NoWay { first }) => match share.falls_back() {
-            true => match directly(destination, &first).await {
+            true => match Box::pin(directly(destination, &first)).await {
                 Ok(link) => {
                     share.counts.direct();
                     (link, None)
@@ -98,8 +99,8 @@ async fn carry(client: TcpStream, from: SocketAddr, share: &Share) {
     };
     let told = |moved| share.counts.moved(moved);
     let carried = match ends {
-        None => pump::both(&client, &link, told).await,
-        Some(ends) => sealed::both(&client, &link, ends, told).await,
+        None => Box::pin(pump::both(&client, &link, told)).await,
+        Some(ends) => Box::pin(sealed::both(&client, &link, ends, told)).await,
     };
     if let Err(error) = carried {
         debug!(%from, %destination, %error, "a connection broke");
