@@ -60,7 +60,8 @@ system: ## tests that need the kernel: routers in namespaces, the command line, 
 demo: setup build ## shows a router being taken over, in namespaces, with figures
 	scripts/as-root $(TARGET_DIR)/release/demo
 
-bench: setup build ## measures against the kernel's own path: the closed loop, single programs, the daemon, the monitor
+bench: setup build ## measures against the kernel's own path: the closed loop, single programs, the daemon, the monitor, several uplinks
+	@scripts/setup --bench
 	scripts/as-root $(TARGET_DIR)/release/bench
 	scripts/as-root $(TARGET_DIR)/release/bench programs
 	scripts/as-root $(TARGET_DIR)/release/bench daily
@@ -68,6 +69,9 @@ bench: setup build ## measures against the kernel's own path: the closed loop, s
 	scripts/as-root $(TARGET_DIR)/release/bench meter --path --seconds 1
 	scripts/as-root $(TARGET_DIR)/release/bench meter --daemon --flows 0,10,10000,65536
 	scripts/as-root $(TARGET_DIR)/release/bench lemon
+	scripts/as-root $(TARGET_DIR)/release/bench multipath
+	scripts/as-root $(TARGET_DIR)/release/bench uplinks
+	scripts/as-root $(TARGET_DIR)/release/bench connections
 
 fuzz: ## fuzzes every target for SECONDS_PER_TARGET
 	scripts/fuzz --seconds $(SECONDS_PER_TARGET)

@@ -103,7 +103,7 @@ enum Part {
         #[arg(long)]
         json: Option<PathBuf>,
     },
-    /// What a client's TCP loses by going by way of a partner: direct, in the clear, encrypted
+    /// What a client's TCP loses by going by way of a partner: direct, in the clear, encrypted, by other proxies
     Multipath {
         /// The daemon to measure [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
@@ -117,6 +117,48 @@ enum Part {
         /// Write the figures to this file
         #[arg(long)]
         json: Option<PathBuf>,
+    },
+    /// Several uplinks as one, where they have a rate: the sums, and cables that are cut
+    Uplinks {
+        /// The daemon to measure [default: the one beside this binary]
+        #[arg(long, value_name = "PATH")]
+        weir: Option<PathBuf>,
+        /// Rounds
+        #[arg(long, default_value_t = 5)]
+        rounds: u32,
+        /// Seconds for each sum in a round
+        #[arg(long, default_value_t = 5.0)]
+        seconds: f64,
+        /// Only this
+        #[arg(long)]
+        only: Option<Uplinks>,
+        /// Write the figures to this file
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
+    /// How many connections a router and its partner have room for, and how soon the first octet comes
+    Connections {
+        /// The daemon to measure [default: the one beside this binary]
+        #[arg(long, value_name = "PATH")]
+        weir: Option<PathBuf>,
+        /// That say nothing
+        #[arg(long, default_value_t = 10_000)]
+        idle: u32,
+        /// New ones in a second, for ten seconds
+        #[arg(long, default_value_t = 1000)]
+        rate: u32,
+        /// Rounds of first octets
+        #[arg(long, default_value_t = 9)]
+        rounds: u32,
+        /// Write the figures to this file
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
+    /// A bare proxy, for `bench multipath`
+    #[command(hide = true)]
+    BareProxy {
+        /// Which side
+        side: multipath::Side,
     },
     /// Conversations that begin and end all the time, for an hour: memory, and whether the sums are those of the wires
     Soak {
@@ -189,6 +231,15 @@ enum Part {
     },
 }
 
+/// What of the uplinks is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Uplinks {
+    /// What they give together
+    Sums,
+    /// What a cut does
+    Cuts,
+}
+
 /// What is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Change {
@@ -236,6 +287,9 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<(), Error> {
+    if let Some(Part::BareProxy { side }) = &arguments.part {
+        return multipath::bare(*side);
+    }
     let _lock = machine::Lock::take()?;
     lab::sweep()?;
     match &arguments.part {
@@ -326,13 +380,63 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             json,
         }) => {
             let binary = daemon::binary(weir.as_deref())?;
-            let found = multipath::all(&binary, *rounds, *seconds, |text| eprintln!("{text}"))?;
-            println!("{}\n\n{}", machine::describe(), multipath::report(&found));
+            let found =
+                multipath::ways::all(&binary, *rounds, *seconds, |text| eprintln!("{text}"))?;
+            println!(
+                "{}\n\n{}",
+                machine::describe(),
+                multipath::ways::report(&found)
+            );
             match json {
                 Some(file) => write(file, &found),
                 None => Ok(()),
             }
         }
+        Some(Part::Uplinks {
+            weir,
+            rounds,
+            seconds,
+            only,
+            json,
+        }) => {
+            let binary = daemon::binary(weir.as_deref())?;
+            println!("{}\n", machine::describe());
+            let told = |text: &str| eprintln!("{text}");
+            let (mut sums, mut cuts) = (Vec::new(), Vec::new());
+            if *only != Some(Uplinks::Cuts) {
+                sums = multipath::sums::all(&binary, *rounds, *seconds, told)?;
+                println!("{}", multipath::sums::report(&sums));
+            }
+            if *only != Some(Uplinks::Sums) {
+                cuts = multipath::cuts::all(&binary, *rounds, told)?;
+                println!("{}", multipath::cuts::report(&cuts));
+            }
+            match json {
+                Some(file) => write(file, &(sums, cuts)),
+                None => Ok(()),
+            }
+        }
+        Some(Part::Connections {
+            weir,
+            idle,
+            rate,
+            rounds,
+            json,
+        }) => {
+            let binary = daemon::binary(weir.as_deref())?;
+            let told = |text: &str| eprintln!("{text}");
+            let found = multipath::connections::all(&binary, *idle, *rate, 10, *rounds, told)?;
+            println!(
+                "{}\n\n{}",
+                machine::describe(),
+                multipath::connections::report(&found)
+            );
+            match json {
+                Some(file) => write(file, &found),
+                None => Ok(()),
+            }
+        }
+        Some(Part::BareProxy { side }) => multipath::bare(*side),
         Some(Part::Soak {
             weir,
             rate,

@@ -1,67 +1,86 @@
-//! What a client's TCP loses by going by way of a partner: direct through the router, by the partner in the clear, and encrypted, in turn. No path
-//! has a rate, so that what it costs is all that there is: client, router, partner and server share the machine's processors, and only ratios mean
-//! something.
+//! What a client's TCP loses by going by way of a partner: direct through the router, by the partner in the clear, and encrypted, in turn; beside it the
+//! least that a proxy has to do, and shadowsocks. No path has a rate, so that what it costs is all that there is: client, router, partner and server
+//! share the machine's processors, and only ratios mean something.
 
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lab::counters::processor_time;
 use lab::goodput::{Demand, Goodput, Transport};
-use lab::namespace::{Process, wait_until};
-use lab::uplinks::{self, Options, PARTNER, SERVER};
-use lab::{Error as LabError, Namespace, Uplinks};
+use lab::uplinks::{self, Options, SERVER};
+use lab::{Error as LabError, Uplinks};
 use nix::sys::socket::{setsockopt, sockopt::ReceiveTimeout};
 use nix::sys::time::TimeVal;
 use serde::Serialize;
 
-use crate::daemon::Daemon;
+use super::Spread;
+use super::bare::Bare;
+use super::shadowsocks::{self, Shadowsocks};
+use super::sides::{Encrypted, PATIENCE, Sides, spent};
 use crate::report::table;
-use crate::rounds::median;
 use crate::{Error, machine};
 
 /// How long streams take to get going.
 const WARM: Duration = Duration::from_millis(500);
-/// How long a partner may take to begin, and an answer to come.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// First port of the streams; below is that of connections whose first octet is waited for.
 const PORT: u16 = 5001;
 /// Connections of a round whose first octet is waited for.
 const CONNECTIONS: usize = 40;
 
-/// How a client's octets go.
+/// How a client's octets go; weir's where nothing else is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
     /// Through the router, by its best uplink.
     Direct,
+    /// By a partner, by the least that does it.
+    Bare,
     /// By the partner, spliced.
     Clear,
     /// By the partner, AES-256-GCM; only where the processor has instructions for it.
     Aes,
     /// By the partner, ChaCha20-Poly1305.
     ChaCha,
+    /// shadowsocks-libev over MPTCP, ChaCha20-Poly1305; only where it is installed.
+    Shadowsocks,
 }
 
 impl Way {
-    const ALL: [Self; 4] = [Self::Direct, Self::Clear, Self::Aes, Self::ChaCha];
+    const ALL: [Self; 6] = [
+        Self::Direct,
+        Self::Bare,
+        Self::Clear,
+        Self::Aes,
+        Self::ChaCha,
+        Self::Shadowsocks,
+    ];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Direct => "direct",
+            Self::Bare => "a bare proxy",
             Self::Clear => "partner, in the clear",
             Self::Aes => "partner, AES-256-GCM",
             Self::ChaCha => "partner, ChaCha20-Poly1305",
+            Self::Shadowsocks => "shadowsocks-libev, the same",
         }
     }
 
-    fn is_there(self) -> bool {
-        let flags = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        self != Self::Aes || flags.split_whitespace().any(|flag| flag == "aes")
+    /// What is missing, where something is.
+    fn lacks(self) -> Option<&'static str> {
+        let flags = || fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        match self {
+            Self::Aes if !flags().split_whitespace().any(|flag| flag == "aes") => {
+                Some("this processor has no instructions for AES")
+            }
+            Self::Shadowsocks if !shadowsocks::is_there() => {
+                Some("shadowsocks-libev and mptcpize are not installed")
+            }
+            _ => None,
+        }
     }
 }
 
@@ -89,29 +108,6 @@ impl Case {
     fn text(self) -> String {
         let direction = if self.down { "down" } else { "up" };
         format!("{} {direction}", self.flows)
-    }
-}
-
-/// Median, least and most of the rounds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Spread {
-    /// In the middle.
-    pub median: f64,
-    /// See there.
-    pub least: f64,
-    /// See there.
-    pub most: f64,
-}
-
-impl Spread {
-    fn of(mut values: Vec<f64>) -> Self {
-        values.sort_by(f64::total_cmp);
-        let at = |end: Option<&f64>| end.copied().unwrap_or(f64::NAN);
-        Self {
-            median: median(&values),
-            least: at(values.first()),
-            most: at(values.last()),
-        }
     }
 }
 
@@ -151,57 +147,41 @@ pub struct Found {
 /// A router with two uplinks, and its partner where it has one. Programs end before their namespaces.
 struct Circuit {
     way: Way,
-    sides: Option<(Daemon, Partner)>,
+    programs: Programs,
     server: TcpListener,
     uplinks: Uplinks,
 }
 
-struct Partner {
-    process: Process,
-    folder: PathBuf,
+/// What carries a client's octets.
+enum Programs {
+    None,
+    Weir(Sides),
+    Bare(Bare),
+    Shadowsocks(Shadowsocks),
 }
 
-impl Drop for Partner {
-    fn drop(&mut self) {
-        self.process.stop();
-        let _ = fs::remove_dir_all(&self.folder);
-    }
-}
-
-impl Partner {
-    fn start(namespace: &Namespace, binary: &Path, way: Way) -> Result<Self, Error> {
-        let folder = std::env::temp_dir().join(format!("{}-partner", namespace.name()));
-        let mut command = Command::new(binary);
-        command.args(["multipath", "serve", "--state"]).arg(&folder);
-        if way == Way::ChaCha {
-            command.arg("--no-aes");
+impl Programs {
+    fn start(way: Way, uplinks: &Uplinks, binary: &Path) -> Result<Self, Error> {
+        let weir = |encrypted| Sides::start(uplinks, binary, encrypted).map(Self::Weir);
+        match way {
+            Way::Direct => Ok(Self::None),
+            Way::Bare => Bare::start(uplinks).map(Self::Bare),
+            Way::Clear => weir(Encrypted::None),
+            Way::Aes => weir(Encrypted::All),
+            Way::ChaCha => weir(Encrypted::ChaCha),
+            Way::Shadowsocks => Shadowsocks::start(uplinks).map(Self::Shadowsocks),
         }
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        let process = namespace.start(&mut command)?;
-        let partner = Self { process, folder };
-        wait_until("the partner to listen", PATIENCE, || {
-            let listening = namespace.run(&format!("ss -Hltn sport = :{}", multipath::PORT))?;
-            Ok(listening.contains("LISTEN"))
-        })?;
-        Ok(partner)
     }
 
-    /// The line for a router.
-    fn pair(&self, binary: &Path) -> Result<String, Error> {
-        let told = Command::new(binary)
-            .args(["multipath", "pair", &PARTNER.to_string(), "--state"])
-            .arg(&self.folder)
-            .output()
-            .map_err(Error::system("pair"))?;
-        match told.status.success() {
-            true => Ok(String::from_utf8_lossy(&told.stdout).trim().to_owned()),
-            false => Err(Error::Wrong(
-                String::from_utf8_lossy(&told.stderr).into_owned(),
-            )),
-        }
+    /// Processor seconds of router and partner so far.
+    fn spent(&self) -> Result<Option<[f64; 2]>, Error> {
+        let ids = match self {
+            Self::None => return Ok(None),
+            Self::Weir(sides) => sides.ids(),
+            Self::Bare(bare) => bare.ids(),
+            Self::Shadowsocks(shadowsocks) => shadowsocks.ids(),
+        };
+        spent(ids).map(Some)
     }
 }
 
@@ -211,25 +191,13 @@ impl Circuit {
         let uplinks = Uplinks::build(&Options { paths, ipv6: false })?;
         let server = uplinks.server().enter(listen)?;
         let server = server.map_err(Error::system("listen"))?;
-        let sides = match way {
-            Way::Direct => None,
-            _ => Some(sides(&uplinks, binary, way)?),
-        };
+        let programs = Programs::start(way, &uplinks, binary)?;
         Ok(Self {
             way,
-            sides,
+            programs,
             server,
             uplinks,
         })
-    }
-
-    /// Processor seconds of router and partner so far.
-    fn spent(&self) -> Result<Option<[f64; 2]>, Error> {
-        let Some((router, partner)) = &self.sides else {
-            return Ok(None);
-        };
-        let of = |process| processor_time(process).map(|time| time.as_secs_f64());
-        Ok(Some([of(router.id())?, of(partner.process.id())?]))
     }
 
     /// Mbit/s, and processor seconds per GB of router and partner.
@@ -249,9 +217,9 @@ impl Circuit {
         let streams = streams?;
         thread::sleep(WARM);
         let octets = || -> u64 { streams.iter().map(|one| one.series().total()).sum() };
-        let (before, spent, begun) = (octets(), self.spent()?, Instant::now());
+        let (before, spent, begun) = (octets(), self.programs.spent()?, Instant::now());
         thread::sleep(Duration::from_secs_f64(seconds));
-        let (moved, after, took) = (octets() - before, self.spent()?, begun.elapsed());
+        let (moved, after, took) = (octets() - before, self.programs.spent()?, begun.elapsed());
         streams
             .into_iter()
             .try_for_each(|one| one.stop().map(drop))?;
@@ -299,16 +267,6 @@ fn listen() -> std::io::Result<TcpListener> {
     Ok(listener)
 }
 
-/// Both, connected.
-fn sides(uplinks: &Uplinks, binary: &Path, way: Way) -> Result<(Daemon, Partner), Error> {
-    let partner = Partner::start(uplinks.partner(), binary, way)?;
-    let encrypt = if way == Way::Clear { "none" } else { "all" };
-    let line = partner.pair(binary)?;
-    let config = format!("[multipath]\npartner = \"{line}\"\nencrypt = \"{encrypt}\"\n");
-    let router = Daemon::multipath(uplinks.router(), binary, &config, uplinks.paths())?;
-    Ok((router, partner))
-}
-
 /// Measures all ways in turn, round after round.
 pub fn all(
     binary: &Path,
@@ -317,7 +275,13 @@ pub fn all(
     mut progress: impl FnMut(&str),
 ) -> Result<Found, Error> {
     machine::unpin()?;
-    let ways = Way::ALL.into_iter().filter(|way| way.is_there());
+    let ways = Way::ALL.into_iter().filter(|way| match way.lacks() {
+        None => true,
+        Some(lack) => {
+            progress(&format!("{}: not measured, as {lack}", way.name()));
+            false
+        }
+    });
     let circuits: Result<Vec<_>, _> = ways.map(|way| Circuit::build(way, binary)).collect();
     let circuits = circuits?;
     let mut latencies = vec![Vec::new(); circuits.len()];
@@ -389,11 +353,12 @@ pub fn report(found: &Found) -> String {
             let cost = |spent: Option<Spread>| {
                 spent.map_or("–".into(), |spent| format!("{:.2}", spent.median))
             };
+            let [rate, spread] = figure.rate.cells(0);
             vec![
                 figure.way.name().to_owned(),
                 figure.case.text(),
-                format!("{:.0}", figure.rate.median),
-                format!("{:.0} to {:.0}", figure.rate.least, figure.rate.most),
+                rate,
+                spread,
                 share.map_or("–".into(), |share| format!("{share:.2}")),
                 cost(figure.router),
                 cost(figure.partner),
@@ -414,12 +379,8 @@ pub fn report(found: &Found) -> String {
         .latencies
         .iter()
         .map(|latency| {
-            let of = latency.milliseconds;
-            vec![
-                latency.way.name().to_owned(),
-                format!("{:.2}", of.median),
-                format!("{:.2} to {:.2}", of.least, of.most),
-            ]
+            let [median, spread] = latency.milliseconds.cells(2);
+            vec![latency.way.name().to_owned(), median, spread]
         })
         .collect();
     let headings = ["first octet after", "ms", "least to most"];

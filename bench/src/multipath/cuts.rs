@@ -1,0 +1,178 @@
+//! A cable cut in the middle of a transfer: how long nothing arrives, and how soon after its return both paths carry again.
+
+use std::net::SocketAddr;
+use std::path::Path as File;
+use std::thread;
+use std::time::Duration;
+
+use lab::Uplinks;
+use lab::goodput::{Demand, Goodput, Transport};
+use lab::uplinks::{Cut, Options, SERVER};
+use serde::Serialize;
+
+use super::Spread;
+use super::sides::{Encrypted, Sides};
+use crate::report::table;
+use crate::{Error, machine};
+
+/// Mbit/s of each of the two paths.
+const RATE: u64 = 20;
+/// Before the cut.
+const BEFORE: Duration = Duration::from_secs(3);
+/// After the return.
+const AFTER: Duration = Duration::from_secs(5);
+/// Both carry when three quarters of what they have arrive (bit/s).
+const BOTH: f64 = 2.0 * RATE as f64 * 1e6 * 0.75;
+const PORT: u16 = 5001;
+
+/// How a path is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Loss {
+    /// The link goes down, for 3 s.
+    Link,
+    /// Nothing passes any more, for 3 s.
+    Hole,
+    /// The same for 7 s.
+    LongHole,
+}
+
+impl Loss {
+    const ALL: [Self; 3] = [Self::Link, Self::Hole, Self::LongHole];
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::Link => "link down, 3 s",
+            Self::Hole => "black hole, 3 s",
+            Self::LongHole => "black hole, 7 s",
+        }
+    }
+
+    /// The cut, and how many seconds it lasts.
+    fn cut(self) -> (Cut, u64) {
+        match self {
+            Self::Link => (Cut::Link, 3),
+            Self::Hole => (Cut::Hole, 3),
+            Self::LongHole => (Cut::Hole, 7),
+        }
+    }
+
+    /// Seconds of silence that are wanted at most.
+    fn goal(self) -> f64 {
+        match self {
+            Self::Link => 0.3,
+            _ => 0.5,
+        }
+    }
+}
+
+/// What a loss did.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figure {
+    /// See there.
+    pub loss: Loss,
+    /// From the server.
+    pub down: bool,
+    /// Seconds: the longest time in which nothing arrived, from the cut on.
+    pub silence: Spread,
+    /// Seconds from the return until both carry.
+    pub back: Spread,
+}
+
+/// Cuts each path in turn, in all ways, round after round. A connection that is lost is an error.
+pub fn all(
+    binary: &File,
+    rounds: u32,
+    mut progress: impl FnMut(&str),
+) -> Result<Vec<Figure>, Error> {
+    machine::unpin()?;
+    let uplinks = Uplinks::build(&Options::mbit(&[RATE, RATE]))?;
+    let _sides = Sides::start(&uplinks, binary, Encrypted::Auto)?;
+    let cases: Vec<_> = Loss::ALL
+        .into_iter()
+        .flat_map(|loss| [(loss, false), (loss, true)])
+        .collect();
+    let mut found = vec![Vec::new(); cases.len()];
+    for round in 1..=rounds {
+        for ((loss, down), found) in cases.iter().zip(&mut found) {
+            let path = round as usize % uplinks.paths();
+            let (silence, back) = cut(&uplinks, path, *loss, *down)?;
+            progress(&format!(
+                "round {round} of {rounds}: {}, {}: silence {silence:.2} s, both again after {back:.2} s",
+                loss.text(),
+                direction(*down)
+            ));
+            found.push((silence, back));
+        }
+    }
+    let figures = cases.into_iter().zip(found).map(|((loss, down), found)| {
+        let (silence, back) = found.into_iter().unzip();
+        Figure {
+            loss,
+            down,
+            silence: Spread::of(silence),
+            back: Spread::of(back),
+        }
+    });
+    Ok(figures.collect())
+}
+
+fn cut(uplinks: &Uplinks, path: usize, loss: Loss, down: bool) -> Result<(f64, f64), Error> {
+    let demand = Demand {
+        down,
+        ..Demand::up(Transport::Tcp, SocketAddr::new(SERVER, PORT))
+    };
+    let running = Goodput::start(uplinks.client(), uplinks.server(), &demand)?;
+    thread::sleep(BEFORE);
+    let (how, seconds) = loss.cut();
+    let gone = running.now();
+    uplinks.cut(path, how)?;
+    thread::sleep(Duration::from_secs(seconds));
+    uplinks.heal(path)?;
+    let healed = running.now();
+    thread::sleep(AFTER);
+    let end = running.now();
+    let series = running.stop()?;
+    let back = series.reaches(BOTH, healed);
+    Ok((
+        series.silence(gone..end).as_secs_f64(),
+        // Not at all is worse than all that was waited.
+        back.map_or(f64::INFINITY, |at| at.saturating_sub(healed).as_secs_f64()),
+    ))
+}
+
+fn direction(down: bool) -> &'static str {
+    if down { "down" } else { "up" }
+}
+
+/// For eyes.
+pub fn report(figures: &[Figure]) -> String {
+    let lines: Vec<_> = figures
+        .iter()
+        .map(|figure| {
+            let [silence, silences] = figure.silence.cells(2);
+            let [back, backs] = figure.back.cells(2);
+            vec![
+                figure.loss.text().to_owned(),
+                direction(figure.down).to_owned(),
+                silence,
+                silences,
+                format!("{:.1}", figure.loss.goal()),
+                back,
+                backs,
+                "1.0".to_owned(),
+            ]
+        })
+        .collect();
+    let headings = [
+        "20 + 20 Mbit/s, one lost",
+        "",
+        "silence, s",
+        "least to most",
+        "goal",
+        "both again after, s",
+        "least to most",
+        "goal",
+    ];
+    table(&headings, &lines)
+}

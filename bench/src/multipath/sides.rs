@@ -1,0 +1,123 @@
+//! Router and partner, both the real binary.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use lab::Namespace;
+use lab::Uplinks;
+use lab::counters::processor_time;
+use lab::namespace::{Process, wait_until};
+use lab::uplinks::PARTNER;
+
+use crate::Error;
+use crate::daemon::Daemon;
+
+/// How long a program may take to begin, and an answer to come.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Where partners are, weir's and others.
+pub const AT: SocketAddr = SocketAddr::new(PARTNER, multipath::PORT);
+
+/// Waits until somebody listens on the partner's port there.
+pub fn listens(namespace: &Namespace, port: u16) -> Result<(), Error> {
+    wait_until("a partner to listen", PATIENCE, || {
+        let listening = namespace.run(&format!("ss -Hltn sport = :{port}"))?;
+        Ok(listening.contains("LISTEN"))
+    })?;
+    Ok(())
+}
+
+/// `weir multipath serve`.
+struct Partner {
+    process: Process,
+    folder: PathBuf,
+}
+
+impl Drop for Partner {
+    fn drop(&mut self) {
+        self.process.stop();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Partner {
+    fn start(namespace: &Namespace, binary: &Path, options: &[&str]) -> Result<Self, Error> {
+        let folder = std::env::temp_dir().join(format!("{}-partner", namespace.name()));
+        let mut command = Command::new(binary);
+        command.args(["multipath", "serve", "--state"]).arg(&folder);
+        command
+            .args(options)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let process = namespace.start(&mut command)?;
+        let partner = Self { process, folder };
+        listens(namespace, multipath::PORT)?;
+        Ok(partner)
+    }
+
+    /// The line for a router.
+    fn pair(&self, binary: &Path) -> Result<String, Error> {
+        let told = Command::new(binary)
+            .args(["multipath", "pair", &PARTNER.to_string(), "--state"])
+            .arg(&self.folder)
+            .output()
+            .map_err(Error::system("pair"))?;
+        match told.status.success() {
+            true => Ok(String::from_utf8_lossy(&told.stdout).trim().to_owned()),
+            false => Err(Error::Wrong(
+                String::from_utf8_lossy(&told.stderr).into_owned(),
+            )),
+        }
+    }
+}
+
+/// What encrypts, where anything does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encrypted {
+    /// What is not TLS: as it is where nothing else is said.
+    Auto,
+    /// Nothing of TCP.
+    None,
+    /// All, by what the processor does best.
+    All,
+    /// All, as a processor without instructions for AES does.
+    ChaCha,
+}
+
+/// Both, connected.
+pub struct Sides {
+    router: Daemon,
+    partner: Partner,
+}
+
+impl Sides {
+    /// Starts them, and waits until clients' connections are brought to the partner by all paths.
+    pub fn start(uplinks: &Uplinks, binary: &Path, encrypted: Encrypted) -> Result<Self, Error> {
+        let (encrypt, options): (_, &[&str]) = match encrypted {
+            Encrypted::Auto => ("auto", &[]),
+            Encrypted::None => ("none", &[]),
+            Encrypted::All => ("all", &[]),
+            Encrypted::ChaCha => ("all", &["--no-aes"]),
+        };
+        let partner = Partner::start(uplinks.partner(), binary, options)?;
+        let line = partner.pair(binary)?;
+        let config = format!("[multipath]\npartner = \"{line}\"\nencrypt = \"{encrypt}\"\n");
+        let router = Daemon::multipath(uplinks.router(), binary, &config, uplinks.paths())?;
+        Ok(Self { router, partner })
+    }
+
+    /// Their processes: the router's, the partner's.
+    pub fn ids(&self) -> [u32; 2] {
+        [self.router.id(), self.partner.process.id()]
+    }
+}
+
+/// Processor seconds of processes so far.
+pub fn spent(processes: [u32; 2]) -> Result<[f64; 2], Error> {
+    let of = |process| processor_time(process).map(|time| time.as_secs_f64());
+    Ok([of(processes[0])?, of(processes[1])?])
+}

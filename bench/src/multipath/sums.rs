@@ -1,0 +1,274 @@
+//! What paths that have a rate give together, as a share of what the kernel alone gets out of one: TCP of one connection, datagrams by the tunnel.
+//! Two labs for each arrangement, with and without weir, measured in turn.
+
+use std::net::SocketAddr;
+use std::path::Path as File;
+use std::thread;
+use std::time::Duration;
+
+use lab::Uplinks;
+use lab::goodput::{Demand, Goodput, Transport};
+use lab::relay::Treatment;
+use lab::uplinks::{Options, Path, SERVER};
+use serde::Serialize;
+
+use super::Spread;
+use super::sides::{Encrypted, Sides};
+use crate::report::table;
+use crate::{Error, machine};
+
+/// How long streams take to get going.
+const WARM: Duration = Duration::from_secs(2);
+/// First port of the streams.
+const PORT: u16 = 5001;
+const MBIT: f64 = 1e6;
+
+/// What is carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Load {
+    /// One connection.
+    Tcp,
+    /// So many streams of datagrams, which ask for a tenth more than there is.
+    Udp(u16),
+}
+
+/// Paths, and what is asked of them.
+#[derive(Clone, Copy, Debug)]
+struct Arrangement {
+    text: &'static str,
+    /// Mbit/s of each path, and milliseconds that it takes one way.
+    paths: &'static [(u64, u64)],
+    /// So many times one path would be all; `None`: what the first gives alone.
+    whole: usize,
+    /// Share of that which is wanted.
+    goal: f64,
+    loads: &'static [Load],
+}
+
+const ARRANGEMENTS: [Arrangement; 4] = [
+    Arrangement {
+        text: "20 + 20",
+        paths: &[(20, 0), (20, 0)],
+        whole: 2,
+        goal: 0.97,
+        loads: &[Load::Tcp, Load::Udp(1), Load::Udp(4)],
+    },
+    Arrangement {
+        text: "40 + 40",
+        paths: &[(40, 0), (40, 0)],
+        whole: 2,
+        goal: 0.97,
+        loads: &[Load::Tcp, Load::Udp(1), Load::Udp(4)],
+    },
+    Arrangement {
+        text: "20 + 20 + 20",
+        paths: &[(20, 0), (20, 0), (20, 0)],
+        whole: 3,
+        goal: 0.95,
+        loads: &[Load::Tcp],
+    },
+    Arrangement {
+        text: "40 + 4, 100 ms longer",
+        paths: &[(40, 0), (4, 50)],
+        whole: 1,
+        goal: 0.98,
+        loads: &[Load::Tcp],
+    },
+];
+
+impl Arrangement {
+    fn options(&self) -> Options {
+        let path = |(rate, delay): &(u64, u64)| match delay {
+            0 => Path::mbit(*rate),
+            _ => Path::mbit(*rate).with_relay(Treatment::delay(Duration::from_millis(*delay))),
+        };
+        Options {
+            paths: self.paths.iter().map(path).collect(),
+            ipv6: false,
+        }
+    }
+
+    /// Bit/s that the paths have together, or so many of them.
+    fn rate(&self, paths: usize) -> u64 {
+        self.paths
+            .iter()
+            .take(paths)
+            .map(|(rate, _)| rate * 1_000_000)
+            .sum()
+    }
+
+    fn goal(&self, load: Load) -> f64 {
+        match load {
+            Load::Tcp => self.goal,
+            Load::Udp(_) => 0.95,
+        }
+    }
+}
+
+/// What one arrangement gave.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figure {
+    /// Mbit/s of the paths.
+    pub paths: String,
+    /// See there.
+    pub load: Load,
+    /// From the server.
+    pub down: bool,
+    /// Mbit/s of payload that the kernel gets out of the first path.
+    pub one: Spread,
+    /// Mbit/s of payload by all paths.
+    pub sum: Spread,
+    /// The sum as a share of what the paths have, by `one` of the same round.
+    pub share: Spread,
+    /// The share that is wanted.
+    pub goal: f64,
+}
+
+/// Measures all in turn, round after round.
+pub fn all(
+    binary: &File,
+    rounds: u32,
+    seconds: f64,
+    mut progress: impl FnMut(&str),
+) -> Result<Vec<Figure>, Error> {
+    machine::unpin()?;
+    let mut figures = Vec::new();
+    for arrangement in ARRANGEMENTS {
+        let (alone, joined) = (
+            Uplinks::build(&arrangement.options())?,
+            Uplinks::build(&arrangement.options())?,
+        );
+        let _sides = Sides::start(&joined, binary, Encrypted::Auto)?;
+        let cases: Vec<_> = arrangement
+            .loads
+            .iter()
+            .flat_map(|load| [(*load, false), (*load, true)])
+            .collect();
+        let mut found = vec![Vec::new(); cases.len()];
+        for round in 1..=rounds {
+            for ((load, down), found) in cases.iter().zip(&mut found) {
+                let one = measure(&alone, *load, *down, arrangement.rate(1), seconds)?;
+                let all = arrangement.rate(arrangement.paths.len());
+                let sum = measure(&joined, *load, *down, all, seconds)?;
+                progress(&format!(
+                    "round {round} of {rounds}: {}, {}: {one:.1}, {sum:.1} Mbit/s",
+                    arrangement.text,
+                    text(*load, *down)
+                ));
+                found.push((one, sum));
+            }
+        }
+        for ((load, down), found) in cases.into_iter().zip(found) {
+            let whole = arrangement.whole as f64;
+            let spread =
+                |of: &dyn Fn(&(f64, f64)) -> f64| Spread::of(found.iter().map(of).collect());
+            figures.push(Figure {
+                paths: arrangement.text.to_owned(),
+                load,
+                down,
+                one: spread(&|found| found.0),
+                sum: spread(&|found| found.1),
+                share: spread(&|(one, sum)| sum / (one * whole)),
+                goal: arrangement.goal(load),
+            });
+        }
+    }
+    Ok(figures)
+}
+
+/// Mbit/s of payload that arrive; `rate` bit/s is what the paths have.
+fn measure(
+    uplinks: &Uplinks,
+    load: Load,
+    down: bool,
+    rate: u64,
+    seconds: f64,
+) -> Result<f64, Error> {
+    let (transport, streams, each) = match load {
+        Load::Tcp => (Transport::Tcp, 1, None),
+        Load::Udp(streams) => (
+            Transport::Udp,
+            streams,
+            Some(rate * 11 / 10 / u64::from(streams)),
+        ),
+    };
+    let running: Result<Vec<_>, _> = (0..streams)
+        .map(|stream| {
+            let demand = Demand {
+                down,
+                rate: each,
+                ..Demand::up(transport, SocketAddr::new(SERVER, PORT + stream))
+            };
+            Goodput::start(uplinks.client(), uplinks.server(), &demand)
+        })
+        .collect();
+    let (running, end) = (running?, WARM + Duration::from_secs_f64(seconds));
+    thread::sleep(end);
+    let mut sum = 0.0;
+    for one in running {
+        sum += one.stop()?.rate(WARM..end) / MBIT;
+    }
+    match sum > 0.0 {
+        true => Ok(sum),
+        false => Err(Error::Wrong(format!(
+            "{}: nothing arrived",
+            text(load, down)
+        ))),
+    }
+}
+
+fn text(load: Load, down: bool) -> String {
+    let load = match load {
+        Load::Tcp => "TCP".to_owned(),
+        Load::Udp(1) => "UDP, 1 stream".to_owned(),
+        Load::Udp(streams) => format!("UDP, {streams} streams"),
+    };
+    format!("{load}, {}", if down { "down" } else { "up" })
+}
+
+/// For eyes.
+pub fn report(figures: &[Figure]) -> String {
+    let lines: Vec<_> = figures
+        .iter()
+        .map(|figure| {
+            let [one, _] = figure.one.cells(1);
+            let [sum, sums] = figure.sum.cells(1);
+            let [share, _] = figure.share.cells(3);
+            vec![
+                figure.paths.clone(),
+                text(figure.load, figure.down),
+                one,
+                sum,
+                sums,
+                share,
+                format!("{:.2}", figure.goal),
+            ]
+        })
+        .collect();
+    let headings = [
+        "paths, Mbit/s",
+        "load",
+        "one, by the kernel",
+        "all, by weir",
+        "least to most",
+        "of the whole",
+        "goal",
+    ];
+    table(&headings, &lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_paths_have() {
+        let unequal = ARRANGEMENTS[3];
+        assert_eq!((unequal.rate(1), unequal.rate(2)), (40_000_000, 44_000_000));
+        let options = unequal.options();
+        assert!(options.paths[0].relay.is_none() && options.paths[1].relay.is_some());
+        assert_eq!(ARRANGEMENTS[0].goal(Load::Tcp), 0.97);
+        assert_eq!(ARRANGEMENTS[0].goal(Load::Udp(1)), 0.95);
+    }
+}
