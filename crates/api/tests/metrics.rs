@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use proptest::prelude::*;
 use weir_api::metrics::{Kind, METRICS, Metrics};
 use weir_api::{
-    Carriage, Count, Device, Devices, Latency, Metered, MeteredPort, PartnerState, Path, Paths,
-    Status, Wifi,
+    Carriage, Count, Device, Devices, Latency, Metered, MeteredPort, PartnerState, Path, PathUse,
+    Paths, Status, Wifi,
 };
 
 /// A sample: name and labels.
@@ -222,6 +222,9 @@ fn path(device: &str, address: &str, octets: u64) -> Path {
         subflows: 2,
         fell_back: 0,
         strips: false,
+        used: PathUse::default(),
+        in_use: true,
+        rests: false,
         backup: device == "lte",
         rtt: (octets > 0).then_some(octets as u32),
         sent: octets,

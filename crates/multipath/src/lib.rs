@@ -4,6 +4,8 @@
 //! ([`handshake`]). The session then seals an [`Open`] in front of the first payload of each connection, and its [`Status`] on the
 //! way back, with no round trip more. [`stream`] encrypts what follows, where that is wanted.
 //!
+//! [`hints`] is what a user says of paths.
+//!
 //! Pure but for [`io`]: octets in, octets out; no clock, no socket. Octet by octet it is told in `docs/multipath-protocol.md`.
 //!
 //! [`nft`] are the rules that bring clients' connections here, [`reach`] is where a partner goes for its routers. In [`io`] are the sockets and
@@ -15,6 +17,7 @@ pub mod encrypt;
 pub mod frame;
 pub mod gaps;
 pub mod handshake;
+pub mod hints;
 pub mod io;
 pub mod key;
 pub mod net;

@@ -3,6 +3,7 @@
 
 mod cuts;
 mod door;
+mod hints;
 mod impostors;
 mod manners;
 mod sealed;

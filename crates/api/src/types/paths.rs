@@ -25,8 +25,11 @@ pub struct Paths {
     pub tunnel: bool,
     /// Connections of clients.
     pub connections: Carriage,
-    /// The uplinks in use, best first.
+    /// The uplinks, best first.
     pub paths: Vec<Path>,
+    /// Devices of which the configuration says something, and which lead nowhere at the moment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmatched: Vec<String>,
 }
 
 /// Whether the partner is there.
@@ -62,7 +65,8 @@ pub struct PathsStatus {
 impl Paths {
     /// In short; `None` where the configuration names no partner.
     pub fn status(&self) -> Option<PathsStatus> {
-        let mut devices: Vec<_> = self.paths.iter().map(|path| &path.device).collect();
+        let used = self.paths.iter().filter(|path| path.used != PathUse::Never);
+        let mut devices: Vec<_> = used.map(|path| &path.device).collect();
         devices.sort_unstable();
         devices.dedup();
         Some(PathsStatus {
@@ -92,6 +96,21 @@ pub struct Carriage {
     pub received: u64,
 }
 
+/// When an uplink is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PathUse {
+    /// All the time.
+    #[default]
+    Always,
+    /// While none works that is used all the time.
+    Metered,
+    /// While no other works.
+    Backup,
+    /// Never.
+    Never,
+}
+
 /// An uplink.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Path {
@@ -109,7 +128,16 @@ pub struct Path {
     /// Something on the way takes MPTCP out, as was seen in the last minutes: connections begin by other paths.
     #[serde(default)]
     pub strips: bool,
-    /// It waits until other paths fail.
+    /// When it is to be used, as the configuration says.
+    #[serde(default, rename = "use")]
+    pub used: PathUse,
+    /// It carries something now, if there is something.
+    #[serde(default)]
+    pub in_use: bool,
+    /// It is kept from TCP for a while: it slowed the others down.
+    #[serde(default)]
+    pub rests: bool,
+    /// Its subflows wait until other paths fail.
     pub backup: bool,
     /// Round trip to the partner, as TCP measures it, microseconds; absent while nothing moves.
     #[serde(default, skip_serializing_if = "Option::is_none")]

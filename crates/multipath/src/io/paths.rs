@@ -19,6 +19,7 @@ use tracing::{debug, warn};
 
 use super::router::PathState;
 use super::tuned::Tuned;
+use crate::hints::{Hints, Use};
 use crate::nft::{MARK, TUNNEL_MARK};
 use crate::shares::Carried;
 
@@ -48,6 +49,9 @@ pub struct Paths {
     partner: Vec<IpAddr>,
     /// Addresses of paths that are not to carry anything.
     resting: Vec<IpAddr>,
+    /// Addresses of paths that are to carry something only while others cannot.
+    reserve: Vec<IpAddr>,
+    hints: Hints,
     tunnel: Option<u32>,
 }
 
@@ -57,11 +61,11 @@ fn failed(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
 
 impl Paths {
     /// Looks at the kernel's tables, in the network namespace of this thread. What a weir left that was killed is taken away.
-    /// `folder`: see [`Tuned::new`].
+    /// `folder`: see [`Tuned::new`]; `hints`: what is said of paths.
     ///
     /// # Errors
     /// The kernel does not answer.
-    pub fn open(folder: &Path) -> io::Result<Self> {
+    pub fn open(folder: &Path, hints: Hints) -> io::Result<Self> {
         let events = Events::open(Source::Route)?;
         let mut policy = Policy::open().map_err(failed)?;
         policy.clear(policy::PROTOCOL).map_err(failed)?;
@@ -73,22 +77,95 @@ impl Paths {
             due: None,
             partner: Vec::new(),
             resting: Vec::new(),
+            reserve: Vec::new(),
+            hints,
             tunnel: None,
         };
         paths.look();
         Ok(paths)
     }
 
-    /// The paths as they are now, best first.
+    /// The paths as they are now, best first, those too that are never used.
     pub fn now(&self) -> Vec<PathState> {
         let paths = self.uplinks.now().iter().map(|uplink| PathState {
             device: uplink.name.clone(),
             address: uplink.address,
             gateway: uplink.gateway,
+            used: self.used(uplink),
+            in_use: false,
+            rests: false,
             strips: false,
             carried: Carried::default(),
         });
         paths.collect()
+    }
+
+    fn used(&self, uplink: &Uplink) -> Use {
+        self.hints
+            .get(&uplink.name)
+            .map_or(Use::default(), |hint| hint.used)
+    }
+
+    fn is_used(&self, uplink: &Uplink) -> bool {
+        self.used(uplink) != Use::Never
+    }
+
+    /// Other things are said of paths.
+    pub fn hint(&mut self, hints: Hints) {
+        if self.hints == hints {
+            return;
+        }
+        let before = std::mem::replace(&mut self.hints, hints);
+        let never = |hints: &Hints, uplink: &Uplink| {
+            let hint = hints.get(&uplink.name);
+            hint.is_some_and(|hint| hint.used == Use::Never)
+        };
+        let uplinks = self.uplinks.now().to_vec();
+        let was: Vec<_> = uplinks.iter().map(|u| never(&before, u)).collect();
+        for (uplink, was) in uplinks.iter().zip(was) {
+            match (was, never(&self.hints, uplink)) {
+                (false, true) => {
+                    self.resting.retain(|other| *other != uplink.address);
+                    self.end(uplink);
+                }
+                (true, false) => self.begin(uplink),
+                _ => {}
+            }
+        }
+        self.write();
+    }
+
+    /// These are to carry something only while others cannot; the others are not.
+    pub fn keep_in_reserve(&mut self, addresses: Vec<IpAddr>) {
+        let known = |list: &[IpAddr], address: &IpAddr| list.contains(address);
+        let before = std::mem::replace(&mut self.reserve, addresses);
+        let left = before.iter().filter(|was| !known(&self.reserve, was));
+        let come = self.reserve.iter().filter(|now| !known(&before, now));
+        // First what takes over, so that there is something at any time.
+        let changes = left.map(|was| (*was, false));
+        let changes: Vec<_> = changes.chain(come.map(|now| (*now, true))).collect();
+        for (address, backup) in changes {
+            self.set_backup(address, backup);
+        }
+    }
+
+    /// Some of a path's subflows do not know that they are to wait: the first one of a connection that began by it.
+    pub fn remind(&mut self, address: IpAddr) {
+        if self.reserve.contains(&address) {
+            // Only a change is told to the other side.
+            self.set_backup(address, false);
+            self.set_backup(address, true);
+        }
+    }
+
+    fn set_backup(&mut self, address: IpAddr, backup: bool) {
+        let Some(mptcp) = self.tuned.mptcp() else {
+            return;
+        };
+        debug!(%address, backup, "a path's subflows wait for others to fail");
+        if let Err(error) = mptcp.set_backup(address, backup) {
+            warn!(%error, %address, "connections do not learn whether a path is to wait");
+        }
     }
 
     /// A path is not to carry anything, or is again: its subflows go, and come.
@@ -101,6 +178,9 @@ impl Paths {
         else {
             return;
         };
+        if !self.is_used(uplink) {
+            return;
+        }
         let change = match (rests, self.resting.contains(&address)) {
             (true, false) => Change::Removed(uplink.clone()),
             (false, true) => Change::Added(uplink.clone()),
@@ -189,43 +269,52 @@ impl Paths {
 
     /// Endpoints go and come with the paths: that is what lets connections use a path at once that is back, and leave one that is gone.
     fn follow(&mut self, changes: &[Change]) {
-        let Some(mptcp) = self.tuned.mptcp() else {
-            return;
-        };
         for change in changes {
             let (gone, come) = match change {
                 Change::Removed(gone) => (Some(gone), None),
                 Change::Changed { before, now } => (Some(before), Some(now)),
                 Change::Added(come) => (None, Some(come)),
             };
-            if let Some(Uplink { address, name, .. }) = gone {
-                debug!(%address, name, "a path is gone");
-                if let Err(error) = mptcp.withdraw(*address) {
-                    warn!(%error, %address, "subflows of a path that is gone may linger");
-                }
+            if let Some(gone) = gone.filter(|gone| self.is_used(gone)) {
+                self.end(gone);
             }
-            if let Some(Uplink {
-                address,
-                name,
-                link,
-                ..
-            }) = come
-            {
-                debug!(%address, name, "a path");
-                let endpoint = Endpoint {
-                    id: 0,
-                    address: *address,
-                    port: None,
-                    link: Some(*link),
-                    flags: EndpointFlags {
-                        subflow: true,
-                        ..EndpointFlags::default()
-                    },
-                };
-                if let Err(error) = mptcp.add(&endpoint) {
-                    warn!(%error, %address, name, "connections cannot use a path");
-                }
+            if let Some(come) = come.filter(|come| self.is_used(come)) {
+                self.begin(come);
             }
+        }
+    }
+
+    fn end(&mut self, uplink: &Uplink) {
+        let Uplink { address, name, .. } = uplink;
+        let Some(mptcp) = self.tuned.mptcp() else {
+            return;
+        };
+        debug!(%address, name, "a path is gone");
+        if let Err(error) = mptcp.withdraw(*address) {
+            warn!(%error, %address, "subflows of a path that is gone may linger");
+        }
+    }
+
+    fn begin(&mut self, uplink: &Uplink) {
+        let Uplink { address, name, .. } = uplink;
+        let backup = self.reserve.contains(address);
+        let Some(mptcp) = self.tuned.mptcp() else {
+            return;
+        };
+        debug!(%address, name, "a path");
+        let endpoint = Endpoint {
+            id: 0,
+            address: *address,
+            port: None,
+            link: Some(uplink.link),
+            flags: EndpointFlags {
+                subflow: true,
+                backup,
+                ..EndpointFlags::default()
+            },
+        };
+        if let Err(error) = mptcp.add(&endpoint) {
+            warn!(%error, %address, name, "connections cannot use a path");
         }
     }
 
@@ -266,7 +355,8 @@ impl Paths {
                 routes.push(Route::new(all, TUNNELED, hop));
             }
         }
-        for (number, uplink) in (1..).zip(self.uplinks.now()) {
+        let used = self.uplinks.now().iter().filter(|u| self.is_used(u));
+        for (number, uplink) in (1..).zip(used) {
             let table = TABLE + uplink.link;
             for partner in self.partner.iter().filter(|p| p.is_ipv6() == uplink.ipv6()) {
                 let to = Prefix::only(*partner);
@@ -338,10 +428,12 @@ impl Paths {
         if let Err(error) = self.policy.clear(policy::PROTOCOL) {
             warn!(%error, "rules and routes are left: `ip rule show protocol 119`");
         }
+        let used = self.uplinks.now().iter();
+        let used: Vec<_> = used.filter(|u| self.is_used(u)).cloned().collect();
         let Some(mptcp) = self.tuned.mptcp() else {
             return;
         };
-        for uplink in self.uplinks.now() {
+        for uplink in used {
             if let Err(error) = mptcp.withdraw(uplink.address) {
                 warn!(%error, address = %uplink.address, "an endpoint is left: `ip mptcp endpoint`");
             }

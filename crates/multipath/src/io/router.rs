@@ -9,19 +9,20 @@ use std::time::Duration;
 
 use kernel::Prefix;
 use kernel::io::{Subflows, load_rules};
-use kernel::subflows::{Sockets, SubflowKind};
+use kernel::subflows::{Sockets, Subflow, SubflowKind, TcpState};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tokio::time::MissedTickBehavior;
 use tracing::{debug, error, info, warn};
 
 use super::paths::Paths;
-use super::share::{Counted, Health, Share};
+use super::share::{Counted, Health, Known, Share};
 use super::threads::{Stop, Threads, processors};
 use super::tunnel::{self, Tun};
 use super::{TunDevice, limits, partnership, proxy, socket};
 use crate::encrypt::Encrypt;
 use crate::gaps::Gaps;
+use crate::hints::{self, Hints, Seen, Use};
 use crate::nft::{self, Redirect};
 use crate::pairing::Pairing;
 use crate::reach::LOCAL;
@@ -41,6 +42,8 @@ pub struct Settings {
     pub encrypt: Encrypt,
     /// Destinations that are reached directly, besides local ones.
     pub direct: Vec<Prefix>,
+    /// What is said of paths, by their devices.
+    pub hints: Hints,
     /// Folder in which is noted what of the kernel's settings was changed.
     pub folder: PathBuf,
 }
@@ -94,6 +97,12 @@ pub struct PathState {
     pub address: IpAddr,
     /// Next hop; none on a point-to-point link.
     pub gateway: Option<IpAddr>,
+    /// When it is to be used.
+    pub used: Use,
+    /// It carries something now, if there is something.
+    pub in_use: bool,
+    /// It is kept from TCP for a while: it slowed the others down.
+    pub rests: bool,
     /// Something on the way takes MPTCP out, as was seen lately.
     pub strips: bool,
     /// What it carried.
@@ -111,7 +120,7 @@ pub struct State {
     pub redirects: bool,
     /// What is no TCP goes by the tunnel.
     pub tunnel: bool,
-    /// The uplinks in use.
+    /// The uplinks.
     pub paths: Vec<PathState>,
     /// Connections and octets.
     pub counted: Counted,
@@ -142,7 +151,12 @@ impl Router {
     pub fn start(settings: Settings, device: Option<TunDevice>) -> Result<Self, StartError> {
         let workers = processors();
         let limit = limits::raise() / workers;
-        let share = Share::new(limit, settings.fall_back, settings.encrypt);
+        let share = Share::new(
+            limit,
+            settings.fall_back,
+            settings.encrypt,
+            settings.hints.clone(),
+        );
         let share = Arc::new(share);
         let told = Arc::new(Told::default());
         told.lock().partner = settings.pairing.address();
@@ -183,13 +197,14 @@ impl Router {
         let (shared, tell) = (Arc::clone(&share), Arc::clone(&told));
         threads
             .start("multipath", move |stop| {
-                let paths = Paths::open(&settings.folder)?;
+                let paths = Paths::open(&settings.folder, settings.hints.clone())?;
                 let control = Control {
                     settings,
                     tunnel,
                     share: shared,
                     told: tell,
                     anew: RefCell::default(),
+                    stray: RefCell::default(),
                     works: Cell::new(false),
                     changed: Notify::new(),
                 };
@@ -201,6 +216,11 @@ impl Router {
             told,
             _threads: threads,
         })
+    }
+
+    /// Other things are said of paths. What goes by them goes on.
+    pub fn hint(&self, hints: Hints) {
+        self.share.set_hints(hints);
     }
 
     /// How it is doing.
@@ -220,6 +240,8 @@ struct Control {
     told: Arc<Told>,
     /// Addresses of paths whose endpoints are to be made anew.
     anew: RefCell<Vec<IpAddr>>,
+    /// Addresses of paths in reserve of which some subflows do not know it.
+    stray: RefCell<Vec<IpAddr>>,
     /// A path answers by the tunnel.
     works: Cell<bool>,
     /// What the rules depend on has changed.
@@ -245,6 +267,7 @@ impl Control {
             });
             let follow = async {
                 loop {
+                    self.keep_reserve(&mut paths);
                     self.tell_paths(&paths);
                     paths.lead_to(&self.share.partner());
                     tokio::select! {
@@ -275,17 +298,53 @@ impl Control {
     }
 
     fn tell_paths(&self, paths: &Paths) {
-        let paths = paths.now();
-        let names: Vec<_> = paths.iter().map(|path| &*path.device).collect();
+        let mut paths = paths.now();
+        let used = || paths.iter().filter(|path| path.used != Use::Never);
+        let names: Vec<_> = used().map(|path| &*path.device).collect();
         info!(paths = names.join(" "), "paths");
-        let known = paths.iter().map(|path| (path.address, path.device.clone()));
+        let hints = self.share.hints();
+        let known = used().map(|path| Known {
+            address: path.address,
+            device: path.device.clone(),
+            hint: hints.get(&path.device).copied().unwrap_or_default(),
+        });
         self.share.set_paths(known.collect());
+        for path in &mut paths {
+            path.in_use = self.in_use(path);
+        }
         self.told.lock().paths = paths;
         self.changed.notify_one();
     }
 
+    fn in_use(&self, path: &PathState) -> bool {
+        let down = self.share.health(path.address) == Some(Health::Down);
+        path.used != Use::Never && !down && !self.share.in_reserve(path.address)
+    }
+
+    /// Has those paths wait that are not needed now.
+    fn keep_reserve(&self, paths: &mut Paths) {
+        let seen = paths.now().into_iter();
+        let seen = seen.filter(|path| path.used != Use::Never);
+        let seen: Vec<_> = seen
+            .map(|path| Seen {
+                address: path.address,
+                used: path.used,
+                down: self.share.health(path.address) == Some(Health::Down),
+            })
+            .collect();
+        let reserve = hints::reserve(&seen);
+        self.share.set_reserve(reserve.clone());
+        paths.keep_in_reserve(reserve);
+        for address in self.stray.take() {
+            paths.remind(address);
+        }
+    }
+
     /// Leaves paths by which the partner does not answer, and comes back to them.
     fn heed(&self, paths: &mut Paths) {
+        paths.hint(self.share.hints());
+        // What takes over is told before what it takes over from is gone.
+        self.keep_reserve(paths);
         for address in self.anew.take() {
             paths.rest(address, true);
             paths.rest(address, false);
@@ -321,6 +380,7 @@ impl Control {
             }
         };
         let (mut shares, mut gaps, mut found) = (Shares::default(), Gaps::default(), Vec::new());
+        let mut stray = Vec::new();
         let mut every = tokio::time::interval(LOOK);
         every.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -346,11 +406,32 @@ impl Control {
                 self.anew.borrow_mut().push(path);
                 self.share.ailing.notify_one();
             }
+            stray = self.strays(&found, &stray);
             for path in &mut self.told.lock().paths {
                 path.carried = shares.of(path.address);
+                path.in_use = self.in_use(path);
                 path.strips = self.share.strips(path.address);
             }
         }
+    }
+
+    /// Finds paths in reserve with subflows that do not wait, now and at the last look: a connection may have begun by such a path. Gives those of now.
+    fn strays(&self, found: &[Subflow], before: &[IpAddr]) -> Vec<IpAddr> {
+        let used = found.iter().filter(|subflow| {
+            let multipath = matches!(subflow.kind, SubflowKind::First | SubflowKind::Joined);
+            multipath && subflow.state == TcpState::Established && !subflow.backup
+        });
+        let used = used.map(|subflow| subflow.local.ip().to_canonical());
+        let mut stray: Vec<_> = used.filter(|own| self.share.in_reserve(*own)).collect();
+        stray.sort_unstable();
+        stray.dedup();
+        let stays = stray.iter().filter(|own| before.contains(own)).copied();
+        let stays: Vec<_> = stays.collect();
+        if !stays.is_empty() {
+            self.stray.replace(stays);
+            self.share.ailing.notify_one();
+        }
+        stray
     }
 
     /// Keeps the rules as they should be.

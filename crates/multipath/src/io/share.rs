@@ -11,6 +11,7 @@ use tracing::warn;
 
 use super::pump::Moved;
 use crate::encrypt::Encrypt;
+use crate::hints::{Hint, Hints};
 use crate::session::Session;
 use crate::welcome::Welcome;
 
@@ -99,6 +100,17 @@ pub enum Health {
     Down,
 }
 
+/// A path, as threads know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Known {
+    /// Own address.
+    pub address: IpAddr,
+    /// Name of the device.
+    pub device: String,
+    /// What is said of it.
+    pub hint: Hint,
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Whole at any time: a panic while it was held changes nothing.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -107,12 +119,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// See the module.
 pub struct Share {
     partner: Mutex<Vec<SocketAddr>>,
-    /// Own addresses and their devices, one for each path, best first.
-    paths: watch::Sender<Vec<(IpAddr, String)>>,
+    /// Those that may be used, best first.
+    paths: watch::Sender<Vec<Known>>,
+    hints: Mutex<Hints>,
+    /// Addresses of paths that wait until others fail.
+    reserve: Mutex<Vec<IpAddr>>,
     health: Mutex<BTreeMap<IpAddr, Health>>,
     /// Addresses of paths on which something takes MPTCP out, and when that was last seen.
     stripped: Mutex<BTreeMap<IpAddr, Instant>>,
-    /// Told when the health of a path is another.
+    /// Told when the health of a path is another, or what is said of it.
     pub(super) ailing: Notify,
     meeting: watch::Sender<Option<Arc<Meeting>>>,
     /// Told when a session is missed.
@@ -130,10 +145,12 @@ pub struct Share {
 
 impl Share {
     /// Nothing is known yet.
-    pub(super) fn new(limit: usize, fall_back: bool, encrypt: Encrypt) -> Self {
+    pub(super) fn new(limit: usize, fall_back: bool, encrypt: Encrypt, hints: Hints) -> Self {
         Self {
             partner: Mutex::default(),
             paths: watch::Sender::default(),
+            hints: Mutex::new(hints),
+            reserve: Mutex::default(),
             health: Mutex::default(),
             stripped: Mutex::default(),
             ailing: Notify::new(),
@@ -154,16 +171,22 @@ impl Share {
         let works = |address: &IpAddr| health.get(address) != Some(&Health::Down);
         let same = |source: &IpAddr, partner: &SocketAddr| source.is_ipv4() == partner.is_ipv4();
         let found = lock(&self.partner);
-        let fits = |partner: &&SocketAddr| paths.iter().any(|(own, _)| same(own, partner));
+        let fits = |partner: &&SocketAddr| paths.iter().any(|own| same(&own.address, partner));
         let partner = found.iter().find(fits).or(found.first()).copied();
-        let own = paths.iter().map(|(own, _)| *own);
+        let own = paths.iter();
         let mut own: Vec<_> = own
-            .filter(|own| partner.is_some_and(|p| same(own, &p)))
+            .filter(|own| partner.is_some_and(|p| same(&own.address, &p)))
             .collect();
-        // Those that do not answer last: what is known of them may be old. Before them those on which a connection would stay alone, as it is the
-        // first subflow that asks for MPTCP.
-        own.sort_by_key(|own| (!works(own), self.strips(*own)));
-        let mut sources: Vec<_> = own.into_iter().map(Some).collect();
+        // Those that do not answer last: what is known of them may be old. Before them those that cost, and of these and of others first those on which a
+        // connection would not stay alone, as it is the first subflow that asks for MPTCP.
+        own.sort_by_key(|own| {
+            (
+                !works(&own.address),
+                own.hint.used,
+                self.strips(own.address),
+            )
+        });
+        let mut sources: Vec<_> = own.into_iter().map(|own| Some(own.address)).collect();
         if sources.is_empty() {
             sources.push(None);
         }
@@ -183,7 +206,7 @@ impl Share {
         lock(&self.partner).clone()
     }
 
-    pub(super) fn set_paths(&self, paths: Vec<(IpAddr, String)>) {
+    pub(super) fn set_paths(&self, paths: Vec<Known>) {
         self.paths.send_if_modified(|known| {
             let other = *known != paths;
             *known = paths;
@@ -192,8 +215,28 @@ impl Share {
     }
 
     /// The paths, as they change.
-    pub(super) fn paths(&self) -> watch::Receiver<Vec<(IpAddr, String)>> {
+    pub(super) fn paths(&self) -> watch::Receiver<Vec<Known>> {
         self.paths.subscribe()
+    }
+
+    /// Other things are said of paths.
+    pub(super) fn set_hints(&self, hints: Hints) {
+        *lock(&self.hints) = hints;
+        self.ailing.notify_one();
+    }
+
+    /// What is said of paths.
+    pub(super) fn hints(&self) -> Hints {
+        lock(&self.hints).clone()
+    }
+
+    pub(super) fn set_reserve(&self, addresses: Vec<IpAddr>) {
+        *lock(&self.reserve) = addresses;
+    }
+
+    /// Whether the path from this address waits until others fail.
+    pub(super) fn in_reserve(&self, address: IpAddr) -> bool {
+        lock(&self.reserve).contains(&address)
     }
 
     pub(super) fn set_health(&self, health: BTreeMap<IpAddr, Health>) {

@@ -153,6 +153,20 @@ impl Tunnel {
         Ok(())
     }
 
+    /// Something else is said of a path, which is the same as before: what goes by it goes on.
+    ///
+    /// # Errors
+    /// A path that is not there.
+    pub fn settle_path(&mut self, path: u8, settings: PathSettings) -> Result<(), PathError> {
+        let index = self.known(path)?;
+        self.hellos[index] = self.hellos[index].wrapping_add(1);
+        if let Some(slot) = &mut self.slots[index] {
+            slot.settle(settings, self.hellos[index]);
+            slot.ask();
+        }
+        Ok(())
+    }
+
     /// A path is gone. The other end is told, by this path, if it still can be.
     ///
     /// # Errors
@@ -344,12 +358,20 @@ impl Tunnel {
 
     /// The partner learns of a path.
     fn told(&mut self, index: usize, hello: &Hello, from: SocketAddr, now: Micros) {
-        let slot = self.slots[index].as_ref();
-        if slot.is_some_and(|slot| slot.hello == hello.number) {
-            return;
+        let told = Slot::told(hello, from);
+        if let Some(slot) = &mut self.slots[index] {
+            if slot.hello == hello.number {
+                return;
+            }
+            let same = |settings: &PathSettings| (settings.remote, settings.longest);
+            if slot.bye.is_none() && same(&slot.settings) == same(&told) {
+                slot.settle(told, hello.number);
+                self.happens(Event::Told(index as u8));
+                return;
+            }
         }
         let waiting = self.waiting(index, now);
-        self.open_path(index, Slot::told(hello, from), now);
+        self.open_path(index, told, now);
         if let Some(slot) = &mut self.slots[index] {
             slot.hello = hello.number;
         }

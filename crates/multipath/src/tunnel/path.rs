@@ -170,6 +170,12 @@ impl Path {
         }
     }
 
+    /// Whether octets cost, and what it is said to carry at most, octets per second.
+    pub fn settle(&mut self, metered: bool, rate: Option<u64>) {
+        self.metered = metered;
+        self.capacity.settle(rate);
+    }
+
     /// Whether it works.
     pub fn state(&self) -> State {
         self.state

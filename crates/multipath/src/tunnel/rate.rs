@@ -88,6 +88,15 @@ impl Capacity {
         }
     }
 
+    /// Another rate is said. What was found out stays, as far as it is below.
+    pub fn settle(&mut self, hint: Option<u64>) {
+        if self.hint == hint {
+            return;
+        }
+        self.hint = hint;
+        self.rate = hint.unwrap_or(self.rate).clamp(SLOWEST, FASTEST);
+    }
+
     /// Octets per second that the path carries.
     pub fn rate(&self) -> u64 {
         self.rate

@@ -96,6 +96,13 @@ impl Slot {
         })
     }
 
+    /// Other settings for the same path.
+    pub fn settle(&mut self, settings: PathSettings, hello: u8) {
+        self.settings = settings;
+        self.hello = hello;
+        self.path.settle(settings.metered, settings.rate_out);
+    }
+
     /// A probe is to be sent; with the hello, until the partner knows it.
     pub fn ask(&mut self) {
         self.probe = true;

@@ -53,7 +53,8 @@ async fn look(config: &Effective, running: Option<Vec<Port>>) -> Result<CheckRep
     ));
 
     if config.multipath.partner.is_some() {
-        features.extend(multipath::features().await);
+        let hinted: Vec<_> = config.multipath.paths.keys().collect();
+        features.extend(multipath::features(&hinted).await);
     }
 
     let links = match &mut requests {

@@ -46,8 +46,8 @@ const EXPRESSIONS: [Expression; 3] = [
     },
 ];
 
-/// A row for each.
-pub async fn features() -> Vec<Feature> {
+/// A row for each. `hinted`: devices of which the configuration says something.
+pub async fn features(hinted: &[&String]) -> Vec<Feature> {
     let mut features = vec![mptcp(fs::read_to_string(MPTCP))];
     if privileged() {
         for expression in &EXPRESSIONS {
@@ -56,7 +56,34 @@ pub async fn features() -> Vec<Feature> {
         features.push(rules());
         features.push(tun());
     }
+    if !hinted.is_empty() {
+        features.extend(unmatched(hinted));
+    }
     features
+}
+
+/// Devices of which the configuration says something, and which lead nowhere: they may yet come.
+fn unmatched(hinted: &[&String]) -> Vec<Feature> {
+    let picture = Policy::open().ok().and_then(|mut p| p.picture().ok());
+    let uplinks: Vec<_> = match picture {
+        Some(picture) => picture.uplinks().into_iter().map(|u| u.name).collect(),
+        None => return Vec::new(),
+    };
+    let missing = hinted.iter().filter(|name| !uplinks.contains(name));
+    missing
+        .map(|name| Feature {
+            name: format!("uplink {name}"),
+            min_version: None,
+            present: false,
+            required: false,
+            why_needed: format!("[multipath.paths.{name}] says how it is used."),
+            detail: Some("no default route leads out by a device of this name now".into()),
+            mend: Some(match uplinks.is_empty() {
+                true => "there is no uplink at all: see `ip route`".into(),
+                false => format!("uplinks are {}", uplinks.join(", ")),
+            }),
+        })
+        .collect()
 }
 
 /// `enabled`: what the switch says.

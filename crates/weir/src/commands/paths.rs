@@ -3,7 +3,7 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use api::{PartnerState, Path, Paths};
+use api::{PartnerState, Path, PathUse, Paths};
 use clap::Args;
 
 use super::client;
@@ -16,8 +16,10 @@ use crate::output::{Align, Cell, Output, Table, Tone, harmless, units};
 #[command(after_long_help = "\
 SENT and RECEIVED are what clients' TCP connections carried to the partner and back since weir
 started; /S is the rate of the last second. RTT is the shortest round trip to the partner of what
-moves. AGAIN is the share that was sent again. NOTE tells of a path that is kept in reserve, and of
-connections for which something on the way took MPTCP out.
+moves. AGAIN is the share that was sent again. NOTE tells of a path that waits until others fail
+(metered, backup), or is never used, as [multipath.paths.NAME] of the configuration says; of one
+that rests from TCP for a while, as it slowed the others down; and of connections for which
+something on the way took MPTCP out.
 Examples:
   weir paths
   weir paths --watch
@@ -100,7 +102,38 @@ fn print(
     } else if !told.tunnel {
         output.line("what is no TCP goes as routes say")?;
     }
-    table(told, before, output)
+    table(told, before, output)?;
+    for name in &told.unmatched {
+        let name = harmless(name);
+        output.line(&format!(
+            "[multipath.paths.{name}] is of no uplink that is there"
+        ))?;
+    }
+    Ok(())
+}
+
+/// What is special about a path: what is wrong first.
+fn note(path: &Path) -> Cell {
+    if path.fell_back > 0 {
+        return Cell::toned(format!("{} without MPTCP", path.fell_back), Tone::Warn);
+    }
+    if path.strips {
+        return Cell::toned("takes MPTCP out", Tone::Warn);
+    }
+    if path.rests {
+        return Cell::toned("resting: it slowed the others down", Tone::Warn);
+    }
+    let word = match path.used {
+        PathUse::Always if path.backup => return Cell::toned("in reserve", Tone::Dim),
+        PathUse::Always => return Cell::or_dash(None::<String>),
+        PathUse::Never => return Cell::toned("never used", Tone::Dim),
+        PathUse::Metered => "metered",
+        PathUse::Backup => "backup",
+    };
+    match path.in_use {
+        true => Cell::toned(format!("{word}, in use"), Tone::Warn),
+        false => Cell::toned(word, Tone::Dim),
+    }
 }
 
 fn table(
@@ -135,12 +168,6 @@ fn table(
         let again = (path.sent > 0).then(|| {
             units::percent(path.retransmitted as f64 / (path.sent + path.retransmitted) as f64)
         });
-        let note = match (path.fell_back, path.strips, path.backup) {
-            (0, false, false) => Cell::or_dash(None::<String>),
-            (0, false, true) => Cell::toned("in reserve", Tone::Dim),
-            (0, true, _) => Cell::toned("takes MPTCP out", Tone::Warn),
-            (number, ..) => Cell::toned(format!("{number} without MPTCP"), Tone::Warn),
-        };
         table.row(
             [
                 Cell::from(path.device.as_str()),
@@ -155,7 +182,7 @@ fn table(
                 Cell::or_dash(rate(|path| path.sent)),
                 Cell::or_dash(rate(|path| path.received)),
                 Cell::or_dash(again),
-                note,
+                note(path),
             ],
             output,
         )?;

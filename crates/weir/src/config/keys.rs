@@ -6,7 +6,7 @@ use api::{Config, ConfigEntry};
 use serde_json::Value;
 use toml::de::DeValue;
 
-pub(super) use self::sections::{PORT, QUOTA, SECTIONS};
+pub(super) use self::sections::{HINT, PORT, QUOTA, SECTIONS};
 use super::settings::{Effective, Origin, Setting};
 use super::values::{FileValue, Wrong};
 
@@ -33,6 +33,8 @@ fn set<T: FileValue>(
 
 /// Name of the section that holds one table a device.
 pub(super) const PORTS: &str = "ports";
+/// Name of the section that holds one table for each uplink of which something is said.
+pub(super) const HINTS: &str = "multipath.paths";
 /// Name of the section that holds one table for each device that has a quota.
 pub(super) const QUOTAS: &str = "quotas";
 
@@ -65,15 +67,17 @@ pub fn help() -> Vec<KeyHelp> {
             default: (key.show)(&S::default()).0,
         })
     }
-    let (first, rest) = SECTIONS.split_at(1);
-    let fixed = |sections: &'static [(&str, &[Key<Effective>])]| {
-        sections.iter().flat_map(|(name, keys)| of(name, keys))
-    };
-    fixed(first)
-        .chain(of("ports.NAME", &PORT))
-        .chain(fixed(rest))
-        .chain(of("quotas.NAME", &QUOTA))
-        .collect()
+    let mut all = Vec::new();
+    for (section, keys) in &SECTIONS {
+        all.extend(of(section, keys));
+        match *section {
+            "offload" => all.extend(of("ports.NAME", &PORT)),
+            "multipath" => all.extend(of("multipath.paths.NAME", &HINT)),
+            _ => {}
+        }
+    }
+    all.extend(of("quotas.NAME", &QUOTA));
+    all
 }
 
 impl Effective {
@@ -102,6 +106,15 @@ impl Effective {
                     entries.extend(
                         PORT.iter().map(|key| {
                             entry(named_key(PORTS, name, key.name), (key.show)(settings))
+                        }),
+                    );
+                }
+            }
+            if *section == "multipath" {
+                for (name, settings) in &self.multipath.paths {
+                    entries.extend(
+                        HINT.iter().map(|key| {
+                            entry(named_key(HINTS, name, key.name), (key.show)(settings))
                         }),
                     );
                 }
@@ -138,7 +151,7 @@ mod tests {
     #[test]
     fn every_default_is_listed_once() {
         let help = help();
-        assert_eq!(help.len(), 48);
+        assert_eq!(help.len(), 52);
         let entries = Effective::default().entries();
         assert_eq!(entries.len(), 43, "no device has settings of its own");
         assert!(

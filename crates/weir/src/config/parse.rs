@@ -1,14 +1,14 @@
 //! From text to settings: every error at once, each with its place.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, Lines};
-use super::keys::{Key, PORT, PORTS, QUOTA, QUOTAS, SECTIONS, named_key};
-use super::settings::{DeviceName, Effective, Origin, PortSettings, QuotaSettings};
+use super::keys::{HINT, HINTS, Key, PORT, PORTS, QUOTA, QUOTAS, SECTIONS, named_key};
+use super::settings::{DeviceName, Effective, Origin, QuotaSettings};
 use super::suggest::nearest;
 
 /// Reads a configuration. `filename` is only for messages and origins. Either all of it is good, or every error is returned, in
@@ -76,7 +76,7 @@ impl Reader<'_> {
             let word: &str = name.get_ref();
             if word == PORTS {
                 if let Some(ports) = self.table(PORTS, value) {
-                    self.ports(ports, effective);
+                    self.named(PORTS, &PORT, ports, &mut effective.ports);
                 }
             } else if word == QUOTAS {
                 if let Some(quotas) = self.table(QUOTAS, value) {
@@ -99,6 +99,12 @@ impl Reader<'_> {
     fn subsections(&mut self, section: &str, table: &DeTable<'_>, effective: &mut Effective) {
         for (name, value) in table {
             let dotted = format!("{section}.{}", name.get_ref());
+            if dotted == HINTS {
+                if let Some(paths) = self.table(HINTS, value) {
+                    self.named(HINTS, &HINT, paths, &mut effective.multipath.paths);
+                }
+                continue;
+            }
             let Some((_, keys)) = SECTIONS.iter().find(|(known, _)| *known == dotted) else {
                 continue;
             };
@@ -154,7 +160,14 @@ impl Reader<'_> {
         table
     }
 
-    fn ports(&mut self, table: &DeTable<'_>, effective: &mut Effective) {
+    /// A section with a table for each device.
+    fn named<S: Default>(
+        &mut self,
+        section: &str,
+        keys: &[Key<S>],
+        table: &DeTable<'_>,
+        all: &mut BTreeMap<String, S>,
+    ) {
         for (name, value) in table {
             let device: &str = name.get_ref();
             if !DeviceName::fits(device) {
@@ -162,18 +175,18 @@ impl Reader<'_> {
                 let what = "not the name of a network device".to_owned();
                 self.error(
                     &name.span(),
-                    Some(clip(&format!("{PORTS}.{device}"))),
+                    Some(clip(&format!("{section}.{device}"))),
                     what,
                     mend.to_owned(),
                 );
                 continue;
             }
-            if let Some(table) = self.table(&format!("{PORTS}.{device}"), value) {
-                let mut settings = PortSettings::default();
-                self.section(table, &PORT, &mut settings, |key| {
-                    named_key(PORTS, device, key)
+            if let Some(table) = self.table(&format!("{section}.{device}"), value) {
+                let mut settings = S::default();
+                self.section(table, keys, &mut settings, |key| {
+                    named_key(section, device, key)
                 });
-                effective.ports.insert(device.to_owned(), settings);
+                all.insert(device.to_owned(), settings);
             }
         }
     }
@@ -208,7 +221,8 @@ impl Reader<'_> {
         for (name, value) in table {
             let word: &str = name.get_ref();
             let dotted_name = dotted(word);
-            if SECTIONS.iter().any(|(section, _)| *section == dotted_name) {
+            let is_section = |section: &str| *section == dotted_name;
+            if SECTIONS.iter().any(|(section, _)| is_section(section)) || is_section(HINTS) {
                 continue;
             }
             let Some(key) = keys.iter().find(|key| key.name == word) else {
@@ -250,6 +264,7 @@ mod tests {
     use std::time::Duration;
 
     use multipath::Pairing;
+    use multipath::hints::Use;
     use proptest::prelude::*;
 
     use super::super::settings::{
@@ -335,6 +350,12 @@ fallback = "stop"
 encrypt = "all"
 direct = ["198.51.100.0/24"]
 
+[multipath.paths.wwan0]
+use = "backup"
+weight = 50
+up = "1500kbit"
+down = "20Mbit"
+
 [web]
 enabled = false
 listen = ["192.168.1.1:443", "[::1]:9347"]
@@ -390,6 +411,16 @@ action = "cut"
         assert_eq!(
             (*multipath.fallback, multipath.direct.len()),
             (Fallback::Stop, 1)
+        );
+        let path = &multipath.paths["wwan0"];
+        assert_eq!(
+            (
+                *path.used,
+                *path.weight,
+                path.up.map(|rate| rate.0),
+                path.down.map(|rate| rate.0)
+            ),
+            (Use::Backup, 50, Some(1_500_000), Some(20_000_000))
         );
         assert_eq!(
             (&*read.web.tls, &*read.web.metrics),

@@ -378,7 +378,7 @@ impl FileValue for PathBuf {
     }
 }
 
-/// Days on which a month can begin, and parts of a hundred: nothing else is so small a number.
+/// Days on which a month can begin, parts of a hundred, and weights: nothing else is so small a number.
 impl FileValue for u8 {
     const ALLOWED: &'static str = "a number from 1 to 100 (a day: to 28), without quotes";
 
@@ -527,4 +527,6 @@ words!(QuotaPeriod, "\"day\", \"week\" or \"month\"", "day" => Self::Day, "week"
 words!(QuotaAction, "\"warn\" or \"cut\"", "warn" => Self::Warn, "cut" => Self::Cut);
 words!(WebTls, "\"off\", \"own\" or \"files\"", "off" => Self::Off, "own" => Self::Own, "files" => Self::Files);
 words!(::multipath::Encrypt, "\"auto\", \"all\" or \"none\"", "auto" => Self::Auto, "all" => Self::All, "none" => Self::None);
+words!(::multipath::hints::Use, "\"always\", \"metered\", \"backup\" or \"never\"",
+    "always" => Self::Always, "metered" => Self::Metered, "backup" => Self::Backup, "never" => Self::Never);
 words!(Fallback, "\"direct\" or \"stop\"", "direct" => Self::Direct, "stop" => Self::Stop);

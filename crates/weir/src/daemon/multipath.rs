@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use api::PartnerState;
+use api::{PartnerState, PathUse};
+use multipath::hints::Use;
 use multipath::io::{Connection, PathState, Router, RouterSettings, State, TunDevice};
 use tracing::{error, warn};
 
@@ -46,17 +47,23 @@ impl Multipath {
         vec!["/dev/net/tun".into()]
     }
 
-    /// Begins, ends or begins anew, as the configuration says. Connections that are under way end when the partner changes.
+    /// Begins, ends or begins anew, as the configuration says. Connections that are under way end when the partner changes; where only other things are
+    /// said of paths, they go on.
     pub fn configure(&mut self, effective: &Effective) {
         let wanted = settings(effective, &self.folder);
         if self.wanted == wanted {
             return;
         }
+        let hints_only = same_but_hints(self.wanted.as_ref(), wanted.as_ref());
         self.wanted.clone_from(&wanted);
         let running = Arc::clone(&self.running);
         // What ends takes its rules away first, which takes as long as `nft` does.
         let change = move || {
             let mut running = running.lock().unwrap_or_else(PoisonError::into_inner);
+            if let (true, Some(router), Some(wanted)) = (hints_only, &*running, &wanted) {
+                router.hint(wanted.hints.clone());
+                return;
+            }
             *running = None;
             *running = wanted.and_then(|settings| {
                 Router::start(settings, device())
@@ -78,7 +85,11 @@ impl Multipath {
             partner: self.wanted.as_ref().map(|wanted| wanted.pairing.address()),
             ..api::Paths::default()
         };
-        state.map_or_else(nothing, |router| told(router.state()))
+        let mut paths = state.map_or_else(nothing, |router| told(router.state()));
+        let hints = self.wanted.iter().flat_map(|wanted| wanted.hints.keys());
+        let leads = |name: &&String| paths.paths.iter().any(|path| path.device == **name);
+        paths.unmatched = hints.filter(|name| !leads(name)).cloned().collect();
+        paths
     }
 
     /// Ends, with all that it wrote.
@@ -87,6 +98,18 @@ impl Multipath {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         *running = None;
     }
+}
+
+/// Whether nothing differs but what is said of paths.
+fn same_but_hints(before: Option<&RouterSettings>, now: Option<&RouterSettings>) -> bool {
+    let (Some(before), Some(now)) = (before, now) else {
+        return false;
+    };
+    let hints = now.hints.clone();
+    RouterSettings {
+        hints,
+        ..before.clone()
+    } == *now
 }
 
 /// As the API has it.
@@ -113,6 +136,7 @@ fn told(state: State) -> api::Paths {
             received: counted.received,
         },
         paths: state.paths.into_iter().map(path).collect(),
+        unmatched: Vec::new(),
     }
 }
 
@@ -125,6 +149,14 @@ fn path(path: PathState) -> api::Path {
         subflows: carried.subflows,
         fell_back: carried.fell_back,
         strips: path.strips,
+        used: match path.used {
+            Use::Always => PathUse::Always,
+            Use::Metered => PathUse::Metered,
+            Use::Backup => PathUse::Backup,
+            Use::Never => PathUse::Never,
+        },
+        in_use: path.in_use,
+        rests: path.rests,
         backup: carried.backup,
         rtt: carried.rtt,
         sent: carried.sent,
@@ -152,6 +184,7 @@ fn settings(effective: &Effective, folder: &Path) -> Option<RouterSettings> {
         fall_back: *multipath.fallback == Fallback::Direct,
         encrypt: *multipath.encrypt,
         direct: multipath.direct.value.clone(),
+        hints: multipath.hints(),
         folder: folder.to_owned(),
     })
 }

@@ -1,6 +1,6 @@
 //! Paths of the daemon made of paper.
 
-use api::{Carriage, PartnerState, Path, Paths};
+use api::{Carriage, PartnerState, Path, PathUse, Paths};
 
 /// Two uplinks, one of them with a name that does not belong on a terminal, and one in reserve; looked at so many times.
 pub fn paths(looks: u64) -> Paths {
@@ -11,6 +11,9 @@ pub fn paths(looks: u64) -> Paths {
         subflows,
         fell_back: 0,
         strips: false,
+        used: PathUse::Always,
+        in_use: true,
+        rests: false,
         backup: false,
         rtt: Some(23_400),
         sent: carried,
@@ -45,10 +48,13 @@ pub fn paths(looks: u64) -> Paths {
                 )
             },
             Path {
+                used: PathUse::Backup,
+                in_use: false,
                 backup: true,
                 rtt: None,
                 ..path("usb0", "2001:db8:7::2", 12, 0)
             },
         ],
+        unmatched: vec!["wwan9".into()],
     }
 }

@@ -12,7 +12,8 @@ use tokio::net::UdpSocket;
 use tracing::{debug, info, warn};
 
 use super::{BURST, Clock, LONGEST, Tun, longest};
-use crate::io::share::{Health, Meeting, Share};
+use crate::hints::{Hint, Use};
+use crate::io::share::{Health, Known, Meeting, Share};
 use crate::tunnel::{Event, PATHS, PathSettings, Refused, Role, Settings, State, Tunnel};
 
 /// A device that tells no MTU is taken for Ethernet.
@@ -22,6 +23,7 @@ const ETHERNET: u32 = 1500;
 struct Line {
     socket: UdpSocket,
     address: IpAddr,
+    settings: PathSettings,
 }
 
 /// The end, for as long as a session lasts.
@@ -111,6 +113,19 @@ async fn carry(tun: &Tun, link: u32, share: &Share, meeting: &Meeting) -> io::Re
     }
 }
 
+/// The same path, with what is said of it.
+fn settings(path: PathSettings, hint: Hint) -> PathSettings {
+    let octets = |bits: u64| (bits / 8).max(1);
+    PathSettings {
+        weight: hint.weight,
+        backup: hint.used == Use::Backup,
+        metered: hint.used == Use::Metered,
+        rate_out: hint.up.map(octets),
+        rate_in: hint.down.map(octets),
+        ..path
+    }
+}
+
 /// The next path with datagrams.
 async fn ready(lines: &BTreeMap<u8, Line>) -> u8 {
     std::future::poll_fn(|context| {
@@ -126,18 +141,18 @@ async fn ready(lines: &BTreeMap<u8, Line>) -> u8 {
 
 impl End<'_> {
     /// Follows the router's paths.
-    fn lead(&mut self, paths: &[(IpAddr, String)]) {
+    fn lead(&mut self, paths: &[Known]) {
         self.change(paths);
         // Of a path that is gone nothing is known any more.
         self.tell();
     }
 
-    fn change(&mut self, paths: &[(IpAddr, String)]) {
+    fn change(&mut self, paths: &[Known]) {
         let now = self.clock.now();
         let gone: Vec<u8> = self
             .lines
             .iter()
-            .filter(|(_, line)| !paths.iter().any(|(address, _)| *address == line.address))
+            .filter(|(_, line)| !paths.iter().any(|path| path.address == line.address))
             .map(|(number, _)| *number)
             .collect();
         for number in gone {
@@ -145,9 +160,19 @@ impl End<'_> {
             let _ = self.tunnel.remove_path(number, now);
             self.lines.remove(&number);
         }
-        for (address, device) in paths {
-            let known = self.lines.values().any(|line| line.address == *address);
-            if known || address.is_ipv6() != self.partner.is_ipv6() {
+        for path in paths {
+            let (address, device) = (path.address, &path.device);
+            let mut lines = self.lines.iter_mut();
+            if let Some((number, line)) = lines.find(|(_, line)| line.address == address) {
+                let settings = settings(line.settings, path.hint);
+                if line.settings != settings {
+                    line.settings = settings;
+                    // It is there: it has a line.
+                    let _ = self.tunnel.settle_path(*number, settings);
+                }
+                continue;
+            }
+            if address.is_ipv6() != self.partner.is_ipv6() {
                 continue;
             }
             let taken = |number: &u8| self.lines.contains_key(number);
@@ -155,20 +180,21 @@ impl End<'_> {
                 warn!(device, "there are more paths than a tunnel takes");
                 return;
             };
-            match self.line(*address, device, number, now) {
+            match self.line(path, number, now) {
                 Ok(line) => drop(self.lines.insert(number, line)),
                 Err(error) => debug!(%error, device, "no tunnel by this path yet"),
             }
         }
     }
 
-    fn line(&mut self, address: IpAddr, device: &str, number: u8, now: u64) -> io::Result<Line> {
+    fn line(&mut self, path: &Known, number: u8, now: u64) -> io::Result<Line> {
+        let (address, device) = (path.address, &path.device);
         let socket = std::net::UdpSocket::bind(SocketAddr::new(address, 0))?;
         socket.set_nonblocking(true)?;
         let socket = UdpSocket::from_std(socket)?;
         let mtu = std::fs::read_to_string(format!("/sys/class/net/{device}/mtu"));
         let mtu = mtu.ok().and_then(|text| text.trim().parse().ok());
-        let settings = PathSettings {
+        let plain = PathSettings {
             remote: self.partner,
             longest: longest(mtu.unwrap_or(ETHERNET), address.is_ipv6()),
             weight: 100,
@@ -177,11 +203,16 @@ impl End<'_> {
             rate_out: None,
             rate_in: None,
         };
+        let settings = settings(plain, path.hint);
         self.tunnel
             .add_path(number, settings, now)
             .or_else(|_| self.tunnel.change_path(number, settings, now))
             .map_err(io::Error::other)?;
-        Ok(Line { socket, address })
+        Ok(Line {
+            socket,
+            address,
+            settings,
+        })
     }
 
     /// Packets of clients.

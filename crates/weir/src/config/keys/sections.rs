@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use super::{Key, set};
 use crate::config::settings::{
     Collector, DeviceName, Effective, Fallback, FlowRoom, HookChoice, LogLevel, Mark, MeterRoom,
-    MetricsFor, Octets, PortHook, PortSettings, QuotaAction, QuotaPeriod, QuotaSettings, WebTls,
+    MetricsFor, Octets, PathSettings, PortHook, PortSettings, QuotaAction, QuotaPeriod,
+    QuotaSettings, Rate, WebTls,
 };
 use crate::config::values::FileValue;
 
@@ -352,6 +353,38 @@ pub(in crate::config) static PORT: [Key<PortSettings>; 1] = [key!(
     PortHook,
     "Where packets of this device are taken. \"auto\" is as offload.hook says; \"off\" leaves the device alone."
 )];
+
+/// Keys of each `[multipath.paths.NAME]`.
+pub(in crate::config) static HINT: [Key<PathSettings>; 4] = [
+    key!(
+        PathSettings,
+        "use",
+        used,
+        multipath::hints::Use,
+        "When the uplink is used; NAME is its device. \"metered\": while none works that is \"always\"; \"backup\": while no other works; \"never\": it is no path."
+    ),
+    key!(
+        PathSettings,
+        "weight",
+        weight,
+        u8,
+        "Share of new conversations that are not TCP, percent of what its rate alone would give."
+    ),
+    key!(
+        PathSettings,
+        "up",
+        up,
+        Option<Rate>,
+        "Most that what is not TCP may take of it to the partner; \"none\": it is found out."
+    ),
+    key!(
+        PathSettings,
+        "down",
+        down,
+        Option<Rate>,
+        "The same from the partner."
+    ),
+];
 
 /// Keys of each `[quotas.NAME]`.
 pub(in crate::config) static QUOTA: [Key<QuotaSettings>; 4] = [

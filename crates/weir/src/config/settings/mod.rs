@@ -13,7 +13,7 @@ use std::time::Duration;
 
 pub use history::{History, Octets, QuotaAction, QuotaPeriod, QuotaSettings};
 pub use monitor::{Collector, Ipfix, MeterRoom, Monitor};
-pub use multipath::{Fallback, Multipath};
+pub use multipath::{Fallback, Multipath, PathSettings, Rate};
 pub use web::{MetricsFor, Web, WebTls};
 
 /// Where a setting was made.

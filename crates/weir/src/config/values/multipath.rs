@@ -6,6 +6,7 @@ use serde_json::Value;
 use toml::de::DeValue;
 
 use super::{FileValue, Wrong, list};
+use crate::config::settings::Rate;
 
 impl FileValue for Option<Pairing> {
     const ALLOWED: &'static str = "\"none\", or the line that `weir multipath pair ADDRESS` printed at the partner, in quotes";
@@ -46,5 +47,42 @@ impl FileValue for Vec<Prefix> {
 
     fn show(&self) -> Value {
         self.iter().map(ToString::to_string).collect()
+    }
+}
+
+/// Units of rates, the largest first, bit/s.
+const RATES: [(&str, u64); 3] = [
+    ("Gbit", 1_000_000_000),
+    ("Mbit", 1_000_000),
+    ("kbit", 1_000),
+];
+/// Lowest and highest that can be meant, bit/s.
+const MEANT: std::ops::RangeInclusive<u64> = 64_000..=1_000_000_000_000;
+
+impl FileValue for Option<Rate> {
+    const ALLOWED: &'static str = "\"none\", or a whole number of kbit, Mbit or Gbit a second in quotes, such as \"40Mbit\"; at least \"64kbit\"";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        let text = value.as_str().ok_or(None)?;
+        if text == "none" {
+            return Ok(None);
+        }
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, unit) = text.split_at(digits);
+        let number: u64 = number.parse().map_err(|_| None)?;
+        let unit = unit.trim_start();
+        let each = RATES.iter().find(|(name, _)| *name == unit).ok_or(None)?.1;
+        let rate = number.checked_mul(each);
+        let rate = rate.filter(|rate| MEANT.contains(rate)).ok_or(None)?;
+        Ok(Some(Rate(rate)))
+    }
+
+    fn show(&self) -> Value {
+        let Some(Rate(rate)) = *self else {
+            return "none".into();
+        };
+        let whole = RATES.iter().find(|(_, each)| rate.is_multiple_of(*each));
+        let (unit, each) = whole.unwrap_or(&RATES[2]);
+        format!("{}{unit}", rate / each).into()
     }
 }

@@ -1,0 +1,125 @@
+//! What a user says of paths, and which of them are therefore kept in reserve: pure.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+/// When a path is used; those before are used first.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Use {
+    /// All the time.
+    #[default]
+    Always,
+    /// While no path works that is used all the time: octets cost.
+    Metered,
+    /// While no other path works.
+    Backup,
+    /// It is no path.
+    Never,
+}
+
+/// What is said of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hint {
+    /// When it is used.
+    pub used: Use,
+    /// Share of new conversations in the tunnel, percent of what its rate alone would give.
+    pub weight: u8,
+    /// Most that it carries to the partner, bit/s, where that is known.
+    pub up: Option<u64>,
+    /// Most that it carries from there.
+    pub down: Option<u64>,
+}
+
+impl Default for Hint {
+    fn default() -> Self {
+        Self {
+            used: Use::default(),
+            weight: 100,
+            up: None,
+            down: None,
+        }
+    }
+}
+
+/// What is said, by names of devices.
+pub type Hints = BTreeMap<String, Hint>;
+
+/// A path, as far as it matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Its own address.
+    pub address: IpAddr,
+    /// When it is used.
+    pub used: Use,
+    /// The partner does not answer by it.
+    pub down: bool,
+}
+
+/// Addresses of paths that are to wait until others fail. IPv4 and IPv6 are for themselves, as no connection has paths of both.
+pub fn reserve(paths: &[Seen]) -> Vec<IpAddr> {
+    let waits = |path: &&Seen| {
+        let peers = || {
+            let same = |other: &&Seen| other.address.is_ipv4() == path.address.is_ipv4();
+            paths.iter().filter(same)
+        };
+        // Where none works, what is known of them may be old.
+        let best = peers().filter(|peer| !peer.down).map(|peer| peer.used);
+        let best = best.min().or_else(|| peers().map(|peer| peer.used).min());
+        best.is_some_and(|best| path.used > best)
+    };
+    let waiting = paths.iter().filter(waits);
+    waiting.map(|path| path.address).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(address: &str, used: Use, down: bool) -> Seen {
+        Seen {
+            address: address.parse().expect("an address"),
+            used,
+            down,
+        }
+    }
+
+    #[test]
+    fn the_cheapest_that_work_are_used() {
+        use Use::{Always, Backup, Metered};
+        let cases: [(&[(Use, bool)], &[usize]); 7] = [
+            (&[(Always, false), (Always, false)], &[]),
+            (
+                &[(Always, false), (Metered, false), (Backup, false)],
+                &[1, 2],
+            ),
+            (&[(Always, true), (Metered, false), (Backup, false)], &[2]),
+            (&[(Always, true), (Metered, true), (Backup, false)], &[]),
+            (&[(Always, true), (Metered, true), (Backup, true)], &[1, 2]),
+            (&[(Backup, false), (Backup, false)], &[]),
+            (&[(Backup, false)], &[]),
+        ];
+        for (paths, expected) in cases {
+            let address = |number: usize| format!("10.0.0.{number}");
+            let paths = paths.iter().enumerate();
+            let paths = paths.map(|(n, (used, down))| seen(&address(n), *used, *down));
+            let paths: Vec<_> = paths.collect();
+            let expected: Vec<IpAddr> = expected
+                .iter()
+                .map(|n| address(*n).parse().expect("an address"))
+                .collect();
+            assert_eq!(reserve(&paths), expected, "{paths:?}");
+        }
+    }
+
+    #[test]
+    fn families_are_for_themselves() {
+        let four = seen("10.0.0.1", Use::Always, false);
+        let six = seen("2001:db8::1", Use::Backup, false);
+        assert_eq!(reserve(&[four, six]), [] as [IpAddr; 0]);
+    }
+}
