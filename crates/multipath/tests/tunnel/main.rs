@@ -4,6 +4,7 @@ mod flows;
 mod simulator;
 
 mod failures;
+mod hints;
 mod hostile;
 mod order;
 mod sums;
