@@ -58,6 +58,8 @@ pub struct Seen {
     pub used: Use,
     /// The partner does not answer by it.
     pub down: bool,
+    /// It rests, as far as there are others: it slowed them down.
+    pub rests: bool,
 }
 
 /// Addresses of paths that are to wait until others fail. IPv4 and IPv6 are for themselves, as no connection has paths of both.
@@ -70,7 +72,10 @@ pub fn reserve(paths: &[Seen]) -> Vec<IpAddr> {
         // Where none works, what is known of them may be old.
         let best = peers().filter(|peer| !peer.down).map(|peer| peer.used);
         let best = best.min().or_else(|| peers().map(|peer| peer.used).min());
-        best.is_some_and(|best| path.used > best)
+        best.is_some_and(|best| {
+            let used = |peer: &Seen| peer.used == best && !peer.down && !peer.rests;
+            path.used > best || path.rests && peers().any(used)
+        })
     };
     let waiting = paths.iter().filter(waits);
     waiting.map(|path| path.address).collect()
@@ -85,6 +90,7 @@ mod tests {
             address: address.parse().expect("an address"),
             used,
             down,
+            rests: false,
         }
     }
 
@@ -114,6 +120,20 @@ mod tests {
                 .collect();
             assert_eq!(reserve(&paths), expected, "{paths:?}");
         }
+    }
+
+    #[test]
+    fn who_rests_is_used_where_there_is_no_other() {
+        let good = seen("10.0.0.1", Use::Always, false);
+        let rests = Seen {
+            rests: true,
+            ..seen("10.0.0.2", Use::Always, false)
+        };
+        let backup = seen("10.0.0.3", Use::Backup, false);
+        let [two, three] = [rests.address, backup.address];
+        assert_eq!(reserve(&[good, rests, backup]), [two, three]);
+        let down = Seen { down: true, ..good };
+        assert_eq!(reserve(&[down, rests, backup]), [three]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! ([`handshake`]). The session then seals an [`Open`] in front of the first payload of each connection, and its [`Status`] on the
 //! way back, with no round trip more. [`stream`] encrypts what follows, where that is wanted.
 //!
-//! [`hints`] is what a user says of paths.
+//! [`hints`] is what a user says of paths, [`guard`] sees to it that none slows the others down.
 //!
 //! Pure but for [`io`]: octets in, octets out; no clock, no socket. Octet by octet it is told in `docs/multipath-protocol.md`.
 //!
@@ -16,6 +16,7 @@ mod derive;
 pub mod encrypt;
 pub mod frame;
 pub mod gaps;
+pub mod guard;
 pub mod handshake;
 pub mod hints;
 pub mod io;

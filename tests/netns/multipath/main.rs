@@ -3,6 +3,7 @@
 
 mod cuts;
 mod door;
+mod guard;
 mod hints;
 mod impostors;
 mod manners;

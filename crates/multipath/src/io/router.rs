@@ -1,15 +1,17 @@
 //! `[multipath]` at the router: from its settings to its threads, and what they tell.
 
+mod waiting;
+
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kernel::Prefix;
 use kernel::io::{Subflows, load_rules};
-use kernel::subflows::{Sockets, Subflow, SubflowKind, TcpState};
+use kernel::subflows::{Sockets, SubflowKind};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tokio::time::MissedTickBehavior;
@@ -22,14 +24,16 @@ use super::tunnel::{self, Tun};
 use super::{TunDevice, limits, partnership, proxy, socket};
 use crate::encrypt::Encrypt;
 use crate::gaps::Gaps;
-use crate::hints::{self, Hints, Seen, Use};
+use crate::guard::Guard;
+use crate::hints::{Hints, Use};
 use crate::nft::{self, Redirect};
 use crate::pairing::Pairing;
 use crate::reach::LOCAL;
 use crate::shares::{Carried, Shares};
 
-/// How often is looked at what paths carry.
-const LOOK: Duration = Duration::from_secs(1);
+/// How often is looked at what paths carry, and at which look at what connections lack.
+const LOOK: Duration = Duration::from_millis(500);
+const LACKS: u32 = 2;
 
 /// What a router is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -311,33 +315,10 @@ impl Control {
         self.share.set_paths(known.collect());
         for path in &mut paths {
             path.in_use = self.in_use(path);
+            path.rests = self.share.rests(path.address);
         }
         self.told.lock().paths = paths;
         self.changed.notify_one();
-    }
-
-    fn in_use(&self, path: &PathState) -> bool {
-        let down = self.share.health(path.address) == Some(Health::Down);
-        path.used != Use::Never && !down && !self.share.in_reserve(path.address)
-    }
-
-    /// Has those paths wait that are not needed now.
-    fn keep_reserve(&self, paths: &mut Paths) {
-        let seen = paths.now().into_iter();
-        let seen = seen.filter(|path| path.used != Use::Never);
-        let seen: Vec<_> = seen
-            .map(|path| Seen {
-                address: path.address,
-                used: path.used,
-                down: self.share.health(path.address) == Some(Health::Down),
-            })
-            .collect();
-        let reserve = hints::reserve(&seen);
-        self.share.set_reserve(reserve.clone());
-        paths.keep_in_reserve(reserve);
-        for address in self.stray.take() {
-            paths.remind(address);
-        }
     }
 
     /// Leaves paths by which the partner does not answer, and comes back to them.
@@ -381,6 +362,7 @@ impl Control {
         };
         let (mut shares, mut gaps, mut found) = (Shares::default(), Gaps::default(), Vec::new());
         let mut stray = Vec::new();
+        let (mut guard, begun, mut looks) = (Guard::default(), Instant::now(), 0_u32);
         let mut every = tokio::time::interval(LOOK);
         every.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -400,8 +382,13 @@ impl Control {
                     self.share.note_stripped(subflow.local.ip().to_canonical());
                 }
             }
+            looks = looks.wrapping_add(1);
             let works = self.share.working();
-            for path in gaps.look(&found, &works) {
+            let lacking = match looks.is_multiple_of(LACKS) {
+                true => gaps.look(&found, &works),
+                false => Vec::new(),
+            };
+            for path in lacking {
                 info!(%path, "connections lack a subflow on a path that works: they are given it again");
                 self.anew.borrow_mut().push(path);
                 self.share.ailing.notify_one();
@@ -410,28 +397,11 @@ impl Control {
             for path in &mut self.told.lock().paths {
                 path.carried = shares.of(path.address);
                 path.in_use = self.in_use(path);
+                path.rests = self.share.rests(path.address);
                 path.strips = self.share.strips(path.address);
             }
+            self.guard(&mut guard, begun.elapsed());
         }
-    }
-
-    /// Finds paths in reserve with subflows that do not wait, now and at the last look: a connection may have begun by such a path. Gives those of now.
-    fn strays(&self, found: &[Subflow], before: &[IpAddr]) -> Vec<IpAddr> {
-        let used = found.iter().filter(|subflow| {
-            let multipath = matches!(subflow.kind, SubflowKind::First | SubflowKind::Joined);
-            multipath && subflow.state == TcpState::Established && !subflow.backup
-        });
-        let used = used.map(|subflow| subflow.local.ip().to_canonical());
-        let mut stray: Vec<_> = used.filter(|own| self.share.in_reserve(*own)).collect();
-        stray.sort_unstable();
-        stray.dedup();
-        let stays = stray.iter().filter(|own| before.contains(own)).copied();
-        let stays: Vec<_> = stays.collect();
-        if !stays.is_empty() {
-            self.stray.replace(stays);
-            self.share.ailing.notify_one();
-        }
-        stray
     }
 
     /// Keeps the rules as they should be.

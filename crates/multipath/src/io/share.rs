@@ -122,8 +122,10 @@ pub struct Share {
     /// Those that may be used, best first.
     paths: watch::Sender<Vec<Known>>,
     hints: Mutex<Hints>,
-    /// Addresses of paths that wait until others fail.
+    /// Addresses of paths that wait until others fail, those that rest too.
     reserve: Mutex<Vec<IpAddr>>,
+    /// Addresses of paths that rest from TCP.
+    resting: Mutex<Vec<IpAddr>>,
     health: Mutex<BTreeMap<IpAddr, Health>>,
     /// Addresses of paths on which something takes MPTCP out, and when that was last seen.
     stripped: Mutex<BTreeMap<IpAddr, Instant>>,
@@ -151,6 +153,7 @@ impl Share {
             paths: watch::Sender::default(),
             hints: Mutex::new(hints),
             reserve: Mutex::default(),
+            resting: Mutex::default(),
             health: Mutex::default(),
             stripped: Mutex::default(),
             ailing: Notify::new(),
@@ -184,6 +187,7 @@ impl Share {
                 !works(&own.address),
                 own.hint.used,
                 self.strips(own.address),
+                self.rests(own.address),
             )
         });
         let mut sources: Vec<_> = own.into_iter().map(|own| Some(own.address)).collect();
@@ -228,6 +232,18 @@ impl Share {
     /// What is said of paths.
     pub(super) fn hints(&self) -> Hints {
         lock(&self.hints).clone()
+    }
+
+    pub(super) fn set_resting(&self, addresses: Vec<IpAddr>) {
+        let before = std::mem::replace(&mut *lock(&self.resting), addresses.clone());
+        if before != addresses {
+            self.ailing.notify_one();
+        }
+    }
+
+    /// Whether the path from this address rests from TCP.
+    pub(super) fn rests(&self, address: IpAddr) -> bool {
+        lock(&self.resting).contains(&address)
     }
 
     pub(super) fn set_reserve(&self, addresses: Vec<IpAddr>) {

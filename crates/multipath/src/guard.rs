@@ -1,0 +1,376 @@
+//! A guard of goodput: paths together are to carry no less than the best of them alone. Pure.
+//!
+//! The kernel's scheduler puts octets on a path that is far away, and all that comes by the others has to wait for them: a fast path with a slow one beside it
+//! may carry less than by itself. It cannot be seen from outside whether a connection is slow for that reason, or because nobody wants more. So it is
+//! tried: where all carry less than one has been seen to carry, the farthest is let rest for a moment, which that one can make up for. If more arrives then,
+//! it rests for longer; if not, the next as well; if it was none of them, they are used again, and not tried again soon.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// The time over which rates are taken that are compared.
+const WINDOW: Duration = Duration::from_secs(2);
+/// The time over which is taken what a path can carry: long enough for bursts to be level. Only what was before the two windows that are compared counts.
+const STEADY: Duration = Duration::from_millis(900);
+/// What becomes more by itself by this factor, from one window to the next, is not looked at: a connection that begins.
+const RISES: f64 = 1.1;
+/// What is on its way by a path that is to rest has to arrive first.
+const DRAINS: Duration = Duration::from_secs(2);
+/// A part of what the best path carried by itself: with more than this all is well.
+const ENOUGH: f64 = 0.9;
+/// A trial has to bring so much more.
+const BETTER: f64 = 1.1;
+/// With less than this part of it nobody wants much, and a trial would show nothing.
+const WANTED: f64 = 0.05;
+/// A path that carries a smaller part than this of what the best one can holds nothing up.
+const TAKES_PART: f64 = 0.002;
+/// Octets a second below which all is left as it is.
+const WORTH: f64 = 125_000.0;
+/// A round trip so much longer than the best path's, and by so many microseconds, is one that may hold others up.
+const FARTHER: f64 = 2.0;
+const FARTHER_BY: u32 = 50_000;
+/// What a path could carry is forgotten: after so long it counts for a third.
+const FORGETS: Duration = Duration::from_secs(600);
+/// How long a path rests for the first time, and at most.
+const REST: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(600));
+/// How long is waited after a trial that showed nothing, at first and at most.
+const WAIT: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(1800));
+/// A path that has been used for so long with something to carry, without any doubt, is a good one again.
+const PROVES: Duration = Duration::from_secs(120);
+
+/// A path at a time. Octets are sums since the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// Its own address.
+    pub address: IpAddr,
+    /// Octets sent by it.
+    pub sent: u64,
+    /// Octets received by it.
+    pub received: u64,
+    /// Its smoothed round trip, µs, where something moved lately.
+    pub rtt: Option<u32>,
+}
+
+/// What is to be done. Rates are octets a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Action {
+    /// The path is to wait until others fail, to see what they carry without it.
+    Try {
+        /// The path.
+        address: IpAddr,
+        /// What all carried.
+        together: f64,
+        /// What the best one carried by itself.
+        best: f64,
+    },
+    /// It stays so: without it more arrived.
+    Rest {
+        /// The path.
+        address: IpAddr,
+        /// What all carried.
+        together: f64,
+        /// And what without it.
+        without: f64,
+        /// For how long.
+        rest: Duration,
+    },
+    /// It is used again.
+    Use {
+        /// The path.
+        address: IpAddr,
+        /// It was only a trial, which showed nothing.
+        tried: bool,
+    },
+}
+
+/// Octets of clients in both directions, and those of each path.
+#[derive(Clone, Debug)]
+struct Look {
+    at: Duration,
+    all: [u64; 2],
+    paths: BTreeMap<IpAddr, [u64; 2]>,
+}
+
+#[derive(Clone, Debug)]
+struct Trial {
+    /// Paths that rest for it.
+    addresses: Vec<IpAddr>,
+    direction: usize,
+    since: Duration,
+    together: f64,
+    best: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Path {
+    /// What it was seen to carry, octets a second.
+    best: [f64; 2],
+    /// Rests until then.
+    until: Option<Duration>,
+    /// How long it is to rest the next time.
+    rest: Duration,
+    /// Not to be tried before, and how long is waited the next time.
+    not_before: Duration,
+    wait: Duration,
+    /// For how long it was used without doubt since it rested.
+    proved: Duration,
+}
+
+/// See the module. Times are of any clock that does not go back.
+#[derive(Debug, Default)]
+pub struct Guard {
+    looks: Vec<Look>,
+    paths: BTreeMap<IpAddr, Path>,
+    trial: Option<Trial>,
+}
+
+impl Guard {
+    /// Whether a path is to wait until others fail.
+    pub fn rests(&self, address: IpAddr) -> bool {
+        let mut tried = self.trial.iter().flat_map(|trial| &trial.addresses);
+        let path = self.paths.get(&address);
+        tried.any(|tried| *tried == address) || path.is_some_and(|path| path.until.is_some())
+    }
+
+    /// Takes what clients have `[sent, received]` in all, and the paths that work and are used first; to be called about twice a second.
+    pub fn look(&mut self, all: [u64; 2], samples: &[Sample], now: Duration) -> Vec<Action> {
+        self.note(all, samples, now);
+        let mut actions = self.wake(now);
+        match self.trial.take() {
+            Some(trial) => actions.extend(self.judge(trial, samples, now)),
+            None => actions.extend(self.doubt(samples, now)),
+        }
+        actions
+    }
+
+    fn note(&mut self, all: [u64; 2], samples: &[Sample], now: Duration) {
+        let known = |address: &IpAddr| samples.iter().any(|path| path.address == *address);
+        self.paths.retain(|address, _| known(address));
+        if let Some(trial) = &self.trial
+            && !trial.addresses.iter().all(known)
+        {
+            self.trial = None;
+        }
+        let passed = self.looks.last().map(|look| now.saturating_sub(look.at));
+        let paths = samples
+            .iter()
+            .map(|path| (path.address, [path.sent, path.received]));
+        self.looks.push(Look {
+            at: now,
+            all,
+            paths: paths.collect(),
+        });
+        let keeps = 3 * WINDOW;
+        self.looks.retain(|look| look.at + keeps >= now);
+        for sample in samples {
+            let carries = [0, 1].map(|direction| {
+                self.rate_before(2 * WINDOW, STEADY, |look| {
+                    look.paths.get(&sample.address).map(|o| o[direction])
+                })
+            });
+            let path = self.paths.entry(sample.address).or_default();
+            let kept = (-passed.unwrap_or_default().as_secs_f64() / FORGETS.as_secs_f64()).exp();
+            for (best, carries) in path.best.iter_mut().zip(carries) {
+                *best = (*best * kept).max(carries.unwrap_or(0.0));
+            }
+        }
+    }
+
+    /// Octets a second in the last so much time, if it was looked at for as long.
+    fn rate(&self, time: Duration, of: impl Fn(&Look) -> Option<u64>) -> Option<f64> {
+        self.rate_before(Duration::ZERO, time, of)
+    }
+
+    /// The same until so long ago.
+    fn rate_before(
+        &self,
+        ago: Duration,
+        time: Duration,
+        of: impl Fn(&Look) -> Option<u64>,
+    ) -> Option<f64> {
+        let now = self.looks.last()?.at;
+        let at = |ago: Duration| self.looks.iter().rev().find(|look| look.at + ago <= now);
+        let end = at(ago)?;
+        let begin = at(now - end.at + time)?;
+        let octets = of(end)?.saturating_sub(of(begin)?);
+        Some(octets as f64 / (end.at - begin.at).as_secs_f64())
+    }
+
+    fn rate_of(&self, address: IpAddr, direction: usize, time: Duration) -> Option<f64> {
+        self.rate(time, |look| {
+            look.paths.get(&address).map(|octets| octets[direction])
+        })
+    }
+
+    fn wake(&mut self, now: Duration) -> Vec<Action> {
+        let mut woken = Vec::new();
+        for (address, path) in &mut self.paths {
+            if path.until.is_some_and(|until| until <= now) {
+                path.until = None;
+                path.proved = Duration::ZERO;
+                woken.push(Action::Use {
+                    address: *address,
+                    tried: false,
+                });
+            }
+        }
+        woken
+    }
+
+    /// Finds a path that may hold the others up.
+    fn doubt(&mut self, samples: &[Sample], now: Duration) -> Option<Action> {
+        for direction in [1, 0] {
+            let all = |look: &Look| Some(look.all[direction]);
+            let together = self.rate(WINDOW, all)?;
+            let before = self.rate_before(WINDOW, WINDOW, all)?;
+            let fastest = self.fastest(samples, direction)?;
+            let best = self.paths.get(&fastest.address)?.best[direction];
+            if best < WORTH || together < best * WANTED {
+                continue;
+            }
+            if together >= best * ENOUGH {
+                self.prove(samples, now);
+                continue;
+            }
+            if together > before * RISES || before >= best * ENOUGH {
+                continue;
+            }
+            let fits = |path: &IpAddr| self.paths.get(path).is_none_or(|p| now >= p.not_before);
+            let Some(far) = self
+                .far(fastest, samples, direction, best)
+                .filter(|far| fits(far))
+            else {
+                continue;
+            };
+            self.trial = Some(Trial {
+                addresses: vec![far],
+                direction,
+                since: now,
+                together,
+                best,
+            });
+            return Some(Action::Try {
+                address: far,
+                together,
+                best,
+            });
+        }
+        None
+    }
+
+    /// The farthest of those in use that are much farther than the fastest, and carry something.
+    fn far(
+        &self,
+        fastest: &Sample,
+        samples: &[Sample],
+        direction: usize,
+        best: f64,
+    ) -> Option<IpAddr> {
+        let near = fastest.rtt.unwrap_or(0);
+        let far = samples.iter().filter(|path| {
+            let rtt = path.rtt.unwrap_or(0);
+            let carries = self.rate_of(path.address, direction, WINDOW);
+            path.address != fastest.address
+                && !self.rests(path.address)
+                && rtt >= near.saturating_add(FARTHER_BY)
+                && f64::from(rtt) >= f64::from(near) * FARTHER
+                && carries.is_some_and(|carries| carries >= best * TAKES_PART)
+        });
+        far.max_by_key(|path| path.rtt).map(|path| path.address)
+    }
+
+    fn fastest<'a>(&self, samples: &'a [Sample], direction: usize) -> Option<&'a Sample> {
+        let best = |path: &Sample| {
+            let path = self.paths.get(&path.address);
+            path.map_or(0.0, |path| path.best[direction])
+        };
+        let used = samples.iter().filter(|path| !self.rests(path.address));
+        used.max_by(|one, other| best(one).total_cmp(&best(other)))
+    }
+
+    /// All is well: what is used is good.
+    fn prove(&mut self, samples: &[Sample], now: Duration) {
+        let last = self.looks.iter().rev().nth(1);
+        let passed = last.map_or(Duration::ZERO, |look| now.saturating_sub(look.at));
+        for sample in samples {
+            let Some(path) = self.paths.get_mut(&sample.address) else {
+                continue;
+            };
+            if path.until.is_none() {
+                path.proved += passed;
+                if path.proved >= PROVES {
+                    (path.rest, path.wait) = (Duration::ZERO, Duration::ZERO);
+                }
+            }
+        }
+    }
+
+    /// Looks what a trial has shown.
+    fn judge(&mut self, mut trial: Trial, samples: &[Sample], now: Duration) -> Vec<Action> {
+        let direction = trial.direction;
+        let without = self.rate(WINDOW, |look| Some(look.all[direction]));
+        let Some(without) = without.filter(|_| now >= trial.since + DRAINS + WINDOW) else {
+            self.trial = Some(trial);
+            return Vec::new();
+        };
+        if without >= trial.together * BETTER {
+            return self.rest(&trial, without, now);
+        }
+        self.trial = Some(trial.clone());
+        let next = self
+            .fastest(samples, direction)
+            .and_then(|fastest| self.far(fastest, samples, direction, trial.best));
+        self.trial = None;
+        if let Some(address) = next {
+            trial.addresses.push(address);
+            trial.since = now;
+            let (together, best) = (trial.together, trial.best);
+            self.trial = Some(trial);
+            return vec![Action::Try {
+                address,
+                together,
+                best,
+            }];
+        }
+        // What the others were thought to carry, they do not, or not any more; unless nobody wants anything any more.
+        if without >= trial.best * WANTED {
+            let others = samples.iter().map(|sample| sample.address);
+            for other in others.filter(|other| !trial.addresses.contains(other)) {
+                let carries = self.rate_of(other, direction, WINDOW);
+                if let (Some(path), Some(carries)) = (self.paths.get_mut(&other), carries) {
+                    path.best[direction] = carries;
+                }
+            }
+        }
+        let back = |address: IpAddr| {
+            let path = self.paths.entry(address).or_default();
+            path.wait = (path.wait * 2).clamp(WAIT.0, WAIT.1);
+            path.not_before = now + path.wait;
+            Action::Use {
+                address,
+                tried: true,
+            }
+        };
+        trial.addresses.into_iter().map(back).collect()
+    }
+
+    fn rest(&mut self, trial: &Trial, without: f64, now: Duration) -> Vec<Action> {
+        let rest = |address: &IpAddr| {
+            let path = self.paths.entry(*address).or_default();
+            let rest = (path.rest * 2).clamp(REST.0, REST.1);
+            (path.rest, path.until) = (rest, Some(now + rest));
+            (path.wait, path.not_before) = (Duration::ZERO, now);
+            Action::Rest {
+                address: *address,
+                together: trial.together,
+                without,
+                rest,
+            }
+        };
+        trial.addresses.iter().map(rest).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,209 @@
+//! In virtual time, with a model of lines: each carries so much, and with a far one in use all carry a part of what they could.
+
+use std::net::Ipv4Addr;
+
+use super::*;
+
+const STEP: Duration = Duration::from_millis(500);
+
+struct Line {
+    /// Octets a second.
+    rate: f64,
+    rtt: u32,
+    octets: f64,
+    used: bool,
+}
+
+struct Model {
+    guard: Guard,
+    lines: Vec<Line>,
+    /// What all carry while a line farther than this is in use, as a part of what the first carries.
+    held_up: (u32, f64),
+    /// Octets a second that are wanted.
+    wanted: f64,
+    now: Duration,
+    all: f64,
+    actions: Vec<(Duration, Action)>,
+}
+
+fn address(number: usize) -> IpAddr {
+    Ipv4Addr::new(10, 0, 0, number as u8).into()
+}
+
+impl Model {
+    /// Lines of so many Mbit/s and milliseconds.
+    fn new(lines: &[(f64, u32)], held_up: (u32, f64)) -> Self {
+        let lines = lines.iter().map(|(mbit, ms)| Line {
+            rate: mbit * 125_000.0,
+            rtt: ms * 1000,
+            octets: 0.0,
+            used: true,
+        });
+        Self {
+            guard: Guard::default(),
+            lines: lines.collect(),
+            held_up,
+            wanted: f64::INFINITY,
+            now: Duration::ZERO,
+            all: 0.0,
+            actions: Vec::new(),
+        }
+    }
+
+    /// Runs for so long: Mbit/s that arrived.
+    fn run(&mut self, time: Duration) -> f64 {
+        let (end, before) = (self.now + time, self.all);
+        while self.now < end {
+            self.step();
+        }
+        (self.all - before) / 125_000.0 / time.as_secs_f64()
+    }
+
+    fn step(&mut self) {
+        self.now += STEP;
+        let time = STEP.as_secs_f64();
+        let can: f64 = self.lines.iter().filter(|l| l.used).map(|l| l.rate).sum();
+        let far = self.lines.iter().any(|l| l.used && l.rtt > self.held_up.0);
+        let most = match far {
+            true => self.lines[0].rate * self.held_up.1,
+            false => can,
+        };
+        let carried = most.min(self.wanted);
+        self.all += carried * time;
+        for line in self.lines.iter_mut().filter(|line| line.used) {
+            line.octets += carried * time * line.rate / can;
+        }
+        let samples = self.lines.iter().enumerate();
+        let samples: Vec<_> = samples
+            .map(|(number, line)| Sample {
+                address: address(number),
+                sent: 0,
+                received: line.octets as u64,
+                rtt: Some(line.rtt),
+            })
+            .collect();
+        for action in self.guard.look([0, self.all as u64], &samples, self.now) {
+            self.actions.push((self.now, action));
+        }
+        for (number, line) in self.lines.iter_mut().enumerate() {
+            line.used = !self.guard.rests(address(number));
+        }
+    }
+
+    /// The first line by itself, for long enough to be known.
+    fn alone_first(&mut self) {
+        let held_up = std::mem::replace(&mut self.held_up, (u32::MAX, 1.0));
+        self.run(3 * STEP);
+        self.held_up = held_up;
+    }
+}
+
+const NEVER: (u32, f64) = (u32::MAX, 1.0);
+
+#[test]
+fn where_the_sum_is_better_nothing_is_done() {
+    let cases: [&[(f64, u32)]; 5] = [
+        &[(20.0, 10), (20.0, 10)],
+        &[(40.0, 10), (40.0, 60)],
+        &[(20.0, 10), (20.0, 20), (20.0, 200)],
+        &[(40.0, 10), (4.0, 110)],
+        &[(10.0, 10)],
+    ];
+    for lines in cases {
+        let mut model = Model::new(lines, NEVER);
+        let sum: f64 = lines.iter().map(|(mbit, _)| mbit).sum();
+        let rate = model.run(Duration::from_secs(600));
+        assert!((rate - sum).abs() < 0.01, "{lines:?}: {rate} Mbit/s");
+        assert_eq!(model.actions, [], "{lines:?}");
+    }
+}
+
+#[test]
+fn what_holds_the_others_up_rests_longer_and_longer() {
+    let mut model = Model::new(&[(40.0, 10), (4.0, 500)], (400_000, 0.4));
+    model.alone_first();
+    model.run(Duration::from_secs(10));
+    let rests = |model: &Model| -> Vec<u64> {
+        let actions = model.actions.iter();
+        let rests = actions.filter_map(|(_, action)| match action {
+            Action::Rest { rest, .. } => Some(rest.as_secs()),
+            _ => None,
+        });
+        rests.collect()
+    };
+    assert_eq!(rests(&model), [30], "{:?}", model.actions);
+    let rate = model.run(Duration::from_secs(3600));
+    assert!(rate > 39.2, "{rate} Mbit/s: {:?}", model.actions);
+    assert_eq!(
+        rests(&model),
+        [30, 60, 120, 240, 480, 600, 600, 600, 600, 600]
+    );
+    // The path gets better: it is used again, and stays.
+    model.held_up = NEVER;
+    model.run(Duration::from_secs(3600));
+    assert!(!model.guard.rests(address(1)));
+    let before = model.actions.len();
+    assert!(model.run(Duration::from_secs(600)) > 43.9);
+    assert_eq!(model.actions.len(), before);
+}
+
+/// Nobody wants more: to let a path rest shows nothing, costs nothing, and is not done again and again.
+#[test]
+fn who_wants_little_gets_it() {
+    let mut model = Model::new(&[(40.0, 10), (4.0, 110)], NEVER);
+    model.run(Duration::from_secs(10));
+    model.wanted = 10.0 * 125_000.0;
+    let rate = model.run(Duration::from_secs(3600));
+    assert!((rate - 10.0).abs() < 0.01, "{rate} Mbit/s");
+    assert!(model.actions.len() <= 2, "{:?}", model.actions);
+    // And all of it as soon as more is wanted.
+    model.wanted = f64::INFINITY;
+    assert!(model.run(Duration::from_secs(60)) > 43.9);
+}
+
+/// A connection that takes its time to become fast, while it is known what the path can carry.
+#[test]
+fn what_rises_by_itself_is_left_alone() {
+    let mut model = Model::new(&[(40.0, 10), (4.0, 110)], NEVER);
+    model.run(Duration::from_secs(20));
+    model.wanted = 0.0;
+    model.run(Duration::from_secs(20));
+    model.wanted = 2.0 * 125_000.0;
+    for _ in 0..40 {
+        model.run(STEP);
+        model.wanted *= 1.1;
+    }
+    assert_eq!(model.actions, []);
+}
+
+/// The fast path has become slow: that is no other path's fault, and seen after one trial.
+#[test]
+fn a_path_that_gets_slower_is_not_held_against_the_others() {
+    let mut model = Model::new(&[(40.0, 10), (10.0, 110)], NEVER);
+    model.run(Duration::from_secs(10));
+    model.lines[0].rate = 10.0 * 125_000.0;
+    let rate = model.run(Duration::from_secs(600));
+    assert!(rate > 19.5, "{rate} Mbit/s: {:?}", model.actions);
+    assert!(model.actions.len() <= 2, "{:?}", model.actions);
+}
+
+#[test]
+fn of_several_that_hold_up_each_rests() {
+    let lines = [(40.0, 10), (4.0, 500), (4.0, 600)];
+    let mut model = Model::new(&lines, (400_000, 0.4));
+    model.alone_first();
+    model.run(Duration::from_secs(30));
+    let rate = model.run(Duration::from_secs(3600));
+    assert!(rate > 38.0, "{rate} Mbit/s: {:?}", model.actions);
+}
+
+#[test]
+fn of_a_path_that_is_gone_nothing_is_left() {
+    let mut model = Model::new(&[(40.0, 10), (4.0, 500)], (400_000, 0.4));
+    model.alone_first();
+    model.run(Duration::from_secs(10));
+    assert!(model.guard.rests(address(1)));
+    model.lines.pop();
+    model.run(STEP);
+    assert!(!model.guard.rests(address(1)));
+}

@@ -1,0 +1,105 @@
+//! Which paths wait: those that the user wants kept in reserve, and those that slow the others down.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use kernel::subflows::{Subflow, SubflowKind, TcpState};
+use tracing::{debug, info};
+
+use super::{Control, PathState};
+use crate::guard::{Action, Guard, Sample};
+use crate::hints::{self, Seen, Use};
+use crate::io::paths::Paths;
+use crate::io::share::Health;
+
+impl Control {
+    pub(super) fn in_use(&self, path: &PathState) -> bool {
+        let down = self.share.health(path.address) == Some(Health::Down);
+        let waits = self.share.in_reserve(path.address) && !self.share.rests(path.address);
+        path.used != Use::Never && !down && !waits
+    }
+
+    /// Has those paths wait that are not needed now.
+    pub(super) fn keep_reserve(&self, paths: &mut Paths) {
+        let seen = paths.now().into_iter();
+        let seen = seen.filter(|path| path.used != Use::Never);
+        let seen: Vec<_> = seen
+            .map(|path| Seen {
+                address: path.address,
+                used: path.used,
+                down: self.share.health(path.address) == Some(Health::Down),
+                rests: self.share.rests(path.address),
+            })
+            .collect();
+        let reserve = hints::reserve(&seen);
+        self.share.set_reserve(reserve.clone());
+        paths.keep_in_reserve(reserve);
+        for address in self.stray.take() {
+            paths.remind(address);
+        }
+    }
+
+    /// Has paths rest that slow the others down, and use them again.
+    pub(super) fn guard(&self, guard: &mut Guard, now: Duration) {
+        let paths = self.told.lock().paths.clone();
+        let used = paths.iter().filter(|path| path.in_use);
+        let samples: Vec<_> = used
+            .map(|path| Sample {
+                address: path.address,
+                sent: path.carried.sent,
+                received: path.carried.received,
+                rtt: path.carried.rtt,
+            })
+            .collect();
+        let counted = self.share.counts.read();
+        let mbit = |octets: f64| (octets * 8.0 / 1e5).round() / 10.0;
+        for action in guard.look([counted.sent, counted.received], &samples, now) {
+            match action {
+                Action::Try {
+                    address,
+                    together,
+                    best,
+                } => {
+                    let (together, best) = (mbit(together), mbit(best));
+                    debug!(%address, together, best, "does this path slow the others down? It rests for a moment");
+                }
+                Action::Rest {
+                    address,
+                    together,
+                    without,
+                    rest,
+                } => {
+                    let (together, without) = (mbit(together), mbit(without));
+                    let seconds = rest.as_secs();
+                    info!(%address, together, without, seconds, "a path slowed the others down: TCP leaves it alone for a while (rates are Mbit/s)");
+                }
+                Action::Use { address, tried } => match tried {
+                    true => debug!(%address, "it did not"),
+                    false => info!(%address, "a path that rested is used again"),
+                },
+            }
+        }
+        let resting = samples.iter().map(|sample| sample.address);
+        let resting = resting.filter(|address| guard.rests(*address));
+        self.share.set_resting(resting.collect());
+    }
+
+    /// Finds paths in reserve with subflows that do not wait, now and at the last look: a connection may have begun by such a path. Gives those of now.
+    pub(super) fn strays(&self, found: &[Subflow], before: &[IpAddr]) -> Vec<IpAddr> {
+        let used = found.iter().filter(|subflow| {
+            let multipath = matches!(subflow.kind, SubflowKind::First | SubflowKind::Joined);
+            multipath && subflow.state == TcpState::Established && !subflow.backup
+        });
+        let used = used.map(|subflow| subflow.local.ip().to_canonical());
+        let mut stray: Vec<_> = used.filter(|own| self.share.in_reserve(*own)).collect();
+        stray.sort_unstable();
+        stray.dedup();
+        let stays = stray.iter().filter(|own| before.contains(own)).copied();
+        let stays: Vec<_> = stays.collect();
+        if !stays.is_empty() {
+            self.stray.replace(stays);
+            self.share.ailing.notify_one();
+        }
+        stray
+    }
+}

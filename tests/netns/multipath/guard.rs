@@ -1,0 +1,75 @@
+//! A path that is far away takes octets, and all that comes by a fast one waits for them: together they carry less than the fast one alone. The guard
+//! finds that out, and has TCP leave the far one alone.
+
+use lab::Error;
+use lab::goodput::{Demand, Goodput, Transport};
+use lab::relay::Treatment;
+use lab::uplinks::{Options, Path, SERVER};
+use weir_tests::partner::Pair;
+
+use crate::{MBIT, SECOND, at, ms};
+
+/// Both ends with CUBIC, by which it was measured (docs/multipath.md).
+fn pair(paths: Vec<Path>) -> Result<Pair, Error> {
+    let pair = Pair::build(&Options { paths, ipv6: false })?;
+    for node in pair.uplinks.lab().nodes() {
+        // Not in all namespaces there is TCP that could have another.
+        let _ = node.sysctl("net.ipv4.tcp_congestion_control", "cubic");
+    }
+    Ok(pair)
+}
+
+fn rests(told: &api::Paths) -> bool {
+    told.paths.iter().any(|path| path.rests)
+}
+
+#[test]
+fn a_path_that_slows_the_others_down_rests() -> Result<(), Error> {
+    let far = Path::mbit(4).with_relay(Treatment::delay(ms(250)));
+    let pair = pair(vec![Path::mbit(40), far])?;
+    let uplinks = &pair.uplinks;
+    let down = Demand::down(Transport::Tcp, at(SERVER));
+    let goodput = Goodput::start(uplinks.client(), uplinks.server(), &down)?;
+    pair.wait_for("the far path to rest", rests)?;
+    pair.wait_for("the trial to be over", |_| {
+        pair.weir.log().contains("a path slowed the others down")
+    })?;
+    let (begin, told) = (goodput.now(), pair.paths()?);
+    for path in &told.paths {
+        assert_eq!(path.rests, path.device == uplinks.device(1), "{told:?}");
+    }
+    std::thread::sleep(4 * SECOND);
+    let series = goodput.stop()?;
+    let rate = series.rate(begin..begin + 4 * SECOND) / MBIT;
+    // 37.5 is what the fast one carries alone; with the far one it was 18 to 22.
+    assert!(rate > 34.0, "{rate} Mbit/s: {:?}", series.slots());
+
+    // It rests for what goes the other way as well, and for new connections: from their beginning on.
+    let up = Demand::up(Transport::Tcp, at(SERVER));
+    let series = Goodput::measure(uplinks.client(), uplinks.server(), &up, 6 * SECOND)?;
+    let rate = series.rate(SECOND..6 * SECOND) / MBIT;
+    assert!(rate > 34.0, "{rate} Mbit/s: {:?}", series.slots());
+    Ok(())
+}
+
+/// As far, but not farther than it helps.
+#[test]
+fn paths_that_help_are_left_alone() -> Result<(), Error> {
+    for paths in [
+        vec![Path::mbit(20), Path::mbit(20)],
+        vec![
+            Path::mbit(20),
+            Path::mbit(20).with_relay(Treatment::delay(ms(30))),
+        ],
+    ] {
+        let pair = pair(paths)?;
+        let uplinks = &pair.uplinks;
+        let down = Demand::down(Transport::Tcp, at(SERVER));
+        let series = Goodput::measure(uplinks.client(), uplinks.server(), &down, 12 * SECOND)?;
+        let rate = series.rate(4 * SECOND..12 * SECOND) / MBIT;
+        assert!(rate > 28.0, "{rate} Mbit/s: {:?}", series.slots());
+        let log = pair.weir.log();
+        assert!(!log.contains("slowed the others down"), "{log}");
+    }
+    Ok(())
+}
