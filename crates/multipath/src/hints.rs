@@ -97,7 +97,9 @@ mod tests {
     #[test]
     fn the_cheapest_that_work_are_used() {
         use Use::{Always, Backup, Metered};
-        let cases: [(&[(Use, bool)], &[usize]); 7] = [
+        // When each is used and whether it is down; which of them wait.
+        type Case<'a> = (&'a [(Use, bool)], &'a [usize]);
+        let cases: [Case<'_>; 7] = [
             (&[(Always, false), (Always, false)], &[]),
             (
                 &[(Always, false), (Metered, false), (Backup, false)],

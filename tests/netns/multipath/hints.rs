@@ -84,7 +84,7 @@ fn backup(transport: Transport) -> Result<(), Error> {
         Demand::up(transport, at(SERVER)),
     ] {
         match transport {
-            Transport::Udp => takes_over(&pair, &demand.with_rate(6_000_000), 5.0 * MBIT)?,
+            Transport::Udp => takes_over(&pair, &demand.with_rate(2_000_000), 1.0 * MBIT)?,
             _ => takes_over(&pair, &demand, 14.0 * MBIT)?,
         }
     }
