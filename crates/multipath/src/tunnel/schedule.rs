@@ -34,6 +34,8 @@ const MARGIN: i64 = 10_000;
 const UNKNOWN: Micros = 500_000;
 /// How long a flow may stay where it costs more, or fares worse, for want of a gap, microseconds.
 const PATIENCE: Micros = 5_000_000;
+/// How long a flow that has not outgrown an overloaded path stays on it alone while another is free, microseconds.
+const SUFFERS: Micros = 1_000_000;
 /// How long a striped flow keeps to its path while the other end learns its lane, microseconds.
 const LEARNS: Micros = 60_000;
 
@@ -295,7 +297,10 @@ impl Schedule {
         if view.rank == best && !(target.path != view.path && self.is_free(&target, now)) {
             return Some((view, None));
         }
-        let outgrown = flow.load.rate(AVERAGE, now) * 100 >= view.rate * OUTGROWN;
+        let waited = now.saturating_sub(*flow.wishes.get_or_insert(now));
+        // Several that do not yield and never pause would share one path for ever, though none has outgrown it.
+        let outgrown =
+            flow.load.rate(AVERAGE, now) * 100 >= view.rate * OUTGROWN || waited > SUFFERS;
         if view.rank == best && self.stripe && outgrown && self.near(&target, views, best) {
             flow.striped = Some(now + LEARNS + view.backlog);
             return Some((view, None));
@@ -305,8 +310,7 @@ impl Schedule {
         if view.rank == best && free < flow.load.rate(AVERAGE, now) {
             return Some((view, None));
         }
-        let wishes = *flow.wishes.get_or_insert(now);
-        let impatient = view.rank != best && now.saturating_sub(wishes) > PATIENCE;
+        let impatient = view.rank != best && waited > PATIENCE;
         if impatient || gap(flow, &target, now) {
             return self.moves(flow, views, best, now);
         }

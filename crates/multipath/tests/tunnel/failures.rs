@@ -81,6 +81,26 @@ fn a_path_that_is_back_is_used_again() {
     );
 }
 
+/// They do not yield, never pause, and none has outgrown a path.
+#[test]
+fn a_path_that_is_back_is_used_again_by_several() {
+    let wires = vec![
+        Wire::new(mbit(20), 10_000),
+        Wire::new(mbit(20), 15_000).hole(5 * SECOND, 8 * SECOND),
+    ];
+    let flows = vec![Flow::constant(SIZE, mbit(6)); 6];
+    let mut simulator = Simulator::new(Settings::default(), wires, flows, 3);
+    let overtaken =
+        |simulator: &Simulator| -> u64 { simulator.flows.iter().map(|flow| flow.overtaken).sum() };
+    simulator.run(14 * SECOND);
+    let good = simulator.goodput(10 * SECOND, 14 * SECOND);
+    assert!(good > mbit(36) * 9 / 10, "{good}");
+    // What the path carries is known again.
+    let before = overtaken(&simulator);
+    simulator.run(17 * SECOND);
+    assert_eq!(overtaken(&simulator), before);
+}
+
 #[test]
 fn flapping_does_not_flap_the_verdict_for_ever() {
     for (up, down) in [(100_000, 100_000), (130_000, 270_000), (500_000, 500_000)] {
