@@ -6,6 +6,7 @@ pub mod arrangement;
 pub mod counters;
 pub mod envelope;
 pub mod error;
+pub mod experiment;
 pub mod flowtable;
 pub mod frame;
 pub mod gateway;

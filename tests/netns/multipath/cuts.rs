@@ -4,46 +4,13 @@ use std::thread::sleep;
 
 use api::PartnerState;
 use lab::Error;
-use lab::goodput::{Demand, Goodput, Transport};
 use lab::namespace::wait_until;
 use lab::transfer::{Transfer, ask_tcp};
 use lab::uplinks::{Cut, Options, PARTNER, SERVER};
 use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
 
-use crate::{MBIT, SECOND, at, ms};
-
-/// The experiment that weir's predecessor made: two bridges of 20 Mbit/s, a cable that is pulled and put back.
-#[test]
-fn forty_twenty_forty() -> Result<(), Error> {
-    let pair = Pair::build(&Options::mbit(&[20, 20]))?;
-    let uplinks = &pair.uplinks;
-    let demand = Demand::down(Transport::Tcp, at(SERVER));
-    let goodput = Goodput::start(uplinks.client(), uplinks.server(), &demand)?;
-    sleep(3 * SECOND);
-    let cut = goodput.now();
-    uplinks.cut(1, Cut::Link)?;
-    sleep(3 * SECOND);
-    let healed = goodput.now();
-    uplinks.heal(1)?;
-    sleep(4 * SECOND);
-    let end = goodput.now();
-    let series = goodput.stop()?;
-    let rates = [
-        (SECOND..cut, 32.0..40.0),
-        (cut + SECOND..healed, 16.0..20.5),
-        (healed + 2 * SECOND..end, 32.0..40.0),
-    ];
-    for (time, range) in rates {
-        let rate = series.rate(time.clone()) / MBIT;
-        assert!(
-            range.contains(&rate),
-            "{rate} Mbit/s in {time:?}: {:?}",
-            series.slots()
-        );
-    }
-    Ok(())
-}
+use crate::{at, ms};
 
 /// Nothing is lost or changed, whichever path goes, and however.
 #[test]

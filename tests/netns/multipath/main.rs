@@ -5,6 +5,7 @@ mod cuts;
 mod door;
 mod guard;
 mod hints;
+mod experiment;
 mod impostors;
 mod manners;
 mod sealed;
