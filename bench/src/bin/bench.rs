@@ -136,6 +136,18 @@ enum Part {
         #[arg(long)]
         json: Option<PathBuf>,
     },
+    /// Two bridges of 20 Mbit/s, one of which loses its cable for a while: what arrives, by TCP and by UDP
+    Experiment {
+        /// The daemon to measure [default: the one beside this binary]
+        #[arg(long, value_name = "PATH")]
+        weir: Option<PathBuf>,
+        /// Draw it to this file
+        #[arg(long)]
+        svg: Option<PathBuf>,
+        /// Write the figures to this file
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
     /// How many connections a router and its partner have room for, and how soon the first octet comes
     Connections {
         /// The daemon to measure [default: the one beside this binary]
@@ -413,6 +425,23 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             }
             match json {
                 Some(file) => write(file, &(sums, cuts)),
+                None => Ok(()),
+            }
+        }
+        Some(Part::Experiment { weir, svg, json }) => {
+            let binary = daemon::binary(weir.as_deref())?;
+            let found = multipath::experiment::all(&binary, |text| eprintln!("{text}"))?;
+            println!(
+                "{}\n\n{}",
+                machine::describe(),
+                multipath::experiment::report(&found)
+            );
+            if let Some(file) = svg {
+                std::fs::write(file, multipath::experiment::draw(&found))
+                    .map_err(Error::system(format!("write {}", file.display())))?;
+            }
+            match json {
+                Some(file) => write(file, &found),
                 None => Ok(()),
             }
         }

@@ -1,9 +1,10 @@
 //! Several uplinks as one, measured: [`ways`] a client's TCP can go where no path has a rate, [`sums`] of paths that have one, [`cuts`] of a cable in
-//! the middle, and how many [`connections`] there is room for.
+//! the middle, an [`experiment`] to look at, and how many [`connections`] there is room for.
 
 mod bare;
 pub mod connections;
 pub mod cuts;
+pub mod experiment;
 mod shadowsocks;
 mod sides;
 pub mod sums;

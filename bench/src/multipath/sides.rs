@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use lab::Namespace;
-use lab::Uplinks;
+use api::Client;
 use lab::counters::processor_time;
 use lab::namespace::{Process, wait_until};
 use lab::uplinks::PARTNER;
+use lab::{Error as LabError, Namespace, Uplinks};
 
 use crate::Error;
 use crate::daemon::Daemon;
@@ -95,7 +95,7 @@ pub struct Sides {
 }
 
 impl Sides {
-    /// Starts them, and waits until clients' connections are brought to the partner by all paths.
+    /// Starts them, and waits until clients' connections are brought to the partner by all paths, and the rest by the tunnel.
     pub fn start(uplinks: &Uplinks, binary: &Path, encrypted: Encrypted) -> Result<Self, Error> {
         let (encrypt, options): (_, &[&str]) = match encrypted {
             Encrypted::Auto => ("auto", &[]),
@@ -107,6 +107,12 @@ impl Sides {
         let line = partner.pair(binary)?;
         let config = format!("[multipath]\npartner = \"{line}\"\nencrypt = \"{encrypt}\"\n");
         let router = Daemon::multipath(uplinks.router(), binary, &config, uplinks.paths())?;
+        let client = Client::new(router.socket())?;
+        wait_until("the tunnel", PATIENCE, || {
+            let told = client.paths();
+            let told = told.map_err(|error| LabError::Unexpected(error.to_string()))?;
+            Ok(told.tunnel)
+        })?;
         Ok(Self { router, partner })
     }
 

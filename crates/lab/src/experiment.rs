@@ -97,12 +97,12 @@ fn watch(
         .collect::<Result<Vec<_>, Error>>()?;
     let mut found = vec![Series::default(); paths.len()];
     while !over.load(Ordering::Relaxed) {
-        sleep(SLOT);
+        // At the end of a slot; what came since belongs to it.
+        let slot = (clock.now().as_nanos() / SLOT.as_nanos()) as u32;
+        sleep((SLOT * (slot + 1)).saturating_sub(clock.now()));
         for path in paths.clone() {
             let now = count(path)?;
-            // What came since belongs to the slot that ends.
-            let time = clock.now().saturating_sub(SLOT / 2);
-            found[path].add(time, now - last[path]);
+            found[path].add(SLOT * slot + SLOT / 2, now - last[path]);
             last[path] = now;
         }
     }
