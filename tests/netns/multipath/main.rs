@@ -8,6 +8,7 @@ mod hints;
 mod experiment;
 mod impostors;
 mod manners;
+mod programs;
 mod sealed;
 mod strangers;
 mod stripped;

@@ -7,13 +7,11 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
-use api::Client;
 use lab::experiment::{Course, Experiment};
 use lab::goodput::{Demand, Transport};
-use lab::namespace::wait_until;
 use lab::series::SLOT;
 use lab::uplinks::{Cut, Options, SERVER};
-use lab::{Error as LabError, Uplinks};
+use lab::Uplinks;
 use serde::Serialize;
 
 use crate::multipath::sides::{Encrypted, Sides};
@@ -33,8 +31,6 @@ const TIMES: [u64; 3] = [6, 6, 8];
 const WINDOW: usize = 10;
 /// How long after a change, and after the begin, a rate is not counted.
 const SETTLES: Duration = Duration::from_secs(2);
-/// How long the tunnel may take to come about.
-const PATIENCE: Duration = Duration::from_secs(30);
 const PORT: u16 = 5001;
 
 /// One kind of traffic.
