@@ -2,6 +2,7 @@
 //! several uplinks (tests/netns/uplinks.rs says what that is worth).
 
 mod cuts;
+mod dhcp;
 mod door;
 mod guard;
 mod hints;
