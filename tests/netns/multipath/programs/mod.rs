@@ -100,7 +100,7 @@ impl Stage {
                 .run(&format!("nft list counter ip seen {name}"))?;
             let number = told.split("packets ").nth(1);
             let number = number.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
-            number.ok_or_else(|| Error::Unexpected(told))
+            number.ok_or(Error::Unexpected(told))
         };
         assert!(packets("partner")? > 0, "nothing came by the partner");
         assert_eq!(packets("others")?, 0, "packets of others came");
