@@ -58,6 +58,11 @@ impl Transfer {
         self.received.load(Ordering::Relaxed)
     }
 
+    /// Whether the client's end has given up.
+    pub fn broke(&self) -> bool {
+        self.sender.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
     /// Waits until `octets` more have arrived, at most `limit`. Fails at once where an end has given up.
     pub fn advance(&self, octets: u64, limit: Duration) -> Result<(), Error> {
         let goal = self.progress() + octets;
@@ -170,13 +175,28 @@ fn receive(listener: &TcpListener, seed: u64, counter: &AtomicU64) -> io::Result
             .position(|(found, right)| found != right)
         {
             let place = total + at as u64;
+            let belongs = home(seed, &chunk[at..], total);
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                format!("octet {place} is wrong"),
+                format!("octet {place} is wrong: {belongs}"),
             ));
         }
         total += CHUNK as u64;
         counter.store(total, Ordering::Relaxed);
+    }
+}
+
+/// Where octets that are not where they should be belong: it tells what went wrong.
+fn home(seed: u64, found: &[u8], total: u64) -> String {
+    let sample = &found[..found.len().min(32)];
+    let mut random = Random::new(seed);
+    let mut stream = vec![0; usize::try_from(total).unwrap_or(0) + (8 << 20)];
+    stream
+        .chunks_mut(CHUNK)
+        .for_each(|chunk| random.fill(chunk));
+    match stream.windows(sample.len()).position(|part| part == sample) {
+        Some(place) => format!("here is what belongs at {place}"),
+        None => format!("nothing of the stream is {sample:02x?}"),
     }
 }
 

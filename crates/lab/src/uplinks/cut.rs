@@ -54,4 +54,18 @@ impl Uplinks {
         self.hosts[path].store(host, Ordering::Relaxed);
         self.lease(path)
     }
+
+    /// The provider of a path gives out the IPv4 network of another's, and from it the address whose last part is `host`; with 2 both have the same.
+    /// It must masquerade, or nothing would come back.
+    pub fn imitate(&self, path: usize, other: usize, host: u8) -> Result<(), Error> {
+        self.cut(path, Cut::Address)?;
+        let network = self.networks[other].load(Ordering::Relaxed);
+        self.networks[path].store(network, Ordering::Relaxed);
+        let gateway = self.gateway(path);
+        self.provider(path).ip(&format!(
+            "addr flush dev home scope global\naddr add {gateway}/24 dev home\n"
+        ))?;
+        self.hosts[path].store(host, Ordering::Relaxed);
+        self.lease(path)
+    }
 }

@@ -107,7 +107,9 @@ pub struct Uplinks {
     relays: Vec<Option<Relay>>,
     lab: Lab,
     ipv6: bool,
+    /// The last part of the router's address at each provider, and the part that is the provider's.
     hosts: Vec<AtomicU8>,
+    networks: Vec<AtomicU8>,
 }
 
 impl Uplinks {
@@ -125,6 +127,7 @@ impl Uplinks {
             lab: Lab::new(),
             ipv6: options.ipv6,
             hosts: (0..count).map(|_| AtomicU8::new(FIRST_HOST)).collect(),
+            networks: (0..count).map(|path| AtomicU8::new(path as u8)).collect(),
         };
         uplinks.nodes(count)?;
         uplinks.homes()?;
@@ -182,17 +185,17 @@ impl Uplinks {
 
     /// The router's IPv4 address on a path.
     pub fn address(&self, path: usize) -> IpAddr {
-        access(path, self.host(path))[0]
+        access(self.network(path), self.host(path))[0]
     }
 
     /// The router's IPv6 address on a path.
     pub fn address6(&self, path: usize) -> IpAddr {
-        access(path, self.host(path))[1]
+        access(self.network(path), self.host(path))[1]
     }
 
     /// The router's IPv4 gateway on a path.
     pub fn gateway(&self, path: usize) -> IpAddr {
-        access(path, 1)[0]
+        access(self.network(path), 1)[0]
     }
 
     /// Changes the rates of a path while it carries traffic; `None`: as fast as the machine.
@@ -248,6 +251,10 @@ impl Uplinks {
             }
         }
         self.router().ip(&lines).map(drop)
+    }
+
+    fn network(&self, path: usize) -> usize {
+        self.networks[path].load(Ordering::Relaxed).into()
     }
 
     fn host(&self, path: usize) -> u8 {
@@ -344,7 +351,7 @@ impl Uplinks {
     /// Gives the router what a provider's DHCP server and router advertisements would: addresses and default routes.
     fn lease(&self, path: usize) -> Result<(), Error> {
         let (device, metric) = (self.device(path), 100 * (path + 1));
-        let [address, address6] = access(path, self.host(path));
+        let [address, address6] = access(self.network(path), self.host(path));
         let gateway = self.gateway(path);
         let mut lines = format!(
             "addr replace {address}/24 dev {device}\n\
