@@ -12,6 +12,7 @@ const INET_DIAG_CONG: u16 = 4;
 const INET_DIAG_ULP_INFO: u16 = 19;
 const INET_ULP_INFO_MPTCP: u16 = 3;
 const INET_DIAG_REQ_BYTECODE: u16 = 1;
+const INET_DIAG_REQ_PROTOCOL: u16 = 3;
 const INET_DIAG_BC_S_EQ: u8 = 11;
 const INET_DIAG_BC_D_EQ: u8 = 12;
 
@@ -33,6 +34,14 @@ mod flag {
 const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
 const IPPROTO_TCP: u8 = 6;
+const IPPROTO_MPTCP: u32 = 262;
+
+/// `TCP_ESTABLISHED` and `TCP_CLOSE_WAIT`: who has both ends, and who still may send.
+const ALIVE: [u8; 2] = [1, 8];
+/// The part of `struct mptcp_info` that is read: up to `mptcpi_token`, which is there from its first version on.
+const CONNECTION: usize = 16;
+/// `MPTCP_INFO_FLAG_FALLBACK`: it is plain TCP now.
+const FALLBACK: u32 = 1;
 
 /// The fixed part of an answer: `struct inet_diag_msg`.
 const MESSAGE: usize = 72;
@@ -204,6 +213,29 @@ pub fn decode(message: &Message<'_>) -> Result<Option<Subflow>, DecodeError> {
     Ok(told.then_some(subflow))
 }
 
+/// Decodes an MPTCP connection of a dump: its token. `None`: another message, or one that fell back to TCP.
+///
+/// # Errors
+/// Names the part that is cut short.
+pub fn decode_connection(message: &Message<'_>) -> Result<Option<u32>, DecodeError> {
+    if message.kind != SOCK_DIAG_BY_FAMILY {
+        return Ok(None);
+    }
+    let (_, attributes) = message.split::<MESSAGE>("inet_diag_msg")?;
+    for attribute in attributes {
+        let attribute = attribute?;
+        if attribute.kind == INET_DIAG_INFO {
+            let info: &[u8; CONNECTION] = attribute
+                .value
+                .first_chunk()
+                .ok_or(DecodeError::new("mptcp_info", Problem::CutShort))?;
+            let (flags, token) = (u32_at(info, 8), u32_at(info, 12));
+            return Ok(Some(token).filter(|token| *token != 0 && flags & FALLBACK == 0));
+        }
+    }
+    Ok(None)
+}
+
 /// What MPTCP tells of a subflow.
 fn mptcp(told: &Attribute<'_>, subflow: &mut Subflow) -> Result<(), DecodeError> {
     let mut flags = 0;
@@ -298,9 +330,23 @@ fn address(fixed: &[u8; MESSAGE], port: usize, at: usize) -> Option<SocketAddr> 
 
 /// Asks for all such sockets of a family, other than those that listen, are being opened by the other side, or are closed.
 pub(crate) fn dump(sockets: Sockets, ipv6: bool, sequence: u32) -> Vec<u8> {
-    let states = [1u8, 2, 4, 5, 8, 9, 11]
-        .into_iter()
-        .fold(0u32, |states, state| states | 1 << state);
+    request(sockets, ipv6, &[1, 2, 4, 5, 8, 9, 11], None, sequence)
+}
+
+/// Asks for the MPTCP connections of a family that still carry something, whatever subflows they have.
+pub(crate) fn dump_connections(sockets: Sockets, ipv6: bool, sequence: u32) -> Vec<u8> {
+    request(sockets, ipv6, &ALIVE, Some(IPPROTO_MPTCP), sequence)
+}
+
+/// `protocol`: one that does not fit into the fixed part.
+fn request(
+    sockets: Sockets,
+    ipv6: bool,
+    states: &[u8],
+    protocol: Option<u32>,
+    sequence: u32,
+) -> Vec<u8> {
+    let states = states.iter().fold(0u32, |all, state| all | 1 << state);
     let extensions = 1u8 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_CONG - 1);
     // struct inet_diag_req_v2: the identity is left at zero.
     let mut request = [0; 56];
@@ -324,6 +370,9 @@ pub(crate) fn dump(sockets: Sockets, ipv6: bool, sequence: u32) -> Vec<u8> {
         |e| {
             e.fixed(&request);
             e.attribute(INET_DIAG_REQ_BYTECODE, &filter);
+            if let Some(protocol) = protocol {
+                e.attribute(INET_DIAG_REQ_PROTOCOL, &protocol.to_ne_bytes());
+            }
         },
     );
     encoder.finish()

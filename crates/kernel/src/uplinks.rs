@@ -161,6 +161,7 @@ pub enum Change {
 #[derive(Clone, Debug, Default)]
 pub struct Uplinks {
     now: Vec<Uplink>,
+    twins: Vec<Uplink>,
 }
 
 impl Uplinks {
@@ -169,22 +170,23 @@ impl Uplinks {
         &self.now
     }
 
+    /// Uplinks that have the address of a better one, as where two modems hand out the same: what goes by the source address, as rules and MPTCP's
+    /// endpoints do, cannot tell them apart. They are not among [`now`](Self::now) until that one fails.
+    pub fn twins(&self) -> &[Uplink] {
+        &self.twins
+    }
+
     /// Takes an event, and appends what it alone makes certain: the uplinks of a device that went down are gone, whatever their routes. Says
     /// whether a new [`Picture`] is to be looked at. Events come in heaps: look once after each.
     pub fn event(&mut self, event: &Event, out: &mut Vec<Change>) -> bool {
         match event {
-            Event::Link(link) if !link.up => {
-                self.remove(link.index, out);
-                false
-            }
-            Event::LinkGone(index) => {
-                self.remove(*index, out);
-                false
-            }
+            Event::Link(link) if !link.up => self.remove(link.index, out),
+            Event::LinkGone(index) => self.remove(*index, out),
             // IPv4 keeps routes while there is no carrier, and tells nothing of them when it is back.
             Event::Link(link) => !self
                 .now
                 .iter()
+                .chain(&self.twins)
                 .any(|uplink| uplink.link == link.index && uplink.name == link.name),
             Event::Address(..)
             | Event::Routing
@@ -196,7 +198,11 @@ impl Uplinks {
 
     /// Takes a new picture. What changed: first what is gone, then what is different, then what is new.
     pub fn update(&mut self, picture: &Picture) -> Vec<Change> {
-        let new = picture.uplinks();
+        let (mut new, mut twins) = (Vec::<Uplink>::new(), Vec::new());
+        for uplink in picture.uplinks() {
+            let other = new.iter().any(|better| better.address == uplink.address);
+            if other { &mut twins } else { &mut new }.push(uplink);
+        }
         let find = |list: &[Uplink], key| list.iter().find(|uplink| uplink.key() == key).cloned();
         let mut changes = Vec::new();
         for before in &self.now {
@@ -216,13 +222,15 @@ impl Uplinks {
             }
         }
         changes.extend(added);
-        self.now = new;
+        (self.now, self.twins) = (new, twins);
         changes
     }
 
-    fn remove(&mut self, link: u32, out: &mut Vec<Change>) {
+    /// Whether a picture is to be looked at: a twin of what is gone can be used now, or is gone itself.
+    fn remove(&mut self, link: u32, out: &mut Vec<Change>) -> bool {
         let gone = self.now.extract_if(.., |uplink| uplink.link == link);
         out.extend(gone.map(Change::Removed));
+        !self.twins.is_empty()
     }
 }
 

@@ -126,6 +126,31 @@ impl Mptcp {
         Ok(found)
     }
 
+    /// Closes the subflows from an address and makes them anew, in connections that have none there too. To remove the endpoint and add it again does
+    /// so as well, but the peer is told that the first subflow's number is removed; where no subflow is left to tell it by, the word goes out with the
+    /// new one, which has the same number, and the peer closes it (seen with 6.18). `false`: this was no endpoint, or the kernel cannot do it.
+    ///
+    /// # Errors
+    /// The kernel refused.
+    pub fn renew(&mut self, address: IpAddr) -> Result<bool, RequestError> {
+        let family = self.family;
+        let mut found = false;
+        for mut endpoint in self.endpoints()? {
+            if endpoint.address != address {
+                continue;
+            }
+            // Each change of this flag does it (mptcp_pm_nl_fullmesh); after the second all is as it was.
+            for _ in 0..2 {
+                endpoint.flags.fullmesh = !endpoint.flags.fullmesh;
+                let answer = self.command("flags of an MPTCP endpoint", |sequence| {
+                    mptcp::set_flags(family, &endpoint, sequence)
+                });
+                found |= there(answer)?;
+            }
+        }
+        Ok(found)
+    }
+
     /// Makes all endpoints of an address backup ones, or no longer, and tells the peers of live subflows (MP_PRIO). Subflows from an address
     /// that is no endpoint are left as they are: `false`.
     ///

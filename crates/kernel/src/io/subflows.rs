@@ -38,4 +38,27 @@ impl Subflows {
         }
         Ok(())
     }
+
+    /// Appends the tokens of all MPTCP connections to or at a port: of those without any subflow, too. They are of both families, and what fell back
+    /// to TCP is not among them. As [`read`](Self::read).
+    ///
+    /// # Errors
+    /// The kernel refused (ENOENT: it was built without `mptcp_diag`), or its answer was not understood.
+    pub fn connections(
+        &mut self,
+        sockets: Sockets,
+        out: &mut Vec<u32>,
+    ) -> Result<(), RequestError> {
+        for ipv6 in [false, true] {
+            self.kernel.ask(
+                "MPTCP connections",
+                |sequence| subflows::dump_connections(sockets, ipv6, sequence),
+                |message| {
+                    out.extend(subflows::decode_connection(message)?);
+                    Ok(true)
+                },
+            )?;
+        }
+        Ok(())
+    }
 }

@@ -313,3 +313,29 @@ fn a_device_that_goes_down_is_gone_at_once() {
     }
     assert_eq!(out.len(), 3);
 }
+
+#[test]
+fn of_two_with_one_address_the_better_is_used_and_the_other_when_that_fails() {
+    let mut uplinks = Uplinks::default();
+    let mut picture = picture();
+    picture.addresses[5] = held(4, "192.0.2.5/24");
+    let names = |all: &[Uplink]| -> Vec<String> { all.iter().map(|it| it.name.clone()).collect() };
+    uplinks.update(&picture);
+    assert_eq!(names(uplinks.now()), ["ppp0", "wan0", "wan0"]);
+    assert_eq!(names(uplinks.twins()), ["lte0"]);
+    assert_eq!(
+        uplinks.update(&picture),
+        [],
+        "looked at again, nothing changes"
+    );
+    let mut out = Vec::new();
+    assert!(
+        uplinks.event(&Event::LinkGone(2), &mut out),
+        "to be looked at"
+    );
+    assert_eq!((out.len(), uplinks.twins().len()), (2, 1));
+    picture.links.retain(|link| link.index != 2);
+    uplinks.update(&picture);
+    assert_eq!(names(uplinks.now()), ["ppp0", "lte0"]);
+    assert!(uplinks.twins().is_empty());
+}
