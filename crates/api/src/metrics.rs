@@ -74,6 +74,8 @@ metrics! {
     KERNEL "weir_kernel_packets_total" Counter &["reason"], "Packets left to the kernel, by reason.";
     PATH_BYTES "weir_path_bytes_total" Counter &["device", "family", "direction"],
         "Octets of clients' connections by way of an uplink to the partner (sent) and back (received).";
+    PATH_TUNNEL_BYTES "weir_path_tunnel_bytes_total" Counter &["device", "family", "direction"],
+        "Octets of the tunnel's datagrams by way of an uplink to the partner (sent) and back (received), with UDP and IP.";
     PATH_RETRANSMITTED "weir_path_retransmitted_bytes_total" Counter PATH, "Octets sent to the partner again.";
     PATH_SUBFLOWS "weir_path_subflows" Gauge PATH, "Subflows of connections by way of an uplink at the moment.";
     PATH_RTT "weir_path_rtt_seconds" Gauge PATH, "Shortest round trip of TCP to the partner; absent while nothing moves.";

@@ -230,6 +230,8 @@ fn path(device: &str, address: &str, octets: u64) -> Path {
         sent: octets,
         received: 10 * octets,
         retransmitted: octets / 10,
+        tunnel_sent: 2 * octets,
+        tunnel_received: 3 * octets,
     }
 }
 
@@ -275,6 +277,9 @@ fn paths_are_told_by_device_and_family() {
         Some(150.0)
     );
     assert_eq!(of("subflows", "dsl", "ipv4", &[]), Some(4.0));
+    let tunnel = |way| of("tunnel_bytes_total", "dsl", "ipv4", &[("direction", way)]);
+    let both = (tunnel("sent"), tunnel("received"));
+    assert_eq!(both, (Some(3000.0), Some(4500.0)));
     let rtt = |device| of("rtt_seconds", device, "ipv4", &[]);
     assert_eq!((rtt("dsl"), rtt("lte")), (Some(0.0005), None), "shortest");
     let backup = |device| of("backup", device, "ipv4", &[]);

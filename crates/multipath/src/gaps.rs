@@ -34,13 +34,20 @@ pub struct Gaps {
 }
 
 impl Gaps {
-    /// Takes all subflows that there are, and the paths that work; gives those whose endpoint is to be made anew.
-    pub fn look(&mut self, subflows: &[Subflow], paths: &[IpAddr]) -> Vec<IpAddr> {
+    /// Takes all subflows that there are, the tokens of all connections, and the paths that work; gives those whose endpoint is to be made anew.
+    pub fn look(
+        &mut self,
+        subflows: &[Subflow],
+        connections: &[u32],
+        paths: &[IpAddr],
+    ) -> Vec<IpAddr> {
         let multipath = |subflow: &&Subflow| {
             let kind = matches!(subflow.kind, SubflowKind::First | SubflowKind::Joined);
             kind && subflow.token != 0 && subflow.state == TcpState::Established
         };
-        let mut has: HashMap<u32, Vec<IpAddr>> = HashMap::new();
+        // One may have no subflow at all: its only path was lost, and what the kernel still had to tell of that closed the one that came in its place.
+        let none = |token: &u32| (*token, Vec::new());
+        let mut has: HashMap<u32, Vec<IpAddr>> = connections.iter().map(none).collect();
         for subflow in subflows.iter().filter(multipath) {
             let local = subflow.local.ip().to_canonical();
             has.entry(subflow.token).or_default().push(local);
@@ -108,7 +115,7 @@ mod tests {
         let lacking = [subflow(7, ONE), subflow(8, ONE), subflow(8, OTHER)];
         let mut tries = Vec::new();
         for look in 0..100 {
-            match &gaps.look(&lacking, &paths())[..] {
+            match &gaps.look(&lacking, &[7, 8], &paths())[..] {
                 [] => {}
                 found => {
                     assert_eq!(found, [paths()[1]]);
@@ -120,10 +127,18 @@ mod tests {
         // It helped, and much later it is missing again.
         for _ in 0..200 {
             let whole = [subflow(7, ONE), subflow(7, OTHER)];
-            assert!(gaps.look(&whole, &paths()).is_empty());
+            assert!(gaps.look(&whole, &[7], &paths()).is_empty());
         }
-        assert!(gaps.look(&lacking[..1], &paths()).is_empty());
-        assert_eq!(gaps.look(&lacking[..1], &paths()), [paths()[1]]);
+        assert!(gaps.look(&lacking[..1], &[7], &paths()).is_empty());
+        assert_eq!(gaps.look(&lacking[..1], &[7], &paths()), [paths()[1]]);
+    }
+
+    #[test]
+    fn a_connection_without_any_subflow_is_given_one() {
+        let mut gaps = Gaps::default();
+        let tries: Vec<_> = (0..9).map(|_| gaps.look(&[], &[7], &paths())).collect();
+        assert_eq!(tries.iter().position(|found| *found == paths()), Some(3));
+        assert_eq!(tries.iter().filter(|found| !found.is_empty()).count(), 1);
     }
 
     #[test]
@@ -139,7 +154,7 @@ mod tests {
         };
         for token in 100..200 {
             let all = [plain.clone(), closing.clone(), subflow(token, ONE)];
-            assert!(gaps.look(&all, &paths()).is_empty());
+            assert!(gaps.look(&all, &[token], &paths()).is_empty());
         }
     }
 }

@@ -14,6 +14,7 @@
 mod aead;
 mod derive;
 pub mod encrypt;
+pub mod flaps;
 pub mod frame;
 pub mod gaps;
 pub mod guard;

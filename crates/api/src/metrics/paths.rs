@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{
     MULTIPATH_CARRIED, MULTIPATH_DIRECT, MULTIPATH_OPEN, MULTIPATH_REFUSED, PARTNER_CONNECTED,
-    PATH_BACKUP, PATH_BYTES, PATH_RETRANSMITTED, PATH_RTT, PATH_SUBFLOWS, Text, harmless,
+    PATH_BACKUP, PATH_BYTES, PATH_RETRANSMITTED, PATH_RTT, PATH_SUBFLOWS, PATH_TUNNEL_BYTES, Text,
+    harmless,
 };
 use crate::types::{PartnerState, Path, Paths};
 
@@ -13,6 +14,7 @@ use crate::types::{PartnerState, Path, Paths};
 struct Sum {
     sent: u64,
     received: u64,
+    tunnel: [u64; 2],
     retransmitted: u64,
     subflows: usize,
     /// Microseconds.
@@ -25,6 +27,13 @@ impl Sum {
     fn add(&mut self, path: &Path) {
         self.sent = self.sent.saturating_add(path.sent);
         self.received = self.received.saturating_add(path.received);
+        for (sum, more) in self
+            .tunnel
+            .iter_mut()
+            .zip([path.tunnel_sent, path.tunnel_received])
+        {
+            *sum = sum.saturating_add(more);
+        }
         self.retransmitted = self.retransmitted.saturating_add(path.retransmitted);
         self.backup = path.backup && (self.subflows == 0 || self.backup);
         self.subflows = self.subflows.saturating_add(path.subflows);
@@ -49,6 +58,12 @@ impl Text {
         for ((device, family), sum) in &sums {
             self.sample(PATH_BYTES, &[device, family, "sent"], sum.sent);
             self.sample(PATH_BYTES, &[device, family, "received"], sum.received);
+        }
+        self.family(PATH_TUNNEL_BYTES);
+        for ((device, family), sum) in &sums {
+            for (direction, octets) in ["sent", "received"].into_iter().zip(sum.tunnel) {
+                self.sample(PATH_TUNNEL_BYTES, &[device, family, direction], octets);
+            }
         }
         for (metric, value) in [
             (

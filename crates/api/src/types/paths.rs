@@ -30,6 +30,20 @@ pub struct Paths {
     /// Devices of which the configuration says something, and which lead nowhere at the moment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmatched: Vec<String>,
+    /// Uplinks that wait, as they have the address of one in use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub twins: Vec<Twin>,
+}
+
+/// An uplink with the address of another, as where two modems hand out the same: it is used when that one fails.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Twin {
+    /// Name of its device.
+    pub device: String,
+    /// The address.
+    pub address: IpAddr,
+    /// Name of the device of the one in use.
+    pub of: String,
 }
 
 /// Whether the partner is there.
@@ -148,4 +162,10 @@ pub struct Path {
     pub received: u64,
     /// Octets sent again.
     pub retransmitted: u64,
+    /// Octets that the tunnel's datagrams had on the way to the partner, with UDP and IP.
+    #[serde(default)]
+    pub tunnel_sent: u64,
+    /// The same, from it.
+    #[serde(default)]
+    pub tunnel_received: u64,
 }

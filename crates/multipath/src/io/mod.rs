@@ -33,6 +33,8 @@ pub struct TunDevice {
 }
 
 pub use partner::{Partner, ServeError, Settings as PartnerSettings};
-pub use router::{Connection, PathState, Router, Settings as RouterSettings, StartError, State};
+pub use router::{
+    Connection, PathState, Router, Settings as RouterSettings, StartError, State, TwinState,
+};
 pub use share::Counted;
 pub use store::{DEFAULT_STATE, Store, StoreError};

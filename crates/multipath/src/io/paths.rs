@@ -17,7 +17,7 @@ use kernel::{Event, Prefix, Source};
 use tokio::time::{Instant, sleep_until};
 use tracing::{debug, warn};
 
-use super::router::PathState;
+use super::router::{PathState, TwinState};
 use super::tuned::Tuned;
 use crate::hints::{Hints, Use};
 use crate::nft::{MARK, TUNNEL_MARK};
@@ -52,6 +52,8 @@ pub struct Paths {
     /// Addresses of paths that are to carry something only while others cannot.
     reserve: Vec<IpAddr>,
     hints: Hints,
+    /// Devices that come and go all the time: connections are better off without.
+    damped: Vec<String>,
     tunnel: Option<u32>,
 }
 
@@ -79,6 +81,7 @@ impl Paths {
             resting: Vec::new(),
             reserve: Vec::new(),
             hints,
+            damped: Vec::new(),
             tunnel: None,
         };
         paths.look();
@@ -96,6 +99,7 @@ impl Paths {
             rests: false,
             strips: false,
             carried: Carried::default(),
+            tunnelled: [0; 2],
         });
         paths.collect()
     }
@@ -168,6 +172,22 @@ impl Paths {
         }
     }
 
+    /// Uplinks that have a path's address, and wait until it fails.
+    pub fn twins(&self) -> Vec<TwinState> {
+        let twins = self.uplinks.twins().iter().filter_map(|twin| {
+            let mut paths = self.uplinks.now().iter();
+            Some(TwinState {
+                device: twin.name.clone(),
+                address: twin.address,
+                of: paths
+                    .find(|path| path.address == twin.address)?
+                    .name
+                    .clone(),
+            })
+        });
+        twins.collect()
+    }
+
     /// A path is not to carry anything, or is again: its subflows go, and come.
     pub fn rest(&mut self, address: IpAddr, rests: bool) {
         let Some(uplink) = self
@@ -183,7 +203,7 @@ impl Paths {
         }
         let change = match (rests, self.resting.contains(&address)) {
             (true, false) => Change::Removed(uplink.clone()),
-            (false, true) => Change::Added(uplink.clone()),
+            (false, true) if !self.damped.contains(&uplink.name) => Change::Added(uplink.clone()),
             _ => return,
         };
         match rests {
@@ -191,6 +211,41 @@ impl Paths {
             false => self.resting.retain(|other| *other != address),
         }
         self.follow(&[change]);
+    }
+
+    /// Paths of these devices rest, unless there are no others; those of which that is no longer said do not.
+    pub fn damp(&mut self, devices: Vec<String>) {
+        let (mut paths, damps) = (self.uplinks.now().iter(), |name| devices.contains(name));
+        let devices = match paths.any(|uplink| !damps(&uplink.name)) {
+            true => devices,
+            false => Vec::new(),
+        };
+        if self.damped == devices {
+            return;
+        }
+        let before = std::mem::replace(&mut self.damped, devices);
+        for uplink in self.uplinks.now().to_vec() {
+            let [was, is] = [&before, &self.damped].map(|list| list.contains(&uplink.name));
+            if was != is {
+                self.rest(uplink.address, is);
+            }
+        }
+    }
+
+    /// Has the kernel make a path's subflows anew, for connections that lack theirs.
+    pub fn renew(&mut self, address: IpAddr) {
+        if self.resting.contains(&address) {
+            return;
+        }
+        let renewed = self.tuned.mptcp().map(|mptcp| mptcp.renew(address));
+        match renewed {
+            Some(Ok(true)) | None => {}
+            Some(Ok(false)) => {
+                self.rest(address, true);
+                self.rest(address, false);
+            }
+            Some(Err(error)) => warn!(%error, %address, "subflows cannot be made anew"),
+        }
     }
 
     /// What is marked for the tunnel goes by this device; `None`: as all else.
@@ -257,6 +312,7 @@ impl Paths {
                 return false;
             }
         };
+        let twins = self.uplinks.twins().to_vec();
         let changes = self.uplinks.update(&picture);
         let uplinks = self.uplinks.now();
         self.resting
@@ -264,7 +320,7 @@ impl Paths {
         // Others may have removed what weir wrote, with the paths as they were.
         self.write();
         self.follow(&changes);
-        !changes.is_empty()
+        !changes.is_empty() || twins != self.uplinks.twins()
     }
 
     /// Endpoints go and come with the paths: that is what lets connections use a path at once that is back, and leave one that is gone.
@@ -279,6 +335,10 @@ impl Paths {
                 self.end(gone);
             }
             if let Some(come) = come.filter(|come| self.is_used(come)) {
+                if self.damped.contains(&come.name) {
+                    self.resting.push(come.address);
+                    continue;
+                }
                 self.begin(come);
             }
         }

@@ -3,6 +3,7 @@
 mod waiting;
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -111,6 +112,19 @@ pub struct PathState {
     pub strips: bool,
     /// What it carried.
     pub carried: Carried,
+    /// Octets of the tunnel's datagrams, there and back, with what is around them on the wire.
+    pub tunnelled: [u64; 2],
+}
+
+/// An uplink with the address of another that is in use: neither the kernel nor the partner could tell them apart.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TwinState {
+    /// Name of its device.
+    pub device: String,
+    /// The address that both have.
+    pub address: IpAddr,
+    /// Name of the other's device.
+    pub of: String,
 }
 
 /// All of it.
@@ -126,6 +140,8 @@ pub struct State {
     pub tunnel: bool,
     /// The uplinks.
     pub paths: Vec<PathState>,
+    /// Uplinks that cannot be used.
+    pub twins: Vec<TwinState>,
     /// Connections and octets.
     pub counted: Counted,
 }
@@ -273,6 +289,7 @@ impl Control {
                 loop {
                     self.keep_reserve(&mut paths);
                     self.tell_paths(&paths);
+                    paths.damp(self.share.flapping());
                     paths.lead_to(&self.share.partner());
                     tokio::select! {
                         changed = paths.changed() => match changed {
@@ -301,13 +318,12 @@ impl Control {
         paths.leave();
     }
 
-    fn tell_paths(&self, paths: &Paths) {
-        let mut paths = paths.now();
-        let used = || paths.iter().filter(|path| path.used != Use::Never);
-        let names: Vec<_> = used().map(|path| &*path.device).collect();
-        info!(paths = names.join(" "), "paths");
+    fn tell_paths(&self, of: &Paths) {
+        let mut paths = of.now();
+        self.log_paths(&paths);
         let hints = self.share.hints();
-        let known = used().map(|path| Known {
+        let used = paths.iter().filter(|path| path.used != Use::Never);
+        let known = used.map(|path| Known {
             address: path.address,
             device: path.device.clone(),
             hint: hints.get(&path.device).copied().unwrap_or_default(),
@@ -317,8 +333,32 @@ impl Control {
             path.in_use = self.in_use(path);
             path.rests = self.share.rests(path.address);
         }
-        self.told.lock().paths = paths;
+        let twins = of.twins();
+        let told = &mut *self.told.lock();
+        if told.twins != twins {
+            for TwinState {
+                device,
+                address,
+                of,
+            } in &twins
+            {
+                warn!(device, %address, "this uplink has the same address as {of}, and waits until that one fails: give one of the two modems another network");
+            }
+        }
+        (told.paths, told.twins) = (paths, twins);
         self.changed.notify_one();
+    }
+
+    /// Logs which paths there are, unless those that changed do so all the time.
+    fn log_paths(&self, paths: &[PathState]) {
+        let key = |path: &PathState| (path.device.clone(), path.address);
+        let before: BTreeSet<_> = self.told.lock().paths.iter().map(key).collect();
+        let now: BTreeSet<_> = paths.iter().map(key).collect();
+        let changed: BTreeSet<_> = before.symmetric_difference(&now).map(|(d, _)| d).collect();
+        if changed.iter().filter(|d| self.share.tells(d)).count() > 0 {
+            let names: Vec<_> = paths.iter().map(|path| &*path.device).collect();
+            info!(paths = names.join(" "), "paths");
+        }
     }
 
     /// Leaves paths by which the partner does not answer, and comes back to them.
@@ -327,8 +367,7 @@ impl Control {
         // What takes over is told before what it takes over from is gone.
         self.keep_reserve(paths);
         for address in self.anew.take() {
-            paths.rest(address, true);
-            paths.rest(address, false);
+            paths.renew(address);
         }
         let health: Vec<_> = paths
             .now()
@@ -361,14 +400,16 @@ impl Control {
             }
         };
         let (mut shares, mut gaps, mut found) = (Shares::default(), Gaps::default(), Vec::new());
+        let (to, mut connections) = (Sockets::To(self.settings.pairing.port), Vec::new());
         let mut stray = Vec::new();
         let (mut guard, begun, mut looks) = (Guard::default(), Instant::now(), 0_u32);
         let mut every = tokio::time::interval(LOOK);
         every.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             every.tick().await;
+            self.share.look_at_flaps();
             found.clear();
-            if let Err(error) = sockets.read(Sockets::To(self.settings.pairing.port), &mut found) {
+            if let Err(error) = sockets.read(to, &mut found) {
                 debug!(%error, "subflows");
             }
             let partner = self.share.partner();
@@ -385,7 +426,13 @@ impl Control {
             looks = looks.wrapping_add(1);
             let works = self.share.working();
             let lacking = match looks.is_multiple_of(LACKS) {
-                true => gaps.look(&found, &works),
+                true => {
+                    connections.clear();
+                    if let Err(error) = sockets.connections(to, &mut connections) {
+                        debug!(%error, "MPTCP connections");
+                    }
+                    gaps.look(&found, &connections, &works)
+                }
                 false => Vec::new(),
             };
             for path in lacking {
@@ -399,6 +446,7 @@ impl Control {
                 path.in_use = self.in_use(path);
                 path.rests = self.share.rests(path.address);
                 path.strips = self.share.strips(path.address);
+                path.tunnelled = self.share.tunnelled(path.address);
             }
             self.guard(&mut guard, begun.elapsed());
         }

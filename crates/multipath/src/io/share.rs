@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, watch};
-use tracing::warn;
+use tracing::{info, warn};
 
 use super::pump::Moved;
 use crate::encrypt::Encrypt;
+use crate::flaps::{Flaps, Word};
 use crate::hints::{Hint, Hints};
 use crate::session::Session;
 use crate::welcome::Welcome;
@@ -129,6 +130,9 @@ pub struct Share {
     health: Mutex<BTreeMap<IpAddr, Health>>,
     /// Addresses of paths on which something takes MPTCP out, and when that was last seen.
     stripped: Mutex<BTreeMap<IpAddr, Instant>>,
+    flaps: Mutex<Flaps>,
+    /// By own address: octets that the tunnel's datagrams had there and back.
+    tunnelled: Mutex<BTreeMap<IpAddr, [u64; 2]>>,
     /// Told when the health of a path is another, or what is said of it.
     pub(super) ailing: Notify,
     meeting: watch::Sender<Option<Arc<Meeting>>>,
@@ -156,6 +160,8 @@ impl Share {
             resting: Mutex::default(),
             health: Mutex::default(),
             stripped: Mutex::default(),
+            flaps: Mutex::default(),
+            tunnelled: Mutex::default(),
             ailing: Notify::new(),
             meeting: watch::Sender::new(None),
             wanted: Notify::new(),
@@ -268,6 +274,46 @@ impl Share {
         lock(&self.health).get(&address).copied()
     }
 
+    /// A path has changed: whether to say so. That it flaps is said here.
+    pub(super) fn tells(&self, device: &str) -> bool {
+        let word = lock(&self.flaps).change(device, Instant::now());
+        if word == Word::Flaps {
+            warn!(
+                device,
+                "a path flaps: connections leave it, and what happens to it is told again, once it has kept still for 10 s"
+            );
+        }
+        word == Word::Change
+    }
+
+    /// Says which paths do not flap any more.
+    pub(super) fn look_at_flaps(&self) {
+        for device in lock(&self.flaps).still(Instant::now()) {
+            info!(device, "a path does not flap any more");
+            self.ailing.notify_one();
+        }
+    }
+
+    /// Devices of paths that flap.
+    pub(super) fn flapping(&self) -> Vec<String> {
+        lock(&self.flaps).flapping()
+    }
+
+    /// So many octets more went by the tunnel on the path from this address, there and back.
+    pub(super) fn add_tunnelled(&self, address: IpAddr, more: [u64; 2]) {
+        let mut tunnelled = lock(&self.tunnelled);
+        let sums = tunnelled.entry(address).or_default();
+        for (sum, more) in sums.iter_mut().zip(more) {
+            *sum = sum.saturating_add(more);
+        }
+    }
+
+    /// Octets by the tunnel on the path from this address, there and back.
+    pub(super) fn tunnelled(&self, address: IpAddr) -> [u64; 2] {
+        let tunnelled = lock(&self.tunnelled);
+        tunnelled.get(&address).copied().unwrap_or_default()
+    }
+
     pub(super) fn falls_back(&self) -> bool {
         self.fall_back.load(Ordering::Relaxed)
     }
@@ -296,12 +342,19 @@ impl Share {
         self.meeting.send_replace(Some(Arc::new(meeting)));
     }
 
-    /// Addresses of the paths by which the partner answers, and MPTCP passes.
+    /// Addresses of the paths by which the partner answers, and MPTCP passes; those that flap are left alone.
     pub(super) fn working(&self) -> Vec<IpAddr> {
+        let flapping = self.flapping();
+        let paths = self.paths.borrow();
+        let flaps = |address: &IpAddr| {
+            let mut paths = paths.iter();
+            paths.any(|(own, device)| own == address && flapping.contains(device))
+        };
         let health = lock(&self.health);
         let up = health.iter().filter(|(_, health)| **health == Health::Up);
         let up = up.map(|(address, _)| *address);
-        up.filter(|address| !self.strips(*address)).collect()
+        up.filter(|address| !self.strips(*address) && !flaps(address))
+            .collect()
     }
 
     /// Something on the path from this address took MPTCP out.

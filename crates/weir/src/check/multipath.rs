@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 
 use kernel::io::{Policy, try_rules};
+use kernel::uplinks::{Picture, Uplink, Uplinks};
 
 use super::Feature;
 use super::features::privileged;
@@ -53,7 +54,10 @@ pub async fn features(hinted: &[&String]) -> Vec<Feature> {
         for expression in &EXPRESSIONS {
             features.push(tried(expression).await);
         }
+        let policy = Policy::open().map_err(|error| error.to_string());
+        let picture = policy.and_then(|mut policy| policy.picture().map_err(|e| e.to_string()));
         features.push(rules());
+        features.extend(picture.ok().map(|picture| told_apart(&picture)));
         features.push(tun());
     }
     if !hinted.is_empty() {
@@ -144,6 +148,35 @@ fn rules() -> Feature {
         why_needed: "Has each part of a connection leave by its own uplink.".into(),
         detail: read.err(),
         mend: (!present).then(|| "use a kernel with CONFIG_IP_MULTIPLE_TABLES".into()),
+    }
+}
+
+/// Two modems of one make hand out the same address, as they come.
+fn told_apart(picture: &Picture) -> Feature {
+    let mut uplinks = Uplinks::default();
+    uplinks.update(picture);
+    let like = |twin: &Uplink| {
+        let mut used = uplinks.now().iter();
+        let other = used.find(|other| other.address == twin.address)?;
+        let (name, address) = (&twin.name, twin.address);
+        Some(format!(
+            "{name} has the address {address} of {}",
+            other.name
+        ))
+    };
+    let twins: Vec<_> = uplinks.twins().iter().filter_map(like).collect();
+    let present = twins.is_empty();
+    Feature {
+        name: "an address of its own for each uplink".into(),
+        min_version: None,
+        present,
+        required: false,
+        why_needed:
+            "Tells paths apart; of two with the same address one waits until the other fails."
+                .into(),
+        detail: (!present).then(|| twins.join("; ")),
+        mend: (!present)
+            .then(|| "give one of the two modems another network, in its own settings".into()),
     }
 }
 

@@ -109,6 +109,14 @@ fn print(
             "[multipath.paths.{name}] is of no uplink that is there"
         ))?;
     }
+    for twin in &told.twins {
+        output.line(&format!(
+            "{} has the address {} of {}, and waits until that fails: give one modem another network",
+            harmless(&twin.device),
+            twin.address,
+            harmless(&twin.of)
+        ))?;
+    }
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use std::thread;
 
 use api::{PartnerState, PathUse};
 use multipath::hints::Use;
-use multipath::io::{Connection, PathState, Router, RouterSettings, State, TunDevice};
+use multipath::io::{Connection, PathState, Router, RouterSettings, State, TunDevice, TwinState};
 use tracing::{error, warn};
 
 use crate::commands::multipath::tun;
@@ -137,11 +137,21 @@ fn told(state: State) -> api::Paths {
         },
         paths: state.paths.into_iter().map(path).collect(),
         unmatched: Vec::new(),
+        twins: state.twins.into_iter().map(twin).collect(),
+    }
+}
+
+fn twin(twin: TwinState) -> api::Twin {
+    api::Twin {
+        device: twin.device,
+        address: twin.address,
+        of: twin.of,
     }
 }
 
 fn path(path: PathState) -> api::Path {
     let carried = path.carried;
+    let [tunnel_sent, tunnel_received] = path.tunnelled;
     api::Path {
         device: path.device,
         address: path.address,
@@ -162,6 +172,8 @@ fn path(path: PathState) -> api::Path {
         sent: carried.sent,
         received: carried.received,
         retransmitted: carried.retransmitted,
+        tunnel_sent,
+        tunnel_received,
     }
 }
 

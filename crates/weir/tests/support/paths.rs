@@ -19,6 +19,8 @@ pub fn paths(looks: u64) -> Paths {
         sent: carried,
         received: 9 * carried,
         retransmitted: carried / 50,
+        tunnel_sent: 0,
+        tunnel_received: 0,
     };
     Paths {
         partner: Some("partner.example:9349".into()),
@@ -56,5 +58,6 @@ pub fn paths(looks: u64) -> Paths {
             },
         ],
         unmatched: vec!["wwan9".into()],
+        twins: vec![],
     }
 }

@@ -4,15 +4,18 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tokio::net::UdpSocket;
-use tracing::debug;
+use tracing::{debug, warn};
 
 use super::{BURST, Clock, LONGEST, Tun};
 use crate::io::serve::Serving;
 use crate::session::SessionId;
 use crate::tunnel::datagram::Header;
 use crate::tunnel::{Event, Role, Settings, Tunnel};
+
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// One session's end.
 struct End {
@@ -32,6 +35,36 @@ struct Ends {
     ends: HashMap<SessionId, End>,
     /// By which session a router is reached: the one that it last sent by.
     by_address: HashMap<IpAddr, SessionId>,
+    strays: Strays,
+}
+
+/// Datagrams of no session: a few come whenever the partner begins anew, many from somebody who wants it to be busy. That is said once a minute.
+struct Strays {
+    since: Instant,
+    number: u32,
+}
+
+impl Strays {
+    const MANY: u32 = 1000;
+
+    fn came(&mut self, from: SocketAddr) {
+        if self.since.elapsed() > MINUTE {
+            *self = Self::default();
+        }
+        self.number = self.number.saturating_add(1);
+        if self.number == Self::MANY {
+            warn!(%from, "many datagrams of nobody that was paired, the last of them from this address: they are thrown away");
+        }
+    }
+}
+
+impl Default for Strays {
+    fn default() -> Self {
+        Self {
+            since: Instant::now(),
+            number: 0,
+        }
+    }
 }
 
 /// Carries packets of all routers, for ever.
@@ -43,6 +76,7 @@ pub async fn run(tun: Tun, socket: UdpSocket, serving: Arc<Serving>) {
         clock: Clock::new(),
         ends: HashMap::new(),
         by_address: HashMap::new(),
+        strays: Strays::default(),
     };
     let mut buffer = vec![0; LONGEST];
     loop {
@@ -118,11 +152,11 @@ impl Ends {
 
     fn datagram(&mut self, datagram: &mut [u8], from: SocketAddr) {
         let Ok(id) = Header::read(datagram).map(|header| SessionId(header.session)) else {
-            return;
+            return self.strays.came(from);
         };
         if !self.ends.contains_key(&id) {
             let Some((session, place)) = self.serving.sessions.placed(id) else {
-                return;
+                return self.strays.came(from);
             };
             let Some(net) = &self.serving.net else {
                 return;

@@ -14,16 +14,30 @@ use tracing::{debug, info, warn};
 use super::{BURST, Clock, LONGEST, Tun, longest};
 use crate::hints::{Hint, Use};
 use crate::io::share::{Health, Known, Meeting, Share};
-use crate::tunnel::{Event, PATHS, PathSettings, Refused, Role, Settings, State, Tunnel};
+use crate::tunnel::{Event, Micros, PATHS, PathSettings, Refused, Role, Settings, State, Tunnel};
 
 /// A device that tells no MTU is taken for Ethernet.
 const ETHERNET: u32 = 1500;
+/// After a socket could not be had: the address is not quite there yet, or all descriptors are in use.
+const AGAIN: Micros = 500_000;
+/// Between two counts of octets, at least.
+const COUNT: Micros = 500_000;
 
 /// One path's socket, by its number in the tunnel.
 struct Line {
     socket: UdpSocket,
     address: IpAddr,
     settings: PathSettings,
+    device: String,
+    /// Octets there and back that were counted.
+    counted: [u64; 2],
+}
+
+impl Line {
+    /// What tells it from others. An address may come to another device.
+    fn key(&self) -> (IpAddr, &str) {
+        (self.address, &self.device)
+    }
 }
 
 /// The end, for as long as a session lasts.
@@ -34,6 +48,10 @@ struct End<'a> {
     tunnel: Tunnel,
     clock: Clock,
     lines: BTreeMap<u8, Line>,
+    /// When to try again paths whose socket could not be had.
+    again: Option<Micros>,
+    /// When octets were counted last.
+    counted: Micros,
     mtu: usize,
     device: Device,
 }
@@ -96,6 +114,8 @@ async fn carry(tun: &Tun, link: u32, share: &Share, meeting: &Meeting) -> io::Re
         ),
         clock: Clock::new(),
         lines: BTreeMap::new(),
+        again: None,
+        counted: 0,
         mtu: 0,
         device,
     };
@@ -109,6 +129,7 @@ async fn carry(tun: &Tun, link: u32, share: &Share, meeting: &Meeting) -> io::Re
             packet = tun.readable() => { packet?; end.packets(&mut buffer)?; }
             number = ready(&end.lines) => end.datagrams(number, &mut buffer),
             () = end.clock.until(end.tunnel.next(end.clock.now())) => end.tick(),
+            () = end.clock.until(end.again) => end.lead(&paths.borrow_and_update().clone()),
         }
     }
 }
@@ -149,10 +170,15 @@ impl End<'_> {
 
     fn change(&mut self, paths: &[Known]) {
         let now = self.clock.now();
+        self.again = None;
+        self.count(now);
         let gone: Vec<u8> = self
             .lines
             .iter()
-            .filter(|(_, line)| !paths.iter().any(|path| path.address == line.address))
+            .filter(|(_, line)| {
+                let same = |path: &Known| (path.address, &*path.device) == line.key();
+                !paths.iter().any(same)
+            })
             .map(|(number, _)| *number)
             .collect();
         for number in gone {
@@ -163,7 +189,7 @@ impl End<'_> {
         for path in paths {
             let (address, device) = (path.address, &path.device);
             let mut lines = self.lines.iter_mut();
-            if let Some((number, line)) = lines.find(|(_, line)| line.address == address) {
+            if let Some((number, line)) = lines.find(|(_, line)| line.key() == (address, device)) {
                 let settings = settings(line.settings, path.hint);
                 if line.settings != settings {
                     line.settings = settings;
@@ -182,7 +208,10 @@ impl End<'_> {
             };
             match self.line(path, number, now) {
                 Ok(line) => drop(self.lines.insert(number, line)),
-                Err(error) => debug!(%error, device, "no tunnel by this path yet"),
+                Err(error) => {
+                    debug!(%error, device, "no tunnel by this path yet");
+                    self.again = Some(now + AGAIN);
+                }
             }
         }
     }
@@ -212,6 +241,8 @@ impl End<'_> {
             socket,
             address,
             settings,
+            device: device.to_owned(),
+            counted: [0; 2],
         })
     }
 
@@ -259,6 +290,23 @@ impl End<'_> {
         let (now, tun) = (self.clock.now(), self.tun);
         self.tunnel
             .tick(now, &mut |packet: &[u8]| tun.write(packet));
+        if now.saturating_sub(self.counted) >= COUNT {
+            self.count(now);
+        }
+    }
+
+    /// Counts octets, by path.
+    fn count(&mut self, now: Micros) {
+        self.counted = now;
+        for report in self.tunnel.paths() {
+            let Some(line) = self.lines.get_mut(&report.path) else {
+                continue;
+            };
+            let sums = [report.sent.octets, report.received.octets];
+            let more = std::array::from_fn(|way| sums[way].saturating_sub(line.counted[way]));
+            line.counted = sums;
+            self.share.add_tunnelled(line.address, more);
+        }
     }
 
     /// Sends what is to be sent, and tells what happened.
@@ -272,11 +320,20 @@ impl End<'_> {
         let mut happened = false;
         while let Some(event) = self.tunnel.event() {
             happened = true;
-            let address = |number: u8| self.lines.get(&number).map(|line| line.address);
-            match event {
-                Event::Up(number) => info!(address = ?address(number), "a path answers"),
-                Event::Down(number) => info!(address = ?address(number), "a path does not answer"),
-                event => debug!(?event, "tunnel"),
+            let (number, text) = match event {
+                Event::Up(number) => (number, "a path answers"),
+                Event::Down(number) => (number, "a path does not answer"),
+                event => {
+                    debug!(?event, "tunnel");
+                    continue;
+                }
+            };
+            if let Some(Line {
+                address, device, ..
+            }) = self.lines.get(&number)
+                && self.share.tells(device)
+            {
+                info!(device, %address, "{text}");
             }
         }
         if happened {
