@@ -15,6 +15,8 @@ mod strangers;
 mod stripped;
 mod sum;
 mod tunnel;
+mod twins;
+mod weather;
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
