@@ -180,6 +180,7 @@ export interface Paths {
   tunnel: boolean;
   connections: Carriage;
   paths: Path[];
+  twins?: Twin[];
 }
 
 export interface Carriage {
@@ -197,12 +198,23 @@ export interface Path {
   gateway?: string;
   subflows: number;
   fell_back: number;
+  /** Something on the way took MPTCP out lately; absent from older routers, as the tunnel's octets are. */
+  strips?: boolean;
   backup: boolean;
   /** Microseconds. */
   rtt?: number;
   sent: number;
   received: number;
   retransmitted: number;
+  tunnel_sent?: number;
+  tunnel_received?: number;
+}
+
+/** An uplink that waits, as it has the address of another. */
+export interface Twin {
+  device: string;
+  address: string;
+  of: string;
 }
 
 export interface FlowList {

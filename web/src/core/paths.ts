@@ -9,12 +9,16 @@ export interface Uplink {
   gateways: string[];
   subflows: number;
   fell_back: number;
+  /** Something on the way of one of its addresses takes MPTCP out. */
+  strips: boolean;
   backup: boolean;
   /** Microseconds; null while nothing moves. */
   rtt: number | null;
   sent: number;
   received: number;
   retransmitted: number;
+  /** Octets by the tunnel, both ways. */
+  tunnel: number;
 }
 
 /** One for each device, in the order in which they are told. */
@@ -29,6 +33,7 @@ export function uplinks(paths: readonly Path[]): Uplink[] {
       gateways: [...(before?.gateways ?? []), ...(path.gateway === undefined ? [] : [path.gateway])],
       subflows: (before?.subflows ?? 0) + path.subflows,
       fell_back: (before?.fell_back ?? 0) + path.fell_back,
+      strips: (before?.strips ?? false) || path.strips === true,
       // Where one address has nothing, the other decides.
       backup:
         before === undefined || before.subflows === 0
@@ -38,6 +43,7 @@ export function uplinks(paths: readonly Path[]): Uplink[] {
       sent: (before?.sent ?? 0) + path.sent,
       received: (before?.received ?? 0) + path.received,
       retransmitted: (before?.retransmitted ?? 0) + path.retransmitted,
+      tunnel: (before?.tunnel ?? 0) + (path.tunnel_sent ?? 0) + (path.tunnel_received ?? 0),
     });
   }
   return [...found.values()];

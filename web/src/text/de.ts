@@ -283,6 +283,10 @@ export const de: Catalogue = {
   "paths.gone": "weg",
   "paths.fell_back.one": "{count} Verbindung ohne MPTCP: etwas auf dem Weg nimmt es heraus.",
   "paths.fell_back.other": "{count} Verbindungen ohne MPTCP: etwas auf dem Weg nimmt es heraus.",
+  "paths.strips": "Etwas auf dem Weg nimmt MPTCP heraus: Verbindungen beginnen über andere Wege.",
+  "paths.twin":
+    "{device} hat dieselbe Adresse wie {of} ({address}) und wartet, bis der ausfällt. Eines der beiden Modems braucht ein anderes Netz.",
+  "paths.tunnelled": "Durch den Tunnel",
   "paths.rtt": "Umlaufzeit",
   "paths.subflows": "Teilströme",
   "paths.again": "Erneut gesendet",

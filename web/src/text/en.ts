@@ -282,6 +282,10 @@ export const en = {
   "paths.gone": "gone",
   "paths.fell_back.one": "{count} connection without MPTCP: something on the way took it out.",
   "paths.fell_back.other": "{count} connections without MPTCP: something on the way took it out.",
+  "paths.strips": "Something on the way takes MPTCP out: connections begin by other paths.",
+  "paths.twin":
+    "{device} has the same address as {of} ({address}), and waits until that one fails. Give one of the two modems another network.",
+  "paths.tunnelled": "Through the tunnel",
   "paths.rtt": "Round trip",
   "paths.subflows": "Subflows",
   "paths.again": "Sent again",

@@ -88,6 +88,12 @@ journey("what each path carries", { test: withPaths }, async (page) => {
   assert.equal(shares.length, uplinks);
   const sum = shares.reduce((all, share) => all + share);
   assert.ok(sum > 97 && sum < 103, `${shares}`);
+  if (!real) {
+    // Of the made-up ones one loses MPTCP on the way, and one has an address twice.
+    const says = (text) => page.locator(".notice", { hasText: text }).count();
+    assert.equal(await says("Something on the way takes MPTCP out"), 1);
+    assert.equal(await says("usb1 has the same address as usb0"), 1);
+  }
 });
 
 const withoutPaths = { skip: real && uplinks > 0 ? "the router has a partner" : false };

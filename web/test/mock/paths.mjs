@@ -21,11 +21,14 @@ export function paths(now, speed) {
     ...(gateway === undefined ? {} : { gateway }),
     subflows: 41,
     fell_back: device === "wwan0" ? 2 : 0,
+    strips: device === "wwan0",
     backup: device === "usb0",
     ...(rtt === undefined ? {} : { rtt: rtt + Math.round(4000 * noise(device, Math.floor(now / 3))) }),
     sent: carried(up, `${device}u`),
     received: carried(down, device),
     retransmitted: { ppp0: 240_000, wwan0: 9_100_000, usb0: 0 }[device],
+    tunnel_sent: carried(up / 9, `${device}t`),
+    tunnel_received: carried(down / 9, `${device}t`),
   });
   const all = UPLINKS.map(path);
   all.splice(1, 0, {
@@ -52,5 +55,6 @@ export function paths(now, speed) {
       received: sum("received"),
     },
     paths: all,
+    twins: [{ device: "usb1", address: "192.0.2.130", of: "usb0" }],
   };
 }

@@ -20,7 +20,7 @@ test("addresses of one device are one uplink", () => {
   const [first, second] = uplinks([
     path("dsl", "192.0.2.2", { gateway: "192.0.2.1", rtt: 20_000 }),
     path("lte", "198.51.100.2", { backup: true }),
-    path("dsl", "2001:db8::2", { rtt: 15_000, fell_back: 1 }),
+    path("dsl", "2001:db8::2", { rtt: 15_000, fell_back: 1, strips: true, tunnel_sent: 5 }),
   ]);
   assert.deepEqual(first, {
     device: "dsl",
@@ -28,12 +28,15 @@ test("addresses of one device are one uplink", () => {
     gateways: ["192.0.2.1"],
     subflows: 4,
     fell_back: 1,
+    strips: true,
     backup: false,
     rtt: 15_000,
     sent: 200,
     received: 2000,
     retransmitted: 2,
+    tunnel: 5,
   });
+  assert.equal(second?.strips, false);
   assert.deepEqual([second?.device, second?.backup, second?.rtt], ["lte", true, null]);
   // An address that nothing uses says nothing of the other.
   const idle = path("dsl", "192.0.2.2", { subflows: 0 });

@@ -39,6 +39,15 @@ export function PathsView({ route }: { route: Route }) {
       </Title>
       <div class="grid">
         <div class="column span-8">
+          {(paths.twins ?? []).map((twin) => (
+            <Notice key={twin.device} kind="warn">
+              {t("paths.twin", {
+                device: plain(twin.device),
+                address: plain(twin.address),
+                of: plain(twin.of),
+              })}
+            </Notice>
+          ))}
           <Shares all={all} names={names} way={way} />
         </div>
         <div class="column span-4">
@@ -182,6 +191,7 @@ function PathCard(props: { uplink: Uplink; part: string; all: readonly Uplink[];
         {f.share(share)} <span class="small muted">{t(`paths.share.${way}`)}</span>
       </p>
       <Meter share={share} kind={part} />
+      {uplink.strips && <Notice kind="warn">{t("paths.strips")}</Notice>}
       {uplink.fell_back > 0 && <Notice kind="warn">{plural("paths.fell_back", uplink.fell_back)}</Notice>}
       <Facts
         facts={[
@@ -191,6 +201,7 @@ function PathCard(props: { uplink: Uplink; part: string; all: readonly Uplink[];
           [t("paths.subflows"), f.count(uplink.subflows)],
           [t("common.received"), f.bytes(uplink.received)],
           [t("common.sent"), f.bytes(uplink.sent)],
+          [t("paths.tunnelled"), f.bytes(uplink.tunnel)],
           [t("paths.again"), gone === 0 ? "–" : f.share(uplink.retransmitted / gone)],
           [t("common.address"), <Lines lines={uplink.addresses} />],
           [t("paths.gateway"), <Lines lines={uplink.gateways} />],
