@@ -348,7 +348,7 @@ impl Share {
         let paths = self.paths.borrow();
         let flaps = |address: &IpAddr| {
             let mut paths = paths.iter();
-            paths.any(|(own, device)| own == address && flapping.contains(device))
+            paths.any(|path| path.address == *address && flapping.contains(&path.device))
         };
         let health = lock(&self.health);
         let up = health.iter().filter(|(_, health)| **health == Health::Up);
