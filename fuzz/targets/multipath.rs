@@ -2,14 +2,18 @@
 //! is read the same when it is written again; never a panic. The first octet chooses the reader.
 #![no_main]
 
+use std::fmt::{Debug, Display};
+use std::str::FromStr;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use multipath::frame::{HEADER, MOST, versions};
 use multipath::handshake::{answer, key_id};
+use multipath::io::Paired;
 use multipath::session::session_id;
 use multipath::{
-    Frame, Initiator, Key, KeyId, Kind, Open, Pairing, Session, SessionId, Status, Welcome,
+    Clients, Forward, Frame, Initiator, Key, KeyId, Kind, Open, Pairing, Ports, Session, SessionId,
+    Status, Welcome,
 };
 
 struct Ends {
@@ -28,6 +32,7 @@ fn welcome() -> Welcome {
         tunnel6: None,
         mtu: 1400,
         version: String::new(),
+        forwards: Vec::new(),
     }
 }
 
@@ -48,6 +53,16 @@ fn pairing(text: &str) {
             assert_eq!(line.parse(), Ok(pairing));
         }
         Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+/// What is read is written so that it is read as the same.
+fn again<T: FromStr<Err: Debug> + Display + PartialEq + Debug>(text: &str) {
+    if let Ok(read) = text.parse::<T>() {
+        assert_eq!(
+            read.to_string().parse::<T>().expect("what was written"),
+            read
+        );
     }
 }
 
@@ -146,6 +161,10 @@ fuzz_target!(|data: &[u8]| {
         0 => {
             if let Ok(text) = std::str::from_utf8(data) {
                 pairing(text);
+                again::<Ports>(text);
+                again::<Clients>(text);
+                again::<Forward>(text);
+                again::<Paired>(text);
             }
         }
         1 => frame(data),

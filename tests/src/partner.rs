@@ -94,11 +94,23 @@ impl Partner {
 
     /// The line for one more router.
     pub fn pair(&self, address: &str) -> Result<String, Error> {
+        self.pair_with(address, &[])
+    }
+
+    /// The same, with options.
+    pub fn pair_with(&self, address: &str, options: &[&str]) -> Result<String, Error> {
+        self.tell(&[&["pair", address, "--name", "home"], options].concat())
+    }
+
+    /// Runs `weir multipath` with these arguments, and its state.
+    pub fn tell(&self, arguments: &[&str]) -> Result<String, Error> {
         let told = Command::new(binary())
-            .args(["multipath", "pair", address, "--name", "home", "--state"])
+            .arg("multipath")
+            .args(arguments)
+            .arg("--state")
             .arg(self.folder.join("state"))
             .output()
-            .map_err(Error::system("pair"))?;
+            .map_err(Error::system("run weir multipath"))?;
         let text = String::from_utf8_lossy(&told.stdout).trim().to_owned();
         match told.status.success() {
             true => Ok(text),
@@ -135,10 +147,16 @@ impl Pair {
 
     /// The same, with more lines in the router's section `[multipath]`.
     pub fn with(options: &Options, more: &str) -> Result<Self, Error> {
+        Self::paired(options, more, &[])
+    }
+
+    /// The same, paired with these options.
+    pub fn paired(options: &Options, more: &str, pairing: &[&str]) -> Result<Self, Error> {
         let uplinks = Uplinks::build(options)?;
         let partner = Partner::start(uplinks.partner(), &[])?;
         let address = if options.ipv6 { PARTNER6 } else { PARTNER };
-        let line = partner.pair(&SocketAddr::new(address, multipath::PORT).to_string())?;
+        let address = SocketAddr::new(address, multipath::PORT).to_string();
+        let line = partner.pair_with(&address, pairing)?;
         let config = format!("[multipath]\npartner = \"{line}\"\n{more}");
         let weir = Weir::start(uplinks.router(), &config, &["--only", "multipath", "-v"])?;
         let pair = Self {

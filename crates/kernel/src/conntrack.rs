@@ -35,6 +35,7 @@ const CTA_ID: u16 = 12;
 const CTA_SEQ_ADJ_ORIG: u16 = 15;
 const CTA_SEQ_ADJ_REPLY: u16 = 16;
 const CTA_ZONE: u16 = 18;
+const CTA_MARK_MASK: u16 = 21;
 const CTA_SYNPROXY: u16 = 24;
 
 const CTA_TUPLE_IP: u16 = 1;

@@ -12,6 +12,7 @@
 //! threads: [`io::Router`] and [`io::Partner`].
 
 mod aead;
+pub mod choice;
 mod derive;
 pub mod encrypt;
 pub mod flaps;
@@ -41,6 +42,7 @@ pub mod welcome;
 pub mod window;
 
 pub use aead::Cipher;
+pub use choice::{Choice, Clients, Forward, Ports};
 pub use derive::NoRandom;
 pub use encrypt::Encrypt;
 pub use frame::{Frame, FrameError, Header, Kind};

@@ -4,9 +4,11 @@
 //! by whatever death, packets go their former way.
 
 use std::fmt::Write;
+use std::net::{IpAddr, SocketAddr};
 
 use kernel::Prefix;
 
+use crate::choice::{Choice, Clients, Forward, Ports, Transport};
 use crate::net::TunnelNet;
 
 /// Name of the table, of family `inet`.
@@ -22,49 +24,31 @@ pub const TUNNEL_MARK: u32 = 0x2000_0000;
 pub struct Redirect {
     /// Device of the tunnel, where what is no TCP goes by it.
     pub tunnel: Option<String>,
+    /// The tunnel has IPv4, and IPv6.
+    pub carries: [bool; 2],
     /// Where weir accepts IPv4: a port of 127.0.0.1.
     pub ipv4: Option<u16>,
     /// Where it accepts IPv6: a port of ::1.
     pub ipv6: Option<u16>,
     /// Devices whose packets are not clients': the uplinks.
     pub uplinks: Vec<String>,
-    /// Destinations that are reached directly.
-    pub direct: Vec<Prefix>,
+    /// The same device, working or not: only what was asked for comes in by it.
+    pub device: Option<String>,
+    /// What goes directly, and what comes in.
+    pub choice: Choice,
 }
+
+/// What goes directly, and begins now: rules that both chains have.
+const DIRECT: &str = concat!(
+    "\t\tip daddr @direct4 return\n\t\tip6 daddr @direct6 return\n",
+    "\t\tip saddr @clients4 return\n\t\tip6 saddr @clients6 return\n\t\tether saddr @clients return\n",
+);
 
 /// Makes the table, in place of one that a former weir left.
 pub fn create(redirect: &Redirect) -> String {
     let mut text = remove();
     text += "table inet weir_multipath {\n";
-    let quoted: Vec<_> = redirect
-        .uplinks
-        .iter()
-        .map(|name| format!("\"{name}\""))
-        .collect();
-    let of = |ipv4: bool| -> Vec<_> {
-        let prefixes = redirect.direct.iter();
-        let prefixes = prefixes.filter(|prefix| prefix.address.is_ipv4() == ipv4);
-        prefixes.map(ToString::to_string).collect()
-    };
-    for (name, kind, elements) in [
-        ("uplinks", "type ifname", quoted),
-        (
-            "direct4",
-            "type ipv4_addr\n\t\tflags interval\n\t\tauto-merge",
-            of(true),
-        ),
-        (
-            "direct6",
-            "type ipv6_addr\n\t\tflags interval\n\t\tauto-merge",
-            of(false),
-        ),
-    ] {
-        let _ = write!(text, "\tset {name} {{\n\t\t{kind}\n");
-        if !elements.is_empty() {
-            let _ = writeln!(text, "\t\telements = {{ {} }}", elements.join(", "));
-        }
-        text += "\t}\n";
-    }
+    sets(&mut text, redirect);
     text += "\tchain clients {\n\t\ttype filter hook prerouting priority mangle; policy accept;\n";
     text += "\t\tmeta l4proto != tcp return\n";
     // Of a connection that weir has: before all else, as its destination may have become a direct one since.
@@ -75,8 +59,12 @@ pub fn create(redirect: &Redirect) -> String {
     // Connections that began before weir did go on as they are.
     text += "\t\ttcp flags & (fin | syn | rst | ack) != syn return\n";
     text += "\t\tiifname \"lo\" return\n\t\tiifname @uplinks return\n";
+    if let Some(device) = &redirect.device {
+        let _ = writeln!(text, "\t\tiifname \"{device}\" return");
+    }
     text += "\t\tfib daddr type != unicast return\n";
-    text += "\t\tip daddr @direct4 return\n\t\tip6 daddr @direct6 return\n";
+    text += DIRECT;
+    text += "\t\ttcp dport @direct_tcp return\n";
     for (family, address, port) in [
         ("ipv4", "ip to 127.0.0.1", redirect.ipv4),
         ("ipv6", "ip6 to [::1]", redirect.ipv6),
@@ -90,38 +78,169 @@ pub fn create(redirect: &Redirect) -> String {
     }
     text += "\t}\n";
     if let Some(device) = &redirect.tunnel {
-        others(&mut text, device);
+        others(&mut text, device, redirect.carries);
+        arrivals(&mut text, device, &redirect.choice.forwards);
+    }
+    if let Some(device) = &redirect.device {
+        // Its own addresses are not to leave by an uplink, when the tunnel is lost.
+        let _ = write!(
+            text,
+            concat!(
+                "\tchain stays {{\n\t\ttype filter hook forward priority filter; policy accept;\n",
+                "\t\toifname @uplinks ct mark & {mark:#x} == {mark:#x} drop\n\t}}\n",
+            ),
+            mark = TUNNEL_MARK
+        );
+        guard(
+            &mut text,
+            "prerouting priority dstnat + 10",
+            &format!("iifname \"{device}\""),
+        );
     }
     text + "}\n"
 }
 
+/// What the rules look up.
+fn sets(text: &mut String, redirect: &Redirect) {
+    let choice = &redirect.choice;
+    let names = redirect.uplinks.iter();
+    let names: Vec<_> = names.map(|name| format!("\"{name}\"")).collect();
+    let clients: Vec<_> = choice
+        .clients
+        .iter()
+        .filter_map(|clients| match clients {
+            Clients::Network(network) => Some(*network),
+            Clients::Mac(_) => None,
+        })
+        .collect();
+    let cards = choice.clients.iter();
+    let cards = cards.filter(|clients| matches!(clients, Clients::Mac(_)));
+    let cards = cards.map(ToString::to_string).collect();
+    let of = |networks: &[Prefix], ipv4: bool| -> Vec<_> {
+        let networks = networks.iter();
+        let networks = networks.filter(|network| network.address.is_ipv4() == ipv4);
+        networks.map(ToString::to_string).collect()
+    };
+    let ports = |transport: Transport| -> Vec<_> {
+        let ports = choice.ports.iter();
+        let ports = ports.filter(|ports| ports.transport == transport);
+        ports.map(Ports::numbers).collect()
+    };
+    for (name, kind, is_interval, elements) in [
+        ("uplinks", "ifname", false, names),
+        ("direct4", "ipv4_addr", true, of(&choice.networks, true)),
+        ("direct6", "ipv6_addr", true, of(&choice.networks, false)),
+        ("direct_tcp", "inet_service", true, ports(Transport::Tcp)),
+        ("direct_udp", "inet_service", true, ports(Transport::Udp)),
+        ("clients4", "ipv4_addr", true, of(&clients, true)),
+        ("clients6", "ipv6_addr", true, of(&clients, false)),
+        ("clients", "ether_addr", false, cards),
+    ] {
+        let _ = writeln!(text, "\tset {name} {{\n\t\ttype {kind}");
+        if is_interval {
+            *text += "\t\tflags interval\n\t\tauto-merge\n";
+        }
+        if !elements.is_empty() {
+            let _ = writeln!(text, "\t\telements = {{ {} }}", elements.join(", "));
+        }
+        *text += "\t}\n";
+    }
+}
+
 /// What is no TCP: new conversations go by the tunnel, with all of their packets; those that began before stay where they are, as their addresses were
 /// translated for there.
-fn others(text: &mut String, device: &str) {
+fn others(text: &mut String, device: &str, carries: [bool; 2]) {
+    let mut without = String::new();
+    for (family, carries) in ["ipv4", "ipv6"].into_iter().zip(carries) {
+        if !carries {
+            let _ = writeln!(without, "\t\tmeta nfproto {family} return");
+        }
+    }
     let _ = write!(
         text,
         concat!(
             "\tchain others {{\n\t\ttype filter hook prerouting priority mangle + 1; policy accept;\n",
-            "\t\tmeta l4proto tcp return\n",
+            // What came in by the tunnel is answered by the tunnel.
+            "\t\tiifname \"{device}\" ct state new ct mark set ct mark or {mark:#x} return\n",
             "\t\tiifname {{ \"lo\", \"{device}\" }} return\n\t\tiifname @uplinks return\n",
+            "\t\tct mark & {mark:#x} == {mark:#x} meta mark set meta mark or {mark:#x} return\n",
+            "\t\tmeta l4proto tcp return\n",
+            "{without}\t\tct state != new return\n",
             "\t\tfib daddr type != unicast return\n",
-            "\t\tip daddr @direct4 return\n\t\tip6 daddr @direct6 return\n",
-            "\t\tct state new ct mark set ct mark or {mark:#x}\n",
-            "\t\tct mark & {mark:#x} == {mark:#x} meta mark set meta mark or {mark:#x}\n",
+            "{direct}\t\tudp dport @direct_udp return\n",
+            "\t\tct mark set ct mark or {mark:#x} meta mark set meta mark or {mark:#x}\n",
             "\t}}\n",
             "\tchain leaves {{\n\t\ttype nat hook postrouting priority srcnat - 1; policy accept;\n",
             "\t\toifname \"{device}\" masquerade\n\t}}\n",
         ),
         device = device,
-        mark = TUNNEL_MARK
+        mark = TUNNEL_MARK,
+        direct = DIRECT,
+        without = without,
+    );
+}
+
+/// What comes in by the partner goes to hosts of the LAN, which see who it is.
+fn arrivals(text: &mut String, device: &str, forwards: &[Forward]) {
+    clamp(text, device);
+    *text +=
+        "\tchain arrives {\n\t\ttype nat hook prerouting priority dstnat - 1; policy accept;\n";
+    for forward in forwards {
+        let (own, to) = match (forward.host, forward.port) {
+            (IpAddr::V4(host), None) => ("ip", host.to_string()),
+            (IpAddr::V6(host), None) => ("ip6", host.to_string()),
+            (host @ IpAddr::V4(_), Some(port)) => ("ip", SocketAddr::new(host, port).to_string()),
+            (host @ IpAddr::V6(_), Some(port)) => ("ip6", SocketAddr::new(host, port).to_string()),
+        };
+        let _ = writeln!(
+            text,
+            "\t\tiifname \"{device}\" fib daddr type local {} dnat {own} to {to}",
+            ports(own, &forward.ports)
+        );
+    }
+    *text += "\t}\n";
+}
+
+/// Matches ports of a family: `ip` or `ip6`.
+fn ports(family: &str, ports: &Ports) -> String {
+    let family = if family == "ip" { "ipv4" } else { "ipv6" };
+    let name = ports.transport.name();
+    format!("meta nfproto {family} {name} dport {}", ports.numbers())
+}
+
+/// Connections into the tunnel say how long their segments may be there: not everybody hears that a packet was too long.
+fn clamp(text: &mut String, device: &str) {
+    let _ = write!(
+        text,
+        concat!(
+            "\tchain fits {{\n\t\ttype filter hook forward priority mangle; policy accept;\n",
+            "\t\toifname \"{device}\" tcp flags & (syn | rst) == syn tcp option maxseg size set rt mtu\n\t}}\n",
+        ),
+        device = device
+    );
+}
+
+/// Of the tunnel's packets that match, those go on that answer, or that a rule of weir's gave a new destination.
+fn guard(text: &mut String, hook: &str, which: &str) {
+    let _ = write!(
+        text,
+        concat!(
+            "\tchain guard {{\n\t\ttype filter hook {hook}; policy accept;\n",
+            "\t\t{which} ct state established,related accept\n",
+            "\t\t{which} ct status & dnat == dnat accept\n",
+            "\t\t{which} drop\n\t}}\n",
+        ),
+        hook = hook,
+        which = which
     );
 }
 
 /// Name of the partner's table, of family `inet`.
 pub const PARTNER_TABLE: &str = "weir_partner";
 
-/// The partner's table: what comes from its routers leaves under the partner's own addresses. `device`: of the tunnel.
-pub fn partner(device: &str, net: &TunnelNet) -> String {
+/// The partner's table: what comes from its routers leaves under the partner's own addresses, and what comes to ports that a router has goes there.
+/// `device`: of the tunnel; `forwards`: places of routers, and their ports.
+pub fn partner(device: &str, net: &TunnelNet, forwards: &[(usize, Vec<Ports>)]) -> String {
     let mut text = remove_partner();
     text += "table inet weir_partner {\n\tchain leaves {\n\t\ttype nat hook postrouting priority srcnat; policy accept;\n";
     let _ = writeln!(
@@ -135,7 +254,31 @@ pub fn partner(device: &str, net: &TunnelNet) -> String {
             "\t\tip6 saddr {ipv6} oifname != \"{device}\" masquerade"
         );
     }
-    text + "\t}\n}\n"
+    text +=
+        "\t}\n\tchain arrives {\n\t\ttype nat hook prerouting priority dstnat; policy accept;\n";
+    let _ = writeln!(text, "\t\tiifname \"{device}\" return");
+    for (place, granted) in forwards {
+        let (four, six) = net.router(*place);
+        let four = four.map(|(own, _)| ("ip", own.to_string()));
+        let six = six.map(|(own, _)| ("ip6", own.to_string()));
+        for (family, own) in [four, six].into_iter().flatten() {
+            for granted in granted {
+                let which = ports(family, granted);
+                let _ = writeln!(
+                    text,
+                    "\t\tfib daddr type local {which} dnat {family} to {own}"
+                );
+            }
+        }
+    }
+    text += "\t}\n";
+    clamp(&mut text, device);
+    guard(
+        &mut text,
+        "forward priority filter",
+        &format!("oifname \"{device}\""),
+    );
+    text + "}\n"
 }
 
 /// Takes the partner's table away, if it is there.
@@ -159,19 +302,56 @@ mod tests {
             ipv4: Some(9348),
             ipv6: None,
             tunnel: Some("weir-tunnel".into()),
+            device: Some("weir-tunnel".into()),
+            carries: [true, false],
             uplinks: vec!["wan0".into(), "wan1".into()],
-            direct: vec!["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()],
+            choice: Choice {
+                networks: vec!["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()],
+                ports: vec!["tcp/25".parse().unwrap(), "udp/5060-5090".parse().unwrap()],
+                clients: ["02:00:00:00:00:07", "192.168.1.7", "fd00::7"]
+                    .map(|text| text.parse().unwrap())
+                    .to_vec(),
+                forwards: ["tcp/8022 = 192.168.1.2:22", "udp/51820-51821 = fd00::2"]
+                    .map(|text| text.parse().unwrap())
+                    .to_vec(),
+            },
         };
         let text = create(&redirect);
         for line in [
             "elements = { \"wan0\", \"wan1\" }",
             "elements = { 10.0.0.0/8 }",
             "elements = { fd00::/8 }",
+            "elements = { 25 }",
+            "elements = { 5060-5090 }",
+            "elements = { 02:00:00:00:00:07 }",
+            "elements = { 192.168.1.7/32 }",
+            "elements = { fd00::7/128 }",
+            "iifname \"weir-tunnel\" fib daddr type local meta nfproto ipv4 tcp dport 8022 dnat ip to 192.168.1.2:22",
+            "iifname \"weir-tunnel\" fib daddr type local meta nfproto ipv6 udp dport 51820-51821 dnat ip6 to fd00::2",
             "meta nfproto ipv4 meta l4proto tcp tproxy ip to 127.0.0.1:9348 meta mark set meta mark or 0x10000000 accept",
         ] {
             assert!(text.contains(line), "{line} in\n{text}");
         }
-        assert!(!text.contains("nfproto ipv6"), "{text}");
+        assert!(!text.contains("nfproto ipv6 meta"), "{text}");
+        assert!(text.contains("nfproto ipv6 return"), "the tunnel has none");
+        assert!(!text.contains("nfproto ipv4 return"), "{text}");
         assert!(text.starts_with(&remove()));
+    }
+
+    #[test]
+    fn what_a_router_has_goes_there() {
+        let net = TunnelNet {
+            ipv4: "10.93.0.0/16".parse().unwrap(),
+            ipv6: Some("fd93::/64".parse().unwrap()),
+        };
+        let ports = ["tcp/8022", "udp/8000-8099"].map(|text| text.parse().unwrap());
+        let text = partner("weir-partner", &net, &[(1, ports.to_vec())]);
+        for line in [
+            "fib daddr type local meta nfproto ipv4 tcp dport 8022 dnat ip to 10.93.0.3\n",
+            "fib daddr type local meta nfproto ipv6 udp dport 8000-8099 dnat ip6 to fd93::3\n",
+            "oifname \"weir-partner\" drop",
+        ] {
+            assert!(text.contains(line), "{line} in\n{text}");
+        }
     }
 }

@@ -51,6 +51,7 @@ fn example() -> String {
         tunnel6: None,
         mtu: 1400,
         version: "weir 0.1.0".to_owned(),
+        forwards: Vec::new(),
     };
     let (initiator, frame) = fixed::begin(&key, &mine).expect("a handshake");
     line(&mut text, "handshake", &frame);

@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use crate::choice::{Ports, Transport};
 use crate::session::SessionId;
 use crate::tlv::{self, Malformed};
 
@@ -11,6 +12,7 @@ const TUNNEL4: u8 = 3;
 const TUNNEL6: u8 = 4;
 const MTU: u8 = 5;
 const VERSION: u8 = 6;
+const FORWARDS: u8 = 7;
 
 const REACHES_IPV4: u8 = 1;
 const REACHES_IPV6: u8 = 2;
@@ -21,6 +23,9 @@ pub const LEAST_MTU: u16 = 576;
 
 /// The longest version text, octets.
 pub const VERSION_TEXT: usize = 64;
+
+/// How many ranges of ports a router may have at most.
+pub const MOST_FORWARDS: usize = 32;
 
 /// What a router needs to know of its partner.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +44,8 @@ pub struct Welcome {
     pub mtu: u16,
     /// The version of the partner's weir, [`VERSION_TEXT`] printable ASCII characters at most.
     pub version: String,
+    /// Ports of the partner that lead to the router, [`MOST_FORWARDS`] at most.
+    pub forwards: Vec<Ports>,
 }
 
 impl Welcome {
@@ -66,12 +73,22 @@ impl Welcome {
         let version = self.version.as_bytes();
         let version = &version[..version.len().min(VERSION_TEXT + 1)];
         tlv::put(&mut list, VERSION, version);
+        if !self.forwards.is_empty() {
+            // One too many, so that it is refused and not cut off unseen.
+            let forwards = self.forwards.iter().take(MOST_FORWARDS + 1);
+            let forwards = forwards.flat_map(|ports| {
+                let [a, b] = ports.range.start().to_be_bytes();
+                let [c, d] = ports.range.end().to_be_bytes();
+                [number(ports.transport), a, b, c, d]
+            });
+            tlv::put(&mut list, FORWARDS, &forwards.collect::<Vec<_>>());
+        }
         list
     }
 
     /// Reads the items.
     pub fn decode(list: &[u8]) -> Result<(SessionId, Self), Malformed> {
-        let [session, abilities, tunnel4, tunnel6, mtu, version] = tlv::read(list)?;
+        let [session, abilities, tunnel4, tunnel6, mtu, version, forwards] = tlv::read(list)?;
         let session = exact(SESSION, session)?.ok_or(Malformed::Missing(SESSION))?;
         let [abilities] = exact(ABILITIES, abilities)?.ok_or(Malformed::Missing(ABILITIES))?;
         let mtu = exact(MTU, mtu)?.ok_or(Malformed::Missing(MTU))?;
@@ -94,9 +111,36 @@ impl Welcome {
                 .map(|(octets, length)| (octets.into(), length)),
             mtu,
             version: String::from_utf8_lossy(version).into_owned(),
+            forwards: granted(forwards.unwrap_or_default())?,
         };
         Ok((SessionId(u64::from_be_bytes(session)), welcome))
     }
+}
+
+/// As in an IP header.
+fn number(transport: Transport) -> u8 {
+    match transport {
+        Transport::Tcp => 6,
+        Transport::Udp => 17,
+    }
+}
+
+fn granted(value: &[u8]) -> Result<Vec<Ports>, Malformed> {
+    let wrong = Malformed::Value(FORWARDS);
+    let (each, rest) = value.as_chunks::<5>();
+    if !rest.is_empty() || each.len() > MOST_FORWARDS {
+        return Err(wrong);
+    }
+    let each = each.iter().map(|&[kind, a, b, c, d]| {
+        let mut known = Transport::ALL.into_iter();
+        let transport = known.find(|known| number(*known) == kind)?;
+        let (first, last) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+        (first != 0 && first <= last).then_some(Ports {
+            transport,
+            range: first..=last,
+        })
+    });
+    each.collect::<Option<_>>().ok_or(wrong)
 }
 
 /// A value of exactly so many octets, if it is there.
@@ -134,6 +178,7 @@ pub(crate) mod tests {
             tunnel6: Some((Ipv6Addr::new(0xfd93, 0x4700, 0, 0, 0, 0, 0, 2), 64)),
             mtu: 1400,
             version: "weir 0.1.0".to_owned(),
+            forwards: vec!["tcp/8022".parse().expect("ports")],
         }
     }
 
@@ -147,6 +192,7 @@ pub(crate) mod tests {
             tunnel6: None,
             mtu: LEAST_MTU,
             version: String::new(),
+            forwards: Vec::new(),
         };
         for welcome in [welcome(), least] {
             let list = welcome.encode(SessionId(7));
@@ -177,6 +223,20 @@ pub(crate) mod tests {
         assert_eq!(wrong(length4), Malformed::Value(TUNNEL4));
         assert_eq!(wrong(length6), Malformed::Value(TUNNEL6));
         assert_eq!(wrong(|welcome| welcome.mtu = 575), Malformed::Value(MTU));
+        let many = |welcome: &mut Welcome| {
+            welcome.forwards = vec!["udp/1-9".parse().expect("ports"); MOST_FORWARDS + 1];
+        };
+        let none = |welcome: &mut Welcome| {
+            welcome.forwards = vec![Ports {
+                transport: Transport::Tcp,
+                range: 0..=9,
+            }];
+        };
+        assert_eq!(wrong(many), Malformed::Value(FORWARDS));
+        assert_eq!(wrong(none), Malformed::Value(FORWARDS));
+        for value in [&[6, 0, 1, 0][..], &[1, 0, 1, 0, 2], &[6, 0, 2, 0, 1]] {
+            assert_eq!(granted(value), Err(Malformed::Value(FORWARDS)));
+        }
         let list = welcome().encode(SessionId(7));
         assert_eq!(
             Welcome::decode(&list[10..]),

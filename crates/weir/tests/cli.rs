@@ -46,7 +46,7 @@ fn help_is_as_written() {
         assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{command}");
         golden(&format!("help-{command}.txt"), &help.out);
     }
-    for side in ["serve", "pair"] {
+    for side in ["serve", "pair", "forward"] {
         let help = run(&["multipath", side, "--help"]);
         assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{side}");
         golden(&format!("help-multipath-{side}.txt"), &help.out);
@@ -350,6 +350,52 @@ fn a_pairing_is_a_line_and_a_code_if_asked_for() {
     let wrong = pair(&["no address", "--qr"]);
     assert_eq!((wrong.code, wrong.out.as_str()), (Some(1), ""));
     assert!(wrong.err.contains("mend: give a name or an address"));
+}
+
+#[test]
+fn ports_are_given_to_one_router_each() {
+    let directory = Directory::new();
+    let state = directory.path().to_str().expect("text");
+    let told = |command: &str, more: &[&str]| {
+        run(&[&["multipath", command, "--state", state], more].concat())
+    };
+    let pair = |name: &str, port: &str| {
+        told(
+            "pair",
+            &["partner.example", "--name", name, "--forward", port],
+        )
+    };
+    assert_eq!(pair("home", "udp/8000-8099").code, Some(0));
+    let twice = pair("other", "udp/8050");
+    assert_eq!((twice.code, twice.out.as_str()), (Some(1), ""));
+    assert_eq!(
+        twice.err,
+        "weir: udp/8050 belongs to router home\n  \
+         mend: give another port, or take it away there by `weir multipath forward home`\n"
+    );
+    assert!(
+        pair("other", "tcp/9349")
+            .err
+            .contains("routers come to port 9349")
+    );
+    assert_eq!(pair("other", "tcp/0").code, Some(2));
+    let nobody = told("forward", &["nobody", "tcp/80"]);
+    assert!(
+        nobody.err.contains("there is no router nobody"),
+        "{}",
+        nobody.err
+    );
+    // The rest of the list stays.
+    let taken = told("forward", &["home"]);
+    assert_eq!((taken.code, taken.err.as_str()), (Some(0), ""));
+    assert_eq!(pair("other", "udp/8050").code, Some(0));
+
+    let listener = std::net::TcpListener::bind("0.0.0.0:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let warned = told("forward", &["home", &format!("tcp/{port}")]);
+    assert_eq!(warned.code, Some(0));
+    let what = format!("something listens on tcp/{port} of this machine");
+    assert!(warned.err.contains(&what), "{}", warned.err);
 }
 
 #[test]

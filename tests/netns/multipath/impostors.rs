@@ -115,6 +115,7 @@ fn unknown_sessions_lead_to_few_handshakes() -> Result<(), Error> {
             tunnel6: None,
             mtu: 1280,
             version: "0".into(),
+            forwards: Vec::new(),
         };
         let id = SessionId::generate().expect("random");
         let (_, frame) = handshake::answer(&key(), body, id, &welcome).expect("a handshake");

@@ -1,15 +1,20 @@
 //! Unmodified clients get the sum of a router's uplinks, by way of a partner: the real binary at both ends, real TCP between them, in the lab of
 //! several uplinks (tests/netns/uplinks.rs says what that is worth).
 
+mod beside;
 mod cuts;
 mod dhcp;
 mod door;
+mod experiment;
+mod forwarding;
 mod guard;
 mod hints;
-mod experiment;
 mod impostors;
+mod least;
+mod lost;
 mod manners;
 mod programs;
+mod rules;
 mod sealed;
 mod strangers;
 mod stripped;
@@ -27,6 +32,18 @@ const MBIT: f64 = 1e6;
 
 fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
+}
+
+/// What no one else would have sent: octets that go by a seed, from 1 on.
+fn octets(seed: u64, number: usize) -> Vec<u8> {
+    let mut state = seed;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state as u8
+    };
+    (0..number).map(|_| next()).collect()
 }
 
 fn at(address: IpAddr) -> SocketAddr {

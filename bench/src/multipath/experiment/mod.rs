@@ -7,11 +7,11 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
+use lab::Uplinks;
 use lab::experiment::{Course, Experiment};
 use lab::goodput::{Demand, Transport};
 use lab::series::SLOT;
 use lab::uplinks::{Cut, Options, SERVER};
-use lab::Uplinks;
 use serde::Serialize;
 
 use crate::multipath::sides::{Encrypted, Sides};

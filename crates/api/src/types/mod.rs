@@ -25,7 +25,7 @@ pub use monitor::{
     Count, Device, Devices, History, Latency, Metered, MeteredPort, Part, Period, QuotaState, Rate,
     Talk, Talks, Wifi,
 };
-pub use paths::{Carriage, PartnerState, Path, PathUse, Paths, PathsStatus, Twin};
+pub use paths::{Carriage, Forward, PartnerState, Path, PathUse, Paths, PathsStatus, Twin};
 pub use probes::{Probe, ProbeKind, ProbeRecord, Probes};
 pub use problem::Problem;
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};

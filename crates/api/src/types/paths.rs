@@ -33,6 +33,9 @@ pub struct Paths {
     /// Uplinks that wait, as they have the address of one in use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub twins: Vec<Twin>,
+    /// What comes in by the partner.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forwards: Vec<Forward>,
 }
 
 /// An uplink with the address of another, as where two modems hand out the same: it is used when that one fails.
@@ -44,6 +47,18 @@ pub struct Twin {
     pub address: IpAddr,
     /// Name of the device of the one in use.
     pub of: String,
+}
+
+/// Ports of the partner that lead to a host of the LAN.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forward {
+    /// The ports: `tcp/8022`.
+    pub ports: String,
+    /// Where they lead: `192.168.1.2:22`.
+    pub to: String,
+    /// Whether the partner gives them to this router; absent while it is not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub granted: Option<bool>,
 }
 
 /// Whether the partner is there.

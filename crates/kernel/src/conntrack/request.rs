@@ -2,7 +2,7 @@
 //! the entry is gone and never makes one.
 
 use super::*;
-use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
+use crate::encode::{Encoder, NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST};
 
 /// `IP_CT_TCP_FLAG_BE_LIBERAL`: do not check sequence numbers against the window, which the kernel no longer sees move.
 const TCP_BE_LIBERAL: u8 = 0x08;
@@ -55,6 +55,18 @@ pub(crate) fn refresh(encoder: &mut Encoder, sequence: u32, refresh: &Refresh) {
             e.attribute(CTA_STATUS, &bits.to_be_bytes());
         }
     });
+}
+
+/// Asks that all entries of both families be removed that have this mark, in these bits; and for an answer.
+pub(crate) fn forget(sequence: u32, mark: u32, mask: u32) -> Vec<u8> {
+    let mut encoder = Encoder::default();
+    let flags = NLM_F_REQUEST | NLM_F_ACK;
+    encoder.message(kind(MESSAGE_DELETE), flags, sequence, |e| {
+        e.fixed(&[0; 4]);
+        e.attribute(CTA_MARK, &mark.to_be_bytes());
+        e.attribute(CTA_MARK_MASK, &mask.to_be_bytes());
+    });
+    encoder.finish()
 }
 
 fn kind(message: u8) -> u16 {

@@ -34,7 +34,8 @@ pub struct TunDevice {
 
 pub use partner::{Partner, ServeError, Settings as PartnerSettings};
 pub use router::{
-    Connection, PathState, Router, Settings as RouterSettings, StartError, State, TwinState,
+    Connection, ForwardState, PathState, Router, Settings as RouterSettings, StartError, State,
+    TwinState,
 };
 pub use share::Counted;
-pub use store::{DEFAULT_STATE, Store, StoreError};
+pub use store::{DEFAULT_STATE, Paired, Store, StoreError};

@@ -4,11 +4,13 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kernel::Prefix;
 use kernel::io::{Device, load_rules};
 use kernel::sysctls::Sysctls;
 use nix::ifaddrs::getifaddrs;
+use tokio::time::sleep;
 use tracing::{info, warn};
 
 use super::serve::{self, Serving};
@@ -19,6 +21,7 @@ use super::tuned::Tuned;
 use super::tunnel::{self, Tun};
 use super::{TunDevice, limits, socket};
 use crate::aead::Cipher;
+use crate::choice::Ports;
 use crate::net::TunnelNet;
 use crate::nft;
 use crate::reach::Reach;
@@ -28,6 +31,9 @@ use crate::welcome::{LEAST_MTU, Welcome};
 const MTU: u16 = 1400;
 /// File that tells what was changed of forwarding, for a successor.
 const NOTE: &str = "forwarding";
+
+/// How often the list of routers is looked at.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// What a partner is to do.
 #[derive(Clone, Debug)]
@@ -65,7 +71,7 @@ pub enum ServeError {
 
 /// A partner at work, until it is dropped.
 pub struct Partner {
-    _threads: Threads,
+    threads: Threads,
     _tuned: Tuned,
     tunnel: Option<Sysctls>,
 }
@@ -92,6 +98,7 @@ impl Partner {
             tunnel6: None,
             mtu: LEAST_MTU,
             version: settings.version.clone(),
+            forwards: Vec::new(),
         };
         let reach = Reach {
             allowed: settings.allowed.clone(),
@@ -99,7 +106,7 @@ impl Partner {
         };
         let (mut tunnel, mut net) = (None, None);
         if let Some(device) = &device {
-            match forward(device, &settings).await {
+            match forward(device, &settings, &sessions.forwards()).await {
                 Ok((sysctls, forwarded)) => {
                     (tunnel, net) = (Some(sysctls), Some(forwarded));
                     welcome.mtu = MTU;
@@ -122,7 +129,13 @@ impl Partner {
                 })
                 .map_err(failed)?;
         }
-        if let (Some(device), Some(_)) = (device, net) {
+        if let (Some(device), Some(net)) = (device, net) {
+            let (name, shared) = (device.name.clone(), Arc::clone(&serving));
+            threads
+                .start("partner-ports", move |stop| {
+                    Ok(stop.during(async move { keep_forwards(&name, &net, &shared).await }))
+                })
+                .map_err(failed)?;
             threads
                 .start("partner-tunnel", move |stop| {
                     let socket = socket::datagrams(address)?;
@@ -133,7 +146,7 @@ impl Partner {
         }
         info!(listen = %settings.listen, tunnel = net.is_some(), "serves routers");
         Ok(Self {
-            _threads: threads,
+            threads,
             _tuned: tuned,
             tunnel,
         })
@@ -141,6 +154,8 @@ impl Partner {
 
     /// Ends, and leaves the kernel as it was.
     pub async fn stop(mut self) {
+        // Before the rules go: one of them writes those.
+        drop(self.threads);
         if self.tunnel.take().is_some()
             && let Err(error) = load_rules(&nft::remove_partner()).await
         {
@@ -153,7 +168,11 @@ impl Partner {
 }
 
 /// Has the kernel forward what comes out of the tunnel.
-async fn forward(device: &TunDevice, settings: &Settings) -> io::Result<(Sysctls, TunnelNet)> {
+async fn forward(
+    device: &TunDevice,
+    settings: &Settings,
+    forwards: &[(usize, Vec<Ports>)],
+) -> io::Result<(Sysctls, TunnelNet)> {
     let mut sysctls = Sysctls::open(&settings.state.join(NOTE))?;
     sysctls.set("ipv4/ip_forward", "1")?;
     // Answers come by the device that routes do not lead to.
@@ -168,10 +187,27 @@ async fn forward(device: &TunDevice, settings: &Settings) -> io::Result<(Sysctls
     for address in net.partner() {
         own.add_address(address).map_err(io::Error::other)?;
     }
-    load_rules(&nft::partner(&device.name, &net))
+    load_rules(&nft::partner(&device.name, &net, forwards))
         .await
         .map_err(io::Error::other)?;
     Ok((sysctls, net))
+}
+
+/// Follows the list of routers: which ports lead to whom.
+async fn keep_forwards(device: &str, net: &TunnelNet, serving: &Serving) {
+    let mut loaded = serving.sessions.forwards();
+    loop {
+        sleep(LOOK).await;
+        let wanted = serving.sessions.forwards();
+        if wanted == loaded {
+            continue;
+        }
+        match load_rules(&nft::partner(device, net, &wanted)).await {
+            Ok(()) => info!("other ports lead to routers"),
+            Err(error) => warn!(error, "the firewall does not take the ports of routers"),
+        }
+        loaded = wanted;
+    }
 }
 
 /// Addresses of this machine.

@@ -11,10 +11,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use kernel::Prefix;
-use kernel::io::{Subflows, load_rules};
+use kernel::io::{Subflows, forget_marked, load_rules};
 use kernel::subflows::{Sockets, SubflowKind};
 use serde::{Deserialize, Serialize};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::time::MissedTickBehavior;
 use tracing::{debug, error, info, warn};
 
@@ -23,14 +23,16 @@ use super::share::{Counted, Health, Known, Share};
 use super::threads::{Stop, Threads, processors};
 use super::tunnel::{self, Tun};
 use super::{TunDevice, limits, partnership, proxy, socket};
+use crate::choice::{Choice, Forward, Ports};
 use crate::encrypt::Encrypt;
 use crate::gaps::Gaps;
 use crate::guard::Guard;
 use crate::hints::{Hints, Use};
-use crate::nft::{self, Redirect};
+use crate::nft::{self, Redirect, TUNNEL_MARK};
 use crate::pairing::Pairing;
 use crate::reach::LOCAL;
 use crate::shares::{Carried, Shares};
+use crate::welcome::Welcome;
 
 /// How often is looked at what paths carry, and at which look at what connections lack.
 const LOOK: Duration = Duration::from_millis(500);
@@ -45,9 +47,9 @@ pub struct Settings {
     pub fall_back: bool,
     /// What is encrypted on its way to the partner.
     pub encrypt: Encrypt,
-    /// Destinations that are reached directly, besides local ones.
-    pub direct: Vec<Prefix>,
-    /// What is said of paths, by their devices.
+    /// What goes directly, and what comes in. It may change meanwhile: see [`Router::choose`].
+    pub choice: Choice,
+    /// What is said of paths, by their devices. It may change meanwhile: see [`Router::hint`].
     pub hints: Hints,
     /// Folder in which is noted what of the kernel's settings was changed.
     pub folder: PathBuf,
@@ -127,6 +129,17 @@ pub struct TwinState {
     pub of: String,
 }
 
+/// What comes in by the partner.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForwardState {
+    /// Ports of the partner: `tcp/8022`.
+    pub ports: String,
+    /// Where they lead: `192.168.1.2:22`.
+    pub to: String,
+    /// Whether the partner gives them to this router; `None`: it is not there.
+    pub granted: Option<bool>,
+}
+
 /// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
@@ -142,6 +155,8 @@ pub struct State {
     pub paths: Vec<PathState>,
     /// Uplinks that cannot be used.
     pub twins: Vec<TwinState>,
+    /// What comes in.
+    pub forwards: Vec<ForwardState>,
     /// Connections and octets.
     pub counted: Counted,
 }
@@ -160,6 +175,7 @@ impl Told {
 pub struct Router {
     share: Arc<Share>,
     told: Arc<Told>,
+    choice: watch::Sender<Choice>,
     _threads: Threads,
 }
 
@@ -180,6 +196,7 @@ impl Router {
         let share = Arc::new(share);
         let told = Arc::new(Told::default());
         told.lock().partner = settings.pairing.address();
+        let (choice, chosen) = watch::channel(settings.choice.clone());
         let mut threads = Threads::new();
         for number in 0..workers {
             let share = Arc::clone(&share);
@@ -220,6 +237,7 @@ impl Router {
                 let paths = Paths::open(&settings.folder, settings.hints.clone())?;
                 let control = Control {
                     settings,
+                    choice: chosen,
                     tunnel,
                     share: shared,
                     told: tell,
@@ -234,6 +252,7 @@ impl Router {
         Ok(Self {
             share,
             told,
+            choice,
             _threads: threads,
         })
     }
@@ -243,17 +262,54 @@ impl Router {
         self.share.set_hints(hints);
     }
 
+    /// What goes directly from now on, and what comes in: for what begins. What is carried goes on.
+    pub fn choose(&self, choice: Choice) {
+        self.choice.send_replace(choice);
+    }
+
     /// How it is doing.
     pub fn state(&self) -> State {
         let mut state = self.told.lock().clone();
         state.counted = self.share.counts.read();
+        let meeting = self.share.meetings().borrow().clone();
+        let granted = |ports: &Ports| {
+            let welcome = &meeting.as_ref()?.welcome;
+            Some(welcome.forwards.iter().any(|granted| granted.hold(ports)))
+        };
+        let forwards = self.choice.borrow();
+        let forwards = forwards.forwards.iter().map(|forward| ForwardState {
+            ports: forward.ports.to_string(),
+            to: forward.to(),
+            granted: granted(&forward.ports),
+        });
+        state.forwards = forwards.collect();
         state
+    }
+}
+
+/// Ends what goes by the tunnel: its conversations have the tunnel's addresses, under which nobody would answer them elsewhere. What goes on begins anew.
+async fn leave_tunnel(before: &Redirect) {
+    let closed = Redirect {
+        tunnel: None,
+        ..before.clone()
+    };
+    // First nothing goes by it any more, then it is forgotten: in between, nothing leaves.
+    if let Err(error) = load_rules(&nft::create(&closed)).await {
+        warn!(error, "the firewall does not take the rules of multipath");
+    }
+    forget_tunnelled();
+}
+
+fn forget_tunnelled() {
+    if let Err(error) = forget_marked(TUNNEL_MARK, TUNNEL_MARK) {
+        warn!(%error, "conversations that went by the tunnel may be silent until they time out");
     }
 }
 
 /// The thread that looks after paths, partner and rules.
 struct Control {
     settings: Settings,
+    choice: watch::Receiver<Choice>,
     /// Device of the tunnel: name and index.
     tunnel: Option<(String, u32)>,
     share: Arc<Share>,
@@ -273,6 +329,9 @@ impl Control {
         let pairing = &self.settings.pairing;
         let work = async {
             let session = partnership::keep(pairing, &self.share, |found| {
+                if let Ok(welcome) = found {
+                    self.warn_of_forwards(welcome);
+                }
                 self.told.lock().connection = match found {
                     Ok(welcome) => Connection::Connected {
                         version: welcome.version.clone(),
@@ -315,7 +374,17 @@ impl Control {
                 "rules are left: `nft delete table inet weir_multipath`"
             );
         }
+        forget_tunnelled();
         paths.leave();
+    }
+
+    /// Tells of what the partner does not let in.
+    fn warn_of_forwards(&self, welcome: &Welcome) {
+        for Forward { ports, .. } in &self.choice.borrow().forwards {
+            if !welcome.forwards.iter().any(|granted| granted.hold(ports)) {
+                warn!(%ports, "the partner does not give these ports to this router: `weir multipath forward` there does");
+            }
+        }
     }
 
     fn tell_paths(&self, of: &Paths) {
@@ -454,10 +523,18 @@ impl Control {
 
     /// Keeps the rules as they should be.
     async fn keep_rules(&self) {
-        let mut loaded = None;
+        let mut loaded: Option<Option<Redirect>> = None;
+        let mut choice = self.choice.clone();
         loop {
-            let wanted = self.redirect();
+            let wanted = self.redirect(&choice.borrow_and_update());
             if loaded.as_ref() != Some(&wanted) {
+                let tunnelled = |now: &Redirect| now.tunnel.is_some();
+                if let Some(Some(before)) = &loaded
+                    && tunnelled(before)
+                    && !wanted.as_ref().is_some_and(tunnelled)
+                {
+                    leave_tunnel(before).await;
+                }
                 let text = match &wanted {
                     Some(redirect) => nft::create(redirect),
                     None => nft::remove(),
@@ -472,12 +549,15 @@ impl Control {
                 }
                 loaded = Some(wanted);
             }
-            self.changed.notified().await;
+            tokio::select! {
+                () = self.changed.notified() => {}
+                Ok(()) = choice.changed() => {}
+            }
         }
     }
 
     /// What is brought here now: nothing while the partner is not there, if it may go directly.
-    fn redirect(&self) -> Option<Redirect> {
+    fn redirect(&self, choice: &Choice) -> Option<Redirect> {
         let state = self.told.lock();
         // What the partner cannot reach, it is not asked for. While it is not there all is held, where nothing may leave but by it.
         let (ipv4, ipv6) = match state.connection {
@@ -486,19 +566,28 @@ impl Control {
             _ => (true, true),
         };
         let partner = self.share.partner();
-        let direct = self.settings.direct.iter().copied();
+        let mut choice = choice.clone();
         let partner = partner.iter().map(|address| Prefix::only(address.ip()));
         let devices = state.paths.iter().map(|path| path.device.clone());
         let mut uplinks: Vec<_> = devices.collect();
         uplinks.sort_unstable();
         uplinks.dedup();
+        choice.networks.extend(LOCAL);
+        choice.networks.extend(partner);
         let tunnel = self.tunnel.as_ref().filter(|_| self.works.get());
+        let meeting = self.share.meetings().borrow().clone();
+        let carries = meeting.map_or([false; 2], |meeting| {
+            let welcome = &meeting.welcome;
+            [welcome.tunnel4.is_some(), welcome.tunnel6.is_some()]
+        });
         Some(Redirect {
+            device: self.tunnel.as_ref().map(|(name, _)| name.clone()),
+            carries,
             tunnel: tunnel.map(|(name, _)| name.clone()),
             ipv4: ipv4.then_some(proxy::ACCEPT[0].port()),
             ipv6: ipv6.then_some(proxy::ACCEPT[1].port()),
             uplinks,
-            direct: direct.chain(LOCAL).chain(partner).collect(),
+            choice,
         })
     }
 }

@@ -129,14 +129,15 @@ async fn welcome(
     serving: &Serving,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let id = handshake::key_id(body)?;
-    let (key, paired) = serving
+    let (key, place, paired) = serving
         .sessions
         .key(id)
         .ok_or_else(|| format!("no router was paired under {id}"))?;
     let number = SessionId::generate()?;
     let mut welcome = serving.welcome.clone();
     if let Some(net) = &serving.net {
-        (welcome.tunnel4, welcome.tunnel6) = net.router(paired.place);
+        (welcome.tunnel4, welcome.tunnel6) = net.router(place);
+        welcome.forwards = paired.forwards;
     }
     let (session, answer) = handshake::answer(&key, body, number, &welcome)?;
     serving.sessions.keep(number, id, session);

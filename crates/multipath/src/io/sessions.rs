@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::store::{Store, StoreError};
+use super::store::{Paired, Store, StoreError};
+use crate::choice::Ports;
 use crate::key::{Key, KeyId, Master};
 use crate::session::{Session, SessionId};
 
@@ -21,19 +22,11 @@ struct Entry {
     opened: bool,
 }
 
-/// A router that the partner was paired with.
-#[derive(Clone, Debug)]
-pub struct Paired {
-    /// What it is called.
-    pub name: String,
-    /// Its place in the list, from 0: its addresses in the tunnel go by it.
-    pub place: usize,
-}
-
 #[derive(Default)]
 struct Known {
     sessions: HashMap<SessionId, Entry>,
-    routers: HashMap<KeyId, Paired>,
+    /// With their places in the list, from 0: addresses in the tunnel go by them.
+    routers: HashMap<KeyId, (usize, Paired)>,
     read: Option<SystemTime>,
 }
 
@@ -76,7 +69,7 @@ impl Sessions {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         let routers = paired.into_iter().enumerate();
         known.routers = routers
-            .map(|(place, (id, name))| (id, Paired { name, place }))
+            .map(|(place, router)| (router.id, (place, router)))
             .collect();
         known.read = changed;
         let Known {
@@ -86,14 +79,29 @@ impl Sessions {
         Ok(())
     }
 
-    /// The key of a router that this partner was paired with, and what is known of the router.
-    pub fn key(&self, id: KeyId) -> Option<(Key, Paired)> {
+    /// The key of a router that this partner was paired with, its place, and what is known of it.
+    pub fn key(&self, id: KeyId) -> Option<(Key, usize, Paired)> {
         if let Err(error) = self.refresh() {
             tracing::warn!(%error, "the list of routers cannot be read");
         }
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let router = known.routers.get(&id)?.clone();
-        Some((self.master.key(id), router))
+        let (place, router) = known.routers.get(&id)?.clone();
+        Some((self.master.key(id), place, router))
+    }
+
+    /// Places of routers, and the ports that they have, as the list is now.
+    pub fn forwards(&self) -> Vec<(usize, Vec<Ports>)> {
+        if let Err(error) = self.refresh() {
+            tracing::warn!(%error, "the list of routers cannot be read");
+        }
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let routers = known.routers.values();
+        let mut forwards: Vec<_> = routers
+            .map(|(place, router)| (*place, router.forwards.clone()))
+            .filter(|(_, forwards)| !forwards.is_empty())
+            .collect();
+        forwards.sort_unstable_by_key(|(place, _)| *place);
+        forwards
     }
 
     /// A session of this number, and whose it is.
@@ -107,7 +115,7 @@ impl Sessions {
     pub fn placed(&self, id: SessionId) -> Option<(Arc<Session>, usize)> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let entry = known.sessions.get(&id)?;
-        let place = known.routers.get(&entry.router)?.place;
+        let place = known.routers.get(&entry.router)?.0;
         Some((Arc::clone(&entry.session), place))
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use api::{Client, Port};
+use api::{Client, Forward, Port};
 use kernel::io::Requests;
 use kernel::{Event, Link, Source, facts};
 
@@ -32,10 +32,10 @@ pub fn collect(config: &Effective, options: &Options) -> Result<CheckReport, Err
     // Before the event loop: the client has one of its own.
     let running = running(options);
     let runtime = crate::event_loop()?;
-    runtime.block_on(look(config, running))
+    runtime.block_on(look(config, running.as_ref()))
 }
 
-async fn look(config: &Effective, running: Option<Vec<Port>>) -> Result<CheckReport, Error> {
+async fn look(config: &Effective, running: Option<&Running>) -> Result<CheckReport, Error> {
     let release = features::release();
     let mut features = features::of_bpf(&release);
     let mut requests = Requests::open();
@@ -55,6 +55,10 @@ async fn look(config: &Effective, running: Option<Vec<Port>>) -> Result<CheckRep
     if config.multipath.partner.is_some() {
         let hinted: Vec<_> = config.multipath.paths.keys().collect();
         features.extend(multipath::features(&hinted).await);
+        features.push(multipath::secret(&config.multipath));
+        features.extend(multipath::forwards(
+            running.map_or(&[], |told| &told.forwards),
+        ));
     }
 
     let links = match &mut requests {
@@ -79,7 +83,12 @@ async fn look(config: &Effective, running: Option<Vec<Port>>) -> Result<CheckRep
         running: running.is_some(),
         features,
         ruleset_read,
-        devices: devices::plan(&links, &mut surroundings, &settings, running.as_deref()),
+        devices: devices::plan(
+            &links,
+            &mut surroundings,
+            &settings,
+            running.map(|told| &*told.ports),
+        ),
         firewall: firewall::findings(&surroundings.findings, &legacy),
     })
 }
@@ -118,13 +127,25 @@ pub(super) async fn answer(requests: &mut Requests, found: &mut Vec<Event>) -> R
     }
 }
 
-/// What a daemon of this network namespace made of the devices.
-fn running(options: &Options) -> Option<Vec<Port>> {
+/// What a daemon of this network namespace told.
+struct Running {
+    /// What it made of the devices.
+    ports: Vec<Port>,
+    /// What comes in by its partner.
+    forwards: Vec<Forward>,
+}
+
+fn running(options: &Options) -> Option<Running> {
     let client = Client::new(&options.socket).ok()?;
     let here = api::path::netns_inode().ok()?;
     // A socket that was named may be that of another namespace's daemon.
     let status = client.status().ok()?;
-    (status.netns == here)
-        .then(|| client.ports().ok())
-        .flatten()
+    if status.netns != here {
+        return None;
+    }
+    let paths = client.paths().unwrap_or_default();
+    Some(Running {
+        ports: client.ports().ok()?,
+        forwards: paths.forwards,
+    })
 }

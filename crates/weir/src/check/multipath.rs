@@ -8,6 +8,7 @@ use kernel::uplinks::{Picture, Uplink, Uplinks};
 
 use super::Feature;
 use super::features::privileged;
+use crate::config::Multipath;
 
 /// The switch of MPTCP; not there where the kernel has none.
 const MPTCP: &str = "/proc/sys/net/mptcp/enabled";
@@ -88,6 +89,46 @@ fn unmatched(hinted: &[&String]) -> Vec<Feature> {
             }),
         })
         .collect()
+}
+
+/// Whether the partner's secret is one.
+pub fn secret(config: &Multipath) -> Feature {
+    let exposed = config.exposed();
+    Feature {
+        name: "secret of the partner".into(),
+        min_version: None,
+        present: exposed.is_none(),
+        required: false,
+        why_needed: "Lets this router use its partner, and nobody else.".into(),
+        detail: exposed.map(|(file, mode)| format!("others can read {file} (mode {mode:o})")),
+        mend: exposed.map(|(file, _)| format!("chmod 600 {file}")),
+    }
+}
+
+/// What comes in by the partner, as a daemon has it.
+pub fn forwards(told: &[api::Forward]) -> Vec<Feature> {
+    let rows = told.iter().map(|forward| {
+        let detail = match forward.granted {
+            Some(true) => None,
+            Some(false) => Some("the partner does not give it to this router"),
+            None => Some("the partner is not there"),
+        };
+        Feature {
+            name: format!("forward {}", forward.ports),
+            min_version: None,
+            present: forward.granted == Some(true),
+            required: false,
+            why_needed: format!("Leads to {}.", forward.to),
+            detail: detail.map(str::to_owned),
+            mend: (forward.granted == Some(false)).then(|| {
+                format!(
+                    "at the partner: weir multipath forward ROUTER {}",
+                    forward.ports
+                )
+            }),
+        }
+    });
+    rows.collect()
 }
 
 /// `enabled`: what the switch says.
@@ -198,6 +239,8 @@ fn tun() -> Feature {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -209,6 +252,44 @@ mod tests {
         assert_eq!(off.mend.as_deref(), Some("sysctl net.mptcp.enabled=1"));
         let none = mptcp(Err(io::ErrorKind::NotFound.into()));
         assert!(!none.present && none.mend.is_some_and(|mend| mend.contains("CONFIG_MPTCP")));
+    }
+
+    #[test]
+    fn a_secret_that_others_read_is_none() {
+        let file = std::env::temp_dir().join(format!("weir-secret-{}.toml", std::process::id()));
+        let text = "[multipath]\npartner = \"weir1-fPgJ7NjhbUHQ_CnG7VY1aPX9jNvoBGOMtL9j4fLKfDRnbpo0lhDpJJr-kWw@partner.example:9349\"\n";
+        fs::write(&file, text).expect("written");
+        for (mode, is_one) in [(0o600, true), (0o640, false), (0o604, false), (0o711, true)] {
+            fs::set_permissions(&file, PermissionsExt::from_mode(mode)).expect("mode");
+            let source = crate::config::Source {
+                file: Some(file.clone()),
+                ..Default::default()
+            };
+            let row = secret(&source.load().expect("good").multipath);
+            assert_eq!(row.present, is_one, "{mode:o}");
+            let mend = (!is_one).then(|| format!("chmod 600 {}", file.display()));
+            assert_eq!(row.mend, mend);
+        }
+        fs::remove_file(&file).expect("removed");
+    }
+
+    #[test]
+    fn what_is_not_given_is_told() {
+        let forward = |granted| api::Forward {
+            ports: "tcp/8022".into(),
+            to: "192.168.1.2:22".into(),
+            granted,
+        };
+        let rows = forwards(&[Some(true), Some(false), None].map(forward));
+        assert_eq!(
+            rows.iter().map(|row| row.present).collect::<Vec<_>>(),
+            [true, false, false]
+        );
+        assert_eq!(
+            rows[1].mend.as_deref(),
+            Some("at the partner: weir multipath forward ROUTER tcp/8022")
+        );
+        assert!(rows[0].mend.is_none() && rows[2].mend.is_none());
     }
 
     #[test]

@@ -102,6 +102,18 @@ fn print(
     } else if !told.tunnel {
         output.line("what is no TCP goes as routes say")?;
     }
+    for forward in &told.forwards {
+        let (tone, word) = match forward.granted {
+            Some(true) => (Tone::Good, ""),
+            Some(false) => (
+                Tone::Bad,
+                ": the partner does not give it; `weir multipath forward` there does",
+            ),
+            None => (Tone::Dim, ": the partner is not there"),
+        };
+        let ports = output.toned(tone, &harmless(&forward.ports));
+        output.line(&format!("in by {ports} to {}{word}", harmless(&forward.to)))?;
+    }
     table(told, before, output)?;
     for name in &told.unmatched {
         let name = harmless(name);

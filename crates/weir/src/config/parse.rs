@@ -349,6 +349,9 @@ partner = "weir1-fPgJ7NjhbUHQ_CnG7VY1aPX9jNvoBGOMtL9j4fLKfDRnbpo0lhDpJJr-kWw@par
 fallback = "stop"
 encrypt = "all"
 direct = ["198.51.100.0/24"]
+direct_ports = ["tcp/25", "udp/5060-5090"]
+direct_devices = ["02:00:5e:10:00:07", "192.168.1.7"]
+forward = ["tcp/8022 = 192.168.1.2:22"]
 
 [multipath.paths.wwan0]
 use = "backup"
@@ -423,6 +426,12 @@ action = "cut"
             (Use::Backup, 50, Some(1_500_000), Some(20_000_000))
         );
         assert_eq!(
+            (multipath.direct_ports.len(), multipath.direct_devices.len()),
+            (2, 2)
+        );
+        let forward = multipath.forward.iter().map(ToString::to_string);
+        assert_eq!(forward.collect::<Vec<_>>(), ["tcp/8022 = 192.168.1.2:22"]);
+        assert_eq!(
             (&*read.web.tls, &*read.web.metrics),
             (&WebTls::Own, &MetricsFor::Loopback)
         );
@@ -474,6 +483,18 @@ action = "cut"
                  there are enabled, tcp, udp, reprove, flows, opt_out_mark, hook, bridge, shadow",
                 "weir.toml:9:9: log.level: cannot be \"loud\"; \
                  write \"error\", \"warn\", \"info\", \"debug\" or \"trace\"",
+            ]
+        );
+    }
+
+    #[test]
+    fn ports_lead_to_one_host() {
+        let text = "[multipath]\nforward = [\"tcp/8022 = 192.168.1.2:22\", \"tcp/8000-8099 = 192.168.1.3\"]\n";
+        assert_eq!(
+            errors(text),
+            [
+                "weir.toml:2:11: multipath.forward: has \"tcp/8022 = 192.168.1.2:22\" and \"tcp/8000-8099 = 192.168.1.3\": which of them?; \
+                 let each port lead to one host",
             ]
         );
     }

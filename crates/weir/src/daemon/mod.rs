@@ -2,7 +2,7 @@
 
 mod account;
 mod capture;
-mod confine;
+pub(crate) mod confine;
 mod counters;
 pub(crate) mod drops;
 mod explain;
@@ -12,7 +12,7 @@ mod monitor;
 mod multipath;
 mod notify;
 mod page;
-mod privileges;
+pub(crate) mod privileges;
 mod provider;
 mod router;
 pub(crate) mod settings;

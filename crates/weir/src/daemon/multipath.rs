@@ -5,8 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use api::{PartnerState, PathUse};
+use multipath::Choice;
 use multipath::hints::Use;
-use multipath::io::{Connection, PathState, Router, RouterSettings, State, TunDevice, TwinState};
+use multipath::io::{
+    Connection, ForwardState, PathState, Router, RouterSettings, State, TunDevice, TwinState,
+};
 use tracing::{error, warn};
 
 use crate::commands::multipath::tun;
@@ -47,22 +50,30 @@ impl Multipath {
         vec!["/dev/net/tun".into()]
     }
 
-    /// Begins, ends or begins anew, as the configuration says. Connections that are under way end when the partner changes; where only other things are
-    /// said of paths, they go on.
+    /// Begins, ends or begins anew, as the configuration says. Connections that are under way end when the partner changes, and go on where only other
+    /// things are said of paths, or of what goes directly or comes in.
     pub fn configure(&mut self, effective: &Effective) {
+        if let Some((file, mode)) = effective.multipath.exposed() {
+            warn!(
+                file,
+                mode = %format_args!("{mode:o}"),
+                "holds the partner's secret, and others can read it: `chmod 600 {file}`"
+            );
+        }
         let wanted = settings(effective, &self.folder);
         if self.wanted == wanted {
             return;
         }
-        let hints_only = same_but_hints(self.wanted.as_ref(), wanted.as_ref());
-        self.wanted.clone_from(&wanted);
+        let before = std::mem::replace(&mut self.wanted, wanted.clone());
         let running = Arc::clone(&self.running);
         // What ends takes its rules away first, which takes as long as `nft` does.
         let change = move || {
             let mut running = running.lock().unwrap_or_else(PoisonError::into_inner);
-            if let (true, Some(router), Some(wanted)) = (hints_only, &*running, &wanted) {
-                router.hint(wanted.hints.clone());
-                return;
+            if let (Some(router), Some(before), Some(wanted)) = (&*running, before, &wanted)
+                && only_heeded(before, wanted)
+            {
+                router.choose(wanted.choice.clone());
+                return router.hint(wanted.hints.clone());
             }
             *running = None;
             *running = wanted.and_then(|settings| {
@@ -100,18 +111,6 @@ impl Multipath {
     }
 }
 
-/// Whether nothing differs but what is said of paths.
-fn same_but_hints(before: Option<&RouterSettings>, now: Option<&RouterSettings>) -> bool {
-    let (Some(before), Some(now)) = (before, now) else {
-        return false;
-    };
-    let hints = now.hints.clone();
-    RouterSettings {
-        hints,
-        ..before.clone()
-    } == *now
-}
-
 /// As the API has it.
 fn told(state: State) -> api::Paths {
     let (partner, version, problem) = match state.connection {
@@ -138,6 +137,7 @@ fn told(state: State) -> api::Paths {
         paths: state.paths.into_iter().map(path).collect(),
         unmatched: Vec::new(),
         twins: state.twins.into_iter().map(twin).collect(),
+        forwards: state.forwards.into_iter().map(forward).collect(),
     }
 }
 
@@ -146,6 +146,14 @@ fn twin(twin: TwinState) -> api::Twin {
         device: twin.device,
         address: twin.address,
         of: twin.of,
+    }
+}
+
+fn forward(forward: ForwardState) -> api::Forward {
+    api::Forward {
+        ports: forward.ports,
+        to: forward.to,
+        granted: forward.granted,
     }
 }
 
@@ -189,13 +197,29 @@ pub fn folder(socket: &Path) -> PathBuf {
     socket.with_extension("multipath")
 }
 
+/// Whether nothing changed but what is heeded while it runs: what goes where, and what is said of paths.
+fn only_heeded(before: RouterSettings, now: &RouterSettings) -> bool {
+    let (choice, hints) = (now.choice.clone(), now.hints.clone());
+    let same = RouterSettings {
+        choice,
+        hints,
+        ..before
+    };
+    *now == same
+}
+
 fn settings(effective: &Effective, folder: &Path) -> Option<RouterSettings> {
     let multipath = &effective.multipath;
     Some(RouterSettings {
         pairing: multipath.partner.value.clone()?,
         fall_back: *multipath.fallback == Fallback::Direct,
         encrypt: *multipath.encrypt,
-        direct: multipath.direct.value.clone(),
+        choice: Choice {
+            networks: multipath.direct.value.clone(),
+            ports: multipath.direct_ports.value.clone(),
+            clients: multipath.direct_devices.value.clone(),
+            forwards: multipath.forward.value.clone(),
+        },
         hints: multipath.hints(),
         folder: folder.to_owned(),
     })

@@ -1,8 +1,9 @@
 //! After set-up the daemon keeps what it needs and no more: to attach to new devices and talk netlink (CAP_NET_ADMIN), and to use
 //! its programs and maps (CAP_BPF, CAP_PERFMON where the kernel asks for it). Files are [`super::confine`]'s.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use caps::{CapSet, Capability, CapsHashSet};
@@ -30,11 +31,34 @@ pub fn drop_privileges(config: &Path) {
         );
         kept.insert(Capability::CAP_DAC_READ_SEARCH);
     }
+    give_up(&had, &kept);
+}
 
+/// The same for a partner that was set up: it keeps CAP_NET_ADMIN alone, for rules, routes and its device. One that listens below port 1024 keeps
+/// CAP_NET_BIND_SERVICE, and one whose state is somebody else's CAP_DAC_OVERRIDE.
+pub fn drop_to_partner(state: &Path, port: u16) {
+    let had = caps::read(None, CapSet::Permitted).unwrap_or_default();
+    let mut kept = CapsHashSet::from([Capability::CAP_NET_ADMIN]);
+    if (1..1024).contains(&port) {
+        kept.insert(Capability::CAP_NET_BIND_SERVICE);
+    }
+    let own = nix::unistd::geteuid().as_raw();
+    if fs::metadata(state).is_ok_and(|about| about.uid() != own) {
+        info!(
+            state = %state.display(),
+            "keeps CAP_DAC_OVERRIDE to write its state: give the folder to root to do without"
+        );
+        kept.insert(Capability::CAP_DAC_OVERRIDE);
+    }
+    kept.retain(|capability| had.contains(capability));
+    give_up(&had, &kept);
+}
+
+fn give_up(had: &CapsHashSet, kept: &CapsHashSet) {
     // Dropping from the bounding set needs CAP_SETPCAP, hence first; a service manager that took that away has bounded already.
     if had.contains(&Capability::CAP_SETPCAP) {
         let bounds = caps::read(None, CapSet::Bounding).unwrap_or_default();
-        for capability in bounds.difference(&kept) {
+        for capability in bounds.difference(kept) {
             told("bounding", caps::drop(None, CapSet::Bounding, *capability));
         }
     }
@@ -44,7 +68,7 @@ pub fn drop_privileges(config: &Path) {
         (CapSet::Permitted, "permitted"),
         (CapSet::Inheritable, "inheritable"),
     ] {
-        told(name, caps::set(None, set, &kept));
+        told(name, caps::set(None, set, kept));
     }
     if let Err(error) = nix::sys::prctl::set_no_new_privs() {
         warn!(%error, "cannot set no-new-privileges");
@@ -80,7 +104,7 @@ fn readable_without_override(file: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
-    use std::{fs, thread};
+    use std::thread;
 
     use super::*;
 
@@ -105,6 +129,35 @@ mod tests {
         assert_eq!(no_new, Ok(true));
         for set in sets {
             assert_eq!(set, KEPT.into_iter().collect(), "run as root");
+        }
+    }
+
+    #[test]
+    fn a_partner_keeps_less() {
+        let kept = |state: &Path, port| {
+            let state = state.to_owned();
+            alone(move || {
+                drop_to_partner(&state, port);
+                let sets = [CapSet::Effective, CapSet::Permitted, CapSet::Bounding];
+                sets.map(|set| caps::read(None, set).expect("own capabilities"))
+            })
+        };
+        let folder = std::env::temp_dir().join(format!("weir-partner-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let (own, low) = (kept(&folder, 9349), kept(&folder, 443));
+        let nobody = nix::unistd::Uid::from_raw(65_534);
+        nix::unistd::chown(&folder, Some(nobody), None).expect("as root");
+        let somebodys = kept(&folder, 9349);
+        fs::remove_dir_all(&folder).expect("removed");
+        let admin = Capability::CAP_NET_ADMIN;
+        for (sets, wanted) in [
+            (own, CapsHashSet::from([admin])),
+            (low, [admin, Capability::CAP_NET_BIND_SERVICE].into()),
+            (somebodys, [admin, Capability::CAP_DAC_OVERRIDE].into()),
+        ] {
+            for set in sets {
+                assert_eq!(set, wanted, "run as root");
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Paths of the daemon made of paper.
 
-use api::{Carriage, PartnerState, Path, PathUse, Paths};
+use api::{Carriage, Forward, PartnerState, Path, PathUse, Paths};
 
 /// Two uplinks, one of them with a name that does not belong on a terminal, and one in reserve; looked at so many times.
 pub fn paths(looks: u64) -> Paths {
@@ -37,6 +37,16 @@ pub fn paths(looks: u64) -> Paths {
             sent: 1_200_000_000,
             received: 9_000_000_000,
         },
+        forwards: [
+            ("tcp/8022", "192.168.1.2:22", true),
+            ("udp/8000-8099", "192.168.1.3", false),
+        ]
+        .map(|(ports, to, granted)| Forward {
+            ports: ports.into(),
+            to: to.into(),
+            granted: Some(granted),
+        })
+        .to_vec(),
         paths: vec![
             path("ppp0", "198.51.100.7", 12, 800_000_000 + looks * 2_500_000),
             Path {

@@ -232,7 +232,7 @@ static HISTORY: [Key<Effective>; 5] = [
     ),
 ];
 
-static MULTIPATH: [Key<Effective>; 4] = [
+static MULTIPATH: [Key<Effective>; 7] = [
     key!(
         Effective,
         "partner",
@@ -260,6 +260,27 @@ static MULTIPATH: [Key<Effective>; 4] = [
         multipath.direct,
         Vec<kernel::Prefix>,
         "Networks that are reached directly, besides private ones."
+    ),
+    key!(
+        Effective,
+        "direct_ports",
+        multipath.direct_ports,
+        Vec<multipath::Ports>,
+        "Destination ports that are reached directly."
+    ),
+    key!(
+        Effective,
+        "direct_devices",
+        multipath.direct_devices,
+        Vec<multipath::Clients>,
+        "Clients that reach all directly, by MAC address, address or network."
+    ),
+    key!(
+        Effective,
+        "forward",
+        multipath.forward,
+        Vec<multipath::Forward>,
+        "Where in the LAN goes what comes to ports of the partner that it gives to this router."
     ),
 ];
 

@@ -1,12 +1,14 @@
 //! Settings of multipath.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use kernel::Prefix;
 use multipath::hints::{Hint, Hints, Use};
-use multipath::{Encrypt, Pairing};
+use multipath::{Clients, Encrypt, Forward, Pairing, Ports};
 
-use super::Setting;
+use super::{Origin, Setting};
 
 /// `[multipath]`: clients get the sum of all uplinks, by way of a partner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,9 +23,25 @@ pub struct Multipath {
     pub direct: Setting<Vec<Prefix>>,
     /// `[multipath.paths.NAME]`, by name of the device.
     pub paths: BTreeMap<String, PathSettings>,
+    /// Destination ports that are reached directly.
+    pub direct_ports: Setting<Vec<Ports>>,
+    /// Clients that reach all directly.
+    pub direct_devices: Setting<Vec<Clients>>,
+    /// Where what comes to the partner's ports goes.
+    pub forward: Setting<Vec<Forward>>,
 }
 
 impl Multipath {
+    /// The file with the partner's secret, and its mode, where others can read it.
+    pub fn exposed(&self) -> Option<(&str, u32)> {
+        let Origin::File { name, .. } = &self.partner.origin else {
+            return None;
+        };
+        self.partner.as_ref()?;
+        let mode = fs::metadata(name).ok()?.permissions().mode() & 0o777;
+        (mode & 0o044 != 0).then_some((name, mode))
+    }
+
     /// What is said of paths.
     pub fn hints(&self) -> Hints {
         let paths = self.paths.iter();

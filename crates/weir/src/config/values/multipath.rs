@@ -1,7 +1,7 @@
 //! Values of `[multipath]`.
 
 use kernel::Prefix;
-use multipath::Pairing;
+use multipath::{Clients, Forward, Pairing, Ports};
 use serde_json::Value;
 use toml::de::DeValue;
 
@@ -84,5 +84,54 @@ impl FileValue for Option<Rate> {
         let whole = RATES.iter().find(|(_, each)| rate.is_multiple_of(*each));
         let (unit, each) = whole.unwrap_or(&RATES[2]);
         format!("{}{unit}", rate / each).into()
+    }
+}
+
+impl FileValue for Vec<Ports> {
+    const ALLOWED: &'static str = "a list of ports, each with its protocol and in quotes, such as [\"tcp/25\", \"udp/5060-5090\"]";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        list(value, Self::ALLOWED, |text| text.parse().ok())
+    }
+
+    fn show(&self) -> Value {
+        self.iter().map(ToString::to_string).collect()
+    }
+}
+
+impl FileValue for Vec<Clients> {
+    const ALLOWED: &'static str = "a list of MAC addresses, addresses and networks of clients, each in quotes, such as [\"02:00:5e:10:00:07\", \"192.168.1.7\", \"192.168.2.0/24\"]";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        list(value, Self::ALLOWED, |text| text.parse().ok())
+    }
+
+    fn show(&self) -> Value {
+        self.iter().map(ToString::to_string).collect()
+    }
+}
+
+impl FileValue for Vec<Forward> {
+    const ALLOWED: &'static str = "a list of the partner's ports and where they lead, each in quotes, such as [\"tcp/8022 = 192.168.1.2:22\", \"udp/8000-8099 = 192.168.1.3\"]";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        let read: Self = list(value, Self::ALLOWED, |text| text.parse().ok())?;
+        for (place, forward) in read.iter().enumerate() {
+            let same = |other: &&Forward| {
+                other.ports.overlap(&forward.ports)
+                    && other.host.is_ipv4() == forward.host.is_ipv4()
+            };
+            if let Some(other) = read[..place].iter().find(same) {
+                return Err(Some(Wrong {
+                    what: format!("has \"{other}\" and \"{forward}\": which of them?"),
+                    mend: "let each port lead to one host".to_owned(),
+                }));
+            }
+        }
+        Ok(read)
+    }
+
+    fn show(&self) -> Value {
+        self.iter().map(ToString::to_string).collect()
     }
 }

@@ -1,0 +1,32 @@
+//! Removing connections that conntrack knows.
+
+use std::io;
+
+use super::socket::{BUFFER, Netlink, Received, Socket};
+use crate::conntrack;
+use crate::message::{Messages, NLMSG_ERROR, errno};
+
+/// Removes all entries whose connection mark is this one in the bits of the mask, of both families. What belongs to one is a new conversation from then on.
+/// The kernel goes through its whole table meanwhile.
+///
+/// # Errors
+/// The kernel's answer: no CAP_NET_ADMIN, or no CONFIG_NF_CONNTRACK_MARK.
+pub fn forget_marked(mark: u32, mask: u32) -> io::Result<()> {
+    let socket = Socket::open(Netlink::Netfilter, 0, 0)?;
+    // The kernel answers within `send`.
+    socket.send(&conntrack::request::forget(1, mark, mask))?;
+    let mut buffer = vec![0; BUFFER];
+    let Received::Datagram(length) = socket.receive(&mut buffer)? else {
+        return Err(io::ErrorKind::InvalidData.into());
+    };
+    for message in Messages::new(&buffer[..length]).flatten() {
+        if message.kind == NLMSG_ERROR {
+            return match errno(&message) {
+                Ok(0) => Ok(()),
+                Ok(error) => Err(io::Error::from_raw_os_error(error)),
+                Err(_) => Err(io::ErrorKind::InvalidData.into()),
+            };
+        }
+    }
+    Err(io::ErrorKind::InvalidData.into())
+}

@@ -1,0 +1,308 @@
+//! What goes by the partner and what does not, and what comes in by it: as the configuration has it. Pure.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use kernel::Prefix;
+
+/// What has ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Transport {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+}
+
+impl Transport {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Tcp, Self::Udp];
+
+    /// As nft and people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Udp => "udp",
+        }
+    }
+}
+
+/// Ports of one protocol: `tcp/25`, `udp/5060-5090`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Ports {
+    /// The protocol.
+    pub transport: Transport,
+    /// From the first to the last; never empty, and without 0.
+    pub range: RangeInclusive<u16>,
+}
+
+/// Text that names no ports.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} names no ports: write tcp/8022, udp/51820 or tcp/8000-8099")]
+pub struct PortsError(String);
+
+impl Ports {
+    /// Whether a port is in both.
+    pub fn overlap(&self, other: &Self) -> bool {
+        self.transport == other.transport
+            && self.range.start() <= other.range.end()
+            && other.range.start() <= self.range.end()
+    }
+
+    /// Whether all of the other's are of these.
+    pub fn hold(&self, other: &Self) -> bool {
+        self.transport == other.transport
+            && self.range.start() <= other.range.start()
+            && other.range.end() <= self.range.end()
+    }
+
+    /// The ports, as nft writes them.
+    pub fn numbers(&self) -> String {
+        match (self.range.start(), self.range.end()) {
+            (first, last) if first == last => first.to_string(),
+            (first, last) => format!("{first}-{last}"),
+        }
+    }
+}
+
+impl fmt::Display for Ports {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.transport.name(), self.numbers())
+    }
+}
+
+impl FromStr for Ports {
+    type Err = PortsError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let read = || {
+            let (name, numbers) = text.split_once('/')?;
+            let transport = Transport::ALL.into_iter().find(|t| t.name() == name)?;
+            let (first, last) = numbers.split_once('-').unwrap_or((numbers, numbers));
+            let (first, last) = (port(first)?, port(last)?);
+            (first <= last).then_some(Self {
+                transport,
+                range: first..=last,
+            })
+        };
+        read().ok_or_else(|| PortsError(text.chars().take(60).collect()))
+    }
+}
+
+/// A number from 1 to 65535, in digits alone.
+fn port(text: &str) -> Option<u16> {
+    let digits = text.bytes().all(|octet| octet.is_ascii_digit());
+    let number = text.parse().ok().filter(|_| digits);
+    number.filter(|number| *number != 0)
+}
+
+/// Clients, by what they are known by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clients {
+    /// The one with this MAC address.
+    Mac([u8; 6]),
+    /// The one with this address, or all of a network.
+    Network(Prefix),
+}
+
+/// Text that names no client.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is neither a MAC address nor an address nor a network")]
+pub struct ClientsError(String);
+
+impl fmt::Display for Clients {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mac([a, b, c, d, e, f]) => {
+                write!(formatter, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}")
+            }
+            Self::Network(prefix) => prefix.fmt(formatter),
+        }
+    }
+}
+
+impl FromStr for Clients {
+    type Err = ClientsError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if let Ok(network) = text.parse() {
+            return Ok(Self::Network(network));
+        }
+        let mut octets = [0; 6];
+        let mut parts = text.split(':');
+        let read = octets.iter_mut().all(|octet| {
+            let part = parts.next().filter(|part| part.len() == 2);
+            let part = part.filter(|part| part.bytes().all(|digit| digit.is_ascii_hexdigit()));
+            let value = part.and_then(|part| u8::from_str_radix(part, 16).ok());
+            value.map(|value| *octet = value).is_some()
+        });
+        match read && parts.next().is_none() {
+            true => Ok(Self::Mac(octets)),
+            false => Err(ClientsError(text.chars().take(60).collect())),
+        }
+    }
+}
+
+/// Where what comes to ports of the partner goes: `tcp/8022 = 192.168.1.2:22`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forward {
+    /// The partner's ports.
+    pub ports: Ports,
+    /// A host of the LAN.
+    pub host: IpAddr,
+    /// Its port; `None`: the same as at the partner.
+    pub port: Option<u16>,
+}
+
+/// Text that says not what goes where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} does not say what goes where: write \"tcp/8022 = 192.168.1.2:22\"")]
+pub struct ForwardError(String);
+
+impl Forward {
+    /// Where it goes, in words.
+    pub fn to(&self) -> String {
+        match self.port {
+            Some(port) => SocketAddr::new(self.host, port).to_string(),
+            None => self.host.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Forward {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} = {}", self.ports, self.to())
+    }
+}
+
+impl FromStr for Forward {
+    type Err = ForwardError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let read = || {
+            let (ports, to) = text.split_once('=')?;
+            let (ports, to): (Ports, _) = (ports.trim().parse().ok()?, to.trim());
+            let (host, port) = match to.parse::<SocketAddr>() {
+                Ok(to) => (to.ip(), Some(to.port())),
+                Err(_) => (to.parse().ok()?, None),
+            };
+            // Several ports stay what they are: one for all would be none for most.
+            let alone = ports.range.start() == ports.range.end();
+            let host: IpAddr = host;
+            let is_host = !(host.is_unspecified() || host.is_multicast() || host.is_loopback());
+            (is_host && port.is_none_or(|port| port != 0 && alone)).then_some(Self {
+                ports,
+                host,
+                port,
+            })
+        };
+        read().ok_or_else(|| ForwardError(text.chars().take(80).collect()))
+    }
+}
+
+/// What may change while connections are carried.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// Destinations that are reached directly, besides local ones.
+    pub networks: Vec<Prefix>,
+    /// Ports that are reached directly, wherever they are.
+    pub ports: Vec<Ports>,
+    /// Clients that reach all directly.
+    pub clients: Vec<Clients>,
+    /// What comes in by the partner.
+    pub forwards: Vec<Forward>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_is_written_again() {
+        for text in ["tcp/25", "udp/5060-5090", "tcp/1-65535"] {
+            let ports: Ports = text.parse().expect("ports");
+            assert_eq!(ports.to_string(), text);
+        }
+        for text in [
+            "aa:bb:cc:dd:ee:0f",
+            "192.168.1.7/32",
+            "192.168.2.0/24",
+            "fd00::7/128",
+        ] {
+            let clients: Clients = text.parse().expect("clients");
+            assert_eq!(clients.to_string(), text);
+        }
+        for text in [
+            "tcp/8022 = 192.168.1.2:22",
+            "udp/8000-8099 = 192.168.1.2",
+            "tcp/80 = [fd00::2]:8080",
+            "tcp/80 = fd00::2",
+        ] {
+            let forward: Forward = text.parse().expect("a forward");
+            assert_eq!(forward.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_names_nothing_is_refused() {
+        for text in [
+            "",
+            "tcp",
+            "tcp/",
+            "tcp/0",
+            "tcp/65536",
+            "tcp/9-8",
+            "icmp/1",
+            "tcp/+1",
+            "TCP/1",
+            "tcp/1-2-3",
+            "tcp/1,2",
+        ] {
+            text.parse::<Ports>().expect_err(text);
+        }
+        for text in [
+            "",
+            "aa:bb:cc:dd:ee",
+            "aa:bb:cc:dd:ee:ff:00",
+            "a:b:c:d:e:f",
+            "+a:bb:cc:dd:ee:ff",
+            "lan0",
+        ] {
+            text.parse::<Clients>().expect_err(text);
+        }
+        for text in [
+            "tcp/22",
+            "tcp/22 = ",
+            "tcp/22 = host:22",
+            "tcp/22 = 192.168.1.2:0",
+            "tcp/22-23 = 192.168.1.2:22",
+            "tcp/22 = 0.0.0.0:22",
+            "tcp/22 = 127.0.0.1:22",
+        ] {
+            text.parse::<Forward>().expect_err(text);
+        }
+    }
+
+    #[test]
+    fn ports_overlap_and_hold() {
+        let ports = |text: &str| text.parse::<Ports>().expect("ports");
+        let range = ports("tcp/10-20");
+        for (text, overlaps, held) in [
+            ("tcp/10", true, true),
+            ("tcp/20-21", true, false),
+            ("tcp/1-9", false, false),
+            ("tcp/5-30", true, false),
+            ("udp/10", false, false),
+        ] {
+            let other = ports(text);
+            assert_eq!(
+                (range.overlap(&other), other.overlap(&range)),
+                (overlaps, overlaps),
+                "{text}"
+            );
+            assert_eq!(range.hold(&other), held, "{text}");
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Multipath and the fast path on one router: each has what is its own, whatever comes and goes, and no octet is another.
+
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::thread;
+
+use api::FlowState;
+use lab::namespace::wait_until;
+use lab::uplinks::{CLIENT, Options, PARTNER, Path, SERVER};
+use lab::{Error, Uplinks};
+use weir_tests::partner::Partner;
+use weir_tests::{LIMIT, Weir};
+
+use crate::{ms, octets};
+
+/// Counts what should not come to a provider: packets of the tunnel's network, and of the LAN.
+const WATCH: &str = "table inet watch {\n\tchain c {\n\t\ttype filter hook prerouting priority raw; policy accept;\n\t\tiifname home ip saddr { 10.93.0.0/16, 192.168.77.0/24 } counter\n\t}\n}\n";
+/// Octets that are sent at once, and come back.
+const PIECE: usize = 50_000;
+
+fn failed() -> impl FnOnce(std::io::Error) -> Error {
+    Error::system("talk to the server")
+}
+
+/// The router with both, and its partner.
+struct Scene {
+    weir: Weir,
+    partner: Partner,
+    uplinks: Uplinks,
+}
+
+impl Scene {
+    /// The partner is not there yet.
+    fn build(hook: &str) -> Result<Self, Error> {
+        let options = Options {
+            paths: vec![Path::default(); 2],
+            ipv6: false,
+        };
+        let uplinks = Uplinks::build(&options)?;
+        if hook == "xdp" {
+            plain(&uplinks)?;
+        }
+        for path in 0..2 {
+            uplinks.provider(path).nft(WATCH)?;
+        }
+        let mut partner = Partner::start(uplinks.partner(), &[])?;
+        let line = partner.pair(&PARTNER.to_string())?;
+        partner.stop();
+        let config = format!(
+            "[offload]\nhook = \"{hook}\"\n[multipath]\npartner = \"{line}\"\ndirect_ports = [\"tcp/5002\"]\n"
+        );
+        let weir = Weir::start(uplinks.router(), &config, &["-v"])?;
+        weir.wait_for_ports(3)?;
+        Ok(Self {
+            weir,
+            partner,
+            uplinks,
+        })
+    }
+
+    fn wait_for(&self, what: &str, so: impl Fn(&api::Paths) -> bool) -> Result<(), Error> {
+        wait_until(what, LIMIT, || {
+            let told = self.weir.client()?.paths();
+            Ok(so(&told.map_err(|e| Error::Unexpected(e.to_string()))?))
+        })
+    }
+
+    /// The client's flows to a port of the server: who forwards them, and packets that weir did.
+    fn flows(&self, port: u16) -> Result<Vec<(FlowState, u64)>, Error> {
+        let flows = self.weir.flows()?.into_iter();
+        let flows = flows.filter(|flow| {
+            (flow.original.source, flow.original.destination_port) == (CLIENT, port)
+        });
+        Ok(flows.map(|flow| (flow.state, flow.packets())).collect())
+    }
+
+    fn own(&self) -> IpAddr {
+        self.uplinks.address(0)
+    }
+}
+
+/// As simple network cards would have it, so that XDP takes what comes.
+fn plain(uplinks: &Uplinks) -> Result<(), Error> {
+    let mut ends = vec![
+        (uplinks.client(), "eth0".to_owned()),
+        (uplinks.router(), "lan0".to_owned()),
+    ];
+    for path in 0..uplinks.paths() {
+        ends.push((uplinks.router(), uplinks.device(path)));
+        ends.push((uplinks.provider(path), "home".to_owned()));
+    }
+    for (node, device) in ends {
+        node.run(&format!(
+            "ethtool -K {device} rx off tx off tso off gso off gro on"
+        ))?;
+        node.run(&format!("ip link set {device} gro_max_size 1"))?;
+    }
+    Ok(())
+}
+
+/// A connection to a server that returns what it hears.
+struct Stream {
+    near: TcpStream,
+    source: IpAddr,
+    seed: u64,
+}
+
+impl Stream {
+    fn open(scene: &Scene, port: u16) -> Result<Self, Error> {
+        let to = SocketAddr::new(SERVER, port);
+        let listener = scene.uplinks.server().enter(|| TcpListener::bind(to))?;
+        let listener = listener.map_err(failed())?;
+        let client = scene.uplinks.client();
+        let near = client.enter(|| TcpStream::connect_timeout(&to, LIMIT))?;
+        let near = near.map_err(failed())?;
+        near.set_read_timeout(Some(LIMIT)).map_err(failed())?;
+        let (far, source) = listener.accept().map_err(failed())?;
+        thread::spawn(move || std::io::copy(&mut &far, &mut &far));
+        Ok(Self {
+            near,
+            source: source.ip(),
+            seed: u64::from(port) << 32,
+        })
+    }
+
+    /// There and back, octet for octet.
+    fn exchange(&mut self) {
+        self.seed += 1;
+        let sent = octets(self.seed, PIECE);
+        let mut writer = self.near.try_clone().expect("a descriptor");
+        let mut back = vec![0; PIECE];
+        thread::scope(|scope| {
+            scope.spawn(|| writer.write_all(&sent).expect("written"));
+            self.near.read_exact(&mut back).expect("it comes back");
+        });
+        assert!(back == sent, "what came back is what was sent");
+    }
+
+    /// Until weir forwards it, with so many packets more.
+    fn until_offloaded(&mut self, scene: &Scene, port: u16) -> Result<(), Error> {
+        let now = |scene: &Scene| -> Result<u64, Error> {
+            let flows = scene.flows(port)?;
+            Ok(flows.iter().map(|(_, packets)| packets).sum())
+        };
+        let before = now(scene)?;
+        wait_until("weir forwards it", LIMIT, || {
+            self.exchange();
+            Ok(now(scene)? > before + 100)
+        })
+    }
+}
+
+/// A conversation by UDP, with a server that returns what it hears.
+struct Talk {
+    near: UdpSocket,
+    far: UdpSocket,
+    seed: u64,
+}
+
+impl Talk {
+    fn open(scene: &Scene, port: u16) -> Result<Self, Error> {
+        let to = SocketAddr::new(SERVER, port);
+        let far = scene.uplinks.server().enter(|| UdpSocket::bind(to))?;
+        let open = || -> std::io::Result<UdpSocket> {
+            let socket = UdpSocket::bind("0.0.0.0:0")?;
+            socket.connect(to)?;
+            socket.set_read_timeout(Some(ms(300)))?;
+            Ok(socket)
+        };
+        let near = scene.uplinks.client().enter(open)?.map_err(failed())?;
+        let far = far.map_err(failed())?;
+        far.set_read_timeout(Some(ms(300))).map_err(failed())?;
+        Ok(Self {
+            near,
+            far,
+            seed: u64::from(port) << 32,
+        })
+    }
+
+    /// Whom the server sees, if it hears it, and the client its answer.
+    fn ask(&mut self) -> Option<IpAddr> {
+        self.seed += 1;
+        let sent = octets(self.seed, 1000);
+        let mut buffer = [0; 2000];
+        self.near.send(&sent).ok()?;
+        let (length, source) = self.far.recv_from(&mut buffer).ok()?;
+        assert!(buffer[..length] == sent, "what came is what was sent");
+        self.far.send_to(&buffer[..length], source).ok()?;
+        let length = self.near.recv(&mut buffer).ok()?;
+        assert!(buffer[..length] == sent, "and back");
+        Some(source.ip())
+    }
+}
+
+#[test]
+fn by_tc() -> Result<(), Error> {
+    beside("tc")
+}
+
+#[test]
+fn by_xdp() -> Result<(), Error> {
+    beside("xdp")
+}
+
+fn beside(hook: &str) -> Result<(), Error> {
+    let mut scene = Scene::build(hook)?;
+    let own = scene.own();
+    // Before the partner is there.
+    let mut first = Stream::open(&scene, 5000)?;
+    assert_eq!(first.source, own);
+    first.until_offloaded(&scene, 5000)?;
+
+    scene.partner.restart(scene.uplinks.partner())?;
+    scene.wait_for("the tunnel", |told| told.redirects && told.tunnel)?;
+    first.until_offloaded(&scene, 5000)?;
+
+    // By the partner, and directly as the configuration says.
+    let mut carried = Stream::open(&scene, 5001)?;
+    let mut direct = Stream::open(&scene, 5002)?;
+    assert_eq!((carried.source, direct.source), (PARTNER, own));
+    direct.until_offloaded(&scene, 5002)?;
+    let flows = scene.weir.flows()?.into_iter();
+    let hooks = flows
+        .filter(|flow| flow.original.destination_port == 5002)
+        .filter_map(|flow| flow.directions.original.hook);
+    let hooks: Vec<_> = hooks.map(|used| used.to_string()).collect();
+    assert_eq!(hooks, [hook]);
+    for _ in 0..40 {
+        carried.exchange();
+    }
+    let none = |flows: &[(FlowState, u64)]| {
+        let forwarded =
+            |(state, packets): &(FlowState, u64)| *packets > 0 || *state == FlowState::Forwarded;
+        !flows.iter().any(forwarded)
+    };
+    let flows = scene.flows(5001)?;
+    assert!(none(&flows), "a connection that is carried: {flows:?}");
+    let mut talk = Talk::open(&scene, 5003)?;
+    wait_until("the tunnel", LIMIT, || Ok(talk.ask() == Some(PARTNER)))?;
+    let answered = (0..200).filter(|_| talk.ask() == Some(PARTNER)).count();
+    assert!(answered >= 198, "{answered} of 200");
+    let flows = scene.flows(5003)?;
+    assert!(none(&flows), "a conversation of the tunnel: {flows:?}");
+    // It is counted all the same, at the LAN.
+    wait_until("the count", LIMIT, || {
+        let talks = scene.weir.client()?.talks(&api::TalksQuery::default());
+        let talks = talks.map_err(|e| Error::Unexpected(e.to_string()))?.talks;
+        let own = |talk: &&api::Talk| talk.port == "lan0" && talk.far_port == 5003;
+        Ok(talks
+            .iter()
+            .find(own)
+            .is_some_and(|talk| talk.sent.packets >= 200 && talk.received.packets >= 198))
+    })?;
+
+    // Without the partner: what was direct goes on, the rest is direct from now on, and weir forwards that.
+    scene.partner.stop();
+    scene.wait_for("the fall back", |told| !told.redirects)?;
+    first.until_offloaded(&scene, 5000)?;
+    direct.until_offloaded(&scene, 5002)?;
+    let mut later = Stream::open(&scene, 5004)?;
+    assert_eq!(later.source, own);
+    later.until_offloaded(&scene, 5004)?;
+    wait_until("the conversation, directly", LIMIT, || {
+        Ok(talk.ask() == Some(own))
+    })?;
+    wait_until("weir forwards the conversation", LIMIT, || {
+        assert_eq!(talk.ask(), Some(own));
+        Ok(scene.flows(5003)?.iter().any(|(_, packets)| *packets > 20))
+    })?;
+    for path in 0..2 {
+        let rules = scene
+            .uplinks
+            .provider(path)
+            .run("nft list table inet watch")?;
+        assert!(rules.contains("counter packets 0 "), "{path}: {rules}");
+    }
+    Ok(())
+}

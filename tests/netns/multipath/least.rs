@@ -1,0 +1,74 @@
+//! What is not needed is not there: privileges of a partner, readers of a secret.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use lab::Error;
+use lab::namespace::wait_until;
+use lab::transfer::{Echo, ask_tcp};
+use lab::uplinks::{Options, SERVER};
+use weir_tests::LIMIT;
+use weir_tests::partner::Pair;
+
+use crate::at;
+
+/// CAP_NET_ADMIN, as `/proc/PID/status` has it.
+const NET_ADMIN: &str = "0000000000001000";
+
+#[test]
+fn a_partner_keeps_one_capability() -> Result<(), Error> {
+    let mut pair = Pair::build(&Options::mbit(&[100]))?;
+    let _echo = Echo::serve(pair.uplinks.server(), at(SERVER))?;
+    // In each of its threads: what strangers speak to, too.
+    let threads = fs::read_dir(format!("/proc/{}/task", pair.partner.id())).expect("it runs");
+    let threads: Vec<_> = threads.map(|thread| thread.expect("one").path()).collect();
+    assert!(threads.len() > 3, "{threads:?}");
+    for thread in &threads {
+        let status = fs::read_to_string(thread.join("status")).expect("a thread");
+        let value = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            line.map(str::trim).unwrap_or_default().to_owned()
+        };
+        for set in ["CapEff:", "CapPrm:", "CapBnd:"] {
+            assert_eq!(value(set), NET_ADMIN, "{set} of\n{status}");
+        }
+        assert_eq!(value("NoNewPrivs:"), "1");
+    }
+    // It pairs, serves, begins anew and tidies up with that.
+    assert_eq!(ask_tcp(pair.uplinks.client(), at(SERVER), b"one")?, b"one");
+    pair.partner.restart(pair.uplinks.partner())?;
+    assert_eq!(ask_tcp(pair.uplinks.client(), at(SERVER), b"two")?, b"two");
+    let id = i32::try_from(pair.partner.id()).expect("a number");
+    nix::sys::signal::kill(
+        nix::unistd::Pid::from_raw(id),
+        nix::sys::signal::Signal::SIGTERM,
+    )
+    .expect("it runs");
+    wait_until("the partner to end in order", LIMIT, || {
+        let tables = pair.uplinks.partner().run("nft list tables")?;
+        Ok(!tables.contains("weir_partner"))
+    })?;
+    let log = pair.partner.log();
+    assert!(!log.contains("WARN"), "{log}");
+    Ok(())
+}
+
+#[test]
+fn a_secret_that_others_can_read_is_told_of() -> Result<(), Error> {
+    let pair = Pair::build(&Options::mbit(&[100]))?;
+    let file = pair.weir.config_file();
+    let warned = || pair.weir.log().matches("others can read it").count();
+    let mode = |mode| fs::set_permissions(&file, PermissionsExt::from_mode(mode)).expect("set");
+    let before = warned();
+    let mut count = before;
+    for (bits, more) in [(0o644, 1), (0o600, 0), (0o640, 1)] {
+        mode(bits);
+        let reloaded = pair.weir.client()?.reload();
+        reloaded.map_err(|error| Error::Unexpected(error.to_string()))?;
+        count += more;
+        assert_eq!(warned(), count, "{bits:o}");
+    }
+    let mend = format!("chmod 600 {}", file.display());
+    assert!(pair.weir.log().contains(&mend), "{}", pair.weir.log());
+    Ok(())
+}

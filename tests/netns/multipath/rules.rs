@@ -1,0 +1,191 @@
+//! What goes directly: by destination, port and client. The server tells whom it saw.
+
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+
+use lab::Error;
+use lab::transfer::Echo;
+use lab::uplinks::{CLIENT, CLIENT6, Options, PARTNER, PARTNER6, SERVER, SERVER6};
+use socket2::{Domain, Socket, Type};
+use weir_tests::LIMIT;
+use weir_tests::partner::Pair;
+
+/// Another of the client's own addresses.
+const OTHER: &str = "192.168.77.7";
+
+fn failed() -> impl FnOnce(std::io::Error) -> Error {
+    Error::system("talk to the server")
+}
+
+/// Who comes to the server by TCP.
+fn by_tcp(pair: &Pair, from: IpAddr, to: SocketAddr) -> Result<IpAddr, Error> {
+    let listener = pair.uplinks.server().enter(|| TcpListener::bind(to))?;
+    let listener = listener.map_err(failed())?;
+    let near = connect(pair, from, to)?;
+    let (far, source) = listener.accept().map_err(failed())?;
+    drop((near, far));
+    Ok(source.ip())
+}
+
+fn connect(pair: &Pair, from: IpAddr, to: SocketAddr) -> Result<TcpStream, Error> {
+    let open = || -> std::io::Result<TcpStream> {
+        let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
+        socket.bind(&SocketAddr::new(from, 0).into())?;
+        socket.connect_timeout(&to.into(), LIMIT)?;
+        let stream: TcpStream = socket.into();
+        stream.set_read_timeout(Some(LIMIT))?;
+        Ok(stream)
+    };
+    pair.uplinks.client().enter(open)?.map_err(failed())
+}
+
+/// A conversation by UDP: both ends, and whom the server sees.
+struct Talk {
+    near: UdpSocket,
+    far: UdpSocket,
+}
+
+impl Talk {
+    fn open(pair: &Pair, from: IpAddr, to: SocketAddr) -> Result<Self, Error> {
+        let far = pair.uplinks.server().enter(|| UdpSocket::bind(to))?;
+        let open = || -> std::io::Result<UdpSocket> {
+            let socket = UdpSocket::bind(SocketAddr::new(from, 0))?;
+            socket.connect(to)?;
+            socket.set_read_timeout(Some(LIMIT))?;
+            Ok(socket)
+        };
+        let near = pair.uplinks.client().enter(open)?.map_err(failed())?;
+        let far = far.map_err(failed())?;
+        far.set_read_timeout(Some(LIMIT)).map_err(failed())?;
+        Ok(Self { near, far })
+    }
+
+    /// There and back.
+    fn say(&self, text: &str) -> Result<IpAddr, Error> {
+        let mut buffer = [0; 100];
+        self.near.send(text.as_bytes()).map_err(failed())?;
+        let (length, source) = self.far.recv_from(&mut buffer).map_err(failed())?;
+        assert_eq!(&buffer[..length], text.as_bytes());
+        self.far
+            .send_to(&buffer[..length], source)
+            .map_err(failed())?;
+        let length = self.near.recv(&mut buffer).map_err(failed())?;
+        assert_eq!(&buffer[..length], text.as_bytes());
+        Ok(source.ip())
+    }
+}
+
+fn by_udp(pair: &Pair, from: IpAddr, to: SocketAddr) -> Result<IpAddr, Error> {
+    Talk::open(pair, from, to)?.say("who am I?")
+}
+
+fn at(port: u16) -> SocketAddr {
+    SocketAddr::new(SERVER, port)
+}
+
+#[test]
+fn ports_and_clients_go_directly() -> Result<(), Error> {
+    let more = format!(
+        "direct_ports = [\"tcp/5025\", \"udp/5060-5090\"]\ndirect_devices = [\"{OTHER}\"]\n"
+    );
+    let pair = Pair::with(&Options::mbit(&[100, 100]), &more)?;
+    pair.wait_for("the tunnel", |told| told.tunnel)?;
+    let own = pair.uplinks.address(0);
+    pair.uplinks
+        .client()
+        .ip(&format!("addr add {OTHER}/24 dev eth0\n"))?;
+    let other = OTHER.parse().expect("an address");
+    for (from, port, tcp, udp) in [
+        (CLIENT, 5000, PARTNER, PARTNER),
+        (CLIENT, 5025, own, PARTNER),
+        (CLIENT, 5060, PARTNER, own),
+        (CLIENT, 5090, PARTNER, own),
+        (CLIENT, 5091, PARTNER, PARTNER),
+        (other, 5000, own, own),
+    ] {
+        let to = at(port);
+        assert_eq!(by_tcp(&pair, from, to)?, tcp, "TCP, {from} to {port}");
+        assert_eq!(by_udp(&pair, from, to)?, udp, "UDP, {from} to {port}");
+    }
+    Ok(())
+}
+
+/// A reload counts for what begins; what is carried goes on as it began.
+#[test]
+fn rules_change_under_what_is_carried() -> Result<(), Error> {
+    let pair = Pair::build(&Options::mbit(&[100, 100]))?;
+    pair.wait_for("the tunnel", |told| told.tunnel)?;
+    let own = pair.uplinks.address(0);
+    let _echo = Echo::serve(pair.uplinks.server(), at(5100))?;
+    let mut stream = connect(&pair, CLIENT, at(5100))?;
+    let mut answered = |text: &[u8; 4]| {
+        stream.write_all(text).expect("written");
+        let mut answer = [0; 4];
+        stream.read_exact(&mut answer).expect("the echo");
+        assert_eq!(answer, *text);
+    };
+    answered(b"then");
+    let talk = Talk::open(&pair, CLIENT, at(5101))?;
+    assert_eq!(talk.say("then")?, PARTNER);
+
+    let file = pair.weir.config_file();
+    let before = std::fs::read_to_string(&file).expect("the configuration");
+    let reload = |more: &str| {
+        std::fs::write(&file, format!("{before}{more}\n")).expect("written");
+        pair.weir.client().expect("a client").reload()
+    };
+    let error = reload("direct_ports = [\"tcp25\"]").expect_err("no ports");
+    let error = format!("{error:?}");
+    assert!(
+        error.contains("multipath.direct_ports: cannot have") && error.contains("tcp25"),
+        "{error}"
+    );
+    let link = pair.uplinks.client().run("ip -o link show dev eth0")?;
+    let mac = link.split("link/ether ").nth(1).expect("it has one");
+    let mac = mac.split_whitespace().next().unwrap_or_default();
+    for more in [
+        "direct_ports = [\"tcp/1-65535\", \"udp/5101-5103\"]".to_owned(),
+        format!("direct_devices = [\"{}\"]", mac.to_uppercase()),
+    ] {
+        reload(&more).expect("a good configuration");
+        lab::namespace::wait_until("the new rules", LIMIT, || {
+            Ok(by_tcp(&pair, CLIENT, at(5000))? == own)
+        })?;
+        assert_eq!(by_udp(&pair, CLIENT, at(5102))?, own, "{more}");
+        answered(b"now!");
+        assert_eq!(talk.say("now")?, PARTNER, "{more}");
+        reload("").expect("as it was");
+        lab::namespace::wait_until("the old rules", LIMIT, || {
+            Ok(by_tcp(&pair, CLIENT, at(5000))? == PARTNER)
+        })?;
+        assert_eq!(by_udp(&pair, CLIENT, at(5103))?, PARTNER);
+    }
+    assert_eq!(
+        pair.weir.log().matches("connected to the partner").count(),
+        1,
+        "it did not begin anew"
+    );
+    Ok(())
+}
+
+/// IPv6, to a partner that forwards none: TCP by it, the rest directly.
+#[test]
+fn clients_of_ipv6_go_directly() -> Result<(), Error> {
+    let other: IpAddr = "fd77::7".parse().expect("an address");
+    let mut options = Options::mbit(&[100, 100]);
+    options.ipv6 = true;
+    let more = format!("direct_devices = [\"{other}\"]\ndirect_ports = [\"tcp/5025\"]\n");
+    let pair = Pair::with(&options, &more)?;
+    pair.wait_for("the tunnel", |told| told.tunnel)?;
+    pair.uplinks
+        .client()
+        .ip(&format!("addr add {other}/64 dev eth0 nodad\n"))?;
+    let own = pair.uplinks.address6(0);
+    let to = |port| SocketAddr::new(SERVER6, port);
+    assert_eq!(by_tcp(&pair, CLIENT6, to(5000))?, PARTNER6);
+    assert_eq!(by_tcp(&pair, CLIENT6, to(5025))?, own);
+    assert_eq!(by_tcp(&pair, other, to(5000))?, own);
+    assert_eq!(by_udp(&pair, CLIENT6, to(5000))?, own);
+    assert_eq!(by_udp(&pair, CLIENT, at(5000))?, PARTNER);
+    Ok(())
+}
