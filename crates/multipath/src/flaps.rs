@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 /// So many changes ...
-const MANY: usize = 8;
-/// ... within this time are flapping. A cable that is put back makes up to four: the path is lost and found, and the partner answers by it.
+const MANY: usize = 16;
+/// ... within this time are flapping. A cable that is put back makes up to four: the path is lost and found, and the partner answers by it. A new lease
+/// at the same time makes as many.
 const TIME: Duration = Duration::from_secs(10);
 
 /// What to say of a change.
@@ -78,9 +79,9 @@ mod tests {
         let (mut flaps, begin) = (Flaps::default(), Instant::now());
         let at = |tenths: u32| begin + Duration::from_millis(100) * tenths;
         let words: Vec<_> = (0..50).map(|i| flaps.change("wan1", at(i))).collect();
-        assert!(words[..7].iter().all(|word| *word == Word::Change));
-        assert_eq!(words[7], Word::Flaps);
-        assert!(words[8..].iter().all(|word| *word == Word::Nothing));
+        assert!(words[..MANY - 1].iter().all(|word| *word == Word::Change));
+        assert_eq!(words[MANY - 1], Word::Flaps);
+        assert!(words[MANY..].iter().all(|word| *word == Word::Nothing));
         assert_eq!(flaps.change("wan0", at(50)), Word::Change);
         assert_eq!(flaps.flapping(), ["wan1"]);
         assert!(flaps.still(at(140)).is_empty());

@@ -36,9 +36,11 @@ pub struct Redirect {
     pub device: Option<String>,
     /// What goes directly, and what comes in.
     pub choice: Choice,
+    /// Nothing else of clients leaves by an uplink.
+    pub stops: bool,
 }
 
-/// What goes directly, and begins now: rules that both chains have.
+/// What goes directly, and begins now: rules that several chains have.
 const DIRECT: &str = concat!(
     "\t\tip daddr @direct4 return\n\t\tip6 daddr @direct6 return\n",
     "\t\tip saddr @clients4 return\n\t\tip6 saddr @clients6 return\n\t\tether saddr @clients return\n",
@@ -80,6 +82,19 @@ pub fn create(redirect: &Redirect) -> String {
     if let Some(device) = &redirect.tunnel {
         others(&mut text, device, redirect.carries);
         arrivals(&mut text, device, &redirect.choice.forwards);
+    }
+    if redirect.stops {
+        let _ = write!(
+            text,
+            concat!(
+                "\tchain stops {{\n\t\ttype filter hook forward priority filter; policy accept;\n",
+                "\t\toifname != @uplinks return\n\t\tiifname @uplinks return\n",
+                "\t\tct state established,related return\n{direct}",
+                "\t\ttcp dport @direct_tcp return\n\t\tudp dport @direct_udp return\n",
+                "\t\treject with icmpx admin-prohibited\n\t}}\n",
+            ),
+            direct = DIRECT
+        );
     }
     if let Some(device) = &redirect.device {
         // Its own addresses are not to leave by an uplink, when the tunnel is lost.
@@ -315,8 +330,10 @@ mod tests {
                     .map(|text| text.parse().unwrap())
                     .to_vec(),
             },
+            stops: false,
         };
         let text = create(&redirect);
+        assert!(!text.contains("chain stops"), "{text}");
         for line in [
             "elements = { \"wan0\", \"wan1\" }",
             "elements = { 10.0.0.0/8 }",

@@ -101,3 +101,27 @@ fn a_conversation_that_lives_on_is_not_stuck() -> Result<(), Error> {
     }
     Ok(())
 }
+
+/// What is no TCP does not leave either, without a partner, where nothing is to; but what goes directly does.
+#[test]
+fn with_fallback_stop_datagrams_wait_for_the_partner() -> Result<(), Error> {
+    let more = "fallback = \"stop\"\ndirect_ports = [\"udp/5353-5354\"]\n";
+    let mut pair = Pair::with(&Options::mbit(&[20, 20]), more)?;
+    pair.wait_for("the tunnel", |told| told.tunnel)?;
+    let (talk, direct) = (Talk::open(&pair, 5000)?, Talk::open(&pair, 5353)?);
+    talk.until("by the partner", |source| source == PARTNER);
+    direct.until("directly", |source| source != PARTNER);
+    pair.partner.stop();
+    pair.wait_for("the tunnel to be lost", |told| !told.tunnel)?;
+    let begun = Instant::now();
+    // A conversation that was there, and new ones.
+    while begun.elapsed() < 2 * SECOND {
+        assert_eq!(talk.ask(), None);
+        assert_eq!(Talk::open(&pair, 5001)?.ask(), None);
+    }
+    direct.until("directly still", |source| source != PARTNER);
+    Talk::open(&pair, 5354)?.until("directly anew", |source| source != PARTNER);
+    pair.partner.restart(pair.uplinks.partner())?;
+    talk.until("by the partner again", |source| source == PARTNER);
+    Ok(())
+}

@@ -262,7 +262,8 @@ fn what_is_cut_off_or_changed_is_no_end() -> Result<(), Error> {
         server.read_exact(&mut heard).expect("it comes");
         assert_eq!(&heard, b"hello");
         router.write_all(&last(sealer, end)).expect("written");
-        router.shutdown(Shutdown::Write).expect("shut down");
+        // The partner may have broken it off by now.
+        let _ = router.shutdown(Shutdown::Write);
         let seen = server.read(&mut [0; 1]);
         if end != End::InOrder {
             let broken = seen.expect_err("no orderly end");

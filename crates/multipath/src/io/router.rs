@@ -588,6 +588,7 @@ impl Control {
             ipv6: ipv6.then_some(proxy::ACCEPT[1].port()),
             uplinks,
             choice,
+            stops: !self.settings.fall_back,
         })
     }
 }

@@ -233,8 +233,9 @@ fn iperf3() -> Result<(), Error> {
             "UDP, reverse: {reverse}, {} of {} lost",
             told.lost, told.packets
         );
+        // TCP has left full queues behind.
         assert!(
-            told.packets > 3000 && told.lost * 50 < told.packets,
+            told.packets > 3000 && told.lost * 20 < told.packets,
             "{load:?}: {told:?}"
         );
     }
