@@ -29,7 +29,7 @@ fn everybodys() -> u64 {
 }
 
 /// Octets of memory of this machine.
-fn memory() -> u64 {
+pub fn memory() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
     let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());

@@ -3,16 +3,25 @@
 use std::ffi::OsString;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::socket::setsockopt;
-use nix::sys::socket::sockopt::TcpCongestion;
+use nix::sys::socket::sockopt::{RcvBufForce, TcpCongestion};
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
+use super::limits;
+
 /// Octets that datagrams may wait in.
 const DATAGRAMS: usize = 4 << 20;
+/// Octets that a connection over several paths may hold until they are in order, at most, and as a share of memory, which is what Linux takes by
+/// itself: more than a sender has under way. The kernel (6.18) believes an idle subflow's former window, which is a wider one than there is; what then
+/// comes behind its end is dropped after it was acknowledged, and has to be sent again by timer, 32 kB each 200 ms (`MPTcpExtNoDSSInWindow`). So the
+/// window's end is to be out of reach.
+const WINDOW: u64 = 16 << 20;
+const WINDOWS: u64 = 128;
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
 /// After so much silence it is asked whether the other end is still there: before NAT on the way forgets the connection (RFC 5382 asks for two
@@ -28,10 +37,19 @@ fn stream(address: SocketAddr, multipath: bool) -> io::Result<Socket> {
     if multipath {
         match Socket::new(domain, kind, Some(Protocol::MPTCP)) {
             Err(error) if unknown(&error) => {}
-            other => return other,
+            other => {
+                let socket = other?;
+                let _ = setsockopt(&socket, RcvBufForce, &window());
+                return Ok(socket);
+            }
         }
     }
     Socket::new(domain, kind, Some(Protocol::TCP))
+}
+
+fn window() -> usize {
+    static OCTETS: OnceLock<usize> = OnceLock::new();
+    *OCTETS.get_or_init(|| (limits::memory() / WINDOWS).min(WINDOW) as usize)
 }
 
 /// No such protocol, or `net.mptcp.enabled` is 0.
