@@ -21,6 +21,8 @@ use crate::{Error, machine};
 const WARM: Duration = Duration::from_secs(2);
 /// First port of the streams.
 const PORT: u16 = 5001;
+/// Octets of datagrams: packets of 1400, as large as a tunnel lets them be or a little less.
+const LENGTH: usize = 1372;
 const MBIT: f64 = 1e6;
 
 /// What is carried.
@@ -198,6 +200,7 @@ fn measure(
             let demand = Demand {
                 down,
                 rate: each,
+                length: LENGTH,
                 ..Demand::up(transport, SocketAddr::new(SERVER, PORT + stream))
             };
             Goodput::start(uplinks.client(), uplinks.server(), &demand)

@@ -19,8 +19,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const NOTICE: Duration = Duration::from_millis(20);
 /// Octets written or read at once.
 const CHUNK: usize = 64 << 10;
-/// Octets of a datagram: it still fits where a tunnel takes some.
+/// Octets of a datagram, where nothing else is asked for: it still fits where a tunnel takes some.
 const DATAGRAM: usize = 1200;
+/// Ethernet has no longer ones.
+const LONGEST: usize = 1472;
 /// A sender that was kept from sending makes up for no more than this: it would be a burst that no application sends.
 const ARREARS: Duration = Duration::from_millis(20);
 
@@ -31,7 +33,7 @@ pub enum Transport {
     Tcp,
     /// One MPTCP connection; both ends ask for it.
     Mptcp,
-    /// Numbered datagrams of 1200 octets, for which a rate must be given.
+    /// Numbered datagrams, for which a rate must be given.
     Udp,
 }
 
@@ -48,6 +50,8 @@ pub struct Demand {
     pub down: bool,
     /// Bit/s at most; `None`: as fast as it goes.
     pub rate: Option<u64>,
+    /// Octets of a datagram: 4 to 1472.
+    pub length: usize,
 }
 
 impl Demand {
@@ -59,6 +63,7 @@ impl Demand {
             transport,
             down: false,
             rate: None,
+            length: DATAGRAM,
         }
     }
 
@@ -117,19 +122,20 @@ impl Goodput {
         let listening = || Error::system(format!("listen at {to}"));
         let calling = || Error::system(format!("connect to {to}"));
         let (serving, called) = if demand.transport == Transport::Udp {
-            let rate = demand.rate.ok_or_else(|| {
-                Error::Unexpected("datagrams need a rate: see Demand::with_rate".into())
-            })?;
+            if demand.rate.is_none() {
+                let text = "datagrams need a rate: see Demand::with_rate";
+                return Err(Error::Unexpected(text.into()));
+            }
             let socket = server.enter(|| UdpSocket::bind(to))?.map_err(listening())?;
             let caller = client.enter(|| call(&demand))?.map_err(calling())?;
             (
                 server.background(move || match demand.down {
-                    true => send_answers(&socket, rate, &far),
+                    true => send_answers(&socket, &demand, &far),
                     false => hear(&socket, &far, false),
                 })?,
                 client.background(move || match demand.down {
                     true => hear(&caller, &near, true),
-                    false => send_datagrams(&caller, rate, &near),
+                    false => send_datagrams(&caller, &demand, &near),
                 })?,
             )
         } else {
@@ -337,34 +343,50 @@ fn passing(error: &io::Error) -> bool {
     )
 }
 
-fn datagram(number: u32) -> [u8; DATAGRAM] {
-    let mut octets = [0; DATAGRAM];
-    octets[..4].copy_from_slice(&number.to_be_bytes());
-    octets
+/// One datagram, with a number in front.
+struct Datagram {
+    octets: [u8; LONGEST],
+    length: usize,
+}
+
+impl Datagram {
+    fn new(length: usize) -> Self {
+        Self {
+            octets: [0; LONGEST],
+            length: length.clamp(4, LONGEST),
+        }
+    }
+
+    fn numbered(&mut self, number: u32) -> &[u8] {
+        self.octets[..4].copy_from_slice(&number.to_be_bytes());
+        &self.octets[..self.length]
+    }
 }
 
 /// Sends on whatever happens to the way: a datagram that cannot be sent is one that is lost.
-fn send_datagrams(socket: &UdpSocket, rate: u64, shared: &Shared) -> io::Result<()> {
-    let (mut pacer, mut number) = (Pacer::new(Some(rate)), 0);
+fn send_datagrams(socket: &UdpSocket, demand: &Demand, shared: &Shared) -> io::Result<()> {
+    let (mut pacer, mut number) = (Pacer::new(demand.rate), 0);
+    let mut datagram = Datagram::new(demand.length);
     while shared.goes_on() {
-        pacer.wait(DATAGRAM);
-        let _ = socket.send(&datagram(number));
+        pacer.wait(datagram.length);
+        let _ = socket.send(datagram.numbered(number));
         number += 1;
     }
     Ok(())
 }
 
 /// Sends to whoever said something last.
-fn send_answers(socket: &UdpSocket, rate: u64, shared: &Shared) -> io::Result<()> {
-    let (mut pacer, mut number, mut to) = (Pacer::new(Some(rate)), 0, None);
+fn send_answers(socket: &UdpSocket, demand: &Demand, shared: &Shared) -> io::Result<()> {
+    let (mut pacer, mut number, mut to) = (Pacer::new(demand.rate), 0, None);
+    let mut datagram = Datagram::new(demand.length);
     socket.set_nonblocking(true)?;
     while shared.goes_on() {
-        pacer.wait(DATAGRAM);
+        pacer.wait(datagram.length);
         if let Ok((_, from)) = socket.recv_from(&mut [0]) {
             to = Some(from);
         }
         if let Some(to) = to {
-            let _ = socket.send_to(&datagram(number), to);
+            let _ = socket.send_to(datagram.numbered(number), to);
             number += 1;
         }
     }
@@ -374,7 +396,7 @@ fn send_answers(socket: &UdpSocket, rate: u64, shared: &Shared) -> io::Result<()
 /// Receives; one that is to be answered says so over and over, so that it is found wherever it went.
 fn hear(socket: &UdpSocket, shared: &Shared, asks: bool) -> io::Result<()> {
     socket.set_read_timeout(Some(NOTICE))?;
-    let mut buffer = [0; DATAGRAM + 1];
+    let mut buffer = [0; LONGEST + 1];
     let mut asked: Option<Instant> = None;
     while shared.goes_on() {
         if asks && asked.is_none_or(|asked| asked.elapsed() > NOTICE) {
@@ -382,10 +404,10 @@ fn hear(socket: &UdpSocket, shared: &Shared, asks: bool) -> io::Result<()> {
             let _ = socket.send(&[]);
         }
         // An error is an ICMP message that came in: whoever sends goes on.
-        if let Ok(DATAGRAM) = socket.recv(&mut buffer) {
+        if let Ok(octets @ 4..) = socket.recv(&mut buffer) {
             let number = u32::from_be_bytes([buffer[0], buffer[1], buffer[2], buffer[3]]);
             let mut series = shared.series();
-            series.add(shared.begun.elapsed(), DATAGRAM as u64);
+            series.add(shared.begun.elapsed(), octets as u64);
             series.number(number);
         }
     }

@@ -17,6 +17,8 @@ const LOW: Micros = 5_000;
 pub const HIGH: Micros = 15_000;
 /// How long an estimate stands before it is tried whether more goes, microseconds.
 const STANDS: Micros = 2_000_000;
+/// The same where it fell to less than half: what a machine that was busy for a moment looks like.
+const DOUBTED: Micros = 300_000;
 /// A queue that takes more holding back, and the longest time of it, microseconds.
 const DEEP: Micros = 100_000;
 const LONGEST_DRAIN: Micros = 400_000;
@@ -58,6 +60,8 @@ pub struct Capacity {
     step: u64,
     /// Not to grow before.
     stands: Micros,
+    /// What it was before it fell, and where it goes back to soon, if nothing stands in the way; 0: it did not, or that was tried.
+    former: u64,
     /// Holds back until then, by so many quarters.
     drains: Micros,
     quarters: u64,
@@ -79,6 +83,7 @@ impl Capacity {
             starts: hint.is_none(),
             step: STEP,
             stands: 0,
+            former: 0,
             drains: 0,
             quarters: 1,
             settled: 0,
@@ -113,7 +118,7 @@ impl Capacity {
 
     /// Whether quick answers help: the estimate is still looked for.
     pub fn seeks(&self) -> bool {
-        self.starts || self.step != STEP
+        self.starts || self.step != STEP || self.rate < self.former
     }
 
     fn set(&mut self, rate: u64, now: Micros) {
@@ -124,10 +129,13 @@ impl Capacity {
 
     /// Takes the rate for what just arrived, and lets the path's queue run empty.
     fn found(&mut self, sample: &Sample, queue: Micros, now: Micros) {
-        self.set(self.rate.min(sample.arrived), now);
+        let (before, tried) = (self.rate, self.former > 0);
+        self.set(before.min(sample.arrived), now);
+        let doubted = !self.starts && !tried && self.rate * 2 < before;
+        self.former = if doubted { before } else { 0 };
         self.starts = false;
         self.step = STEP;
-        self.stands = now + STANDS;
+        self.stands = now + if doubted { DOUBTED } else { STANDS };
         if queue > LOW {
             self.quarters = if queue > DEEP { 2 } else { 1 };
             let time = (4 * queue / self.quarters).min(LONGEST_DRAIN);
@@ -168,7 +176,10 @@ impl Capacity {
             // What arrived bounds it: the tunnel may not have got to send at the rate.
             let rate = if self.starts {
                 self.rate.min(2 * sample.arrived) * 2
+            } else if self.rate < self.former {
+                (self.rate.min(2 * sample.arrived) * 2).min(self.former)
             } else {
+                self.former = 0;
                 let step = self.step;
                 self.step = (2 * step).min(LARGEST_STEP);
                 self.rate.min(sample.arrived * 5 / 4) * (1000 + step) / 1000
@@ -236,6 +247,27 @@ mod tests {
         run(&mut capacity, 5_000_000, 0, 0, 3);
         run(&mut capacity, 5_000_000, 80_000, 3_000_000, 20);
         near(&capacity, 5_000_000);
+    }
+
+    #[test]
+    fn a_moment_in_which_nothing_came_is_soon_made_up_for() {
+        let mut capacity = Capacity::new(None);
+        run(&mut capacity, 5_000_000, 0, 0, 3);
+        for from in [3_000_000, 5_000_000] {
+            let stalled = Sample {
+                from,
+                sent: 5_000_000,
+                arrived: 100_000,
+                full: true,
+                queue: 200_000,
+                packets: 100,
+                loss: 0,
+            };
+            capacity.sample(&stalled, from + 100_000);
+            assert!(capacity.rate() < 500_000, "{}", capacity.rate());
+            run(&mut capacity, 5_000_000, 0, from + 100_000, 2);
+            near(&capacity, 5_000_000);
+        }
     }
 
     #[test]

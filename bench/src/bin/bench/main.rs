@@ -1,10 +1,12 @@
 //! Measures weir against the kernel and against what XDP could do at best. See docs/performance.md.
 
-use std::path::PathBuf;
+mod arguments;
+
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Parser, Subcommand};
+use arguments::{Arguments, Change, Part, Uplinks};
+use clap::Parser;
 use lab::Arrangement;
 use weir_bench::circuit::{Circuit, Driver, Path};
 use weir_bench::crowd::Size;
@@ -14,280 +16,6 @@ use weir_bench::{
     Error, changes, daemon, daily, gate, lemon, machine, meter, meter_daemon, meter_path,
     multipath, paths, report, soak,
 };
-
-/// The one-core closed loop: packets per second through the kernel, through weir, and through the least a router must do.
-#[derive(Debug, Parser)]
-#[command(args_conflicts_with_subcommands = true)]
-struct Arguments {
-    #[command(subcommand)]
-    part: Option<Part>,
-    /// Rounds over all rows
-    #[arg(long, default_value_t = 5)]
-    rounds: u32,
-    /// Seconds for each measurement
-    #[arg(long, default_value_t = 1.0)]
-    seconds: f64,
-    /// Only these rows
-    #[arg(long, value_delimiter = ',', value_parser = path)]
-    only: Vec<Path>,
-    /// Number of flows
-    #[arg(long, default_value_t = 64)]
-    flows: u32,
-    /// Length of the frames, octets
-    #[arg(long, default_value_t = 60)]
-    length: usize,
-    /// The daemon to measure [default: the one beside this binary]
-    #[arg(long, value_name = "PATH")]
-    weir: Option<PathBuf>,
-    /// Steer weir's packet path from here, without the daemon
-    #[arg(long)]
-    direct: bool,
-    /// Two short rounds: to see that it works
-    #[arg(long)]
-    quick: bool,
-    /// Processor to run on
-    #[arg(long, default_value_t = 1)]
-    cpu: usize,
-    /// Write the rows to this file
-    #[arg(long)]
-    json: Option<PathBuf>,
-}
-
-/// What else can be measured.
-#[derive(Debug, Subcommand)]
-enum Part {
-    /// Single programs, nanoseconds per packet beyond those of a drop
-    Programs,
-    /// The meter, nanoseconds per packet beyond those of its parse; beside it the tables that others use
-    Meter {
-        /// Numbers of flows
-        #[arg(long, value_delimiter = ',', default_value = "1,10,400,4096,65536")]
-        flows: Vec<u32>,
-        /// Rounds over all programs
-        #[arg(long, default_value_t = 9)]
-        rounds: u32,
-        /// Runs of a program in a round
-        #[arg(long, default_value_t = 200_000)]
-        runs: u32,
-        /// The daemon's processor time and memory instead, while so many flows are active: a packet of each in a second
-        #[arg(long)]
-        daemon: bool,
-        /// The kernel's whole path instead: with nobody, with programs that do nothing, with the monitor
-        #[arg(long, conflicts_with = "daemon")]
-        path: bool,
-        /// Seconds for each number of flows, of the daemon; for each measurement of the path
-        #[arg(long, default_value_t = 10)]
-        seconds: u32,
-        /// The daemon to measure [default: the one beside this binary]
-        #[arg(long, value_name = "PATH")]
-        weir: Option<PathBuf>,
-        /// Write the figures to this file
-        #[arg(long)]
-        json: Option<PathBuf>,
-    },
-    /// What users lose while somebody counts: iperf3 through a router, with nobody, weir's monitor, softflowd
-    Lemon {
-        /// The daemon to measure [default: the one beside this binary]
-        #[arg(long, value_name = "PATH")]
-        weir: Option<PathBuf>,
-        /// Rounds
-        #[arg(long, default_value_t = 30)]
-        rounds: u32,
-        /// Seconds for each in a round
-        #[arg(long, default_value_t = 1.0)]
-        seconds: f64,
-        /// Only these
-        #[arg(long, value_delimiter = ',', value_parser = case)]
-        only: Vec<lemon::Case>,
-        /// Write the figures to this file
-        #[arg(long)]
-        json: Option<PathBuf>,
-    },
-    /// What a client's TCP loses by going by way of a partner: direct, in the clear, encrypted, by other proxies
-    Multipath {
-        /// The daemon to measure [default: the one beside this binary]
-        #[arg(long, value_name = "PATH")]
-        weir: Option<PathBuf>,
-        /// Rounds
-        #[arg(long, default_value_t = 9)]
-        rounds: u32,
-        /// Seconds for each in a round
-        #[arg(long, default_value_t = 2.0)]
-        seconds: f64,
-        /// Write the figures to this file
-        #[arg(long)]
-        json: Option<PathBuf>,
-    },
-    /// Several uplinks as one, where they have a rate: the sums, and cables that are cut
-    Uplinks {
-        /// The daemon to measure [default: the one beside this binary]
-        #[arg(long, value_name = "PATH")]
-        weir: Option<PathBuf>,
-        /// Rounds
-        #[arg(long, default_value_t = 5)]
-        rounds: u32,
-        /// Seconds for each sum in a round
-        #[arg(long, default_value_t = 5.0)]
-        seconds: f64,
-        /// Only this
-        #[arg(long)]
-        only: Option<Uplinks>,
-        /// Write the figures to this file
-        #[arg(long)]
-        json: Option<PathBuf>,
-    },
-    /// Two bridges of 20 Mbit/s, one of which loses its cable for a while: what arrives, by TCP and by UDP
-    Experiment {
-        /// The daemon to measure [default: the one beside this binary]
-        #[arg(long, value_name = "PATH")]
-        weir: Option<PathBuf>,
-        /// Draw it to this file
-        #[arg(long)]
-        svg: Option<PathBuf>,
-        /// Write the figures to this file
-        #[arg(long)]
-        json: Option<PathBuf>,
-    },
-    /// How many connections a router and its partner have room for, and how soon the first octet comes
-    Connections {
-        /// The daemon to measure [default: the one beside this binary]
-        #[arg(long, value_name = "PATH")]
-        weir: Option<PathBuf>,
-        /// That say nothing
-        #[arg(long, default_value_t = 10_000)]
-        idle: u32,
-        /// New ones in a second, for ten seconds
-        #[arg(long, default_value_t = 1000)]
-        rate: u32,
-        /// Rounds of first octets
-        #[arg(long, default_value_t = 9)]
-        rounds: u32,
-        /// Write the figures to this file
-        #[arg(long)]
-        json: Option<PathBuf>,
-    },
-    /// A bare proxy, for `bench multipath`
-    #[command(hide = true)]
-    BareProxy {
-        /// Which side
-        side: multipath::Side,
-    },
-    /// Conversations that begin and end all the time, for an hour: memory, and whether the sums are those of the wires
-    Soak {
-        /// The daemon to look at [default: the one beside this binary]
-        #[arg(long, value_name = "PATH")]
-        weir: Option<PathBuf>,
-        /// Conversations that begin and end each second
-        #[arg(long, default_value_t = 1000)]
-        rate: u32,
-        /// Minutes
-        #[arg(long, default_value_t = 60)]
-        minutes: u32,
-        /// Seconds between two looks
-        #[arg(long, default_value_t = 55)]
-        seconds: u32,
-        /// Write the figures to this file
-        #[arg(long)]
-        json: Option<PathBuf>,
-    },
-    /// The daemon: latencies, memory, processor time
-    Daily {
-        /// The daemon to measure [default: the one beside this binary]
-        #[arg(long, value_name = "PATH")]
-        weir: Option<PathBuf>,
-        /// Flows for the latencies
-        #[arg(long, default_value_t = 1000)]
-        flows: u32,
-        /// New flows per second, for ten seconds
-        #[arg(long, default_value_t = 20_000)]
-        rate: u32,
-    },
-    /// Whole paths in instructions per packet: kernel, flowtable, weir, in each arrangement; to be run by `scripts/vm --icount`
-    Paths {
-        /// Only this arrangement
-        #[arg(long, value_parser = arrangement)]
-        only: Option<Arrangement>,
-        /// The daemon to measure [default: the one beside this binary]
-        #[arg(long, value_name = "PATH")]
-        weir: Option<PathBuf>,
-        /// Write the figures to this file; in the machine `$VM_OUT` is where files last
-        #[arg(long)]
-        json: Option<PathBuf>,
-    },
-    /// Many neighbours, stations and rules that change at once, under many flows
-    Changes {
-        /// The daemon to measure [default: the one beside this binary]
-        #[arg(long, value_name = "PATH")]
-        weir: Option<PathBuf>,
-        /// Flows, at least
-        #[arg(long, default_value_t = 100_000)]
-        flows: u32,
-        /// Neighbours, or stations
-        #[arg(long, default_value_t = 1000)]
-        hosts: u32,
-        /// How often each is changed
-        #[arg(long, default_value_t = 9)]
-        times: u32,
-        /// Only these
-        #[arg(long, value_delimiter = ',')]
-        only: Vec<Change>,
-    },
-    /// The same as `programs` in instructions, against what is recorded; to be run by `scripts/vm --icount`
-    Instructions {
-        /// What is recorded
-        #[arg(long, default_value = "bench/instructions.json")]
-        file: PathBuf,
-        /// Record instead of comparing; in the machine `$VM_OUT` is where files last
-        #[arg(long)]
-        record: bool,
-    },
-}
-
-/// What of the uplinks is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Uplinks {
-    /// What they give together
-    Sums,
-    /// What a cut does
-    Cuts,
-}
-
-/// What is changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Change {
-    /// Hardware addresses of neighbours
-    Neighbours,
-    /// Where stations of a bridge are
-    Stations,
-    /// The firewall's rules
-    Rules,
-}
-
-fn path(name: &str) -> Result<Path, String> {
-    let found = Path::ALL.into_iter().find(|path| path.name() == name);
-    found.ok_or_else(|| format!("one of {}", Path::ALL.map(Path::name).join(", ")))
-}
-
-fn case(name: &str) -> Result<lemon::Case, String> {
-    let found = lemon::Case::ALL.into_iter().find(|case| case.name == name);
-    found.ok_or_else(|| {
-        format!(
-            "one of {}",
-            lemon::Case::ALL.map(|case| case.name).join(", ")
-        )
-    })
-}
-
-fn arrangement(name: &str) -> Result<Arrangement, String> {
-    let found = paths::ARRANGEMENTS.into_iter().find(|one| one.name == name);
-    found.ok_or_else(|| {
-        format!(
-            "one of {}",
-            paths::ARRANGEMENTS.map(|one| one.name).join(", ")
-        )
-    })
-}
-
 fn main() -> ExitCode {
     match run(&Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -331,10 +59,7 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
                     machine::describe(),
                     meter_path::report(&found)
                 );
-                return match json {
-                    Some(file) => write(file, &found),
-                    None => Ok(()),
-                };
+                return keep(json.as_deref(), &found);
             }
             if *daemon {
                 let binary = daemon::binary(weir.as_deref())?;
@@ -344,10 +69,7 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
                     machine::describe(),
                     meter_daemon::report(&burdens)
                 );
-                return match json {
-                    Some(file) => write(file, &burdens),
-                    None => Ok(()),
-                };
+                return keep(json.as_deref(), &burdens);
             }
             datapath::bench::pin(arguments.cpu)?;
             let costs = meter::all(&meter::Effort {
@@ -356,10 +78,7 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
                 flows: flows.clone(),
             })?;
             println!("{}\n\n{}", machine::describe(), meter::report(&costs));
-            match json {
-                Some(file) => write(file, &costs),
-                None => Ok(()),
-            }
+            keep(json.as_deref(), &costs)
         }
         Some(Part::Lemon {
             weir,
@@ -380,10 +99,7 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             let binary = daemon::binary(weir.as_deref())?;
             let losses = lemon::all(&binary, &cases, plan, |text| eprintln!("{text}"))?;
             println!("{}\n\n{}", machine::describe(), lemon::report(&losses));
-            match json {
-                Some(file) => write(file, &losses),
-                None => Ok(()),
-            }
+            keep(json.as_deref(), &losses)
         }
         Some(Part::Multipath {
             weir,
@@ -399,10 +115,7 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
                 machine::describe(),
                 multipath::ways::report(&found)
             );
-            match json {
-                Some(file) => write(file, &found),
-                None => Ok(()),
-            }
+            keep(json.as_deref(), &found)
         }
         Some(Part::Uplinks {
             weir,
@@ -423,10 +136,7 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
                 cuts = multipath::cuts::all(&binary, *rounds, told)?;
                 println!("{}", multipath::cuts::report(&cuts));
             }
-            match json {
-                Some(file) => write(file, &(sums, cuts)),
-                None => Ok(()),
-            }
+            keep(json.as_deref(), &(sums, cuts))
         }
         Some(Part::Experiment { weir, svg, json }) => {
             let binary = daemon::binary(weir.as_deref())?;
@@ -440,10 +150,7 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
                 std::fs::write(file, multipath::experiment::draw(&found))
                     .map_err(Error::system(format!("write {}", file.display())))?;
             }
-            match json {
-                Some(file) => write(file, &found),
-                None => Ok(()),
-            }
+            keep(json.as_deref(), &found)
         }
         Some(Part::Connections {
             weir,
@@ -460,10 +167,7 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
                 machine::describe(),
                 multipath::connections::report(&found)
             );
-            match json {
-                Some(file) => write(file, &found),
-                None => Ok(()),
-            }
+            keep(json.as_deref(), &found)
         }
         Some(Part::BareProxy { side }) => multipath::bare(*side),
         Some(Part::Soak {
@@ -478,7 +182,7 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             let found = soak::soak(&binary, *rate, length, *seconds, |looks| {
                 eprintln!("{:?}", looks.last());
                 // An hour is long: whatever ends it, what was seen is kept.
-                json.as_ref().map_or(Ok(()), |file| write(file, &looks))
+                keep(json.as_deref(), &looks)
             })?;
             println!("{}\n\n{}", machine::describe(), soak::report(&found));
             Ok(())
@@ -593,10 +297,12 @@ fn whole_paths(
         eprintln!("{text}");
     })?;
     println!("{}\n\n{}", machine::describe(), paths::report(&costs));
-    match json {
-        Some(file) => write(file, &costs),
-        None => Ok(()),
-    }
+    keep(json, &costs)
+}
+
+/// Where it was asked for.
+fn keep(file: Option<&std::path::Path>, what: &impl serde::Serialize) -> Result<(), Error> {
+    file.map_or(Ok(()), |file| write(file, what))
 }
 
 fn write(file: &std::path::Path, what: &impl serde::Serialize) -> Result<(), Error> {

@@ -1,0 +1,281 @@
+//! What can be asked for on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+use lab::Arrangement;
+use weir_bench::circuit::Path;
+use weir_bench::{lemon, multipath, paths};
+
+/// The one-core closed loop: packets per second through the kernel, through weir, and through the least a router must do.
+#[derive(Debug, Parser)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub part: Option<Part>,
+    /// Rounds over all rows
+    #[arg(long, default_value_t = 5)]
+    pub rounds: u32,
+    /// Seconds for each measurement
+    #[arg(long, default_value_t = 1.0)]
+    pub seconds: f64,
+    /// Only these rows
+    #[arg(long, value_delimiter = ',', value_parser = path)]
+    pub only: Vec<Path>,
+    /// Number of flows
+    #[arg(long, default_value_t = 64)]
+    pub flows: u32,
+    /// Length of the frames, octets
+    #[arg(long, default_value_t = 60)]
+    pub length: usize,
+    /// The daemon to measure [default: the one beside this binary]
+    #[arg(long, value_name = "PATH")]
+    pub weir: Option<PathBuf>,
+    /// Steer weir's packet path from here, without the daemon
+    #[arg(long)]
+    pub direct: bool,
+    /// Two short rounds: to see that it works
+    #[arg(long)]
+    pub quick: bool,
+    /// Processor to run on
+    #[arg(long, default_value_t = 1)]
+    pub cpu: usize,
+    /// Write the rows to this file
+    #[arg(long)]
+    pub json: Option<PathBuf>,
+}
+
+/// What else can be measured.
+#[derive(Debug, Subcommand)]
+pub enum Part {
+    /// Single programs, nanoseconds per packet beyond those of a drop
+    Programs,
+    /// The meter, nanoseconds per packet beyond those of its parse; beside it the tables that others use
+    Meter {
+        /// Numbers of flows
+        #[arg(long, value_delimiter = ',', default_value = "1,10,400,4096,65536")]
+        flows: Vec<u32>,
+        /// Rounds over all programs
+        #[arg(long, default_value_t = 9)]
+        rounds: u32,
+        /// Runs of a program in a round
+        #[arg(long, default_value_t = 200_000)]
+        runs: u32,
+        /// The daemon's processor time and memory instead, while so many flows are active: a packet of each in a second
+        #[arg(long)]
+        daemon: bool,
+        /// The kernel's whole path instead: with nobody, with programs that do nothing, with the monitor
+        #[arg(long, conflicts_with = "daemon")]
+        path: bool,
+        /// Seconds for each number of flows, of the daemon; for each measurement of the path
+        #[arg(long, default_value_t = 10)]
+        seconds: u32,
+        /// The daemon to measure [default: the one beside this binary]
+        #[arg(long, value_name = "PATH")]
+        weir: Option<PathBuf>,
+        /// Write the figures to this file
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
+    /// What users lose while somebody counts: iperf3 through a router, with nobody, weir's monitor, softflowd
+    Lemon {
+        /// The daemon to measure [default: the one beside this binary]
+        #[arg(long, value_name = "PATH")]
+        weir: Option<PathBuf>,
+        /// Rounds
+        #[arg(long, default_value_t = 30)]
+        rounds: u32,
+        /// Seconds for each in a round
+        #[arg(long, default_value_t = 1.0)]
+        seconds: f64,
+        /// Only these
+        #[arg(long, value_delimiter = ',', value_parser = case)]
+        only: Vec<lemon::Case>,
+        /// Write the figures to this file
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
+    /// What a client's TCP loses by going by way of a partner: direct, in the clear, encrypted, by other proxies
+    Multipath {
+        /// The daemon to measure [default: the one beside this binary]
+        #[arg(long, value_name = "PATH")]
+        weir: Option<PathBuf>,
+        /// Rounds
+        #[arg(long, default_value_t = 9)]
+        rounds: u32,
+        /// Seconds for each in a round
+        #[arg(long, default_value_t = 2.0)]
+        seconds: f64,
+        /// Write the figures to this file
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
+    /// Several uplinks as one, where they have a rate: the sums, and cables that are cut
+    Uplinks {
+        /// The daemon to measure [default: the one beside this binary]
+        #[arg(long, value_name = "PATH")]
+        weir: Option<PathBuf>,
+        /// Rounds
+        #[arg(long, default_value_t = 5)]
+        rounds: u32,
+        /// Seconds for each sum in a round
+        #[arg(long, default_value_t = 5.0)]
+        seconds: f64,
+        /// Only this
+        #[arg(long)]
+        only: Option<Uplinks>,
+        /// Write the figures to this file
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
+    /// Two bridges of 20 Mbit/s, one of which loses its cable for a while: what arrives, by TCP and by UDP
+    Experiment {
+        /// The daemon to measure [default: the one beside this binary]
+        #[arg(long, value_name = "PATH")]
+        weir: Option<PathBuf>,
+        /// Draw it to this file
+        #[arg(long)]
+        svg: Option<PathBuf>,
+        /// Write the figures to this file
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
+    /// How many connections a router and its partner have room for, and how soon the first octet comes
+    Connections {
+        /// The daemon to measure [default: the one beside this binary]
+        #[arg(long, value_name = "PATH")]
+        weir: Option<PathBuf>,
+        /// That say nothing
+        #[arg(long, default_value_t = 10_000)]
+        idle: u32,
+        /// New ones in a second, for ten seconds
+        #[arg(long, default_value_t = 1000)]
+        rate: u32,
+        /// Rounds of first octets
+        #[arg(long, default_value_t = 9)]
+        rounds: u32,
+        /// Write the figures to this file
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
+    /// A bare proxy, for `bench multipath`
+    #[command(hide = true)]
+    BareProxy {
+        /// Which side
+        side: multipath::Side,
+    },
+    /// Conversations that begin and end all the time, for an hour: memory, and whether the sums are those of the wires
+    Soak {
+        /// The daemon to look at [default: the one beside this binary]
+        #[arg(long, value_name = "PATH")]
+        weir: Option<PathBuf>,
+        /// Conversations that begin and end each second
+        #[arg(long, default_value_t = 1000)]
+        rate: u32,
+        /// Minutes
+        #[arg(long, default_value_t = 60)]
+        minutes: u32,
+        /// Seconds between two looks
+        #[arg(long, default_value_t = 55)]
+        seconds: u32,
+        /// Write the figures to this file
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
+    /// The daemon: latencies, memory, processor time
+    Daily {
+        /// The daemon to measure [default: the one beside this binary]
+        #[arg(long, value_name = "PATH")]
+        weir: Option<PathBuf>,
+        /// Flows for the latencies
+        #[arg(long, default_value_t = 1000)]
+        flows: u32,
+        /// New flows per second, for ten seconds
+        #[arg(long, default_value_t = 20_000)]
+        rate: u32,
+    },
+    /// Whole paths in instructions per packet: kernel, flowtable, weir, in each arrangement; to be run by `scripts/vm --icount`
+    Paths {
+        /// Only this arrangement
+        #[arg(long, value_parser = arrangement)]
+        only: Option<Arrangement>,
+        /// The daemon to measure [default: the one beside this binary]
+        #[arg(long, value_name = "PATH")]
+        weir: Option<PathBuf>,
+        /// Write the figures to this file; in the machine `$VM_OUT` is where files last
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
+    /// Many neighbours, stations and rules that change at once, under many flows
+    Changes {
+        /// The daemon to measure [default: the one beside this binary]
+        #[arg(long, value_name = "PATH")]
+        weir: Option<PathBuf>,
+        /// Flows, at least
+        #[arg(long, default_value_t = 100_000)]
+        flows: u32,
+        /// Neighbours, or stations
+        #[arg(long, default_value_t = 1000)]
+        hosts: u32,
+        /// How often each is changed
+        #[arg(long, default_value_t = 9)]
+        times: u32,
+        /// Only these
+        #[arg(long, value_delimiter = ',')]
+        only: Vec<Change>,
+    },
+    /// The same as `programs` in instructions, against what is recorded; to be run by `scripts/vm --icount`
+    Instructions {
+        /// What is recorded
+        #[arg(long, default_value = "bench/instructions.json")]
+        file: PathBuf,
+        /// Record instead of comparing; in the machine `$VM_OUT` is where files last
+        #[arg(long)]
+        record: bool,
+    },
+}
+
+/// What of the uplinks is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Uplinks {
+    /// What they give together
+    Sums,
+    /// What a cut does
+    Cuts,
+}
+
+/// What is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Change {
+    /// Hardware addresses of neighbours
+    Neighbours,
+    /// Where stations of a bridge are
+    Stations,
+    /// The firewall's rules
+    Rules,
+}
+
+fn path(name: &str) -> Result<Path, String> {
+    let found = Path::ALL.into_iter().find(|path| path.name() == name);
+    found.ok_or_else(|| format!("one of {}", Path::ALL.map(Path::name).join(", ")))
+}
+
+fn case(name: &str) -> Result<lemon::Case, String> {
+    let found = lemon::Case::ALL.into_iter().find(|case| case.name == name);
+    found.ok_or_else(|| {
+        format!(
+            "one of {}",
+            lemon::Case::ALL.map(|case| case.name).join(", ")
+        )
+    })
+}
+
+fn arrangement(name: &str) -> Result<Arrangement, String> {
+    let found = paths::ARRANGEMENTS.into_iter().find(|one| one.name == name);
+    found.ok_or_else(|| {
+        format!(
+            "one of {}",
+            paths::ARRANGEMENTS.map(|one| one.name).join(", ")
+        )
+    })
+}
