@@ -1,5 +1,6 @@
 //! `[multipath]` at the router: from its settings to its threads, and what they tell.
 
+mod told;
 mod waiting;
 
 use std::cell::{Cell, RefCell};
@@ -7,19 +8,18 @@ use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kernel::Prefix;
 use kernel::io::{Subflows, forget_marked, load_rules};
 use kernel::subflows::{Sockets, SubflowKind};
-use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, watch};
 use tokio::time::MissedTickBehavior;
 use tracing::{debug, error, info, warn};
 
 use super::paths::Paths;
-use super::share::{Counted, Health, Known, Share};
+use super::share::{Health, Known, Share};
 use super::threads::{Stop, Threads, processors};
 use super::tunnel::{self, Tun};
 use super::{TunDevice, limits, partnership, proxy, socket};
@@ -31,8 +31,11 @@ use crate::hints::{Hints, Use};
 use crate::nft::{self, Redirect, TUNNEL_MARK};
 use crate::pairing::Pairing;
 use crate::reach::LOCAL;
-use crate::shares::{Carried, Shares};
+use crate::shares::Shares;
 use crate::welcome::Welcome;
+
+use told::Told;
+pub use told::{Connection, ForwardState, PathState, State, TwinState};
 
 /// How often is looked at what paths carry, and at which look at what connections lack.
 const LOOK: Duration = Duration::from_millis(500);
@@ -70,105 +73,6 @@ pub enum StartError {
     /// The kernel's routing or MPTCP cannot be steered.
     #[error("cannot steer the kernel's paths: {0}")]
     Paths(#[source] io::Error),
-}
-
-/// Whether the partner is there.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "state")]
-pub enum Connection {
-    /// Not yet, or not any more.
-    #[default]
-    Connecting,
-    /// It is.
-    Connected {
-        /// Version of its weir.
-        version: String,
-        /// It reaches IPv4 addresses.
-        ipv4: bool,
-        /// It reaches IPv6 addresses.
-        ipv6: bool,
-    },
-    /// It is tried again and again.
-    Failed {
-        /// Why it does not work, in words.
-        problem: String,
-    },
-}
-
-/// One uplink.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PathState {
-    /// Name of the device.
-    pub device: String,
-    /// Own address.
-    pub address: IpAddr,
-    /// Next hop; none on a point-to-point link.
-    pub gateway: Option<IpAddr>,
-    /// When it is to be used.
-    pub used: Use,
-    /// It carries something now, if there is something.
-    pub in_use: bool,
-    /// It is kept from TCP for a while: it slowed the others down.
-    pub rests: bool,
-    /// Something on the way takes MPTCP out, as was seen lately.
-    pub strips: bool,
-    /// What it carried.
-    pub carried: Carried,
-    /// Octets of the tunnel's datagrams, there and back, with what is around them on the wire.
-    pub tunnelled: [u64; 2],
-}
-
-/// An uplink with the address of another that is in use: neither the kernel nor the partner could tell them apart.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TwinState {
-    /// Name of its device.
-    pub device: String,
-    /// The address that both have.
-    pub address: IpAddr,
-    /// Name of the other's device.
-    pub of: String,
-}
-
-/// What comes in by the partner.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ForwardState {
-    /// Ports of the partner: `tcp/8022`.
-    pub ports: String,
-    /// Where they lead: `192.168.1.2:22`.
-    pub to: String,
-    /// Whether the partner gives them to this router; `None`: it is not there.
-    pub granted: Option<bool>,
-}
-
-/// All of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct State {
-    /// Name or address of the partner, and its port.
-    pub partner: String,
-    /// Whether it is there.
-    pub connection: Connection,
-    /// Whether clients' new connections are brought here.
-    pub redirects: bool,
-    /// What is no TCP goes by the tunnel.
-    pub tunnel: bool,
-    /// The uplinks.
-    pub paths: Vec<PathState>,
-    /// Uplinks that cannot be used.
-    pub twins: Vec<TwinState>,
-    /// What comes in.
-    pub forwards: Vec<ForwardState>,
-    /// Connections and octets.
-    pub counted: Counted,
-}
-
-/// What its threads tell.
-#[derive(Debug, Default)]
-struct Told(Mutex<State>);
-
-impl Told {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Multipath at work, until it is dropped.
