@@ -303,7 +303,7 @@ fn seen_by(uplinks: &Uplinks, host: &Namespace, to: IpAddr, from: IpAddr) -> Res
         .enter(|| UdpSocket::bind((from, 0)))?
         .map_err(failed())?;
     mouth.send_to(b"it is me", (to, PORT)).map_err(failed())?;
-    let (_, seen) = ear.recv_from(&mut [0; 16]).map_err(failed())?;
+    let (_, seen) = lab::uninterrupted(|| ear.recv_from(&mut [0; 16])).map_err(failed())?;
     Ok(seen.ip())
 }
 

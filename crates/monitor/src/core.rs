@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use kernel::{Mac, TalkKey};
 
@@ -9,6 +10,7 @@ use crate::apps::Application;
 use crate::count::{Both, Count};
 use crate::device::{Device, is_station};
 use crate::latency;
+use crate::names::bounded::Bounded;
 use crate::names::{Learned, Names, Source};
 use crate::port::Port;
 use crate::reading::{Forwarded, Loose, Millis, Reading, Rest, Waited, Way};
@@ -22,6 +24,11 @@ pub fn place(port: u32, vlan: u16) -> u64 {
 fn at_place(place: u64) -> (u32, u16) {
     ((place >> 16) as u32, place as u16)
 }
+
+/// Names that conversations said for themselves before anything else was read of them, of so many at most.
+const SAID: usize = 1024;
+/// When a conversation began is not known to the millisecond.
+const LATE: Millis = 2000;
 
 fn application(key: &TalkKey, name: Option<&str>) -> Application {
     Application::of(key.protocol, key.station_port, key.far_port, name)
@@ -58,6 +65,8 @@ pub struct Monitor {
     /// The same, by hardware address.
     known_as: HashMap<Mac, BTreeSet<IpAddr>>,
     gateways: HashSet<Mac>,
+    /// What conversations called their far end that are not known yet: a hello is read sooner than counters are.
+    said: Bounded<TalkKey, (Arc<str>, Millis)>,
     /// Names of devices and of what they talk to.
     pub names: Names,
     told: Vec<Told>,
@@ -81,6 +90,7 @@ impl Monitor {
             neighbours: HashMap::new(),
             known_as: HashMap::new(),
             gateways: HashSet::new(),
+            said: Bounded::new(SAID),
             names: Names::default(),
             told: Vec::new(),
             telling: None,
@@ -141,7 +151,7 @@ impl Monitor {
         self.names.learn(learned, now);
         if let Learned::FlowName { key, name, .. } = learned {
             let (port, vlan) = at_place(key.place);
-            let talk = self.talks.get_mut(&TalkKey {
+            let key = TalkKey {
                 port,
                 vlan,
                 protocol: key.protocol,
@@ -149,11 +159,13 @@ impl Monitor {
                 station_port: key.station_port,
                 far: key.far,
                 far_port: key.far_port,
-            });
-            // One that is not known yet finds the name by address when it is.
-            if let Some(talk) = talk {
-                talk.application = application(&talk.key, Some(name));
-                talk.far_name = Some(name.clone());
+            };
+            match self.talks.get_mut(&key) {
+                Some(talk) => {
+                    talk.application = application(&key, Some(name));
+                    talk.far_name = Some(name.clone());
+                }
+                None => drop(self.said.put(key, (name.clone(), now))),
             }
         }
     }
@@ -471,7 +483,13 @@ impl Monitor {
             if let Some(device) = self.devices.get_mut(&mac) {
                 device.talks += 1;
             }
-            let far_name = self.names.far(key.station, key.far, first).cloned();
+            // What one said that had the same ports before is not its.
+            let said = self
+                .said
+                .remove(key)
+                .filter(|(_, when)| first <= when + LATE);
+            let told = || self.names.far(key.station, key.far, first).cloned();
+            let far_name = said.map(|(name, _)| name).or_else(told);
             let talk = Talk {
                 id,
                 application: application(key, far_name.as_deref()),

@@ -17,7 +17,7 @@
 //!
 //! Names are hints: stations and name servers may lie. They are shown, and nothing is decided by them.
 
-mod bounded;
+pub(crate) mod bounded;
 mod cache;
 mod cursor;
 mod devices;

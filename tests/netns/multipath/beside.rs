@@ -1,13 +1,13 @@
 //! Multipath and the fast path on one router: each has what is its own, whatever comes and goes, and no octet is another.
 
 use std::io::{Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
 use api::FlowState;
 use lab::namespace::wait_until;
 use lab::uplinks::{CLIENT, Options, PARTNER, Path, SERVER};
-use lab::{Error, Uplinks};
+use lab::{Error, Talk, Uplinks};
 use weir_tests::partner::Partner;
 use weir_tests::{LIMIT, Weir};
 
@@ -150,45 +150,26 @@ impl Stream {
     }
 }
 
-/// A conversation by UDP, with a server that returns what it hears.
-struct Talk {
-    near: UdpSocket,
-    far: UdpSocket,
+/// A conversation by UDP, each datagram of other octets.
+struct Datagrams {
+    talk: Talk,
     seed: u64,
 }
 
-impl Talk {
+impl Datagrams {
     fn open(scene: &Scene, port: u16) -> Result<Self, Error> {
         let to = SocketAddr::new(SERVER, port);
-        let far = scene.uplinks.server().enter(|| UdpSocket::bind(to))?;
-        let open = || -> std::io::Result<UdpSocket> {
-            let socket = UdpSocket::bind("0.0.0.0:0")?;
-            socket.connect(to)?;
-            socket.set_read_timeout(Some(ms(300)))?;
-            Ok(socket)
-        };
-        let near = scene.uplinks.client().enter(open)?.map_err(failed())?;
-        let far = far.map_err(failed())?;
-        far.set_read_timeout(Some(ms(300))).map_err(failed())?;
+        let (client, server) = (scene.uplinks.client(), scene.uplinks.server());
         Ok(Self {
-            near,
-            far,
+            talk: Talk::open(client, None, server, to)?,
             seed: u64::from(port) << 32,
         })
     }
 
     /// Whom the server sees, if it hears it, and the client its answer.
-    fn ask(&mut self) -> Option<IpAddr> {
+    fn ask(&mut self) -> Result<Option<IpAddr>, Error> {
         self.seed += 1;
-        let sent = octets(self.seed, 1000);
-        let mut buffer = [0; 2000];
-        self.near.send(&sent).ok()?;
-        let (length, source) = self.far.recv_from(&mut buffer).ok()?;
-        assert!(buffer[..length] == sent, "what came is what was sent");
-        self.far.send_to(&buffer[..length], source).ok()?;
-        let length = self.near.recv(&mut buffer).ok()?;
-        assert!(buffer[..length] == sent, "and back");
-        Some(source.ip())
+        self.talk.ask(&octets(self.seed, 1000), ms(300))
     }
 }
 
@@ -235,9 +216,12 @@ fn beside(hook: &str) -> Result<(), Error> {
     };
     let flows = scene.flows(5001)?;
     assert!(none(&flows), "a connection that is carried: {flows:?}");
-    let mut talk = Talk::open(&scene, 5003)?;
-    wait_until("the tunnel", LIMIT, || Ok(talk.ask() == Some(PARTNER)))?;
-    let answered = (0..200).filter(|_| talk.ask() == Some(PARTNER)).count();
+    let mut talk = Datagrams::open(&scene, 5003)?;
+    wait_until("the tunnel", LIMIT, || Ok(talk.ask()? == Some(PARTNER)))?;
+    let mut answered = 0;
+    for _ in 0..200 {
+        answered += u32::from(talk.ask()? == Some(PARTNER));
+    }
     assert!(answered >= 198, "{answered} of 200");
     let flows = scene.flows(5003)?;
     assert!(none(&flows), "a conversation of the tunnel: {flows:?}");
@@ -261,10 +245,10 @@ fn beside(hook: &str) -> Result<(), Error> {
     assert_eq!(later.source, own);
     later.until_offloaded(&scene, 5004)?;
     wait_until("the conversation, directly", LIMIT, || {
-        Ok(talk.ask() == Some(own))
+        Ok(talk.ask()? == Some(own))
     })?;
     wait_until("weir forwards the conversation", LIMIT, || {
-        assert_eq!(talk.ask(), Some(own));
+        assert_eq!(talk.ask()?, Some(own));
         Ok(scene.flows(5003)?.iter().any(|(_, packets)| *packets > 20))
     })?;
     for path in 0..2 {

@@ -102,7 +102,7 @@ fn datagrams_come_in_too() -> Result<(), Error> {
     let far = thread::spawn(move || {
         let mut buffer = [0; 2000];
         let mut sources = Vec::new();
-        while let Ok((length, source)) = socket.recv_from(&mut buffer) {
+        while let Ok((length, source)) = lab::uninterrupted(|| socket.recv_from(&mut buffer)) {
             sources.push(source);
             if &buffer[..length] == b"end" {
                 break;

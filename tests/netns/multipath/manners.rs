@@ -40,6 +40,11 @@ fn read(mut stream: &TcpStream, octets: usize) -> Vec<u8> {
     buffer
 }
 
+/// What comes first: octets (1), the end (0) or why there is none.
+fn first(stream: &mut TcpStream) -> std::io::Result<usize> {
+    lab::uninterrupted(|| stream.read(&mut [0; 1]))
+}
+
 /// Each of these is to be so whether streams are encrypted or not.
 const ENCRYPT: [&str; 2] = ["encrypt = \"all\"\n", "encrypt = \"none\"\n"];
 
@@ -63,12 +68,12 @@ fn either_end(encrypt: &str) -> Result<(), Error> {
     far.write_all(&[7; 100_000]).expect("written");
     assert_eq!(read(&near, 100_000), [7; 100_000]);
     drop(far);
-    assert_eq!(near.read(&mut [0; 1]).expect("the end comes"), 0);
+    assert_eq!(first(&mut near).expect("the end comes"), 0);
 
     // The other way round.
     let (mut near, far) = ends(&pair, SocketAddr::new(SERVER, 5001))?;
     far.shutdown(Shutdown::Write).expect("shut down");
-    assert_eq!(near.read(&mut [0; 1]).expect("the end comes"), 0);
+    assert_eq!(first(&mut near).expect("the end comes"), 0);
     near.write_all(&[8; 100_000]).expect("written");
     assert_eq!(read(&far, 100_000), [8; 100_000]);
     Ok(())
@@ -95,7 +100,7 @@ fn reset(encrypt: &str) -> Result<(), Error> {
         let linger = SockRef::from(&breaks).set_linger(Some(ms(0)));
         linger.expect("lingers");
         drop(breaks);
-        let seen = sees.read(&mut [0; 1]).expect_err("no orderly end");
+        let seen = first(&mut sees).expect_err("no orderly end");
         assert_eq!(
             seen.kind(),
             ErrorKind::ConnectionReset,
@@ -112,7 +117,7 @@ fn a_server_that_refuses_refuses() -> Result<(), Error> {
     let seen = match connect(pair.uplinks.client(), at(SERVER)) {
         Ok(mut near) => {
             near.set_read_timeout(Some(10 * SECOND)).expect("set");
-            near.read(&mut [0; 1]).expect_err("nobody is there")
+            first(&mut near).expect_err("nobody is there")
         }
         Err(Error::System { source, .. }) => source,
         Err(error) => return Err(error),

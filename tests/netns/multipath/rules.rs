@@ -1,11 +1,11 @@
 //! What goes directly: by destination, port and client. The server tells whom it saw.
 
 use std::io::{Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 
-use lab::Error;
 use lab::transfer::Echo;
 use lab::uplinks::{CLIENT, CLIENT6, Options, PARTNER, PARTNER6, SERVER, SERVER6};
+use lab::{Error, Talk};
 use socket2::{Domain, Socket, Type};
 use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
@@ -39,44 +39,18 @@ fn connect(pair: &Pair, from: IpAddr, to: SocketAddr) -> Result<TcpStream, Error
     pair.uplinks.client().enter(open)?.map_err(failed())
 }
 
-/// A conversation by UDP: both ends, and whom the server sees.
-struct Talk {
-    near: UdpSocket,
-    far: UdpSocket,
+fn talk(pair: &Pair, from: IpAddr, to: SocketAddr) -> Result<Talk, Error> {
+    Talk::open(pair.uplinks.client(), Some(from), pair.uplinks.server(), to)
 }
 
-impl Talk {
-    fn open(pair: &Pair, from: IpAddr, to: SocketAddr) -> Result<Self, Error> {
-        let far = pair.uplinks.server().enter(|| UdpSocket::bind(to))?;
-        let open = || -> std::io::Result<UdpSocket> {
-            let socket = UdpSocket::bind(SocketAddr::new(from, 0))?;
-            socket.connect(to)?;
-            socket.set_read_timeout(Some(LIMIT))?;
-            Ok(socket)
-        };
-        let near = pair.uplinks.client().enter(open)?.map_err(failed())?;
-        let far = far.map_err(failed())?;
-        far.set_read_timeout(Some(LIMIT)).map_err(failed())?;
-        Ok(Self { near, far })
-    }
-
-    /// There and back.
-    fn say(&self, text: &str) -> Result<IpAddr, Error> {
-        let mut buffer = [0; 100];
-        self.near.send(text.as_bytes()).map_err(failed())?;
-        let (length, source) = self.far.recv_from(&mut buffer).map_err(failed())?;
-        assert_eq!(&buffer[..length], text.as_bytes());
-        self.far
-            .send_to(&buffer[..length], source)
-            .map_err(failed())?;
-        let length = self.near.recv(&mut buffer).map_err(failed())?;
-        assert_eq!(&buffer[..length], text.as_bytes());
-        Ok(source.ip())
-    }
+/// Whom the server sees.
+fn say(talk: &Talk, text: &str) -> Result<IpAddr, Error> {
+    let seen = talk.ask(text.as_bytes(), LIMIT)?;
+    seen.ok_or_else(|| Error::Timeout(format!("an answer to {text:?}")))
 }
 
 fn by_udp(pair: &Pair, from: IpAddr, to: SocketAddr) -> Result<IpAddr, Error> {
-    Talk::open(pair, from, to)?.say("who am I?")
+    say(&talk(pair, from, to)?, "who am I?")
 }
 
 fn at(port: u16) -> SocketAddr {
@@ -125,8 +99,8 @@ fn rules_change_under_what_is_carried() -> Result<(), Error> {
         assert_eq!(answer, *text);
     };
     answered(b"then");
-    let talk = Talk::open(&pair, CLIENT, at(5101))?;
-    assert_eq!(talk.say("then")?, PARTNER);
+    let lasting = talk(&pair, CLIENT, at(5101))?;
+    assert_eq!(say(&lasting, "then")?, PARTNER);
 
     let file = pair.weir.config_file();
     let before = std::fs::read_to_string(&file).expect("the configuration");
@@ -153,7 +127,7 @@ fn rules_change_under_what_is_carried() -> Result<(), Error> {
         })?;
         assert_eq!(by_udp(&pair, CLIENT, at(5102))?, own, "{more}");
         answered(b"now!");
-        assert_eq!(talk.say("now")?, PARTNER, "{more}");
+        assert_eq!(say(&lasting, "now")?, PARTNER, "{more}");
         reload("").expect("as it was");
         lab::namespace::wait_until("the old rules", LIMIT, || {
             Ok(by_tcp(&pair, CLIENT, at(5000))? == PARTNER)
