@@ -34,6 +34,43 @@ fn no_octet_is_lost() -> Result<(), Error> {
     Ok(())
 }
 
+/// New subflows carry nothing at first: docs/limits.md says why.
+#[test]
+fn a_path_that_is_back_waits_for_its_subflows() -> Result<(), Error> {
+    let pair = Pair::build(&Options::mbit(&[20, 20]))?;
+    let uplinks = &pair.uplinks;
+    let (address, own) = (uplinks.address(1), uplinks.address(1).to_string());
+    let endpoint = || -> Result<Option<bool>, Error> {
+        let all = uplinks.router().run("ip mptcp endpoint show")?;
+        let mut lines = all.lines();
+        let line = lines.find(|line| line.split(' ').next() == Some(&own));
+        Ok(line.map(|line| line.split(' ').any(|word| word == "backup")))
+    };
+    wait_until("the second path", LIMIT, || Ok(endpoint()? == Some(false)))?;
+    let transfer = Transfer::start(uplinks.client(), uplinks.server(), at(SERVER), 7, None)?;
+    transfer.advance(2_000_000, LIMIT)?;
+    uplinks.cut(1, Cut::Link)?;
+    wait_until("it to be gone", LIMIT, || Ok(endpoint()?.is_none()))?;
+    uplinks.heal(1)?;
+    let mut seen = Vec::new();
+    wait_until("the second path again", LIMIT, || {
+        let now = endpoint()?;
+        seen.extend(now);
+        Ok(now == Some(false))
+    })?;
+    assert_eq!(seen.first(), Some(&true), "it waits at first");
+    // And then it does what it is there for.
+    let carried = || -> Result<u64, Error> {
+        let told = pair.paths()?.paths;
+        let mut paths = told.iter().filter(|path| path.address == address);
+        Ok(paths.next().map_or(0, |path| path.sent))
+    };
+    let before = carried()?;
+    wait_until("it to carry", LIMIT, || Ok(carried()? > before + 1_000_000))?;
+    transfer.stop()?;
+    Ok(())
+}
+
 #[test]
 fn without_the_partner_connections_go_directly() -> Result<(), Error> {
     let mut pair = Pair::build(&Options::mbit(&[20, 20]))?;

@@ -35,6 +35,9 @@ const TUNNELED: u32 = TABLE - 2;
 const LOOPBACK: u32 = 1;
 /// Changes come in heaps: a new address, its route, the default route. So long they are left to settle; what is lost counts at once.
 const SETTLE: Duration = Duration::from_millis(30);
+/// How long a new path waits for others to fail, before it is one of them. Where a connection gets a subflow while a thread reads from it, and data comes
+/// on the new subflow before that is over, Linux 6.18 takes them for what comes next in the stream (docs/limits.md); what waits carries none.
+const JOIN: Duration = Duration::from_millis(100);
 /// After a failure to look.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -51,6 +54,8 @@ pub struct Paths {
     resting: Vec<IpAddr>,
     /// Addresses of paths that are to carry something only while others cannot.
     reserve: Vec<IpAddr>,
+    /// Addresses of new paths that wait, each until then.
+    joining: Vec<(IpAddr, Instant)>,
     hints: Hints,
     /// Devices that come and go all the time: connections are better off without.
     damped: Vec<String>,
@@ -80,6 +85,7 @@ impl Paths {
             partner: Vec::new(),
             resting: Vec::new(),
             reserve: Vec::new(),
+            joining: Vec::new(),
             hints,
             damped: Vec::new(),
             tunnel: None,
@@ -149,16 +155,48 @@ impl Paths {
         let changes = left.map(|was| (*was, false));
         let changes: Vec<_> = changes.chain(come.map(|now| (*now, true))).collect();
         for (address, backup) in changes {
-            self.set_backup(address, backup);
+            // Those that wait learn it when they have waited.
+            if !self.joins(address) {
+                self.set_backup(address, backup);
+            }
         }
     }
 
-    /// Some of a path's subflows do not know that they are to wait: the first one of a connection that began by it.
+    /// Some of a path's subflows do not know that they are to wait, as the first one of a connection that began by it; or that they are not to, as
+    /// those that were not made yet when that was told.
     pub fn remind(&mut self, address: IpAddr) {
-        if self.reserve.contains(&address) {
+        let waits = self.reserve.contains(&address);
+        let mut own = self.uplinks.now().iter().filter(|own| self.is_used(own));
+        if own.any(|own| own.address == address) && !self.joins(address) {
             // Only a change is told to the other side.
-            self.set_backup(address, false);
-            self.set_backup(address, true);
+            self.set_backup(address, !waits);
+            self.set_backup(address, waits);
+        }
+    }
+
+    fn joins(&self, address: IpAddr) -> bool {
+        self.joining.iter().any(|(joins, _)| *joins == address)
+    }
+
+    /// A path's subflows are about to be made: until they are, they wait for others to fail.
+    fn join(&mut self, address: IpAddr) {
+        self.joining.retain(|(joins, _)| *joins != address);
+        self.joining.push((address, Instant::now() + JOIN));
+    }
+
+    /// Those that have waited are like others.
+    fn joined(&mut self) {
+        let now = Instant::now();
+        let waits = |(_, until): &(IpAddr, Instant)| *until > now;
+        let (waiting, joined) = std::mem::take(&mut self.joining)
+            .into_iter()
+            .partition(waits);
+        self.joining = waiting;
+        let joined: Vec<_> = joined;
+        for (address, _) in joined {
+            if !self.reserve.contains(&address) {
+                self.set_backup(address, false);
+            }
         }
     }
 
@@ -237,6 +275,8 @@ impl Paths {
         if self.resting.contains(&address) {
             return;
         }
+        self.set_backup(address, true);
+        self.join(address);
         let renewed = self.tuned.mptcp().map(|mptcp| mptcp.renew(address));
         match renewed {
             Some(Ok(true)) | None => {}
@@ -274,16 +314,14 @@ impl Paths {
     pub async fn changed(&mut self) -> io::Result<()> {
         let mut found: Vec<Event> = Vec::new();
         loop {
-            let due = self.due;
-            let settled = async {
-                match due {
-                    Some(due) => sleep_until(due).await,
-                    None => std::future::pending().await,
-                }
-            };
+            let (due, joined) = (self.due, self.joining.iter().map(|(_, until)| *until).min());
             tokio::select! {
                 heard = self.events.recv(&mut found) => heard?,
-                () = settled => return match self.look() {
+                () = until(joined) => {
+                    self.joined();
+                    continue;
+                }
+                () = until(due) => return match self.look() {
                     true => Ok(()),
                     false => continue,
                 },
@@ -346,6 +384,7 @@ impl Paths {
 
     fn end(&mut self, uplink: &Uplink) {
         let Uplink { address, name, .. } = uplink;
+        self.joining.retain(|(joins, _)| joins != address);
         let Some(mptcp) = self.tuned.mptcp() else {
             return;
         };
@@ -357,7 +396,7 @@ impl Paths {
 
     fn begin(&mut self, uplink: &Uplink) {
         let Uplink { address, name, .. } = uplink;
-        let backup = self.reserve.contains(address);
+        self.join(*address);
         let Some(mptcp) = self.tuned.mptcp() else {
             return;
         };
@@ -369,7 +408,7 @@ impl Paths {
             link: Some(uplink.link),
             flags: EndpointFlags {
                 subflow: true,
-                backup,
+                backup: true,
                 ..EndpointFlags::default()
             },
         };
@@ -498,6 +537,14 @@ impl Paths {
                 warn!(%error, address = %uplink.address, "an endpoint is left: `ip mptcp endpoint`");
             }
         }
+    }
+}
+
+/// That time, or never.
+async fn until(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => std::future::pending().await,
     }
 }
 

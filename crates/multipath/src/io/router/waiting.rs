@@ -84,14 +84,16 @@ impl Control {
         self.share.set_resting(resting.collect());
     }
 
-    /// Finds paths in reserve with subflows that do not wait, now and at the last look: a connection may have begun by such a path. Gives those of now.
+    /// Finds paths in reserve with subflows that do not wait, and others with some that do, now and at the last look ([`Paths::remind`]). Gives those of
+    /// now.
     pub(super) fn strays(&self, found: &[Subflow], before: &[IpAddr]) -> Vec<IpAddr> {
         let used = found.iter().filter(|subflow| {
             let multipath = matches!(subflow.kind, SubflowKind::First | SubflowKind::Joined);
-            multipath && subflow.state == TcpState::Established && !subflow.backup
+            multipath && subflow.state == TcpState::Established
         });
-        let used = used.map(|subflow| subflow.local.ip().to_canonical());
-        let mut stray: Vec<_> = used.filter(|own| self.share.in_reserve(*own)).collect();
+        let used = used.map(|subflow| (subflow.local.ip().to_canonical(), subflow.backup));
+        let stray = used.filter(|(own, backup)| self.share.in_reserve(*own) != *backup);
+        let mut stray: Vec<_> = stray.map(|(own, _)| own).collect();
         stray.sort_unstable();
         stray.dedup();
         let stays = stray.iter().filter(|own| before.contains(own)).copied();
