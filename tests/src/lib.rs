@@ -19,6 +19,19 @@ use nix::unistd::Pid;
 /// How long a test waits for what must come: long, as it may come in an emulated machine on a busy one.
 pub const LIMIT: Duration = Duration::from_secs(90);
 
+/// Does it anew where a signal cut it short, as where a machine is held still for a moment: the kernel gives up running a program on frames then, and does
+/// not tell on how many it did. Such a run says nothing.
+pub fn undisturbed<T>(mut run: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
+    let interrupted = std::io::Error::from_raw_os_error(nix::libc::EINTR).to_string();
+    for _ in 0..4 {
+        match run() {
+            Err(error) if error.to_string().contains(&interrupted) => println!("again: {error}"),
+            done => return done,
+        }
+    }
+    run()
+}
+
 /// The binary under test: WEIR_BIN, or the one built beside this test.
 pub fn binary() -> PathBuf {
     if let Some(path) = std::env::var_os("WEIR_BIN") {

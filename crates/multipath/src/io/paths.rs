@@ -54,6 +54,8 @@ pub struct Paths {
     resting: Vec<IpAddr>,
     /// Addresses of paths that are to carry something only while others cannot.
     reserve: Vec<IpAddr>,
+    /// Whether there may be connections by now.
+    opened: bool,
     /// Addresses of new paths that wait, each until then.
     joining: Vec<(IpAddr, Instant)>,
     hints: Hints,
@@ -85,12 +87,14 @@ impl Paths {
             partner: Vec::new(),
             resting: Vec::new(),
             reserve: Vec::new(),
+            opened: false,
             joining: Vec::new(),
             hints,
             damped: Vec::new(),
             tunnel: None,
         };
         paths.look();
+        paths.opened = true;
         Ok(paths)
     }
 
@@ -396,7 +400,12 @@ impl Paths {
 
     fn begin(&mut self, uplink: &Uplink) {
         let Uplink { address, name, .. } = uplink;
-        self.join(*address);
+        // At the start there are no connections to get subflows.
+        let joins = self.opened;
+        if joins {
+            self.join(*address);
+        }
+        let backup = joins || self.reserve.contains(address);
         let Some(mptcp) = self.tuned.mptcp() else {
             return;
         };
@@ -408,7 +417,7 @@ impl Paths {
             link: Some(uplink.link),
             flags: EndpointFlags {
                 subflow: true,
-                backup: true,
+                backup,
                 ..EndpointFlags::default()
             },
         };
