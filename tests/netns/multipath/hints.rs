@@ -12,7 +12,7 @@ use nix::sys::signal::Signal;
 use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
 
-use crate::{MBIT, SECOND, at};
+use crate::{MBIT, SECOND, at, ms};
 
 /// What probes, names and the like may take of a path that carries nothing, octets in a few seconds: a tenth of a second of its 20 Mbit/s.
 const NOTHING: u64 = 250_000;
@@ -186,6 +186,12 @@ fn another_word_is_heeded_at_once_and_breaks_nothing() -> Result<(), Error> {
         told(PathUse::Always, true)?;
         both()?;
     }
+    // Of many words at once the last counts.
+    for word in ["never", "metered", "never", "always", "never", "backup"] {
+        reload(&pair, &original, &hint(1, &format!("use = \"{word}\"")))?;
+        sleep(ms(3));
+    }
+    told(PathUse::Backup, false)?;
     let connections = pair.paths()?.connections;
     assert_eq!((connections.all, connections.direct), (1, 0));
     goodput.stop().map(drop)

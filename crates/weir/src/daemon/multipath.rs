@@ -1,7 +1,7 @@
 //! Multipath in the daemon: its threads live beside the loop, begin and end with the configuration, and never hold the loop up.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use api::{PartnerState, PathUse};
@@ -22,8 +22,44 @@ const DEVICE: &str = "weir-tunnel";
 /// The router's side of multipath, if it has a partner.
 pub struct Multipath {
     folder: PathBuf,
-    wanted: Option<RouterSettings>,
-    running: Arc<Mutex<Option<Router>>>,
+    /// What is to run: the last word.
+    wanted: Arc<Mutex<Option<RouterSettings>>>,
+    /// Held for as long as a change takes.
+    running: Arc<Mutex<Running>>,
+}
+
+/// What runs, and as what it was begun.
+#[derive(Default)]
+struct Running {
+    settings: Option<RouterSettings>,
+    router: Option<Router>,
+}
+
+impl Running {
+    /// Begins, ends or begins anew; or goes on, where that is enough.
+    fn become_as(&mut self, wanted: Option<RouterSettings>) {
+        if self.settings == wanted {
+            return;
+        }
+        let before = std::mem::replace(&mut self.settings, wanted.clone());
+        if let (Some(router), Some(before), Some(wanted)) = (&self.router, before, &wanted)
+            && only_heeded(before, wanted)
+        {
+            router.choose(wanted.choice.clone());
+            return router.hint(wanted.hints.clone());
+        }
+        // First what it wrote is taken away.
+        self.router = None;
+        self.router = wanted.and_then(|settings| {
+            Router::start(settings, device())
+                .inspect_err(|error| error!(%error, "multipath does not start: uplinks are used as routes say"))
+                .ok()
+        });
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Multipath {
@@ -31,7 +67,7 @@ impl Multipath {
     pub fn new(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
-            wanted: None,
+            wanted: Arc::default(),
             running: Arc::default(),
         }
     }
@@ -61,26 +97,16 @@ impl Multipath {
             );
         }
         let wanted = settings(effective, &self.folder);
-        if self.wanted == wanted {
+        if std::mem::replace(&mut *lock(&self.wanted), wanted.clone()) == wanted {
             return;
         }
-        let before = std::mem::replace(&mut self.wanted, wanted.clone());
-        let running = Arc::clone(&self.running);
-        // What ends takes its rules away first, which takes as long as `nft` does.
+        let (running, wanted) = (Arc::clone(&self.running), Arc::clone(&self.wanted));
+        // What ends takes its rules away first, which takes as long as `nft` does. Of several changes at once any may be here first: each brings about what is
+        // wanted by now.
         let change = move || {
-            let mut running = running.lock().unwrap_or_else(PoisonError::into_inner);
-            if let (Some(router), Some(before), Some(wanted)) = (&*running, before, &wanted)
-                && only_heeded(before, wanted)
-            {
-                router.choose(wanted.choice.clone());
-                return router.hint(wanted.hints.clone());
-            }
-            *running = None;
-            *running = wanted.and_then(|settings| {
-                Router::start(settings, device())
-                    .inspect_err(|error| error!(%error, "multipath does not start: uplinks are used as routes say"))
-                    .ok()
-            });
+            let mut running = lock(&running);
+            let wanted = lock(&wanted).clone();
+            running.become_as(wanted);
         };
         if let Err(error) = thread::Builder::new().spawn(change) {
             error!(%error, "multipath does not start: there is no thread for it");
@@ -91,13 +117,14 @@ impl Multipath {
     pub fn shown(&self) -> api::Paths {
         // Held for as long as a change takes: there is nothing to tell meanwhile.
         let running = self.running.try_lock().ok();
-        let state = running.as_ref().and_then(|running| running.as_ref());
+        let state = running.as_ref().and_then(|running| running.router.as_ref());
+        let wanted = lock(&self.wanted);
         let nothing = || api::Paths {
-            partner: self.wanted.as_ref().map(|wanted| wanted.pairing.address()),
+            partner: wanted.as_ref().map(|wanted| wanted.pairing.address()),
             ..api::Paths::default()
         };
         let mut paths = state.map_or_else(nothing, |router| told(router.state()));
-        let hints = self.wanted.iter().flat_map(|wanted| wanted.hints.keys());
+        let hints = wanted.iter().flat_map(|wanted| wanted.hints.keys());
         let leads = |name: &&String| paths.paths.iter().any(|path| path.device == **name);
         paths.unmatched = hints.filter(|name| !leads(name)).cloned().collect();
         paths
@@ -105,9 +132,8 @@ impl Multipath {
 
     /// Ends, with all that it wrote.
     pub fn stop(&mut self) {
-        self.wanted = None;
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        *running = None;
+        *lock(&self.wanted) = None;
+        lock(&self.running).become_as(None);
     }
 }
 
