@@ -84,7 +84,7 @@ impl Error {
             source,
             // What is asked never changes: where SQLite does not understand it, the file's own description of itself is broken
             // ("unsupported file format").
-            rusqlite::Error::SqliteFailure(error, _)
+            rusqlite::Error::SqliteFailure(error, _) | rusqlite::Error::SqlInputError { error, .. }
                 if error.extended_code == rusqlite::ffi::SQLITE_ERROR
         ) || matches!(
             self.code(),

@@ -433,6 +433,27 @@ fn other_settings_hold_at_once() {
     assert_eq!(used(&mut store).0, 11_000);
 }
 
+/// SQLite keeps weir's version at octet 60 of the file: another one has the tables made that are there.
+#[test]
+fn another_version_by_mistake_is_damage() {
+    for octet in 60..64 {
+        let directory = Directory::new();
+        filled(&directory);
+        let mut content = fs::read(directory.file()).expect("the file");
+        content[octet] = 128;
+        fs::write(directory.file(), &content).expect("damage");
+        match Store::open(&directory.file(), Settings::default(), calendar(), NOON) {
+            // A greater one may be a later weir's.
+            Err(error) => assert!(error.refused(), "{octet}: {error}"),
+            Ok((mut store, _)) => {
+                store.add(NOON + HOUR, Some(mac(1)), "web", &traffic(100));
+                store.flush(NOON + HOUR).expect("a flush, into a new file");
+                assert_eq!(store.waiting(), 0, "{octet}");
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
     #[test]
