@@ -96,6 +96,20 @@ fn deaf(stage: &Stage, on: bool) -> Result<(), Error> {
     Ok(())
 }
 
+/// Waits until the router's routes know of the carrier: the kernel looks at it once a second at most (net/core/link_watch.c).
+fn carrier(stage: &Stage, there: bool) -> Result<(), Error> {
+    let router = stage.lab.node("router")?;
+    wait_until("routes to know of the carrier", LIMIT, || {
+        for family in ["-4", "-6"] {
+            let routes = router.run(&format!("ip {family} route show default dev wan0"))?;
+            if routes.is_empty() || routes.contains("linkdown") == there {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    })
+}
+
 #[test]
 fn a_lost_gateway_is_lost_for_weir() {
     let stage = |by| {
@@ -142,13 +156,17 @@ fn a_lost_gateway_is_lost_for_weir() {
                 router.sysctl("net.ipv6.conf.all.ignore_routes_with_linkdown", 1)?;
                 router.sysctl("net.ipv6.conf.wan0.ignore_routes_with_linkdown", 1)?;
                 let server = s.lab.node("server")?;
-                server.run("ip link set eth0 down").map(drop)
+                server.run("ip link set eth0 down")?;
+                carrier(s, false)
             },
             "eth1 eth1",
         ),
         act(
             "the carrier is back",
-            |s| s.lab.node("server")?.run("ip link set eth0 up").map(drop),
+            |s| {
+                s.lab.node("server")?.run("ip link set eth0 up")?;
+                carrier(s, true)
+            },
             "eth0 eth0",
         ),
         act(
