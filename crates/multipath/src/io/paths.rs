@@ -3,6 +3,8 @@
 //! For each, a table with nothing but a way to the partner, and a rule that what goes there *from this path's address* uses it: a connection's subflows
 //! differ in their source address only. And an endpoint, from which the kernel makes a subflow for each connection. No other traffic is touched.
 
+mod rules;
+
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -10,29 +12,17 @@ use std::time::Duration;
 
 use kernel::io::{Events, Policy};
 use kernel::mptcp::{Endpoint, EndpointFlags};
-use kernel::policy::{self, Hop, Route, Rule};
-use kernel::routes::RouteKind;
+use kernel::policy;
 use kernel::uplinks::{Change, Uplink, Uplinks};
-use kernel::{Event, Prefix, Source};
+use kernel::{Event, Source};
 use tokio::time::{Instant, sleep_until};
 use tracing::{debug, warn};
 
 use super::router::{PathState, TwinState};
 use super::tuned::Tuned;
 use crate::hints::{Hints, Use};
-use crate::nft::{MARK, TUNNEL_MARK};
 use crate::shares::Carried;
 
-/// Rules before these are others': mwan3 begins at 1001, the kernel's own are behind 32765.
-const PRIORITY: u32 = 900;
-/// Tables from here on: weir's, by the path's device.
-const TABLE: u32 = 934_700_000;
-/// Where what is redirected is this machine's own.
-const REDIRECTED: u32 = TABLE - 1;
-/// Where all leads into the tunnel.
-const TUNNELED: u32 = TABLE - 2;
-/// `lo`.
-const LOOPBACK: u32 = 1;
 /// Changes come in heaps: a new address, its route, the default route. So long they are left to settle; what is lost counts at once.
 const SETTLE: Duration = Duration::from_millis(30);
 /// How long a new path waits for others to fail, before it is one of them. Where a connection gets a subflow while a thread reads from it, and data comes
@@ -426,111 +416,6 @@ impl Paths {
         }
     }
 
-    /// Rules and routes as they should be.
-    fn wanted(&self) -> (Vec<Rule>, Vec<Route>) {
-        let (mut rules, mut routes) = (Vec::new(), Vec::new());
-        for ipv6 in [false, true] {
-            let all = match ipv6 {
-                false => "0.0.0.0/0".parse(),
-                true => "::/0".parse(),
-            };
-            let Ok(all) = all else { continue };
-            rules.push(Rule {
-                ipv6,
-                priority: PRIORITY,
-                mark: Some((MARK, MARK)),
-                table: REDIRECTED,
-                ..Rule::default()
-            });
-            let mut local = Route::without_hop(all, REDIRECTED, RouteKind::Local);
-            local.hops.push(Hop {
-                link: LOOPBACK,
-                ..Hop::default()
-            });
-            routes.push(local);
-            if let Some(link) = self.tunnel {
-                rules.push(Rule {
-                    ipv6,
-                    priority: PRIORITY,
-                    mark: Some((TUNNEL_MARK, TUNNEL_MARK)),
-                    table: TUNNELED,
-                    ..Rule::default()
-                });
-                let hop = Hop {
-                    link,
-                    ..Hop::default()
-                };
-                routes.push(Route::new(all, TUNNELED, hop));
-            }
-        }
-        let used = self.uplinks.now().iter().filter(|u| self.is_used(u));
-        for (number, uplink) in (1..).zip(used) {
-            let table = TABLE + uplink.link;
-            for partner in self.partner.iter().filter(|p| p.is_ipv6() == uplink.ipv6()) {
-                let to = Prefix::only(*partner);
-                rules.push(Rule {
-                    ipv6: uplink.ipv6(),
-                    priority: PRIORITY + number,
-                    from: Some(Prefix::only(uplink.address)),
-                    to: Some(to),
-                    table,
-                    ..Rule::default()
-                });
-                let hop = Hop {
-                    link: uplink.link,
-                    gateway: uplink.gateway,
-                    // A gateway beyond the device's own network is one all the same.
-                    onlink: uplink.gateway.is_some(),
-                };
-                routes.push(Route::new(to, table, hop));
-            }
-        }
-        (rules, routes)
-    }
-
-    /// Writes what is missing, and removes what is too much: nothing where all is as it should be, as each change is an event again.
-    fn write(&mut self) {
-        let (rules, routes) = self.wanted();
-        if let Err(error) = self.correct(&rules, &routes) {
-            warn!(%error, "rules and routes of paths are not as they should be");
-        }
-    }
-
-    fn correct(&mut self, rules: &[Rule], routes: &[Route]) -> io::Result<()> {
-        let own = |route: &Route| route.protocol == policy::PROTOCOL;
-        let (mut are_rules, mut are_routes) = (Vec::new(), Vec::new());
-        for ipv6 in [false, true] {
-            let found = self.policy.rules(ipv6).map_err(failed)?;
-            are_rules.extend(found.into_iter().filter(|r| r.protocol == policy::PROTOCOL));
-            are_routes.extend(self.policy.routes(ipv6, own).map_err(failed)?);
-        }
-        let mut first = Ok(());
-        let mut note = |result: Result<(), kernel::io::RequestError>| {
-            if let Err(error) = result
-                && first.is_ok()
-            {
-                first = Err(failed(error));
-            }
-        };
-        for route in routes {
-            if !are_routes.iter().any(|is| same(is, route)) {
-                note(self.policy.set_route(route));
-            }
-        }
-        for rule in rules.iter().filter(|rule| !are_rules.contains(rule)) {
-            note(self.policy.add_rule(rule).map(drop));
-        }
-        for rule in are_rules.iter().filter(|rule| !rules.contains(rule)) {
-            note(self.policy.remove_rule(rule).map(drop));
-        }
-        for route in &are_routes {
-            if !routes.iter().any(|wanted| same(route, wanted)) {
-                note(self.policy.remove_route(route).map(drop));
-            }
-        }
-        first
-    }
-
     /// Leaves the kernel's tables as they were.
     pub fn leave(&mut self) {
         if let Err(error) = self.policy.clear(policy::PROTOCOL) {
@@ -555,10 +440,4 @@ async fn until(time: Option<Instant>) {
         Some(time) => sleep_until(time).await,
         None => std::future::pending().await,
     }
-}
-
-/// The same way: the kernel fills in what was not asked for.
-fn same(is: &Route, wanted: &Route) -> bool {
-    let hop = |route: &Route| route.hops.first().map(|hop| (hop.link, hop.gateway));
-    (is.to, is.table, is.kind) == (wanted.to, wanted.table, wanted.kind) && hop(is) == hop(wanted)
 }
