@@ -4,6 +4,7 @@
 //! on the same core. Nothing waits, so packets per second are the reciprocal of the cost of a packet.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use datapath::Hook;
 use datapath::bench::{Bench, Exit, Program};
@@ -12,7 +13,7 @@ use lab::{Ipv6, Lab, Options};
 use crate::Error;
 use crate::daemon::Daemon;
 use crate::direct::Direct;
-use crate::machine::{inside, waited};
+use crate::machine::{busy, inside, waited};
 use crate::traffic::Kind;
 use crate::wire;
 
@@ -27,6 +28,8 @@ pub enum Path {
     Conntrack,
     /// The kernel with conntrack and masquerading.
     Masquerade,
+    /// The same with nftables' flowtable, in software.
+    Flowtable,
     /// A static rewrite at TC ingress.
     StaticTc,
     /// Weir at TC, translating.
@@ -45,11 +48,12 @@ pub enum Path {
 
 impl Path {
     /// In the order of the table.
-    pub const ALL: [Path; 11] = [
+    pub const ALL: [Path; 12] = [
         Self::Nothing,
         Self::Kernel,
         Self::Conntrack,
         Self::Masquerade,
+        Self::Flowtable,
         Self::StaticTc,
         Self::WeirTc,
         Self::HashNat,
@@ -62,34 +66,47 @@ impl Path {
     /// Short name, for `--only` and JSON.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Nothing => "nothing",
+            Self::Nothing => "direct",
             Self::Kernel => "kernel",
-            Self::Conntrack => "conntrack",
-            Self::Masquerade => "masquerade",
+            Self::Conntrack => "kernel-conntrack",
+            Self::Masquerade => "kernel-nat",
+            Self::Flowtable => "flowtable",
             Self::StaticTc => "tc-static",
             Self::WeirTc => "weir-tc",
             Self::HashNat => "xdp-hash",
-            Self::Ceiling => "ceiling",
+            Self::Ceiling => "xdp-static",
             Self::WeirXdp => "weir-xdp",
-            Self::Conntrack6 => "conntrack6",
-            Self::WeirXdp6 => "weir-xdp6",
+            Self::Conntrack6 => "kernel6-conntrack",
+            Self::WeirXdp6 => "weir6-xdp",
         }
     }
 
     /// For the table.
     pub fn text(self) -> &'static str {
         match self {
-            Self::Nothing => "(generator, dropped at the router's port)",
+            Self::Nothing => "no router: dropped at its port",
             Self::Kernel => "kernel, no conntrack",
-            Self::Conntrack => "kernel + conntrack",
-            Self::Masquerade => "kernel + conntrack + masquerade",
-            Self::StaticTc => "TC: static rewrite + redirect",
-            Self::WeirTc => "weir at TC, NAT44",
-            Self::HashNat => "XDP: hash map + SNAT + counters",
-            Self::Ceiling => "XDP: static rewrite + redirect = ceiling",
-            Self::WeirXdp => "weir at XDP, NAT44",
-            Self::Conntrack6 => "kernel + conntrack, IPv6",
+            Self::Conntrack => "kernel, conntrack",
+            Self::Masquerade => "kernel, conntrack and NAT",
+            Self::Flowtable => "kernel, nftables' flowtable and NAT",
+            Self::StaticTc => "TC, static rewrite",
+            Self::WeirTc => "weir at TC, NAT",
+            Self::HashNat => "XDP, hash map and NAT",
+            Self::Ceiling => "XDP, static rewrite: the ceiling",
+            Self::WeirXdp => "weir at XDP, NAT",
+            Self::Conntrack6 => "kernel, conntrack, IPv6",
             Self::WeirXdp6 => "weir at XDP, IPv6 routed",
+        }
+    }
+
+    /// Why this machine cannot do it.
+    pub fn lacks(self) -> Option<String> {
+        let tried = || Lab::gateway(&Options::default()).and_then(|lab| lab.flowtable());
+        match self {
+            Self::Flowtable => tried()
+                .err()
+                .map(|_| "this kernel has no flowtable for nftables (CONFIG_NF_FLOW_TABLE)".into()),
+            _ => None,
         }
     }
 
@@ -173,6 +190,8 @@ pub struct Run {
     pub nanoseconds: u64,
     /// Share of the packets that weir forwarded; `None` for other paths.
     pub share: Option<f64>,
+    /// Processors that were busy meanwhile.
+    pub busy: f64,
 }
 
 impl Run {
@@ -208,8 +227,10 @@ impl Circuit {
             raw: true,
             ..Options::default()
         })?;
-        if path == Path::Kernel {
-            lab.node("router")?.nft("flush ruleset")?;
+        match path {
+            Path::Kernel => drop(lab.node("router")?.nft("flush ruleset")?),
+            Path::Flowtable => lab.flowtable()?,
+            _ => {}
         }
         let (router, server) = (lab.node("router")?, lab.node("server")?);
         // A veth tells its peer that it takes XDP frames when GRO is switched on while it is up, and not before.
@@ -323,13 +344,29 @@ impl Circuit {
         Ok((sent, spent))
     }
 
+    /// Packets that a flowtable did not take so far.
+    fn left_to_rules(&self) -> Result<u64, Error> {
+        match self.path {
+            Path::Flowtable => Ok(self.lab.left_by_flowtable()?),
+            _ => Ok(0),
+        }
+    }
+
     /// Warms up, then measures.
     pub fn measure(&mut self, warm: f64, seconds: f64) -> Result<Run, Error> {
         self.send_for(warm)?;
         let weir = self.weir.as_ref().map(Weir::forwarded).transpose()?;
-        let before = self.sink.sunk();
+        let (before, left_before) = (self.sink.sunk(), self.left_to_rules()?);
+        let (begun, worked) = (Instant::now(), busy());
         let (sent, nanoseconds) = self.send_for(seconds)?;
+        let busy = (busy() - worked) / begun.elapsed().as_secs_f64();
         let packets = self.sink.sunk() - before;
+        let left = self.left_to_rules()? - left_before;
+        if left * 100 > packets {
+            return Err(Error::Wrong(format!(
+                "flowtable: it left {left} of {packets} packets to the rules"
+            )));
+        }
         if packets * 100 < sent * 99 {
             let (path, lost) = (self.path.name(), sent - packets);
             return Err(Error::Wrong(format!(
@@ -355,6 +392,7 @@ impl Circuit {
             packets,
             nanoseconds,
             share,
+            busy,
         })
     }
 

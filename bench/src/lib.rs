@@ -1,8 +1,9 @@
-//! What weir is measured by: `bench` and `demo`. How to read the figures is told in docs/performance.md.
+//! What weir is measured by: `weir bench`, `bench` and `demo`. How to read the figures is told in docs/performance.md.
 
 pub mod books;
 pub mod changes;
 pub mod circuit;
+pub mod closed;
 pub mod crowd;
 pub mod daemon;
 pub mod daily;
@@ -21,6 +22,16 @@ pub mod report;
 pub mod rounds;
 pub mod soak;
 pub mod traffic;
+pub mod verdict;
 pub mod wire;
 
 pub use error::Error;
+
+/// Removes what a bench left that was killed.
+///
+/// # Errors
+/// The kernel refuses.
+pub fn sweep() -> Result<(), Error> {
+    lab::sweep()?;
+    Ok(())
+}

@@ -1,5 +1,6 @@
 //! The machine the bench runs on: its lock, namespaces, processor time.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -7,6 +8,7 @@ use lab::Namespace;
 use nix::fcntl::{Flock, FlockArg};
 use nix::sched::{CloneFlags, CpuSet, sched_setaffinity, setns};
 use nix::unistd::Pid;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
@@ -95,31 +97,77 @@ pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// What was measured on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// As the processor calls itself.
+    pub processor: String,
+    /// How many of them.
+    pub processors: usize,
+    /// Whether it is a virtual machine.
+    pub is_virtual: bool,
+    /// Version of Linux.
+    pub kernel: String,
+    /// Version of weir.
+    pub weir: String,
+}
+
+impl Machine {
+    /// This one.
+    pub fn this() -> Self {
+        let about = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let model = about.lines().find_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            let names = ["model name", "cpu model", "Hardware", "Processor"];
+            names.contains(&name.trim()).then(|| value.trim())
+        });
+        let processors = about.lines().filter(|line| line.starts_with("processor"));
+        Self {
+            processor: model.unwrap_or("unknown processor").to_owned(),
+            processors: processors.count(),
+            is_virtual: about.contains(" hypervisor"),
+            kernel: kernel(),
+            weir: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = if self.is_virtual {
+            ", virtual machine"
+        } else {
+            ""
+        };
+        let Self {
+            processor,
+            processors,
+            kernel,
+            ..
+        } = self;
+        write!(
+            f,
+            "{processor}, {processors} processors{kind}, Linux {kernel}"
+        )
+    }
+}
+
+/// Seconds for which processors were busy so far, all of them together (proc_stat(5): all but idle and waiting for disks).
+pub fn busy() -> f64 {
+    let text = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let line = text.lines().next().unwrap_or_default();
+    let ticks = line.split_whitespace().skip(1).take(8);
+    let ticks = ticks
+        .enumerate()
+        .filter(|(column, _)| ![3, 4].contains(column));
+    let ticks: f64 = ticks.filter_map(|(_, word)| word.parse::<f64>().ok()).sum();
+    // USER_HZ is 100 on all architectures that weir runs on.
+    ticks / 100.0
+}
+
 /// One line about processor and kernel, for the record.
 pub fn describe() -> String {
-    let processor = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = processor
-        .lines()
-        .find_map(|line| {
-            line.strip_prefix("model name")?
-                .split(':')
-                .nth(1)
-                .map(str::trim)
-        })
-        .unwrap_or("unknown processor");
-    let processors = processor
-        .lines()
-        .filter(|line| line.starts_with("processor"))
-        .count();
-    let virtual_ = if processor.contains(" hypervisor") {
-        ", virtual machine"
-    } else {
-        ""
-    };
-    format!(
-        "{model}, {processors} processors{virtual_}, Linux {}",
-        kernel()
-    )
+    Machine::this().to_string()
 }
 
 /// Version of the running kernel.

@@ -2,9 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::circuit::Path;
 use crate::programs::Cost;
-use crate::rounds::Row;
 
 /// Lines of cells under headings, aligned: the first column to the left, the others to the right. As Markdown, so that it can be
 /// read and pasted alike.
@@ -51,46 +49,6 @@ pub fn table(headings: &[&str], lines: &[Vec<String>]) -> String {
     out
 }
 
-/// The closed loop. Router ns is the cost beyond the generator's own.
-pub fn closed_loop(rows: &[Row]) -> String {
-    let find = |path: Path| rows.iter().find(|row| row.path == path.name());
-    let floor = find(Path::Nothing).map(Row::nanoseconds);
-    let ratio = |row: &Row, base: Option<&Row>| {
-        base.map_or("–".into(), |base| {
-            format!("{:.2}", row.median / base.median)
-        })
-    };
-    let lines: Vec<_> = rows
-        .iter()
-        .map(|row| {
-            vec![
-                row.text.to_owned(),
-                format!("{:.0}", row.median / 1e3),
-                format!("{:.0}–{:.0}", row.least / 1e3, row.most / 1e3),
-                format!("{:.0}", row.nanoseconds()),
-                floor.map_or("–".into(), |floor| {
-                    format!("{:.0}", row.nanoseconds() - floor)
-                }),
-                ratio(row, find(Path::Masquerade)),
-                ratio(row, find(Path::Ceiling)),
-                row.share
-                    .map_or("–".into(), |share| format!("{:.2} %", share * 100.0)),
-            ]
-        })
-        .collect();
-    let headings = [
-        "path",
-        "k packets/s",
-        "min–max",
-        "ns",
-        "router ns",
-        "of kernel NAT",
-        "of ceiling",
-        "forwarded by weir",
-    ];
-    table(&headings, &lines)
-}
-
 /// Single programs; `unit` is ns or instructions.
 pub fn programs(costs: &[Cost], unit: &str) -> String {
     let lines: Vec<_> = costs
@@ -104,26 +62,4 @@ pub fn programs(costs: &[Cost], unit: &str) -> String {
         })
         .collect();
     table(&["program", &format!("own {unit}"), "with harness"], &lines)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ratios_are_of_the_same_run() {
-        let rows = [
-            (Path::Nothing, 4e6),
-            (Path::Masquerade, 1e6),
-            (Path::Ceiling, 2e6),
-        ]
-        .map(|(path, rate)| Row::of(path, vec![rate], None));
-        let text = closed_loop(&rows);
-        let ceiling = text.lines().last().expect("a line");
-        let cells: Vec<_> = ceiling.split('|').map(str::trim).collect();
-        assert_eq!(
-            cells[2..8],
-            ["2000", "2000–2000", "500", "250", "2.00", "1.00"]
-        );
-    }
 }

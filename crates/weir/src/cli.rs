@@ -64,6 +64,8 @@ pub enum Command {
     Reload(reload::ReloadArgs),
     Multipath(multipath::MultipathArgs),
     Passwd(passwd::PasswdArgs),
+    #[cfg(feature = "bench")]
+    Bench(crate::commands::bench::BenchArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }

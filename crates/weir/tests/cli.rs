@@ -28,6 +28,7 @@ const COMMANDS: [&str; 21] = [
     "config",
     "reload",
     "passwd",
+    "bench",
     "completions",
     "man",
 ];
@@ -50,6 +51,11 @@ fn help_is_as_written() {
         let help = run(&["multipath", side, "--help"]);
         assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{side}");
         golden(&format!("help-multipath-{side}.txt"), &help.out);
+    }
+    for what in ["lab", "compare"] {
+        let help = run(&["bench", what, "--help"]);
+        assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{what}");
+        golden(&format!("help-bench-{what}.txt"), &help.out);
     }
     assert_eq!(
         run(&["--version"]).out,

@@ -4,48 +4,19 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 use lab::Arrangement;
-use weir_bench::circuit::Path;
 use weir_bench::{lemon, multipath, paths};
 
-/// The one-core closed loop: packets per second through the kernel, through weir, and through the least a router must do.
+/// What is measured of weir's own parts. How fast it forwards: `weir bench lab`.
 #[derive(Debug, Parser)]
-#[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
     #[command(subcommand)]
-    pub part: Option<Part>,
-    /// Rounds over all rows
-    #[arg(long, default_value_t = 5)]
-    pub rounds: u32,
-    /// Seconds for each measurement
-    #[arg(long, default_value_t = 1.0)]
-    pub seconds: f64,
-    /// Only these rows
-    #[arg(long, value_delimiter = ',', value_parser = path)]
-    pub only: Vec<Path>,
-    /// Number of flows
-    #[arg(long, default_value_t = 64)]
-    pub flows: u32,
-    /// Length of the frames, octets
-    #[arg(long, default_value_t = 60)]
-    pub length: usize,
-    /// The daemon to measure [default: the one beside this binary]
-    #[arg(long, value_name = "PATH")]
-    pub weir: Option<PathBuf>,
-    /// Steer weir's packet path from here, without the daemon
-    #[arg(long)]
-    pub direct: bool,
-    /// Two short rounds: to see that it works
-    #[arg(long)]
-    pub quick: bool,
+    pub part: Part,
     /// Processor to run on
     #[arg(long, default_value_t = 1)]
     pub cpu: usize,
-    /// Write the rows to this file
-    #[arg(long)]
-    pub json: Option<PathBuf>,
 }
 
-/// What else can be measured.
+/// What can be measured.
 #[derive(Debug, Subcommand)]
 pub enum Part {
     /// Single programs, nanoseconds per packet beyond those of a drop
@@ -253,11 +224,6 @@ pub enum Change {
     Stations,
     /// The firewall's rules
     Rules,
-}
-
-fn path(name: &str) -> Result<Path, String> {
-    let found = Path::ALL.into_iter().find(|path| path.name() == name);
-    found.ok_or_else(|| format!("one of {}", Path::ALL.map(Path::name).join(", ")))
 }
 
 fn case(name: &str) -> Result<lemon::Case, String> {

@@ -8,10 +8,9 @@ use std::time::Duration;
 use arguments::{Arguments, Change, Part, Uplinks};
 use clap::Parser;
 use lab::Arrangement;
-use weir_bench::circuit::{Circuit, Driver, Path};
 use weir_bench::crowd::Size;
 use weir_bench::programs::{self, Effort};
-use weir_bench::rounds::{self, Plan};
+use weir_bench::rounds::Plan;
 use weir_bench::{
     Error, changes, daemon, daily, gate, lemon, machine, meter, meter_daemon, meter_path,
     multipath, paths, report, soak,
@@ -27,15 +26,14 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<(), Error> {
-    if let Some(Part::BareProxy { side }) = &arguments.part {
+    if let Part::BareProxy { side } = &arguments.part {
         return multipath::bare(*side);
     }
     let _lock = machine::Lock::take()?;
     lab::sweep()?;
     match &arguments.part {
-        None => closed_loop(arguments),
-        Some(Part::Programs) => single_programs(arguments.cpu),
-        Some(Part::Meter {
+        Part::Programs => single_programs(arguments.cpu),
+        Part::Meter {
             flows,
             rounds,
             runs,
@@ -44,7 +42,7 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             seconds,
             weir,
             json,
-        }) => {
+        } => {
             if *path {
                 let binary = daemon::binary(weir.as_deref())?;
                 let plan = Plan {
@@ -80,13 +78,13 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             println!("{}\n\n{}", machine::describe(), meter::report(&costs));
             keep(json.as_deref(), &costs)
         }
-        Some(Part::Lemon {
+        Part::Lemon {
             weir,
             rounds,
             seconds,
             only,
             json,
-        }) => {
+        } => {
             let cases = if only.is_empty() {
                 lemon::Case::ALL.to_vec()
             } else {
@@ -101,12 +99,12 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             println!("{}\n\n{}", machine::describe(), lemon::report(&losses));
             keep(json.as_deref(), &losses)
         }
-        Some(Part::Multipath {
+        Part::Multipath {
             weir,
             rounds,
             seconds,
             json,
-        }) => {
+        } => {
             let binary = daemon::binary(weir.as_deref())?;
             let found =
                 multipath::ways::all(&binary, *rounds, *seconds, |text| eprintln!("{text}"))?;
@@ -117,13 +115,13 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             );
             keep(json.as_deref(), &found)
         }
-        Some(Part::Uplinks {
+        Part::Uplinks {
             weir,
             rounds,
             seconds,
             only,
             json,
-        }) => {
+        } => {
             let binary = daemon::binary(weir.as_deref())?;
             println!("{}\n", machine::describe());
             let told = |text: &str| eprintln!("{text}");
@@ -138,7 +136,7 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             }
             keep(json.as_deref(), &(sums, cuts))
         }
-        Some(Part::Experiment { weir, svg, json }) => {
+        Part::Experiment { weir, svg, json } => {
             let binary = daemon::binary(weir.as_deref())?;
             let found = multipath::experiment::all(&binary, |text| eprintln!("{text}"))?;
             println!(
@@ -152,13 +150,13 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             }
             keep(json.as_deref(), &found)
         }
-        Some(Part::Connections {
+        Part::Connections {
             weir,
             idle,
             rate,
             rounds,
             json,
-        }) => {
+        } => {
             let binary = daemon::binary(weir.as_deref())?;
             let told = |text: &str| eprintln!("{text}");
             let found = multipath::connections::all(&binary, *idle, *rate, 10, *rounds, told)?;
@@ -169,14 +167,14 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             );
             keep(json.as_deref(), &found)
         }
-        Some(Part::BareProxy { side }) => multipath::bare(*side),
-        Some(Part::Soak {
+        Part::BareProxy { side } => multipath::bare(*side),
+        Part::Soak {
             weir,
             rate,
             minutes,
             seconds,
             json,
-        }) => {
+        } => {
             let binary = daemon::binary(weir.as_deref())?;
             let length = Duration::from_secs(60 * u64::from(*minutes));
             let found = soak::soak(&binary, *rate, length, *seconds, |looks| {
@@ -187,7 +185,7 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             println!("{}\n\n{}", machine::describe(), soak::report(&found));
             Ok(())
         }
-        Some(Part::Daily { weir, flows, rate }) => {
+        Part::Daily { weir, flows, rate } => {
             let binary = daemon::binary(weir.as_deref())?;
             println!("{}\n", machine::describe());
             // First, since it needs no pin.
@@ -203,17 +201,17 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             println!("{}", report::table(&headings, &lines));
             Ok(())
         }
-        Some(Part::Paths { only, weir, json }) => {
+        Part::Paths { only, weir, json } => {
             let chosen = only.map_or(paths::ARRANGEMENTS.to_vec(), |one| vec![one]);
             whole_paths(&chosen, &daemon::binary(weir.as_deref())?, json.as_deref())
         }
-        Some(Part::Changes {
+        Part::Changes {
             weir,
             flows,
             hosts,
             times,
             only,
-        }) => {
+        } => {
             let binary = daemon::binary(weir.as_deref())?;
             let size = Size::of(*hosts, *flows);
             let wanted = |change| only.is_empty() || only.contains(&change);
@@ -232,7 +230,7 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             println!("{}", report::table(&changes::Changes::HEADINGS, &lines));
             Ok(())
         }
-        Some(Part::Instructions { file, record }) => instructions(file, *record),
+        Part::Instructions { file, record } => instructions(file, *record),
     }
 }
 
@@ -308,66 +306,4 @@ fn keep(file: Option<&std::path::Path>, what: &impl serde::Serialize) -> Result<
 fn write(file: &std::path::Path, what: &impl serde::Serialize) -> Result<(), Error> {
     let text = serde_json::to_string_pretty(what).unwrap_or_default();
     std::fs::write(file, text + "\n").map_err(Error::system(format!("write {}", file.display())))
-}
-
-fn closed_loop(arguments: &Arguments) -> Result<(), Error> {
-    let plan = if arguments.quick {
-        Plan {
-            rounds: 2,
-            seconds: 0.2,
-            warm: 0.1,
-        }
-    } else {
-        Plan {
-            rounds: arguments.rounds,
-            seconds: arguments.seconds,
-            warm: 0.5,
-        }
-    };
-    let rows = if arguments.only.is_empty() {
-        Path::ALL.to_vec()
-    } else {
-        arguments.only.clone()
-    };
-    let driver = match arguments.direct {
-        true => Driver::Direct,
-        false => Driver::Daemon(daemon::binary(arguments.weir.as_deref())?),
-    };
-    let mut circuits = Vec::new();
-    for path in rows {
-        eprintln!("building: {}", path.text());
-        circuits.push(Circuit::build(
-            path,
-            arguments.length,
-            arguments.flows,
-            &driver,
-        )?);
-    }
-    // After everything else that runs has been started, so that none of it inherits the pin.
-    datapath::bench::pin(arguments.cpu)?;
-    let last = circuits
-        .last_mut()
-        .ok_or_else(|| Error::Wrong("no rows".into()))?;
-    let same = rounds::same_against_same(
-        last,
-        &Plan {
-            rounds: plan.rounds.min(3),
-            ..plan
-        },
-    )?;
-    let rows = rounds::run(&mut circuits, &plan, |text| eprintln!("{text}"))?;
-    println!("{}", machine::describe());
-    println!(
-        "{} octets, {} flows, one core, {} rounds of {} s. A against A: up to {:.1} %.\n",
-        arguments.length,
-        arguments.flows,
-        plan.rounds,
-        plan.seconds,
-        same.last().unwrap_or(&0.0) * 100.0
-    );
-    println!("{}", report::closed_loop(&rows));
-    if let Some(file) = &arguments.json {
-        write(file, &rows)?;
-    }
-    Ok(())
 }

@@ -1,5 +1,7 @@
 //! One file per command: its arguments, and what it does.
 
+#[cfg(feature = "bench")]
+pub mod bench;
 pub mod capture;
 pub mod check;
 pub mod completions;
@@ -55,6 +57,8 @@ pub fn run(command: &Command, output: &mut Output<'_>) -> Result<(), Error> {
         Command::Reload(args) => reload::run(args, output),
         Command::Multipath(args) => multipath::run(args, output),
         Command::Passwd(args) => passwd::run(args, output),
+        #[cfg(feature = "bench")]
+        Command::Bench(args) => bench::run(args, output),
         Command::Completions(args) => completions::run(args, output),
         Command::Man(args) => man::run(args, output),
     }

@@ -1,0 +1,408 @@
+//! `weir bench lab`: all scenarios in turn, round after round, and what came of it.
+
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::circuit::{Circuit, Driver, Path};
+use crate::machine::{self, Machine};
+use crate::rounds::{Plan, Spread, median};
+use crate::verdict::{Verdict, compare};
+
+/// Of the report: another number where a field means something else.
+pub const SCHEMA: &str = "weir-bench-lab/1";
+
+/// Times the same scenario is measured twice in a row, to learn the noise.
+const TWICE: u32 = 3;
+/// How long a scenario takes to be built, before one was.
+const BUILD: Duration = Duration::from_millis(900);
+
+/// What to measure, and how.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How long and how often.
+    pub plan: Plan,
+    /// In this order.
+    pub scenarios: Vec<Path>,
+    /// Flows, which take turns.
+    pub flows: u32,
+    /// Of the frames, octets.
+    pub length: usize,
+    /// The processor on which everything runs.
+    pub cpu: usize,
+    /// What steers weir's packet path.
+    pub driver: Driver,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Where.
+    pub machine: Machine,
+    /// Rounds that were asked for.
+    pub rounds: u32,
+    /// Seconds of each measurement.
+    pub seconds: f64,
+    /// Flows.
+    pub flows: u32,
+    /// Of the frames, octets.
+    pub length: usize,
+    /// The largest relative difference of a scenario from itself, measured twice in a row.
+    pub noise: f64,
+    /// Whether all rounds were made: a person may have had enough.
+    pub complete: bool,
+    /// What was measured, in the order in which it was.
+    pub scenarios: Vec<Scenario>,
+    /// What was not.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// What forwards, and how fast.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scenario {
+    /// [`Path::name`].
+    pub name: String,
+    /// The same in words.
+    pub text: String,
+    /// Packets per second.
+    pub pps: Spread,
+    /// Nanoseconds per packet, generator and sink included.
+    pub ns_per_packet: Spread,
+    /// Processors that were busy.
+    pub cpu: Spread,
+    /// The least share of the packets that weir forwarded; none where it is not there.
+    pub forwarded: Option<f64>,
+    /// Packets per second of each round, in order.
+    pub each: Vec<f64>,
+}
+
+/// A scenario that this machine cannot do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// [`Path::name`].
+    pub name: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// How far it is.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    /// What is being done.
+    pub doing: String,
+    /// Of the whole, 0 to 1.
+    pub done: f64,
+    /// About so long to go.
+    pub left: Duration,
+}
+
+impl Report {
+    /// That of a name.
+    pub fn find(&self, path: Path) -> Option<&Scenario> {
+        let mut all = self.scenarios.iter();
+        all.find(|scenario| scenario.name == path.name())
+    }
+
+    /// What can be said of two scenarios of this report.
+    pub fn compare(&self, first: &Scenario, second: &Scenario) -> Verdict {
+        compare(&first.each, &second.each, self.noise)
+    }
+
+    /// The scenarios in groups, the fastest first: those of one group cannot be told from the first of it.
+    pub fn ranking(&self) -> Vec<Vec<&Scenario>> {
+        let mut all: Vec<_> = self.scenarios.iter().collect();
+        all.sort_by(|a, b| b.pps.median.total_cmp(&a.pps.median));
+        let mut groups: Vec<Vec<&Scenario>> = Vec::new();
+        for scenario in all {
+            match groups.last_mut() {
+                Some(group) if self.compare(group[0], scenario) == Verdict::Undecided => {
+                    group.push(scenario);
+                }
+                _ => groups.push(vec![scenario]),
+            }
+        }
+        groups
+    }
+}
+
+/// Counts pieces of known length.
+struct Clock<'a> {
+    told: &'a mut dyn FnMut(&Progress),
+    done: Duration,
+    all: Duration,
+}
+
+impl Clock<'_> {
+    fn tell(&mut self, doing: String) {
+        let done = self.done.as_secs_f64() / self.all.as_secs_f64();
+        (self.told)(&Progress {
+            doing,
+            done: done.min(1.0),
+            left: self.all.saturating_sub(self.done),
+        });
+    }
+}
+
+/// Measures. `stop` is asked before each piece; what was measured by then is what is reported.
+pub fn run(
+    settings: &Settings,
+    told: &mut dyn FnMut(&Progress),
+    stop: &dyn Fn() -> bool,
+) -> Result<Report, Error> {
+    let plan = settings.plan;
+    let piece = Duration::from_secs_f64(plan.warm + plan.seconds);
+    let count = settings.scenarios.len() as u32;
+    let mut clock = Clock {
+        told,
+        done: Duration::ZERO,
+        all: BUILD * count + piece * (2 * TWICE + count * plan.rounds),
+    };
+    let (mut circuits, mut left_out) = (Vec::new(), Vec::new());
+    for path in &settings.scenarios {
+        clock.tell(format!("building: {}", path.text()));
+        let begun = Instant::now();
+        match path.lacks() {
+            None => circuits.push(Circuit::build(
+                *path,
+                settings.length,
+                settings.flows,
+                &settings.driver,
+            )?),
+            Some(reason) => {
+                clock.all = clock.all.saturating_sub(piece * plan.rounds);
+                left_out.push(LeftOut {
+                    name: path.name().into(),
+                    reason,
+                });
+            }
+        }
+        clock.all = (clock.all + begun.elapsed()).saturating_sub(BUILD);
+        clock.done += begun.elapsed();
+        if stop() {
+            break;
+        }
+    }
+    // After everything else that runs has been started, so that none of it inherits the pin.
+    datapath::bench::pin(settings.cpu)?;
+    let mut noise = 0.0_f64;
+    if let Some(last) = circuits.last_mut() {
+        for _ in 0..TWICE {
+            if stop() {
+                break;
+            }
+            clock.tell(format!("the same twice: {}", last.path().text()));
+            let [one, other] = [
+                last.measure(plan.warm, plan.seconds)?,
+                last.measure(plan.warm, plan.seconds)?,
+            ];
+            noise = noise.max((one.rate() / other.rate()).ln().abs().exp_m1());
+            clock.done += piece * 2;
+        }
+    }
+    let mut rows: Vec<_> = circuits
+        .iter()
+        .map(|circuit| Row::of(circuit.path()))
+        .collect();
+    let mut complete = !stop();
+    'rounds: for round in 1..=plan.rounds {
+        for (circuit, row) in circuits.iter_mut().zip(&mut rows) {
+            if stop() {
+                complete = false;
+                break 'rounds;
+            }
+            let text = circuit.path().text();
+            clock.tell(format!("round {round} of {}: {text}", plan.rounds));
+            // Ctrl-C reaches the daemon too.
+            let run = match circuit.measure(plan.warm, plan.seconds) {
+                Err(_) if stop() => {
+                    complete = false;
+                    break 'rounds;
+                }
+                run => run?,
+            };
+            circuit.check_wire()?;
+            row.rates.push(run.rate());
+            row.busy.push(run.busy);
+            row.share = run
+                .share
+                .map(|share| row.share.map_or(share, |least| least.min(share)));
+            clock.done += piece;
+        }
+    }
+    machine::unpin()?;
+    Ok(Report {
+        schema: SCHEMA.into(),
+        machine: Machine::this(),
+        rounds: plan.rounds,
+        seconds: plan.seconds,
+        flows: settings.flows,
+        length: settings.length,
+        noise,
+        complete,
+        scenarios: rows.into_iter().filter_map(Row::scenario).collect(),
+        left_out,
+    })
+}
+
+/// What one circuit gave so far.
+struct Row {
+    path: Path,
+    rates: Vec<f64>,
+    busy: Vec<f64>,
+    share: Option<f64>,
+}
+
+impl Row {
+    fn of(path: Path) -> Self {
+        Self {
+            path,
+            rates: Vec::new(),
+            busy: Vec::new(),
+            share: None,
+        }
+    }
+
+    /// `None` before there is a round.
+    fn scenario(self) -> Option<Scenario> {
+        let took: Vec<_> = self.rates.iter().map(|rate| 1e9 / rate).collect();
+        Some(Scenario {
+            name: self.path.name().into(),
+            text: self.path.text().into(),
+            pps: Spread::of(&self.rates)?,
+            ns_per_packet: Spread::of(&took)?,
+            cpu: Spread::of(&self.busy)?,
+            forwarded: self.share,
+            each: self.rates,
+        })
+    }
+}
+
+/// The same scenario in two reports.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// [`Path::name`].
+    pub name: String,
+    /// Packets per second, before and after.
+    pub pps: [Spread; 2],
+    /// Of the second to the first.
+    pub verdict: Verdict,
+}
+
+/// What became faster or slower from one report to another. Nothing was measured in turn here, so that more has to be different: all rounds of one have to be
+/// beyond all rounds of the other, and the medians apart by more than the noise of both.
+pub fn changes(before: &Report, after: &Report) -> Vec<Change> {
+    let noise = before.noise.max(after.noise);
+    let both = after.scenarios.iter().filter_map(|now| {
+        let mut was = before.scenarios.iter();
+        was.find(|was| was.name == now.name).map(|was| (was, now))
+    });
+    both.map(|(was, now)| {
+        let apart = was.pps.min > now.pps.max || now.pps.min > was.pps.max;
+        let enough = was.each.len().min(now.each.len()) >= 2;
+        let middle = |scenario: &Scenario| median(&sorted(&scenario.each));
+        Change {
+            name: now.name.clone(),
+            pps: [was.pps, now.pps],
+            verdict: match apart && enough {
+                true => compare(&[middle(now)], &[middle(was)], noise),
+                false => Verdict::Undecided,
+            },
+        }
+    })
+    .collect()
+}
+
+fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(noise: f64, rates: &[(Path, &[f64])]) -> Report {
+        let rows = rates.iter().map(|(path, rates)| Row {
+            rates: rates.to_vec(),
+            busy: vec![1.0; rates.len()],
+            ..Row::of(*path)
+        });
+        Report {
+            schema: SCHEMA.into(),
+            machine: Machine::this(),
+            rounds: 5,
+            seconds: 1.0,
+            flows: 64,
+            length: 60,
+            noise,
+            complete: true,
+            scenarios: rows.filter_map(Row::scenario).collect(),
+            left_out: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_told_apart_has_one_rank() {
+        let found = report(
+            0.03,
+            &[
+                (Path::Masquerade, &[1.0, 1.01, 0.99]),
+                (Path::Ceiling, &[4.0, 4.1, 3.9]),
+                (Path::WeirXdp, &[3.6, 3.7, 3.5]),
+                (Path::HashNat, &[3.58, 3.65, 3.55]),
+            ],
+        );
+        let names: Vec<Vec<_>> = found
+            .ranking()
+            .iter()
+            .map(|group| group.iter().map(|one| one.name.as_str()).collect())
+            .collect();
+        assert_eq!(
+            names,
+            [
+                vec!["xdp-static"],
+                vec!["weir-xdp", "xdp-hash"],
+                vec!["kernel-nat"]
+            ]
+        );
+    }
+
+    #[test]
+    fn of_two_reports() {
+        let before = report(
+            0.02,
+            &[
+                (Path::Ceiling, &[4.0, 4.05, 3.95]),
+                (Path::WeirXdp, &[3.6, 3.65, 3.55]),
+            ],
+        );
+        let after = report(
+            0.02,
+            &[
+                (Path::Ceiling, &[3.96, 4.0, 3.92]),
+                (Path::WeirXdp, &[2.88, 2.9, 2.85]),
+            ],
+        );
+        let found = changes(&before, &after);
+        assert_eq!(found[0].verdict, Verdict::Undecided, "1 %");
+        assert!(
+            matches!(found[1].verdict, Verdict::Slower(ratio) if (0.79..0.81).contains(&ratio)),
+            "20 %"
+        );
+        assert!(changes(&before, &report(0.0, &[])).is_empty());
+    }
+
+    #[test]
+    fn is_read_as_it_was_written() {
+        let one = report(0.02, &[(Path::Ceiling, &[4.0, 4.05])]);
+        let text = serde_json::to_string(&one).expect("JSON");
+        assert_eq!(
+            serde_json::from_str::<Report>(&text).expect("a report"),
+            one
+        );
+    }
+}

@@ -1,0 +1,91 @@
+//! Which of two is faster, where the noise of the measurement lets that be said.
+//!
+//! What was measured in turn is compared round by round: a neighbour of the virtual machine that takes its share slows both alike. Noise is what the same
+//! thing measured twice differs by.
+
+use serde::{Deserialize, Serialize};
+
+use crate::rounds::median;
+
+/// Less is never told from nothing: tables that lie elsewhere in memory make as much.
+pub const LEAST: f64 = 0.02;
+
+/// What can be said of two.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The first does so many times what the second does.
+    Faster(f64),
+    /// The same, of one that does less: below 1.
+    Slower(f64),
+    /// The noise is as large as the difference.
+    Undecided,
+}
+
+/// Of rates that were measured in the same rounds, in their order; `noise`: the relative difference that the same thing was seen to have from itself.
+pub fn compare(first: &[f64], second: &[f64], noise: f64) -> Verdict {
+    let mut ratios: Vec<_> = first.iter().zip(second).map(|(a, b)| a / b).collect();
+    ratios.sort_by(f64::total_cmp);
+    let middle = median(&ratios);
+    let above = ratios.iter().filter(|ratio| **ratio > 1.0).count();
+    let below = ratios.iter().filter(|ratio| **ratio < 1.0).count();
+    // One round in five may be an accident.
+    let agree = above.max(below) * 5 >= ratios.len() * 4;
+    let far = middle.ln().abs() > noise.max(LEAST).ln_1p();
+    match agree && far {
+        true if middle > 1.0 => Verdict::Faster(middle),
+        true => Verdict::Slower(middle),
+        false => Verdict::Undecided,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rates around a mean, with noise that is the same each time.
+    fn rates(mean: f64, noise: f64, seed: u64) -> Vec<f64> {
+        let mut random = lab::random::Random::new(seed);
+        (0..5)
+            .map(|_| {
+                let unit = random.next_u64() as f64 / u64::MAX as f64;
+                mean * (1.0 + noise * (2.0 * unit - 1.0))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_fifth_is_found_and_a_hundredth_is_not() {
+        for seed in 0..200 {
+            let (first, second) = (rates(1e6, 0.03, seed), rates(0.8e6, 0.03, seed + 1000));
+            assert!(
+                matches!(compare(&first, &second, 0.03), Verdict::Faster(ratio) if ratio > 1.15)
+            );
+            assert!(
+                matches!(compare(&second, &first, 0.03), Verdict::Slower(ratio) if ratio < 0.9)
+            );
+            let close = rates(0.99e6, 0.005, seed + 2000);
+            assert_eq!(
+                compare(&rates(1e6, 0.005, seed), &close, 0.005),
+                Verdict::Undecided
+            );
+        }
+    }
+
+    #[test]
+    fn what_slows_both_decides_nothing() {
+        let first = [10.0, 5.0, 10.0, 2.0, 9.0];
+        let same: Vec<_> = first.iter().map(|rate| rate * 0.99).collect();
+        assert_eq!(compare(&first, &same, 0.01), Verdict::Undecided);
+        let less: Vec<_> = first.iter().map(|rate| rate * 0.8).collect();
+        assert!(matches!(compare(&first, &less, 0.01), Verdict::Faster(_)));
+    }
+
+    #[test]
+    fn rounds_that_do_not_agree_decide_nothing() {
+        let first = [2.0, 1.0, 2.0, 1.0, 2.0];
+        let second = [1.0, 2.0, 1.0, 2.0, 1.0];
+        assert_eq!(compare(&first, &second, 0.01), Verdict::Undecided);
+        assert_eq!(compare(&[], &[], 0.01), Verdict::Undecided);
+    }
+}

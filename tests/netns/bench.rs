@@ -1,0 +1,139 @@
+//! `weir bench`: what it measures is there, whole, and nothing of it stays; what it cannot measure it says.
+
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use weir_tests::binary;
+
+fn weir(arguments: &[&str]) -> Output {
+    let ran = Command::new(binary()).args(arguments).output();
+    ran.expect("weir runs")
+}
+
+fn json(ran: &Output) -> Value {
+    let text = String::from_utf8_lossy(&ran.stderr);
+    serde_json::from_slice(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+fn namespaces() -> Vec<String> {
+    let listed = Command::new("ip").args(["netns", "list"]).output();
+    let listed = listed.expect("ip runs").stdout;
+    let text = String::from_utf8_lossy(&listed).into_owned();
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn the_lab_measures_what_it_is_asked_for() {
+    let names = ["kernel-nat", "xdp-static", "weir-xdp", "weir-tc", "flowtable"];
+    let only = names.join(",");
+    let mut arguments = vec!["bench", "lab", "--json", "--rounds", "2", "--seconds", "0.1"];
+    arguments.extend(["--only", &only]);
+    let ran = weir(&arguments);
+    let told = json(&ran);
+    assert_eq!(ran.status.code(), Some(0), "{told:#}");
+    assert_eq!(told["schema"], "weir-bench-lab/1");
+    assert_eq!(told["complete"], true);
+    let scenarios = told["scenarios"].as_array().expect("scenarios");
+    let left_out = told["left_out"].as_array().expect("what was left out");
+    let found: Vec<_> = scenarios
+        .iter()
+        .chain(left_out)
+        .filter_map(|scenario| scenario["name"].as_str())
+        .collect();
+    assert!(names.iter().all(|name| found.contains(name)) && found.len() == names.len(), "{found:?}");
+    for scenario in scenarios {
+        let name = &scenario["name"];
+        for field in ["pps", "ns_per_packet", "cpu"] {
+            let [least, middle, most] = ["min", "median", "max"].map(|which| scenario[field][which].as_f64().expect("a number"));
+            assert!(0.0 <= least && least <= middle && middle <= most, "{name}: {field}: {least} {middle} {most}");
+        }
+        let rate = scenario["pps"]["median"].as_f64().expect("a number");
+        let took = scenario["ns_per_packet"]["median"].as_f64().expect("a number");
+        assert!((rate * took / 1e9 - 1.0).abs() < 0.5, "{name}: {rate} packets a second, {took} ns each");
+        let by_weir = scenario["forwarded"].as_f64();
+        assert_eq!(by_weir.is_some(), name.as_str().is_some_and(|name| name.starts_with("weir")), "{name}");
+        assert!(by_weir.is_none_or(|share| share > 0.99), "{name}: {by_weir:?}");
+    }
+    let ranked: usize = told["ranking"].as_array().expect("a ranking").iter().map(|group| group.as_array().map_or(0, Vec::len)).sum();
+    assert_eq!(ranked, scenarios.len());
+    let own = format!("weir-{}-", std::process::id());
+    assert!(!namespaces().iter().any(|name| name.starts_with(&own)));
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_measured_and_leaves_nothing() {
+    let mut command = Command::new(binary());
+    command.args(["bench", "lab", "--json", "--rounds", "1000", "--seconds", "0.1"]);
+    command.args(["--only", "xdp-static,kernel"]);
+    command.stdout(std::process::Stdio::piped());
+    command.stderr(std::process::Stdio::piped());
+    let child = command.spawn().expect("weir runs");
+    let process = nix::unistd::Pid::from_raw(child.id() as i32);
+    let own = format!("weir-{}-", child.id());
+    let begun = Instant::now();
+    while !namespaces().iter().any(|name| name.starts_with(&own)) {
+        assert!(begun.elapsed() < weir_tests::LIMIT, "it makes namespaces");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_secs(4));
+    nix::sys::signal::kill(process, nix::sys::signal::Signal::SIGINT).expect("it is there");
+    let ran = child.wait_with_output().expect("it ends");
+    let told = json(&ran);
+    assert_eq!((ran.status.code(), &told["complete"]), (Some(0), &Value::Bool(false)));
+    assert!(!namespaces().iter().any(|name| name.starts_with(&own)));
+}
+
+#[test]
+fn what_makes_no_sense_is_told() {
+    for (arguments, word) in [
+        (&["bench", "lab", "--only", "warp"][..], "kernel-nat"),
+        (&["bench", "lab", "--cpu", "4096"], "no processor 4096"),
+        (&["bench", "lab", "--seconds", "0"], "0.05"),
+        (&["bench", "compare", "/nowhere", "/nowhere"], "/nowhere cannot be read"),
+        (&["bench", "compare", "/etc/hostname", "/etc/hostname"], "is no report"),
+    ] {
+        let ran = weir(arguments);
+        let text = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert!(!ran.status.success() && text.contains(word), "{arguments:?}: {text}");
+    }
+    let ran = Command::new("setpriv").args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(binary()).args(["bench", "lab"]).output();
+    let ran = ran.expect("setpriv runs");
+    let text = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.code() == Some(1) && text.contains("takes root"), "{text}");
+}
+
+/// A report with these packets per second, by round.
+fn report(folder: &std::path::Path, name: &str, rates: [f64; 5]) -> String {
+    let spread = |values: &[f64]| {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        serde_json::json!({ "median": sorted[2], "min": sorted[0], "max": sorted[4] })
+    };
+    let took: Vec<_> = rates.iter().map(|rate| 1e9 / rate).collect();
+    let report = serde_json::json!({
+        "schema": "weir-bench-lab/1", "rounds": 5, "seconds": 1.0, "flows": 64, "length": 60, "noise": 0.02, "complete": true, "left_out": [],
+        "machine": { "processor": "a processor", "processors": 2, "is_virtual": false, "kernel": "6.12", "weir": "0.1.0" },
+        "scenarios": [{ "name": "weir-xdp", "text": "weir at XDP", "pps": spread(&rates), "ns_per_packet": spread(&took), "cpu": spread(&[1.0; 5]), "forwarded": 1.0, "each": rates }],
+    });
+    let file = folder.join(name);
+    std::fs::write(&file, report.to_string()).expect("written");
+    file.display().to_string()
+}
+
+#[test]
+fn two_reports_are_compared() {
+    let folder = std::env::temp_dir().join(format!("weir-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let rates = [4.0e6, 4.04e6, 3.97e6, 4.02e6, 3.99e6];
+    let before = report(&folder, "before", rates);
+    for (name, share, word) in [("fifth", 0.8, "-20.0 %"), ("hundredth", 0.99, "undecided"), ("faster", 1.25, "+25.0 %")] {
+        let after = report(&folder, name, rates.map(|rate| rate * share));
+        let ran = weir(&["bench", "compare", &before, &after]);
+        let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+        assert!(ran.status.success() && text.contains(word), "{name}: {text}");
+        let told = json(&weir(&["bench", "compare", "--json", &before, &after]));
+        assert_eq!(told[0]["name"], "weir-xdp", "{told:#}");
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+}
