@@ -181,6 +181,7 @@ export interface Paths {
   connections: Carriage;
   paths: Path[];
   twins?: Twin[];
+  forwards?: Forward[];
 }
 
 export interface Carriage {
@@ -200,6 +201,11 @@ export interface Path {
   fell_back: number;
   /** Something on the way took MPTCP out lately; absent from older routers, as the tunnel's octets are. */
   strips?: boolean;
+  /** When it is to be used; absent from older routers, as the next two are. */
+  use?: "always" | "metered" | "backup" | "never";
+  in_use?: boolean;
+  /** It slowed the others down. */
+  rests?: boolean;
   backup: boolean;
   /** Microseconds. */
   rtt?: number;
@@ -215,6 +221,13 @@ export interface Twin {
   device: string;
   address: string;
   of: string;
+}
+
+/** Ports of the partner that lead to a host of the LAN; whether the partner gives them, where it is there. */
+export interface Forward {
+  ports: string;
+  to: string;
+  granted?: boolean;
 }
 
 export interface FlowList {

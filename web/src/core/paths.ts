@@ -11,7 +11,8 @@ export interface Uplink {
   fell_back: number;
   /** Something on the way of one of its addresses takes MPTCP out. */
   strips: boolean;
-  backup: boolean;
+  /** What keeps it from carrying, or would; null: nothing. */
+  note: Note | null;
   /** Microseconds; null while nothing moves. */
   rtt: number | null;
   sent: number;
@@ -19,6 +20,22 @@ export interface Uplink {
   retransmitted: number;
   /** Octets by the tunnel, both ways. */
   tunnel: number;
+}
+
+/** Never used; resting, as it slowed others down; waiting until others fail; used for lack of others. */
+export type Note = "never" | "rests" | "reserve" | "metered" | "backup" | "metered.used" | "backup.used";
+
+function noteOf(path: Path): Note | null {
+  if (path.rests === true) return "rests";
+  switch (path.use) {
+    case "never":
+      return "never";
+    case "metered":
+    case "backup":
+      return path.in_use === true ? `${path.use}.used` : path.use;
+    default:
+      return path.backup ? "reserve" : null;
+  }
 }
 
 /** One for each device, in the order in which they are told. */
@@ -34,11 +51,13 @@ export function uplinks(paths: readonly Path[]): Uplink[] {
       subflows: (before?.subflows ?? 0) + path.subflows,
       fell_back: (before?.fell_back ?? 0) + path.fell_back,
       strips: (before?.strips ?? false) || path.strips === true,
-      // Where one address has nothing, the other decides.
-      backup:
+      // Where one address has nothing, the other decides; what holds for one of two only is none of the uplink's.
+      note:
         before === undefined || before.subflows === 0
-          ? path.backup
-          : before.backup && (path.backup || path.subflows === 0),
+          ? noteOf(path)
+          : before.note !== null && (path.subflows === 0 || noteOf(path) !== null)
+            ? before.note
+            : null,
       rtt: rtts.length === 0 ? null : Math.min(...rtts),
       sent: (before?.sent ?? 0) + path.sent,
       received: (before?.received ?? 0) + path.received,

@@ -23,6 +23,9 @@ export function paths(now, speed) {
     fell_back: device === "wwan0" ? 2 : 0,
     strips: device === "wwan0",
     backup: device === "usb0",
+    use: device === "usb0" ? "metered" : "always",
+    in_use: device !== "usb0",
+    rests: false,
     ...(rtt === undefined ? {} : { rtt: rtt + Math.round(4000 * noise(device, Math.floor(now / 3))) }),
     sent: carried(up, `${device}u`),
     received: carried(down, device),
@@ -55,6 +58,10 @@ export function paths(now, speed) {
       received: sum("received"),
     },
     paths: all,
+    forwards: [
+      { ports: "tcp/8022", to: "192.168.1.2:22", granted: true },
+      { ports: "udp/51820", to: "192.168.1.9:51820", granted: false },
+    ],
     twins: [{ device: "usb1", address: "192.0.2.130", of: "usb0" }],
   };
 }

@@ -29,7 +29,7 @@ test("addresses of one device are one uplink", () => {
     subflows: 4,
     fell_back: 1,
     strips: true,
-    backup: false,
+    note: null,
     rtt: 15_000,
     sent: 200,
     received: 2000,
@@ -37,7 +37,7 @@ test("addresses of one device are one uplink", () => {
     tunnel: 5,
   });
   assert.equal(second?.strips, false);
-  assert.deepEqual([second?.device, second?.backup, second?.rtt], ["lte", true, null]);
+  assert.deepEqual([second?.device, second?.note, second?.rtt], ["lte", "reserve", null]);
   // An address that nothing uses says nothing of the other.
   const idle = path("dsl", "192.0.2.2", { subflows: 0 });
   const reserve = path("dsl", "2001:db8::2", { backup: true });
@@ -45,8 +45,13 @@ test("addresses of one device are one uplink", () => {
     [idle, reserve],
     [reserve, idle],
   ])
-    assert.equal(uplinks(order)[0]?.backup, true);
-  assert.equal(uplinks([reserve, path("dsl", "192.0.2.2")])[0]?.backup, false);
+    assert.equal(uplinks(order)[0]?.note, "reserve");
+  assert.equal(uplinks([reserve, path("dsl", "192.0.2.2")])[0]?.note, null);
+  const said = (more: Partial<Path>) => uplinks([path("dsl", "192.0.2.2", more)])[0]?.note;
+  assert.equal(said({ use: "metered", in_use: false, backup: true }), "metered");
+  assert.equal(said({ use: "backup", in_use: true }), "backup.used");
+  assert.equal(said({ use: "never" }), "never");
+  assert.equal(said({ use: "always", in_use: true, rests: true }), "rests");
 });
 
 const reading = (time: number, sent: number, received: number, device = "dsl"): PathsReading => ({

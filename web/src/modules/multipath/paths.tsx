@@ -1,6 +1,6 @@
 // Uplinks that are used as one: whether the partner is there, and what each of them carries.
 import { live, recorded } from "../../api/live";
-import type { Carriage, Paths } from "../../api/types";
+import type { Carriage, Forward, Paths } from "../../api/types";
 import { type Uplink, uplinks } from "../../core/paths";
 import { plain } from "../../core/plain";
 import type { Route } from "../../core/route";
@@ -53,6 +53,7 @@ export function PathsView({ route }: { route: Route }) {
         <div class="column span-4">
           <Partner paths={paths} />
           <Connections carriage={paths.connections} />
+          <Forwards forwards={paths.forwards ?? []} />
         </div>
         {all.map((uplink) => (
           <PathCard
@@ -172,6 +173,23 @@ function Connections({ carriage }: { carriage: Carriage }) {
   );
 }
 
+/** Ports of the partner that lead into the LAN. */
+function Forwards({ forwards }: { forwards: readonly Forward[] }) {
+  if (forwards.length === 0) return null;
+  return (
+    <Card title={t("paths.forwards")}>
+      <ul class="plain">
+        {forwards.map(({ ports, to, granted }) => (
+          <li key={ports}>
+            <span class="code">{plain(ports)}</span> → <span class="code">{plain(to)}</span>
+            {granted === false && <Notice kind="warn">{t("paths.forwards.refused")}</Notice>}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
 function PathCard(props: { uplink: Uplink; part: string; all: readonly Uplink[]; way: Way }) {
   const { uplink, part, all, way } = props;
   const f = format();
@@ -184,7 +202,7 @@ function PathCard(props: { uplink: Uplink; part: string; all: readonly Uplink[];
       title={plain(uplink.device)}
       wide={all.length % 3 === 0 ? 4 : 6}
       class="path-card"
-      action={uplink.backup ? <span class="tag">{t("paths.backup")}</span> : null}
+      action={uplink.note === null ? null : <span class="tag">{t(`paths.note.${uplink.note}`)}</span>}
     >
       <p class="path-share">
         <span class={`key ${part}`} aria-hidden="true" />
