@@ -178,7 +178,7 @@ function Forwards({ forwards }: { forwards: readonly Forward[] }) {
   if (forwards.length === 0) return null;
   return (
     <Card title={t("paths.forwards")}>
-      <ul class="plain">
+      <ul class="plain-list">
         {forwards.map(({ ports, to, granted }) => (
           <li key={ports}>
             <span class="code">{plain(ports)}</span> → <span class="code">{plain(to)}</span>
