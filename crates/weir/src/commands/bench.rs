@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bench::circuit::{Driver, Path};
+use bench::closed::chart::draw;
+use bench::closed::page::page;
 use bench::closed::{self, Change, Progress, Report, Scenario, Settings};
 use bench::machine::{Lock, processors};
 use bench::rounds::Plan;
@@ -46,6 +48,7 @@ Ctrl-C ends it; what was measured by then is told.
 Examples:
   weir bench lab --quick
   weir bench lab --json > before.json
+  weir bench lab --html report.html
   weir bench lab --only kernel-nat,weir-xdp,xdp-static")]
 struct LabArgs {
     /// Done within a minute: to see about where things are
@@ -69,6 +72,12 @@ struct LabArgs {
     /// The processor to measure on [default: the last one]
     #[arg(long)]
     cpu: Option<usize>,
+    /// Write the report to this file too, as a page for a browser
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write its picture to this file too
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
     #[command(flatten)]
     format: Format,
 }
@@ -180,11 +189,22 @@ fn lab(args: &LabArgs, output: &mut Output<'_>) -> Result<(), Error> {
     });
     bar.clear();
     let report = report.map_err(failed)?;
+    keep(args.html.as_deref(), || page(&report))?;
+    keep(args.svg.as_deref(), || draw(&report))?;
     match args.format.json {
         true => output.json(&Told::of(&report))?,
         false => print(&report, output)?,
     }
     Ok(())
+}
+
+/// Where it was asked for.
+fn keep(file: Option<&File>, text: impl FnOnce() -> String) -> Result<(), Error> {
+    let Some(file) = file else { return Ok(()) };
+    std::fs::write(file, text()).map_err(|error| {
+        let what = format!("{} cannot be written", file.display());
+        Error::because(what, &error, "")
+    })
 }
 
 fn failed(error: bench::Error) -> Error {

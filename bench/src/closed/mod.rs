@@ -1,5 +1,8 @@
 //! `weir bench lab`: all scenarios in turn, round after round, and what came of it.
 
+pub mod chart;
+pub mod page;
+
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -325,7 +328,7 @@ fn sorted(values: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    fn report(noise: f64, rates: &[(Path, &[f64])]) -> Report {
+    pub(super) fn report(noise: f64, rates: &[(Path, &[f64])]) -> Report {
         let rows = rates.iter().map(|(path, rates)| Row {
             rates: rates.to_vec(),
             busy: vec![1.0; rates.len()],
@@ -394,6 +397,16 @@ mod tests {
             "20 %"
         );
         assert!(changes(&before, &report(0.0, &[])).is_empty());
+    }
+
+    #[test]
+    fn pictures_hold_no_markup_of_others() {
+        let mut one = report(0.02, &[(Path::Ceiling, &[4e6, 4.05e6]), (Path::Masquerade, &[5e5, 5.1e5])]);
+        one.machine.processor = "<script>alert(1)</script>\u{1b}[31m".into();
+        for text in [chart::draw(&one), page::page(&one)] {
+            assert!(!text.contains("<script") && !text.contains('\u{1b}'), "{text}");
+            assert!(text.contains("XDP, static rewrite: the ceiling") && text.contains("7.9"), "{text}");
+        }
     }
 
     #[test]

@@ -1,0 +1,123 @@
+//! The report as a picture: a bar for each scenario, and how far its rounds lay apart. It follows the reader's choice of light or dark.
+
+use std::fmt::Write;
+
+use super::{Report, Scenario};
+use crate::circuit::Path;
+
+const WIDTH: f64 = 920.0;
+/// Where bars begin, and the longest ends.
+const LEFT: f64 = 300.0;
+const RIGHT: f64 = 760.0;
+/// Height of what stands above the bars, and from one bar to the next.
+const TOP: f64 = 78.0;
+const STEP: f64 = 34.0;
+const BAR: f64 = 18.0;
+
+/// Colours by name, on light and on dark.
+const STYLE: &str = "\
+.card{fill:#fff;stroke:#c9ced6}.ink{fill:#1d2530}.grey{fill:#5b6470}\
+.weir{fill:#0b6e4f}.kernel{fill:#8a94a3}.bound{fill:#3b6fb6}.floor{fill:#c3c9d2}\
+.line{stroke:#1d2530;stroke-width:1.5;fill:none}.grid{stroke:#5b6470;stroke-opacity:.25;fill:none}\
+@media (prefers-color-scheme:dark){.card{fill:#171c23;stroke:#39424e}.ink{fill:#e8ebef}.grey{fill:#a7b0bc}\
+.weir{fill:#3fbf93}.kernel{fill:#7d8896}.bound{fill:#7aa7e6}.floor{fill:#4a5461}.line{stroke:#e8ebef}.grid{stroke:#a7b0bc}}";
+
+/// Text that no markup can be in.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            control if control.is_control() => {}
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// What a scenario is of: the colour of its bar.
+fn class(scenario: &Scenario) -> &'static str {
+    match scenario.name.as_str() {
+        name if name.starts_with("weir") => "weir",
+        "direct" => "floor",
+        "xdp-static" | "tc-static" => "bound",
+        _ => "kernel",
+    }
+}
+
+/// Packets per second, as people say it.
+pub fn rate(rate: f64) -> String {
+    match rate {
+        rate if rate >= 1e6 => format!("{:.2} M/s", rate / 1e6),
+        rate => format!("{:.0} k/s", rate / 1e3),
+    }
+}
+
+/// SVG.
+pub fn draw(report: &Report) -> String {
+    let ranked: Vec<_> = report.ranking().into_iter().flatten().collect();
+    let most = ranked.iter().map(|scenario| scenario.pps.max).fold(1.0, f64::max);
+    let nat = report.find(Path::Masquerade).map(|nat| nat.pps.median);
+    let height = TOP + STEP * ranked.len() as f64 + 34.0;
+    let x = |rate: f64| LEFT + (RIGHT - LEFT) * rate / most;
+    let told = ranked.iter().map(|one| format!("{}: {}.", one.text, rate(one.pps.median)));
+    let told: Vec<_> = told.collect();
+    let title = "Packets per second through one processor";
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"chart-title chart-about\" \
+         font-family=\"system-ui, 'DejaVu Sans', sans-serif\" font-size=\"13\">\n<style>{STYLE}</style>\n\
+         <title id=\"chart-title\">{title}</title>\n<desc id=\"chart-about\">{}</desc>\n\
+         <rect class=\"card\" x=\"1\" y=\"1\" width=\"{}\" height=\"{}\" rx=\"12\"/>\n\
+         <text class=\"ink\" x=\"20\" y=\"30\" font-weight=\"700\" font-size=\"16\">{title}</text>\n\
+         <text class=\"grey\" x=\"20\" y=\"52\">{}; {} flows, frames of {} octets; the line is from the slowest round to the fastest</text>\n",
+        escaped(&told.join(" ")),
+        WIDTH - 2.0,
+        height - 2.0,
+        escaped(&report.machine.to_string()),
+        report.flows,
+        report.length,
+    );
+    let bottom = TOP + STEP * ranked.len() as f64;
+    for part in 0..=4 {
+        let at = x(most * f64::from(part) / 4.0);
+        let _ = writeln!(svg, "<path class=\"grid\" d=\"M{at:.1} {:.1}V{bottom:.1}\"/>", TOP - 6.0);
+        let _ = writeln!(
+            svg,
+            "<text class=\"grey\" x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"12\">{}</text>",
+            bottom + 18.0,
+            rate(most * f64::from(part) / 4.0)
+        );
+    }
+    for (index, scenario) in ranked.iter().enumerate() {
+        let middle = TOP + STEP * index as f64 + STEP / 2.0 - 4.0;
+        let [least, median, fastest] = [scenario.pps.min, scenario.pps.median, scenario.pps.max].map(x);
+        let _ = writeln!(
+            svg,
+            "<text class=\"ink\" x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\n\
+             <rect class=\"{}\" x=\"{LEFT}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{BAR}\" rx=\"3\"/>\n\
+             <path class=\"line\" d=\"M{least:.1} {middle:.1}H{fastest:.1}M{least:.1} {:.1}v8M{fastest:.1} {:.1}v8\"/>",
+            LEFT - 10.0,
+            middle + 4.5,
+            escaped(&scenario.text),
+            class(scenario),
+            middle - BAR / 2.0,
+            median - LEFT,
+            middle - 4.0,
+            middle - 4.0,
+        );
+        let times = nat.map_or(String::new(), |nat| format!(", {:.1} × kernel NAT", scenario.pps.median / nat));
+        let _ = writeln!(
+            svg,
+            "<text class=\"ink\" x=\"{:.1}\" y=\"{:.1}\" font-size=\"12\">{}{}</text>",
+            fastest.max(median) + 8.0,
+            middle + 4.5,
+            rate(scenario.pps.median),
+            if scenario.name == "direct" { String::new() } else { times }
+        );
+    }
+    svg + "</svg>\n"
+}

@@ -1,0 +1,114 @@
+//! The report as one file for a browser: nothing else is loaded.
+
+use std::fmt::Write;
+
+use super::Report;
+use super::chart::{draw, escaped, rate};
+use crate::circuit::Path;
+
+const STYLE: &str = "\
+:root{color-scheme:light dark;--ink:#1d2530;--grey:#5b6470;--ground:#f4f6f8;--card:#fff;--rule:#c9ced6;--weir:#0b6e4f}\
+@media (prefers-color-scheme:dark){:root{--ink:#e8ebef;--grey:#a7b0bc;--ground:#0f1318;--card:#171c23;--rule:#39424e;--weir:#3fbf93}}\
+body{margin:0;background:var(--ground);color:var(--ink);font:16px/1.5 system-ui,'DejaVu Sans',sans-serif}\
+main{max-width:60rem;margin:0 auto;padding:1.5rem 1rem 4rem}\
+h1{font-size:1.6rem;margin:0 0 .25rem}h2{font-size:1.15rem;margin:2rem 0 .5rem}\
+.about{color:var(--grey);margin:0 0 1.5rem}svg{width:100%;height:auto}\
+.wide{overflow-x:auto;background:var(--card);border:1px solid var(--rule);border-radius:12px}\
+table{border-collapse:collapse;width:100%;font-size:.92rem}th,td{padding:.45rem .7rem;text-align:right;border-top:1px solid var(--rule);white-space:nowrap}\
+thead th{border-top:0;color:var(--grey);font-weight:600}th[scope=row],td.text{text-align:left}tr.weir th{color:var(--weir)}\
+.large{font-size:1.25rem;margin:.2rem 0 1rem}dt{font-weight:600}dd{margin:0 0 .6rem;color:var(--grey)}";
+
+/// What the scenarios are, for somebody who sees them for the first time.
+fn about(path: Path) -> &'static str {
+    match path {
+        Path::Nothing => "Nothing forwards: the generator sends, and the router's port drops. What the others cost beyond it is the router.",
+        Path::Kernel => "The kernel's own routing, with no firewall at all.",
+        Path::Conntrack => "The kernel's routing, and connections are followed, as any stateful firewall needs.",
+        Path::Masquerade => "The same with address translation: what a home router does without weir.",
+        Path::Flowtable => "The same with nftables' own fast path.",
+        Path::StaticTc => "A program at TC that changes each packet as this one traffic needs it, and looks at nothing: no router can be faster there.",
+        Path::WeirTc => "Weir, where the network card's driver has no XDP: Wi-Fi, many DSL modems.",
+        Path::HashNat => "A program at XDP with one look into a table and address translation. It checks nothing.",
+        Path::Ceiling => "The same as the static program at TC, at XDP: the ceiling.",
+        Path::WeirXdp => "Weir in the driver, with address translation.",
+        Path::Conntrack6 => "The kernel with conntrack, IPv6.",
+        Path::WeirXdp6 => "Weir in the driver, IPv6.",
+    }
+}
+
+/// HTML.
+pub fn page(report: &Report) -> String {
+    let nat = report.find(Path::Masquerade);
+    let mut html = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
+         <title>What this machine can forward</title>\n<style>{STYLE}</style>\n<main>\n<h1>What this machine can forward</h1>\n\
+         <p class=\"about\">{}. {} UDP flows, frames of {} octets, one processor, {} rounds of {} s; weir {}.</p>\n",
+        escaped(&report.machine.to_string()),
+        report.flows,
+        report.length,
+        report.rounds,
+        report.seconds,
+        escaped(&report.machine.weir),
+    );
+    let weir = [Path::WeirXdp, Path::WeirTc].map(|path| report.find(path));
+    if let (Some(nat), Some(weir)) = (nat, weir.into_iter().flatten().next()) {
+        let _ = writeln!(
+            html,
+            "<p class=\"large\">{} forwards <strong>{:.1} times</strong> what the kernel forwards with address translation: {} instead of {}.</p>",
+            escaped(&weir.text),
+            weir.pps.median / nat.pps.median,
+            rate(weir.pps.median),
+            rate(nat.pps.median),
+        );
+    }
+    html.push_str(&draw(report));
+    html.push_str(
+        "<h2>In numbers</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"In numbers\"><table>\n<thead><tr><th>Rank</th><th class=\"text\">What forwards</th><th>k packets/s</th>\
+         <th>slowest to fastest round</th><th>ns per packet</th><th>of kernel NAT</th><th>CPU</th><th>by weir</th></tr></thead>\n<tbody>\n",
+    );
+    let mut rank = 1;
+    for group in report.ranking() {
+        for one in &group {
+            let ratio = nat.map_or("–".into(), |nat| format!("{:.2}", one.pps.median / nat.pps.median));
+            let share = one.forwarded.map_or("–".into(), |share| format!("{:.1} %", share * 100.0));
+            let _ = writeln!(
+                html,
+                "<tr{}><td>{rank}</td><th scope=\"row\">{}</th><td>{:.0}</td><td>{:.0} to {:.0}</td><td>{:.0}</td><td>{ratio}</td><td>{:.1}</td><td>{share}</td></tr>",
+                if one.name.starts_with("weir") { " class=\"weir\"" } else { "" },
+                escaped(&one.text),
+                one.pps.median / 1e3,
+                one.pps.min / 1e3,
+                one.pps.max / 1e3,
+                one.ns_per_packet.median,
+                one.cpu.median,
+            );
+        }
+        rank += group.len();
+    }
+    let _ = writeln!(
+        html,
+        "</tbody></table></div>\n<h2>How to read it</h2>\n<p>Only ratios travel to other machines, and there is no network card in this: what your wires carry is less. \
+         All scenarios were measured in turn, round after round. The same one measured twice in a row differed by up to {:.1} %: those of one rank differ by no more than that, or their rounds do not agree, and nothing should be made of which is named first. \
+         CPU is processors that were busy; more than one says that something else ran on the machine. By weir is the share of packets that weir itself forwarded.</p>\n<h2>What was measured</h2>\n<dl>",
+        report.noise * 100.0
+    );
+    for path in Path::ALL {
+        if report.find(path).is_some() {
+            let _ = writeln!(html, "<dt>{}</dt><dd>{}</dd>", escaped(path.text()), about(path));
+        }
+    }
+    html.push_str("</dl>\n");
+    for left_out in &report.left_out {
+        let _ = writeln!(
+            html,
+            "<p>Not measured: {}, as {}.</p>",
+            escaped(&left_out.name),
+            escaped(&left_out.reason)
+        );
+    }
+    if !report.complete {
+        html.push_str("<p>It was ended early: not all rounds were made.</p>\n");
+    }
+    html.push_str("</main>\n</html>\n");
+    html
+}
