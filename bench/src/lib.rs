@@ -26,6 +26,7 @@ pub mod verdict;
 pub mod wire;
 
 pub use error::Error;
+pub use lab::{asked_to_end, end_gently};
 
 /// Removes what a bench left that was killed.
 ///

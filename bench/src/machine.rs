@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use lab::Namespace;
 use nix::fcntl::{Flock, FlockArg};
 use nix::sched::{CloneFlags, CpuSet, sched_setaffinity, setns};
+use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +57,26 @@ pub fn unpin() -> Result<(), Error> {
         all.set(cpu).map_err(Error::system("list processors"))?;
     }
     sched_setaffinity(Pid::from_raw(0), &all).map_err(Error::system("use all processors"))
+}
+
+/// Keeps a signal from interrupting this thread while it lives: another thread takes it. What the kernel was asked to run is not cut short then.
+#[derive(Debug)]
+pub struct Undisturbed(SigSet);
+
+impl Undisturbed {
+    /// By Ctrl-C.
+    pub fn by_interrupts() -> Result<Self, Error> {
+        let set: SigSet = [Signal::SIGINT].into_iter().collect();
+        set.thread_block()
+            .map_err(Error::system("block a signal"))?;
+        Ok(Self(set))
+    }
+}
+
+impl Drop for Undisturbed {
+    fn drop(&mut self) {
+        let _ = self.0.thread_unblock();
+    }
 }
 
 /// Nanoseconds for which this thread waited for its processor so far (CONFIG_SCHED_INFO; 0 without it).

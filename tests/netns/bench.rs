@@ -25,9 +25,23 @@ fn namespaces() -> Vec<String> {
 
 #[test]
 fn the_lab_measures_what_it_is_asked_for() {
-    let names = ["kernel-nat", "xdp-static", "weir-xdp", "weir-tc", "flowtable"];
+    let names = [
+        "kernel-nat",
+        "xdp-static",
+        "weir-xdp",
+        "weir-tc",
+        "flowtable",
+    ];
     let only = names.join(",");
-    let mut arguments = vec!["bench", "lab", "--json", "--rounds", "2", "--seconds", "0.1"];
+    let mut arguments = vec![
+        "bench",
+        "lab",
+        "--json",
+        "--rounds",
+        "2",
+        "--seconds",
+        "0.1",
+    ];
     arguments.extend(["--only", &only]);
     let ran = weir(&arguments);
     let told = json(&ran);
@@ -41,21 +55,45 @@ fn the_lab_measures_what_it_is_asked_for() {
         .chain(left_out)
         .filter_map(|scenario| scenario["name"].as_str())
         .collect();
-    assert!(names.iter().all(|name| found.contains(name)) && found.len() == names.len(), "{found:?}");
+    assert!(
+        names.iter().all(|name| found.contains(name)) && found.len() == names.len(),
+        "{found:?}"
+    );
     for scenario in scenarios {
         let name = &scenario["name"];
         for field in ["pps", "ns_per_packet", "cpu"] {
-            let [least, middle, most] = ["min", "median", "max"].map(|which| scenario[field][which].as_f64().expect("a number"));
-            assert!(0.0 <= least && least <= middle && middle <= most, "{name}: {field}: {least} {middle} {most}");
+            let [least, middle, most] = ["min", "median", "max"]
+                .map(|which| scenario[field][which].as_f64().expect("a number"));
+            assert!(
+                0.0 <= least && least <= middle && middle <= most,
+                "{name}: {field}: {least} {middle} {most}"
+            );
         }
         let rate = scenario["pps"]["median"].as_f64().expect("a number");
-        let took = scenario["ns_per_packet"]["median"].as_f64().expect("a number");
-        assert!((rate * took / 1e9 - 1.0).abs() < 0.5, "{name}: {rate} packets a second, {took} ns each");
+        let took = scenario["ns_per_packet"]["median"]
+            .as_f64()
+            .expect("a number");
+        assert!(
+            (rate * took / 1e9 - 1.0).abs() < 0.5,
+            "{name}: {rate} packets a second, {took} ns each"
+        );
         let by_weir = scenario["forwarded"].as_f64();
-        assert_eq!(by_weir.is_some(), name.as_str().is_some_and(|name| name.starts_with("weir")), "{name}");
-        assert!(by_weir.is_none_or(|share| share > 0.99), "{name}: {by_weir:?}");
+        assert_eq!(
+            by_weir.is_some(),
+            name.as_str().is_some_and(|name| name.starts_with("weir")),
+            "{name}"
+        );
+        assert!(
+            by_weir.is_none_or(|share| share > 0.99),
+            "{name}: {by_weir:?}"
+        );
     }
-    let ranked: usize = told["ranking"].as_array().expect("a ranking").iter().map(|group| group.as_array().map_or(0, Vec::len)).sum();
+    let ranked: usize = told["ranking"]
+        .as_array()
+        .expect("a ranking")
+        .iter()
+        .map(|group| group.as_array().map_or(0, Vec::len))
+        .sum();
     assert_eq!(ranked, scenarios.len());
     let own = format!("weir-{}-", std::process::id());
     assert!(!namespaces().iter().any(|name| name.starts_with(&own)));
@@ -64,7 +102,15 @@ fn the_lab_measures_what_it_is_asked_for() {
 #[test]
 fn ctrl_c_keeps_what_was_measured_and_leaves_nothing() {
     let mut command = Command::new(binary());
-    command.args(["bench", "lab", "--json", "--rounds", "1000", "--seconds", "0.1"]);
+    command.args([
+        "bench",
+        "lab",
+        "--json",
+        "--rounds",
+        "1000",
+        "--seconds",
+        "0.1",
+    ]);
     command.args(["--only", "xdp-static,kernel"]);
     command.stdout(std::process::Stdio::piped());
     command.stderr(std::process::Stdio::piped());
@@ -80,7 +126,10 @@ fn ctrl_c_keeps_what_was_measured_and_leaves_nothing() {
     nix::sys::signal::kill(process, nix::sys::signal::Signal::SIGINT).expect("it is there");
     let ran = child.wait_with_output().expect("it ends");
     let told = json(&ran);
-    assert_eq!((ran.status.code(), &told["complete"]), (Some(0), &Value::Bool(false)));
+    assert_eq!(
+        (ran.status.code(), &told["complete"]),
+        (Some(0), &Value::Bool(false))
+    );
     assert!(!namespaces().iter().any(|name| name.starts_with(&own)));
 }
 
@@ -90,17 +139,33 @@ fn what_makes_no_sense_is_told() {
         (&["bench", "lab", "--only", "warp"][..], "kernel-nat"),
         (&["bench", "lab", "--cpu", "4096"], "no processor 4096"),
         (&["bench", "lab", "--seconds", "0"], "0.05"),
-        (&["bench", "compare", "/nowhere", "/nowhere"], "/nowhere cannot be read"),
-        (&["bench", "compare", "/etc/hostname", "/etc/hostname"], "is no report"),
+        (
+            &["bench", "compare", "/nowhere", "/nowhere"],
+            "/nowhere cannot be read",
+        ),
+        (
+            &["bench", "compare", "/etc/hostname", "/etc/hostname"],
+            "is no report",
+        ),
     ] {
         let ran = weir(arguments);
         let text = String::from_utf8_lossy(&ran.stderr).into_owned();
-        assert!(!ran.status.success() && text.contains(word), "{arguments:?}: {text}");
+        assert!(
+            !ran.status.success() && text.contains(word),
+            "{arguments:?}: {text}"
+        );
     }
-    let ran = Command::new("setpriv").args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(binary()).args(["bench", "lab"]).output();
+    let ran = Command::new("setpriv")
+        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
+        .arg(binary())
+        .args(["bench", "lab"])
+        .output();
     let ran = ran.expect("setpriv runs");
     let text = String::from_utf8_lossy(&ran.stderr).into_owned();
-    assert!(ran.status.code() == Some(1) && text.contains("takes root"), "{text}");
+    assert!(
+        ran.status.code() == Some(1) && text.contains("takes root"),
+        "{text}"
+    );
 }
 
 /// A report with these packets per second, by round.
@@ -127,11 +192,18 @@ fn two_reports_are_compared() {
     std::fs::create_dir_all(&folder).expect("a folder");
     let rates = [4.0e6, 4.04e6, 3.97e6, 4.02e6, 3.99e6];
     let before = report(&folder, "before", rates);
-    for (name, share, word) in [("fifth", 0.8, "-20.0 %"), ("hundredth", 0.99, "undecided"), ("faster", 1.25, "+25.0 %")] {
+    for (name, share, word) in [
+        ("fifth", 0.8, "-20.0 %"),
+        ("hundredth", 0.99, "undecided"),
+        ("faster", 1.25, "+25.0 %"),
+    ] {
         let after = report(&folder, name, rates.map(|rate| rate * share));
         let ran = weir(&["bench", "compare", &before, &after]);
         let text = String::from_utf8_lossy(&ran.stdout).into_owned();
-        assert!(ran.status.success() && text.contains(word), "{name}: {text}");
+        assert!(
+            ran.status.success() && text.contains(word),
+            "{name}: {text}"
+        );
         let told = json(&weir(&["bench", "compare", "--json", &before, &after]));
         assert_eq!(told[0]["name"], "weir-xdp", "{told:#}");
     }

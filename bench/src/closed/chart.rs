@@ -60,11 +60,16 @@ pub fn rate(rate: f64) -> String {
 /// SVG.
 pub fn draw(report: &Report) -> String {
     let ranked: Vec<_> = report.ranking().into_iter().flatten().collect();
-    let most = ranked.iter().map(|scenario| scenario.pps.max).fold(1.0, f64::max);
+    let most = ranked
+        .iter()
+        .map(|scenario| scenario.pps.max)
+        .fold(1.0, f64::max);
     let nat = report.find(Path::Masquerade).map(|nat| nat.pps.median);
     let height = TOP + STEP * ranked.len() as f64 + 34.0;
     let x = |rate: f64| LEFT + (RIGHT - LEFT) * rate / most;
-    let told = ranked.iter().map(|one| format!("{}: {}.", one.text, rate(one.pps.median)));
+    let told = ranked
+        .iter()
+        .map(|one| format!("{}: {}.", one.text, rate(one.pps.median)));
     let told: Vec<_> = told.collect();
     let title = "Packets per second through one processor";
     let mut svg = format!(
@@ -84,7 +89,11 @@ pub fn draw(report: &Report) -> String {
     let bottom = TOP + STEP * ranked.len() as f64;
     for part in 0..=4 {
         let at = x(most * f64::from(part) / 4.0);
-        let _ = writeln!(svg, "<path class=\"grid\" d=\"M{at:.1} {:.1}V{bottom:.1}\"/>", TOP - 6.0);
+        let _ = writeln!(
+            svg,
+            "<path class=\"grid\" d=\"M{at:.1} {:.1}V{bottom:.1}\"/>",
+            TOP - 6.0
+        );
         let _ = writeln!(
             svg,
             "<text class=\"grey\" x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"12\">{}</text>",
@@ -94,7 +103,8 @@ pub fn draw(report: &Report) -> String {
     }
     for (index, scenario) in ranked.iter().enumerate() {
         let middle = TOP + STEP * index as f64 + STEP / 2.0 - 4.0;
-        let [least, median, fastest] = [scenario.pps.min, scenario.pps.median, scenario.pps.max].map(x);
+        let [least, median, fastest] =
+            [scenario.pps.min, scenario.pps.median, scenario.pps.max].map(x);
         let _ = writeln!(
             svg,
             "<text class=\"ink\" x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\n\
@@ -109,14 +119,20 @@ pub fn draw(report: &Report) -> String {
             middle - 4.0,
             middle - 4.0,
         );
-        let times = nat.map_or(String::new(), |nat| format!(", {:.1} × kernel NAT", scenario.pps.median / nat));
+        let times = nat.map_or(String::new(), |nat| {
+            format!(", {:.1} × kernel NAT", scenario.pps.median / nat)
+        });
         let _ = writeln!(
             svg,
             "<text class=\"ink\" x=\"{:.1}\" y=\"{:.1}\" font-size=\"12\">{}{}</text>",
             fastest.max(median) + 8.0,
             middle + 4.5,
             rate(scenario.pps.median),
-            if scenario.name == "direct" { String::new() } else { times }
+            if scenario.name == "direct" {
+                String::new()
+            } else {
+                times
+            }
         );
     }
     svg + "</svg>\n"

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::circuit::{Circuit, Driver, Path};
-use crate::machine::{self, Machine};
+use crate::machine::{self, Machine, Undisturbed};
 use crate::rounds::{Plan, Spread, median};
 use crate::verdict::{Verdict, compare};
 
@@ -190,6 +190,7 @@ pub fn run(
     }
     // After everything else that runs has been started, so that none of it inherits the pin.
     datapath::bench::pin(settings.cpu)?;
+    let undisturbed = Undisturbed::by_interrupts()?;
     let mut noise = 0.0_f64;
     if let Some(last) = circuits.last_mut() {
         for _ in 0..TWICE {
@@ -235,6 +236,7 @@ pub fn run(
             clock.done += piece;
         }
     }
+    drop(undisturbed);
     machine::unpin()?;
     Ok(Report {
         schema: SCHEMA.into(),
@@ -401,17 +403,29 @@ mod tests {
 
     #[test]
     fn pictures_hold_no_markup_of_others() {
-        let mut one = report(0.02, &[(Path::Ceiling, &[4e6, 4.05e6]), (Path::Masquerade, &[5e5, 5.1e5])]);
+        let mut one = report(
+            0.02,
+            &[
+                (Path::Ceiling, &[4e6, 4.05e6]),
+                (Path::Masquerade, &[5e5, 5.1e5]),
+            ],
+        );
         one.machine.processor = "<script>alert(1)</script>\u{1b}[31m".into();
         for text in [chart::draw(&one), page::page(&one)] {
-            assert!(!text.contains("<script") && !text.contains('\u{1b}'), "{text}");
-            assert!(text.contains("XDP, static rewrite: the ceiling") && text.contains("7.9"), "{text}");
+            assert!(
+                !text.contains("<script") && !text.contains('\u{1b}'),
+                "{text}"
+            );
+            assert!(
+                text.contains("XDP, static rewrite: the ceiling") && text.contains("7.9"),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn is_read_as_it_was_written() {
-        let one = report(0.02, &[(Path::Ceiling, &[4.0, 4.05])]);
+        let one = report(0.02, &[(Path::Ceiling, &[4.0, 8.0])]);
         let text = serde_json::to_string(&one).expect("JSON");
         assert_eq!(
             serde_json::from_str::<Report>(&text).expect("a report"),

@@ -21,14 +21,24 @@ thead th{border-top:0;color:var(--grey);font-weight:600}th[scope=row],td.text{te
 /// What the scenarios are, for somebody who sees them for the first time.
 fn about(path: Path) -> &'static str {
     match path {
-        Path::Nothing => "Nothing forwards: the generator sends, and the router's port drops. What the others cost beyond it is the router.",
+        Path::Nothing => {
+            "Nothing forwards: the generator sends, and the router's port drops. What the others cost beyond it is the router."
+        }
         Path::Kernel => "The kernel's own routing, with no firewall at all.",
-        Path::Conntrack => "The kernel's routing, and connections are followed, as any stateful firewall needs.",
-        Path::Masquerade => "The same with address translation: what a home router does without weir.",
+        Path::Conntrack => {
+            "The kernel's routing, and connections are followed, as any stateful firewall needs."
+        }
+        Path::Masquerade => {
+            "The same with address translation: what a home router does without weir."
+        }
         Path::Flowtable => "The same with nftables' own fast path.",
-        Path::StaticTc => "A program at TC that changes each packet as this one traffic needs it, and looks at nothing: no router can be faster there.",
+        Path::StaticTc => {
+            "A program at TC that changes each packet as this one traffic needs it, and looks at nothing: no router can be faster there."
+        }
         Path::WeirTc => "Weir, where the network card's driver has no XDP: Wi-Fi, many DSL modems.",
-        Path::HashNat => "A program at XDP with one look into a table and address translation. It checks nothing.",
+        Path::HashNat => {
+            "A program at XDP with one look into a table and address translation. It checks nothing."
+        }
         Path::Ceiling => "The same as the static program at TC, at XDP: the ceiling.",
         Path::WeirXdp => "Weir in the driver, with address translation.",
         Path::Conntrack6 => "The kernel with conntrack, IPv6.",
@@ -69,12 +79,20 @@ pub fn page(report: &Report) -> String {
     let mut rank = 1;
     for group in report.ranking() {
         for one in &group {
-            let ratio = nat.map_or("–".into(), |nat| format!("{:.2}", one.pps.median / nat.pps.median));
-            let share = one.forwarded.map_or("–".into(), |share| format!("{:.1} %", share * 100.0));
+            let ratio = nat.map_or("–".into(), |nat| {
+                format!("{:.2}", one.pps.median / nat.pps.median)
+            });
+            let share = one
+                .forwarded
+                .map_or("–".into(), |share| format!("{:.1} %", share * 100.0));
             let _ = writeln!(
                 html,
                 "<tr{}><td>{rank}</td><th scope=\"row\">{}</th><td>{:.0}</td><td>{:.0} to {:.0}</td><td>{:.0}</td><td>{ratio}</td><td>{:.1}</td><td>{share}</td></tr>",
-                if one.name.starts_with("weir") { " class=\"weir\"" } else { "" },
+                if one.name.starts_with("weir") {
+                    " class=\"weir\""
+                } else {
+                    ""
+                },
                 escaped(&one.text),
                 one.pps.median / 1e3,
                 one.pps.min / 1e3,
@@ -94,7 +112,12 @@ pub fn page(report: &Report) -> String {
     );
     for path in Path::ALL {
         if report.find(path).is_some() {
-            let _ = writeln!(html, "<dt>{}</dt><dd>{}</dd>", escaped(path.text()), about(path));
+            let _ = writeln!(
+                html,
+                "<dt>{}</dt><dd>{}</dd>",
+                escaped(path.text()),
+                about(path)
+            );
         }
     }
     html.push_str("</dl>\n");

@@ -27,7 +27,7 @@ pub mod wire;
 
 pub use arrangement::Arrangement;
 pub use error::Error;
-pub use namespace::{Namespace, Process, sweep};
+pub use namespace::{Namespace, Process, asked_to_end, end_gently, sweep};
 pub use talk::{Talk, uninterrupted};
 pub use topology::{Ipv6, Lab, Offloads, Options};
 pub use uplinks::Uplinks;

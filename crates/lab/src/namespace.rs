@@ -5,7 +5,7 @@ use std::io::Write;
 use std::panic;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -29,6 +29,9 @@ type Children = Arc<Mutex<Vec<Arc<Mutex<Child>>>>>;
 static REGISTRY: Mutex<Vec<(String, Children)>> = Mutex::new(Vec::new());
 static COUNTER: AtomicU32 = AtomicU32::new(0);
 static SIGNALS: Once = Once::new();
+/// See [`end_gently`].
+static GENTLE: AtomicBool = AtomicBool::new(false);
+static ASKED: AtomicBool = AtomicBool::new(false);
 
 /// A panic while a lock was held must not keep the clean-up from happening: none of our data is ever half written.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -351,6 +354,17 @@ fn stop(child: &Mutex<Child>) {
     }
 }
 
+/// From now on a first Ctrl-C is only noted, for [`asked_to_end`]: who measures keeps what was measured. The second, and TERM, end the process as ever.
+pub fn end_gently() {
+    GENTLE.store(true, Ordering::Relaxed);
+    SIGNALS.call_once(handle_signals);
+}
+
+/// Whether there was a first Ctrl-C since [`end_gently`].
+pub fn asked_to_end() -> bool {
+    ASKED.load(Ordering::Relaxed)
+}
+
 /// On Ctrl-C or TERM: removes all namespaces of this process, then exits with 130. Tokio's handler works whatever the other
 /// threads block, which `sigwait` does not.
 fn handle_signals() {
@@ -363,9 +377,16 @@ fn handle_signals() {
         runtime.block_on(async {
             let mut interrupt = signal(SignalKind::interrupt())?;
             let mut terminate = signal(SignalKind::terminate())?;
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
+            loop {
+                tokio::select! {
+                    _ = interrupt.recv() => {
+                        if GENTLE.load(Ordering::Relaxed) && !ASKED.swap(true, Ordering::Relaxed) {
+                            continue;
+                        }
+                    }
+                    _ = terminate.recv() => {}
+                }
+                break;
             }
             for (name, children) in lock(&REGISTRY).drain(..) {
                 dismantle(&name, &children);

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use support::{Daemon, Directory, golden, ran, run, weir};
 
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 22] = [
     "run",
     "status",
     "flows",

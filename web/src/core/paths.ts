@@ -23,7 +23,7 @@ export interface Uplink {
 }
 
 /** Never used; resting, as it slowed others down; waiting until others fail; used for lack of others. */
-export type Note = "never" | "rests" | "reserve" | "metered" | "backup" | "metered.used" | "backup.used";
+export type Note = "never" | "rests" | "reserve" | "metered" | "backup" | "metered-used" | "backup-used";
 
 function noteOf(path: Path): Note | null {
   if (path.rests === true) return "rests";
@@ -32,7 +32,7 @@ function noteOf(path: Path): Note | null {
       return "never";
     case "metered":
     case "backup":
-      return path.in_use === true ? `${path.use}.used` : path.use;
+      return path.in_use === true ? `${path.use}-used` : path.use;
     default:
       return path.backup ? "reserve" : null;
   }

@@ -49,7 +49,7 @@ test("addresses of one device are one uplink", () => {
   assert.equal(uplinks([reserve, path("dsl", "192.0.2.2")])[0]?.note, null);
   const said = (more: Partial<Path>) => uplinks([path("dsl", "192.0.2.2", more)])[0]?.note;
   assert.equal(said({ use: "metered", in_use: false, backup: true }), "metered");
-  assert.equal(said({ use: "backup", in_use: true }), "backup.used");
+  assert.equal(said({ use: "backup", in_use: true }), "backup-used");
   assert.equal(said({ use: "never" }), "never");
   assert.equal(said({ use: "always", in_use: true, rests: true }), "rests");
 });

@@ -1,0 +1,238 @@
+//! `weir bench lab`: the closed loop, in namespaces of this machine.
+
+use std::path::PathBuf;
+
+use bench::circuit::{Driver, Path};
+use bench::closed::chart::draw;
+use bench::closed::page::page;
+use bench::closed::{self, Report, Scenario, Settings};
+use bench::machine::{Lock, processors};
+use bench::rounds::Plan;
+use clap::Args;
+use serde::Serialize;
+
+use super::bar::Bar;
+use super::{failed, keep};
+use crate::Error;
+use crate::cli::Format;
+use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, wrap};
+
+/// Measure in network namespaces of this machine: nothing is needed but root
+///
+/// Client, router and server are made of network namespaces. A generator feeds the client's device as a driver would, and all receive paths run in the same
+/// call, on one processor: nothing waits, so that packets per second are the reciprocal of what a packet costs. Your network is not touched.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+NS/PACKET is what a packet costs, generator and sink included: `direct` is these two alone.
+CPU is processors that were busy. BY WEIR is the share of packets that weir forwarded.
+Scenarios are measured in turn, round after round; beside each timing, packets at the far end are
+checked. What is not further apart than the noise has the same rank. There is no network card in
+this: compare the rows, and take no row for what your wires can carry.
+Ctrl-C ends it; what was measured by then is told.
+Examples:
+  weir bench lab --quick
+  weir bench lab --json > before.json
+  weir bench lab --html report.html
+  weir bench lab --only kernel-nat,weir-xdp,xdp-static")]
+pub struct LabArgs {
+    /// Done within a minute: to see about where things are
+    #[arg(long, conflicts_with_all = ["rounds", "seconds"])]
+    quick: bool,
+    /// Rounds over all scenarios
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+    /// Seconds for each in a round, 0.05 to 60
+    #[arg(long, default_value_t = 1.0, value_parser = seconds)]
+    seconds: f64,
+    /// Only these scenarios, with commas between them
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = scenario)]
+    only: Vec<Path>,
+    /// Flows, which take turns
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    flows: u32,
+    /// Octets of a frame, without checksum
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u16).range(60..=1514))]
+    length: u16,
+    /// The processor to measure on [default: the last one]
+    #[arg(long)]
+    cpu: Option<usize>,
+    /// Write the report to this file too, as a page for a browser
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write its picture to this file too
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    #[command(flatten)]
+    format: Format,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok();
+    number
+        .filter(|number| (0.05..=60.0).contains(number))
+        .ok_or_else(|| "a number from 0.05 to 60".into())
+}
+
+fn scenario(name: &str) -> Result<Path, String> {
+    let found = Path::ALL.into_iter().find(|path| path.name() == name);
+    found.ok_or_else(|| format!("one of {}", Path::ALL.map(Path::name).join(", ")))
+}
+
+pub(super) fn run(args: &LabArgs, output: &mut Output<'_>) -> Result<(), Error> {
+    if !nix::unistd::geteuid().is_root() {
+        return Err(Error::new(
+            "`weir bench lab` makes network namespaces, which takes root",
+            "sudo weir bench lab",
+        ));
+    }
+    let cpu = args.cpu.unwrap_or(processors().saturating_sub(1));
+    if cpu >= processors() {
+        return Err(Error::usage(
+            format!("there is no processor {cpu}"),
+            format!("0 to {}", processors().saturating_sub(1)),
+        ));
+    }
+    let own = std::env::current_exe().map_err(|error| {
+        Error::because(
+            "weir does not find its own binary",
+            &error,
+            "start it by its path",
+        )
+    })?;
+    let plan = match args.quick {
+        true => Plan {
+            rounds: 3,
+            seconds: 0.3,
+            warm: 0.1,
+        },
+        false => Plan {
+            rounds: args.rounds,
+            seconds: args.seconds,
+            warm: (args.seconds / 2.0).min(0.5),
+        },
+    };
+    let settings = Settings {
+        plan,
+        scenarios: match args.only.is_empty() {
+            true => Path::ALL.to_vec(),
+            false => args.only.clone(),
+        },
+        flows: args.flows,
+        length: args.length.into(),
+        cpu,
+        driver: Driver::Daemon(own),
+    };
+    let _lock = Lock::take().map_err(failed)?;
+    bench::sweep().map_err(failed)?;
+    let mut bar = Bar::new();
+    bench::end_gently();
+    let report = closed::run(
+        &settings,
+        &mut |progress| bar.show(progress),
+        &bench::asked_to_end,
+    );
+    bar.clear();
+    let report = report.map_err(failed)?;
+    keep(args.html.as_deref(), || page(&report))?;
+    keep(args.svg.as_deref(), || draw(&report))?;
+    match args.format.json {
+        true => output.json(&Told::of(&report))?,
+        false => print(&report, output)?,
+    }
+    Ok(())
+}
+
+/// As JSON: the report, and what follows from it.
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    /// Names, the fastest first; those that cannot be told apart together.
+    ranking: Vec<Vec<&'a str>>,
+}
+
+impl<'a> Told<'a> {
+    fn of(report: &'a Report) -> Self {
+        let names = |group: Vec<&'a Scenario>| group.iter().map(|one| one.name.as_str()).collect();
+        Self {
+            report,
+            ranking: report.ranking().into_iter().map(names).collect(),
+        }
+    }
+}
+
+fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    output.line(&report.machine.to_string())?;
+    output.line(&format!(
+        "{} UDP flows of {} octets, one processor, {} rounds of {} s; the same measured twice differed by up to {}",
+        report.flows,
+        report.length,
+        report.rounds,
+        report.seconds,
+        percent(report.noise)
+    ))?;
+    output.line("")?;
+    let mut table = Table::new([
+        ("RANK", Align::Right),
+        ("SCENARIO", Align::Left),
+        ("WHAT FORWARDS", Align::Left),
+        ("K PACKETS/S", Align::Right),
+        ("MIN-MAX", Align::Right),
+        ("NS/PACKET", Align::Right),
+        ("OF KERNEL NAT", Align::Right),
+        ("CPU", Align::Right),
+        ("BY WEIR", Align::Right),
+    ]);
+    let nat = report.find(Path::Masquerade);
+    let mut rank = 1;
+    for group in report.ranking() {
+        for scenario in &group {
+            let thousand = |rate: f64| format!("{:.0}", rate / 1e3);
+            let ratio = nat.map(|nat| format!("{:.2}", scenario.pps.median / nat.pps.median));
+            let tone = match scenario.name.starts_with("weir") {
+                true => Tone::Good,
+                false => Tone::Plain,
+            };
+            let row = [
+                rank.to_string().into(),
+                Cell::toned(&scenario.name, tone),
+                scenario.text.as_str().into(),
+                thousand(scenario.pps.median).into(),
+                format!(
+                    "{}-{}",
+                    thousand(scenario.pps.min),
+                    thousand(scenario.pps.max)
+                )
+                .into(),
+                format!("{:.0}", scenario.ns_per_packet.median).into(),
+                Cell::or_dash(ratio),
+                format!("{:.1}", scenario.cpu.median).into(),
+                Cell::or_dash(scenario.forwarded.map(percent)),
+            ];
+            table.row(row, output)?;
+        }
+        rank += group.len();
+    }
+    table.finish(output)?;
+    let mut notes = Vec::new();
+    for left_out in &report.left_out {
+        notes.push(format!(
+            "Not measured: {}, as {}.",
+            left_out.name, left_out.reason
+        ));
+    }
+    if report.ranking().iter().any(|group| group.len() > 1) {
+        notes.push("What has the same rank cannot be told apart by this measurement: more rounds may, a quieter machine too.".into());
+    }
+    if !report.complete {
+        notes.push("It was ended early: not all rounds were made.".into());
+    }
+    for note in notes {
+        output.line("")?;
+        for line in wrap(&note, WIDTH) {
+            output.line(&line)?;
+        }
+    }
+    Ok(())
+}
