@@ -62,7 +62,9 @@ demo: setup build ## shows a router being taken over, in namespaces, with figure
 
 bench: setup build ## measures against the kernel's own path: the closed loop, single programs, the daemon, the monitor, several uplinks
 	@scripts/setup --bench
-	scripts/as-root $(TARGET_DIR)/release/weir bench lab
+	scripts/as-root $(TARGET_DIR)/release/weir bench lab --json > $(TARGET_DIR)/lab.json
+	$(TARGET_DIR)/release/bench record $(TARGET_DIR)/lab.json
+	scripts/as-root $(TARGET_DIR)/release/bench trust
 	scripts/as-root $(TARGET_DIR)/release/bench programs
 	scripts/as-root $(TARGET_DIR)/release/bench daily
 	scripts/as-root $(TARGET_DIR)/release/bench meter

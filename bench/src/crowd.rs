@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use datapath::Hook;
-use datapath::bench::{Bench, Exit, Marked, PORT_BITS, Program, Traffic, pin};
+use datapath::bench::{Bench, Exit, Marked, PORT_BITS, Program, Traffic, pin, unpin};
 use lab::arrangement::Arrangement;
 use lab::topology::mac;
 use lab::{Ipv6, Lab, Options};
@@ -18,7 +18,7 @@ use nix::time::{ClockId, clock_gettime};
 
 use crate::Error;
 use crate::daemon::Daemon;
-use crate::machine::{inside, unpin};
+use crate::machine::inside;
 use crate::traffic::Kind;
 
 /// Processor of the generators, which go before all else there.

@@ -17,11 +17,11 @@ use lab::peer::Iperf;
 use lab::{Ipv6, Lab, Namespace, Options, Process};
 use serde::Serialize;
 
+use crate::Error;
 use crate::circuit::nothing;
 use crate::daemon::Daemon;
 use crate::report::table;
 use crate::rounds::median;
-use crate::{Error, machine};
 
 /// Most streams of one iperf3, which has 128 at most; beyond them there are several at once.
 const STREAMS: u32 = 100;
@@ -155,7 +155,7 @@ pub fn all(
     plan: Plan,
     mut progress: impl FnMut(&str),
 ) -> Result<Vec<Loss>, Error> {
-    machine::unpin()?;
+    datapath::bench::unpin()?;
     let lab = Lab::gateway(&Options {
         ipv6: Ipv6::Off,
         plain_offloads: true,

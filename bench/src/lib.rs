@@ -18,10 +18,12 @@ pub mod meter_path;
 pub mod multipath;
 pub mod paths;
 pub mod programs;
+pub mod record;
 pub mod report;
 pub mod rounds;
 pub mod soak;
 pub mod traffic;
+pub mod trust;
 pub mod verdict;
 pub mod wire;
 

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use lab::Namespace;
 use nix::fcntl::{Flock, FlockArg};
-use nix::sched::{CloneFlags, CpuSet, sched_setaffinity, setns};
+use nix::sched::{CloneFlags, setns};
 use nix::sys::signal::{SigSet, Signal};
-use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -50,15 +49,6 @@ pub fn inside<T>(node: &Namespace, work: impl FnOnce() -> T) -> Result<T, Error>
     Ok(result)
 }
 
-/// Lets this thread, and what it starts from now on, run on every processor again.
-pub fn unpin() -> Result<(), Error> {
-    let mut all = CpuSet::new();
-    for cpu in 0..CpuSet::count() {
-        all.set(cpu).map_err(Error::system("list processors"))?;
-    }
-    sched_setaffinity(Pid::from_raw(0), &all).map_err(Error::system("use all processors"))
-}
-
 /// Keeps a signal from interrupting this thread while it lives: another thread takes it. What the kernel was asked to run is not cut short then.
 #[derive(Debug)]
 pub struct Undisturbed(SigSet);
@@ -77,15 +67,6 @@ impl Drop for Undisturbed {
     fn drop(&mut self) {
         let _ = self.0.thread_unblock();
     }
-}
-
-/// Nanoseconds for which this thread waited for its processor so far (CONFIG_SCHED_INFO; 0 without it).
-pub fn waited() -> u64 {
-    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    text.split_whitespace()
-        .nth(1)
-        .and_then(|word| word.parse().ok())
-        .unwrap_or(0)
 }
 
 /// The kernel's thread that goes on with received packets where an interrupt's share of time was used up: `ksoftirqd/N`.

@@ -10,11 +10,11 @@ use lab::counters::processor_time;
 use lab::{Ipv6, Lab, Options};
 use serde::Serialize;
 
+use crate::Error;
 use crate::daemon::Daemon;
 use crate::machine::inside;
 use crate::report::table;
 use crate::traffic::Kind;
-use crate::{Error, machine};
 
 /// Bursts a second: each flow has one packet a second, in one of them.
 const BURSTS: u32 = 10;
@@ -36,7 +36,7 @@ pub struct Burden {
 
 /// Starts `weir run --only monitor` for each number of flows, lets them settle, and looks for so many seconds.
 pub fn burdens(binary: &Path, flows: &[u32], seconds: u32) -> Result<Vec<Burden>, Error> {
-    machine::unpin()?;
+    datapath::bench::unpin()?;
     flows
         .iter()
         .map(|flows| burden(binary, *flows, seconds))

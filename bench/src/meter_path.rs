@@ -6,11 +6,11 @@ use std::path::Path as File;
 
 use serde::Serialize;
 
+use crate::Error;
 use crate::circuit::{Circuit, Driver, Path};
 use crate::daemon::Daemon;
 use crate::report::table;
 use crate::rounds::{Plan, median};
-use crate::{Error, machine};
 
 /// More nanoseconds per packet than with nobody, each round against itself.
 #[derive(Clone, Debug, Serialize)]
@@ -64,7 +64,7 @@ fn watch(which: usize, circuit: &Circuit, binary: &File) -> Result<Box<dyn Any>,
         1 => Box::new(circuit.nothing()?),
         _ => {
             // What is started inherits the pin.
-            machine::unpin()?;
+            datapath::bench::unpin()?;
             Box::new(Daemon::monitor(circuit.router()?, binary, "", 2)?)
         }
     })

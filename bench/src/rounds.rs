@@ -1,5 +1,7 @@
 //! How long and how often something is measured, and what many measurements come to.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 /// How long and how often.
@@ -11,6 +13,13 @@ pub struct Plan {
     pub seconds: f64,
     /// Seconds of warm-up before it.
     pub warm: f64,
+}
+
+impl Plan {
+    /// How long one measurement takes.
+    pub fn piece(&self) -> Duration {
+        Duration::from_secs_f64(self.warm + self.seconds)
+    }
 }
 
 /// What the same measurement gave, made several times.

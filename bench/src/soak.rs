@@ -17,7 +17,6 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::daemon::Daemon;
-use crate::machine;
 use crate::meter_daemon::memory;
 use crate::report::table;
 
@@ -222,7 +221,7 @@ pub fn soak(
     seconds: u32,
     mut progress: impl FnMut(&[Look]) -> Result<(), Error>,
 ) -> Result<Vec<Look>, Error> {
-    machine::unpin()?;
+    datapath::bench::unpin()?;
     let lab = Lab::gateway(&Options {
         plain_offloads: true,
         ipv6: Ipv6::Routed,

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use datapath::bench::{Exit, PORT_BITS, Traffic};
 use kernel::{Protocol, Tuple};
 use lab::frame::{Body, Packet};
-use lab::gateway::{CLIENT, CLIENT6, ROUTER_WAN, SERVER, SERVER6};
+use lab::gateway::{CLIENT, CLIENT6, ROUTER_WAN, ROUTER_WAN6, SERVER, SERVER6};
 use lab::topology::mac;
 
 /// Source port of flow 0; flow n has the n-th after it.
@@ -27,7 +27,7 @@ fn plus(address: IpAddr, n: u32) -> IpAddr {
 /// A kind of traffic through the gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// IPv6, which is routed; IPv4 is translated where the router does so.
+    /// Of IPv6.
     pub ipv6: bool,
     /// The router translates.
     pub translated: bool,
@@ -48,10 +48,10 @@ impl Kind {
 
     /// The source address behind the router.
     fn outside(&self) -> IpAddr {
-        if self.translated {
-            ROUTER_WAN
-        } else {
-            self.ends().0
+        match (self.translated, self.ipv6) {
+            (false, _) => self.ends().0,
+            (true, false) => ROUTER_WAN,
+            (true, true) => ROUTER_WAN6,
         }
     }
 
@@ -192,6 +192,7 @@ impl Kind {
             link,
             header,
             source,
+            spin: 0,
         }
     }
 }

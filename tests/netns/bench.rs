@@ -134,10 +134,69 @@ fn ctrl_c_keeps_what_was_measured_and_leaves_nothing() {
 }
 
 #[test]
+fn series_and_a_page_are_written() {
+    let folder = std::env::temp_dir().join(format!("weir-bench-page-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let [html, svg] =
+        ["report.html", "report.svg"].map(|name| folder.join(name).display().to_string());
+    let mut arguments = vec![
+        "bench",
+        "lab",
+        "--json",
+        "--rounds",
+        "2",
+        "--seconds",
+        "0.05",
+        "--only",
+        "kernel6-nat,weir6-xdp-nat",
+    ];
+    arguments.extend(["--series", "length", "--html", &html, "--svg", &svg]);
+    let ran = weir(&arguments);
+    let told = json(&ran);
+    assert_eq!(
+        told["scenarios"].as_array().map(Vec::len),
+        Some(2),
+        "{told:#}"
+    );
+    let series = told["series"].as_array().expect("series");
+    assert!(
+        series.len() == 1 && series[0]["by"] == "length",
+        "{series:?}"
+    );
+    let points = series[0]["points"].as_array().expect("points");
+    let at: Vec<_> = points
+        .iter()
+        .filter_map(|point| point["at"].as_u64())
+        .collect();
+    assert!(at.len() > 3 && at.is_sorted(), "{at:?}");
+    for point in points {
+        let scenarios = point["scenarios"].as_array().expect("scenarios");
+        let names: Vec<_> = scenarios
+            .iter()
+            .filter_map(|one| one["name"].as_str())
+            .collect();
+        let wanted = ["kernel-nat", "weir-tc", "weir-xdp", "xdp-static"];
+        assert!(wanted.iter().all(|name| names.contains(name)), "{names:?}");
+    }
+    let page = std::fs::read_to_string(&html).expect("a page");
+    assert!(
+        page.starts_with("<!doctype html>") && page.contains("By octets of a frame"),
+        "{page}"
+    );
+    let picture = std::fs::read_to_string(&svg).expect("a picture");
+    assert!(
+        picture.starts_with("<svg") && picture.contains("weir at XDP, NAT, IPv6"),
+        "{picture}"
+    );
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+#[test]
 fn what_makes_no_sense_is_told() {
     for (arguments, word) in [
         (&["bench", "lab", "--only", "warp"][..], "kernel-nat"),
         (&["bench", "lab", "--cpu", "4096"], "no processor 4096"),
+        (&["bench", "lab", "--series", "weather"], "length, flows"),
         (&["bench", "lab", "--seconds", "0"], "0.05"),
         (
             &["bench", "compare", "/nowhere", "/nowhere"],

@@ -1,4 +1,4 @@
-//! The report as a picture: a bar for each scenario, and how far its rounds lay apart. It follows the reader's choice of light or dark.
+//! The report as a picture: a bar for each scenario, and a dot for each round. It follows the reader's choice of light or dark.
 
 use std::fmt::Write;
 
@@ -10,17 +10,17 @@ const WIDTH: f64 = 920.0;
 const LEFT: f64 = 300.0;
 const RIGHT: f64 = 760.0;
 /// Height of what stands above the bars, and from one bar to the next.
-const TOP: f64 = 78.0;
+const TOP: f64 = 96.0;
 const STEP: f64 = 34.0;
 const BAR: f64 = 18.0;
 
 /// Colours by name, on light and on dark.
-const STYLE: &str = "\
+pub(super) const STYLE: &str = "\
 .card{fill:#fff;stroke:#c9ced6}.ink{fill:#1d2530}.grey{fill:#5b6470}\
 .weir{fill:#0b6e4f}.kernel{fill:#8a94a3}.bound{fill:#3b6fb6}.floor{fill:#c3c9d2}\
-.line{stroke:#1d2530;stroke-width:1.5;fill:none}.grid{stroke:#5b6470;stroke-opacity:.25;fill:none}\
+.dot{fill:#fff;stroke:#1d2530;stroke-width:1.2}.grid{stroke:#5b6470;stroke-opacity:.25;fill:none}\
 @media (prefers-color-scheme:dark){.card{fill:#171c23;stroke:#39424e}.ink{fill:#e8ebef}.grey{fill:#a7b0bc}\
-.weir{fill:#3fbf93}.kernel{fill:#7d8896}.bound{fill:#7aa7e6}.floor{fill:#4a5461}.line{stroke:#e8ebef}.grid{stroke:#a7b0bc}}";
+.weir{fill:#3fbf93}.kernel{fill:#7d8896}.bound{fill:#7aa7e6}.floor{fill:#4a5461}.dot{fill:#171c23;stroke:#e8ebef}.grid{stroke:#a7b0bc}}";
 
 /// Text that no markup can be in.
 pub fn escaped(text: &str) -> String {
@@ -40,7 +40,7 @@ pub fn escaped(text: &str) -> String {
 }
 
 /// What a scenario is of: the colour of its bar.
-fn class(scenario: &Scenario) -> &'static str {
+pub(super) fn class(scenario: &Scenario) -> &'static str {
     match scenario.name.as_str() {
         name if name.starts_with("weir") => "weir",
         "direct" => "floor",
@@ -57,6 +57,24 @@ pub fn rate(rate: f64) -> String {
     }
 }
 
+/// The end of the axis, and how far its lines are apart: 1, 2 or 5 of a power of ten.
+pub(super) fn axis(most: f64) -> (f64, f64) {
+    let power = 10_f64.powf((most / 4.0).log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].map(|times| times * power);
+    let step = step.into_iter().find(|step| most / step <= 5.0);
+    let step = step.unwrap_or(power * 10.0);
+    ((most / step).ceil() * step, step)
+}
+
+/// Of an axis.
+pub(super) fn tick_text(value: f64) -> String {
+    match value {
+        0.0 => "0".into(),
+        value if value >= 1e6 => format!("{} M/s", value / 1e6),
+        value => format!("{} k/s", value / 1e3),
+    }
+}
+
 /// SVG.
 pub fn draw(report: &Report) -> String {
     let ranked: Vec<_> = report.ranking().into_iter().flatten().collect();
@@ -66,7 +84,8 @@ pub fn draw(report: &Report) -> String {
         .fold(1.0, f64::max);
     let nat = report.find(Path::Masquerade).map(|nat| nat.pps.median);
     let height = TOP + STEP * ranked.len() as f64 + 34.0;
-    let x = |rate: f64| LEFT + (RIGHT - LEFT) * rate / most;
+    let (end, step) = axis(most);
+    let x = |rate: f64| LEFT + (RIGHT - LEFT) * rate / end;
     let told = ranked
         .iter()
         .map(|one| format!("{}: {}.", one.text, rate(one.pps.median)));
@@ -78,7 +97,8 @@ pub fn draw(report: &Report) -> String {
          <title id=\"chart-title\">{title}</title>\n<desc id=\"chart-about\">{}</desc>\n\
          <rect class=\"card\" x=\"1\" y=\"1\" width=\"{}\" height=\"{}\" rx=\"12\"/>\n\
          <text class=\"ink\" x=\"20\" y=\"30\" font-weight=\"700\" font-size=\"16\">{title}</text>\n\
-         <text class=\"grey\" x=\"20\" y=\"52\">{}; {} flows, frames of {} octets; the line is from the slowest round to the fastest</text>\n",
+         <text class=\"grey\" x=\"20\" y=\"52\">{}</text>\n\
+         <text class=\"grey\" x=\"20\" y=\"70\">{} UDP flows, frames of {} octets; each dot is a round, the bar ends at the median</text>\n",
         escaped(&told.join(" ")),
         WIDTH - 2.0,
         height - 2.0,
@@ -87,38 +107,39 @@ pub fn draw(report: &Report) -> String {
         report.length,
     );
     let bottom = TOP + STEP * ranked.len() as f64;
-    for part in 0..=4 {
-        let at = x(most * f64::from(part) / 4.0);
+    for part in 0..=(end / step).round() as u32 {
+        let tick = step * f64::from(part);
+        let at = x(tick);
         let _ = writeln!(
             svg,
-            "<path class=\"grid\" d=\"M{at:.1} {:.1}V{bottom:.1}\"/>",
-            TOP - 6.0
-        );
-        let _ = writeln!(
-            svg,
-            "<text class=\"grey\" x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"12\">{}</text>",
+            "<path class=\"grid\" d=\"M{at:.1} {:.1}V{bottom:.1}\"/>\n\
+             <text class=\"grey\" x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"12\">{}</text>",
+            TOP - 6.0,
             bottom + 18.0,
-            rate(most * f64::from(part) / 4.0)
+            tick_text(tick)
         );
     }
     for (index, scenario) in ranked.iter().enumerate() {
         let middle = TOP + STEP * index as f64 + STEP / 2.0 - 4.0;
-        let [least, median, fastest] =
-            [scenario.pps.min, scenario.pps.median, scenario.pps.max].map(x);
+        let [median, fastest] = [scenario.pps.median, scenario.pps.max].map(x);
         let _ = writeln!(
             svg,
             "<text class=\"ink\" x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\n\
-             <rect class=\"{}\" x=\"{LEFT}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{BAR}\" rx=\"3\"/>\n\
-             <path class=\"line\" d=\"M{least:.1} {middle:.1}H{fastest:.1}M{least:.1} {:.1}v8M{fastest:.1} {:.1}v8\"/>",
+             <rect class=\"{}\" x=\"{LEFT}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{BAR}\" rx=\"3\"/>",
             LEFT - 10.0,
             middle + 4.5,
             escaped(&scenario.text),
             class(scenario),
             middle - BAR / 2.0,
             median - LEFT,
-            middle - 4.0,
-            middle - 4.0,
         );
+        for rate in &scenario.each {
+            let _ = writeln!(
+                svg,
+                "<circle class=\"dot\" cx=\"{:.1}\" cy=\"{middle:.1}\" r=\"2.6\"/>",
+                x(*rate)
+            );
+        }
         let times = nat.map_or(String::new(), |nat| {
             format!(", {:.1} × kernel NAT", scenario.pps.median / nat)
         });

@@ -1,23 +1,25 @@
 //! `weir bench lab`: all scenarios in turn, round after round, and what came of it.
 
 pub mod chart;
+pub mod lines;
 pub mod page;
+pub mod series;
 
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::circuit::{Circuit, Driver, Path};
-use crate::machine::{self, Machine, Undisturbed};
+use crate::circuit::{Circuit, Driver, Path, Run};
+use crate::machine::{Machine, Undisturbed};
 use crate::rounds::{Plan, Spread, median};
-use crate::verdict::{Verdict, compare};
+pub use series::{By, Series};
+
+use crate::verdict::{Verdict, compare, noise};
 
 /// Of the report: another number where a field means something else.
 pub const SCHEMA: &str = "weir-bench-lab/1";
 
-/// Times the same scenario is measured twice in a row, to learn the noise.
-const TWICE: u32 = 3;
 /// How long a scenario takes to be built, before one was.
 const BUILD: Duration = Duration::from_millis(900);
 
@@ -36,6 +38,15 @@ pub struct Settings {
     pub cpu: usize,
     /// What steers weir's packet path.
     pub driver: Driver,
+    /// What is measured beside, at several lengths or numbers of flows.
+    pub series: Vec<By>,
+}
+
+/// Frames, and what comes of them: what the circuits of a measurement have in common.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    flows: u32,
+    length: usize,
 }
 
 /// What was measured.
@@ -53,7 +64,7 @@ pub struct Report {
     pub flows: u32,
     /// Of the frames, octets.
     pub length: usize,
-    /// The largest relative difference of a scenario from itself, measured twice in a row.
+    /// Relative difference up to which nothing is decided: see [`noise`](crate::verdict::noise).
     pub noise: f64,
     /// Whether all rounds were made: a person may have had enough.
     pub complete: bool,
@@ -61,6 +72,9 @@ pub struct Report {
     pub scenarios: Vec<Scenario>,
     /// What was not.
     pub left_out: Vec<LeftOut>,
+    /// The same at several lengths and numbers of flows.
+    #[serde(default)]
+    pub series: Vec<Series>,
 }
 
 /// What forwards, and how fast.
@@ -139,6 +153,17 @@ struct Clock<'a> {
 }
 
 impl Clock<'_> {
+    /// Something will not be done.
+    fn less(&mut self, time: Duration) {
+        self.all = self.all.saturating_sub(time);
+    }
+
+    /// Something took another time than was thought.
+    fn took(&mut self, thought: Duration, time: Duration) {
+        self.all = (self.all + time).saturating_sub(thought);
+        self.done += time;
+    }
+
     fn tell(&mut self, doing: String) {
         let done = self.done.as_secs_f64() / self.all.as_secs_f64();
         (self.told)(&Progress {
@@ -156,88 +181,22 @@ pub fn run(
     stop: &dyn Fn() -> bool,
 ) -> Result<Report, Error> {
     let plan = settings.plan;
-    let piece = Duration::from_secs_f64(plan.warm + plan.seconds);
-    let count = settings.scenarios.len() as u32;
-    let mut clock = Clock {
-        told,
-        done: Duration::ZERO,
-        all: BUILD * count + piece * (2 * TWICE + count * plan.rounds),
+    let load = Load {
+        flows: settings.flows,
+        length: settings.length,
     };
-    let (mut circuits, mut left_out) = (Vec::new(), Vec::new());
-    for path in &settings.scenarios {
-        clock.tell(format!("building: {}", path.text()));
-        let begun = Instant::now();
-        match path.lacks() {
-            None => circuits.push(Circuit::build(
-                *path,
-                settings.length,
-                settings.flows,
-                &settings.driver,
-            )?),
-            Some(reason) => {
-                clock.all = clock.all.saturating_sub(piece * plan.rounds);
-                left_out.push(LeftOut {
-                    name: path.name().into(),
-                    reason,
-                });
-            }
-        }
-        clock.all = (clock.all + begun.elapsed()).saturating_sub(BUILD);
-        clock.done += begun.elapsed();
-        if stop() {
-            break;
-        }
-    }
-    // After everything else that runs has been started, so that none of it inherits the pin.
-    datapath::bench::pin(settings.cpu)?;
-    let undisturbed = Undisturbed::by_interrupts()?;
-    let mut noise = 0.0_f64;
-    if let Some(last) = circuits.last_mut() {
-        for _ in 0..TWICE {
-            if stop() {
-                break;
-            }
-            clock.tell(format!("the same twice: {}", last.path().text()));
-            let [one, other] = [
-                last.measure(plan.warm, plan.seconds)?,
-                last.measure(plan.warm, plan.seconds)?,
-            ];
-            noise = noise.max((one.rate() / other.rate()).ln().abs().exp_m1());
-            clock.done += piece * 2;
-        }
-    }
-    let mut rows: Vec<_> = circuits
-        .iter()
-        .map(|circuit| Row::of(circuit.path()))
-        .collect();
-    let mut complete = !stop();
-    'rounds: for round in 1..=plan.rounds {
-        for (circuit, row) in circuits.iter_mut().zip(&mut rows) {
-            if stop() {
-                complete = false;
-                break 'rounds;
-            }
-            let text = circuit.path().text();
-            clock.tell(format!("round {round} of {}: {text}", plan.rounds));
-            // Ctrl-C reaches the daemon too.
-            let run = match circuit.measure(plan.warm, plan.seconds) {
-                Err(_) if stop() => {
-                    complete = false;
-                    break 'rounds;
-                }
-                run => run?,
-            };
-            circuit.check_wire()?;
-            row.rates.push(run.rate());
-            row.busy.push(run.busy);
-            row.share = run
-                .share
-                .map(|share| row.share.map_or(share, |least| least.min(share)));
-            clock.done += piece;
-        }
-    }
-    drop(undisturbed);
-    machine::unpin()?;
+    let mut run = Session {
+        settings,
+        clock: Clock {
+            told,
+            done: Duration::ZERO,
+            all: expected(settings.scenarios.len(), plan) + series::expected_time(settings),
+        },
+        stop,
+        complete: true,
+    };
+    let main = run.measure(&settings.scenarios, load, plan, "")?;
+    let series = run.series()?;
     Ok(Report {
         schema: SCHEMA.into(),
         machine: Machine::this(),
@@ -245,11 +204,137 @@ pub fn run(
         seconds: plan.seconds,
         flows: settings.flows,
         length: settings.length,
-        noise,
-        complete,
-        scenarios: rows.into_iter().filter_map(Row::scenario).collect(),
-        left_out,
+        noise: noise(&main.twins),
+        complete: run.complete,
+        scenarios: main.scenarios,
+        left_out: main.left_out,
+        series,
     })
+}
+
+/// How long so many scenarios take.
+fn expected(scenarios: usize, plan: Plan) -> Duration {
+    let count = scenarios as u32;
+    BUILD * count + plan.piece() * ((count + 1) * plan.rounds)
+}
+
+/// What is under way.
+struct Session<'a> {
+    settings: &'a Settings,
+    clock: Clock<'a>,
+    stop: &'a dyn Fn() -> bool,
+    /// Nobody has had enough.
+    complete: bool,
+}
+
+/// Scenarios that were measured in turn.
+struct Measured {
+    scenarios: Vec<Scenario>,
+    left_out: Vec<LeftOut>,
+    /// Rates of the same, measured twice in a row.
+    twins: Vec<(f64, f64)>,
+}
+
+impl Session<'_> {
+    fn stopped(&mut self) -> bool {
+        self.complete &= !(self.stop)();
+        !self.complete
+    }
+
+    /// Builds circuits, measures them in turn, and takes them away. `note`: for whoever watches.
+    fn measure(
+        &mut self,
+        scenarios: &[Path],
+        load: Load,
+        plan: Plan,
+        note: &str,
+    ) -> Result<Measured, Error> {
+        let (mut circuits, left_out) = self.build(scenarios, load, plan, note)?;
+        // After everything else that runs has been started, so that none of it inherits the pin.
+        datapath::bench::pin(self.settings.cpu)?;
+        let undisturbed = Undisturbed::by_interrupts()?;
+        let mut rows: Vec<_> = circuits
+            .iter()
+            .map(|circuit| Row::of(circuit.path()))
+            .collect();
+        let mut twins = Vec::new();
+        'rounds: for round in 0..plan.rounds as usize {
+            let twice = round % circuits.len().max(1);
+            for (index, (circuit, row)) in circuits.iter_mut().zip(&mut rows).enumerate() {
+                let mut rates = Vec::new();
+                for again in if index == twice {
+                    &["", ", again"][..]
+                } else {
+                    &[""]
+                } {
+                    if self.stopped() {
+                        break 'rounds;
+                    }
+                    self.clock.tell(format!(
+                        "{note}round {} of {}: {}{again}",
+                        round + 1,
+                        plan.rounds,
+                        circuit.path().text()
+                    ));
+                    // Ctrl-C reaches the daemon too.
+                    let run = match circuit.measure(plan.warm, plan.seconds) {
+                        Err(_) if self.stopped() => break 'rounds,
+                        run => run?,
+                    };
+                    self.clock.done += plan.piece();
+                    if rates.is_empty() {
+                        row.add(&run);
+                    }
+                    rates.push(run.rate());
+                }
+                if let [one, other] = rates[..] {
+                    twins.push((one, other));
+                }
+                circuit.check_wire()?;
+            }
+        }
+        drop(undisturbed);
+        datapath::bench::unpin()?;
+        Ok(Measured {
+            scenarios: rows.into_iter().filter_map(Row::scenario).collect(),
+            left_out,
+            twins,
+        })
+    }
+
+    fn build(
+        &mut self,
+        scenarios: &[Path],
+        load: Load,
+        plan: Plan,
+        note: &str,
+    ) -> Result<(Vec<Circuit>, Vec<LeftOut>), Error> {
+        let (mut circuits, mut left_out) = (Vec::new(), Vec::new());
+        for path in scenarios {
+            if self.stopped() {
+                break;
+            }
+            self.clock.tell(format!("{note}building: {}", path.text()));
+            let begun = Instant::now();
+            match path.lacks() {
+                None => circuits.push(Circuit::build(
+                    *path,
+                    load.length,
+                    load.flows,
+                    &self.settings.driver,
+                )?),
+                Some(reason) => {
+                    self.clock.less(plan.piece() * plan.rounds);
+                    left_out.push(LeftOut {
+                        name: path.name().into(),
+                        reason,
+                    });
+                }
+            }
+            self.clock.took(BUILD, begun.elapsed());
+        }
+        Ok((circuits, left_out))
+    }
 }
 
 /// What one circuit gave so far.
@@ -268,6 +353,13 @@ impl Row {
             busy: Vec::new(),
             share: None,
         }
+    }
+
+    fn add(&mut self, run: &Run) {
+        self.rates.push(run.rate());
+        self.busy.push(run.busy);
+        let share = run.share;
+        self.share = share.map(|share| self.share.map_or(share, |least| least.min(share)));
     }
 
     /// `None` before there is a round.
@@ -347,6 +439,7 @@ mod tests {
             complete: true,
             scenarios: rows.filter_map(Row::scenario).collect(),
             left_out: Vec::new(),
+            series: Vec::new(),
         }
     }
 
@@ -417,7 +510,8 @@ mod tests {
                 "{text}"
             );
             assert!(
-                text.contains("XDP, static rewrite: the ceiling") && text.contains("7.9"),
+                text.contains("XDP, static rewrite: the ceiling")
+                    && text.contains("8.0 × kernel NAT"),
                 "{text}"
             );
         }

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::Report;
 use super::chart::{draw, escaped, rate};
+use super::{Report, Series, lines};
 use crate::circuit::Path;
 
 const STYLE: &str = "\
@@ -15,7 +15,7 @@ h1{font-size:1.6rem;margin:0 0 .25rem}h2{font-size:1.15rem;margin:2rem 0 .5rem}\
 .about{color:var(--grey);margin:0 0 1.5rem}svg{width:100%;height:auto}\
 .wide{overflow-x:auto;background:var(--card);border:1px solid var(--rule);border-radius:12px}\
 table{border-collapse:collapse;width:100%;font-size:.92rem}th,td{padding:.45rem .7rem;text-align:right;border-top:1px solid var(--rule);white-space:nowrap}\
-thead th{border-top:0;color:var(--grey);font-weight:600}th[scope=row],td.text{text-align:left}tr.weir th{color:var(--weir)}\
+thead th{border-top:0;color:var(--grey);font-weight:600}th[scope=row],td.text{text-align:left}thead th.text{text-align:left}tr.weir th{color:var(--weir)}.picture{overflow-x:auto;margin-bottom:.75rem}.picture svg{min-width:40rem;display:block}\
 .large{font-size:1.25rem;margin:.2rem 0 1rem}dt{font-weight:600}dd{margin:0 0 .6rem;color:var(--grey)}";
 
 /// What the scenarios are, for somebody who sees them for the first time.
@@ -43,7 +43,51 @@ fn about(path: Path) -> &'static str {
         Path::WeirXdp => "Weir in the driver, with address translation.",
         Path::Conntrack6 => "The kernel with conntrack, IPv6.",
         Path::WeirXdp6 => "Weir in the driver, IPv6.",
+        Path::Masquerade6 => {
+            "The kernel with conntrack and address translation, IPv6: where a provider gives one address only."
+        }
+        Path::WeirXdpNat6 => "Weir in the driver, with address translation, IPv6.",
     }
+}
+
+/// A picture that is moved sideways where there is little room.
+fn picture(html: &mut String, name: &str, svg: &str) {
+    let _ = writeln!(
+        html,
+        "<div class=\"picture\" tabindex=\"0\" role=\"region\" aria-label=\"{name}\">{svg}</div>"
+    );
+}
+
+/// A series, as a picture and in numbers.
+fn by(html: &mut String, series: &Series, number: usize) {
+    let text = series.by.text();
+    let _ = writeln!(html, "<h2>By {text}</h2>");
+    picture(html, &format!("By {text}"), &lines::draw(series, number));
+    let _ = write!(
+        html,
+        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"By {text}, in numbers\"><table>\n<thead><tr><th class=\"text\">k packets/s with</th>"
+    );
+    for point in &series.points {
+        let _ = write!(html, "<th>{}</th>", series.with(point.at));
+    }
+    html.push_str("</tr></thead>\n<tbody>\n");
+    for (name, text) in series.names() {
+        let _ = write!(
+            html,
+            "<tr{}><th scope=\"row\">{}</th>",
+            if name.starts_with("weir") {
+                " class=\"weir\""
+            } else {
+                ""
+            },
+            escaped(text)
+        );
+        for (_, one) in series.of(name) {
+            let _ = write!(html, "<td>{:.0}</td>", one.pps.median / 1e3);
+        }
+        html.push_str("</tr>\n");
+    }
+    html.push_str("</tbody></table></div>\n");
 }
 
 /// HTML.
@@ -71,7 +115,7 @@ pub fn page(report: &Report) -> String {
             rate(nat.pps.median),
         );
     }
-    html.push_str(&draw(report));
+    picture(&mut html, "Packets per second", &draw(report));
     html.push_str(
         "<h2>In numbers</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"In numbers\"><table>\n<thead><tr><th>Rank</th><th class=\"text\">What forwards</th><th>k packets/s</th>\
          <th>slowest to fastest round</th><th>ns per packet</th><th>of kernel NAT</th><th>CPU</th><th>by weir</th></tr></thead>\n<tbody>\n",
@@ -103,10 +147,14 @@ pub fn page(report: &Report) -> String {
         }
         rank += group.len();
     }
+    html.push_str("</tbody></table></div>\n");
+    for (number, series) in report.series.iter().enumerate() {
+        by(&mut html, series, number);
+    }
     let _ = writeln!(
         html,
-        "</tbody></table></div>\n<h2>How to read it</h2>\n<p>Only ratios travel to other machines, and there is no network card in this: what your wires carry is less. \
-         All scenarios were measured in turn, round after round. The same one measured twice in a row differed by up to {:.1} %: those of one rank differ by no more than that, or their rounds do not agree, and nothing should be made of which is named first. \
+        "<h2>How to read it</h2>\n<p>Only ratios travel to other machines, and there is no network card in this: what your wires carry is less. \
+         All scenarios were measured in turn, round after round. In each round one was measured twice in a row, and from what it differed by, differences up to {:.1} % may be noise: those of one rank are no further apart, or their rounds do not agree, and nothing should be made of which is named first. \
          CPU is processors that were busy; more than one says that something else ran on the machine. By weir is the share of packets that weir itself forwarded.</p>\n<h2>What was measured</h2>\n<dl>",
         report.noise * 100.0
     );

@@ -18,9 +18,9 @@ use socket2::{Domain, Socket, Type};
 
 use super::Spread;
 use super::sides::{Encrypted, PATIENCE, Sides, spent};
+use crate::Error;
 use crate::meter_daemon::memory;
 use crate::report::table;
-use crate::{Error, machine};
 
 const PORT: u16 = 5001;
 /// Who begins connections, and who accepts them.
@@ -93,7 +93,7 @@ pub fn all(
     rounds: u32,
     mut progress: impl FnMut(&str),
 ) -> Result<Found, Error> {
-    machine::unpin()?;
+    datapath::bench::unpin()?;
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).map_err(failed)?;
     let most = most.max(u64::from(idle) * 2 + 1000);
     setrlimit(Resource::RLIMIT_NOFILE, most, most).map_err(failed)?;

@@ -12,8 +12,8 @@ use serde::Serialize;
 
 use super::Spread;
 use super::sides::{Encrypted, Sides};
+use crate::Error;
 use crate::report::table;
-use crate::{Error, machine};
 
 /// Mbit/s of each of the two paths.
 const RATE: u64 = 20;
@@ -85,7 +85,7 @@ pub fn all(
     rounds: u32,
     mut progress: impl FnMut(&str),
 ) -> Result<Vec<Figure>, Error> {
-    machine::unpin()?;
+    datapath::bench::unpin()?;
     let uplinks = Uplinks::build(&Options::mbit(&[RATE, RATE]))?;
     let _sides = Sides::start(&uplinks, binary, Encrypted::Auto)?;
     let cases: Vec<_> = Loss::ALL

@@ -14,8 +14,8 @@ use serde::Serialize;
 
 use super::Spread;
 use super::sides::{Encrypted, Sides};
+use crate::Error;
 use crate::report::table;
-use crate::{Error, machine};
 
 /// How long streams take to get going.
 const WARM: Duration = Duration::from_secs(2);
@@ -134,7 +134,7 @@ pub fn all(
     seconds: f64,
     mut progress: impl FnMut(&str),
 ) -> Result<Vec<Figure>, Error> {
-    machine::unpin()?;
+    datapath::bench::unpin()?;
     let mut figures = Vec::new();
     for arrangement in ARRANGEMENTS {
         let (alone, joined) = (

@@ -20,8 +20,8 @@ use super::Spread;
 use super::bare::Bare;
 use super::shadowsocks::{self, Shadowsocks};
 use super::sides::{Encrypted, PATIENCE, Sides, spent};
+use crate::Error;
 use crate::report::table;
-use crate::{Error, machine};
 
 /// How long streams take to get going.
 const WARM: Duration = Duration::from_millis(500);
@@ -274,7 +274,7 @@ pub fn all(
     seconds: f64,
     mut progress: impl FnMut(&str),
 ) -> Result<Found, Error> {
-    machine::unpin()?;
+    datapath::bench::unpin()?;
     let ways = Way::ALL.into_iter().filter(|way| match way.lacks() {
         None => true,
         Some(lack) => {

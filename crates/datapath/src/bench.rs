@@ -5,6 +5,7 @@
 
 use std::mem::{MaybeUninit, offset_of};
 use std::net::{IpAddr, Ipv4Addr};
+use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -57,6 +58,8 @@ pub struct Exit {
     pub header: [u8; 14],
     /// Old and new IPv4 source address.
     pub source: Option<(Ipv4Addr, Ipv4Addr)>,
+    /// Turns of a loop that [`Program::Ceiling`] makes for nothing, at most 4096: a router that is slower by as much as is wanted.
+    pub spin: u32,
 }
 
 /// Bits of the port by which flows differ where nothing else is wanted: few addresses.
@@ -243,6 +246,7 @@ impl Bench {
         constants.out = out;
         constants.exit_header[..14].copy_from_slice(&exit.header);
         constants.exit_link = exit.link;
+        constants.spin = exit.spin.min(4096);
         if let Some((old, new)) = exit.source {
             constants.snat = u32::from_ne_bytes(new.octets());
             constants.snat_delta = delta(old, new);
@@ -483,24 +487,36 @@ impl Bench {
     }
 }
 
-/// Keeps the calling thread on one CPU and lets it go before all ordinary ones: on a busy machine, only so figures repeat.
+/// Keeps the calling thread on one CPU and lets it go before all ordinary ones: on a busy machine, only so figures repeat. What it starts inherits that.
 pub fn pin(cpu: usize) -> Result<(), Error> {
+    run_on(cpu..cpu + 1, -20)
+}
+
+/// Undoes it: every CPU, and no place before others.
+pub fn unpin() -> Result<(), Error> {
+    run_on(0..libc::CPU_SETSIZE as usize, 0)
+}
+
+fn run_on(cpus: Range<usize>, nice: i32) -> Result<(), Error> {
+    let what = format!("use CPUs {} to {}", cpus.start, cpus.end - 1);
     // SAFETY: a zeroed set is an empty one; CPU_SET checks nothing, hence the test of the index.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    if cpu >= libc::CPU_SETSIZE as usize {
+    if cpus.end > libc::CPU_SETSIZE as usize {
         return Err(Error::System {
-            what: format!("use CPU {cpu}"),
+            what,
             source: std::io::ErrorKind::InvalidInput.into(),
         });
     }
-    // SAFETY: the index is within the set.
-    unsafe { libc::CPU_SET(cpu, &mut set) };
+    for cpu in cpus {
+        // SAFETY: the index is within the set.
+        unsafe { libc::CPU_SET(cpu, &mut set) };
+    }
     // SAFETY: the set is a local of the size said; 0 is the calling thread.
     if unsafe { libc::sched_setaffinity(0, size_of_val(&set), &set) } != 0 {
-        return Err(Error::last_os(format!("use CPU {cpu}")));
+        return Err(Error::last_os(what));
     }
     // SAFETY: plain numbers; 0 is the calling thread.
-    if unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) } != 0 {
+    if unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) } != 0 {
         return Err(Error::last_os("go before other threads"));
     }
     Ok(())

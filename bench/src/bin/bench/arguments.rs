@@ -21,6 +21,29 @@ pub struct Arguments {
 pub enum Part {
     /// Single programs, nanoseconds per packet beyond those of a drop
     Programs,
+    /// What the laboratory's figures are worth: beside what the server's device counts, and with slowdowns that were planted
+    Trust {
+        /// The daemon to measure [default: the one beside this binary]
+        #[arg(long, value_name = "PATH")]
+        weir: Option<PathBuf>,
+        /// Rounds
+        #[arg(long, default_value_t = 5)]
+        rounds: u32,
+        /// Seconds for each in a round
+        #[arg(long, default_value_t = 1.0)]
+        seconds: f64,
+        /// Write the figures to this file
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
+    /// Puts what `weir bench lab --json` wrote into the documentation: tables, picture, report
+    Record {
+        /// What it wrote
+        lab: PathBuf,
+        /// The documentation
+        #[arg(long, default_value = "docs")]
+        docs: PathBuf,
+    },
     /// The meter, nanoseconds per packet beyond those of its parse; beside it the tables that others use
     Meter {
         /// Numbers of flows

@@ -8,12 +8,13 @@ use std::time::Duration;
 use arguments::{Arguments, Change, Part, Uplinks};
 use clap::Parser;
 use lab::Arrangement;
+use weir_bench::circuit::Driver;
 use weir_bench::crowd::Size;
 use weir_bench::programs::{self, Effort};
 use weir_bench::rounds::Plan;
 use weir_bench::{
     Error, changes, daemon, daily, gate, lemon, machine, meter, meter_daemon, meter_path,
-    multipath, paths, report, soak,
+    multipath, paths, record, report, soak, trust,
 };
 fn main() -> ExitCode {
     match run(&Arguments::parse()) {
@@ -33,6 +34,34 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
     lab::sweep()?;
     match &arguments.part {
         Part::Programs => single_programs(arguments.cpu),
+        Part::Trust {
+            weir,
+            rounds,
+            seconds,
+            json,
+        } => {
+            let plan = Plan {
+                rounds: *rounds,
+                seconds: *seconds,
+                warm: seconds / 2.0,
+            };
+            let driver = Driver::Daemon(daemon::binary(weir.as_deref())?);
+            let counted = trust::agreement(&driver, plan, arguments.cpu)?;
+            let (noise, found) = trust::planted(&driver, plan, arguments.cpu)?;
+            println!(
+                "{}\n\n{}",
+                machine::describe(),
+                trust::report(&counted, noise, &found)
+            );
+            keep(json.as_deref(), &(counted, noise, found))
+        }
+        Part::Record { lab, docs } => {
+            let text = std::fs::read_to_string(lab)
+                .map_err(Error::system(format!("read {}", lab.display())))?;
+            let found = serde_json::from_str(&text)
+                .map_err(|error| Error::Wrong(format!("{}: {error}", lab.display())))?;
+            record::lab(&found, docs)
+        }
         Part::Meter {
             flows,
             rounds,

@@ -14,9 +14,9 @@ use lab::series::SLOT;
 use lab::uplinks::{Cut, Options, SERVER};
 use serde::Serialize;
 
+use crate::Error;
 use crate::multipath::sides::{Encrypted, Sides};
 use crate::report::table;
-use crate::{Error, machine};
 
 pub use picture::draw;
 
@@ -56,7 +56,7 @@ pub struct Row {
 
 /// Does it: with one download by TCP, then with streams of datagrams.
 pub fn all(binary: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<Row>, Error> {
-    machine::unpin()?;
+    datapath::bench::unpin()?;
     let tcp = Demand::down(Transport::Tcp, SocketAddr::new(SERVER, PORT));
     let stream = |number| {
         let to = SocketAddr::new(SERVER, PORT + number);

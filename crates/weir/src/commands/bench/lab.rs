@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use bench::circuit::{Driver, Path};
 use bench::closed::chart::draw;
 use bench::closed::page::page;
-use bench::closed::{self, Report, Scenario, Settings};
+use bench::closed::{self, By, Report, Scenario, Series, Settings};
 use bench::machine::{Lock, processors};
-use bench::rounds::Plan;
+use bench::rounds::{Plan, Spread};
 use clap::Args;
 use serde::Serialize;
 
@@ -50,6 +50,9 @@ pub struct LabArgs {
     /// Flows, which take turns
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     flows: u32,
+    /// Also at several lengths of frames, or numbers of flows [default: both, without --quick and --only]
+    #[arg(long, value_name = "BY", value_delimiter = ',', value_parser = series, conflicts_with = "quick")]
+    series: Vec<By>,
     /// Octets of a frame, without checksum
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u16).range(60..=1514))]
     length: u16,
@@ -76,6 +79,11 @@ fn seconds(text: &str) -> Result<f64, String> {
 fn scenario(name: &str) -> Result<Path, String> {
     let found = Path::ALL.into_iter().find(|path| path.name() == name);
     found.ok_or_else(|| format!("one of {}", Path::ALL.map(Path::name).join(", ")))
+}
+
+fn series(name: &str) -> Result<By, String> {
+    let found = By::ALL.into_iter().find(|by| by.name() == name);
+    found.ok_or_else(|| format!("one of {}", By::ALL.map(By::name).join(", ")))
 }
 
 pub(super) fn run(args: &LabArgs, output: &mut Output<'_>) -> Result<(), Error> {
@@ -121,6 +129,10 @@ pub(super) fn run(args: &LabArgs, output: &mut Output<'_>) -> Result<(), Error> 
         length: args.length.into(),
         cpu,
         driver: Driver::Daemon(own),
+        series: match args.series.is_empty() && !args.quick && args.only.is_empty() {
+            true => By::ALL.to_vec(),
+            false => args.series.clone(),
+        },
     };
     let _lock = Lock::take().map_err(failed)?;
     bench::sweep().map_err(failed)?;
@@ -161,11 +173,58 @@ impl<'a> Told<'a> {
     }
 }
 
+fn print_series(all: &[Series], output: &mut Output<'_>) -> Result<(), Error> {
+    output.line("")?;
+    let mut table = Table::new([
+        ("WITH", Align::Left),
+        ("SCENARIO", Align::Left),
+        ("K PACKETS/S", Align::Right),
+        ("MIN-MAX", Align::Right),
+        ("OF KERNEL NAT", Align::Right),
+    ]);
+    for series in all {
+        for point in &series.points {
+            let nat = point.find(Path::Masquerade);
+            for scenario in &point.scenarios {
+                let row = [
+                    series.with(point.at).into(),
+                    name(scenario),
+                    thousand(scenario.pps.median).into(),
+                    from_to(&scenario.pps).into(),
+                    Cell::or_dash(nat.map(|nat| ratio(scenario, nat))),
+                ];
+                table.row(row, output)?;
+            }
+        }
+    }
+    Ok(table.finish(output)?)
+}
+
+fn thousand(rate: f64) -> String {
+    format!("{:.0}", rate / 1e3)
+}
+
+fn from_to(pps: &Spread) -> String {
+    format!("{}-{}", thousand(pps.min), thousand(pps.max))
+}
+
+fn ratio(of: &Scenario, to: &Scenario) -> String {
+    format!("{:.2}", of.pps.median / to.pps.median)
+}
+
+fn name(scenario: &Scenario) -> Cell {
+    let tone = match scenario.name.starts_with("weir") {
+        true => Tone::Good,
+        false => Tone::Plain,
+    };
+    Cell::toned(&scenario.name, tone)
+}
+
 fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     output.line(&report.machine.to_string())?;
     output.line(&format!(
-        "{} UDP flows of {} octets, one processor, {} rounds of {} s; the same measured twice differed by up to {}",
+        "{} UDP flows of {} octets, one processor, {} rounds of {} s; differences up to {} may be noise",
         report.flows,
         report.length,
         report.rounds,
@@ -188,25 +247,14 @@ fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
     let mut rank = 1;
     for group in report.ranking() {
         for scenario in &group {
-            let thousand = |rate: f64| format!("{:.0}", rate / 1e3);
-            let ratio = nat.map(|nat| format!("{:.2}", scenario.pps.median / nat.pps.median));
-            let tone = match scenario.name.starts_with("weir") {
-                true => Tone::Good,
-                false => Tone::Plain,
-            };
             let row = [
                 rank.to_string().into(),
-                Cell::toned(&scenario.name, tone),
+                name(scenario),
                 scenario.text.as_str().into(),
                 thousand(scenario.pps.median).into(),
-                format!(
-                    "{}-{}",
-                    thousand(scenario.pps.min),
-                    thousand(scenario.pps.max)
-                )
-                .into(),
+                from_to(&scenario.pps).into(),
                 format!("{:.0}", scenario.ns_per_packet.median).into(),
-                Cell::or_dash(ratio),
+                Cell::or_dash(nat.map(|nat| ratio(scenario, nat))),
                 format!("{:.1}", scenario.cpu.median).into(),
                 Cell::or_dash(scenario.forwarded.map(percent)),
             ];
@@ -215,6 +263,9 @@ fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
         rank += group.len();
     }
     table.finish(output)?;
+    if !report.series.is_empty() {
+        print_series(&report.series, output)?;
+    }
     let mut notes = Vec::new();
     for left_out in &report.left_out {
         notes.push(format!(

@@ -1,0 +1,105 @@
+//! A series as a picture: a line for each scenario, over what was varied.
+
+use std::fmt::Write;
+
+use super::chart::{STYLE, axis, class, escaped, rate, tick_text};
+use super::series::Series;
+
+const WIDTH: f64 = 920.0;
+const HEIGHT: f64 = 360.0;
+/// The field of the lines.
+const LEFT: f64 = 80.0;
+const RIGHT: f64 = 660.0;
+const TOP: f64 = 56.0;
+const BOTTOM: f64 = 300.0;
+/// Names at the ends of lines are at least so far apart.
+const APART: f64 = 18.0;
+
+/// Lines have the colours of the bars.
+const LINES: &str = "\
+polyline{fill:none;stroke-width:2.5}polyline.weir{fill:none;stroke:#0b6e4f}polyline.kernel{fill:none;stroke:#8a94a3}polyline.bound{fill:none;stroke:#3b6fb6;stroke-dasharray:7 4}\
+@media (prefers-color-scheme:dark){polyline.weir{stroke:#3fbf93}polyline.kernel{stroke:#7d8896}polyline.bound{stroke:#7aa7e6}}";
+
+/// SVG; `number` tells its names from those of other pictures of a page.
+pub fn draw(series: &Series, number: usize) -> String {
+    let all = series.points.iter().flat_map(|point| &point.scenarios);
+    let most = all.map(|one| one.pps.median).fold(1.0, f64::max);
+    let (end, step) = axis(most);
+    let last = series.points.len().saturating_sub(1).max(1) as f64;
+    let x = |index: usize| LEFT + 20.0 + (RIGHT - LEFT - 40.0) * index as f64 / last;
+    let y = |rate: f64| BOTTOM - (BOTTOM - TOP) * rate / end;
+    let title = format!("Packets per second, by {}", series.by.text());
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-labelledby=\"series-{number}\" \
+         font-family=\"system-ui, 'DejaVu Sans', sans-serif\" font-size=\"13\">\n<style>{STYLE}{LINES}</style>\n\
+         <title id=\"series-{number}\">{title}: the figures are in the table below</title>\n\
+         <rect class=\"card\" x=\"1\" y=\"1\" width=\"{}\" height=\"{}\" rx=\"12\"/>\n\
+         <text class=\"ink\" x=\"20\" y=\"30\" font-weight=\"700\" font-size=\"16\">{title}</text>\n",
+        WIDTH - 2.0,
+        HEIGHT - 2.0,
+    );
+    for part in 0..=(end / step).round() as u32 {
+        let tick = step * f64::from(part);
+        let at = y(tick);
+        let _ = writeln!(
+            svg,
+            "<path class=\"grid\" d=\"M{LEFT} {at:.1}H{RIGHT}\"/>\n\
+             <text class=\"grey\" x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\" font-size=\"12\">{}</text>",
+            LEFT - 8.0,
+            at + 4.0,
+            tick_text(tick)
+        );
+    }
+    for (index, point) in series.points.iter().enumerate() {
+        let _ = writeln!(
+            svg,
+            "<text class=\"grey\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"12\">{}</text>",
+            x(index),
+            BOTTOM + 20.0,
+            point.at
+        );
+    }
+    let _ = writeln!(
+        svg,
+        "<text class=\"grey\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"12\">{}</text>",
+        (LEFT + RIGHT) / 2.0,
+        BOTTOM + 40.0,
+        series.by.text()
+    );
+    let mut ends = Vec::new();
+    for (name, text) in series.names() {
+        let found = series.of(name);
+        let Some((_, at_end)) = found.last() else {
+            continue;
+        };
+        let points: Vec<_> = found
+            .iter()
+            .enumerate()
+            .map(|(index, (_, one))| format!("{:.1},{:.1}", x(index), y(one.pps.median)))
+            .collect();
+        let _ = writeln!(
+            svg,
+            "<polyline class=\"{}\" points=\"{}\"/>",
+            class(at_end),
+            points.join(" ")
+        );
+        ends.push((
+            y(at_end.pps.median),
+            format!("{text}, {}", rate(at_end.pps.median)),
+        ));
+    }
+    ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut below = f64::MIN;
+    for (at, text) in ends {
+        let at = at.max(below + APART);
+        below = at;
+        let _ = writeln!(
+            svg,
+            "<text class=\"ink\" x=\"{:.0}\" y=\"{:.1}\" font-size=\"12\">{}</text>",
+            RIGHT - 10.0,
+            at + 4.0,
+            escaped(&text)
+        );
+    }
+    svg + "</svg>\n"
+}

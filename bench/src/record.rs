@@ -1,0 +1,141 @@
+//! Puts what was measured where it is read: the tables of docs/performance.md, the picture and the report beside them.
+
+use std::fs;
+use std::path::Path as File;
+
+use crate::Error;
+use crate::circuit::Path;
+use crate::closed::{Report, Series, chart, page};
+use crate::report::table;
+
+/// What the tables lie between, by name.
+fn marks(name: &str) -> [String; 2] {
+    [
+        format!("<!-- {name}: made by `make bench` -->\n"),
+        format!("<!-- {name}: end -->\n"),
+    ]
+}
+
+/// A text with what lies between a pair of marks replaced.
+fn replaced(text: &str, name: &str, with: &str) -> Result<String, Error> {
+    let [begin, end] = marks(name);
+    let missing = |mark: &str| Error::Wrong(format!("no line {}", mark.trim_end()));
+    let (before, rest) = text.split_once(&begin).ok_or_else(|| missing(&begin))?;
+    let (_, after) = rest.split_once(&end).ok_or_else(|| missing(&end))?;
+    Ok(format!("{before}{begin}{with}{end}{after}"))
+}
+
+/// Writes tables, picture and report of the laboratory into the folder `docs`.
+pub fn lab(report: &Report, docs: &File) -> Result<(), Error> {
+    let file = docs.join("performance.md");
+    let text =
+        fs::read_to_string(&file).map_err(Error::system(format!("read {}", file.display())))?;
+    let text = replaced(&text, "laboratory", &tables(report))?;
+    let report = [
+        (file, text),
+        (docs.join("pictures/lab.svg"), chart::draw(report)),
+        (docs.join("lab.html"), page::page(report)),
+        (
+            docs.join("lab.json"),
+            serde_json::to_string_pretty(report)
+                .map_err(|error| Error::Wrong(error.to_string()))?
+                + "\n",
+        ),
+    ];
+    for (file, text) in report {
+        fs::write(&file, text).map_err(Error::system(format!("write {}", file.display())))?;
+    }
+    Ok(())
+}
+
+/// As Markdown.
+fn tables(report: &Report) -> String {
+    let median = |path| report.find(path).map(|one| one.pps.median);
+    let (nat, ceiling) = (median(Path::Masquerade), median(Path::Ceiling));
+    let bare = report
+        .find(Path::Nothing)
+        .map(|one| one.ns_per_packet.median);
+    let of = |rate: f64, other: Option<f64>| {
+        other.map_or("–".into(), |other| format!("{:.2}", rate / other))
+    };
+    let lines: Vec<_> = report
+        .scenarios
+        .iter()
+        .map(|one| {
+            let (rate, took) = (one.pps.median, one.ns_per_packet.median);
+            vec![
+                one.text.clone(),
+                format!("{:.0}", rate / 1e3),
+                format!("{:.0}–{:.0}", one.pps.min / 1e3, one.pps.max / 1e3),
+                format!("{took:.0}"),
+                bare.map_or("–".into(), |bare| format!("{:.0}", took - bare)),
+                of(rate, nat),
+                of(rate, ceiling),
+                one.forwarded
+                    .map_or("–".into(), |share| format!("{:.2} %", share * 100.0)),
+            ]
+        })
+        .collect();
+    let headings = [
+        "path",
+        "k packets/s",
+        "min–max",
+        "ns",
+        "router ns",
+        "of kernel NAT",
+        "of ceiling",
+        "forwarded by weir",
+    ];
+    let mut text = format!(
+        "{}; {} octets (IPv6 at least 62), {} UDP flows, {} rounds of {} s; differences up to {:.1} % may be noise:\n\n{}",
+        report.machine,
+        report.length,
+        report.flows,
+        report.rounds,
+        report.seconds,
+        report.noise * 100.0,
+        table(&headings, &lines)
+    );
+    for series in &report.series {
+        text.push_str(&format!(
+            "\nBy {}, k packets/s:\n\n{}",
+            series.by.text(),
+            by(series)
+        ));
+    }
+    text
+}
+
+fn by(series: &Series) -> String {
+    let with: Vec<_> = series
+        .points
+        .iter()
+        .map(|point| series.with(point.at))
+        .collect();
+    let mut headings = vec!["path"];
+    headings.extend(with.iter().map(String::as_str));
+    let line = |(name, text): (&str, &str)| {
+        let rates = series.of(name);
+        let rates = rates
+            .iter()
+            .map(|(_, one)| format!("{:.0}", one.pps.median / 1e3));
+        [text.to_owned()].into_iter().chain(rates).collect()
+    };
+    let lines: Vec<Vec<String>> = series.names().into_iter().map(line).collect();
+    table(&headings, &lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_between_marks_is_replaced() {
+        let [begin, end] = marks("x");
+        let text = format!("before\n{begin}old\n{end}after\n");
+        let found = replaced(&text, "x", "new\n").expect("marks");
+        assert_eq!(found, format!("before\n{begin}new\n{end}after\n"));
+        assert!(replaced(&text, "y", "").is_err());
+        assert!(replaced("before", "x", "").is_err());
+    }
+}
