@@ -14,147 +14,13 @@ use crate::Error;
 use crate::daemon::Daemon;
 use crate::direct::Direct;
 use crate::machine::{SoftirqThread, busy, inside};
+pub use crate::path::Path;
 use crate::traffic::Kind;
 use crate::wire;
 
 /// How long the daemon may take until it has heard of everything, and what lies between two looks.
 const PATIENCE: Duration = Duration::from_secs(90);
 const PAUSE: Duration = Duration::from_millis(20);
-
-/// What forwards.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Path {
-    /// The generator and a drop at the router's port: what is not the router.
-    Nothing,
-    /// The kernel, conntrack not in use.
-    Kernel,
-    /// The kernel with conntrack.
-    Conntrack,
-    /// The kernel with conntrack and masquerading.
-    Masquerade,
-    /// The same with nftables' flowtable, in software.
-    Flowtable,
-    /// A static rewrite at TC ingress.
-    StaticTc,
-    /// Weir at TC, translating.
-    WeirTc,
-    /// A hash map and source translation at XDP.
-    HashNat,
-    /// A static rewrite at XDP.
-    Ceiling,
-    /// Weir at XDP, translating.
-    WeirXdp,
-    /// The kernel with conntrack, IPv6.
-    Conntrack6,
-    /// Weir at XDP, IPv6, not translating.
-    WeirXdp6,
-    /// The kernel with conntrack and masquerading, IPv6.
-    Masquerade6,
-    /// Weir at XDP, IPv6, translating.
-    WeirXdpNat6,
-}
-
-impl Path {
-    /// In the order of the table.
-    pub const ALL: [Path; 14] = [
-        Self::Nothing,
-        Self::Kernel,
-        Self::Conntrack,
-        Self::Masquerade,
-        Self::Flowtable,
-        Self::StaticTc,
-        Self::WeirTc,
-        Self::HashNat,
-        Self::Ceiling,
-        Self::WeirXdp,
-        Self::Conntrack6,
-        Self::WeirXdp6,
-        Self::Masquerade6,
-        Self::WeirXdpNat6,
-    ];
-
-    /// Short name, for `--only` and JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Nothing => "direct",
-            Self::Kernel => "kernel",
-            Self::Conntrack => "kernel-conntrack",
-            Self::Masquerade => "kernel-nat",
-            Self::Flowtable => "flowtable",
-            Self::StaticTc => "tc-static",
-            Self::WeirTc => "weir-tc",
-            Self::HashNat => "xdp-hash",
-            Self::Ceiling => "xdp-static",
-            Self::WeirXdp => "weir-xdp",
-            Self::Conntrack6 => "kernel6-conntrack",
-            Self::WeirXdp6 => "weir6-xdp",
-            Self::Masquerade6 => "kernel6-nat",
-            Self::WeirXdpNat6 => "weir6-xdp-nat",
-        }
-    }
-
-    /// For the table.
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::Nothing => "no router: dropped at its port",
-            Self::Kernel => "kernel, no conntrack",
-            Self::Conntrack => "kernel, conntrack",
-            Self::Masquerade => "kernel, conntrack and NAT",
-            Self::Flowtable => "kernel, nftables' flowtable and NAT",
-            Self::StaticTc => "TC, static rewrite",
-            Self::WeirTc => "weir at TC, NAT",
-            Self::HashNat => "XDP, hash map and NAT",
-            Self::Ceiling => "XDP, static rewrite: the ceiling",
-            Self::WeirXdp => "weir at XDP, NAT",
-            Self::Conntrack6 => "kernel, conntrack, IPv6",
-            Self::WeirXdp6 => "weir at XDP, IPv6",
-            Self::Masquerade6 => "kernel, conntrack and NAT, IPv6",
-            Self::WeirXdpNat6 => "weir at XDP, NAT, IPv6",
-        }
-    }
-
-    /// Why this machine cannot do it.
-    pub fn lacks(self) -> Option<String> {
-        let tried = || Lab::gateway(&Options::default()).and_then(|lab| lab.flowtable());
-        match self {
-            Self::Flowtable => tried()
-                .err()
-                .map(|_| "this kernel has no flowtable for nftables (CONFIG_NF_FLOW_TABLE)".into()),
-            _ => None,
-        }
-    }
-
-    /// Whether frames reach the server without an skb, so that its sink is an XDP one.
-    fn frames(self) -> bool {
-        matches!(
-            self,
-            Self::HashNat | Self::Ceiling | Self::WeirXdp | Self::WeirXdp6 | Self::WeirXdpNat6
-        )
-    }
-
-    fn hook(self) -> Option<Hook> {
-        match self {
-            Self::WeirTc => Some(Hook::Tc),
-            Self::WeirXdp | Self::WeirXdp6 | Self::WeirXdpNat6 => Some(Hook::Xdp),
-            _ => None,
-        }
-    }
-
-    fn kind(self, length: usize, flows: u32) -> Kind {
-        let translated6 = matches!(self, Self::Masquerade6 | Self::WeirXdpNat6);
-        let ipv6 = translated6 || matches!(self, Self::Conntrack6 | Self::WeirXdp6);
-        let translated = match ipv6 {
-            true => translated6,
-            false => !matches!(self, Self::Kernel | Self::Conntrack),
-        };
-        Kind {
-            ipv6,
-            translated,
-            length: length.max(if ipv6 { 62 } else { 60 }),
-            flows,
-        }
-    }
-}
 
 /// What steers weir's packet path.
 #[derive(Clone, Debug)]
@@ -171,29 +37,38 @@ enum Weir {
 }
 
 impl Weir {
-    fn start(driver: &Driver, lab: &Lab, kind: Kind, hook: Hook) -> Result<Self, Error> {
+    fn start(
+        driver: &Driver,
+        lab: &Lab,
+        kind: Kind,
+        hook: Hook,
+        config: &str,
+    ) -> Result<Self, Error> {
         match driver {
-            Driver::Daemon(binary) => Ok(Self::Daemon(Daemon::start(
+            Driver::Daemon(binary) => Ok(Self::Daemon(Daemon::with(
                 lab.node("router")?,
                 binary,
                 hook,
+                config,
             )?)),
             Driver::Direct => Ok(Self::Direct(Direct::start(lab, kind, hook)?)),
         }
     }
 
-    /// Packets forwarded so far, and in words what was not.
+    /// Packets forwarded or dropped so far, and in words what was left to the kernel.
     fn forwarded(&self) -> Result<(u64, String), Error> {
         match self {
             Self::Direct(direct) => direct.forwarded(),
             Self::Daemon(daemon) => {
-                let packets = daemon.status()?.packets;
+                let status = daemon.status()?;
+                let packets = status.packets;
                 let passed: Vec<_> = packets
                     .passed
                     .iter()
                     .map(|(reason, n)| format!("{reason} {n}"))
                     .collect();
-                Ok((packets.forwarded(), passed.join(", ")))
+                let dropped = status.drops.map_or(0, |drops| drops.sets);
+                Ok((packets.forwarded() + dropped, passed.join(", ")))
             }
         }
     }
@@ -202,11 +77,11 @@ impl Weir {
 /// One measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
-    /// Packets that reached the sink.
+    /// Packets that reached the sink, or were dropped where they were to be.
     pub packets: u64,
     /// Time it took, ns, without preparing it and without what others did on the processor.
     pub nanoseconds: f64,
-    /// Share of the packets that weir forwarded; `None` for other paths.
+    /// Share of the packets that weir forwarded or dropped; `None` for other paths.
     pub share: Option<f64>,
     /// Processors that were busy meanwhile.
     pub busy: f64,
@@ -267,6 +142,9 @@ impl Circuit {
             Path::Flowtable => lab.flowtable()?,
             _ => {}
         }
+        if let Some(rules) = path.rules() {
+            lab.node("router")?.nft(&rules)?;
+        }
         let (router, server) = (lab.node("router")?, lab.node("server")?);
         // A veth tells its peer that it takes XDP frames when GRO is switched on while it is up, and not before.
         for (node, device) in [
@@ -303,7 +181,7 @@ impl Circuit {
         let middle = compared(path, &kind, &lab, spin)?;
         let weir = path
             .hook()
-            .map(|hook| Weir::start(driver, &lab, kind, hook))
+            .map(|hook| Weir::start(driver, &lab, kind, hook, path.config()))
             .transpose()?;
         let mut circuit = Self {
             path,
@@ -317,6 +195,9 @@ impl Circuit {
             helper: None,
             lab,
         };
+        if path.drops() {
+            return Ok(circuit);
+        }
         // UDP counts as established, for conntrack and so for weir, when a reply was seen.
         circuit.both_ways()?;
         if let Some(Weir::Daemon(daemon)) = &circuit.weir {
@@ -386,14 +267,11 @@ impl Circuit {
     fn send(&mut self, packets: u32) -> Result<f64, Error> {
         let client = self.lab.node("client")?;
         let helped = |helper: &Option<SoftirqThread>| helper.as_ref().map_or(0, SoftirqThread::ran);
-        let (sunk, ran) = (self.sink.sunk(), helped(&self.helper));
+        let ran = helped(&self.helper);
         let each = inside(client, || self.forward.generate_timed(packets))??;
         let helped = helped(&self.helper).saturating_sub(ran);
         let spent = (each as f64 + 0.5) * f64::from(packets) + helped as f64;
-        let arrived = self.sink.sunk() - sunk;
-        if arrived > 0 {
-            self.guess = arrived as f64 * 1e9 / spent;
-        }
+        self.guess = f64::from(packets) * 1e9 / spent;
         Ok(spent)
     }
 
@@ -432,27 +310,22 @@ impl Circuit {
         let (begun, worked) = (Instant::now(), busy());
         let (sent, nanoseconds) = self.send_for(seconds)?;
         let busy = (busy() - worked) / begun.elapsed().as_secs_f64();
-        let packets = self.sink.sunk() - before;
+        let arrived = self.sink.sunk() - before;
+        let packets = self.counted(sent, arrived)?;
         let left = self.left_to_rules()? - left_before;
         if left * 100 > packets {
             return Err(Error::Wrong(format!(
                 "flowtable: it left {left} of {packets} packets to the rules"
             )));
         }
-        if packets * 100 < sent * 99 {
-            let (path, lost) = (self.path.name(), sent - packets);
-            return Err(Error::Wrong(format!(
-                "{path}: {lost} of {sent} packets never reached the sink"
-            )));
-        }
         let share = match (weir, &self.weir) {
             (Some((before, _)), Some(weir)) => {
                 let (after, passed) = weir.forwarded()?;
                 let share = (after - before) as f64 / packets as f64;
-                if share < 0.99 {
+                if share < self.path.least() {
                     let path = self.path.name();
                     return Err(Error::Wrong(format!(
-                        "{path}: only {:.1} % forwarded by weir ({passed})",
+                        "{path}: only {:.1} % by weir ({passed})",
                         share * 100.0
                     )));
                 }
@@ -468,9 +341,25 @@ impl Circuit {
         })
     }
 
+    /// Packets that met the end they were to meet, of those that were sent.
+    fn counted(&self, sent: u64, arrived: u64) -> Result<u64, Error> {
+        let path = self.path.name();
+        match self.path.drops() {
+            true if arrived > 0 => Err(Error::Wrong(format!(
+                "{path}: {arrived} of {sent} packets reached the sink, and all were to be dropped"
+            ))),
+            true => Ok(sent),
+            false if arrived * 100 < sent * 99 => Err(Error::Wrong(format!(
+                "{path}: {} of {sent} packets never reached the sink",
+                sent - arrived
+            ))),
+            false => Ok(arrived),
+        }
+    }
+
     /// Checks what arrives at the server.
     pub fn check_wire(&mut self) -> Result<(), Error> {
-        if self.path == Path::Nothing {
+        if self.path == Path::Nothing || self.path.drops() {
             return Ok(());
         }
         self.sink.sample(64);

@@ -16,6 +16,7 @@ pub mod meter;
 pub mod meter_daemon;
 pub mod meter_path;
 pub mod multipath;
+pub mod path;
 pub mod paths;
 pub mod programs;
 pub mod record;

@@ -148,14 +148,14 @@ fn series_and_a_page_are_written() {
         "--seconds",
         "0.05",
         "--only",
-        "kernel6-nat,weir6-xdp-nat",
+        "kernel6-nat,weir6-xdp-nat,kernel-drop,kernel-drop-early,weir-drop",
     ];
     arguments.extend(["--series", "length", "--html", &html, "--svg", &svg]);
     let ran = weir(&arguments);
     let told = json(&ran);
     assert_eq!(
         told["scenarios"].as_array().map(Vec::len),
-        Some(2),
+        Some(5),
         "{told:#}"
     );
     let series = told["series"].as_array().expect("series");

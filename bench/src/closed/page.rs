@@ -46,6 +46,15 @@ fn about(path: Path) -> &'static str {
         Path::Masquerade6 => {
             "The kernel with conntrack and address translation, IPv6: where a provider gives one address only."
         }
+        Path::Drop => {
+            "A blocked flood, dropped by a rule where most firewalls have theirs: after conntrack and routing."
+        }
+        Path::DropEarly => {
+            "The same, by a set of addresses before all else: the earliest that nftables can."
+        }
+        Path::WeirDrop => {
+            "The same set, and weir drops in the driver; one packet in 256 goes to the kernel as a sample."
+        }
         Path::WeirXdpNat6 => "Weir in the driver, with address translation, IPv6.",
     }
 }
@@ -155,7 +164,7 @@ pub fn page(report: &Report) -> String {
         html,
         "<h2>How to read it</h2>\n<p>Only ratios travel to other machines, and there is no network card in this: what your wires carry is less. \
          All scenarios were measured in turn, round after round. In each round one was measured twice in a row, and from what it differed by, differences up to {:.1} % may be noise: those of one rank are no further apart, or their rounds do not agree, and nothing should be made of which is named first. \
-         CPU is processors that were busy; more than one says that something else ran on the machine. By weir is the share of packets that weir itself forwarded.</p>\n<h2>What was measured</h2>\n<dl>",
+         CPU is processors that were busy; more than one says that something else ran on the machine. By weir is the share of packets that weir itself forwarded or dropped.</p>\n<h2>What was measured</h2>\n<dl>",
         report.noise * 100.0
     );
     for path in Path::ALL {

@@ -24,7 +24,7 @@ use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, wrap};
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 NS/PACKET is what a packet costs, generator and sink included: `direct` is these two alone.
-CPU is processors that were busy. BY WEIR is the share of packets that weir forwarded.
+CPU is processors that were busy. BY WEIR is the share of packets that weir took.
 Scenarios are measured in turn, round after round; beside each timing, packets at the far end are
 checked. What is not further apart than the noise has the same rank. There is no network card in
 this: compare the rows, and take no row for what your wires can carry.
