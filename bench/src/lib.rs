@@ -24,6 +24,7 @@ pub mod soak;
 pub mod traffic;
 pub mod verdict;
 pub mod wire;
+pub mod wires;
 
 pub use error::Error;
 pub use lab::{asked_to_end, end_gently};
