@@ -27,6 +27,7 @@ pub mod traffic;
 pub mod trust;
 pub mod verdict;
 pub mod wire;
+pub mod wires;
 
 pub use error::Error;
 pub use lab::{asked_to_end, end_gently};

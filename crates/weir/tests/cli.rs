@@ -52,7 +52,7 @@ fn help_is_as_written() {
         assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{side}");
         golden(&format!("help-multipath-{side}.txt"), &help.out);
     }
-    for what in ["lab", "compare"] {
+    for what in ["lab", "compare", "send", "receive"] {
         let help = run(&["bench", what, "--help"]);
         assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{what}");
         golden(&format!("help-bench-{what}.txt"), &help.out);

@@ -1,5 +1,7 @@
 //! Policy rules and routes: reads, writes and removes them.
 
+use std::net::IpAddr;
+
 use nix::errno::Errno;
 
 use super::asked::{Asker, End};
@@ -51,6 +53,25 @@ impl Policy {
         self.collect("routes", question, |message| {
             Ok(decode_route(message)?.filter(&wanted))
         })
+    }
+
+    /// The index of the device by which a packet of this machine's own to this address would leave. None: there is no way to it.
+    ///
+    /// # Errors
+    /// The kernel does not answer as it should.
+    pub fn way_to(&mut self, address: IpAddr) -> Result<Option<u32>, RequestError> {
+        let question = |sequence| request::way_to(address, sequence);
+        let asked = self
+            .kernel
+            .ask_one("the way to an address", question, request::decode_way);
+        match asked {
+            Ok(index) => Ok(Some(index)),
+            Err(RequestError::Refused {
+                errno: Errno::ENETUNREACH | Errno::EHOSTUNREACH | Errno::EACCES | Errno::EINVAL,
+                ..
+            }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Adds a rule. `false`: there is the same one already, whoever made it.

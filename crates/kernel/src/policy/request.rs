@@ -37,6 +37,34 @@ pub(crate) fn dump_routes(ipv6: bool, sequence: u32) -> Vec<u8> {
     dump(RTM_GETROUTE, ipv6, sequence)
 }
 
+/// Asks by which way a packet of this machine's own would leave.
+pub(crate) fn way_to(address: IpAddr, sequence: u32) -> Vec<u8> {
+    let mut header = [0; 12];
+    header[0] = number(address.is_ipv6());
+    header[1] = if address.is_ipv6() { 128 } else { 32 };
+    let mut encoder = Encoder::default();
+    encoder.message(RTM_GETROUTE, NLM_F_REQUEST, sequence, |e| {
+        e.fixed(&header);
+        octets(e, RTA_DST, address);
+    });
+    encoder.finish()
+}
+
+/// The device of the answer. Unlike a route of a table, it is marked as a copy.
+pub(crate) fn decode_way(message: &Message<'_>) -> Result<Option<u32>, DecodeError> {
+    if message.kind != RTM_NEWROUTE {
+        return Ok(None);
+    }
+    let (_, attributes) = message.split::<12>("rtmsg")?;
+    for attribute in attributes {
+        let attribute = attribute?;
+        if attribute.kind == RTA_OIF {
+            return attribute.u32_native("RTA_OIF").map(Some);
+        }
+    }
+    Ok(None)
+}
+
 /// Both headers are of 12 octets, beginning with the family.
 fn dump(kind: u16, ipv6: bool, sequence: u32) -> Vec<u8> {
     let mut header = [0; 12];

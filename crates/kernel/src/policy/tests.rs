@@ -98,6 +98,32 @@ fn routes_of_a_kernel() {
     assert!(routes.contains(&narrow), "{routes:#?}");
 }
 
+/// `ip route get`: the copy of a route that the kernel makes for the answer.
+#[test]
+fn the_way_to_an_address() {
+    for address in ["192.0.2.7", "2001:db8::7"] {
+        let mut asked = Encoder::default();
+        let octets = match ip(address) {
+            IpAddr::V4(address) => address.octets().to_vec(),
+            IpAddr::V6(address) => address.octets().to_vec(),
+        };
+        asked.message(RTM_NEWROUTE, 0, 1, |e| {
+            let mut header = [0; 12];
+            header[0] = if octets.len() == 4 { AF_INET } else { AF_INET6 };
+            header[1] = 8 * octets.len() as u8;
+            header[8..].copy_from_slice(&RTM_F_CLONED.to_ne_bytes());
+            e.fixed(&header);
+            e.attribute(RTA_DST, &octets);
+            e.attribute(RTA_OIF, &3u32.to_ne_bytes());
+        });
+        assert_eq!(all(&asked.finish(), decode_way), [3]);
+        let mut asked = way_to(ip(address), 1);
+        assert!(all(&asked, decode_way).is_empty(), "a question");
+        asked[4..6].copy_from_slice(&RTM_NEWROUTE.to_ne_bytes());
+        assert_eq!(all(&asked, decode_route)[0].to.address, ip(address));
+    }
+}
+
 /// What is asked for reads as what is told.
 #[test]
 fn requests_read_as_they_were_meant() {

@@ -3,6 +3,8 @@
 mod bar;
 mod compare;
 mod lab;
+mod receive;
+mod send;
 
 use std::path::Path as File;
 
@@ -22,12 +24,16 @@ pub struct BenchArgs {
 enum What {
     Lab(lab::LabArgs),
     Compare(compare::CompareArgs),
+    Send(send::SendArgs),
+    Receive(receive::ReceiveArgs),
 }
 
 pub(super) fn run(args: &BenchArgs, output: &mut Output<'_>) -> Result<(), Error> {
     match &args.what {
         What::Lab(args) => lab::run(args, output),
         What::Compare(args) => compare::run(args, output),
+        What::Send(args) => send::run(args, output),
+        What::Receive(args) => receive::run(args, output),
     }
 }
 
@@ -46,4 +52,8 @@ fn failed(error: bench::Error) -> Error {
         &error,
         "`weir check` says what the kernel lacks",
     )
+}
+
+fn wire_trouble(trouble: bench::wires::Trouble) -> Error {
+    Error::new(trouble.what, trouble.mend)
 }

@@ -1,0 +1,102 @@
+//! What a frame holds, and how many of them a link carries.
+
+use super::payload::HEADER;
+
+/// Ethernet, without its checksum.
+const ETHERNET: u16 = 14;
+const UDP: u16 = 8;
+/// Frames of a wire are never shorter, without their checksum (IEEE 802.3: 64 octets with it).
+pub const SHORTEST: u16 = 60;
+/// 1500 octets of IP.
+pub const LONGEST: u16 = 1514;
+/// On the wire beside the frame: checksum 4, preamble and start 8, gap 12.
+const AROUND: f64 = 24.0;
+
+/// A frame too short for the header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a frame of {asked} octets has no room for what has to be in it: {} need at least {least}", family(*.ipv6)
+)]
+pub struct TooShort {
+    /// What was asked for.
+    pub asked: u16,
+    /// What it takes.
+    pub least: u16,
+    /// Whose headers.
+    pub ipv6: bool,
+}
+
+fn family(ipv6: bool) -> &'static str {
+    match ipv6 {
+        true => "IPv6, UDP and weir's own header of 18 octets",
+        false => "IPv4, UDP and weir's own header of 18 octets",
+    }
+}
+
+/// Ethernet, IP and UDP.
+fn headers(ipv6: bool) -> u16 {
+    ETHERNET + UDP + if ipv6 { 40 } else { 20 }
+}
+
+/// The shortest frame that can be measured with, without checksum: 60 with IPv4, 80 with IPv6.
+pub fn shortest(ipv6: bool) -> u16 {
+    SHORTEST.max(headers(ipv6) + HEADER as u16)
+}
+
+/// Octets that UDP carries in a frame of this length.
+///
+/// # Errors
+/// The header does not fit.
+pub fn payload(length: u16, ipv6: bool) -> Result<usize, TooShort> {
+    let least = shortest(ipv6);
+    match length < least {
+        true => Err(TooShort {
+            asked: length,
+            least,
+            ipv6,
+        }),
+        false => Ok(usize::from(length - headers(ipv6))),
+    }
+}
+
+/// Octets of IP in a frame: what a link's MTU limits.
+pub fn ip(length: u16) -> u16 {
+    length - ETHERNET
+}
+
+/// Packets a second that a link of `mbit` Mbit/s carries, of frames of this length without checksum.
+pub fn most(mbit: f64, length: u16) -> f64 {
+    mbit * 1e6 / bits(length)
+}
+
+/// Of a frame and all that is around it on the wire.
+pub fn bits(length: u16) -> f64 {
+    (f64::from(length.max(SHORTEST)) + AROUND) * 8.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_carry_what_is_well_known() {
+        // RFC 5180 and many a data sheet: 64 octets with checksum.
+        assert_eq!(most(10.0, 60) as u64, 14_880);
+        assert_eq!(most(100.0, 60) as u64, 148_809);
+        assert_eq!(most(1000.0, 60) as u64, 1_488_095);
+        assert_eq!(most(10_000.0, 60) as u64, 14_880_952);
+        assert_eq!(most(1000.0, 1514) as u64, 81_274);
+    }
+
+    #[test]
+    fn lengths() {
+        assert_eq!(payload(60, false), Ok(18));
+        assert_eq!(payload(80, true), Ok(18));
+        assert_eq!(payload(1514, false), Ok(1472));
+        assert_eq!(payload(1514, true), Ok(1452));
+        assert_eq!((shortest(false), shortest(true)), (60, 80));
+        let told = payload(60, true).expect_err("too short").to_string();
+        assert!(told.contains("60 octets") && told.contains("IPv6") && told.contains("80"));
+        assert_eq!(ip(1514), 1500);
+    }
+}

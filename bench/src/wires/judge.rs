@@ -1,0 +1,185 @@
+//! What a trial says: about the router, or only about the machines at its ends.
+
+use serde::{Deserialize, Serialize};
+
+/// Of what was asked for, the sender has to send so much.
+pub const ENOUGH: f64 = 0.95;
+
+/// What was seen of a trial.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// Packets that should have been sent.
+    pub asked: f64,
+    /// Packets that were.
+    pub sent: u64,
+    /// Packets that arrived, each once.
+    pub received: u64,
+    /// Packets that reached the receiver, whose sockets or device had no room for them.
+    pub receiver_dropped: u64,
+    /// Whether a link went down and came back, or is gone.
+    pub flapped: bool,
+    /// Of the packets sent, this share may be lost.
+    pub allowed: f64,
+}
+
+/// What it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Judgement {
+    /// No more was lost than may be.
+    Passed,
+    /// More was lost, on the way.
+    Lost,
+    /// The sender did not reach the rate: this says nothing about the router.
+    SenderLimit,
+    /// What was lost was lost at the receiver: this says nothing about the router.
+    ReceiverLimit,
+    /// A link was not there all the time: this says nothing at all.
+    LinkFlapped,
+}
+
+impl Seen {
+    /// Packets that were lost on the way: neither arrived, nor did the receiver drop them.
+    pub fn lost(&self) -> u64 {
+        self.missing().saturating_sub(self.receiver_dropped)
+    }
+
+    /// Packets that did not arrive.
+    pub fn missing(&self) -> u64 {
+        self.sent.saturating_sub(self.received)
+    }
+
+    /// Packets that may be lost.
+    fn may_lose(&self) -> u64 {
+        (self.sent as f64 * self.allowed) as u64
+    }
+
+    /// Whether the way lost more than it may, whatever the sender reached.
+    pub fn lost_too_many(&self) -> bool {
+        self.lost() > self.may_lose()
+    }
+
+    /// What it says.
+    pub fn judge(&self) -> Judgement {
+        if self.flapped {
+            Judgement::LinkFlapped
+        } else if self.sent == 0 || (self.sent as f64) < self.asked * ENOUGH {
+            Judgement::SenderLimit
+        } else if self.lost_too_many() {
+            Judgement::Lost
+        } else if self.missing() > self.may_lose() {
+            Judgement::ReceiverLimit
+        } else {
+            Judgement::Passed
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WELL: Seen = Seen {
+        asked: 1000.0,
+        sent: 1000,
+        received: 1000,
+        receiver_dropped: 0,
+        flapped: false,
+        allowed: 0.0,
+    };
+
+    #[test]
+    fn each_is_told_from_the_others() {
+        let cases = [
+            (WELL, Judgement::Passed),
+            (
+                Seen {
+                    received: 999,
+                    ..WELL
+                },
+                Judgement::Lost,
+            ),
+            (
+                Seen {
+                    received: 999,
+                    allowed: 0.001,
+                    ..WELL
+                },
+                Judgement::Passed,
+            ),
+            (
+                Seen {
+                    sent: 949,
+                    received: 949,
+                    ..WELL
+                },
+                Judgement::SenderLimit,
+            ),
+            (
+                Seen {
+                    sent: 951,
+                    received: 951,
+                    ..WELL
+                },
+                Judgement::Passed,
+            ),
+            (
+                Seen {
+                    received: 900,
+                    receiver_dropped: 100,
+                    ..WELL
+                },
+                Judgement::ReceiverLimit,
+            ),
+            (
+                Seen {
+                    received: 800,
+                    receiver_dropped: 100,
+                    ..WELL
+                },
+                Judgement::Lost,
+            ),
+            (
+                Seen {
+                    sent: 949,
+                    received: 100,
+                    ..WELL
+                },
+                Judgement::SenderLimit,
+            ),
+            (
+                Seen {
+                    flapped: true,
+                    ..WELL
+                },
+                Judgement::LinkFlapped,
+            ),
+            (
+                Seen {
+                    asked: 0.0,
+                    sent: 0,
+                    received: 0,
+                    ..WELL
+                },
+                Judgement::SenderLimit,
+            ),
+        ];
+        for (seen, judgement) in cases {
+            assert_eq!(seen.judge(), judgement, "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn more_than_was_sent_is_no_loss() {
+        let seen = Seen {
+            received: 1001,
+            ..WELL
+        };
+        assert_eq!((seen.lost(), seen.judge()), (0, Judgement::Passed));
+        let seen = Seen {
+            receiver_dropped: 5,
+            ..WELL
+        };
+        assert_eq!(seen.judge(), Judgement::Passed, "packets of others");
+    }
+}

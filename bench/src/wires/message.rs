@@ -1,0 +1,307 @@
+//! What sender and receiver say to each other, one JSON object a line.
+//!
+//! ```text
+//! receiver: hello        its version and challenge
+//! sender:   hello, proof
+//! receiver: accepted     its own proof; or refused, and why
+//! sender:   trial        what will be sent
+//! receiver: ready        where to
+//! sender:   over         once all is sent
+//! receiver: counted      what arrived
+//!           ...          trial after trial
+//! sender:   bye
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use super::code::Challenge;
+use super::{MOST_FLOWS, MOST_SECONDS, frame};
+use crate::machine::Machine;
+
+/// Octets of a line, at most.
+pub const LONGEST: usize = 16 * 1024;
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "say", rename_all = "kebab-case")]
+pub enum Message {
+    /// The first of each side.
+    Hello {
+        /// [`SCHEMA`](super::SCHEMA).
+        schema: String,
+        /// What the other has to prove with.
+        challenge: Challenge,
+    },
+    /// Of the sender: that it knows the code.
+    Proof {
+        /// HMAC-SHA256.
+        proof: Vec<u8>,
+    },
+    /// Of the receiver: it knows the code too.
+    Accepted {
+        /// HMAC-SHA256.
+        proof: Vec<u8>,
+        /// What counts.
+        machine: Machine,
+    },
+    /// Of the receiver: no.
+    Refused {
+        /// Why.
+        reason: Refusal,
+    },
+    /// Of the sender: what it is going to send.
+    Trial(Trial),
+    /// Of the receiver: it counts, at this UDP port.
+    Ready {
+        /// Where to.
+        port: u16,
+        /// Sockets that share the work.
+        sockets: usize,
+    },
+    /// Of the sender: that was all.
+    Over,
+    /// Of the receiver: what arrived.
+    Counted(Counted),
+    /// Of the sender: no more trials.
+    Bye,
+}
+
+/// Why a receiver does not go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Refusal {
+    /// The proof was made with another code.
+    WrongCode,
+    /// It measures with another sender.
+    Busy,
+    /// It asked for something that there is not.
+    Nonsense,
+    /// The receiver cannot open its sockets.
+    NoSocket,
+}
+
+/// What will be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// In each packet.
+    pub run: u32,
+    /// Flows.
+    pub flows: u32,
+    /// Of the frames, octets without checksum.
+    pub length: u16,
+    /// How long, warm-up included. What comes after, and some grace, does not count.
+    pub seconds: f64,
+}
+
+impl Trial {
+    /// Whether there is such a trial.
+    pub fn makes_sense(&self) -> bool {
+        (1..=MOST_FLOWS).contains(&self.flows)
+            && (frame::SHORTEST..=frame::LONGEST).contains(&self.length)
+            && (0.0..=2.0 * MOST_SECONDS).contains(&self.seconds)
+    }
+}
+
+/// What arrived.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counted {
+    /// Packets, each once.
+    pub packets: u64,
+    /// Of their frames.
+    pub octets: u64,
+    /// Those that came after one that was sent later.
+    pub reordered: u64,
+    /// Those that came again.
+    pub duplicates: u64,
+    /// What was at the socket and did not belong to the trial.
+    pub foreign: u64,
+    /// What the receiver's own sockets dropped.
+    pub socket_dropped: u64,
+    /// What its device dropped.
+    pub device_dropped: u64,
+    /// How often its link went up or down meanwhile.
+    pub carrier_changes: u64,
+    /// Packets in each second since the first.
+    pub seconds: Vec<u64>,
+}
+
+/// A line that is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadLine {
+    /// Longer than [`LONGEST`].
+    #[error("a line is too long")]
+    TooLong,
+    /// Not what is said here.
+    #[error("a line is not of weir's bench")]
+    Unknown,
+}
+
+impl Message {
+    /// With the end of the line.
+    pub fn line(&self) -> Vec<u8> {
+        let mut line = serde_json::to_vec(self).unwrap_or_default();
+        line.push(b'\n');
+        line
+    }
+
+    /// Of a line, without its end.
+    ///
+    /// # Errors
+    /// It is not one.
+    pub fn read(line: &[u8]) -> Result<Self, BadLine> {
+        if line.len() > LONGEST {
+            return Err(BadLine::TooLong);
+        }
+        serde_json::from_slice(line).map_err(|_| BadLine::Unknown)
+    }
+}
+
+/// Puts lines together from what arrives.
+#[derive(Clone, Debug, Default)]
+pub struct Lines {
+    octets: Vec<u8>,
+}
+
+impl Lines {
+    /// What arrived.
+    pub fn take(&mut self, octets: &[u8]) {
+        self.octets.extend(octets);
+    }
+
+    /// The next line. `None`: it is not whole yet.
+    ///
+    /// # Errors
+    /// It is too long, or not one of these.
+    pub fn next_one(&mut self) -> Result<Option<Message>, BadLine> {
+        let within = &self.octets[..self.octets.len().min(LONGEST + 1)];
+        match within.iter().position(|octet| *octet == b'\n') {
+            Some(end) => {
+                let line: Vec<u8> = self.octets.drain(..=end).collect();
+                Message::read(&line[..end]).map(Some)
+            }
+            None if self.octets.len() > LONGEST => Err(BadLine::TooLong),
+            None => Ok(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> Vec<Message> {
+        let trial = Trial {
+            run: 7,
+            flows: 64,
+            length: 60,
+            seconds: 2.0,
+        };
+        vec![
+            Message::Hello {
+                schema: super::super::SCHEMA.into(),
+                challenge: [7; 16],
+            },
+            Message::Proof {
+                proof: vec![1, 2, 3],
+            },
+            Message::Accepted {
+                proof: vec![1; 32],
+                machine: Machine::this(),
+            },
+            Message::Refused {
+                reason: Refusal::WrongCode,
+            },
+            Message::Trial(trial),
+            Message::Ready {
+                port: 9467,
+                sockets: 2,
+            },
+            Message::Over,
+            Message::Counted(Counted {
+                packets: u64::MAX,
+                seconds: vec![1; 128],
+                ..Counted::default()
+            }),
+            Message::Bye,
+        ]
+    }
+
+    #[test]
+    fn is_read_as_it_was_written() {
+        let mut lines = Lines::default();
+        for message in all() {
+            let line = message.line();
+            assert!(line.len() < LONGEST);
+            for octet in &line[..line.len() - 1] {
+                lines.take(&[*octet]);
+                assert_eq!(lines.next_one(), Ok(None));
+            }
+            lines.take(b"\n");
+            assert_eq!(lines.next_one(), Ok(Some(message)));
+        }
+        lines.take(&all().iter().flat_map(Message::line).collect::<Vec<_>>());
+        for message in all() {
+            assert_eq!(lines.next_one(), Ok(Some(message)));
+        }
+        assert_eq!(lines.next_one(), Ok(None));
+    }
+
+    #[test]
+    fn what_is_no_line_is_refused() {
+        for text in ["", "{}", "GET / HTTP/1.1\r", "{\"say\":\"warp\"}", "[[[["] {
+            let mut lines = Lines::default();
+            lines.take(text.as_bytes());
+            lines.take(b"\n");
+            assert_eq!(lines.next_one(), Err(BadLine::Unknown), "{text}");
+        }
+        let mut lines = Lines::default();
+        lines.take(&vec![b'x'; LONGEST]);
+        assert_eq!(lines.next_one(), Ok(None));
+        lines.take(b"x");
+        assert_eq!(lines.next_one(), Err(BadLine::TooLong));
+        let mut lines = Lines::default();
+        lines.take(&"[".repeat(LONGEST - 1).into_bytes());
+        lines.take(b"\n");
+        assert_eq!(lines.next_one(), Err(BadLine::Unknown), "deep");
+    }
+
+    #[test]
+    fn only_trials_that_end_make_sense() {
+        let trial = Trial {
+            run: 7,
+            flows: 64,
+            length: 60,
+            seconds: 2.0,
+        };
+        assert!(trial.makes_sense());
+        for trial in [
+            Trial { flows: 0, ..trial },
+            Trial {
+                flows: 4097,
+                ..trial
+            },
+            Trial {
+                length: 59,
+                ..trial
+            },
+            Trial {
+                length: 1515,
+                ..trial
+            },
+            Trial {
+                seconds: f64::NAN,
+                ..trial
+            },
+            Trial {
+                seconds: 1e9,
+                ..trial
+            },
+            Trial {
+                seconds: -1.0,
+                ..trial
+            },
+        ] {
+            assert!(!trial.makes_sense(), "{trial:?}");
+        }
+    }
+}

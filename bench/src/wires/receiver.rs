@@ -1,0 +1,170 @@
+//! Waits for senders, and serves one at a time.
+
+use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use socket2::{Domain, Socket, Type};
+
+use super::code::Code;
+use super::control::Control;
+use super::message::{Counted, Refusal};
+use super::session::{Ended, greet, refuse, serve};
+use super::{Trouble, sockets};
+
+/// So soon is a connection taken.
+const PIECE: Duration = Duration::from_millis(50);
+/// Connections that have proven nothing yet, at most.
+const MOST: usize = 16;
+
+/// What a person at the receiver is told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// A sender knows the code.
+    Began(SocketAddr),
+    /// It made a trial.
+    Trial(SocketAddr, Counted),
+    /// It is over with this one.
+    Ended(SocketAddr, Ended),
+}
+
+/// One that listens.
+#[derive(Debug)]
+pub struct Receiver {
+    listener: TcpListener,
+    code: Code,
+}
+
+impl Receiver {
+    /// Listens, with a new code. With an unspecified IPv6 address, IPv4 comes in too.
+    ///
+    /// # Errors
+    /// The address is not of this machine, or the port is taken.
+    pub fn listen(address: SocketAddr) -> Result<Self, Trouble> {
+        let mend = match address.port() {
+            0..1024 => "take an address of this machine, and a port above 1023: --listen",
+            _ => "take an address of this machine, or another port: --listen",
+        };
+        let code = Code::new()
+            .map_err(|error| Trouble::new(error.to_string(), "wait a moment and begin anew"))?;
+        let open = || {
+            let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+            if address.is_ipv6() {
+                socket.set_only_v6(!address.ip().is_unspecified())?;
+            }
+            socket.set_reuse_address(true)?;
+            socket.bind(&address.into())?;
+            socket.listen(MOST as i32)?;
+            socket.set_nonblocking(true)?;
+            Ok(TcpListener::from(socket))
+        };
+        let listener = open().map_err(Trouble::system(
+            format!("it cannot listen at {address}"),
+            mend,
+        ))?;
+        Ok(Self { listener, code })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.listener.local_addr().ok()
+    }
+
+    /// What senders have to know.
+    pub fn code(&self) -> &Code {
+        &self.code
+    }
+
+    /// Serves senders until `stop` says so; with `once`, until the first that knew the code is done.
+    ///
+    /// # Errors
+    /// No more connections can be taken.
+    pub fn run(
+        &self,
+        once: bool,
+        told: &(dyn Fn(Event) + Sync),
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<(), Trouble> {
+        let over = AtomicBool::new(false);
+        let busy = AtomicBool::new(false);
+        let open = AtomicUsize::new(0);
+        let ended = || over.load(Ordering::Relaxed) || stop();
+        thread::scope(|scope| {
+            while !ended() {
+                let (stream, from) = match self.listener.accept() {
+                    Ok(taken) => taken,
+                    Err(error) if passing(error.kind()) => {
+                        thread::sleep(PIECE);
+                        continue;
+                    }
+                    Err(error) => {
+                        over.store(true, Ordering::Relaxed);
+                        let mend = "see the limits of this process: `ulimit -n`";
+                        return Err(Trouble::system("no connection can be taken", mend)(error));
+                    }
+                };
+                if open.load(Ordering::Relaxed) >= MOST {
+                    continue;
+                }
+                let Ok(mut control) = Control::new(stream) else {
+                    continue;
+                };
+                open.fetch_add(1, Ordering::Relaxed);
+                let (open, busy, over, ended) = (&open, &busy, &over, &ended);
+                scope.spawn(move || {
+                    let from = sockets::canonical(from);
+                    let how = self.one(&mut control, from, busy, told, ended);
+                    // The sender is told before the place is free for another.
+                    drop(control);
+                    if let Some((how, knew)) = how {
+                        told(Event::Ended(from, how));
+                        if knew {
+                            busy.store(false, Ordering::Relaxed);
+                            over.fetch_or(once, Ordering::Relaxed);
+                        }
+                    }
+                    open.fetch_sub(1, Ordering::Relaxed);
+                });
+            }
+            Ok(())
+        })
+    }
+
+    /// One connection: how it ended, and whether it had the place of the one that measures.
+    fn one(
+        &self,
+        control: &mut Control,
+        from: SocketAddr,
+        busy: &AtomicBool,
+        told: &dyn Fn(Event),
+        stop: &dyn Fn() -> bool,
+    ) -> Option<(Ended, bool)> {
+        let accepted = match greet(control, &self.code, stop) {
+            Ok(accepted) => accepted,
+            Err(how) => return how.map(|how| (how, false)),
+        };
+        if busy.swap(true, Ordering::Relaxed) {
+            refuse(control, Refusal::Busy);
+            return Some((Ended::Busy, false));
+        }
+        told(Event::Began(from));
+        let served = control.say(&accepted).map_err(Ended::from).and_then(|()| {
+            serve(
+                control,
+                &|counted| told(Event::Trial(from, counted.clone())),
+                stop,
+            )
+        });
+        Some((served.err().unwrap_or(Ended::Done), true))
+    }
+}
+
+/// Whether the next one may well be taken.
+fn passing(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::ConnectionAborted
+    )
+}

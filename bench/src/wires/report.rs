@@ -1,0 +1,297 @@
+//! What was measured between two machines, and what follows from it.
+
+use serde::{Deserialize, Serialize};
+
+use super::judge::Judgement;
+use super::latency::Latency;
+use super::search::End;
+use crate::machine::Machine;
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// [`SCHEMA`](super::SCHEMA).
+    pub schema: String,
+    /// What sent.
+    pub sender: Machine,
+    /// What counted.
+    pub receiver: Machine,
+    /// As it was asked for.
+    pub host: String,
+    /// Where packets went.
+    pub address: String,
+    /// By which device of the sender.
+    pub device: String,
+    /// Mbit/s of its link, where known.
+    pub link_mbit: Option<f64>,
+    /// Packets a second that this link carries.
+    pub link_pps: Option<f64>,
+    /// Of the frames, octets without checksum.
+    pub length: u16,
+    /// Flows.
+    pub flows: u32,
+    /// Of the sender.
+    pub threads: usize,
+    /// Of each trial.
+    pub seconds: f64,
+    /// Share of the packets that may be lost.
+    pub loss: f64,
+    /// The rate that was asked for; none if it was searched for.
+    pub asked_pps: Option<f64>,
+    /// In the order in which they were made.
+    pub trials: Vec<Trial>,
+    /// Why the search ended; none without one, or if it was ended.
+    pub end: Option<End>,
+    /// The highest rate at which no more was lost than may be; at least that where the sender, the receiver or the link is the limit.
+    pub pps: Option<f64>,
+    /// Whether a longer trial at that rate says so too; none if there was none.
+    pub confirmed: Option<bool>,
+    /// Whether all of it was made.
+    pub complete: bool,
+    /// What ended it, if something did.
+    pub trouble: Option<String>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// Packets a second that should be sent.
+    pub asked_pps: f64,
+    /// That were.
+    pub sent_pps: f64,
+    /// That arrived.
+    pub received_pps: f64,
+    /// Seconds in which they were sent.
+    pub seconds: f64,
+    /// Packets.
+    pub sent: u64,
+    /// Packets, each once.
+    pub received: u64,
+    /// Of their frames, without checksum.
+    pub octets: u64,
+    /// Packets that were lost on the way.
+    pub lost: u64,
+    /// Packets that the receiver had no room for.
+    pub receiver_dropped: u64,
+    /// Packets that came after one that was sent later (RFC 4737).
+    pub reordered: u64,
+    /// Packets that came again.
+    pub duplicates: u64,
+    /// Flows whose first packet was answered.
+    pub answered_flows: u32,
+    /// Packets that arrived in each second since the first.
+    pub each_second: Vec<u64>,
+    /// Of the round trip; none without answers.
+    pub latency: Option<Latency>,
+    /// What it says.
+    pub judgement: Judgement,
+    /// Whether it is the longer one at the end.
+    pub confirming: bool,
+}
+
+impl Trial {
+    /// Share of the packets that was lost on the way.
+    pub fn loss(&self) -> f64 {
+        self.lost as f64 / (self.sent.max(1)) as f64
+    }
+}
+
+impl Report {
+    /// What follows, a sentence for each thing.
+    pub fn says(&self) -> Vec<String> {
+        let rate = |pps: f64| {
+            let share = self.link_pps.map(|most| pps / most * 100.0);
+            let share = share.map(|share| format!(", {share:.1} % of what the link carries"));
+            format!("{} packets/s{}", thousands(pps), share.unwrap_or_default())
+        };
+        let mut says = Vec::new();
+        match (self.end, self.pps) {
+            (Some(End::Found), Some(pps)) => {
+                says.push(format!("The way between forwards {} without more loss than was allowed.", rate(pps)));
+            }
+            (Some(End::Top), Some(pps)) => says.push(format!(
+                "Nothing was lost up to {}: there is no more to try.", rate(pps)
+            )),
+            (Some(End::SenderLimit), Some(pps)) => says.push(format!(
+                "The sender is the limit: the router forwards at least {}. How much more cannot be told by this sender; --threads may help, larger --length does not.", rate(pps)
+            )),
+            (Some(End::SenderLimit), None) => says.push("The sender is the limit: it did not reach any rate that was asked of it. This says nothing about the router.".into()),
+            (Some(End::ReceiverLimit), Some(pps)) => says.push(format!(
+                "The receiver is the limit: the router forwards at least {}. As root, or with a larger net.core.rmem_max, the receiver takes more.", rate(pps)
+            )),
+            (Some(End::ReceiverLimit), None) => says.push("The receiver is the limit: it dropped packets at each rate. This says nothing about the router.".into()),
+            (Some(End::Nothing), _) => says.push("Even at the lowest rate more was lost than was allowed.".into()),
+            (Some(End::LinkFlapped), _) => says.push("A link went down and came back: no figure is given. See to cable and plugs, and measure again.".into()),
+            (Some(End::Trials), Some(pps)) => says.push(format!(
+                "The search did not come to an end; the highest rate without more loss than was allowed is {}.", rate(pps)
+            )),
+            _ => {}
+        }
+        if let (None, None, Some(trial)) = (self.end, &self.trouble, self.trials.last()) {
+            says.extend(self.asked_pps.map(|_| of_one(trial)));
+        }
+        if self.confirmed == Some(false) {
+            says.push("The longer trial at the end did not confirm it: what it lost is in the last row. Take the figure for too high.".into());
+        }
+        let silent = self
+            .trials
+            .iter()
+            .map(|trial| self.flows.saturating_sub(trial.answered_flows));
+        if let Some(silent) = silent.max().filter(|silent| *silent > 0) {
+            says.push(format!("{silent} of {} flows got no answer to their first packet: to the router they may not count as established.", self.flows));
+        }
+        if !self.complete {
+            says.push("It was ended early: not all of it was measured.".into());
+        }
+        says
+    }
+}
+
+fn of_one(trial: &Trial) -> String {
+    let sent = thousands(trial.sent_pps);
+    match trial.judgement {
+        Judgement::Passed if trial.lost == 0 => format!("Nothing was lost at {sent} packets/s."),
+        Judgement::Passed => format!(
+            "{} packets were lost at {sent} packets/s: no more than was allowed.",
+            trial.lost
+        ),
+        Judgement::Lost => format!(
+            "{:.2} % were lost on the way at {sent} packets/s: {} packets/s arrived.",
+            trial.loss() * 100.0,
+            thousands(trial.received_pps)
+        ),
+        Judgement::SenderLimit => format!(
+            "The sender is the limit: it sent {sent} packets/s of {}. This says nothing about the router.",
+            thousands(trial.asked_pps)
+        ),
+        Judgement::ReceiverLimit => format!(
+            "The receiver is the limit: its own sockets or device dropped {} packets. As root, or with a larger net.core.rmem_max, it takes more. This says nothing about the router.",
+            trial.receiver_dropped
+        ),
+        Judgement::LinkFlapped => "A link went down or came up meanwhile: no figure is given. See to cable and plugs, and measure again.".into(),
+    }
+}
+
+/// With commas: `1,488,095`.
+pub fn thousands(number: f64) -> String {
+    let digits = format!("{:.0}", number.max(0.0));
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(judgement: Judgement) -> Trial {
+        Trial {
+            asked_pps: 20_000.0,
+            sent_pps: 20_000.0,
+            received_pps: 19_000.0,
+            seconds: 2.0,
+            sent: 40_000,
+            received: 38_000,
+            octets: 38_000 * 60,
+            lost: 2_000,
+            receiver_dropped: 7,
+            reordered: 0,
+            duplicates: 0,
+            answered_flows: 64,
+            each_second: vec![19_000, 19_000],
+            latency: Latency::of(vec![1000]),
+            judgement,
+            confirming: false,
+        }
+    }
+
+    fn report(end: Option<End>, pps: Option<f64>, judgement: Judgement) -> Report {
+        Report {
+            schema: super::super::SCHEMA.into(),
+            sender: Machine::this(),
+            receiver: Machine::this(),
+            host: "there".into(),
+            address: "192.0.2.1:9467".into(),
+            device: "eth0".into(),
+            link_mbit: Some(100.0),
+            link_pps: Some(148_809.0),
+            length: 60,
+            flows: 64,
+            threads: 1,
+            seconds: 2.0,
+            loss: 0.0,
+            asked_pps: end.is_none().then_some(20_000.0),
+            trials: vec![trial(judgement)],
+            end,
+            pps,
+            confirmed: None,
+            complete: true,
+            trouble: None,
+        }
+    }
+
+    #[test]
+    fn no_limit_of_an_end_is_told_as_a_figure_of_the_router() {
+        for end in [End::SenderLimit, End::ReceiverLimit] {
+            let says = report(Some(end), Some(74_404.5), Judgement::Passed).says();
+            assert!(
+                says[0].contains("is the limit") && says[0].contains("at least 74,404"),
+                "{says:?}"
+            );
+            let says = report(Some(end), None, Judgement::Passed).says();
+            assert!(says[0].contains("nothing about the router"), "{says:?}");
+        }
+        for judgement in [Judgement::SenderLimit, Judgement::ReceiverLimit] {
+            let says = report(None, None, judgement).says();
+            assert!(says[0].contains("nothing about the router"), "{says:?}");
+        }
+        let says = report(None, None, Judgement::LinkFlapped).says();
+        assert!(says[0].contains("no figure"), "{says:?}");
+    }
+
+    #[test]
+    fn what_was_found_is_told_beside_the_link() {
+        let says = report(Some(End::Found), Some(74_404.5), Judgement::Passed).says();
+        assert!(
+            says[0].contains("50.0 % of what the link carries"),
+            "{says:?}"
+        );
+        let says = report(None, None, Judgement::Lost).says();
+        assert!(says[0].contains("5.00 % were lost"), "{says:?}");
+        let mut one = report(None, None, Judgement::Passed);
+        one.complete = false;
+        one.trials[0].answered_flows = 60;
+        let says = one.says();
+        assert!(
+            says[1].contains("4 of 64 flows") && says[2].contains("ended early"),
+            "{says:?}"
+        );
+    }
+
+    #[test]
+    fn is_read_as_it_was_written() {
+        let one = report(Some(End::Found), Some(1.0), Judgement::Lost);
+        let text = serde_json::to_string(&one).expect("JSON");
+        assert_eq!(
+            serde_json::from_str::<Report>(&text).expect("a report"),
+            one
+        );
+    }
+
+    #[test]
+    fn large_numbers_are_readable() {
+        for (number, text) in [
+            (0.0, "0"),
+            (999.4, "999"),
+            (1000.0, "1,000"),
+            (1_488_095.2, "1,488,095"),
+        ] {
+            assert_eq!(thousands(number), text);
+        }
+    }
+}

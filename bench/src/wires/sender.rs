@@ -1,0 +1,331 @@
+//! The sender's side: reaches a receiver, makes trials, and reports.
+
+use std::time::Duration;
+
+use super::code::Code;
+use super::control::{Broken, Control};
+use super::device::Device;
+use super::judge::{Judgement, Seen};
+use super::latency::{Latency, one_of};
+use super::message::{Counted, Message, Refusal};
+use super::payload::Kind;
+use super::reach::{Reached, Settings, gone, prove};
+use super::report::{Report, Trial};
+use super::search::{RESOLUTION, Search};
+use super::transmit::{Flows, Order, Sent};
+use super::{MOST_RATE, MOST_SECONDS, SCHEMA, Trouble, code, frame, message};
+use crate::closed::Progress;
+use crate::machine::Machine;
+
+/// For the receiver to be ready, and to have counted.
+const ANSWER: Duration = Duration::from_secs(20);
+/// Before it counts, at the rate of the trial: what is taken over is taken over then.
+const WARM: f64 = 0.3;
+/// Between what does not count and what does.
+const GAP: Duration = Duration::from_millis(100);
+/// For the first packets of all flows, with many flows and no answers.
+const GREETING: f64 = 5.0;
+/// How much longer the trial at the end is.
+const LONGER: f64 = 5.0;
+/// How often it is made anew, lower.
+const CONFIRMATIONS: u32 = 4;
+/// A search takes about so many trials; only for the bar.
+const ABOUT: f64 = 16.0;
+
+/// Why a trial gave nothing.
+enum Failed {
+    /// A person wants it to end.
+    Ended,
+    Trouble(Trouble),
+}
+
+impl From<Trouble> for Failed {
+    fn from(trouble: Trouble) -> Self {
+        Self::Trouble(trouble)
+    }
+}
+
+/// A sender that was accepted.
+struct Sender<'a> {
+    settings: &'a Settings,
+    reached: &'a Reached,
+    control: Control,
+    flows: Flows,
+    told: &'a mut dyn FnMut(&Progress),
+    stop: &'a dyn Fn() -> bool,
+    report: Report,
+}
+
+/// Measures. `stop` is asked all the time; what was measured by then is reported.
+///
+/// # Errors
+/// It did not even begin. What goes wrong later is in the report.
+pub fn run(
+    settings: &Settings,
+    reached: &Reached,
+    code: &Code,
+    told: &mut dyn FnMut(&Progress),
+    stop: &dyn Fn() -> bool,
+) -> Result<Report, Trouble> {
+    let mut control = reached.connect(settings)?;
+    let receiver = prove(&mut control, reached, code, stop)?;
+    let payload = frame::payload(reached.length, reached.address.is_ipv6())
+        .map_err(|error| Trouble::new(error.to_string(), "a larger --length"))?;
+    let flows = Flows::open(
+        reached.address,
+        settings.flows,
+        payload,
+        settings.device.as_deref(),
+    )?;
+    let link = settings.link.or_else(|| reached.device.speed());
+    let link_pps = link.map(|link| frame::most(link, reached.length));
+    let report = Report {
+        schema: SCHEMA.into(),
+        sender: Machine::this(),
+        receiver,
+        host: settings.host.clone(),
+        address: reached.address.to_string(),
+        device: reached.device.name.clone(),
+        link_mbit: link,
+        link_pps,
+        length: reached.length,
+        flows: settings.flows,
+        threads: settings.threads,
+        seconds: settings.seconds,
+        loss: settings.loss,
+        asked_pps: settings.rate,
+        trials: Vec::new(),
+        end: None,
+        pps: None,
+        confirmed: None,
+        complete: true,
+        trouble: None,
+    };
+    let mut sender = Sender {
+        settings,
+        reached,
+        control,
+        flows,
+        told,
+        stop,
+        report,
+    };
+    let made = match settings.rate {
+        Some(rate) => sender.trial(rate, settings.seconds, true, 0.0).map(|_| ()),
+        None => sender.search(link_pps),
+    };
+    let Sender {
+        mut report,
+        mut control,
+        ..
+    } = sender;
+    match made {
+        Ok(()) => {}
+        Err(Failed::Ended) => report.complete = false,
+        Err(Failed::Trouble(trouble)) => {
+            report.complete = false;
+            report.trouble = Some(format!("{}: {}", trouble.what, trouble.mend));
+            if report.trials.is_empty() {
+                return Err(trouble);
+            }
+        }
+    }
+    // The receiver sees the end anyway.
+    let _ = control.say(&Message::Bye);
+    Ok(report)
+}
+
+impl Sender<'_> {
+    fn search(&mut self, link: Option<f64>) -> Result<(), Failed> {
+        let top = link.unwrap_or(MOST_RATE).min(MOST_RATE);
+        let mut search = Search::new(top);
+        while let Some(rate) = search.next() {
+            let done = (f64::from(search.trials()) / ABOUT).min(0.8);
+            let (seen, trial) = self.trial(rate, self.settings.seconds, false, done)?;
+            search.told(&seen, trial.sent_pps);
+            self.report.pps = search.found();
+        }
+        self.report.end = search.end();
+        let Some(mut rate) = search.found() else {
+            return Ok(());
+        };
+        let longer = (self.settings.seconds * LONGER).min(MOST_SECONDS);
+        for _ in 0..CONFIRMATIONS {
+            let (seen, trial) = self.trial(rate, longer, true, 0.85)?;
+            match seen.judge() {
+                Judgement::Passed => {
+                    self.report.confirmed = Some(true);
+                    self.report.pps = Some(trial.sent_pps);
+                    break;
+                }
+                judgement => {
+                    self.report.confirmed = Some(false);
+                    if judgement == Judgement::Lost {
+                        rate *= 1.0 - RESOLUTION;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One trial: greets the flows, warms up, sends, and hears what arrived.
+    fn trial(
+        &mut self,
+        rate: f64,
+        seconds: f64,
+        confirming: bool,
+        done: f64,
+    ) -> Result<(Seen, Trial), Failed> {
+        let text = super::report::thousands(rate);
+        (self.told)(&Progress {
+            doing: format!("{text} packets/s for {seconds} s"),
+            done,
+            left: Duration::from_secs_f64(match self.settings.rate {
+                Some(_) => seconds,
+                None => (1.0 - done) * ABOUT * (self.settings.seconds + 1.0),
+            }),
+        });
+        let run =
+            u32::from_be_bytes(code::random().map_err(|error| {
+                Trouble::new(error.to_string(), "wait a moment and begin anew")
+            })?);
+        let warm = (seconds / 2.0).min(WARM);
+        self.say(&Message::Trial(message::Trial {
+            run,
+            flows: self.settings.flows,
+            length: self.reached.length,
+            seconds: seconds + warm + GREETING,
+        }))?;
+        match self.hear()? {
+            Message::Ready { .. } => {}
+            Message::Refused { reason } => return Err(self.refused(reason).into()),
+            _ => return Err(self.reached.stranger().into()),
+        }
+        let changes = self.reached.device.carrier_changes();
+        let (stop, reached) = (self.stop, self.reached);
+        let (flows, control) = (&self.flows, &mut self.control);
+        let threads = self.settings.threads;
+        let sending = flows.hearing(run, |heard| -> Result<_, Failed> {
+            let mut broken = None;
+            let mut watch = || {
+                if broken.is_none() {
+                    broken = listen(control, reached);
+                }
+                broken.is_some() || stop()
+            };
+            flows.greet(run, heard, stop);
+            let order = Order {
+                run,
+                rate,
+                seconds: warm,
+                threads,
+                kind: Kind::Warm,
+                mark: 0,
+            };
+            flows.send(order, &mut watch);
+            std::thread::sleep(GAP);
+            let order = Order {
+                seconds,
+                kind: Kind::Counted,
+                mark: one_of(rate),
+                ..order
+            };
+            let sent = flows.send(order, &mut watch);
+            // Answers come after what they answer.
+            std::thread::sleep(GAP);
+            match broken {
+                _ if stop() => Err(Failed::Ended),
+                Some(trouble) => Err(trouble.into()),
+                None => Ok((sent, heard.flows(), heard.times())),
+            }
+        })?;
+        let (sent, answered, times) = sending?;
+        self.say(&Message::Over)?;
+        let counted = match self.hear()? {
+            Message::Counted(counted) => counted,
+            _ => return Err(self.reached.stranger().into()),
+        };
+        if answered == 0 && counted.packets == 0 {
+            return Err(Trouble::new(
+                format!(
+                    "no packet arrives at {}, UDP, though the receiver is there",
+                    self.reached.address
+                ),
+                "let UDP through to that port, at the router and at the receiver",
+            )
+            .into());
+        }
+        let flapped = flapped(&self.reached.device, changes) || counted.carrier_changes > 0;
+        let seen = Seen {
+            asked: rate * seconds,
+            sent: sent.packets,
+            received: counted.packets,
+            receiver_dropped: counted.socket_dropped + counted.device_dropped,
+            flapped,
+            allowed: self.settings.loss,
+        };
+        let trial = trial(rate, sent, &seen, counted, confirming);
+        let trial = Trial {
+            answered_flows: answered,
+            latency: Latency::of(times),
+            ..trial
+        };
+        self.report.trials.push(trial.clone());
+        Ok((seen, trial))
+    }
+
+    fn say(&mut self, message: &Message) -> Result<(), Failed> {
+        let said = self.control.say(message);
+        said.map_err(|broken| Failed::Trouble(gone(self.reached, &broken)))
+    }
+
+    fn hear(&mut self) -> Result<Message, Failed> {
+        self.control
+            .hear(ANSWER, self.stop)
+            .map_err(|broken| match broken {
+                Broken::Ended => Failed::Ended,
+                broken => Failed::Trouble(gone(self.reached, &broken)),
+            })
+    }
+
+    fn refused(&self, reason: Refusal) -> Trouble {
+        self.reached.refused(reason)
+    }
+}
+
+/// Whether the link was not there all the time.
+fn flapped(device: &Device, before: u64) -> bool {
+    device.carrier_changes() != before
+}
+
+/// Whether the receiver is there still: it says nothing while a trial runs.
+fn listen(control: &mut Control, reached: &Reached) -> Option<Trouble> {
+    match control.poll() {
+        Ok(None) => None,
+        Ok(Some(_)) => Some(reached.stranger()),
+        Err(broken) => Some(gone(reached, &broken)),
+    }
+}
+
+fn trial(rate: f64, sent: Sent, seen: &Seen, counted: Counted, confirming: bool) -> Trial {
+    let seconds = sent.seconds.max(f64::MIN_POSITIVE);
+    Trial {
+        asked_pps: rate,
+        sent_pps: sent.packets as f64 / seconds,
+        received_pps: counted.packets as f64 / seconds,
+        seconds: sent.seconds,
+        sent: sent.packets,
+        received: counted.packets,
+        octets: counted.octets,
+        lost: seen.lost(),
+        receiver_dropped: seen.receiver_dropped,
+        reordered: counted.reordered,
+        duplicates: counted.duplicates,
+        answered_flows: 0,
+        each_second: counted.seconds,
+        latency: None,
+        judgement: seen.judge(),
+        confirming,
+    }
+}

@@ -1,0 +1,41 @@
+//! What keeps two machines from measuring, in words for the person in front of one of them.
+
+use std::error::Error;
+use std::fmt;
+
+/// One line that says what is wrong, and one that says what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// What is wrong, a sentence without a full stop.
+    pub what: String,
+    /// What to do about it.
+    pub mend: String,
+}
+
+impl Trouble {
+    /// Both lines.
+    pub fn new(what: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            mend: mend.into(),
+        }
+    }
+
+    /// The system refused something; `what` says what could not be done.
+    pub fn system(
+        what: impl fmt::Display,
+        mend: impl Into<String>,
+    ) -> impl FnOnce(std::io::Error) -> Self {
+        let what = what.to_string();
+        let mend = mend.into();
+        move |error| Self::new(format!("{what}: {error}"), mend)
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl Error for Trouble {}

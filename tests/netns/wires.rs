@@ -1,0 +1,564 @@
+//! `weir bench send` and `receive`, across a router in namespaces: figures that agree with the router's own counters, and clear words for what goes wrong.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use lab::gateway::{SERVER, SERVER6};
+use lab::namespace::Process;
+use lab::{Lab, Namespace, Options};
+use serde_json::Value;
+use weir_tests::{LIMIT, binary};
+
+const PORT: u16 = 9467;
+
+/// A `weir bench receive` at the server.
+struct Receiver {
+    process: Process,
+    folder: PathBuf,
+    code: String,
+}
+
+impl Receiver {
+    fn start(lab: &Lab, options: &[&str]) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let folder =
+            std::env::temp_dir().join(format!("weir-wires-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let file = |name: &str| std::fs::File::create(folder.join(name)).expect("a file");
+        let server = lab.node("server").expect("there");
+        let mut command = server.command(&binary().display().to_string());
+        command.args(["bench", "receive"]).args(options);
+        command
+            .stdin(Stdio::null())
+            .stdout(file("out"))
+            .stderr(file("err"));
+        let process = server.start(&mut command).expect("starts");
+        let mut receiver = Self {
+            process,
+            folder,
+            code: String::new(),
+        };
+        let begun = Instant::now();
+        while !receiver.read("out").contains("Ctrl-C") {
+            assert!(begun.elapsed() < LIMIT, "{}", receiver.read("err"));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let out = receiver.read("out");
+        let code = out.lines().find_map(|line| line.strip_prefix("code"));
+        receiver.code = code.expect("a code").trim().to_owned();
+        std::fs::write(receiver.folder.join("code"), &receiver.code).expect("written");
+        receiver
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.folder.join(name)).unwrap_or_default()
+    }
+
+    fn code_file(&self) -> String {
+        self.folder.join("code").display().to_string()
+    }
+
+    fn wait_for(&self, text: &str) {
+        let begun = Instant::now();
+        while !self.read("err").contains(text) {
+            assert!(
+                begun.elapsed() < LIMIT,
+                "{text:?} in {:?}",
+                self.read("err")
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        self.process.stop();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// `ip netns exec`, as a sender looks at `/sys/class/net` of its own machine.
+fn sender(node: &Namespace, host: &str, arguments: &[&str]) -> Command {
+    let mut command = node.command(&binary().display().to_string());
+    command.args(["bench", "send", host]).args(arguments);
+    command.env_remove("SSH_CONNECTION").stdin(Stdio::null());
+    command
+}
+
+fn send(lab: &Lab, host: &str, arguments: &[&str]) -> Output {
+    let client = lab.node("client").expect("there");
+    sender(client, host, arguments).output().expect("weir runs")
+}
+
+fn json(ran: &Output) -> Value {
+    let text = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(0), "{text}");
+    serde_json::from_slice(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// What a person is told who cannot measure.
+fn refusal(ran: &Output) -> String {
+    let text = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert_eq!(ran.status.code(), Some(1), "{text}");
+    assert!(
+        text.contains("mend: ") && !text.contains("panicked"),
+        "{text}"
+    );
+    text
+}
+
+fn of(value: &Value, name: &str) -> f64 {
+    value[name]
+        .as_f64()
+        .unwrap_or_else(|| panic!("{name} of {value:#}"))
+}
+
+/// Packets that the router sent by a device, as the kernel counts.
+fn forwarded(lab: &Lab) -> f64 {
+    let router = lab.node("router").expect("there");
+    let text = router.run("ip -s -j link show dev wan0").expect("told");
+    let told: Value = serde_json::from_str(&text).expect("JSON");
+    of(&told[0]["stats64"]["tx"], "packets")
+}
+
+fn gateway() -> Lab {
+    Lab::gateway(&Options::default()).expect("a lab")
+}
+
+/// UDP beyond so many a second is dropped by the router.
+fn limit(lab: &Lab, rate: u32) {
+    drop_udp(
+        lab,
+        &format!("limit rate over {rate}/second burst 1000 packets drop"),
+    );
+}
+
+/// What the router does with packets to the receiver.
+fn drop_udp(lab: &Lab, what: &str) {
+    let rules = format!(
+        "table inet narrow {{\n chain forward {{\n type filter hook forward priority 0\n udp dport {PORT} {what}\n }}\n}}\n"
+    );
+    lab.node("router")
+        .expect("there")
+        .nft(&rules)
+        .expect("loaded");
+}
+
+#[test]
+fn what_arrives_is_what_the_router_forwarded() {
+    let lab = gateway();
+    let receiver = Receiver::start(&lab, &[]);
+    for host in [SERVER.to_string(), format!("[{SERVER6}]:{PORT}")] {
+        let before = forwarded(&lab);
+        let arguments = [
+            "--rate",
+            "2000",
+            "--seconds",
+            "3",
+            "--json",
+            "--code-file",
+            &receiver.code_file(),
+        ];
+        let told = json(&send(&lab, &host, &arguments));
+        let forwarded = forwarded(&lab) - before;
+        assert_eq!(told["schema"], "weir-bench-wires/1");
+        assert_eq!(told["complete"], true);
+        assert_eq!(told["device"], "eth0");
+        let trial = &told["trials"][0];
+        assert_eq!(
+            (of(trial, "lost"), of(trial, "duplicates")),
+            (0.0, 0.0),
+            "{told:#}"
+        );
+        assert_eq!(of(trial, "received"), of(trial, "sent"));
+        assert_eq!(of(trial, "answered_flows"), 64.0);
+        // A busy machine sends less than it is asked for, and says so.
+        let sent = of(trial, "sent");
+        assert!(sent <= 6000.0 && sent > 0.0, "{told:#}");
+        assert!(
+            (trial["judgement"] == "passed") == (sent >= 5700.0),
+            "{told:#}"
+        );
+        // Warm-up, greetings and the words of both machines are forwarded too.
+        assert!(forwarded >= sent, "{forwarded} forwarded of {sent}");
+        assert!(
+            forwarded <= (sent + 600.0 + 64.0) * 1.05 + 50.0,
+            "{forwarded} forwarded of {sent}"
+        );
+        let seconds = trial["each_second"].as_array().expect("a list");
+        let sum: f64 = seconds.iter().filter_map(Value::as_f64).sum();
+        assert_eq!(sum, sent);
+        let latency = &trial["latency"];
+        assert!(of(latency, "answers") > 100.0, "{told:#}");
+        let [p50, p99, p999, max] = ["p50", "p99", "p999", "max"].map(|name| of(latency, name));
+        assert!(0.0 < p50 && p50 <= p99 && p99 <= p999 && p999 <= max);
+        // A wire of the lab says 10 Gbit/s of itself.
+        if let Some(mbit) = told["link_mbit"].as_f64() {
+            let length = of(&told, "length");
+            let most = mbit * 1e6 / ((length + 24.0) * 8.0);
+            assert!(
+                (of(&told, "link_pps") / most - 1.0).abs() < 1e-9,
+                "{told:#}"
+            );
+        }
+    }
+    receiver.wait_for("is done");
+}
+
+#[test]
+fn a_limit_of_the_router_is_found() {
+    let lab = gateway();
+    let receiver = Receiver::start(&lab, &[]);
+    limit(&lab, 20_000);
+    let code = receiver.code_file();
+    let arguments = ["--seconds", "1", "--json", "--code-file", &code];
+    let told = json(&send(&lab, &SERVER.to_string(), &arguments));
+    match told["end"].as_str() {
+        Some("found") => {
+            let pps = of(&told, "pps");
+            // A burst of 1000 packets in a second is 5 % of it.
+            assert!((18_000.0..=22_000.0).contains(&pps), "{told:#}");
+        }
+        // A machine that cannot send so much says so, and tells no figure for the router.
+        end => assert_eq!(end, Some("sender-limit"), "{told:#}"),
+    }
+    let arguments = [
+        "--rate",
+        "30000",
+        "--seconds",
+        "2",
+        "--json",
+        "--code-file",
+        &code,
+    ];
+    let told = json(&send(&lab, &SERVER.to_string(), &arguments));
+    let trial = &told["trials"][0];
+    if trial["judgement"] != "sender-limit" {
+        assert_eq!(trial["judgement"], "lost", "{told:#}");
+        let share = of(trial, "lost") / of(trial, "sent");
+        assert!((0.2..0.4).contains(&share), "{told:#}");
+        assert!(of(trial, "received_pps") < 22_000.0, "{told:#}");
+    }
+    let ran = send(
+        &lab,
+        &SERVER.to_string(),
+        &["--rate", "30000", "--seconds", "0.5", "--code-file", &code],
+    );
+    let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert!(
+        text.contains("lost on the way") || text.contains("the limit"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_wrong_code_is_refused_on_both_sides() {
+    let lab = gateway();
+    let receiver = Receiver::start(&lab, &[]);
+    let wrong = receiver.folder.join("wrong");
+    std::fs::write(&wrong, "0000-0000-0000-0000\n").expect("written");
+    let text = refusal(&send(
+        &lab,
+        &SERVER.to_string(),
+        &["--rate", "100", "--code-file", &wrong.display().to_string()],
+    ));
+    assert!(text.contains("shows another code"), "{text}");
+    receiver.wait_for("wrong code");
+    std::fs::write(&wrong, "password\n").expect("written");
+    let text = refusal(&send(
+        &lab,
+        &SERVER.to_string(),
+        &["--code-file", &wrong.display().to_string()],
+    ));
+    assert!(text.contains("that is no code"), "{text}");
+    let text = refusal(&send(&lab, &SERVER.to_string(), &[]));
+    assert!(text.contains("--code-file"), "{text}");
+    // It waits for the next all the same; one that is done ends it, if asked for.
+    let told = json(&send(
+        &lab,
+        &SERVER.to_string(),
+        &[
+            "--rate",
+            "100",
+            "--seconds",
+            "0.5",
+            "--json",
+            "--code-file",
+            &receiver.code_file(),
+        ],
+    ));
+    assert_eq!(told["complete"], true);
+}
+
+#[test]
+fn either_end_may_vanish_in_the_middle() {
+    let lab = gateway();
+    let receiver = Receiver::start(&lab, &[]);
+    let client = lab.node("client").expect("there");
+    let code = receiver.code_file();
+    let arguments = [
+        "--rate",
+        "500",
+        "--seconds",
+        "60",
+        "--json",
+        "--code-file",
+        &code,
+    ];
+    let host = SERVER.to_string();
+    let start = || {
+        let mut command = sender(client, &host, &arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("weir runs")
+    };
+    // The sender is killed: the receiver waits for the next.
+    let mut child = start();
+    receiver.wait_for("measures");
+    std::thread::sleep(Duration::from_secs(1));
+    child.kill().expect("it runs");
+    child.wait().expect("it is gone");
+    receiver.wait_for("went away in the middle");
+    // Ctrl-C at the sender: what was measured is told, and marked.
+    let child = start();
+    let begun = Instant::now();
+    while receiver.read("err").matches("measures").count() < 2 {
+        assert!(begun.elapsed() < LIMIT, "{}", receiver.read("err"));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_secs(1));
+    let process = nix::unistd::Pid::from_raw(child.id() as i32);
+    nix::sys::signal::kill(process, nix::sys::signal::Signal::SIGINT).expect("it runs");
+    let told = json(&child.wait_with_output().expect("it ends"));
+    assert_eq!(told["complete"], false);
+    // The receiver is killed: the sender says so, and does not wait for ever.
+    let child = start();
+    let begun = Instant::now();
+    while receiver.read("err").matches("measures").count() < 3 {
+        assert!(begun.elapsed() < LIMIT, "{}", receiver.read("err"));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_secs(1));
+    receiver.process.stop();
+    let text = refusal(&child.wait_with_output().expect("it ends"));
+    assert!(text.contains("went away"), "{text}");
+    let text = refusal(&send(&lab, &host, &["--code-file", &code]));
+    assert!(text.contains("nobody listens"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_measured_is_told() {
+    let lab = gateway();
+    let receiver = Receiver::start(&lab, &[]);
+    let client = lab.node("client").expect("there");
+    let code = receiver.code_file();
+    let host = SERVER.to_string();
+    let quick = [
+        "--rate",
+        "100",
+        "--seconds",
+        "0.5",
+        "--json",
+        "--code-file",
+        &code,
+    ];
+    let session = "192.168.1.1 50000 192.168.1.2 22";
+    // The session of the person who asks leaves by the same device.
+    let ran = sender(client, &host, &quick)
+        .env("SSH_CONNECTION", session)
+        .output();
+    let text = refusal(&ran.expect("weir runs"));
+    assert!(
+        text.contains("eth0 carries your own SSH session") && text.contains("--force"),
+        "{text}"
+    );
+    assert!(
+        !receiver.read("err").contains("measures"),
+        "nothing was begun"
+    );
+    let ran = sender(client, &host, &[&quick[..], &["--force"]].concat())
+        .env("SSH_CONNECTION", session)
+        .output();
+    json(&ran.expect("weir runs"));
+    for (host, more, words) in [
+        ("127.0.0.1", &[][..], "this machine itself"),
+        ("192.168.1.2", &[], "this machine itself"),
+        ("host.invalid", &[], "host.invalid is not found"),
+        (&host, &["--device", "nosuch0"], "no device nosuch0"),
+        (&format!("{SERVER}:9"), &[], "nobody listens"),
+        (&format!("[{SERVER6}]"), &["--length", "60"], "--length 80"),
+    ] {
+        let text = refusal(&send(&lab, host, &[&quick[..], more].concat()));
+        assert!(text.contains(words), "{host} {more:?}: {text}");
+    }
+    // Somebody else answers.
+    let server = lab.node("server").expect("there");
+    let listener = server
+        .enter(|| std::net::TcpListener::bind((SERVER, 9468)))
+        .expect("there")
+        .expect("a port");
+    let stranger = std::thread::spawn(move || {
+        for line in [
+            "HTTP/1.1 400 Bad Request\r\n\r\n",
+            "{\"say\":\"hello\",\"schema\":\"weir-bench-wires/9\",\"challenge\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}\n",
+        ] {
+            let (mut stream, _) = listener.accept().expect("a sender");
+            let _ = stream.write_all(line.as_bytes());
+            let _ = stream.read(&mut [0; 64]);
+        }
+    });
+    let at = format!("{SERVER}:9468");
+    let text = refusal(&send(&lab, &at, &quick));
+    assert!(text.contains("is no `weir bench receive`"), "{text}");
+    let text = refusal(&send(&lab, &at, &quick));
+    assert!(
+        text.contains("weir-bench-wires/9") && text.contains("same version"),
+        "{text}"
+    );
+    stranger.join().expect("it ends");
+    // A receiver that there cannot be.
+    let ran = server
+        .command(&binary().display().to_string())
+        .args(["bench", "receive", "--listen", "192.0.2.1:9467"])
+        .output();
+    let text = refusal(&ran.expect("weir runs"));
+    assert!(text.contains("cannot listen at 192.0.2.1:9467"), "{text}");
+    // UDP does not get through.
+    drop_udp(&lab, "drop");
+    let text = refusal(&send(&lab, &host, &quick));
+    assert!(text.contains("no packet arrives"), "{text}");
+}
+
+#[test]
+fn one_sender_at_a_time() {
+    let lab = gateway();
+    let receiver = Receiver::start(&lab, &["--once"]);
+    let client = lab.node("client").expect("there");
+    let code = receiver.code_file();
+    let mut command = sender(
+        client,
+        &SERVER.to_string(),
+        &[
+            "--rate",
+            "500",
+            "--seconds",
+            "6",
+            "--json",
+            "--code-file",
+            &code,
+        ],
+    );
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let first = command.spawn().expect("weir runs");
+    receiver.wait_for("measures");
+    let text = refusal(&send(
+        &lab,
+        &SERVER.to_string(),
+        &["--rate", "500", "--code-file", &code],
+    ));
+    assert!(text.contains("measures with another sender"), "{text}");
+    let told = json(&first.wait_with_output().expect("it ends"));
+    assert_eq!(
+        (&told["complete"], of(&told["trials"][0], "lost")),
+        (&Value::Bool(true), 0.0)
+    );
+    let ended = receiver.process.wait(LIMIT).expect("it ends by itself");
+    assert_eq!(ended.code(), Some(0));
+}
+
+/// Numbers that are the same in each run.
+fn noise(seed: u64) -> impl Iterator<Item = u8> {
+    let mut state = seed;
+    std::iter::repeat_with(move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 56) as u8
+    })
+}
+
+#[test]
+fn noise_of_strangers_counts_for_nothing() {
+    let lab = gateway();
+    let receiver = Receiver::start(&lab, &[]);
+    let client = lab.node("client").expect("there");
+    let code = receiver.code_file();
+    let target: SocketAddr = (SERVER, PORT).into();
+    let mut command = sender(
+        client,
+        &SERVER.to_string(),
+        &[
+            "--rate",
+            "1000",
+            "--seconds",
+            "4",
+            "--json",
+            "--code-file",
+            &code,
+        ],
+    );
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("weir runs");
+    receiver.wait_for("measures");
+    client
+        .enter(|| {
+            let udp = UdpSocket::bind("0.0.0.0:0").expect("a port");
+            for seed in 0..1000u64 {
+                let mut octets: Vec<u8> = noise(seed).take(seed as usize % 64).collect();
+                if seed % 2 == 0 && octets.len() >= 2 {
+                    octets[..2].copy_from_slice(b"wB");
+                }
+                let _ = udp.send_to(&octets, target);
+            }
+            for seed in 0..20 {
+                let Ok(mut stream) = TcpStream::connect(target) else {
+                    continue;
+                };
+                let octets: Vec<u8> = noise(seed).take(40_000).collect();
+                let _ = stream.write_all(&octets);
+            }
+            for text in [
+                "\n",
+                "{}\n",
+                "{\"say\":\"bye\"}\n",
+                "{\"say\":\"trial\",\"run\":1,\"flows\":1,\"length\":60,\"seconds\":1}\n",
+            ] {
+                let Ok(mut stream) = TcpStream::connect(target) else {
+                    continue;
+                };
+                let _ = stream.write_all(text.as_bytes());
+            }
+        })
+        .expect("inside");
+    let told = json(&child.wait_with_output().expect("it ends"));
+    let trial = &told["trials"][0];
+    assert_eq!(
+        (of(trial, "received"), of(trial, "duplicates")),
+        (of(trial, "sent"), 0.0),
+        "{told:#}"
+    );
+    receiver.wait_for("is no sender");
+    // The port is not even open while nobody measures.
+    let server = lab.node("server").expect("there");
+    let open = server.run("ss -Hlun").expect("told");
+    assert!(!open.contains(&PORT.to_string()), "{open}");
+    let told = json(&send(
+        &lab,
+        &SERVER.to_string(),
+        &[
+            "--rate",
+            "100",
+            "--seconds",
+            "0.5",
+            "--json",
+            "--code-file",
+            &code,
+        ],
+    ));
+    assert_eq!(told["complete"], true);
+}
