@@ -185,10 +185,10 @@ fn what_arrives_is_what_the_router_forwarded() {
             (trial["judgement"] == "passed") == (sent >= 5700.0),
             "{told:#}"
         );
-        // Warm-up, greetings and the words of both machines are forwarded too.
+        // Warm-up, greetings (again where no answer came in time) and the words of both machines are forwarded too.
         assert!(forwarded >= sent, "{forwarded} forwarded of {sent}");
         assert!(
-            forwarded <= (sent + 600.0 + 64.0) * 1.05 + 50.0,
+            forwarded <= (sent + 600.0 + 64.0) * 1.05 + 300.0,
             "{forwarded} forwarded of {sent}"
         );
         let seconds = trial["each_second"].as_array().expect("a list");
@@ -482,7 +482,7 @@ fn a_link_that_flaps_gives_no_figure() {
         "--rate",
         "500",
         "--seconds",
-        "8",
+        "10",
         "--json",
         "--code-file",
         &code,
@@ -491,7 +491,7 @@ fn a_link_that_flaps_gives_no_figure() {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().expect("weir runs");
     receiver.wait_for("measures");
-    std::thread::sleep(Duration::from_secs(2));
+    std::thread::sleep(Duration::from_secs(3));
     router.run("ip link set lan0 down").expect("down");
     std::thread::sleep(Duration::from_millis(300));
     router.run("ip link set lan0 up").expect("up");

@@ -106,9 +106,14 @@ impl Report {
         };
         let mut says = Vec::new();
         match (self.end, self.pps) {
-            (Some(End::Found), Some(pps)) => {
-                says.push(format!("The way between forwards {} without more loss than was allowed.", rate(pps)));
-            }
+            (Some(End::Found), Some(pps)) => says.push(format!(
+                "{}, the way between forwards {}.",
+                match self.loss == 0.0 {
+                    true => "Without loss".into(),
+                    false => format!("With no more than {} % of loss", self.loss * 100.0),
+                },
+                rate(pps)
+            )),
             (Some(End::Top), Some(pps)) => says.push(format!(
                 "Nothing was lost up to {}: there is no more to try.", rate(pps)
             )),
