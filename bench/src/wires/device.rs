@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::net::IpAddr;
 
-use kernel::io::Policy;
+use kernel::io::{Filters, Policy};
 use nix::net::if_::{if_indextoname, if_nametoindex};
 
 use super::Trouble;
@@ -58,6 +58,20 @@ impl Device {
         let name = if_indextoname(index).ok()?;
         let name = name.to_string_lossy().into_owned();
         (index != 0 && !name.is_empty()).then_some(Self { name })
+    }
+
+    /// Packets that its queue dropped so far, modulo 2^32; 0 if the kernel does not tell.
+    pub fn queue_dropped(&self) -> u32 {
+        let ask = || {
+            let index = if_nametoindex(self.name.as_str()).ok()?;
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_io()
+                .build()
+                .ok()?;
+            let _inside = runtime.enter();
+            Filters::open().ok()?.dropped(index).ok()
+        };
+        ask().unwrap_or(0)
     }
 
     /// Whether packets never leave the machine by it.

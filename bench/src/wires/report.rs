@@ -59,8 +59,8 @@ pub struct Trial {
     pub asked_pps: f64,
     /// That were.
     pub sent_pps: f64,
-    /// That arrived.
-    pub received_pps: f64,
+    /// That arrived; none where a link was not there all the time.
+    pub received_pps: Option<f64>,
     /// Seconds in which they were sent.
     pub seconds: f64,
     /// Packets.
@@ -106,14 +106,19 @@ impl Report {
         };
         let mut says = Vec::new();
         match (self.end, self.pps) {
-            (Some(End::Found), Some(pps)) => {
-                says.push(format!("The way between forwards {} without more loss than was allowed.", rate(pps)));
-            }
+            (Some(End::Found), Some(pps)) => says.push(format!(
+                "{}, the way between forwards {}.",
+                match self.loss == 0.0 {
+                    true => "Without loss".into(),
+                    false => format!("With no more than {} % of loss", self.loss * 100.0),
+                },
+                rate(pps)
+            )),
             (Some(End::Top), Some(pps)) => says.push(format!(
                 "Nothing was lost up to {}: there is no more to try.", rate(pps)
             )),
             (Some(End::SenderLimit), Some(pps)) => says.push(format!(
-                "The sender is the limit: the router forwards at least {}. How much more cannot be told by this sender; --threads may help, larger --length does not.", rate(pps)
+                "The sender is the limit: the router forwards at least {}. How much more cannot be told by this sender; --threads may help.", rate(pps)
             )),
             (Some(End::SenderLimit), None) => says.push("The sender is the limit: it did not reach any rate that was asked of it. This says nothing about the router.".into()),
             (Some(End::ReceiverLimit), Some(pps)) => says.push(format!(
@@ -158,7 +163,7 @@ fn of_one(trial: &Trial) -> String {
         Judgement::Lost => format!(
             "{:.2} % were lost on the way at {sent} packets/s: {} packets/s arrived.",
             trial.loss() * 100.0,
-            thousands(trial.received_pps)
+            thousands(trial.received_pps.unwrap_or_default())
         ),
         Judgement::SenderLimit => format!(
             "The sender is the limit: it sent {sent} packets/s of {}. This says nothing about the router.",
@@ -193,7 +198,7 @@ mod tests {
         Trial {
             asked_pps: 20_000.0,
             sent_pps: 20_000.0,
-            received_pps: 19_000.0,
+            received_pps: Some(19_000.0),
             seconds: 2.0,
             sent: 40_000,
             received: 38_000,

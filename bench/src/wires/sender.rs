@@ -231,9 +231,13 @@ impl Sender<'_> {
                 mark: one_of(rate),
                 ..order
             };
-            let sent = flows.send(order, &mut watch);
-            // Answers come after what they answer.
+            let before = reached.device.queue_dropped();
+            let mut sent = flows.send(order, &mut watch);
+            // Answers come after what they answer, and the own queue runs empty.
             std::thread::sleep(GAP);
+            // What it dropped never left; the sockets hear no word of it.
+            let dropped = reached.device.queue_dropped().wrapping_sub(before);
+            sent.packets = sent.packets.saturating_sub(dropped.into());
             match broken {
                 _ if stop() => Err(Failed::Ended),
                 Some(trouble) => Err(trouble.into()),
@@ -313,7 +317,7 @@ fn trial(rate: f64, sent: Sent, seen: &Seen, counted: Counted, confirming: bool)
     Trial {
         asked_pps: rate,
         sent_pps: sent.packets as f64 / seconds,
-        received_pps: counted.packets as f64 / seconds,
+        received_pps: (!seen.flapped).then_some(counted.packets as f64 / seconds),
         seconds: sent.seconds,
         sent: sent.packets,
         received: counted.packets,

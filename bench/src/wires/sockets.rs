@@ -65,11 +65,6 @@ pub fn sending(
             SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
         };
         let socket = Socket::new(Domain::for_address(target), Type::DGRAM, None)?;
-        // Without it, what the own queue drops counts as sent.
-        match target {
-            SocketAddr::V4(_) => setsockopt(&socket, sockopt::Ipv4RecvErr, &true)?,
-            SocketAddr::V6(_) => setsockopt(&socket, sockopt::Ipv6RecvErr, &true)?,
-        }
         socket.bind_device(device.map(str::as_bytes))?;
         room(&socket, SEND, false);
         socket.bind(&any.into())?;

@@ -88,6 +88,13 @@ fn usage_errors_exit_with_2() {
         &["multipath"],
         &["multipath", "pair"],
         &["multipath", "serve", "--listen", "here"],
+        &["bench", "send"],
+        &["bench", "send", "pc:0"],
+        &["bench", "send", "pc", "--rate", "20000001"],
+        &["bench", "send", "pc", "--seconds", "61"],
+        &["bench", "send", "pc", "--flows", "4097"],
+        &["bench", "send", "pc", "--length", "59"],
+        &["bench", "receive", "--listen", "here"],
         &["run", "--only", "tetris"],
         &["run", "-v", "-q"],
     ] {

@@ -63,6 +63,17 @@ impl Filters {
         self.repeat(QDISCS, encode, qdisc::decode)
     }
 
+    /// Packets that the root qdisc of a device dropped so far, modulo 2^32; 0 where it has none. Does not wait.
+    ///
+    /// # Errors
+    /// The kernel refused, its answer was not understood, or the list changes all the time.
+    pub fn dropped(&mut self, link: u32) -> Result<u32, RequestError> {
+        let encode = |sequence| route::dump(Table::Qdiscs, sequence);
+        let all = self.repeat(QDISCS, encode, qdisc::decode_drops)?;
+        let own = all.into_iter().find(|(of, _)| *of == link);
+        Ok(own.map_or(0, |(_, dropped)| dropped))
+    }
+
     /// How all bridges and their ports tag. Does not wait.
     ///
     /// # Errors

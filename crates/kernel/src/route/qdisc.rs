@@ -7,6 +7,8 @@ use crate::message::{DecodeError, Message, u32_at};
 const TCA_OPTIONS: u16 = 2;
 /// Octets per second that a flow of `fq` may send; of all flows, also forwarded ones.
 const TCA_FQ_FLOW_MAX_RATE: u16 = 7;
+const TCA_STATS2: u16 = 7;
+const TCA_STATS_QUEUE: u16 = 3;
 /// As fast as it goes.
 const NO_RATE: u32 = u32::MAX;
 
@@ -93,6 +95,36 @@ pub fn decode(message: &Message<'_>) -> Result<Option<Listed>, DecodeError> {
     }))
 }
 
+/// Of a message of a dump of qdiscs: a device, and how many packets its root qdisc dropped so far (`struct gnet_stats_queue`), those below it included.
+/// `None`: another message.
+///
+/// # Errors
+/// Names the attribute that is cut short.
+pub fn decode_drops(message: &Message<'_>) -> Result<Option<(u32, u32)>, DecodeError> {
+    if message.kind != RTM_NEWQDISC {
+        return Ok(None);
+    }
+    let (fixed, attributes) = message.split::<20>("tcmsg")?;
+    if u32_at(fixed, 12) != TC_H_ROOT {
+        return Ok(None);
+    }
+    for attribute in attributes {
+        let attribute = attribute?;
+        if attribute.kind != TCA_STATS2 {
+            continue;
+        }
+        for counter in attribute.nested("TCA_STATS2") {
+            let counter = counter?;
+            // Length and octets of the queue come before.
+            if let (TCA_STATS_QUEUE, Some(queue)) = (counter.kind, counter.value.first_chunk()) {
+                let queue: &[u8; 12] = queue;
+                return Ok(Some((u32_at(fixed, 4), u32_at(queue, 8))));
+            }
+        }
+    }
+    Ok(None)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,6 +153,34 @@ mod tests {
     fn listed(bytes: &[u8]) -> Option<Listed> {
         let message = Messages::new(bytes).next().expect("a message");
         decode(&message.expect("whole")).expect("understood")
+    }
+
+    #[test]
+    fn what_a_root_dropped() {
+        let of = |parent: u32, queue: &[u8]| {
+            let mut fixed = [0; 20];
+            fixed[4..8].copy_from_slice(&3u32.to_ne_bytes());
+            fixed[12..16].copy_from_slice(&parent.to_ne_bytes());
+            let mut encoder = Encoder::default();
+            encoder.message(RTM_NEWQDISC, 0, 0, |e| {
+                e.fixed(&fixed);
+                e.attribute(TCA_KIND, b"fq_codel\0");
+                e.nested(TCA_STATS2, |e| {
+                    e.attribute(1, &[0; 12]);
+                    e.attribute(TCA_STATS_QUEUE, queue);
+                });
+            });
+            let bytes = encoder.finish();
+            let message = Messages::new(&bytes).next().expect("a message");
+            decode_drops(&message.expect("whole")).expect("understood")
+        };
+        let queue: Vec<u8> = [1u32, 60, 17, 0, 0]
+            .iter()
+            .flat_map(|number| number.to_ne_bytes())
+            .collect();
+        assert_eq!(of(TC_H_ROOT, &queue), Some((3, 17)));
+        assert_eq!(of(0x1_0001, &queue), None);
+        assert_eq!(of(TC_H_ROOT, &queue[..8]), None);
     }
 
     #[test]

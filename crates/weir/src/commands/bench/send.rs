@@ -248,18 +248,21 @@ fn row(report: &Report, trial: &Trial) -> [Cell; 10] {
         Judgement::ReceiverLimit => ("receiver's limit", Tone::Warn),
         Judgement::LinkFlapped => ("link flapped", Tone::Warn),
     };
+    let arrived = trial.received_pps;
     let link = report
         .link_pps
-        .map(|most| format!("{:.1} %", trial.received_pps / most * 100.0));
+        .zip(arrived)
+        .map(|(most, pps)| format!("{:.1} %", pps / most * 100.0));
     // On the wire, with checksum, preamble and gap: what is to be compared with the link.
-    let mbit = trial.received_pps * frame::bits(report.length) / 1e6;
+    let mbit = arrived.map(|pps| format!("{:.1}", pps * frame::bits(report.length) / 1e6));
+    let lost = arrived.map(|_| thousands(trial.lost as f64));
     [
         thousands(trial.asked_pps).into(),
         thousands(trial.sent_pps).into(),
-        thousands(trial.received_pps).into(),
-        format!("{mbit:.1}").into(),
+        Cell::or_dash(arrived.map(thousands)),
+        Cell::or_dash(mbit),
         Cell::or_dash(link),
-        thousands(trial.lost as f64).into(),
+        Cell::or_dash(lost),
         thousands(trial.receiver_dropped as f64).into(),
         thousands(trial.reordered as f64).into(),
         thousands(trial.duplicates as f64).into(),
