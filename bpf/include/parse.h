@@ -101,7 +101,7 @@ always_inline int parse_ipv4(const struct frame *f, __u32 l3, struct packet *p)
 	if (b[0] != 0x45)
 		return b[0] >> 4 == 4 && (b[0] & 15) > 5 ? REASON_OPTIONS : REASON_HEADER;
 	sum = (__u64)w[0] + w[1] + w[2] + w[3] + w[4];
-	if (csum_fold64(sum) != 0xffff)
+	if (!csum_right(sum)) /* not 0: it begins with 0x45 */
 		return REASON_HEADER;
 	p->len = bpf_ntohs(((__be16 *)w)[1]);
 	if (p->len < sizeof(struct iphdr) || l3 + p->len > f->len)
