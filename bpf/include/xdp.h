@@ -53,7 +53,7 @@ always_inline int xdp_send(struct xdp_md *ctx, struct frame f, int ipv6, __u32 s
 	/* For the verifier: the parser saw to it. */
 	if (f.data + shift + l4_at + sizeof(struct udphdr) > f.end ||
 	    (!__builtin_constant_p(shift) && f.data + HOP_HEADER_MAX > f.end))
-		return XDP_PASS;
+		return because(XDP_PASS);
 	rewrite(f.data, f.end, shift, ipv6, p, v);
 	flow_count(v->flow, 1, p->len);
 
@@ -80,13 +80,13 @@ always_inline int xdp_forward(struct xdp_md *ctx, int ipv6, const struct link *l
 
 	reason = decide(&f, ctx->ingress_ifindex, ipv6, 1, l, &p, &v);
 	if (!reason && !fits(&v, &p, p.len))
-		reason = REASON_LENGTH;
+		reason = because(REASON_LENGTH);
 	/* In several buffers, with the packet's end in the first: cutting the last ones does not cut there. */
 	if (!reason && unlikely(f.len > L3_ETHERNET + l->shift + p.len) && buffers && bpf_xdp_get_buff_len(ctx) != f.len)
-		reason = REASON_HOOK;
+		reason = because(REASON_HOOK);
 	if (!reason && shadow) {
 		shadow_expect(&f, l->shift, ipv6, &p, &v, 1);
-		reason = REASON_SHADOW;
+		reason = because(REASON_SHADOW);
 	}
 	if (reason)
 		return xdp_pass(ctx, reason);

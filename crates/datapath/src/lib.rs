@@ -112,9 +112,9 @@ impl Datapath {
                 seed,
             ),
             trials: Mapped::new(&skel.maps.trials, sizes.trials())?,
-            ports: Mapped::new(&skel.maps.ports, sizes.ports)?,
+            ports: Mapped::section(&skel.maps.bss_ports, sizes.ports)?,
             sessions: Mapped::new(&skel.maps.sessions, sizes.ports * port::SESSIONS)?,
-            hops: Mapped::new(&skel.maps.hops, hops::MAX)?,
+            hops: Mapped::section(&skel.maps.bss_hops, hops::MAX)?,
             expectations: Mapped::new(
                 &skel.maps.expectations,
                 if options.shadow { sizes.trials() } else { 1 },

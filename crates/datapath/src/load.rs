@@ -10,7 +10,7 @@ use crate::drops;
 use crate::error::Error;
 use crate::port;
 use crate::probe;
-use crate::skel::{WeirSkel, WeirSkelBuilder};
+use crate::skel::{WeirSkel, WeirSkelBuilder, types};
 
 /// Words can be read at any address. Where CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS is not set, the verifier is strict about alignment.
 pub const UNALIGNED: bool = !cfg!(any(
@@ -179,13 +179,16 @@ fn try_load(sizes: &Sizes, options: &Options, xdp_flags: u32) -> Result<WeirSkel
             &mut open.maps.expectations,
             if options.shadow { sizes.trials() } else { 1 },
         ),
-        (&mut open.maps.ports, sizes.ports),
         (&mut open.maps.transmit, sizes.ports),
         (&mut open.maps.sessions, sizes.ports * port::SESSIONS),
     ] {
         map.set_max_entries(entries)
             .map_err(|e| Error::bpf("size a map", e))?;
     }
+    open.maps
+        .bss_ports
+        .set_value_size(sizes.ports * size_of::<types::port>() as u32)
+        .map_err(|e| Error::bpf("size the ports", e))?;
     open.progs.weir_bridge_tc.set_autoload(options.bridge);
     open.progs.weir_bridge_xdp.set_autoload(options.bridge);
     open.progs.weir_bridge_witness.set_autoload(options.bridge);
