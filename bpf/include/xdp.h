@@ -16,11 +16,16 @@ always_inline struct frame xdp_frame(struct xdp_md *ctx)
 	return f;
 }
 
-always_inline int xdp_pass(struct xdp_md *ctx, int reason)
+/*
+ * `onward`, here and below: another program may take over. A program that calls others by their number has a longer prologue for it, and a
+ * load before each call of a helper, whether it ever does so or not.
+ */
+always_inline int xdp_pass(struct xdp_md *ctx, int reason, int onward)
 {
 	if (reason == REASON_DROPPED)
 		return XDP_DROP;
-	bridge_later_xdp(ctx, reason);
+	if (onward)
+		bridge_later_xdp(ctx, reason);
 	count_passed(PASSED_BY_XDP + reason);
 	return XDP_PASS;
 }
@@ -70,7 +75,7 @@ always_inline int xdp_send(struct xdp_md *ctx, struct frame f, int ipv6, __u32 s
 	return bpf_redirect_map(&transmit, v->hop->key.ifindex & ports_mask, 0);
 }
 
-always_inline int xdp_forward(struct xdp_md *ctx, int ipv6, const struct link *l, struct sent *sent)
+always_inline int xdp_forward(struct xdp_md *ctx, int ipv6, const struct link *l, struct sent *sent, int onward)
 {
 	struct frame f = xdp_frame(ctx);
 	struct verdict v = {};
@@ -89,7 +94,7 @@ always_inline int xdp_forward(struct xdp_md *ctx, int ipv6, const struct link *l
 		reason = because(REASON_SHADOW);
 	}
 	if (reason)
-		return xdp_pass(ctx, reason);
+		return xdp_pass(ctx, reason, onward);
 	sent->ref = v.ref;
 	sent->link = v.hop->key.ifindex;
 	shift = (v.hop->key.len - L3_ETHERNET) & SHIFT_MASK;
@@ -97,12 +102,12 @@ always_inline int xdp_forward(struct xdp_md *ctx, int ipv6, const struct link *l
 		return xdp_send(ctx, f, ipv6, l->shift, &p, &v);
 	least = v.hop->key.least ? v.hop->key.least : FRAME_MIN;
 	if (xdp_make_room(ctx, (int)shift - (int)l->shift, least))
-		return xdp_pass(ctx, REASON_HOOK);
+		return xdp_pass(ctx, REASON_HOOK, onward);
 	return xdp_send(ctx, xdp_frame(ctx), ipv6, shift, &p, &v);
 }
 
 /* A frame that is not plain IP over Ethernet. */
-always_inline int xdp_behind(struct xdp_md *ctx, struct sent *sent)
+always_inline int xdp_behind(struct xdp_md *ctx, struct sent *sent, int onward)
 {
 	struct frame f = xdp_frame(ctx);
 	const struct meta_tag none = {};
@@ -115,34 +120,46 @@ always_inline int xdp_behind(struct xdp_md *ctx, struct sent *sent)
 	if (!reason)
 		reason = link_parse(&f, &dsa, &none, &l);
 	if (reason)
-		return xdp_pass(ctx, reason);
+		return xdp_pass(ctx, reason, onward);
 	session_check(&f, slot, &l);
-	return l.type == bpf_htons(ETH_P_IP) ? xdp_forward(ctx, 0, &l, sent) : xdp_forward(ctx, 1, &l, sent);
+	return l.type == bpf_htons(ETH_P_IP) ? xdp_forward(ctx, 0, &l, sent, onward) : xdp_forward(ctx, 1, &l, sent, onward);
 }
 
-always_inline int xdp_packet(struct xdp_md *ctx, struct sent *sent)
+always_inline int xdp_packet(struct xdp_md *ctx, struct sent *sent, int onward)
 {
 	struct frame f = xdp_frame(ctx);
 	const struct link plain = {};
 	__u16 type = frame_ethertype(&f);
 
 	if (type == bpf_htons(ETH_P_IP))
-		return xdp_forward(ctx, 0, &plain, sent);
+		return xdp_forward(ctx, 0, &plain, sent, onward);
 	if (type == bpf_htons(ETH_P_IPV6))
-		return xdp_forward(ctx, 1, &plain, sent);
-	return xdp_behind(ctx, sent);
+		return xdp_forward(ctx, 1, &plain, sent, onward);
+	return xdp_behind(ctx, sent, onward);
 }
 
-SEC("xdp")
-int weir_xdp(struct xdp_md *ctx)
+always_inline int xdp_hook(struct xdp_md *ctx, int onward)
 {
 	struct sent sent = {};
 	int action;
 
 	if (capturing())
 		capture_in_xdp(ctx);
-	action = xdp_packet(ctx, &sent);
+	action = xdp_packet(ctx, &sent, onward);
 	if (capturing() && action == XDP_REDIRECT)
 		capture_out_xdp(ctx, sent.ref, sent.link);
 	return action;
+}
+
+SEC("xdp")
+int weir_xdp(struct xdp_md *ctx)
+{
+	return xdp_hook(ctx, 0);
+}
+
+/* The same with `bridge = true`, in the place of it. */
+SEC("xdp")
+int weir_xdp_onward(struct xdp_md *ctx)
+{
+	return xdp_hook(ctx, 1);
 }

@@ -382,7 +382,7 @@ impl Datapath {
 
     /// The kernel's number of the XDP program: what a device shows when weir is attached to it.
     pub fn xdp_program(&self) -> Option<u32> {
-        hook::program_id(&self.skel.progs.weir_xdp)
+        hook::program_id(load::at_xdp(&self.skel))
     }
 
     /// Where a device is among the ports.
@@ -417,7 +417,7 @@ impl Datapath {
         link: u32,
         repeat: u32,
     ) -> Result<(u32, Vec<u8>, u64), Error> {
-        load::test_run(&self.skel.progs.weir_xdp, frame, Some(link), repeat)
+        load::test_run(load::at_xdp(&self.skel), frame, Some(link), repeat)
     }
 
     /// Runs the TC program on one frame: see [`Datapath::test_xdp`].
