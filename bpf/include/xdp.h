@@ -52,14 +52,19 @@ always_inline int xdp_make_room(struct xdp_md *ctx, int grow, __u32 least)
 /* Rewrites a frame whose IP header stands where it should, and sends it. Cannot fail. */
 always_inline int xdp_send(struct xdp_md *ctx, struct frame f, int ipv6, __u32 shift, const struct packet *p, const struct verdict *v)
 {
-	const __u32 l4_at = L3_ETHERNET + (ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr));
+	const __u32 ip_size = ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
+	void *l3 = f.data + shift + L3_ETHERNET;
 	__u32 frame_len, least;
 
-	/* For the verifier: the parser saw to it. */
-	if (f.data + shift + l4_at + sizeof(struct udphdr) > f.end ||
-	    (!__builtin_constant_p(shift) && f.data + HOP_HEADER_MAX > f.end))
-		return because(XDP_PASS);
-	rewrite(f.data, f.end, shift, ipv6, p, v);
+	/* For the verifier: the parser saw to it. Where the frame is still the one that was parsed, and plain, it knows. */
+	if (!__builtin_constant_p(shift)) {
+		asm volatile(""
+			     : "+r"(l3)); /* one pointer */
+		if (l3 + ip_size + sizeof(struct udphdr) > f.end || f.data + HOP_HEADER_MAX > f.end)
+			return because(XDP_PASS);
+	}
+	rewrite_ip(l3, f.end, ipv6, p, v);
+	header_write(f.data, v->hop, shift, p->len);
 	flow_count(v->flow, 1, p->len);
 
 	/* What lies behind the IP packet is not ours to pass on. Cut, and lengthened again where Ethernet wants it, it is zeros. */
@@ -97,9 +102,9 @@ always_inline int xdp_forward(struct xdp_md *ctx, int ipv6, const struct link *l
 		return xdp_pass(ctx, reason, onward);
 	sent->ref = v.ref;
 	sent->link = v.hop->key.ifindex;
-	shift = (v.hop->key.len - L3_ETHERNET) & SHIFT_MASK;
-	if (likely(shift == l->shift && f.len >= v.hop->key.least))
+	if (likely(v.hop->key.len == L3_ETHERNET + l->shift && f.len >= v.hop->key.least))
 		return xdp_send(ctx, f, ipv6, l->shift, &p, &v);
+	shift = (v.hop->key.len - L3_ETHERNET) & SHIFT_MASK;
 	least = v.hop->key.least ? v.hop->key.least : FRAME_MIN;
 	if (xdp_make_room(ctx, (int)shift - (int)l->shift, least))
 		return xdp_pass(ctx, REASON_HOOK, onward);
