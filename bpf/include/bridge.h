@@ -173,7 +173,7 @@ always_inline int bridge_decide(const struct frame *f, __u32 ifindex, int xdp, c
 	if (weak_order)
 		fence_full(&flow->owner);
 	hop_slot = flow->hop;
-	p->hop = bpf_map_lookup_elem(&hops, &hop_slot);
+	p->hop = hop_at(hop_slot);
 	if (!p->hop)
 		return REASON_HOP;
 	if (proof != p->epoch + READ_ONCE(p->hop->epoch))

@@ -10,7 +10,7 @@
 
 const volatile __u32 bridging; /* frames that a bridge passes on may be forwarded */
 
-/* Programs that weir_xdp goes on with: one. */
+/* Programs that weir_xdp_onward goes on with: one. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, 1);
@@ -21,7 +21,7 @@ struct {
 /* Reasons against routing a frame that say nothing about bridging it: another address, no IP, and PPPoE that is not taken off here. */
 always_inline int bridge_may(int reason)
 {
-	return bridging && (reason == REASON_NOT_OURS || reason == REASON_ETHERTYPE || reason == REASON_PORT) && READ_ONCE(control.bridge);
+	return (reason == REASON_NOT_OURS || reason == REASON_ETHERTYPE || reason == REASON_PORT) && READ_ONCE(control.bridge);
 }
 
 /* Comes back only if the frame is not for a bridge. */
@@ -33,7 +33,7 @@ always_inline void bridge_later_xdp(struct xdp_md *ctx, int reason)
 
 always_inline void bridge_later_tc(struct __sk_buff *skb, int reason)
 {
-	if (bridge_may(reason))
+	if (bridging && bridge_may(reason))
 		bpf_tail_call(skb, &parts, PART_BRIDGE);
 }
 

@@ -277,8 +277,8 @@ always_inline int bridge_heard(struct __sk_buff *skb)
 	if (READ_ONCE(t->epoch) != epoch || later(now(), t->when + patience))
 		return witness_copy(flow, t, &key, epoch);
 	came_in = (t->in >> IN_SLOT) & ((1 << PORT_SLOT_BITS) - 1);
-	from = bpf_map_lookup_elem(&ports, &came_in);
-	if (!from || from->ifindex != skb->ingress_ifindex || t->len != (__u16)bridge_len(skb, &c) ||
+	from = port_at(came_in);
+	if (from->ifindex != skb->ingress_ifindex || t->len != (__u16)bridge_len(skb, &c) ||
 	    t->label != bridge_print(skb, L3_ETHERNET + c.shift))
 		return REASON_NOT_SEEN;
 	if (later(READ_ONCE(control.quiet_until), now()))
@@ -292,7 +292,7 @@ always_inline int bridge_heard(struct __sk_buff *skb)
 		return reason;
 	}
 	slot = hop_learn(&key, HOP_LIVE | (port->flags & PORT_XDP_TX ? HOP_XDP : 0));
-	hop = bpf_map_lookup_elem(&hops, &slot);
+	hop = hop_at(slot);
 	if (slot >= HOPS_MAX || !hop) {
 		t->reason = REASON_HOPS_FULL;
 		return REASON_HOPS_FULL;

@@ -81,6 +81,16 @@ _Static_assert(__builtin_offsetof(struct flow, ttl_lo) == 28 && __builtin_offset
 #define FLOW_TIMED_WORD ((__u32)FLOW_TIMED << 8)
 #endif
 
+/* The low byte of owner, by itself. */
+always_inline __u8 flow_state(const struct flow *flow)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	return ((const volatile __u8 *)&flow->owner)[0];
+#else
+	return ((const volatile __u8 *)&flow->owner)[3];
+#endif
+}
+
 always_inline __u32 *flow_seen(struct flow *flow)
 {
 	return (__u32 *)&flow->ttl_lo;

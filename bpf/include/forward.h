@@ -183,21 +183,22 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 	__u64 in, hash;
 
 	if (unlikely(!READ_ONCE(control.armed)))
-		return REASON_SILENT;
+		return because(REASON_SILENT);
 	if (unlikely(later(now(), READ_ONCE(control.deadline)))) {
 		/* For good, until a daemon arms again: the comparison turns round after 2^31 jiffies. */
 		WRITE_ONCE(control.armed, 0);
-		return REASON_SILENT;
+		return because(REASON_SILENT);
 	}
-	port = port_find(ifindex, &slot);
-	if (!port || !(port->flags & PORT_ON))
-		return REASON_PORT;
+	slot = ifindex & ports_mask;
+	port = &ports[slot];
+	if (port->ifindex != ifindex || !(port->flags & PORT_ON))
+		return because(REASON_PORT);
 	if (l->in & IN_PPPOE && !(port->flags & PORT_PPP_IN))
-		return REASON_PORT;
+		return because(REASON_PORT);
 	if (unlikely(port->dsa && !l->dsa))
-		return REASON_TAG; /* a type that stands where the tag should: the device took the tag off */
+		return because(REASON_TAG); /* a type that stands where the tag should: the device took the tag off */
 	if (!port_owns(port, f, l))
-		return REASON_NOT_OURS;
+		return because(REASON_NOT_OURS);
 
 	reason = ipv6 ? parse_ipv6(f, L3_ETHERNET + l->shift, p) : parse_ipv4(f, L3_ETHERNET + l->shift, p);
 	if (reason) {
@@ -207,22 +208,22 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 		return reason;
 	}
 	if (!link_agrees(l, p->len))
-		return REASON_HEADER;
+		return because(REASON_HEADER);
 	hash = hash_key(p->key, ipv6);
 	flow = flow_find_hashed(hash, p->key, ipv6, &v->ref);
 	if (!flow) {
 		if (READ_ONCE(control.drops) &&
 		    drop_check(f, L3_ETHERNET + l->shift, p, hash, l->in | (__u64)slot << IN_SLOT, port, slot, ipv6, xdp))
 			return REASON_DROPPED;
-		return REASON_UNKNOWN;
+		return because(REASON_UNKNOWN);
 	}
 	if (p->proto == IPPROTO_TCP && (p->tcp_flags & (TCP_FIN | TCP_SYN | TCP_RST | TCP_ACK)) != TCP_ACK) {
 		if (p->tcp_flags & (TCP_FIN | TCP_SYN | TCP_RST))
 			flow_disturb(flow, v->ref);
-		return REASON_TCP_FLAGS;
+		return because(REASON_TCP_FLAGS);
 	}
 	if (p->ttl <= 1)
-		return REASON_TTL;
+		return because(REASON_TTL);
 
 	epoch = READ_ONCE(control.epoch);
 	in = l->in | (__u64)slot << IN_SLOT;
@@ -231,22 +232,22 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 	if (weak_order)
 		fence_full(&flow->owner);
 	hop_slot = flow->hop;
-	hop = bpf_map_lookup_elem(&hops, &hop_slot);
+	hop = hop_at(hop_slot);
 	if (!hop)
-		return REASON_HOP;
+		return because(REASON_HOP);
 
 	if (unlikely(proof != epoch + READ_ONCE(hop->epoch)))
-		reason = REASON_UNPROVEN;
+		reason = because(REASON_UNPROVEN);
 	else if (unlikely(flow->in != in))
-		reason = REASON_MOVED;
+		reason = because(REASON_MOVED);
 	else if (unlikely(l->stranger))
-		reason = REASON_SESSION;
+		reason = because(REASON_SESSION);
 	else if (unlikely(flow->tos != (p->tos & 0xfc)))
 		reason = REASON_TOS;
 	else if (ipv6 && unlikely(((struct flow6 *)flow)->label != p->label))
-		reason = REASON_LABEL;
+		reason = because(REASON_LABEL);
 	else if (unlikely(p->ttl < flow->ttl_lo || p->ttl > flow->ttl_hi))
-		reason = REASON_TTL_NEW;
+		reason = because(REASON_TTL_NEW);
 	else
 		reason = REASON_NONE;
 	if (unlikely(reason == REASON_TOS))
@@ -259,7 +260,7 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 		return reason;
 	}
 	if (xdp && !(hop->flags & HOP_XDP))
-		return REASON_HOOK;
+		return because(REASON_HOOK);
 
 	v->flow = flow;
 	v->hop = hop;

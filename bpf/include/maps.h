@@ -67,21 +67,13 @@ struct {
 	__type(value, struct trial);
 } trials SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct port);
-} ports SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, HOPS_MAX);
-	__type(key, __u32);
-	__type(value, struct hop);
-} hops SEC(".maps");
+/*
+ * Ports and hops are sections, each a map whose one element is the whole table: an address and an offset, where the lookup of an element takes
+ * four times as many instructions and has the compiler save its registers. User space makes `ports` as short as ports_mask says. Older kernels
+ * want an element to fit into 4 MiB (kernel/bpf/arraymap.c), so that flows and tags cannot be had this way.
+ */
+struct port ports[1 << PORT_SLOT_BITS] SEC(".bss.ports") __attribute__((aligned(64)));
+struct hop hops[HOPS_MAX] SEC(".bss.hops") __attribute__((aligned(64)));
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -212,11 +204,33 @@ always_inline int port_dsa(const void *data, const void *end, const struct port 
 	return out ? dsa_out(data, end, kind, tag) : dsa_in(data, end, kind, tag);
 }
 
+/* The port of a slot, which may be free. */
+always_inline struct port *port_at(__u32 slot)
+{
+	return &ports[slot & ports_mask];
+}
+
 always_inline struct port *port_find(__u32 ifindex, __u32 *slot)
 {
 	struct port *p;
 
 	*slot = ifindex & ports_mask;
-	p = bpf_map_lookup_elem(&ports, slot);
-	return p && p->ifindex == ifindex ? p : NULL;
+	p = &ports[*slot];
+	if (p->ifindex != ifindex)
+		p = NULL;
+	/* Whoever asks whether there is one asks the pointer, which the verifier goes by, and does not compare once more. */
+	asm volatile(""
+		     : "+r"(p));
+	return p;
+}
+
+/* A hop by its number; NULL when there is no such one. */
+always_inline struct hop *hop_at(__u32 slot)
+{
+	if (slot >= HOPS_MAX)
+		return NULL;
+	/* The compiler works the address out before it compares: the mask is for the verifier. */
+	asm volatile(""
+		     : "+r"(slot));
+	return &hops[slot & (HOPS_MAX - 1)];
 }

@@ -61,28 +61,28 @@ always_inline int parse_l4(const struct frame *f, void *l4, __u32 room, struct p
 		struct tcphdr *tcp = l4;
 
 		if (l4 + sizeof(*tcp) > f->end)
-			return REASON_TRUNCATED;
+			return because(REASON_TRUNCATED);
 		p->l4_len = (*(__u8 *)(l4 + 12) >> 4) * 4;
 		if (p->l4_len < sizeof(*tcp) || p->l4_len > room)
-			return REASON_HEADER;
+			return because(REASON_HEADER);
 		p->tcp_flags = *(__u8 *)(l4 + 13);
 		p->l4_check = tcp->check;
 	} else if (p->proto == IPPROTO_UDP) {
 		struct udphdr *udp = l4;
 
 		if (l4 + sizeof(*udp) > f->end)
-			return REASON_TRUNCATED;
+			return because(REASON_TRUNCATED);
 		p->l4_len = sizeof(*udp);
 		/*
 		 * Conntrack sums over the whole IP payload, so that a datagram shorter than it is invalid there (unless it has no
 		 * checksum); a longer one always is.
 		 */
 		if (bpf_ntohs(udp->len) != room || room < sizeof(*udp))
-			return REASON_HEADER;
+			return because(REASON_HEADER);
 		p->tcp_flags = 0;
 		p->l4_check = udp->check;
 	} else {
-		return REASON_PROTOCOL;
+		return because(REASON_PROTOCOL);
 	}
 	*ports = *(__u32 *)l4;
 	return REASON_NONE;
@@ -97,17 +97,17 @@ always_inline int parse_ipv4(const struct frame *f, __u32 l3, struct packet *p)
 	int reason;
 
 	if ((void *)w + sizeof(struct iphdr) > f->end)
-		return REASON_TRUNCATED;
+		return because(REASON_TRUNCATED);
 	if (b[0] != 0x45)
 		return b[0] >> 4 == 4 && (b[0] & 15) > 5 ? REASON_OPTIONS : REASON_HEADER;
 	sum = (__u64)w[0] + w[1] + w[2] + w[3] + w[4];
-	if (csum_fold64(sum) != 0xffff)
-		return REASON_HEADER;
+	if (!csum_right(sum)) /* not 0: it begins with 0x45 */
+		return because(REASON_HEADER);
 	p->len = bpf_ntohs(((__be16 *)w)[1]);
 	if (p->len < sizeof(struct iphdr) || l3 + p->len > f->len)
-		return REASON_TRUNCATED;
+		return because(REASON_TRUNCATED);
 	if (((__be16 *)w)[3] & bpf_htons(0xbfff)) /* all but "don't fragment"; the reserved bit is the kernel's business too */
-		return REASON_FRAGMENT;
+		return because(REASON_FRAGMENT);
 	p->label = 0;
 	p->tos = b[1];
 	p->ttl = b[8];
@@ -127,13 +127,13 @@ always_inline int parse_ipv6(const struct frame *f, __u32 l3, struct packet *p)
 	int reason;
 
 	if ((void *)w + sizeof(struct ipv6hdr) > f->end)
-		return REASON_TRUNCATED;
+		return because(REASON_TRUNCATED);
 	if (b[0] >> 4 != 6)
-		return REASON_HEADER;
+		return because(REASON_HEADER);
 	payload = bpf_ntohs(((__be16 *)w)[2]);
 	/* 0 is a jumbogram, or a super-packet beyond 64 KiB (BIG TCP) */
 	if (!payload || payload > 0xffff - sizeof(struct ipv6hdr) || l3 + sizeof(struct ipv6hdr) + payload > f->len)
-		return REASON_TRUNCATED;
+		return because(REASON_TRUNCATED);
 	p->len = payload + sizeof(struct ipv6hdr);
 	p->label = w[0] & bpf_htonl(0xfffff);
 	p->tos = b[0] << 4 | b[1] >> 4;

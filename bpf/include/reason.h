@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include "kernel.h"
+
 enum reason {
 	REASON_NONE = 0, /* forwarded, or nothing to say */
 	/* the packet */
@@ -47,3 +49,13 @@ enum reason {
 	REASON_SHADOW,      /* shadow mode: would have been forwarded */
 	REASON_COUNT,
 };
+
+/*
+ * A reason, put into its register where it is found. Else the compiler does that before each comparison, and a packet that passes them all
+ * pays for every reason that did not hold.
+ */
+always_inline int because(int reason)
+{
+	asm volatile("");
+	return reason;
+}

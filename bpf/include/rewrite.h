@@ -90,10 +90,3 @@ always_inline void rewrite_ip(void *l3, void *end, int ipv6, const struct packet
 	if (v->flags & (FLOW_ADDR | FLOW_PORT))
 		l4_write(l3 + (ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr)), end, p, v, ports_out(ipv6, v));
 }
-
-/* Everything, of a frame whose IP header already stands where the hop's header ends: `shift` octets further than in plain Ethernet. */
-always_inline void rewrite(void *data, void *end, __u32 shift, int ipv6, const struct packet *p, const struct verdict *v)
-{
-	rewrite_ip(data + shift + L3_ETHERNET, end, ipv6, p, v);
-	header_write(data, v->hop, shift, p->len);
-}

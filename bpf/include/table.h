@@ -26,7 +26,7 @@ always_inline int flow_is(const struct flow *f, const __u64 *record_key, const _
 		return 0;
 	if (ipv6 && (record_key[2] != key[2] || record_key[3] != key[3] || record_key[4] != key[4]))
 		return 0;
-	return (READ_ONCE(f->owner) & 0xff) == FLOW_LIVE;
+	return flow_state(f) == FLOW_LIVE;
 }
 
 /* The record of `way`, if it has this key. */

@@ -187,7 +187,7 @@ int weir_tc_link(struct __sk_buff *skb)
 		.ahead = flags >> 16,
 	};
 	__be16 type = skb->cb[3] ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP);
-	struct hop *hop = bpf_map_lookup_elem(&hops, &slot);
+	struct hop *hop = hop_at(slot);
 
 	if (!hop || tc_strip(skb, &l, flags >> 24 & 1, type) || tc_dress(skb, hop, ip_len))
 		return TC_ACT_SHOT;
@@ -225,7 +225,7 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 	f.end = (void *)(long)skb->data_end;
 	f.len = skb->len;
 	if (f.data + L3_ETHERNET > f.end)
-		return TC_ACT_UNSPEC;
+		return because(TC_ACT_UNSPEC);
 	reason = decide(&f, skb->ifindex, ipv6, 0, l, &p, &v);
 	if (!reason) {
 		segment = octets = p.len;
@@ -235,16 +235,16 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 			octets += (segments - 1) * (l4_at - l3_at + p.l4_len); /* as on the wire: each has its headers */
 		}
 		if (!fits(&v, &p, segment)) {
-			reason = REASON_LENGTH;
+			reason = because(REASON_LENGTH);
 		} else if (!(l->able & v.hop->key.able & (skb->gso_size ? ABLE_SUPER : ABLE_TC))) {
-			reason = REASON_HOOK;
+			reason = because(REASON_HOOK);
 		} else if (shadow) {
 			shadow_expect(&f, l->shift, ipv6, &p, &v, 0);
-			reason = REASON_SHADOW;
+			reason = because(REASON_SHADOW);
 		}
 	}
 	if (reason == REASON_DROPPED)
-		return TC_ACT_SHOT;
+		return because(TC_ACT_SHOT);
 	if (reason)
 		return tc_pass(skb, reason);
 
@@ -253,11 +253,11 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 	 * verifier puts that before a program that writes to packets.
 	 */
 	if (!skb->gso_size && f.len > l3_at + p.len && bpf_skb_change_tail(skb, l3_at + p.len, 0))
-		return TC_ACT_UNSPEC;
+		return because(TC_ACT_UNSPEC);
 	check_at = l4_at + (p.proto == IPPROTO_TCP ? 16 : 6);
 	mangled = p.proto == IPPROTO_TCP ? 0 : BPF_F_MARK_MANGLED_0;
 	if (v.flags & FLOW_ADDR && bpf_l4_csum_replace(skb, check_at, 0, v.addr_delta, BPF_F_PSEUDO_HDR | mangled))
-		return TC_ACT_UNSPEC;
+		return because(TC_ACT_UNSPEC);
 	if (v.flags & FLOW_PORT)
 		bpf_l4_csum_replace(skb, check_at, 0, v.port_delta, mangled);
 
@@ -265,7 +265,7 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 	f.end = (void *)(long)skb->data_end;
 	l3 = f.data + l3_at;
 	if (l3 + ip_size + sizeof(struct udphdr) > f.end)
-		return TC_ACT_SHOT; /* for the verifier: the parser saw to it */
+		return because(TC_ACT_SHOT); /* for the verifier: the parser saw to it */
 	l3_write(l3, ipv6, &v);
 	if (v.flags & FLOW_PORT)
 		*(__u32 *)(l3 + ip_size) = ports_out(ipv6, &v);
@@ -286,7 +286,7 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 	if (unlikely(l->in || v.hop->key.form))
 		return tc_link_later(skb, ipv6, l, v.hop_slot, p.len, v.ref);
 	if (f.data + L3_ETHERNET > f.end)
-		return TC_ACT_SHOT; /* for the verifier */
+		return because(TC_ACT_SHOT); /* for the verifier */
 	header_write(f.data, v.hop, 0, 0);
 	skb->cb[0] = OURS_0;
 	skb->cb[1] = OURS_1;

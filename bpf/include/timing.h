@@ -138,7 +138,7 @@ always_inline void timer_packet(const struct frame *f, __u32 l3, const struct pa
 	sent = &t->way[way];
 	answered = &t->way[!way];
 	timer_answer(answered, bpf_ntohl(tcp->ack_seq));
-	payload = p->len - ip_size - p->l4_len;
+	payload = p->len - ip_size - (*((__u8 *)tcp + 12) >> 4) * 4; /* the parser looked at it; kept from there, each packet would pay for it */
 	if (payload)
 		timer_segment(sent, bpf_ntohl(tcp->seq) + payload, payload);
 	/* One way is known, and the other is, too, or nothing is sent that way. */

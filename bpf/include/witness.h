@@ -27,7 +27,7 @@ always_inline __u32 hop_learn(const struct hop_key *key, __u32 flags)
 		WRITE_ONCE(control.hops, HOPS_MAX);
 		return HOPS_MAX;
 	}
-	hop = bpf_map_lookup_elem(&hops, &slot);
+	hop = hop_at(slot);
 	if (!hop)
 		return HOPS_MAX;
 	__builtin_memcpy(&hop->key, key, sizeof(*key));
@@ -201,9 +201,7 @@ always_inline int came_in_there(struct __sk_buff *skb, __u64 in)
 
 	if (!device)
 		return 1;
-	port = bpf_map_lookup_elem(&ports, &slot);
-	if (!port)
-		return 0;
+	port = port_at(slot);
 	if (port->ifindex == device)
 		return 1;
 	stack = bpf_map_lookup_elem(&stacks, &device);
@@ -242,7 +240,7 @@ always_inline int witness_copy(struct flow *flow, struct trial *t, const struct 
 {
 	__u32 *known = bpf_map_lookup_elem(&hop_index, key);
 	__u32 slot = known ? *known : HOPS_MAX, hop_slot = flow->hop, proof = READ_ONCE(flow->proof);
-	struct hop *hop = bpf_map_lookup_elem(&hops, &hop_slot);
+	struct hop *hop = hop_at(hop_slot);
 
 	if (t->once_at && t->once != slot)
 		t->once_at = 0;
@@ -319,7 +317,7 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 		return REASON_CHECKSUM;
 	}
 	slot = hop_learn(&key, HOP_LIVE | (port->flags & PORT_XDP_TX ? HOP_XDP : 0));
-	hop = bpf_map_lookup_elem(&hops, &slot);
+	hop = hop_at(slot);
 	if (slot >= HOPS_MAX || !hop) {
 		t->reason = REASON_HOPS_FULL;
 		return REASON_HOPS_FULL;

@@ -16,11 +16,16 @@ always_inline struct frame xdp_frame(struct xdp_md *ctx)
 	return f;
 }
 
-always_inline int xdp_pass(struct xdp_md *ctx, int reason)
+/*
+ * `onward`, here and below: another program may take over. A program that calls others by their number has a longer prologue for it, and a
+ * load before each call of a helper, whether it ever does so or not.
+ */
+always_inline int xdp_pass(struct xdp_md *ctx, int reason, int onward)
 {
 	if (reason == REASON_DROPPED)
 		return XDP_DROP;
-	bridge_later_xdp(ctx, reason);
+	if (onward)
+		bridge_later_xdp(ctx, reason);
 	count_passed(PASSED_BY_XDP + reason);
 	return XDP_PASS;
 }
@@ -47,14 +52,19 @@ always_inline int xdp_make_room(struct xdp_md *ctx, int grow, __u32 least)
 /* Rewrites a frame whose IP header stands where it should, and sends it. Cannot fail. */
 always_inline int xdp_send(struct xdp_md *ctx, struct frame f, int ipv6, __u32 shift, const struct packet *p, const struct verdict *v)
 {
-	const __u32 l4_at = L3_ETHERNET + (ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr));
+	const __u32 ip_size = ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
+	void *l3 = f.data + shift + L3_ETHERNET;
 	__u32 frame_len, least;
 
-	/* For the verifier: the parser saw to it. */
-	if (f.data + shift + l4_at + sizeof(struct udphdr) > f.end ||
-	    (!__builtin_constant_p(shift) && f.data + HOP_HEADER_MAX > f.end))
-		return XDP_PASS;
-	rewrite(f.data, f.end, shift, ipv6, p, v);
+	/* For the verifier: the parser saw to it. Where the frame is still the one that was parsed, and plain, it knows. */
+	if (!__builtin_constant_p(shift)) {
+		asm volatile(""
+			     : "+r"(l3)); /* one pointer */
+		if (l3 + ip_size + sizeof(struct udphdr) > f.end || f.data + HOP_HEADER_MAX > f.end)
+			return because(XDP_PASS);
+	}
+	rewrite_ip(l3, f.end, ipv6, p, v);
+	header_write(f.data, v->hop, shift, p->len);
 	flow_count(v->flow, 1, p->len);
 
 	/* What lies behind the IP packet is not ours to pass on. Cut, and lengthened again where Ethernet wants it, it is zeros. */
@@ -70,7 +80,7 @@ always_inline int xdp_send(struct xdp_md *ctx, struct frame f, int ipv6, __u32 s
 	return bpf_redirect_map(&transmit, v->hop->key.ifindex & ports_mask, 0);
 }
 
-always_inline int xdp_forward(struct xdp_md *ctx, int ipv6, const struct link *l, struct sent *sent)
+always_inline int xdp_forward(struct xdp_md *ctx, int ipv6, const struct link *l, struct sent *sent, int onward)
 {
 	struct frame f = xdp_frame(ctx);
 	struct verdict v = {};
@@ -80,29 +90,29 @@ always_inline int xdp_forward(struct xdp_md *ctx, int ipv6, const struct link *l
 
 	reason = decide(&f, ctx->ingress_ifindex, ipv6, 1, l, &p, &v);
 	if (!reason && !fits(&v, &p, p.len))
-		reason = REASON_LENGTH;
+		reason = because(REASON_LENGTH);
 	/* In several buffers, with the packet's end in the first: cutting the last ones does not cut there. */
 	if (!reason && unlikely(f.len > L3_ETHERNET + l->shift + p.len) && buffers && bpf_xdp_get_buff_len(ctx) != f.len)
-		reason = REASON_HOOK;
+		reason = because(REASON_HOOK);
 	if (!reason && shadow) {
 		shadow_expect(&f, l->shift, ipv6, &p, &v, 1);
-		reason = REASON_SHADOW;
+		reason = because(REASON_SHADOW);
 	}
 	if (reason)
-		return xdp_pass(ctx, reason);
+		return xdp_pass(ctx, reason, onward);
 	sent->ref = v.ref;
 	sent->link = v.hop->key.ifindex;
-	shift = (v.hop->key.len - L3_ETHERNET) & SHIFT_MASK;
-	if (likely(shift == l->shift && f.len >= v.hop->key.least))
+	if (likely(v.hop->key.len == L3_ETHERNET + l->shift && f.len >= v.hop->key.least))
 		return xdp_send(ctx, f, ipv6, l->shift, &p, &v);
+	shift = (v.hop->key.len - L3_ETHERNET) & SHIFT_MASK;
 	least = v.hop->key.least ? v.hop->key.least : FRAME_MIN;
 	if (xdp_make_room(ctx, (int)shift - (int)l->shift, least))
-		return xdp_pass(ctx, REASON_HOOK);
+		return xdp_pass(ctx, REASON_HOOK, onward);
 	return xdp_send(ctx, xdp_frame(ctx), ipv6, shift, &p, &v);
 }
 
 /* A frame that is not plain IP over Ethernet. */
-always_inline int xdp_behind(struct xdp_md *ctx, struct sent *sent)
+always_inline int xdp_behind(struct xdp_md *ctx, struct sent *sent, int onward)
 {
 	struct frame f = xdp_frame(ctx);
 	const struct meta_tag none = {};
@@ -115,34 +125,46 @@ always_inline int xdp_behind(struct xdp_md *ctx, struct sent *sent)
 	if (!reason)
 		reason = link_parse(&f, &dsa, &none, &l);
 	if (reason)
-		return xdp_pass(ctx, reason);
+		return xdp_pass(ctx, reason, onward);
 	session_check(&f, slot, &l);
-	return l.type == bpf_htons(ETH_P_IP) ? xdp_forward(ctx, 0, &l, sent) : xdp_forward(ctx, 1, &l, sent);
+	return l.type == bpf_htons(ETH_P_IP) ? xdp_forward(ctx, 0, &l, sent, onward) : xdp_forward(ctx, 1, &l, sent, onward);
 }
 
-always_inline int xdp_packet(struct xdp_md *ctx, struct sent *sent)
+always_inline int xdp_packet(struct xdp_md *ctx, struct sent *sent, int onward)
 {
 	struct frame f = xdp_frame(ctx);
 	const struct link plain = {};
 	__u16 type = frame_ethertype(&f);
 
 	if (type == bpf_htons(ETH_P_IP))
-		return xdp_forward(ctx, 0, &plain, sent);
+		return xdp_forward(ctx, 0, &plain, sent, onward);
 	if (type == bpf_htons(ETH_P_IPV6))
-		return xdp_forward(ctx, 1, &plain, sent);
-	return xdp_behind(ctx, sent);
+		return xdp_forward(ctx, 1, &plain, sent, onward);
+	return xdp_behind(ctx, sent, onward);
 }
 
-SEC("xdp")
-int weir_xdp(struct xdp_md *ctx)
+always_inline int xdp_hook(struct xdp_md *ctx, int onward)
 {
 	struct sent sent = {};
 	int action;
 
 	if (capturing())
 		capture_in_xdp(ctx);
-	action = xdp_packet(ctx, &sent);
+	action = xdp_packet(ctx, &sent, onward);
 	if (capturing() && action == XDP_REDIRECT)
 		capture_out_xdp(ctx, sent.ref, sent.link);
 	return action;
+}
+
+SEC("xdp")
+int weir_xdp(struct xdp_md *ctx)
+{
+	return xdp_hook(ctx, 0);
+}
+
+/* The same with `bridge = true`, in the place of it. */
+SEC("xdp")
+int weir_xdp_onward(struct xdp_md *ctx)
+{
+	return xdp_hook(ctx, 1);
 }

@@ -294,7 +294,7 @@ impl Bench {
     /// Makes weir's programs targets of [`Bench::rotate`].
     pub fn aim(&self, path: &Datapath) -> Result<(), Error> {
         let progs = &path.skel.progs;
-        self.enter(Target::Weir, &progs.weir_xdp)?;
+        self.enter(Target::Weir, load::at_xdp(&path.skel))?;
         self.enter(Target::WeirTc, &progs.weir_tc)?;
         self.enter(Target::Witness, &progs.weir_witness)
     }

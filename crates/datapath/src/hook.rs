@@ -10,6 +10,7 @@ use libbpf_rs::{
 };
 
 use crate::error::Error;
+use crate::load;
 use crate::skel::WeirSkel;
 
 /// Where packets of a port are taken over.
@@ -117,7 +118,7 @@ impl Hooks {
         if hook == Hook::Xdp {
             let flags = libbpf_sys::XDP_FLAGS_DRV_MODE;
             made.push(Attachment::Link(
-                link_create(&skel.progs.weir_xdp, link, libbpf_sys::BPF_XDP, flags).map_err(
+                link_create(load::at_xdp(skel), link, libbpf_sys::BPF_XDP, flags).map_err(
                     |source| Error::System {
                         what: format!("attach XDP to {name} (`hook = \"tc\"` avoids it)"),
                         source,

@@ -112,9 +112,9 @@ impl Datapath {
                 seed,
             ),
             trials: Mapped::new(&skel.maps.trials, sizes.trials())?,
-            ports: Mapped::new(&skel.maps.ports, sizes.ports)?,
+            ports: Mapped::section(&skel.maps.bss_ports, sizes.ports)?,
             sessions: Mapped::new(&skel.maps.sessions, sizes.ports * port::SESSIONS)?,
-            hops: Mapped::new(&skel.maps.hops, hops::MAX)?,
+            hops: Mapped::section(&skel.maps.bss_hops, hops::MAX)?,
             expectations: Mapped::new(
                 &skel.maps.expectations,
                 if options.shadow { sizes.trials() } else { 1 },
@@ -382,7 +382,7 @@ impl Datapath {
 
     /// The kernel's number of the XDP program: what a device shows when weir is attached to it.
     pub fn xdp_program(&self) -> Option<u32> {
-        hook::program_id(&self.skel.progs.weir_xdp)
+        hook::program_id(load::at_xdp(&self.skel))
     }
 
     /// Where a device is among the ports.
@@ -417,7 +417,7 @@ impl Datapath {
         link: u32,
         repeat: u32,
     ) -> Result<(u32, Vec<u8>, u64), Error> {
-        load::test_run(&self.skel.progs.weir_xdp, frame, Some(link), repeat)
+        load::test_run(load::at_xdp(&self.skel), frame, Some(link), repeat)
     }
 
     /// Runs the TC program on one frame: see [`Datapath::test_xdp`].

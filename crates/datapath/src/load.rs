@@ -3,14 +3,14 @@
 use std::mem::MaybeUninit;
 
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{AsRawLibbpf, ErrorKind, ProgramInput};
+use libbpf_rs::{AsRawLibbpf, ErrorKind, ProgramInput, ProgramMut};
 
 use crate::clock;
 use crate::drops;
 use crate::error::Error;
 use crate::port;
 use crate::probe;
-use crate::skel::{WeirSkel, WeirSkelBuilder};
+use crate::skel::{WeirSkel, WeirSkelBuilder, types};
 
 /// Words can be read at any address. Where CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS is not set, the verifier is strict about alignment.
 pub const UNALIGNED: bool = !cfg!(any(
@@ -179,18 +179,27 @@ fn try_load(sizes: &Sizes, options: &Options, xdp_flags: u32) -> Result<WeirSkel
             &mut open.maps.expectations,
             if options.shadow { sizes.trials() } else { 1 },
         ),
-        (&mut open.maps.ports, sizes.ports),
         (&mut open.maps.transmit, sizes.ports),
         (&mut open.maps.sessions, sizes.ports * port::SESSIONS),
     ] {
         map.set_max_entries(entries)
             .map_err(|e| Error::bpf("size a map", e))?;
     }
+    open.maps
+        .bss_ports
+        .set_value_size(sizes.ports * size_of::<types::port>() as u32)
+        .map_err(|e| Error::bpf("size the ports", e))?;
+    open.progs.weir_xdp.set_autoload(!options.bridge);
+    open.progs.weir_xdp_onward.set_autoload(options.bridge);
     open.progs.weir_bridge_tc.set_autoload(options.bridge);
     open.progs.weir_bridge_xdp.set_autoload(options.bridge);
     open.progs.weir_bridge_witness.set_autoload(options.bridge);
     // The kernel lets one go on with the other only if both see such frames.
-    for program in [&open.progs.weir_xdp, &open.progs.weir_bridge_xdp] {
+    for program in [
+        &open.progs.weir_xdp,
+        &open.progs.weir_xdp_onward,
+        &open.progs.weir_bridge_xdp,
+    ] {
         // SAFETY: a program of an open object that is not loaded yet.
         let refused = unsafe {
             libbpf_sys::bpf_program__set_flags(program.as_libbpf_object().as_ptr(), xdp_flags)
@@ -199,6 +208,15 @@ fn try_load(sizes: &Sizes, options: &Options, xdp_flags: u32) -> Result<WeirSkel
     }
     open.load()
         .map_err(|e| Error::bpf("load the packet path", e))
+}
+
+/// The program at the XDP hook: with `bridge` it is one that others may take over from.
+pub(crate) fn at_xdp<'a>(skel: &'a WeirSkel<'_>) -> &'a ProgramMut<'a> {
+    let constants = skel.maps.rodata_data.as_ref();
+    match constants.is_some_and(|constants| constants.bridging != 0) {
+        true => &skel.progs.weir_xdp_onward,
+        false => &skel.progs.weir_xdp,
+    }
 }
 
 /// Three random numbers, the last two odd.

@@ -32,6 +32,21 @@ impl<T: Copy> Mapped<T> {
             "element size differs from the skeleton's"
         );
         assert!(len > 0 && len <= map.max_entries());
+        Self::over(map, len, stride)
+    }
+
+    /// Maps the first `len` elements of an array that is a section of its own (`.bss.NAME`): a map whose one element is the whole array.
+    pub fn section(map: &impl MapCore, len: u32) -> Result<Self, Error> {
+        let stride = size_of::<T>();
+        assert_eq!(map.max_entries(), 1);
+        assert!(
+            len > 0 && stride * len as usize <= map.value_size() as usize,
+            "the section is shorter than {len} elements"
+        );
+        Self::over(map, len, stride)
+    }
+
+    fn over(map: &impl MapCore, len: u32, stride: usize) -> Result<Self, Error> {
         // SAFETY: a fresh shared mapping of a file descriptor we hold; the kernel checks its size.
         let base = unsafe {
             libc::mmap(
