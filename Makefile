@@ -36,7 +36,9 @@ test: ## everything that must pass: setup, lint, all tests, a little fuzzing, so
 	@MAKE='$(MAKE)' scripts/stages setup web-test lint compile unit system fuzz-short vm-short instructions
 
 test-vm: setup ## runs the whole VM list on each kernel of KERNELS
-	@for kernel in $(KERNELS); do tests/vm/run --kernel $$kernel all || exit 1; done
+	@for kernel in $(KERNELS); do \
+		scripts/vm --kernel $$kernel -- bash -c 'mkdir -p /run/lock; $(TARGET_DIR)/debug/bench verifier' || exit 1; \
+		tests/vm/run --kernel $$kernel all || exit 1; done
 
 lint: ## formatting, clippy, warnings of the BPF sources, shell scripts
 	$(CARGO) fmt --all --check
@@ -106,12 +108,14 @@ install: ## installs binary, man pages, completions and service under DESTDIR an
 	scripts/install $(TARGET_DIR)/release/weir "$(DESTDIR)" "$(PREFIX)" "$(UNITDIR)"
 
 # In the machine, the clock counts instructions: they repeat exactly.
-instructions: ## compares the packet path's instructions per packet with bench/instructions.json
-	scripts/vm --icount --timeout 600 -- bash -c 'mkdir -p /run/lock; $(TARGET_DIR)/debug/bench instructions'
+instructions: ## compares the packet path's instructions per packet, and the verifier's work, with what is recorded in bench/
+	scripts/vm --icount --timeout 600 -- bash -c 'mkdir -p /run/lock; $(TARGET_DIR)/debug/bench instructions && $(TARGET_DIR)/debug/bench verifier'
 
 instructions-record: ## records them anew, after a change that is worth its price
 	scripts/vm --icount --timeout 600 --out bench -- bash -c \
 		'mkdir -p /run/lock; $(TARGET_DIR)/debug/bench instructions --record --file $$VM_OUT/instructions.json'
+	@for kernel in $(KERNELS); do scripts/vm --kernel $$kernel --out bench -- bash -c \
+		'mkdir -p /run/lock; $(TARGET_DIR)/debug/bench verifier --record $$VM_OUT/verifier.json' || exit 1; done
 
 # Modules first: what the machine waits for outside takes no time inside.
 PATHS_MODULES := veth,nf_conntrack,nf_conntrack_netlink,nf_tables,nft_ct,nft_masq,nft_nat,nft_chain_nat,sch_ingress,cls_bpf,ppp_generic,pppoe,8021q

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::programs::Cost;
 use crate::report::table;
+use crate::verifier::series;
 
 /// A recorded measurement, bench/instructions.json.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,7 +31,6 @@ impl Record {
 
     /// Whether two records may be compared; else why not.
     pub fn comparable(&self, now: &Self) -> Result<(), String> {
-        let series = |kernel: &str| kernel.split('.').take(2).collect::<Vec<_>>().join(".");
         if series(&self.kernel) != series(&now.kernel) {
             return Err(format!(
                 "recorded on Linux {}, this is {}",

@@ -26,6 +26,7 @@ pub mod soak;
 pub mod traffic;
 pub mod trust;
 pub mod verdict;
+pub mod verifier;
 pub mod wire;
 pub mod wires;
 

@@ -20,6 +20,7 @@ use crate::load;
 use crate::meter::Programs;
 
 mod peers;
+pub mod verified;
 
 pub use peers::Peers;
 

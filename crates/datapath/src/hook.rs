@@ -2,7 +2,8 @@
 //! filters stay behind after a kill: harmless, since the heartbeat stops them from forwarding, and replaced at the next start.
 
 use std::collections::HashMap;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use libbpf_rs::{
     MapCore, MapFlags, MapMut, ProgramMut, TC_EGRESS, TC_INGRESS, TcAttachPoint, TcHook,
@@ -201,20 +202,24 @@ pub(crate) fn link_create(
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// The kernel's number of a loaded program.
-pub fn program_id(program: &ProgramMut<'_>) -> Option<u32> {
+/// What the kernel tells of a loaded program.
+pub fn info(program: BorrowedFd<'_>) -> io::Result<libbpf_sys::bpf_prog_info> {
     // SAFETY: all-zero is a valid value of this plain struct.
     let mut info: libbpf_sys::bpf_prog_info = unsafe { std::mem::zeroed() };
     let mut length = size_of_val(&info) as u32;
     // SAFETY: the buffer is ours and as long as said.
     let failed = unsafe {
-        libbpf_sys::bpf_obj_get_info_by_fd(
-            program.as_fd().as_raw_fd(),
-            (&raw mut info).cast(),
-            &mut length,
-        )
+        libbpf_sys::bpf_obj_get_info_by_fd(program.as_raw_fd(), (&raw mut info).cast(), &mut length)
     };
-    (failed == 0).then_some(info.id)
+    match failed {
+        0 => Ok(info),
+        error => Err(io::Error::from_raw_os_error(-error)),
+    }
+}
+
+/// The kernel's number of a loaded program.
+pub fn program_id(program: &ProgramMut<'_>) -> Option<u32> {
+    info(program.as_fd()).ok().map(|info| info.id)
 }
 
 /// Lets XDP send out of a device.

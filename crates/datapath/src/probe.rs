@@ -3,13 +3,13 @@
 //! a network namespace that is made for it and goes with it.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 
 use libbpf_rs::PrintLevel;
 use libbpf_sys::{bpf_insn, bpf_prog_type};
 
-use crate::{Datapath, Error, Hook, Options, Port, Sizes};
+use crate::{Datapath, Error, Hook, Options, Port, Sizes, hook};
 
 /// One thing the kernel can do, or cannot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -233,16 +233,8 @@ fn owned(fd: i32) -> io::Result<OwnedFd> {
 
 fn jit() -> io::Result<()> {
     let program = program(libbpf_sys::BPF_PROG_TYPE_XDP, 0, &ZERO)?;
-    // SAFETY: all-zero is a valid value of this plain struct.
-    let mut info: libbpf_sys::bpf_prog_info = unsafe { std::mem::zeroed() };
-    let mut length = size_of_val(&info) as u32;
-    // SAFETY: the buffer is ours and as long as said.
-    let result = unsafe {
-        libbpf_sys::bpf_obj_get_info_by_fd(program.as_raw_fd(), (&raw mut info).cast(), &mut length)
-    };
-    match result {
-        failed if failed < 0 => Err(io::Error::from_raw_os_error(-failed)),
-        _ if info.jited_prog_len == 0 => Err(io::Error::new(
+    match hook::info(program.as_fd())?.jited_prog_len {
+        0 => Err(io::Error::new(
             io::ErrorKind::Unsupported,
             "programs are interpreted",
         )),

@@ -218,6 +218,15 @@ pub enum Part {
         #[arg(long, value_delimiter = ',')]
         only: Vec<Change>,
     },
+    /// What the verifier has to do for each program, against what is recorded for this kernel
+    Verifier {
+        /// What is recorded
+        #[arg(long, default_value = "bench/verifier.json")]
+        file: PathBuf,
+        /// Record it to this file instead of comparing; in the machine `$VM_OUT` is where files last
+        #[arg(long, value_name = "FILE")]
+        record: Option<PathBuf>,
+    },
     /// The same as `programs` in instructions, against what is recorded; to be run by `scripts/vm --icount`
     Instructions {
         /// What is recorded

@@ -14,7 +14,7 @@ use weir_bench::programs::{self, Effort};
 use weir_bench::rounds::Plan;
 use weir_bench::{
     Error, changes, daemon, daily, gate, lemon, machine, meter, meter_daemon, meter_path,
-    multipath, paths, record, report, soak, trust,
+    multipath, paths, record, report, soak, trust, verifier,
 };
 fn main() -> ExitCode {
     match run(&Arguments::parse()) {
@@ -259,6 +259,7 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             println!("{}", report::table(&changes::Changes::HEADINGS, &lines));
             Ok(())
         }
+        Part::Verifier { file, record } => verifier(file, record.as_deref()),
         Part::Instructions { file, record } => instructions(file, *record),
     }
 }
@@ -313,6 +314,36 @@ fn instructions(file: &std::path::Path, record: bool) -> Result<(), Error> {
             failed.join("; ")
         ))),
     }
+}
+
+fn verifier(file: &std::path::Path, to: Option<&std::path::Path>) -> Result<(), Error> {
+    let mut all = verifier::read(file)?;
+    let (kernel, compiler) = (verifier::series(&machine::kernel()), machine::compiler());
+    let programs = verifier::ask()?;
+    let recorded = all.get(&kernel);
+    let nothing = verifier::Programs::new();
+    let (table, failed) =
+        verifier::compare(recorded.map_or(&nothing, |work| &work.programs), &programs);
+    println!("Linux {kernel}\n\n{table}");
+    if let Some(to) = to {
+        all.insert(kernel, verifier::Work { compiler, programs });
+        return write(to, &all);
+    }
+    let recorded = recorded.map(|work| work.compiler.as_str());
+    match recorded {
+        None => println!("NOT COMPARED: nothing is recorded of Linux {kernel}"),
+        Some(other) if other != compiler => {
+            println!("NOT COMPARED: recorded with {other}, this is {compiler}")
+        }
+        Some(_) if failed.is_empty() => {}
+        Some(_) => {
+            return Err(Error::Wrong(format!(
+                "the verifier has more to do, or too much: {}",
+                failed.join("; ")
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn whole_paths(

@@ -291,6 +291,12 @@ impl Meter {
         })
     }
 
+    /// What was loaded, for the benchmark.
+    #[cfg(feature = "bench")]
+    pub(crate) fn object(&self) -> &libbpf_rs::Object {
+        libbpf_rs::skel::Skel::object(&self.skel)
+    }
+
     /// The programs, for benchmark and tests.
     ///
     /// # Errors
