@@ -106,9 +106,9 @@ impl Path {
             Self::WeirXdp6 => "weir at XDP, IPv6",
             Self::Masquerade6 => "kernel, conntrack and NAT, IPv6",
             Self::WeirXdpNat6 => "weir at XDP, NAT, IPv6",
-            Self::Drop => "kernel, dropped in forward",
-            Self::DropEarly => "kernel, dropped by a set, first of all",
-            Self::WeirDrop => "weir at XDP, dropped by that set",
+            Self::Drop => "kernel, dropped by a rule",
+            Self::DropEarly => "kernel, dropped by a set",
+            Self::WeirDrop => "weir at XDP, dropped by a set",
         }
     }
 

@@ -51,7 +51,7 @@ pub fn lab(report: &Report, docs: &File) -> Result<(), Error> {
 /// As Markdown.
 fn tables(report: &Report) -> String {
     let median = |path| report.find(path).map(|one| one.pps.median);
-    let (nat, ceiling) = (median(Path::Masquerade), median(Path::Ceiling));
+    let ceiling = median(Path::Ceiling);
     let bare = report
         .find(Path::Nothing)
         .map(|one| one.ns_per_packet.median);
@@ -69,8 +69,11 @@ fn tables(report: &Report) -> String {
                 format!("{:.0}–{:.0}", one.pps.min / 1e3, one.pps.max / 1e3),
                 format!("{took:.0}"),
                 bare.map_or("–".into(), |bare| format!("{:.0}", took - bare)),
-                of(rate, nat),
-                of(rate, ceiling),
+                of(rate, report.against(one).map(|kernel| kernel.pps.median)),
+                match one.drops() {
+                    true => "–".into(),
+                    false => of(rate, ceiling),
+                },
                 one.forwarded
                     .map_or("–".into(), |share| format!("{:.2} %", share * 100.0)),
             ]
@@ -82,12 +85,12 @@ fn tables(report: &Report) -> String {
         "min–max",
         "ns",
         "router ns",
-        "of kernel NAT",
+        "of kernel's",
         "of ceiling",
         "forwarded by weir",
     ];
     let mut text = format!(
-        "{}; {} octets (IPv6 at least 62), {} UDP flows, {} rounds of {} s; differences up to {:.1} % may be noise:\n\n{}",
+        "{}; {} octets (IPv6 at least 62), {} UDP flows, {} rounds of {} s; differences up to {:.1} % may be noise; *of kernel's* is against its NAT, and where packets are dropped, against its drop by a rule:\n\n{}",
         report.machine,
         report.length,
         report.flows,

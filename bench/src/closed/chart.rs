@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use super::{Report, Scenario};
-use crate::circuit::Path;
 
 const WIDTH: f64 = 920.0;
 /// Where bars begin, and the longest ends.
@@ -77,12 +76,13 @@ pub(super) fn tick_text(value: f64) -> String {
 
 /// SVG.
 pub fn draw(report: &Report) -> String {
-    let ranked: Vec<_> = report.ranking().into_iter().flatten().collect();
+    // Those that forward first, then those that drop.
+    let mut ranked: Vec<_> = report.ranking().into_iter().flatten().collect();
+    ranked.sort_by_key(|scenario| scenario.drops());
     let most = ranked
         .iter()
         .map(|scenario| scenario.pps.max)
         .fold(1.0, f64::max);
-    let nat = report.find(Path::Masquerade).map(|nat| nat.pps.median);
     let height = TOP + STEP * ranked.len() as f64 + 34.0;
     let (end, step) = axis(most);
     let x = |rate: f64| LEFT + (RIGHT - LEFT) * rate / end;
@@ -140,8 +140,12 @@ pub fn draw(report: &Report) -> String {
                 x(*rate)
             );
         }
-        let times = nat.map_or(String::new(), |nat| {
-            format!(", {:.1} × kernel NAT", scenario.pps.median / nat)
+        let times = report.against(scenario).map_or(String::new(), |kernel| {
+            let times = scenario.pps.median / kernel.pps.median;
+            match scenario.drops() {
+                true => format!(", {times:.1} × kernel's rule"),
+                false => format!(", {times:.1} × kernel NAT"),
+            }
         });
         let _ = writeln!(
             svg,

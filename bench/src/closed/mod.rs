@@ -96,6 +96,14 @@ pub struct Scenario {
     pub each: Vec<f64>,
 }
 
+impl Scenario {
+    /// Whether nothing is forwarded in it.
+    pub fn drops(&self) -> bool {
+        let dropping = Path::ALL.into_iter().filter(|path| path.drops());
+        dropping.into_iter().any(|path| path.name() == self.name)
+    }
+}
+
 /// A scenario that this machine cannot do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
@@ -121,6 +129,14 @@ impl Report {
     pub fn find(&self, path: Path) -> Option<&Scenario> {
         let mut all = self.scenarios.iter();
         all.find(|scenario| scenario.name == path.name())
+    }
+
+    /// What the kernel does of the same kind: it translates, or drops by a rule.
+    pub fn against(&self, scenario: &Scenario) -> Option<&Scenario> {
+        match scenario.drops() {
+            true => self.find(Path::Drop),
+            false => self.find(Path::Masquerade),
+        }
     }
 
     /// What can be said of two scenarios of this report.

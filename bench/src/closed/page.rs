@@ -14,7 +14,7 @@ main{max-width:60rem;margin:0 auto;padding:1.5rem 1rem 4rem}\
 h1{font-size:1.6rem;margin:0 0 .25rem}h2{font-size:1.15rem;margin:2rem 0 .5rem}\
 .about{color:var(--grey);margin:0 0 1.5rem}svg{width:100%;height:auto}\
 .wide{overflow-x:auto;background:var(--card);border:1px solid var(--rule);border-radius:12px}\
-table{border-collapse:collapse;width:100%;font-size:.92rem}th,td{padding:.45rem .7rem;text-align:right;border-top:1px solid var(--rule);white-space:nowrap}\
+table{border-collapse:collapse;width:100%;font-size:.88rem}th,td{padding:.45rem .55rem;text-align:right;border-top:1px solid var(--rule);white-space:nowrap}\
 thead th{border-top:0;color:var(--grey);font-weight:600}th[scope=row],td.text{text-align:left}thead th.text{text-align:left}tr.weir th{color:var(--weir)}.picture{overflow-x:auto;margin-bottom:.75rem}.picture svg{min-width:40rem;display:block}\
 .large{font-size:1.25rem;margin:.2rem 0 1rem}dt{font-weight:600}dd{margin:0 0 .6rem;color:var(--grey)}";
 
@@ -53,7 +53,7 @@ fn about(path: Path) -> &'static str {
             "The same, by a set of addresses before all else: the earliest that nftables can."
         }
         Path::WeirDrop => {
-            "The same set, and weir drops in the driver; one packet in 256 goes to the kernel as a sample."
+            "By the same set, and weir drops in the driver; one packet in 256 goes to the kernel as a sample."
         }
         Path::WeirXdpNat6 => "Weir in the driver, with address translation, IPv6.",
     }
@@ -127,13 +127,13 @@ pub fn page(report: &Report) -> String {
     picture(&mut html, "Packets per second", &draw(report));
     html.push_str(
         "<h2>In numbers</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"In numbers\"><table>\n<thead><tr><th>Rank</th><th class=\"text\">What forwards</th><th>k packets/s</th>\
-         <th>slowest to fastest round</th><th>ns per packet</th><th>of kernel NAT</th><th>CPU</th><th>by weir</th></tr></thead>\n<tbody>\n",
+         <th>of all rounds</th><th>ns per packet</th><th>of the kernel's</th><th>CPU</th><th>by weir</th></tr></thead>\n<tbody>\n",
     );
     let mut rank = 1;
     for group in report.ranking() {
         for one in &group {
-            let ratio = nat.map_or("–".into(), |nat| {
-                format!("{:.2}", one.pps.median / nat.pps.median)
+            let ratio = report.against(one).map_or("–".into(), |kernel| {
+                format!("{:.2}", one.pps.median / kernel.pps.median)
             });
             let share = one
                 .forwarded
@@ -164,7 +164,7 @@ pub fn page(report: &Report) -> String {
         html,
         "<h2>How to read it</h2>\n<p>Only ratios travel to other machines, and there is no network card in this: what your wires carry is less. \
          All scenarios were measured in turn, round after round. In each round one was measured twice in a row, and from what it differed by, differences up to {:.1} % may be noise: those of one rank are no further apart, or their rounds do not agree, and nothing should be made of which is named first. \
-         CPU is processors that were busy; more than one says that something else ran on the machine. By weir is the share of packets that weir itself forwarded or dropped.</p>\n<h2>What was measured</h2>\n<dl>",
+         <em>Of the kernel's</em> is the ratio to the kernel with address translation, and for what drops, to the kernel's drop by a rule. CPU is processors that were busy; more than one says that something else ran on the machine. By weir is the share of packets that weir itself forwarded or dropped.</p>\n<h2>What was measured</h2>\n<dl>",
         report.noise * 100.0
     );
     for path in Path::ALL {

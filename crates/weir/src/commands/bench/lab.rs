@@ -24,6 +24,7 @@ use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, wrap};
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 NS/PACKET is what a packet costs, generator and sink included: `direct` is these two alone.
+OF KERNEL'S compares with kernel-nat, or with kernel-drop where packets are dropped.
 CPU is processors that were busy. BY WEIR is the share of packets that weir took.
 Scenarios are measured in turn, round after round; beside each timing, packets at the far end are
 checked. What is not further apart than the noise has the same rank. There is no network card in
@@ -239,11 +240,10 @@ fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
         ("K PACKETS/S", Align::Right),
         ("MIN-MAX", Align::Right),
         ("NS/PACKET", Align::Right),
-        ("OF KERNEL NAT", Align::Right),
+        ("OF KERNEL'S", Align::Right),
         ("CPU", Align::Right),
         ("BY WEIR", Align::Right),
     ]);
-    let nat = report.find(Path::Masquerade);
     let mut rank = 1;
     for group in report.ranking() {
         for scenario in &group {
@@ -254,7 +254,11 @@ fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
                 thousand(scenario.pps.median).into(),
                 from_to(&scenario.pps).into(),
                 format!("{:.0}", scenario.ns_per_packet.median).into(),
-                Cell::or_dash(nat.map(|nat| ratio(scenario, nat))),
+                Cell::or_dash(
+                    report
+                        .against(scenario)
+                        .map(|kernel| ratio(scenario, kernel)),
+                ),
                 format!("{:.1}", scenario.cpu.median).into(),
                 Cell::or_dash(scenario.forwarded.map(percent)),
             ];
