@@ -99,6 +99,7 @@ fn open() -> Open {
         destination: ([192, 0, 2, 1], 443).into(),
         client: ([192, 0, 2, 2], 40000).into(),
         encrypted: true,
+        after: Some(39_999),
     }
 }
 

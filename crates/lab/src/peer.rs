@@ -1,5 +1,6 @@
 //! iperf3 in namespaces.
 
+use std::fs;
 use std::io::Read;
 use std::net::IpAddr;
 use std::process::{Command, Stdio};
@@ -81,25 +82,36 @@ impl Iperf {
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         let process = namespace.start(&mut command)?;
+        let server = Self { process, port };
+        server.wait()?;
+        Ok(server)
+    }
+
+    /// Waits until it takes a client: the one before may be gone long before its last words have arrived, and then the server listens anew.
+    pub fn wait(&self) -> Result<(), Error> {
+        let pid = self.process.with(|child| child.id());
         wait_until("iperf3 to listen", PATIENCE, || {
-            if let Some(status) = process.ended()? {
+            if let Some(status) = self.process.ended()? {
                 return Err(Error::Unexpected(format!(
-                    "iperf3 --server ended at once: {status}"
+                    "the iperf3 server has ended: {status}"
                 )));
             }
-            let listening = namespace.run(&format!("ss -Hltn sport = :{port}"))?;
-            Ok(!listening.is_empty())
-        })?;
-        Ok(Self { process, port })
+            let mut states = Vec::new();
+            for family in ["tcp", "tcp6"] {
+                let sockets = format!("/proc/{pid}/net/{family}");
+                let sockets = fs::read_to_string(&sockets).map_err(Error::system(&sockets))?;
+                states.extend(states_at(self.port, &sockets));
+            }
+            Ok(states.contains(&LISTEN)
+                && !states
+                    .iter()
+                    .any(|state| [ESTABLISHED, CLOSE_WAIT].contains(state)))
+        })
     }
 
     /// Runs a client in `namespace` against this server, to its end.
     pub fn run(&self, namespace: &Namespace, load: &Load) -> Result<Throughput, Error> {
-        if let Some(status) = self.process.ended()? {
-            return Err(Error::Unexpected(format!(
-                "the iperf3 server has ended: {status}"
-            )));
-        }
+        self.wait()?;
         let mut command = Command::new("iperf3");
         command.args(["--json", "--client", &load.to.to_string()]);
         command.args([
@@ -136,6 +148,23 @@ impl Iperf {
         ended?;
         parse(&text)
     }
+}
+
+// States of TCP as /proc shows them (include/net/tcp_states.h).
+const ESTABLISHED: u8 = 1;
+const CLOSE_WAIT: u8 = 8;
+const LISTEN: u8 = 10;
+
+/// States of the sockets at a local port, from `/proc/net/tcp` or `tcp6`.
+fn states_at(port: u16, sockets: &str) -> Vec<u8> {
+    let state = |line: &str| {
+        let mut words = line.split_whitespace().skip(1);
+        let (_, local) = words.next()?.rsplit_once(':')?;
+        let state = words.nth(1)?;
+        let here = u16::from_str_radix(local, 16) == Ok(port);
+        here.then(|| u8::from_str_radix(state, 16).ok())?
+    };
+    sockets.lines().filter_map(state).collect()
 }
 
 /// From the JSON of `iperf3 --json` (3.12).
@@ -175,6 +204,16 @@ fn parse(text: &str) -> Result<Throughput, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reads_the_states_of_a_port() {
+        let sockets = "  sl  local_address rem_address   st tx_queue rx_queue
+   0: 00000000:1451 00000000:0000 0A 00000000:00000000 00:00000000
+   1: 146433C6:1451 0A7100CB:8C52 08 00000000:00000000 00:00000000
+   2: 146433C6:1452 0A7100CB:1451 01 00000000:00000000 00:00000000
+   3: 146433C6:1451";
+        assert_eq!(states_at(5201, sockets), [LISTEN, CLOSE_WAIT]);
+    }
 
     #[test]
     fn reads_tcp_udp_and_errors() {

@@ -8,6 +8,7 @@ use crate::tlv::{self, Malformed};
 const DESTINATION: u8 = 1;
 const CLIENT: u8 = 2;
 const CIPHER: u8 = 3;
+const AFTER: u8 = 4;
 
 const STATUS: u8 = 1;
 
@@ -20,6 +21,8 @@ pub struct Open {
     pub client: SocketAddr,
     /// Whether what follows is encrypted by [`stream`](crate::stream).
     pub encrypted: bool,
+    /// Port of the same client's connection to the same destination that it began just before this one: that one goes first.
+    pub after: Option<u16>,
 }
 
 impl Open {
@@ -31,21 +34,26 @@ impl Open {
         if let Some(cipher) = cipher {
             tlv::put(&mut list, CIPHER, &[cipher.code()]);
         }
+        if let Some(after) = self.after {
+            tlv::put(&mut list, AFTER, &after.to_be_bytes());
+        }
         list
     }
 
     /// Reads the items, and with what the stream is encrypted.
     pub fn decode(list: &[u8]) -> Result<(Self, Option<Cipher>), Malformed> {
-        let [destination, client, cipher] = tlv::read(list)?;
+        let [destination, client, cipher, after] = tlv::read(list)?;
         let cipher = match cipher {
             None => None,
             Some(&[code]) => Some(Cipher::of_code(code).ok_or(Malformed::Value(CIPHER))?),
             Some(_) => return Err(Malformed::Value(CIPHER)),
         };
+        let after = after.map(|port| port.try_into().map(u16::from_be_bytes));
         let open = Self {
             destination: read_address(DESTINATION, destination)?,
             client: read_address(CLIENT, client)?,
             encrypted: cipher.is_some(),
+            after: after.transpose().map_err(|_| Malformed::Value(AFTER))?,
         };
         Ok((open, cipher))
     }
@@ -139,14 +147,15 @@ mod tests {
                 "[2001:db8::1]:22",
                 true,
                 Some(Cipher::ChaCha20Poly1305),
-                2 * 20 + 3 - 12,
+                2 * 20 + 3 + 4 - 12,
             ),
-            ("192.0.2.1:80", true, Some(Cipher::Aes256Gcm), 19),
+            ("192.0.2.1:80", true, Some(Cipher::Aes256Gcm), 23),
         ] {
             let open = Open {
                 destination: destination.parse().expect("an address"),
                 client: "10.0.0.2:40000".parse().expect("an address"),
                 encrypted,
+                after: encrypted.then_some(40001),
             };
             let list = open.encode(cipher);
             assert_eq!(list.len(), length, "{destination}");
@@ -162,6 +171,7 @@ mod tests {
             destination: mapped,
             client: mapped,
             encrypted: false,
+            after: None,
         };
         let (read, _) = Open::decode(&open.encode(None)).expect("an open");
         assert_eq!((read.destination, read.client), (plain, plain));
@@ -195,6 +205,10 @@ mod tests {
         for cipher in [&[][..], &[0], &[3], &[1, 1]] {
             let items = [(1, right), (2, right), (3, cipher)];
             assert_eq!(put(&items), Malformed::Value(3), "{cipher:?}");
+        }
+        for after in [&[][..], &[1], &[1, 2, 3]] {
+            let items = [(1, right), (2, right), (4, after)];
+            assert_eq!(put(&items), Malformed::Value(4), "{after:?}");
         }
     }
 

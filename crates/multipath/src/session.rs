@@ -173,7 +173,7 @@ impl Session {
         }
     }
 
-    /// The router asks for a connection: the frame to send first, 52 octets for two IPv4 addresses, 76 for IPv6, 3 more with encryption.
+    /// The router asks for a connection: the frame to send first, 52 octets for two IPv4 addresses, 76 for IPv6, 3 more with encryption, 4 with one before it.
     ///
     /// # Panics
     /// At the partner's end, which has nothing to ask for: it would use the router's nonces again.

@@ -47,6 +47,7 @@ fn open(encrypted: bool) -> Open {
         destination: "[2001:db8::1]:443".parse().expect("an address"),
         client: "[fd00::7]:40000".parse().expect("an address"),
         encrypted,
+        after: None,
     }
 }
 

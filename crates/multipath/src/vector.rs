@@ -68,6 +68,7 @@ fn example() -> String {
         destination: "[2001:db8::1]:443".parse().expect("an address"),
         client: "192.0.2.2:40000".parse().expect("an address"),
         encrypted: true,
+        after: None,
     };
     let (mut opened, frame) = router.open(&open);
     let (frame, _) = Frame::split(&frame).expect("a frame").expect("whole");

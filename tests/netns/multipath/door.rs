@@ -89,6 +89,7 @@ pub fn open_to(destination: SocketAddr) -> Open {
         destination,
         client: "192.168.77.2:40000".parse().expect("an address"),
         encrypted: false,
+        after: None,
     }
 }
 

@@ -17,6 +17,7 @@ mod store;
 mod threads;
 mod tuned;
 mod tunnel;
+mod turns;
 mod wire;
 
 use std::os::fd::OwnedFd;

@@ -10,6 +10,7 @@ use kernel::Prefix;
 use kernel::io::{Device, load_rules};
 use kernel::sysctls::Sysctls;
 use nix::ifaddrs::getifaddrs;
+use tokio::net::TcpListener;
 use tokio::time::sleep;
 use tracing::{info, warn};
 
@@ -124,7 +125,9 @@ impl Partner {
             let serving = Arc::clone(&serving);
             threads
                 .start(&format!("partner-{number}"), move |stop| {
+                    // Each thread has a queue of its own.
                     let listener = socket::listen(address, true, false)?;
+                    let listener = TcpListener::from_std(listener)?;
                     Ok(stop.during(serve::accept(listener, serving)))
                 })
                 .map_err(failed)?;

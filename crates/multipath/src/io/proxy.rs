@@ -1,10 +1,10 @@
 //! Clients' connections at the router: accepted in the place of whomever they are for, carried to the partner.
 
-use std::cell::Cell;
+use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::rc::Rc;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
@@ -13,8 +13,8 @@ use tokio::time::{sleep, timeout};
 use tracing::debug;
 
 use super::share::Share;
-use super::socket;
-use super::{pump, sealed, wire};
+use super::turns::Turn;
+use super::{pump, sealed, socket, wire};
 use crate::encrypt::Encrypt;
 use crate::frame::Kind;
 use crate::open::{Open, Status};
@@ -43,9 +43,8 @@ const REST: Duration = Duration::from_millis(50);
 
 /// One thread's share of the work, for ever.
 pub async fn accept(listener: TcpListener, share: Arc<Share>) {
-    let under_way = Rc::new(Cell::new(0usize));
     loop {
-        let (client, from) = match listener.accept().await {
+        let (client, turn) = match poll_fn(|cx| next(&listener, &share, cx)).await {
             Ok(accepted) => accepted,
             Err(error) => {
                 debug!(%error, "a client's connection cannot be accepted");
@@ -53,30 +52,36 @@ pub async fn accept(listener: TcpListener, share: Arc<Share>) {
                 continue;
             }
         };
-        if under_way.get() >= share.limit {
-            share.counts.refused();
+        if !share.counts.began(share.limit) {
             pump::reset(client);
             continue;
         }
-        under_way.set(under_way.get() + 1);
-        let (share, under_way) = (Arc::clone(&share), Rc::clone(&under_way));
+        let share = Arc::clone(&share);
         tokio::task::spawn_local(async move {
-            share.counts.began();
-            carry(client, from, &share).await;
+            carry(client, turn, &share).await;
             share.counts.ended();
-            under_way.set(under_way.get() - 1);
         });
     }
 }
 
-async fn carry(client: TcpStream, from: SocketAddr, share: &Share) {
-    let Ok(destination) = client.local_addr() else {
-        return;
-    };
+/// The next connection. All threads take them from one queue, and one at a time, so that each is counted in the order in which clients began them.
+fn next(
+    listener: &TcpListener,
+    share: &Share,
+    context: &mut Context<'_>,
+) -> Poll<io::Result<(TcpStream, Turn)>> {
+    share.turns.one_at_a_time(|turns| {
+        let (client, from) = ready!(listener.poll_accept(context))?;
+        let turn = turns.take(plain(from), plain(client.local_addr()?));
+        Poll::Ready(Ok((client, turn)))
+    })
+}
+
+async fn carry(client: TcpStream, turn: Turn, share: &Share) {
+    let (from, destination) = (turn.client, turn.destination);
     socket::settle(&client);
-    let (destination, from) = (plain(destination), plain(from));
     // Boxed, as what it takes to begin is not kept for as long as a connection lasts.
-    let (link, ends) = match Box::pin(through(&client, from, destination, share)).await {
+    let (link, ends) = match Box::pin(through(&client, &turn, share)).await {
         Ok(way) => way,
         Err(Failure::Answered(status)) => {
             debug!(%from, %destination, ?status, "the partner cannot connect");
@@ -97,6 +102,7 @@ async fn carry(client: TcpStream, from: SocketAddr, share: &Share) {
             false => return pump::reset(client),
         },
     };
+    drop(turn);
     let told = |moved| share.counts.moved(moved);
     let carried = match ends {
         None => Box::pin(pump::both(&client, &link, told)).await,
@@ -127,8 +133,7 @@ enum Failure {
 /// on its way.
 async fn through(
     client: &TcpStream,
-    from: SocketAddr,
-    destination: SocketAddr,
+    turn: &Turn,
     share: &Share,
 ) -> Result<(TcpStream, Option<sealed::Ends>), Failure> {
     let mut first = Vec::new();
@@ -145,9 +150,10 @@ async fn through(
         socket::settle_link(&link);
         read_first(client, &mut first).map_err(|_| Failure::Gone)?;
         let open = Open {
-            destination,
-            client: from,
+            destination: turn.destination,
+            client: turn.client,
             encrypted: share.encrypt.applies(&first),
+            after: turn.after,
         };
         match ask(&mut link, &meeting.session, &open, &first).await {
             Ok(Some((Status::Connected, ends))) => return Ok((link, ends)),

@@ -6,7 +6,7 @@ mod waiting;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -90,9 +90,8 @@ impl Router {
     /// See [`StartError`].
     pub fn start(settings: Settings, device: Option<TunDevice>) -> Result<Self, StartError> {
         let workers = processors();
-        let limit = limits::raise() / workers;
         let share = Share::new(
-            limit,
+            limits::raise() as u64,
             settings.fall_back,
             settings.encrypt,
             settings.hints.clone(),
@@ -102,26 +101,31 @@ impl Router {
         told.lock().partner = settings.pairing.address();
         let (choice, chosen) = watch::channel(settings.choice.clone());
         let mut threads = Threads::new();
+        let listens = |source| StartError::Listen {
+            address: proxy::ACCEPT[0],
+            source,
+        };
+        let [ipv4, ipv6] = proxy::ACCEPT.map(|address| socket::listen(address, false, true));
+        let ipv4 = ipv4.map_err(listens)?;
         for number in 0..workers {
             let share = Arc::clone(&share);
+            let ipv4 = ipv4.try_clone().map_err(listens)?;
+            // A kernel without IPv6 has no clients that speak it.
+            let ipv6 = ipv6.as_ref().ok().map(TcpListener::try_clone);
+            let ipv6 = ipv6.transpose().map_err(listens)?;
             threads
                 .start(&format!("multipath-{number}"), move |stop| {
-                    let [ipv4, ipv6] =
-                        proxy::ACCEPT.map(|address| socket::listen(address, false, true));
-                    let ipv4 = ipv4?;
+                    let ipv4 = tokio::net::TcpListener::from_std(ipv4)?;
+                    let ipv6 = ipv6.map(tokio::net::TcpListener::from_std).transpose()?;
                     Ok(stop.during(async move {
                         let four = proxy::accept(ipv4, Arc::clone(&share));
                         match ipv6 {
-                            Ok(ipv6) => drop(tokio::join!(four, proxy::accept(ipv6, share))),
-                            // A kernel without IPv6 has no clients that speak it.
-                            Err(_) => four.await,
+                            Some(ipv6) => drop(tokio::join!(four, proxy::accept(ipv6, share))),
+                            None => four.await,
                         }
                     }))
                 })
-                .map_err(|source| StartError::Listen {
-                    address: proxy::ACCEPT[0],
-                    source,
-                })?;
+                .map_err(listens)?;
         }
         let tunnel = device
             .as_ref()

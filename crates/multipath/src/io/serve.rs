@@ -1,8 +1,11 @@
 //! The partner: takes routers' connections, and goes on to where they want to.
 
+use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
@@ -12,6 +15,7 @@ use tracing::{debug, info, warn};
 
 use super::places::Places;
 use super::sessions::Sessions;
+use super::turns::Begun;
 use super::{pump, sealed, socket, wire};
 use crate::frame::{self, FrameError, Kind};
 use crate::handshake;
@@ -45,6 +49,8 @@ pub struct Serving {
     strangers: Places<IpAddr>,
     /// Of routers' connections.
     connections: Places<KeyId>,
+    /// Those that were begun.
+    begun: Begun,
 }
 
 impl Serving {
@@ -63,6 +69,7 @@ impl Serving {
             net,
             strangers: Places::new(STRANGERS),
             connections: Places::new(limit),
+            begun: Begun::default(),
         }
     }
 }
@@ -163,14 +170,24 @@ async fn open(
     );
     serving.sessions.opened(session.id());
     let place = serving.connections.take(key);
+    let _begun;
     let found = match serving.reach.permits(destination.ip()) {
         _ if place.is_none() => Err(Status::Busy),
         false => Err(Status::Forbidden),
-        true => match timeout(CONNECT, socket::connect(destination, None, false)).await {
-            Ok(Ok(stream)) => Ok(stream),
-            Ok(Err(error)) => Err(status_of(&error)),
-            Err(_) => Err(Status::TimedOut),
-        },
+        true => {
+            if let Some(port) = open.after {
+                let before = SocketAddr::new(open.client.ip(), port);
+                serving.begun.after((key, before, destination)).await;
+            }
+            let mut connecting = pin!(connect(destination));
+            // The first look at it sends the SYN.
+            let done = poll_fn(|cx| Poll::Ready(connecting.as_mut().poll(cx))).await;
+            _begun = serving.begun.begin((key, open.client, destination));
+            match done {
+                Poll::Ready(done) => done,
+                Poll::Pending => connecting.await,
+            }
+        }
     };
     let status = found.as_ref().err().copied().unwrap_or(Status::Connected);
     let ends = accepted.stream();
@@ -190,6 +207,13 @@ async fn open(
         debug!(%from, client = %open.client, %destination, %error, "a connection broke");
         pump::reset(router);
         pump::reset(stream);
+    }
+}
+
+async fn connect(to: SocketAddr) -> Result<TcpStream, Status> {
+    match timeout(CONNECT, socket::connect(to, None, false)).await {
+        Ok(connected) => connected.map_err(|error| status_of(&error)),
+        Err(_) => Err(Status::TimedOut),
     }
 }
 

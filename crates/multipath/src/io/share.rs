@@ -10,6 +10,7 @@ use tokio::sync::{Notify, watch};
 use tracing::{info, warn};
 
 use super::pump::Moved;
+use super::turns::Turns;
 use crate::encrypt::Encrypt;
 use crate::flaps::{Flaps, Word};
 use crate::hints::{Hint, Hints};
@@ -48,9 +49,16 @@ pub struct Counted {
 }
 
 impl Counts {
-    pub(super) fn began(&self) {
-        self.open.fetch_add(1, Ordering::Relaxed);
-        self.carried.fetch_add(1, Ordering::Relaxed);
+    /// One more, if there is room for it.
+    pub(super) fn began(&self, most: u64) -> bool {
+        let room = |open| (open < most).then_some(open + 1);
+        let began = self
+            .open
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, room)
+            .is_ok();
+        let count = if began { &self.carried } else { &self.refused };
+        count.fetch_add(1, Ordering::Relaxed);
+        began
     }
 
     pub(super) fn ended(&self) {
@@ -59,10 +67,6 @@ impl Counts {
 
     pub(super) fn direct(&self) {
         self.direct.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(super) fn refused(&self) {
-        self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn moved(&self, moved: Moved) {
@@ -143,15 +147,17 @@ pub struct Share {
     fall_back: AtomicBool,
     /// What is encrypted.
     pub(super) encrypt: Encrypt,
-    /// Most connections of one thread.
-    pub(super) limit: usize,
+    /// Most connections.
+    pub(super) limit: u64,
+    /// Whose turn it is.
+    pub(super) turns: Turns,
     /// Sums.
     pub counts: Counts,
 }
 
 impl Share {
     /// Nothing is known yet.
-    pub(super) fn new(limit: usize, fall_back: bool, encrypt: Encrypt, hints: Hints) -> Self {
+    pub(super) fn new(limit: u64, fall_back: bool, encrypt: Encrypt, hints: Hints) -> Self {
         Self {
             partner: Mutex::default(),
             paths: watch::Sender::default(),
@@ -169,6 +175,7 @@ impl Share {
             fall_back: fall_back.into(),
             encrypt,
             limit,
+            turns: Turns::default(),
             counts: Counts::default(),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use nix::errno::Errno;
 use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::{RcvBufForce, TcpCongestion};
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
-use tokio::net::{TcpListener, TcpStream, UdpSocket};
+use tokio::net::{TcpStream, UdpSocket};
 
 use super::limits;
 
@@ -88,7 +88,7 @@ pub async fn connect(
     }
 }
 
-/// Listens with others on the same address, so that each thread accepts for itself.
+/// Listens; others may on the same address.
 pub fn listen(address: SocketAddr, multipath: bool, transparent: bool) -> io::Result<TcpListener> {
     let socket = stream(address, multipath)?;
     socket.set_reuse_address(true)?;
@@ -105,7 +105,7 @@ pub fn listen(address: SocketAddr, multipath: bool, transparent: bool) -> io::Re
     }
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
-    TcpListener::from_std(socket.into())
+    Ok(socket.into())
 }
 
 /// A socket for datagrams of both families.

@@ -1,4 +1,4 @@
-//! Threads, each with an event loop of its own: connections are spread over the processors by the kernel, and stay where they were accepted.
+//! Threads, each with an event loop of its own: connections stay where they were accepted.
 
 use std::future::Future;
 use std::io;

@@ -239,6 +239,8 @@ fn iperf3() -> Result<(), Error> {
             "{load:?}: {told:?}"
         );
     }
+    // The server tells the two connections apart by the order in which they arrive.
+    iperf.wait()?;
     let told = stage.client().run(&format!(
         "iperf3 --json --client {SERVER} --time 5 --bidir --connect-timeout 10000"
     ))?;

@@ -1,0 +1,204 @@
+//! A client's connections to one place begin there in the order in which the client began them.
+//!
+//! Between the client and the place are two others that connect on their own time, so the second of two connections could overtake the first. Programs
+//! that tell their connections apart by the order in which they arrive would take one for the other: `iperf3 --bidir` then sends both ways, and nobody
+//! receives. So a router tells with each open which one came before it, as long as that one is not answered ([`Turns`]); the partner lets the second wait
+//! until the first was begun ([`Begun`]), and no longer than [`WAIT`].
+
+use std::collections::{HashMap, HashSet};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use crate::key::KeyId;
+
+/// How long a connection waits at most for the one before it, which may never come: its open was lost with its path, or the client gave it up.
+pub const WAIT: Duration = Duration::from_millis(250);
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Whole at any time: a panic while it was held changes nothing.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// At the router: who came last, of each client and to each place, and is not answered yet.
+#[derive(Debug, Default)]
+pub struct Turns(Arc<Mutex<Last>>);
+
+/// By address of the client and destination: the client's port.
+type Last = HashMap<(IpAddr, SocketAddr), u16>;
+
+/// [`Turns`], for as long as nobody else has them.
+pub struct Taking<'a> {
+    turns: &'a Turns,
+    last: MutexGuard<'a, Last>,
+}
+
+/// A connection that is not answered yet; dropped when it is.
+#[derive(Debug)]
+pub struct Turn {
+    turns: Arc<Mutex<Last>>,
+    /// Who asks.
+    pub client: SocketAddr,
+    /// Where to.
+    pub destination: SocketAddr,
+    /// Port of the client's connection before this one, to the same place, if that is not answered yet either.
+    pub after: Option<u16>,
+}
+
+impl Turns {
+    /// Finds out who is next, and takes a turn for it, while nobody else does: so that turns have the order of what is found.
+    pub fn one_at_a_time<T>(&self, find: impl FnOnce(Taking<'_>) -> T) -> T {
+        find(Taking {
+            turns: self,
+            last: lock(&self.0),
+        })
+    }
+}
+
+impl Taking<'_> {
+    /// The next of this client to this destination.
+    pub fn take(mut self, client: SocketAddr, destination: SocketAddr) -> Turn {
+        let of = (client.ip(), destination);
+        let after = self.last.insert(of, client.port());
+        Turn {
+            turns: Arc::clone(&self.turns.0),
+            client,
+            destination,
+            after: after.filter(|after| *after != client.port()),
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let of = (self.client.ip(), self.destination);
+        let mut last = lock(&self.turns);
+        if last.get(&of) == Some(&self.client.port()) {
+            last.remove(&of);
+        }
+    }
+}
+
+/// Whose connection, from which of its clients' ports, to where.
+type Name = (KeyId, SocketAddr, SocketAddr);
+
+/// At the partner: what has begun, as long as it lasts.
+#[derive(Debug, Default)]
+pub struct Begun {
+    names: Mutex<HashSet<Name>>,
+    told: Notify,
+}
+
+/// A connection that has begun.
+pub struct Beginning<'a> {
+    begun: &'a Begun,
+    name: Name,
+}
+
+impl Begun {
+    /// Waits until this one has begun, or [`WAIT`] is over.
+    pub async fn after(&self, name: Name) {
+        let wait = async {
+            loop {
+                let told = self.told.notified();
+                if lock(&self.names).contains(&name) {
+                    return;
+                }
+                told.await;
+            }
+        };
+        let _ = timeout(WAIT, wait).await;
+    }
+
+    /// This one begins; of the name of one that lasts there is no second.
+    pub fn begin(&self, name: Name) -> Option<Beginning<'_>> {
+        let new = lock(&self.names).insert(name);
+        self.told.notify_waiters();
+        new.then(|| Beginning { begun: self, name })
+    }
+}
+
+impl Drop for Beginning<'_> {
+    fn drop(&mut self) {
+        lock(&self.begun.names).remove(&self.name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use tokio::time::Instant;
+
+    use super::*;
+
+    const KEY: KeyId = KeyId([7; 8]);
+
+    fn client(port: u16) -> SocketAddr {
+        ([192, 168, 1, 2], port).into()
+    }
+
+    fn place(port: u16) -> SocketAddr {
+        ([198, 51, 100, 1], port).into()
+    }
+
+    #[test]
+    fn who_is_not_answered_is_who_came_before() {
+        let turns = Turns::default();
+        let take = |client, place| turns.one_at_a_time(|turns| turns.take(client, place));
+        let one = take(client(1), place(80));
+        let two = take(client(2), place(80));
+        assert_eq!((one.after, two.after), (None, Some(1)));
+        assert_eq!(take(client(3), place(81)).after, None, "elsewhere");
+        let other = SocketAddr::from(([192, 168, 1, 3], 4));
+        assert_eq!(take(other, place(80)).after, None, "another client");
+        drop(one);
+        let three = take(client(5), place(80));
+        assert_eq!(three.after, Some(2));
+        drop(two);
+        drop(three);
+        assert!(lock(&turns.0).is_empty());
+        let one = take(client(1), place(80));
+        let again = take(client(1), place(80));
+        assert_eq!(again.after, None, "nobody comes after himself");
+        drop((one, again));
+        assert!(lock(&turns.0).is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_second_waits_for_the_first() {
+        let begun = Begun::default();
+        let [one, two] = [1, 2].map(|port| (KEY, client(port), place(80)));
+        let mut wait = pin!(begun.after(one));
+        assert!(
+            timeout(WAIT / 2, wait.as_mut()).await.is_err(),
+            "it has not begun"
+        );
+        let other = begun.begin(two);
+        assert!(
+            timeout(WAIT / 4, wait.as_mut()).await.is_err(),
+            "another one has"
+        );
+        let beginning = begun.begin(one);
+        let now = Instant::now();
+        wait.await;
+        begun.after(one).await;
+        assert_eq!(now.elapsed(), Duration::ZERO, "it has");
+        assert!(begun.begin(one).is_none(), "it lasts");
+        begun.after(one).await;
+        assert_eq!(now.elapsed(), Duration::ZERO, "it lasts still");
+        drop((beginning, other));
+        assert!(lock(&begun.names).is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_waits_for_ever() {
+        let now = Instant::now();
+        let begun = Begun::default();
+        begun.after((KEY, client(1), place(80))).await;
+        assert_eq!(now.elapsed(), WAIT);
+    }
+}
