@@ -62,20 +62,25 @@ system: ## tests that need the kernel: routers in namespaces, the command line, 
 demo: setup build ## shows a router being taken over, in namespaces, with figures
 	scripts/as-root $(TARGET_DIR)/release/demo
 
-bench: setup build ## measures against the kernel's own path: the closed loop, single programs, the daemon, the monitor, several uplinks
+# What was measured, before it is put into the documentation.
+MEASURED := $(TARGET_DIR)/measured
+BENCH := scripts/as-root $(TARGET_DIR)/release/bench --json $(MEASURED)
+
+bench: setup build ## measures against the kernel's own path: the closed loop, single programs, the daemon, the monitor, several uplinks; writes docs/performance.md
 	@scripts/setup --bench
-	scripts/as-root $(TARGET_DIR)/release/weir bench lab --json > $(TARGET_DIR)/lab.json
-	$(TARGET_DIR)/release/bench record $(TARGET_DIR)/lab.json
+	@mkdir -p $(MEASURED)
+	scripts/as-root $(TARGET_DIR)/release/weir bench lab --json > $(MEASURED)/lab.json
 	scripts/as-root $(TARGET_DIR)/release/bench trust
-	scripts/as-root $(TARGET_DIR)/release/bench programs
-	scripts/as-root $(TARGET_DIR)/release/bench daily
-	scripts/as-root $(TARGET_DIR)/release/bench meter
-	scripts/as-root $(TARGET_DIR)/release/bench meter --path --seconds 1
-	scripts/as-root $(TARGET_DIR)/release/bench meter --daemon --flows 0,10,10000,65536
-	scripts/as-root $(TARGET_DIR)/release/bench lemon
-	scripts/as-root $(TARGET_DIR)/release/bench multipath
-	scripts/as-root $(TARGET_DIR)/release/bench uplinks
-	scripts/as-root $(TARGET_DIR)/release/bench connections
+	$(BENCH)/programs.json programs
+	$(BENCH)/daily.json daily
+	$(BENCH)/meter.json meter
+	$(BENCH)/meter-path.json meter --path --seconds 1
+	$(BENCH)/meter-daemon.json meter --daemon --flows 0,10,400,10000,65536
+	$(BENCH)/lemon.json lemon
+	$(BENCH)/multipath.json multipath
+	$(BENCH)/uplinks.json uplinks
+	$(BENCH)/connections.json connections
+	$(TARGET_DIR)/release/bench record $(MEASURED)/*.json
 
 fuzz: ## fuzzes every target for SECONDS_PER_TARGET
 	scripts/fuzz --seconds $(SECONDS_PER_TARGET)

@@ -12,6 +12,7 @@ use lab::counters::processor_time;
 use lab::frame::{Body, Packet};
 use lab::topology::mac;
 use lab::{Ipv6, Lab, Options, Tap};
+use serde::Serialize;
 
 use crate::Error;
 use crate::daemon::Daemon;
@@ -176,6 +177,7 @@ fn gateway(nat: bool) -> Result<Lab, Error> {
 }
 
 /// Latencies of many flows, milliseconds, sorted.
+#[derive(Clone, Debug, Serialize)]
 pub struct Latencies {
     /// What was measured.
     pub name: &'static str,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::programs::Cost;
-use crate::report::table;
+use crate::report::{Table, table};
 use crate::verifier::series;
 
 /// A recorded measurement, bench/instructions.json.
@@ -61,7 +61,7 @@ fn grown(before: f64, after: f64) -> bool {
 }
 
 /// Both side by side, and the names of what became dearer, or is missing on one side.
-pub fn compare(recorded: &Record, now: &Record) -> (String, Vec<String>) {
+pub fn compare(recorded: &Record, now: &Record) -> (Table, Vec<String>) {
     let mut lines = Vec::new();
     let mut failed = Vec::new();
     for cost in &now.costs {
@@ -140,6 +140,7 @@ mod tests {
         let new = record(&[("a", 102.0), ("b", 104.0), ("short", 11.0), ("new", 5.0)]);
         let (text, failed) = compare(&old, &new);
         assert_eq!(failed, ["b", "new", "gone"]);
-        assert!(text.contains("+4.0 %"));
+        let text = text.to_string();
+        assert!(text.contains("+4.0 %"), "{text}");
     }
 }

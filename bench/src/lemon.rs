@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::Error;
 use crate::circuit::nothing;
 use crate::daemon::Daemon;
-use crate::report::table;
+use crate::report::{Table, table};
 use crate::rounds::median;
 
 /// Most streams of one iperf3, which has 128 at most; beyond them there are several at once.
@@ -337,7 +337,7 @@ fn one(
 }
 
 /// For eyes.
-pub fn report(losses: &[Loss]) -> String {
+pub fn report(losses: &[Loss]) -> Table {
     let lines: Vec<_> = losses
         .iter()
         .map(|loss| {

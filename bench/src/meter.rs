@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::Error;
 use crate::machine::inside;
 use crate::programs;
-use crate::report::table;
+use crate::report::{Table, table};
 use crate::rounds::median;
 use crate::traffic::Kind;
 
@@ -256,7 +256,7 @@ impl<'a> Stage<'a> {
 }
 
 /// Rows are programs, columns numbers of flows.
-pub fn report(costs: &[Cost]) -> String {
+pub fn report(costs: &[Cost]) -> Table {
     let mut columns: Vec<(String, u32)> = Vec::new();
     let mut rows: Vec<&str> = Vec::new();
     for cost in costs {

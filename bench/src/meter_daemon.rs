@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::Error;
 use crate::daemon::Daemon;
 use crate::machine::inside;
-use crate::report::table;
+use crate::report::{Table, table};
 use crate::traffic::Kind;
 
 /// Bursts a second: each flow has one packet a second, in one of them.
@@ -117,7 +117,7 @@ pub fn memory(id: u32) -> Result<(f64, f64), Error> {
 }
 
 /// For eyes.
-pub fn report(burdens: &[Burden]) -> String {
+pub fn report(burdens: &[Burden]) -> Table {
     let lines: Vec<_> = burdens
         .iter()
         .map(|burden| {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::Error;
 use crate::circuit::{Circuit, Driver, Path};
 use crate::daemon::Daemon;
-use crate::report::table;
+use crate::report::{Table, table};
 use crate::rounds::{Plan, median};
 
 /// More nanoseconds per packet than with nobody, each round against itself.
@@ -107,7 +107,7 @@ fn one(path: Path, binary: &File, flows: u32, plan: Plan, cpu: usize) -> Result<
 }
 
 /// For eyes.
-pub fn report(found: &[Whole]) -> String {
+pub fn report(found: &[Whole]) -> Table {
     let more = |more: &More| format!("{:.0} ({:.0} to {:.0})", more.median, more.least, more.most);
     let lines: Vec<_> = found
         .iter()

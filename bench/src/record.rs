@@ -3,10 +3,12 @@
 use std::fs;
 use std::path::Path as File;
 
+use serde_json::Value;
+
 use crate::Error;
 use crate::circuit::Path;
 use crate::closed::{Report, Series, chart, page};
-use crate::report::table;
+use crate::report::{Measured, SCHEMA, Table, table};
 
 /// What the tables lie between, by name.
 fn marks(name: &str) -> [String; 2] {
@@ -25,12 +27,48 @@ fn replaced(text: &str, name: &str, with: &str) -> Result<String, Error> {
     Ok(format!("{before}{begin}{with}{end}{after}"))
 }
 
-/// Writes tables, picture and report of the laboratory into the folder `docs`.
-pub fn lab(report: &Report, docs: &File) -> Result<(), Error> {
+/// Puts what is in this file, of the laboratory or of another benchmark, into the folder `docs`.
+///
+/// # Errors
+/// It cannot be read, is neither, or a table has no place.
+pub fn file(from: &File, docs: &File) -> Result<(), Error> {
+    let text = read(from)?;
+    let wrong = |error: serde_json::Error| Error::Wrong(format!("{}: {error}", from.display()));
+    let found: Value = serde_json::from_str(&text).map_err(wrong)?;
+    match found.get("scenarios") {
+        Some(_) => lab(&serde_json::from_value(found).map_err(wrong)?, docs),
+        None => measured(&serde_json::from_value(found).map_err(wrong)?, docs),
+    }
+}
+
+fn read(file: &File) -> Result<String, Error> {
+    fs::read_to_string(file).map_err(Error::system(format!("read {}", file.display())))
+}
+
+/// Puts the tables of a benchmark where their names are; the first says on which machine that was.
+fn measured(measured: &Measured, docs: &File) -> Result<(), Error> {
+    if measured.schema != SCHEMA {
+        let schema = measured.schema;
+        return Err(Error::Wrong(format!(
+            "written by another version of bench: schema {schema}, not {SCHEMA}"
+        )));
+    }
     let file = docs.join("performance.md");
-    let text =
-        fs::read_to_string(&file).map_err(Error::system(format!("read {}", file.display())))?;
-    let text = replaced(&text, "laboratory", &tables(report))?;
+    let mut text = read(&file)?;
+    for (nth, (name, table)) in measured.tables.iter().enumerate() {
+        let machine = match nth {
+            0 => format!("{}:\n\n", measured.machine),
+            _ => String::new(),
+        };
+        text = replaced(&text, name, &format!("{machine}{table}"))?;
+    }
+    fs::write(&file, text).map_err(Error::system(format!("write {}", file.display())))
+}
+
+/// Writes tables, picture and report of the laboratory into the folder `docs`.
+fn lab(report: &Report, docs: &File) -> Result<(), Error> {
+    let file = docs.join("performance.md");
+    let text = replaced(&read(&file)?, "laboratory", &tables(report))?;
     let report = [
         (file, text),
         (docs.join("pictures/lab.svg"), chart::draw(report)),
@@ -109,7 +147,7 @@ fn tables(report: &Report) -> String {
     text
 }
 
-fn by(series: &Series) -> String {
+fn by(series: &Series) -> Table {
     let with: Vec<_> = series
         .points
         .iter()
@@ -131,6 +169,72 @@ fn by(series: &Series) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_table_has_its_place() {
+        let docs = File::new(env!("CARGO_MANIFEST_DIR")).join("../docs/performance.md");
+        let text = read(&docs).expect("the documentation");
+        let beside = fs::read_to_string(File::new(env!("CARGO_MANIFEST_DIR")).join("../Makefile"))
+            .expect("the Makefile");
+        let names: Vec<_> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("<!-- ")?.split_once(": made by"))
+            .map(|(name, _)| name)
+            .collect();
+        assert!(names.len() > 10, "{names:?}");
+        for name in names {
+            replaced(&text, name, "").expect("its end");
+            let part = name.split('-').next().unwrap_or(name);
+            let makes = [format!("\t$(BENCH)/{part}"), format!("bench {part}")];
+            assert!(
+                part == "laboratory" || makes.iter().any(|line| beside.contains(line.as_str())),
+                "nothing makes {name}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_was_measured_is_put_in() {
+        let folder = std::env::temp_dir().join(format!("weir-record-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let [begin, end] = marks("x-two");
+        let place = |name| marks(name).concat();
+        fs::write(
+            folder.join("performance.md"),
+            format!("a\n{}b\n{begin}old\n{end}", place("x")),
+        )
+        .expect("written");
+        let one = table(&["ns"], &[vec!["17".into()]]);
+        let mut found = Measured::here(&[("x", one.clone()), ("x-two", one)], &17).expect("JSON");
+        let from = folder.join("x.json");
+        let write = |found: &Measured| {
+            fs::write(&from, serde_json::to_string(found).expect("JSON")).expect("written");
+        };
+        write(&found);
+        file(&from, &folder).expect("recorded");
+        let text = read(&folder.join("performance.md")).expect("read");
+        let wanted = format!(
+            "a\n{}\n\n| ns |\n| -- |\n| 17 |\n{}b\n{begin}| ns |\n| -- |\n| 17 |\n{end}",
+            marks("x")[0].clone() + &found.machine + ":",
+            marks("x")[1],
+        );
+        assert_eq!(text, wanted);
+        found.tables[1].0 = "y".into();
+        write(&found);
+        let why = file(&from, &folder).expect_err("no place").to_string();
+        assert!(why.contains("<!-- y: made by"), "{why}");
+        found.schema = 7;
+        write(&found);
+        let why = file(&from, &folder)
+            .expect_err("another version")
+            .to_string();
+        assert!(why.contains("schema 7, not 1"), "{why}");
+        fs::write(&from, "{}").expect("written");
+        let why = file(&from, &folder).expect_err("nothing").to_string();
+        assert!(why.contains("x.json: missing field"), "{why}");
+        assert_eq!(read(&folder.join("performance.md")).expect("read"), wanted);
+        fs::remove_dir_all(&folder).expect("removed");
+    }
 
     #[test]
     fn what_lies_between_marks_is_replaced() {

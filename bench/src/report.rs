@@ -1,56 +1,105 @@
 //! Tables, for eyes and for docs/performance.md.
 
-use std::fmt::Write as _;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::programs::Cost;
+use crate::{Error, machine};
 
-/// Lines of cells under headings, aligned: the first column to the left, the others to the right. As Markdown, so that it can be
-/// read and pasted alike.
-pub fn table(headings: &[&str], lines: &[Vec<String>]) -> String {
-    let width = |column: usize| {
-        let cells = lines
-            .iter()
-            .filter_map(|line| line.get(column))
-            .map(|cell| cell.chars().count());
-        cells
-            .chain([headings[column].chars().count()])
-            .max()
-            .unwrap_or(0)
-    };
-    let widths: Vec<_> = (0..headings.len()).map(width).collect();
-    let mut out = String::new();
-    let mut line = |cells: &mut dyn Iterator<Item = &str>| {
-        for (column, cell) in cells.enumerate() {
-            let space = " ".repeat(widths[column] - cell.chars().count());
-            let _ = if column == 0 {
-                write!(out, "| {cell}{space} ")
-            } else {
-                write!(out, "| {space}{cell} ")
-            };
-        }
-        out.push_str("|\n");
-    };
-    line(&mut headings.iter().copied());
-    let rules: Vec<_> = widths
-        .iter()
-        .enumerate()
-        .map(|(i, w)| {
-            if i == 0 {
-                "-".repeat(*w)
-            } else {
-                "-".repeat(w - 1) + ":"
-            }
-        })
-        .collect();
-    line(&mut rules.iter().map(String::as_str));
-    for cells in lines {
-        line(&mut cells.iter().map(String::as_str));
+/// Lines of cells under headings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Table {
+    /// What the columns are.
+    pub headings: Vec<String>,
+    /// As many cells in each.
+    pub lines: Vec<Vec<String>>,
+}
+
+/// A table of such headings.
+pub fn table(headings: &[&str], lines: &[Vec<String>]) -> Table {
+    Table {
+        headings: headings.iter().map(|&heading| heading.to_owned()).collect(),
+        lines: lines.to_vec(),
     }
-    out
+}
+
+/// Aligned: the first column to the left, the others to the right. As Markdown, so that it can be read and pasted alike.
+impl fmt::Display for Table {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = || [&self.headings].into_iter().chain(&self.lines);
+        let width = |column: usize| {
+            let cells = all().filter_map(|line| line.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<_> = (0..self.headings.len()).map(width).collect();
+        let rule = |(column, width): (usize, &usize)| match column {
+            0 => "-".repeat(*width),
+            _ => "-".repeat(width.saturating_sub(1)) + ":",
+        };
+        let rules = widths.iter().enumerate().map(rule).collect();
+        for line in [&self.headings, &rules].into_iter().chain(&self.lines) {
+            for (column, (cell, width)) in line.iter().zip(&widths).enumerate() {
+                let space = " ".repeat(width - cell.chars().count());
+                match column {
+                    0 => write!(out, "| {cell}{space} ")?,
+                    _ => write!(out, "| {space}{cell} ")?,
+                }
+            }
+            out.write_str("|\n")?;
+        }
+        Ok(())
+    }
+}
+
+/// The version of what [`Measured`] looks like as JSON.
+pub const SCHEMA: u32 = 1;
+
+/// What a benchmark found, as it is kept.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Measured {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Where: processor, number of them, kernel.
+    pub machine: String,
+    /// By name, in docs/performance.md too.
+    pub tables: Vec<(String, Table)>,
+    /// All figures, as they were before they were rounded.
+    pub figures: Value,
+}
+
+impl Measured {
+    /// Here and now.
+    ///
+    /// # Errors
+    /// The figures cannot be written as JSON.
+    pub fn here(tables: &[(&str, Table)], figures: &impl Serialize) -> Result<Self, Error> {
+        let figures =
+            serde_json::to_value(figures).map_err(|error| Error::Wrong(error.to_string()))?;
+        let named = |(name, table): &(&str, Table)| ((*name).to_owned(), table.clone());
+        Ok(Self {
+            schema: SCHEMA,
+            machine: machine::describe(),
+            tables: tables.iter().map(named).collect(),
+            figures,
+        })
+    }
+}
+
+/// For eyes.
+impl fmt::Display for Measured {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(out, "{}", self.machine)?;
+        for (_, table) in &self.tables {
+            write!(out, "\n{table}")?;
+        }
+        Ok(())
+    }
 }
 
 /// Single programs; `unit` is ns or instructions.
-pub fn programs(costs: &[Cost], unit: &str) -> String {
+pub fn programs(costs: &[Cost], unit: &str) -> Table {
     let lines: Vec<_> = costs
         .iter()
         .map(|c| {
@@ -62,4 +111,19 @@ pub fn programs(costs: &[Cost], unit: &str) -> String {
         })
         .collect();
     table(&["program", &format!("own {unit}"), "with harness"], &lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_aligned() {
+        let lines = [["a packet", "1"], ["b", "1000"]].map(|line| line.map(String::from).to_vec());
+        let found = table(&["what", "ns"], &lines).to_string();
+        let wanted =
+            "| what     |   ns |\n| -------- | ---: |\n| a packet |    1 |\n| b        | 1000 |\n";
+        assert_eq!(found, wanted);
+        assert_eq!(table(&["", "x"], &[]).to_string(), "|  | x |\n|  | : |\n");
+    }
 }

@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::Error;
 use crate::daemon::Daemon;
 use crate::meter_daemon::memory;
-use crate::report::table;
+use crate::report::{Table, table};
 
 /// Where the server answers.
 const ECHO: u16 = 7;
@@ -290,7 +290,7 @@ pub fn soak(
 }
 
 /// For eyes: each look, or of many some, and the last.
-pub fn report(looks: &[Look]) -> String {
+pub fn report(looks: &[Look]) -> Table {
     let step = looks.len().div_ceil(12).max(1);
     let shown = looks
         .iter()

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::circuit::{Circuit, Driver, Path};
-use crate::report::table;
+use crate::report::{Table, table};
 use crate::rounds::{Plan, Spread, median};
 use crate::verdict::{Verdict, compare, noise};
 use datapath::bench::unpin;
@@ -191,7 +191,11 @@ pub fn planted(driver: &Driver, plan: Plan, cpu: usize) -> Result<(f64, Vec<Plan
 }
 
 /// For eyes.
-pub fn report(agreement: &[Agreement], noise: f64, planted: &[Planted]) -> String {
+pub fn report(
+    agreement: &[Agreement],
+    noise: f64,
+    planted: &[Planted],
+) -> [(&'static str, Table); 2] {
     let lines: Vec<_> = agreement
         .iter()
         .map(|one| {
@@ -221,12 +225,10 @@ pub fn report(agreement: &[Agreement], noise: f64, planted: &[Planted]) -> Strin
             ]
         })
         .collect();
+    let verdict = format!("up to {:.1} % may be noise", noise * 100.0);
     let found = table(
-        &["planted, of a packet's time", "measured", "verdict"],
+        &["planted, of a packet's time", "measured", &verdict],
         &lines,
     );
-    format!(
-        "{counted}\nDifferences up to {:.1} % may be noise\n\n{found}",
-        noise * 100.0
-    )
+    [("trust-counted", counted), ("trust-planted", found)]
 }

@@ -8,7 +8,7 @@ use datapath::{Datapath, Options, Sizes};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::report::table;
+use crate::report::{Table, table};
 
 /// Instructions that the verifier looked at, by program.
 pub type Programs = BTreeMap<String, u32>;
@@ -86,7 +86,7 @@ fn grown(before: u32, now: u32) -> bool {
 }
 
 /// Both side by side, and the names of the programs that grew, are new, are gone or are near the kernel's limit.
-pub fn compare(recorded: &Programs, now: &Programs) -> (String, Vec<String>) {
+pub fn compare(recorded: &Programs, now: &Programs) -> (Table, Vec<String>) {
     let mut failed = Vec::new();
     let mut lines = Vec::new();
     for (name, work) in now {
@@ -145,6 +145,7 @@ mod tests {
         ]);
         let (text, failed) = compare(&old, &new);
         assert_eq!(failed, ["b", "large", "new", "gone"]);
+        let text = text.to_string();
         assert!(text.contains("+4.0 %"), "{text}");
     }
 

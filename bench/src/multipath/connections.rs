@@ -20,7 +20,7 @@ use super::Spread;
 use super::sides::{Encrypted, PATIENCE, Sides, spent};
 use crate::Error;
 use crate::meter_daemon::memory;
-use crate::report::table;
+use crate::report::{Table, table};
 
 const PORT: u16 = 5001;
 /// Who begins connections, and who accepts them.
@@ -333,10 +333,10 @@ fn first_octet(options: &Options, binary: &File, rounds: u32) -> Result<First, E
 }
 
 /// For eyes.
-pub fn report(found: &Found) -> String {
+pub fn report(found: &Found) -> [(&'static str, Table); 3] {
     let idle = &found.idle;
     let sides = ["router", "partner"].into_iter().enumerate();
-    let lines: Vec<_> = sides
+    let mut lines: Vec<_> = sides
         .map(|(side, name)| {
             vec![
                 name.to_owned(),
@@ -346,9 +346,10 @@ pub fn report(found: &Found) -> String {
         })
         .collect();
     let with = format!("with {} idle connections", idle.connections);
-    let memory = table(&["memory, MB", "before", &with], &lines);
     let [asked, alive] = idle.asked;
-    let memory = format!("{memory}{alive} of {asked} of them carry an octet still.\n");
+    let alive = format!("{alive} of {asked}");
+    lines.push(vec!["that carry an octet then".into(), "–".into(), alive]);
+    let memory = table(&["memory, MB", "before", &with], &lines);
     let lines: Vec<_> = found
         .new
         .iter()
@@ -400,5 +401,9 @@ pub fn report(found: &Found) -> String {
     })
     .collect();
     let headings = ["first octet, partner 40 ms away", "ms", "least to most"];
-    format!("{memory}\n{new}\n{}", table(&headings, &lines))
+    [
+        ("connections-idle", memory),
+        ("connections-new", new),
+        ("connections-first", table(&headings, &lines)),
+    ]
 }

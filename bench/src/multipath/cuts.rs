@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::Spread;
 use super::sides::{Encrypted, Sides};
 use crate::Error;
-use crate::report::table;
+use crate::report::{Table, table};
 
 /// Mbit/s of each of the two paths.
 const RATE: u64 = 20;
@@ -146,7 +146,7 @@ fn direction(down: bool) -> &'static str {
 }
 
 /// For eyes.
-pub fn report(figures: &[Figure]) -> String {
+pub fn report(figures: &[Figure]) -> Table {
     let lines: Vec<_> = figures
         .iter()
         .map(|figure| {

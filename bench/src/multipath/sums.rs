@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::Spread;
 use super::sides::{Encrypted, Sides};
 use crate::Error;
-use crate::report::table;
+use crate::report::{Table, table};
 
 /// How long streams take to get going.
 const WARM: Duration = Duration::from_secs(2);
@@ -231,7 +231,7 @@ fn text(load: Load, down: bool) -> String {
 }
 
 /// For eyes.
-pub fn report(figures: &[Figure]) -> String {
+pub fn report(figures: &[Figure]) -> Table {
     let lines: Vec<_> = figures
         .iter()
         .map(|figure| {

@@ -21,7 +21,7 @@ use super::bare::Bare;
 use super::shadowsocks::{self, Shadowsocks};
 use super::sides::{Encrypted, PATIENCE, Sides, spent};
 use crate::Error;
-use crate::report::table;
+use crate::report::{Table, table};
 
 /// How long streams take to get going.
 const WARM: Duration = Duration::from_millis(500);
@@ -342,7 +342,7 @@ fn figure(way: Way, case: Case, rounds: &[(f64, Option<[f64; 2]>)]) -> Figure {
 }
 
 /// For eyes.
-pub fn report(found: &Found) -> String {
+pub fn report(found: &Found) -> [(&'static str, Table); 2] {
     let lines: Vec<_> = found
         .figures
         .iter()
@@ -384,7 +384,10 @@ pub fn report(found: &Found) -> String {
         })
         .collect();
     let headings = ["first octet after", "ms", "least to most"];
-    format!("{rates}\n{}", table(&headings, &lines))
+    [
+        ("multipath", rates),
+        ("multipath-first", table(&headings, &lines)),
+    ]
 }
 
 #[cfg(test)]
@@ -409,11 +412,9 @@ mod tests {
             figures: vec![direct, clear],
             latencies: Vec::new(),
         };
-        let text = report(&found);
-        let line = text
-            .lines()
-            .find(|line| line.contains("clear"))
-            .expect("it");
-        assert!(line.contains("1 down") && line.contains(" 0.50 "), "{line}");
+        let [(_, rates), _] = report(&found);
+        let mut lines = rates.lines.iter();
+        let line = lines.find(|line| line[0].contains("clear")).expect("it");
+        assert!(line[1] == "1 down" && line[5] == "0.50", "{line:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use lab::Arrangement;
 
-use crate::report::table;
+use crate::report::{Table, table};
 
 use super::{Cost, Forwarder};
 
@@ -11,8 +11,8 @@ const AGAINST_FLOWTABLE: f64 = 2.5;
 /// Packets per instruction with other headers, of those between plain wires.
 const AGAINST_PLAIN: f64 = 0.8;
 
-/// All of it, as Markdown: in all, less generator and first wire, and against the goals.
-pub fn report(costs: &[Cost]) -> String {
+/// Instructions per packet, generator and sink included; the same less generator and first wire; against the goals, by the first table.
+pub fn report(costs: &[Cost]) -> [(&'static str, Table); 3] {
     let mut rows: Vec<(&str, bool)> = Vec::new();
     for cost in costs {
         let row = (cost.arrangement, cost.upward);
@@ -21,16 +21,15 @@ pub fn report(costs: &[Cost]) -> String {
         }
     }
     [
-        "Instructions per packet, generator and sink included:\n",
-        &absolute(costs, &rows, |_| 0.0),
-        "\nLess generator and first wire:\n",
-        &absolute(costs, &rows, |row| {
-            find(costs, row, Forwarder::Nobody).unwrap_or(f64::NAN)
-        }),
-        "\nAgainst the goals, by the first table:\n",
-        &goals(costs, &rows),
+        ("paths", absolute(costs, &rows, |_| 0.0)),
+        (
+            "paths-router",
+            absolute(costs, &rows, |row| {
+                find(costs, row, Forwarder::Nobody).unwrap_or(f64::NAN)
+            }),
+        ),
+        ("paths-goals", goals(costs, &rows)),
     ]
-    .join("\n")
 }
 
 fn find(costs: &[Cost], row: (&str, bool), forwarder: Forwarder) -> Option<f64> {
@@ -44,7 +43,7 @@ fn name((arrangement, upward): (&str, bool)) -> String {
     format!("{arrangement}, {}", if upward { "up" } else { "down" })
 }
 
-fn absolute(costs: &[Cost], rows: &[(&str, bool)], less: impl Fn((&str, bool)) -> f64) -> String {
+fn absolute(costs: &[Cost], rows: &[(&str, bool)], less: impl Fn((&str, bool)) -> f64) -> Table {
     let lines: Vec<_> = rows
         .iter()
         .map(|row| {
@@ -65,7 +64,7 @@ fn absolute(costs: &[Cost], rows: &[(&str, bool)], less: impl Fn((&str, bool)) -
     table(&headings, &lines)
 }
 
-fn goals(costs: &[Cost], rows: &[(&str, bool)]) -> String {
+fn goals(costs: &[Cost], rows: &[(&str, bool)]) -> Table {
     let ratio = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a / b);
     let plain = |upward, forwarder| find(costs, (Arrangement::PLAIN.name, upward), forwarder);
     let cell = |ratio: Option<f64>, goal: Option<f64>| match (ratio, goal) {
@@ -133,7 +132,7 @@ mod tests {
             cost(Arrangement::PLAIN, Forwarder::WeirXdp, 2000.0),
             cost(Arrangement::VLAN, Forwarder::WeirXdp, 2600.0),
         ];
-        let text = report(&costs);
+        let text = report(&costs).map(|(_, table)| table.to_string()).concat();
         assert!(text.contains("2.00 (short of 2.5)"), "{text}");
         assert!(text.contains("0.77 (short of 0.8)"), "{text}");
         assert!(text.contains(" 3200 |"), "{text}");

@@ -12,8 +12,11 @@ pub struct Arguments {
     #[command(subcommand)]
     pub part: Part,
     /// Processor to run on
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, global = true, default_value_t = 1)]
     pub cpu: usize,
+    /// Write the tables, and the figures behind them, to this file; in the machine of `scripts/vm`, `$VM_OUT` is where files last
+    #[arg(long, global = true)]
+    pub json: Option<PathBuf>,
 }
 
 /// What can be measured.
@@ -32,14 +35,12 @@ pub enum Part {
         /// Seconds for each in a round
         #[arg(long, default_value_t = 1.0)]
         seconds: f64,
-        /// Write the figures to this file
-        #[arg(long)]
-        json: Option<PathBuf>,
     },
-    /// Puts what `weir bench lab --json` wrote into the documentation: tables, picture, report
+    /// Puts what `weir bench lab --json` or these benchmarks wrote into the documentation: tables, and of the laboratory picture and report
     Record {
-        /// What it wrote
-        lab: PathBuf,
+        /// What they wrote
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
         /// The documentation
         #[arg(long, default_value = "docs")]
         docs: PathBuf,
@@ -67,9 +68,6 @@ pub enum Part {
         /// The daemon to measure [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
         weir: Option<PathBuf>,
-        /// Write the figures to this file
-        #[arg(long)]
-        json: Option<PathBuf>,
     },
     /// What users lose while somebody counts: iperf3 through a router, with nobody, weir's monitor, softflowd
     Lemon {
@@ -85,9 +83,6 @@ pub enum Part {
         /// Only these
         #[arg(long, value_delimiter = ',', value_parser = case)]
         only: Vec<lemon::Case>,
-        /// Write the figures to this file
-        #[arg(long)]
-        json: Option<PathBuf>,
     },
     /// What a client's TCP loses by going by way of a partner: direct, in the clear, encrypted, by other proxies
     Multipath {
@@ -100,9 +95,6 @@ pub enum Part {
         /// Seconds for each in a round
         #[arg(long, default_value_t = 2.0)]
         seconds: f64,
-        /// Write the figures to this file
-        #[arg(long)]
-        json: Option<PathBuf>,
     },
     /// Several uplinks as one, where they have a rate: the sums, and cables that are cut
     Uplinks {
@@ -118,9 +110,6 @@ pub enum Part {
         /// Only this
         #[arg(long)]
         only: Option<Uplinks>,
-        /// Write the figures to this file
-        #[arg(long)]
-        json: Option<PathBuf>,
     },
     /// Two bridges of 20 Mbit/s, one of which loses its cable for a while: what arrives, by TCP and by UDP
     Experiment {
@@ -130,9 +119,6 @@ pub enum Part {
         /// Draw it to this file
         #[arg(long)]
         svg: Option<PathBuf>,
-        /// Write the figures to this file
-        #[arg(long)]
-        json: Option<PathBuf>,
     },
     /// How many connections a router and its partner have room for, and how soon the first octet comes
     Connections {
@@ -148,9 +134,6 @@ pub enum Part {
         /// Rounds of first octets
         #[arg(long, default_value_t = 9)]
         rounds: u32,
-        /// Write the figures to this file
-        #[arg(long)]
-        json: Option<PathBuf>,
     },
     /// A bare proxy, for `bench multipath`
     #[command(hide = true)]
@@ -172,9 +155,6 @@ pub enum Part {
         /// Seconds between two looks
         #[arg(long, default_value_t = 55)]
         seconds: u32,
-        /// Write the figures to this file
-        #[arg(long)]
-        json: Option<PathBuf>,
     },
     /// The daemon: latencies, memory, processor time
     Daily {
@@ -196,9 +176,6 @@ pub enum Part {
         /// The daemon to measure [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
         weir: Option<PathBuf>,
-        /// Write the figures to this file; in the machine `$VM_OUT` is where files last
-        #[arg(long)]
-        json: Option<PathBuf>,
     },
     /// Many neighbours, stations and rules that change at once, under many flows
     Changes {

@@ -11,6 +11,7 @@ use lab::Arrangement;
 use weir_bench::circuit::Driver;
 use weir_bench::crowd::Size;
 use weir_bench::programs::{self, Effort};
+use weir_bench::report::{Measured, Table};
 use weir_bench::rounds::Plan;
 use weir_bench::{
     Error, changes, daemon, daily, gate, lemon, machine, meter, meter_daemon, meter_path,
@@ -33,12 +34,11 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
     let _lock = machine::Lock::take()?;
     lab::sweep()?;
     match &arguments.part {
-        Part::Programs => single_programs(arguments.cpu),
+        Part::Programs => single_programs(arguments),
         Part::Trust {
             weir,
             rounds,
             seconds,
-            json,
         } => {
             let plan = Plan {
                 rounds: *rounds,
@@ -48,20 +48,10 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             let driver = Driver::Daemon(daemon::binary(weir.as_deref())?);
             let counted = trust::agreement(&driver, plan, arguments.cpu)?;
             let (noise, found) = trust::planted(&driver, plan, arguments.cpu)?;
-            println!(
-                "{}\n\n{}",
-                machine::describe(),
-                trust::report(&counted, noise, &found)
-            );
-            keep(json.as_deref(), &(counted, noise, found))
+            let tables = trust::report(&counted, noise, &found);
+            tell(arguments, &tables, &(counted, noise, found))
         }
-        Part::Record { lab, docs } => {
-            let text = std::fs::read_to_string(lab)
-                .map_err(Error::system(format!("read {}", lab.display())))?;
-            let found = serde_json::from_str(&text)
-                .map_err(|error| Error::Wrong(format!("{}: {error}", lab.display())))?;
-            record::lab(&found, docs)
-        }
+        Part::Record { files, docs } => files.iter().try_for_each(|file| record::file(file, docs)),
         Part::Meter {
             flows,
             rounds,
@@ -70,7 +60,6 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             path,
             seconds,
             weir,
-            json,
         } => {
             if *path {
                 let binary = daemon::binary(weir.as_deref())?;
@@ -81,22 +70,17 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
                 };
                 let flows = 400;
                 let found = meter_path::all(&binary, flows, plan, arguments.cpu)?;
-                println!(
-                    "{}, {flows} flows\n\n{}",
-                    machine::describe(),
-                    meter_path::report(&found)
+                return tell(
+                    arguments,
+                    &[("meter-path", meter_path::report(&found))],
+                    &found,
                 );
-                return keep(json.as_deref(), &found);
             }
             if *daemon {
                 let binary = daemon::binary(weir.as_deref())?;
                 let burdens = meter_daemon::burdens(&binary, flows, *seconds)?;
-                println!(
-                    "{}\n\n{}",
-                    machine::describe(),
-                    meter_daemon::report(&burdens)
-                );
-                return keep(json.as_deref(), &burdens);
+                let table = meter_daemon::report(&burdens);
+                return tell(arguments, &[("meter-daemon", table)], &burdens);
             }
             datapath::bench::pin(arguments.cpu)?;
             let costs = meter::all(&meter::Effort {
@@ -104,15 +88,13 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
                 rounds: *rounds,
                 flows: flows.clone(),
             })?;
-            println!("{}\n\n{}", machine::describe(), meter::report(&costs));
-            keep(json.as_deref(), &costs)
+            tell(arguments, &[("meter", meter::report(&costs))], &costs)
         }
         Part::Lemon {
             weir,
             rounds,
             seconds,
             only,
-            json,
         } => {
             let cases = if only.is_empty() {
                 lemon::Case::ALL.to_vec()
@@ -125,76 +107,57 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             };
             let binary = daemon::binary(weir.as_deref())?;
             let losses = lemon::all(&binary, &cases, plan, |text| eprintln!("{text}"))?;
-            println!("{}\n\n{}", machine::describe(), lemon::report(&losses));
-            keep(json.as_deref(), &losses)
+            tell(arguments, &[("lemon", lemon::report(&losses))], &losses)
         }
         Part::Multipath {
             weir,
             rounds,
             seconds,
-            json,
         } => {
             let binary = daemon::binary(weir.as_deref())?;
             let found =
                 multipath::ways::all(&binary, *rounds, *seconds, |text| eprintln!("{text}"))?;
-            println!(
-                "{}\n\n{}",
-                machine::describe(),
-                multipath::ways::report(&found)
-            );
-            keep(json.as_deref(), &found)
+            tell(arguments, &multipath::ways::report(&found), &found)
         }
         Part::Uplinks {
             weir,
             rounds,
             seconds,
             only,
-            json,
         } => {
             let binary = daemon::binary(weir.as_deref())?;
-            println!("{}\n", machine::describe());
             let told = |text: &str| eprintln!("{text}");
-            let (mut sums, mut cuts) = (Vec::new(), Vec::new());
+            let (mut sums, mut cuts, mut tables) = (Vec::new(), Vec::new(), Vec::new());
             if *only != Some(Uplinks::Cuts) {
                 sums = multipath::sums::all(&binary, *rounds, *seconds, told)?;
-                println!("{}", multipath::sums::report(&sums));
+                tables.push(("uplinks-sums", multipath::sums::report(&sums)));
             }
             if *only != Some(Uplinks::Sums) {
                 cuts = multipath::cuts::all(&binary, *rounds, told)?;
-                println!("{}", multipath::cuts::report(&cuts));
+                tables.push(("uplinks-cuts", multipath::cuts::report(&cuts)));
             }
-            keep(json.as_deref(), &(sums, cuts))
+            tell(arguments, &tables, &(sums, cuts))
         }
-        Part::Experiment { weir, svg, json } => {
+        Part::Experiment { weir, svg } => {
             let binary = daemon::binary(weir.as_deref())?;
             let found = multipath::experiment::all(&binary, |text| eprintln!("{text}"))?;
-            println!(
-                "{}\n\n{}",
-                machine::describe(),
-                multipath::experiment::report(&found)
-            );
             if let Some(file) = svg {
                 std::fs::write(file, multipath::experiment::draw(&found))
                     .map_err(Error::system(format!("write {}", file.display())))?;
             }
-            keep(json.as_deref(), &found)
+            let table = multipath::experiment::report(&found);
+            tell(arguments, &[("experiment", table)], &found)
         }
         Part::Connections {
             weir,
             idle,
             rate,
             rounds,
-            json,
         } => {
             let binary = daemon::binary(weir.as_deref())?;
             let told = |text: &str| eprintln!("{text}");
             let found = multipath::connections::all(&binary, *idle, *rate, 10, *rounds, told)?;
-            println!(
-                "{}\n\n{}",
-                machine::describe(),
-                multipath::connections::report(&found)
-            );
-            keep(json.as_deref(), &found)
+            tell(arguments, &multipath::connections::report(&found), &found)
         }
         Part::BareProxy { side } => multipath::bare(*side),
         Part::Soak {
@@ -202,37 +165,32 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             rate,
             minutes,
             seconds,
-            json,
         } => {
             let binary = daemon::binary(weir.as_deref())?;
             let length = Duration::from_secs(60 * u64::from(*minutes));
             let found = soak::soak(&binary, *rate, length, *seconds, |looks| {
                 eprintln!("{:?}", looks.last());
                 // An hour is long: whatever ends it, what was seen is kept.
-                keep(json.as_deref(), &looks)
+                keep(arguments, &[("soak", soak::report(looks))], &looks).map(drop)
             })?;
-            println!("{}\n\n{}", machine::describe(), soak::report(&found));
-            Ok(())
+            tell(arguments, &[("soak", soak::report(&found))], &found)
         }
         Part::Daily { weir, flows, rate } => {
             let binary = daemon::binary(weir.as_deref())?;
-            println!("{}\n", machine::describe());
             // First, since it needs no pin.
-            println!(
-                "{}",
-                report::table(&["the daemon", ""], &daily::burden(&binary, *rate, 10)?)
-            );
-            let lines: Vec<_> = daily::latencies(&binary, *flows, arguments.cpu)?
-                .iter()
-                .map(daily::Latencies::line)
-                .collect();
+            let burden = daily::burden(&binary, *rate, 10)?;
+            let latencies = daily::latencies(&binary, *flows, arguments.cpu)?;
+            let lines: Vec<_> = latencies.iter().map(daily::Latencies::line).collect();
             let headings = ["latency, ms", "flows", "median", "99 %", "largest"];
-            println!("{}", report::table(&headings, &lines));
-            Ok(())
+            let tables = [
+                ("daily", report::table(&["the daemon", ""], &burden)),
+                ("daily-latency", report::table(&headings, &lines)),
+            ];
+            tell(arguments, &tables, &(burden, latencies))
         }
-        Part::Paths { only, weir, json } => {
+        Part::Paths { only, weir } => {
             let chosen = only.map_or(paths::ARRANGEMENTS.to_vec(), |one| vec![one]);
-            whole_paths(&chosen, &daemon::binary(weir.as_deref())?, json.as_deref())
+            whole_paths(arguments, &chosen, &daemon::binary(weir.as_deref())?)
         }
         Part::Changes {
             weir,
@@ -255,28 +213,23 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
                 all.extend(changes::of_rules(&binary, size, *times)?);
             }
             let lines: Vec<_> = all.iter().map(changes::Changes::line).collect();
-            println!("{}\n", machine::describe());
-            println!("{}", report::table(&changes::Changes::HEADINGS, &lines));
-            Ok(())
+            let table = report::table(&changes::Changes::HEADINGS, &lines);
+            tell(arguments, &[("changes", table)], &lines)
         }
         Part::Verifier { file, record } => verifier(file, record.as_deref()),
         Part::Instructions { file, record } => instructions(file, *record),
     }
 }
 
-fn single_programs(cpu: usize) -> Result<(), Error> {
-    datapath::bench::pin(cpu)?;
+fn single_programs(arguments: &Arguments) -> Result<(), Error> {
+    datapath::bench::pin(arguments.cpu)?;
     let costs = programs::all(Effort {
         runs: 200_000,
         batches: 7,
         flows: 100_000,
     })?;
-    println!(
-        "{}\n\n{}",
-        machine::describe(),
-        report::programs(&costs, "ns")
-    );
-    Ok(())
+    let table = report::programs(&costs, "ns");
+    tell(arguments, &[("programs", table)], &costs)
 }
 
 fn instructions(file: &std::path::Path, record: bool) -> Result<(), Error> {
@@ -347,20 +300,37 @@ fn verifier(file: &std::path::Path, to: Option<&std::path::Path>) -> Result<(), 
 }
 
 fn whole_paths(
+    arguments: &Arguments,
     chosen: &[Arrangement],
     weir: &std::path::Path,
-    json: Option<&std::path::Path>,
 ) -> Result<(), Error> {
     let costs = paths::measure(chosen, paths::Effort::default(), weir, |text| {
         eprintln!("{text}");
     })?;
-    println!("{}\n\n{}", machine::describe(), paths::report(&costs));
-    keep(json, &costs)
+    tell(arguments, &paths::report(&costs), &costs)
 }
 
-/// Where it was asked for.
-fn keep(file: Option<&std::path::Path>, what: &impl serde::Serialize) -> Result<(), Error> {
-    file.map_or(Ok(()), |file| write(file, what))
+/// Keeps what was found where that was asked for.
+fn keep(
+    arguments: &Arguments,
+    tables: &[(&str, Table)],
+    figures: &impl serde::Serialize,
+) -> Result<Measured, Error> {
+    let measured = Measured::here(tables, figures)?;
+    if let Some(file) = &arguments.json {
+        write(file, &measured)?;
+    }
+    Ok(measured)
+}
+
+/// Keeps it, and shows it.
+fn tell(
+    arguments: &Arguments,
+    tables: &[(&str, Table)],
+    figures: &impl serde::Serialize,
+) -> Result<(), Error> {
+    println!("{}", keep(arguments, tables, figures)?);
+    Ok(())
 }
 
 fn write(file: &std::path::Path, what: &impl serde::Serialize) -> Result<(), Error> {

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::multipath::sides::{Encrypted, Sides};
-use crate::report::table;
+use crate::report::{Table, table};
 
 pub use picture::draw;
 
@@ -130,7 +130,7 @@ fn row(name: String, course: &Course) -> Row {
 }
 
 /// For eyes.
-pub fn report(rows: &[Row]) -> String {
+pub fn report(rows: &[Row]) -> Table {
     let lines: Vec<_> = rows
         .iter()
         .map(|row| {
@@ -190,7 +190,8 @@ mod tests {
         let again = row.again.expect("it is reached");
         assert!((0.7..1.0).contains(&again), "{again}");
         assert!(row.silence < 15.0, "{}", row.silence);
-        assert!(report(std::slice::from_ref(&row)).contains("made up"));
+        let told = report(std::slice::from_ref(&row)).to_string();
+        assert!(told.contains("made up"), "{told}");
         let drawn = draw(&[row]);
         assert!(drawn.contains("made up") && drawn.ends_with("</svg>\n"));
         assert!(!drawn.contains("NaN"), "{drawn}");
