@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use lab::relay::Treatment;
 use lab::uplinks::{self, Options, SERVER};
 use lab::{Error as LabError, Uplinks};
+use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde::Serialize;
 use socket2::{Domain, Socket, Type};
@@ -94,9 +95,13 @@ pub fn all(
     mut progress: impl FnMut(&str),
 ) -> Result<Found, Error> {
     datapath::bench::unpin()?;
-    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).map_err(failed)?;
-    let most = most.max(u64::from(idle) * 2 + 1000);
-    setrlimit(Resource::RLIMIT_NOFILE, most, most).map_err(failed)?;
+    let room = room(idle)?;
+    if room < idle {
+        progress(&format!(
+            "{room} idle connections instead of {idle}: a process may have no more descriptors here, see ulimit -Hn"
+        ));
+    }
+    let idle = room;
     let plain = || Options {
         paths: vec![uplinks::Path::default(); 2],
         ipv6: false,
@@ -118,8 +123,20 @@ pub fn all(
     Ok(Found { idle, new, first })
 }
 
-fn failed(error: nix::errno::Errno) -> Error {
-    Error::Wrong(format!("too few descriptors: {error}; see ulimit -Hn"))
+/// As many of these idle connections as this process, and the router with its six descriptors for each, may have.
+fn room(idle: u32) -> Result<u32, Error> {
+    const EACH: u64 = 6;
+    const OTHERS: u64 = 1000;
+    let failed =
+        |error: Errno| Error::Wrong(format!("too few descriptors: {error}; see ulimit -Hn"));
+    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).map_err(failed)?;
+    let wanted = most.max(u64::from(idle) * EACH + OTHERS);
+    let raised = setrlimit(Resource::RLIMIT_NOFILE, wanted, wanted).map(|()| wanted);
+    let now = raised
+        .or_else(|_| setrlimit(Resource::RLIMIT_NOFILE, most, most).map(|()| most))
+        .map_err(failed)?;
+    let room = now.saturating_sub(OTHERS) / EACH;
+    Ok(idle.min(u32::try_from(room).unwrap_or(idle)))
 }
 
 /// Says after an octet another, to each who comes, until dropped.

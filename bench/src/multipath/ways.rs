@@ -49,7 +49,8 @@ pub enum Way {
 }
 
 impl Way {
-    const ALL: [Self; 6] = [
+    /// All of them.
+    pub const ALL: [Self; 6] = [
         Self::Direct,
         Self::Bare,
         Self::Clear,
@@ -267,15 +268,16 @@ fn listen() -> std::io::Result<TcpListener> {
     Ok(listener)
 }
 
-/// Measures all ways in turn, round after round.
+/// Measures these ways in turn, round after round.
 pub fn all(
     binary: &Path,
+    ways: &[Way],
     rounds: u32,
     seconds: f64,
     mut progress: impl FnMut(&str),
 ) -> Result<Found, Error> {
     datapath::bench::unpin()?;
-    let ways = Way::ALL.into_iter().filter(|way| match way.lacks() {
+    let ways = ways.iter().copied().filter(|way| match way.lacks() {
         None => true,
         Some(lack) => {
             progress(&format!("{}: not measured, as {lack}", way.name()));

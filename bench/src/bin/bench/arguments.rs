@@ -95,6 +95,9 @@ pub enum Part {
         /// Seconds for each in a round
         #[arg(long, default_value_t = 2.0)]
         seconds: f64,
+        /// By shadowsocks-libev too: Linux 6.18 lost its count of TCP's memory by it once, and all TCP of the machine was slow until a reboot
+        #[arg(long)]
+        shadowsocks: bool,
     },
     /// Several uplinks as one, where they have a rate: the sums, and cables that are cut
     Uplinks {

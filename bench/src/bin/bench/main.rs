@@ -28,12 +28,32 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<(), Error> {
-    if let Part::BareProxy { side } = &arguments.part {
-        return multipath::bare(*side);
+    if let Part::BareProxy { .. } | Part::Record { .. } = arguments.part {
+        return part(arguments);
     }
     let _lock = machine::Lock::take()?;
     lab::sweep()?;
+    let by_tcp = matches!(
+        arguments.part,
+        Part::Lemon { .. }
+            | Part::Multipath { .. }
+            | Part::Uplinks { .. }
+            | Part::Experiment { .. }
+            | Part::Connections { .. }
+    );
+    if !by_tcp {
+        return part(arguments);
+    }
+    machine::has_memory_for_tcp()?;
+    let measured = part(arguments);
+    // Whatever came of it, that would be why.
+    machine::has_memory_for_tcp().and(measured)
+}
+
+fn part(arguments: &Arguments) -> Result<(), Error> {
     match &arguments.part {
+        Part::BareProxy { side } => multipath::bare(*side),
+        Part::Record { files, docs } => files.iter().try_for_each(|file| record::file(file, docs)),
         Part::Programs => single_programs(arguments),
         Part::Trust {
             weir,
@@ -51,7 +71,6 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             let tables = trust::report(&counted, noise, &found);
             tell(arguments, &tables, &(counted, noise, found))
         }
-        Part::Record { files, docs } => files.iter().try_for_each(|file| record::file(file, docs)),
         Part::Meter {
             flows,
             rounds,
@@ -113,10 +132,13 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             weir,
             rounds,
             seconds,
+            shadowsocks,
         } => {
             let binary = daemon::binary(weir.as_deref())?;
-            let found =
-                multipath::ways::all(&binary, *rounds, *seconds, |text| eprintln!("{text}"))?;
+            let mut ways = multipath::ways::Way::ALL.to_vec();
+            ways.retain(|way| *shadowsocks || *way != multipath::ways::Way::Shadowsocks);
+            let told = |text: &str| eprintln!("{text}");
+            let found = multipath::ways::all(&binary, &ways, *rounds, *seconds, told)?;
             tell(arguments, &multipath::ways::report(&found), &found)
         }
         Part::Uplinks {
@@ -159,7 +181,6 @@ fn run(arguments: &Arguments) -> Result<(), Error> {
             let found = multipath::connections::all(&binary, *idle, *rate, 10, *rounds, told)?;
             tell(arguments, &multipath::connections::report(&found), &found)
         }
-        Part::BareProxy { side } => multipath::bare(*side),
         Part::Soak {
             weir,
             rate,

@@ -5,18 +5,24 @@
 //! receives. So a router tells with each open which one came before it, as long as that one is not answered ([`Turns`]); the partner lets the second wait
 //! until the first was begun ([`Begun`]), and no longer than [`WAIT`].
 
-use std::collections::{HashMap, HashSet};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::key::KeyId;
 
 /// How long a connection waits at most for the one before it, which may never come: its open was lost with its path, or the client gave it up.
 pub const WAIT: Duration = Duration::from_millis(250);
+
+/// For so long is remembered what has ended: a short connection may be over before the open of the next one has come.
+const MEMORY: Duration = Duration::from_secs(2);
+/// Of so many at most.
+const MOST: usize = 4096;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Whole at any time: a panic while it was held changes nothing.
@@ -85,11 +91,36 @@ impl Drop for Turn {
 /// Whose connection, from which of its clients' ports, to where.
 type Name = (KeyId, SocketAddr, SocketAddr);
 
-/// At the partner: what has begun, as long as it lasts.
+/// At the partner: what has begun, for as long as it lasts, and [`MEMORY`] longer.
 #[derive(Debug, Default)]
 pub struct Begun {
-    names: Mutex<HashSet<Name>>,
+    names: Mutex<Names>,
     told: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Names {
+    /// How many of a name last or are remembered: a port may soon be used again.
+    known: HashMap<Name, u32>,
+    /// Those that have ended, the oldest first.
+    ended: VecDeque<(Instant, Name)>,
+}
+
+impl Names {
+    fn forget(&mut self) {
+        let old = |(when, _): &(Instant, Name)| when.elapsed() > MEMORY;
+        while self.ended.len() > MOST || self.ended.front().is_some_and(old) {
+            let Some((_, name)) = self.ended.pop_front() else {
+                return;
+            };
+            if let Entry::Occupied(mut number) = self.known.entry(name) {
+                *number.get_mut() -= 1;
+                if *number.get() == 0 {
+                    number.remove();
+                }
+            }
+        }
+    }
 }
 
 /// A connection that has begun.
@@ -104,7 +135,7 @@ impl Begun {
         let wait = async {
             loop {
                 let told = self.told.notified();
-                if lock(&self.names).contains(&name) {
+                if lock(&self.names).known.contains_key(&name) {
                     return;
                 }
                 told.await;
@@ -113,17 +144,21 @@ impl Begun {
         let _ = timeout(WAIT, wait).await;
     }
 
-    /// This one begins; of the name of one that lasts there is no second.
-    pub fn begin(&self, name: Name) -> Option<Beginning<'_>> {
-        let new = lock(&self.names).insert(name);
+    /// This one begins.
+    pub fn begin(&self, name: Name) -> Beginning<'_> {
+        let mut names = lock(&self.names);
+        names.forget();
+        *names.known.entry(name).or_default() += 1;
+        drop(names);
         self.told.notify_waiters();
-        new.then(|| Beginning { begun: self, name })
+        Beginning { begun: self, name }
     }
 }
 
 impl Drop for Beginning<'_> {
     fn drop(&mut self) {
-        lock(&self.begun.names).remove(&self.name);
+        let ended = (Instant::now(), self.name);
+        lock(&self.begun.names).ended.push_back(ended);
     }
 }
 
@@ -131,7 +166,7 @@ impl Drop for Beginning<'_> {
 mod tests {
     use std::pin::pin;
 
-    use tokio::time::Instant;
+    use tokio::time::advance;
 
     use super::*;
 
@@ -187,11 +222,25 @@ mod tests {
         wait.await;
         begun.after(one).await;
         assert_eq!(now.elapsed(), Duration::ZERO, "it has");
-        assert!(begun.begin(one).is_none(), "it lasts");
+        drop(begun.begin(one));
         begun.after(one).await;
         assert_eq!(now.elapsed(), Duration::ZERO, "it lasts still");
         drop((beginning, other));
-        assert!(lock(&begun.names).is_empty());
+        begun.after(one).await;
+        begun.after(two).await;
+        assert_eq!(now.elapsed(), Duration::ZERO, "it is remembered");
+        drop(begun.begin(one));
+        advance(MEMORY * 2).await;
+        let last = begun.begin(two);
+        let names = lock(&begun.names);
+        assert!(names.ended.is_empty() && names.known.len() == 1);
+        drop(names);
+        drop(last);
+        for port in 0..=MOST + 1 {
+            drop(begun.begin((KEY, client(port as u16), place(81))));
+        }
+        let names = lock(&begun.names);
+        assert!(names.ended.len() <= MOST + 1 && names.known.len() <= MOST + 1);
     }
 
     #[tokio::test(start_paused = true)]
