@@ -25,6 +25,12 @@ const volatile __u32 exit_link;                                  /* index of the
 const volatile __u32 spin;                                       /* ceiling: turns of a loop for nothing, to be slower by as much as is wanted */
 const volatile __u32 mark_at;                                    /* sink_marked: offset of the octet that tells two kinds of packets apart */
 
+/* As csum_update, of a difference that is not folded yet. */
+always_inline __u16 csum_change(__u16 check, __u32 delta)
+{
+	return ~csum_fold((__u16)~check + delta);
+}
+
 __u8 template[TEMPLATE_MAX] __attribute__((aligned(64)));
 
 /* Written by one CPU: the loop runs on one. */
@@ -122,10 +128,10 @@ always_inline int frame_write(void *data, void *end)
 	if (flows > 1 << (port_bits & 15)) {
 		*(__be16 *)(data + host_at) = bpf_htons(bpf_ntohs(*(__be16 *)(data + host_at)) + (flow >> (port_bits & 15)));
 		if (!ipv6)
-			*(__u16 *)(data + 24) = csum_update(*(__u16 *)(data + 24), host);
+			*(__u16 *)(data + 24) = csum_change(*(__u16 *)(data + 24), host);
 	}
 	check = data + check_at;
-	*check = csum_update(*check, port + host);
+	*check = csum_change(*check, port + host);
 	if (!*check)
 		*check = 0xffff;
 	return 1;
@@ -278,10 +284,10 @@ always_inline int static_write(void *data, void *end)
 
 		if ((void *)(udp + 1) > end)
 			return 0;
-		ip->check = csum_update(ip->check, snat_delta + bpf_htons(0xfeff));
+		ip->check = csum_change(ip->check, snat_delta + bpf_htons(0xfeff));
 		ip->ttl--;
 		ip->saddr = snat;
-		udp->check = csum_update(udp->check, snat_delta);
+		udp->check = csum_change(udp->check, snat_delta);
 	}
 	exit_write(data);
 	return 1;
@@ -332,11 +338,11 @@ int hash_nat(struct xdp_md *ctx)
 	entry = bpf_map_lookup_elem(&nat_entries, &key);
 	if (!entry)
 		return XDP_PASS;
-	ip->check = csum_update(ip->check, entry->addr_delta + bpf_htons(0xfeff));
+	ip->check = csum_change(ip->check, entry->addr_delta + bpf_htons(0xfeff));
 	ip->ttl--;
 	ip->saddr = entry->saddr;
 	udp->source = entry->sport;
-	check = csum_update(udp->check, (__u32)entry->addr_delta + entry->port_delta);
+	check = csum_change(udp->check, (__u32)entry->addr_delta + entry->port_delta);
 	udp->check = check ? check : 0xffff;
 	exit_write(data);
 	__sync_fetch_and_add(&entry->packets, 1);

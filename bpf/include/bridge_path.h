@@ -276,7 +276,7 @@ always_inline int bridge_heard(struct __sk_buff *skb)
 	epoch = READ_ONCE(control.epoch);
 	if (READ_ONCE(t->epoch) != epoch || later(now(), t->when + patience))
 		return witness_copy(flow, t, &key, epoch);
-	came_in = (t->in >> IN_SLOT) & ((1 << PORT_SLOT_BITS) - 1);
+	came_in = in_slot(t->in);
 	from = port_at(came_in);
 	if (from->ifindex != skb->ingress_ifindex || t->len != (__u16)bridge_len(skb, &c) ||
 	    t->label != bridge_print(skb, L3_ETHERNET + c.shift))

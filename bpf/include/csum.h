@@ -33,10 +33,13 @@ always_inline int csum_right(__u64 sum)
 }
 
 /*
- * The checksum after words of the data changed by `delta` = sum of ~old + new. Gives what the kernel's csum_replace functions
- * give, down to which of the two zeros: 0xffff only where nothing changed.
+ * The checksum, of 16 bits, after words of the data changed by `delta` = sum of ~old + new, folded. Gives what the kernel's csum_replace
+ * functions give, down to which of the two zeros: 0xffff only where nothing changed. A sum of two folds at once: what is carried leaves
+ * room for it.
  */
-always_inline __u16 csum_update(__u16 check, __u32 delta)
+always_inline __u16 csum_update(__u32 check, __u32 delta)
 {
-	return ~csum_fold((__u16)~check + delta);
+	__u32 sum = (check ^ 0xffff) + delta;
+
+	return ~(sum + (sum >> 16));
 }

@@ -47,10 +47,13 @@ struct flow_nat6 {
 	__be16 sport, dport;
 };
 
-/* Checksum differences that the translation makes, one's complement; 0 where nothing changes. */
+/* TTL is the high octet of its word: minus one is plus the complement of 0x0100. */
+#define TTL_DELTA bpf_htons(0xfeff)
+
+/* What forwarding does to checksums, one's complement: what each grows by, its complement taken; folded. */
 struct flow_delta {
-	__u16 addresses;
-	__u16 ports;
+	__u16 l3; /* of an IPv4 header: addresses, and a TTL one lower */
+	__u16 l4; /* of UDP and TCP: addresses and ports; 0 where nothing changes */
 };
 
 /* What both families share. `proven` fields are written by the egress witness while proof is 0, and read by the hit path. */

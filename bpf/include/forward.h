@@ -17,15 +17,15 @@ struct verdict {
 	__u64 in;        /* as flow.in */
 	__u32 ref;
 	__u32 hop_slot;
-	__u32 addr_delta;
-	__u32 port_delta;
+	__u32 l3_delta; /* as in struct flow_delta */
+	__u32 l4_delta;
 	__u8 flags;
 };
 
 /* What was forwarded, for who looks at it afterwards (capture.h). */
 struct sent {
 	__u32 ref;
-	__u32 link; /* device it leaves by */
+	const struct hop *hop;
 };
 
 always_inline const struct flow_delta *flow_delta(const struct flow *flow, int ipv6)
@@ -190,7 +190,8 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 		return because(REASON_SILENT);
 	}
 	slot = ifindex & ports_mask;
-	port = &ports[slot];
+	port = pinned(&ports[slot]);
+	in = pinned(l->in | (__u64)slot << IN_SLOT);
 	if (port->ifindex != ifindex || !(port->flags & PORT_ON))
 		return because(REASON_PORT);
 	if (l->in & IN_PPPOE && !(port->flags & PORT_PPP_IN))
@@ -203,7 +204,7 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 	reason = ipv6 ? parse_ipv6(f, L3_ETHERNET + l->shift, p) : parse_ipv4(f, L3_ETHERNET + l->shift, p);
 	if (reason) {
 		if (unlikely(READ_ONCE(control.drops) & DROP_BY_LIST) &&
-		    drop_listed(f, L3_ETHERNET + l->shift, reason, port, slot, ipv6, xdp))
+		    drop_listed(f, L3_ETHERNET + l->shift, reason, port, in_slot(in), ipv6, xdp))
 			return REASON_DROPPED;
 		return reason;
 	}
@@ -213,7 +214,7 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 	flow = flow_find_hashed(hash, p->key, ipv6, &v->ref);
 	if (!flow) {
 		if (READ_ONCE(control.drops) &&
-		    drop_check(f, L3_ETHERNET + l->shift, p, hash, l->in | (__u64)slot << IN_SLOT, port, slot, ipv6, xdp))
+		    drop_check(f, L3_ETHERNET + l->shift, p, hash, in, port, in_slot(in), ipv6, xdp))
 			return REASON_DROPPED;
 		return because(REASON_UNKNOWN);
 	}
@@ -226,15 +227,15 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 		return because(REASON_TTL);
 
 	epoch = READ_ONCE(control.epoch);
-	in = l->in | (__u64)slot << IN_SLOT;
 	v->in = in;
+	flow = pinned(flow);
 	proof = READ_ONCE(flow->proof);
 	if (weak_order)
 		fence_full(&flow->owner);
 	hop_slot = flow->hop;
-	hop = hop_at(hop_slot);
-	if (!hop)
+	if (hop_slot >= HOPS_MAX)
 		return because(REASON_HOP);
+	hop = hop_of(hop_slot);
 
 	if (unlikely(proof != epoch + READ_ONCE(hop->epoch)))
 		reason = because(REASON_UNPROVEN);
@@ -266,8 +267,8 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 	v->hop = hop;
 	v->hop_slot = hop_slot;
 	v->nat = ipv6 ? (void *)&((struct flow6 *)flow)->nat : (void *)&((struct flow4 *)flow)->nat;
-	v->addr_delta = flow_delta(flow, ipv6)->addresses;
-	v->port_delta = flow_delta(flow, ipv6)->ports;
+	v->l3_delta = flow_delta(flow, ipv6)->l3;
+	v->l4_delta = flow_delta(flow, ipv6)->l4;
 	v->flags = flow->flags;
 	return REASON_NONE;
 }

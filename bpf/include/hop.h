@@ -26,7 +26,8 @@ struct hop {
 	__u32 flags; /* HOP_* */
 	struct hop_key key;
 	__u64 packets; /* proofs given: packets the kernel itself sent this way while proving */
-	__u64 reserved;
+	__u32 slot;    /* of the out device, in `ports` and `transmit` */
+	__u32 reserved;
 };
 _Static_assert(sizeof(struct hop) == 64, "hop");
 

@@ -26,3 +26,12 @@
 #endif
 #define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
 #define WRITE_ONCE(x, v) (*(volatile typeof(x) *)&(x) = (v))
+
+/* A value that is kept, in a register or on the stack: else the compiler works an address out anew wherever it is used. */
+#define pinned(value)                          \
+	({                                     \
+		typeof(value) pinned_ = value; \
+		asm volatile(""                \
+			     : "+r"(pinned_)); \
+		pinned_;                       \
+	})

@@ -204,6 +204,12 @@ always_inline int port_dsa(const void *data, const void *end, const struct port 
 	return out ? dsa_out(data, end, kind, tag) : dsa_in(data, end, kind, tag);
 }
 
+/* The slot of the port where a packet came in, of a number as flow.in. */
+always_inline __u32 in_slot(__u64 in)
+{
+	return (in >> IN_SLOT) & ((1 << PORT_SLOT_BITS) - 1);
+}
+
 /* The port of a slot, which may be free. */
 always_inline struct port *port_at(__u32 slot)
 {
@@ -224,13 +230,14 @@ always_inline struct port *port_find(__u32 ifindex, __u32 *slot)
 	return p;
 }
 
+/* A hop by its number, which is below HOPS_MAX: the mask is for the verifier, as the compiler works the address out before it compares. */
+always_inline struct hop *hop_of(__u32 slot)
+{
+	return pinned(&hops[pinned(slot) & (HOPS_MAX - 1)]);
+}
+
 /* A hop by its number; NULL when there is no such one. */
 always_inline struct hop *hop_at(__u32 slot)
 {
-	if (slot >= HOPS_MAX)
-		return NULL;
-	/* The compiler works the address out before it compares: the mask is for the verifier. */
-	asm volatile(""
-		     : "+r"(slot));
-	return &hops[slot & (HOPS_MAX - 1)];
+	return slot < HOPS_MAX ? hop_of(slot) : NULL;
 }

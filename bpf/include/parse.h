@@ -14,14 +14,14 @@
 /* What the parser found. `key` holds the tuple as in a record, by 64-bit words: two of them for IPv4, five for IPv6. */
 struct packet {
 	__u64 key[5];
-	__u16 len;  /* IP packet, octets */
-	__u8 proto; /* IPPROTO_TCP or IPPROTO_UDP */
-	__u8 ttl;
-	__u8 tos;
-	__u8 tcp_flags; /* byte 13 of the TCP header */
-	__u16 l4_len;   /* octets of the layer 4 header: of one segment's overhead */
-	__u16 l4_check; /* the checksum as it stands */
-	__be32 label;   /* IPv6 flow label; of IPv4 0 */
+	__u32 len;   /* IP packet, octets */
+	__u32 proto; /* IPPROTO_TCP or IPPROTO_UDP */
+	__u32 ttl;   /* an octet, as the next two */
+	__u32 tos;
+	__u32 tcp_flags; /* octet 13 of the TCP header; not set for UDP */
+	__u32 l4_len;    /* octets of the layer 4 header: of one segment's overhead */
+	__u32 l4_check;  /* 16 bits, the checksum as it stands */
+	__be32 label;    /* IPv6 flow label; of IPv4 0 */
 };
 
 #define TCP_FIN 0x01
@@ -79,7 +79,6 @@ always_inline int parse_l4(const struct frame *f, void *l4, __u32 room, struct p
 		 */
 		if (bpf_ntohs(udp->len) != room || room < sizeof(*udp))
 			return because(REASON_HEADER);
-		p->tcp_flags = 0;
 		p->l4_check = udp->check;
 	} else {
 		return because(REASON_PROTOCOL);
@@ -109,9 +108,9 @@ always_inline int parse_ipv4(const struct frame *f, __u32 l3, struct packet *p)
 	if (((__be16 *)w)[3] & bpf_htons(0xbfff)) /* all but "don't fragment"; the reserved bit is the kernel's business too */
 		return because(REASON_FRAGMENT);
 	p->label = 0;
-	p->tos = b[1];
-	p->ttl = b[8];
-	p->proto = b[9];
+	p->tos = pinned((__u32)b[1]);
+	p->ttl = pinned((__u32)b[8]);
+	p->proto = pinned((__u32)b[9]);
 	reason = parse_l4(f, (void *)w + sizeof(struct iphdr), p->len - sizeof(struct iphdr), p, &ports);
 	p->key[0] = pair(w[3], w[4]);
 	p->key[1] = key_tail(ports, p->proto);
@@ -136,9 +135,9 @@ always_inline int parse_ipv6(const struct frame *f, __u32 l3, struct packet *p)
 		return because(REASON_TRUNCATED);
 	p->len = payload + sizeof(struct ipv6hdr);
 	p->label = w[0] & bpf_htonl(0xfffff);
-	p->tos = b[0] << 4 | b[1] >> 4;
-	p->proto = b[6];
-	p->ttl = b[7];
+	p->tos = pinned((__u32)(__u8)(b[0] << 4 | b[1] >> 4));
+	p->proto = pinned((__u32)b[6]);
+	p->ttl = pinned((__u32)b[7]);
 	reason = parse_l4(f, (void *)w + sizeof(struct ipv6hdr), payload, p, &ports);
 	p->key[0] = pair(w[2], w[3]);
 	p->key[1] = pair(w[4], w[5]);

@@ -7,9 +7,6 @@
 
 #include "forward.h"
 
-/* TTL is the high octet of its word: minus one is plus the complement of 0x0100. */
-#define TTL_DELTA bpf_htons(0xfeff)
-
 /*
  * Puts the hop's header before the IP header; `shift`: what it has beyond Ethernet's. Words lie as in the hop: 2 octets, then words.
  * The caller has seen to it that HOP_HEADER_MAX octets can be written where there is a shift.
@@ -54,7 +51,7 @@ always_inline void l3_write(void *l3, int ipv6, const struct verdict *v)
 		struct iphdr *ip = l3;
 		const struct flow_nat4 *nat = v->nat;
 
-		ip->check = csum_update(ip->check, v->addr_delta + TTL_DELTA);
+		ip->check = csum_update(ip->check, v->l3_delta);
 		ip->ttl--;
 		ip->saddr = nat->saddr;
 		ip->daddr = nat->daddr;
@@ -76,9 +73,9 @@ always_inline void l4_write(void *l4, void *end, const struct packet *p, const s
 	if (p->proto == IPPROTO_TCP) {
 		if (l4 + sizeof(struct tcphdr) > end)
 			return; /* for the verifier: the parser saw to it */
-		((struct tcphdr *)l4)->check = csum_update(p->l4_check, v->addr_delta + v->port_delta);
+		((struct tcphdr *)l4)->check = csum_update(p->l4_check, v->l4_delta);
 	} else if (p->l4_check) {
-		check = csum_update(p->l4_check, v->addr_delta + v->port_delta);
+		check = csum_update(p->l4_check, v->l4_delta);
 		((struct udphdr *)l4)->check = check ? check : 0xffff;
 	}
 }

@@ -211,7 +211,7 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 	const __u32 l3_at = L3_ETHERNET + l->shift;
 	const __u32 ip_size = ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
 	const __u32 l4_at = l3_at + ip_size;
-	__u32 segments = 1, segment, octets = 0, check_at;
+	__u32 segments = 1, segment, octets = 0, check_at, addresses;
 	struct verdict v = {};
 	struct packet p = {};
 	struct frame f;
@@ -256,10 +256,12 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 		return because(TC_ACT_UNSPEC);
 	check_at = l4_at + (p.proto == IPPROTO_TCP ? 16 : 6);
 	mangled = p.proto == IPPROTO_TCP ? 0 : BPF_F_MARK_MANGLED_0;
-	if (v.flags & FLOW_ADDR && bpf_l4_csum_replace(skb, check_at, 0, v.addr_delta, BPF_F_PSEUDO_HDR | mangled))
+	/* Of the kernel's helper the addresses' part of a difference is asked for by itself. */
+	addresses = v.l3_delta + (__u16)~TTL_DELTA;
+	if (v.flags & FLOW_ADDR && bpf_l4_csum_replace(skb, check_at, 0, addresses, BPF_F_PSEUDO_HDR | mangled))
 		return because(TC_ACT_UNSPEC);
 	if (v.flags & FLOW_PORT)
-		bpf_l4_csum_replace(skb, check_at, 0, v.port_delta, mangled);
+		bpf_l4_csum_replace(skb, check_at, 0, v.l4_delta + 2 * 0xffff - addresses, mangled);
 
 	f.data = (void *)(long)skb->data;
 	f.end = (void *)(long)skb->data_end;
@@ -271,7 +273,7 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 		*(__u32 *)(l3 + ip_size) = ports_out(ipv6, &v);
 	/* IPv6 has no header checksum to balance what the helper did to a complete checksum of the whole packet: undo it. */
 	if (ipv6 && v.flags & FLOW_ADDR)
-		bpf_csum_update(skb, v.addr_delta);
+		bpf_csum_update(skb, addresses);
 	if (v.flags & FLOW_META) {
 		t = trial_get(v.ref);
 		if (t) {
@@ -291,7 +293,7 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 	skb->cb[0] = OURS_0;
 	skb->cb[1] = OURS_1;
 	sent->ref = v.ref;
-	sent->link = v.hop->key.ifindex;
+	sent->hop = v.hop;
 	return bpf_redirect(v.hop->key.ifindex, 0);
 }
 
@@ -335,7 +337,7 @@ int weir_tc(struct __sk_buff *skb)
 	if (capturing())
 		capture_in_tc(skb);
 	action = tc_packet(skb, &sent);
-	if (capturing() && action == TC_ACT_REDIRECT)
-		capture_out_tc(skb, sent.ref, sent.link);
+	if (capturing() && action == TC_ACT_REDIRECT && sent.hop)
+		capture_out_tc(skb, sent.ref, sent.hop->key.ifindex);
 	return action;
 }

@@ -32,6 +32,7 @@ always_inline __u32 hop_learn(const struct hop_key *key, __u32 flags)
 		return HOPS_MAX;
 	__builtin_memcpy(&hop->key, key, sizeof(*key));
 	hop->flags = flags;
+	hop->slot = key->ifindex & ports_mask;
 	/* Two CPUs that learn the same hop at once: the second one's slot stays unused, until all hops are forgotten. */
 	if (bpf_map_update_elem(&hop_index, key, &slot, BPF_NOEXIST)) {
 		known = bpf_map_lookup_elem(&hop_index, key);
@@ -195,7 +196,7 @@ always_inline void session_device_learn(__u64 in, __u32 device)
 always_inline int came_in_there(struct __sk_buff *skb, __u64 in)
 {
 	__u32 device = skb->ingress_ifindex;
-	__u32 slot = (in >> IN_SLOT) & ((1 << PORT_SLOT_BITS) - 1);
+	__u32 slot = in_slot(in);
 	struct port *port;
 	__u32 *stack;
 

@@ -50,11 +50,14 @@ always_inline int xdp_make_room(struct xdp_md *ctx, int grow, __u32 least)
 }
 
 /* Rewrites a frame whose IP header stands where it should, and sends it. Cannot fail. */
-always_inline int xdp_send(struct xdp_md *ctx, struct frame f, int ipv6, __u32 shift, const struct packet *p, const struct verdict *v)
+always_inline int xdp_send(struct xdp_md *ctx, struct frame f, int ipv6, __u32 shift, const struct packet *p, struct verdict *v)
 {
 	const __u32 ip_size = ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
 	void *l3 = f.data + shift + L3_ETHERNET;
 	__u32 frame_len, least;
+
+	v->flow = pinned(v->flow);
+	v->hop = pinned(v->hop);
 
 	/* For the verifier: the parser saw to it. Where the frame is still the one that was parsed, and plain, it knows. */
 	if (!__builtin_constant_p(shift)) {
@@ -77,7 +80,7 @@ always_inline int xdp_send(struct xdp_md *ctx, struct frame f, int ipv6, __u32 s
 		if (frame_len < least)
 			bpf_xdp_adjust_tail(ctx, (int)least - (int)frame_len);
 	}
-	return bpf_redirect_map(&transmit, v->hop->key.ifindex & ports_mask, 0);
+	return bpf_redirect_map(&transmit, v->hop->slot, 0);
 }
 
 always_inline int xdp_forward(struct xdp_md *ctx, int ipv6, const struct link *l, struct sent *sent, int onward)
@@ -101,7 +104,7 @@ always_inline int xdp_forward(struct xdp_md *ctx, int ipv6, const struct link *l
 	if (reason)
 		return xdp_pass(ctx, reason, onward);
 	sent->ref = v.ref;
-	sent->link = v.hop->key.ifindex;
+	sent->hop = v.hop;
 	if (likely(v.hop->key.len == L3_ETHERNET + l->shift && f.len >= v.hop->key.least))
 		return xdp_send(ctx, f, ipv6, l->shift, &p, &v);
 	shift = (v.hop->key.len - L3_ETHERNET) & SHIFT_MASK;
@@ -151,8 +154,8 @@ always_inline int xdp_hook(struct xdp_md *ctx, int onward)
 	if (capturing())
 		capture_in_xdp(ctx);
 	action = xdp_packet(ctx, &sent, onward);
-	if (capturing() && action == XDP_REDIRECT)
-		capture_out_xdp(ctx, sent.ref, sent.link);
+	if (capturing() && action == XDP_REDIRECT && sent.hop)
+		capture_out_xdp(ctx, sent.ref, sent.hop->key.ifindex);
 	return action;
 }
 

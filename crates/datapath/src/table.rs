@@ -382,18 +382,14 @@ impl Table {
     }
 
     fn write(&mut self, reference: u32, key: &Key, leaves: &Key) {
-        let Translation {
-            addresses,
-            ports,
-            flags,
-        } = translate::translation(key, leaves);
+        let Translation { l3, l4, flags } = translate::translation(key, leaves);
         let owner = self.owner(reference).load(Ordering::Relaxed);
         let f = types::flow {
             owner,
             flags,
             ..Default::default()
         };
-        let delta = types::flow_delta { addresses, ports };
+        let delta = types::flow_delta { l3, l4 };
         let Key {
             source,
             destination,

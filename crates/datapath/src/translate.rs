@@ -161,6 +161,9 @@ fn fold(mut sum: u64) -> u16 {
     sum as u16
 }
 
+/// TTL_DELTA of bpf/include/flow.h: the TTL is the high octet of its word, and one lower is plus the complement of 0x0100.
+const TTL_DELTA: u16 = 0xfeff_u16.to_be();
+
 /// One's complement sum of ~old + new over 16-bit words, 0 when nothing differs (bpf/include/csum.h).
 fn delta(old: &[u16], new: &[u16]) -> u16 {
     if old == new {
@@ -183,10 +186,10 @@ fn halves(words: &Words, ipv6: bool) -> Vec<u16> {
 /// How packets of `from` are changed so that they leave as `to`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Translation {
-    /// Checksum difference of the addresses.
-    pub addresses: u16,
-    /// Checksum difference of the ports.
-    pub ports: u16,
+    /// What an IPv4 header's checksum changes by: addresses, and a TTL one lower.
+    pub l3: u16,
+    /// What the checksum of UDP or TCP changes by: addresses and ports; 0 where nothing changes.
+    pub l4: u16,
     /// FLOW_ADDR | FLOW_PORT.
     pub flags: u8,
 }
@@ -209,9 +212,10 @@ pub fn translation(from: &Key, to: &Key) -> Translation {
     if ports(from) != ports(to) {
         flags |= FLOW_PORT;
     }
+    let addresses = u64::from(delta(&old, &new));
     Translation {
-        addresses: delta(&old, &new),
-        ports: delta(&ports(from), &ports(to)),
+        l3: fold(addresses + u64::from(TTL_DELTA)),
+        l4: fold(addresses + u64::from(delta(&ports(from), &ports(to)))),
         flags,
     }
 }
@@ -237,11 +241,27 @@ mod tests {
         assert_eq!(
             translation(&(&t).into(), &(&t).into()),
             Translation {
-                addresses: 0,
-                ports: 0,
+                l3: TTL_DELTA,
+                l4: 0,
                 flags: 0
             }
         );
+    }
+
+    /// As `csum_update` of bpf/include/csum.h, which folds once.
+    fn updated(check: u16, delta: u16) -> u16 {
+        let sum = u32::from(!check) + u32::from(delta);
+        !((sum + (sum >> 16)) as u16)
+    }
+
+    #[test]
+    fn two_words_fold_at_once() {
+        for check in (0..=u16::MAX).step_by(251).chain([1, 0xfffe, u16::MAX]) {
+            for delta in (0..=u16::MAX).step_by(13).chain([1, 0xfffe, u16::MAX]) {
+                let whole = !fold(u64::from(!check) + u64::from(delta));
+                assert_eq!(updated(check, delta), whole, "{check:#x} {delta:#x}");
+            }
+        }
     }
 
     /// The checksum of the translated header, computed in full, equals the incremental one for many headers.
@@ -256,19 +276,29 @@ mod tests {
             );
             let to = tuple("203.0.113.9", 60000 - i as u16, "192.0.2.7", 53);
             let t = translation(&(&from).into(), &(&to).into());
-            let all = |x: &Tuple| {
-                let mut v = [
+            let addresses = |x: &Tuple| {
+                [
                     halves(&words(x.source), false),
                     halves(&words(x.destination), false),
                 ]
-                .concat();
-                v.extend([port(x.source_port), port(x.destination_port), 0x1234]);
-                v
+                .concat()
             };
-            let full = |x: &Tuple| !fold(all(x).iter().map(|w| u64::from(*w)).sum());
-            let updated =
-                !fold(u64::from(!full(&from)) + u64::from(t.addresses) + u64::from(t.ports));
-            assert_eq!(updated, full(&to), "{from} -> {to}");
+            let full = |words: &[u16]| !fold(words.iter().map(|w| u64::from(*w)).sum());
+            let l4 = |x: &Tuple| {
+                let rest = [port(x.source_port), port(x.destination_port), 0x1234];
+                full(&[addresses(x), rest.to_vec()].concat())
+            };
+            assert_eq!(updated(l4(&from), t.l4), l4(&to), "{from} -> {to}");
+            let l3 = |x: &Tuple, ttl: u8| {
+                let rest = [u16::from_ne_bytes([ttl, 17]), 0x4321];
+                full(&[addresses(x), rest.to_vec()].concat())
+            };
+            let ttl = (i % 254) as u8 + 2;
+            assert_eq!(
+                updated(l3(&from, ttl), t.l3),
+                l3(&to, ttl - 1),
+                "{from} -> {to}, TTL {ttl}"
+            );
         }
     }
 }
