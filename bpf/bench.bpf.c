@@ -8,6 +8,7 @@
 #include "include/flow.h"
 
 #define TEMPLATE_MAX 80
+#define LENGTHS 4 /* a power of two; three are used */
 #define SAMPLES 64
 
 const volatile __u32 header;                                     /* octets of the template that are written into each frame: all headers */
@@ -17,6 +18,8 @@ const volatile __u32 host_at;                                    /* offset of th
 const volatile __u32 check_at;                                   /* offset of the checksum of layer 4 */
 const volatile __u32 flows;                                      /* number of flows; 0: the template is sent as it is */
 const volatile __u32 port_bits;                                  /* flows differ by so many bits of the port, then by the low half of the address */
+const volatile __u32 burst;                                      /* frames of one flow in a row, 1 at least */
+const volatile __u32 lengths[LENGTHS];                           /* generate_mix: of frames that take turns, as `mix` has it */
 const volatile __u32 out;                                        /* generator: index of the device it sends by */
 const volatile __u8 exit_header[16] __attribute__((aligned(8))); /* compared paths: Ethernet header of what leaves */
 const volatile __be32 snat;                                      /* new source address */
@@ -31,11 +34,17 @@ always_inline __u16 csum_change(__u16 check, __u32 delta)
 	return ~csum_fold((__u16)~check + delta);
 }
 
-__u8 template[TEMPLATE_MAX] __attribute__((aligned(64)));
+/* One for each length. */
+__u8 template[LENGTHS][TEMPLATE_MAX] __attribute__((aligned(64)));
+
+/* IMIX: seven short frames, four of middle length and a long one. */
+const __u8 mix[12] = {0, 1, 0, 0, 1, 0, 2, 0, 1, 0, 1, 0};
 
 /* Written by one CPU: the loop runs on one. */
 struct state {
 	__u32 next;   /* flow of the next frame */
+	__u32 sent;   /* frames of it so far, in a row */
+	__u32 mixed;  /* place in `mix` of the next frame */
 	__u32 target; /* slot in `targets` that `rotate` goes on to */
 	__u64 sunk;   /* packets that reached a sink */
 	__u32 wanted; /* samples still to be taken */
@@ -102,9 +111,10 @@ struct {
  * Writes every header of the next flow's frame. All of it: frames are used again as they came back, and a field that is only
  * lowered (TTL) would reach 0.
  */
-always_inline int frame_write(void *data, void *end)
+always_inline int frame_write(void *data, void *end, __u32 which)
 {
 	__u32 len = header, flow = state.next, nth, port, host, i;
+	__u8 *from = template[which];
 	__u16 *check;
 
 	if (len > TEMPLATE_MAX || data + len > end)
@@ -112,15 +122,18 @@ always_inline int frame_write(void *data, void *end)
 #pragma unroll
 	for (i = 0; i < TEMPLATE_MAX / 8; i++)
 		if (i * 8 + 8 <= len)
-			((__u64 *)data)[i] = ((__u64 *)template)[i];
+			((__u64 *)data)[i] = ((__u64 *)from)[i];
 	if (len & 4)
-		*(__u32 *)(data + (len & ~7)) = *(__u32 *)(template + (len & 0x78));
+		*(__u32 *)(data + (len & ~7)) = *(__u32 *)(from + (len & 0x78));
 	if (len & 2)
-		*(__u16 *)(data + (len & ~3)) = *(__u16 *)(template + (len & 0x7c));
+		*(__u16 *)(data + (len & ~3)) = *(__u16 *)(from + (len & 0x7c));
 	if (!flows)
 		return 1;
 
-	state.next = flow + 1 < flows ? flow + 1 : 0;
+	if (burst == 1 || ++state.sent >= burst) {
+		state.sent = 0;
+		state.next = flow + 1 < flows ? flow + 1 : 0;
+	}
 	nth = flow & ((1 << (port_bits & 15)) - 1);
 	port = bpf_htons(nth);
 	host = bpf_htons(flow >> (port_bits & 15));
@@ -141,7 +154,23 @@ always_inline int frame_write(void *data, void *end)
 SEC("xdp.frags")
 int generate(struct xdp_md *ctx)
 {
-	if (!frame_write((void *)(long)ctx->data, (void *)(long)ctx->data_end))
+	if (!frame_write((void *)(long)ctx->data, (void *)(long)ctx->data_end, 0))
+		return XDP_ABORTED;
+	return bpf_redirect(out, 0);
+}
+
+/* The same, of several lengths. */
+SEC("xdp.frags")
+int generate_mix(struct xdp_md *ctx)
+{
+	__u32 at = state.mixed < sizeof(mix) ? state.mixed : 0;
+	__u32 which = mix[at] & (LENGTHS - 1);
+
+	state.mixed = at + 1 < sizeof(mix) ? at + 1 : 0;
+	/* The kernel has given the frame back its whole length, the last one. */
+	if (bpf_xdp_adjust_tail(ctx, (int)(lengths[which] - lengths[2])))
+		return XDP_ABORTED;
+	if (!frame_write((void *)(long)ctx->data, (void *)(long)ctx->data_end, which))
 		return XDP_ABORTED;
 	return bpf_redirect(out, 0);
 }
@@ -159,7 +188,7 @@ int rotate(struct xdp_md *ctx)
 		state.start = state.now;
 	if (state.start != state.now && bpf_xdp_adjust_head(ctx, (int)(state.start - state.now)))
 		return XDP_ABORTED;
-	if (frame_write((void *)(long)ctx->data, (void *)(long)ctx->data_end))
+	if (frame_write((void *)(long)ctx->data, (void *)(long)ctx->data_end, 0))
 		bpf_tail_call(ctx, &targets, state.target);
 	return XDP_ABORTED;
 }
@@ -168,7 +197,7 @@ SEC("tc")
 int rotate_tc(struct __sk_buff *skb)
 {
 	skb->cb[0] = 0; /* weir's mark on what it sent */
-	if (frame_write((void *)(long)skb->data, (void *)(long)skb->data_end))
+	if (frame_write((void *)(long)skb->data, (void *)(long)skb->data_end, 0))
 		bpf_tail_call(skb, &targets_tc, state.target);
 	return TC_ACT_SHOT;
 }

@@ -146,6 +146,7 @@ impl Crowd {
             translated: false,
             length: 60,
             flows: size.flows(),
+            servers: false,
         };
         let bits = size.each.trailing_zeros();
         let mark_at = match way {

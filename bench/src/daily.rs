@@ -43,6 +43,7 @@ impl Scene {
             translated: true,
             length: 60,
             flows: 1,
+            servers: false,
         };
         let lab = gateway(true)?;
         let weir = Daemon::start(lab.node("router")?, binary, Hook::Xdp)?;
@@ -281,6 +282,7 @@ pub fn burden(binary: &Path, per_second: u32, seconds: u32) -> Result<Vec<Vec<St
         translated: false,
         length: 60,
         flows,
+        servers: false,
     };
     let lab = gateway(false)?;
     let more = format!("[offload]\nflows = {flows}\n");

@@ -154,17 +154,66 @@ impl fmt::Display for Machine {
     }
 }
 
-/// Seconds for which processors were busy so far, all of them together (proc_stat(5): all but idle and waiting for disks).
-pub fn busy() -> f64 {
+/// What a processor did: seconds since the start of the machine, or shares of a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Processor {
+    /// Anything but being idle or waiting for disks.
+    pub busy: f64,
+    /// Of it, receiving and sending packets and other work that the kernel puts off until after an interrupt (softirq).
+    pub softirq: f64,
+}
+
+impl Processor {
+    /// Shares of the seconds since then.
+    pub fn since(&self, then: &Self, seconds: f64) -> Self {
+        Self {
+            busy: (self.busy - then.busy) / seconds,
+            softirq: (self.softirq - then.softirq) / seconds,
+        }
+    }
+
+    /// From a line of /proc/stat (proc_stat(5)): `cpu0`, then user, nice, system, idle, iowait, irq, softirq, steal.
+    fn read(line: &str) -> Option<Self> {
+        let mut words = line.split_whitespace();
+        words
+            .next()
+            .filter(|word| word.len() > 3)?
+            .strip_prefix("cpu")?;
+        // USER_HZ is 100 on all architectures that weir runs on.
+        let seconds = words
+            .take(8)
+            .map(|word| word.parse().map(|ticks: f64| ticks / 100.0));
+        let seconds: Vec<_> = seconds.collect::<Result<_, _>>().ok()?;
+        let idle = seconds.get(3)? + seconds.get(4)?;
+        Some(Self {
+            busy: seconds.iter().sum::<f64>() - idle,
+            softirq: *seconds.get(6)?,
+        })
+    }
+}
+
+/// What each processor did so far.
+pub fn processor_times() -> Vec<Processor> {
     let text = fs::read_to_string("/proc/stat").unwrap_or_default();
-    let line = text.lines().next().unwrap_or_default();
-    let ticks = line.split_whitespace().skip(1).take(8);
-    let ticks = ticks
-        .enumerate()
-        .filter(|(column, _)| ![3, 4].contains(column));
-    let ticks: f64 = ticks.filter_map(|(_, word)| word.parse::<f64>().ok()).sum();
-    // USER_HZ is 100 on all architectures that weir runs on.
-    ticks / 100.0
+    text.lines().filter_map(Processor::read).collect()
+}
+
+/// Packets that a device of this thread's namespace received (see [`inside`]).
+pub fn received(device: &str) -> Result<u64, Error> {
+    let text = fs::read_to_string("/proc/thread-self/net/dev")
+        .map_err(Error::system("read /proc/net/dev"))?;
+    let found = text.lines().find_map(|line| {
+        let (name, numbers) = line.split_once(':')?;
+        let packets = numbers.split_whitespace().nth(1)?;
+        (name.trim() == device).then(|| packets.parse().ok())?
+    });
+    found.ok_or_else(|| Error::Wrong(format!("no device {device}")))
+}
+
+/// How many connections the kernel follows at most (`net.netfilter.nf_conntrack_max`); `None` before it follows any.
+pub fn most_connections() -> Option<u64> {
+    let text = fs::read_to_string("/proc/sys/net/netfilter/nf_conntrack_max").ok()?;
+    text.trim().parse().ok()
 }
 
 /// Whether the kernel has memory for TCP: what it counts as in use, less than what it saves from (`net.ipv4.tcp_mem`, the first number).
@@ -224,6 +273,35 @@ pub fn compiler() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_processor_did_is_read() {
+        let line = "cpu1 100 200 300 4000 500 60 700 8 9 9";
+        let found = Processor::read(line).expect("a processor");
+        assert!(
+            (found.busy - 13.68).abs() < 1e-9 && (found.softirq - 7.0).abs() < 1e-9,
+            "{found:?}"
+        );
+        let then = Processor {
+            busy: 12.68,
+            softirq: 6.5,
+        };
+        let share = found.since(&then, 2.0);
+        assert!(
+            (share.busy - 0.5).abs() < 1e-9 && (share.softirq - 0.25).abs() < 1e-9,
+            "{share:?}"
+        );
+        for other in [
+            "cpu 1 2 3 4 5 6 7 8",
+            "intr 1 2 3 4 5 6 7 8",
+            "cpu0 1 2 x",
+            "cpu0 1 2",
+            "",
+        ] {
+            assert_eq!(Processor::read(other), None, "{other}");
+        }
+        assert!(!processor_times().is_empty());
+    }
 
     #[test]
     fn memory_of_tcp_is_read() {

@@ -73,6 +73,7 @@ pub fn all(effort: &Effort) -> Result<Vec<Cost>, Error> {
             translated: false,
             length: 60,
             flows: 1,
+            servers: false,
         };
         let peers = Peers::load(lan)?;
         for flows in &effort.flows {
@@ -117,6 +118,7 @@ fn others(flows: u32) -> Vec<(&'static str, Traffic)> {
         translated: false,
         length,
         flows,
+        servers: false,
     };
     let v4 = kind(false, 60);
     let tcp = Packet {

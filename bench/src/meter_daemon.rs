@@ -49,6 +49,7 @@ fn burden(binary: &Path, flows: u32, seconds: u32) -> Result<Burden, Error> {
         translated: false,
         length: 60,
         flows: flows.max(1),
+        servers: false,
     };
     let lab = Lab::gateway(&Options {
         nat: false,

@@ -7,8 +7,9 @@ use std::path::Path as File;
 use serde::Serialize;
 
 use crate::Error;
-use crate::circuit::{Circuit, Driver, Path};
+use crate::circuit::{Circuit, Path};
 use crate::daemon::Daemon;
+use crate::load::Load;
 use crate::report::{Table, table};
 use crate::rounds::{Plan, median};
 
@@ -80,7 +81,11 @@ pub fn all(binary: &File, flows: u32, plan: Plan, cpu: usize) -> Result<Vec<Whol
 }
 
 fn one(path: Path, binary: &File, flows: u32, plan: Plan, cpu: usize) -> Result<Whole, Error> {
-    let mut circuit = Circuit::build(path, 60, flows, &Driver::Direct)?;
+    let load = Load {
+        flows,
+        ..Load::default()
+    };
+    let mut circuit = Circuit::build(path, load, binary)?;
     let (mut alone, mut nothing, mut monitor) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..plan.rounds as usize {
         // Each is first in turn.

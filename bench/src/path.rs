@@ -3,6 +3,7 @@
 use datapath::Hook;
 use lab::{Lab, Options};
 
+use crate::load::{Load, Wires};
 use crate::traffic::Kind;
 
 /// What forwards.
@@ -112,10 +113,26 @@ impl Path {
         }
     }
 
+    /// Whether it can be measured on wires that carry more than Ethernet: the programs that weir is compared with know nothing else, and one family is enough.
+    pub fn knows(self, wires: Wires) -> bool {
+        wires == Wires::Plain
+            || matches!(
+                self,
+                Self::Nothing
+                    | Self::Kernel
+                    | Self::Conntrack
+                    | Self::Masquerade
+                    | Self::Flowtable
+                    | Self::WeirTc
+                    | Self::WeirXdp
+            )
+    }
+
     /// Why this machine cannot do it.
-    pub fn lacks(self) -> Option<String> {
+    pub fn lacks(self, wires: Wires) -> Option<String> {
         let tried = || Lab::gateway(&Options::default()).and_then(|lab| lab.flowtable());
         match self {
+            _ if !self.knows(wires) => Some("it is measured between plain wires only".into()),
             Self::Flowtable => tried()
                 .err()
                 .map(|_| "this kernel has no flowtable for nftables (CONFIG_NF_FLOW_TABLE)".into()),
@@ -166,11 +183,16 @@ impl Path {
         }
     }
 
-    /// Whether frames reach the server without an skb, so that its sink is an XDP one.
+    /// Whether frames reach their end without an skb, so that the sink is an XDP one.
     pub(crate) fn frames(self) -> bool {
         matches!(
             self,
-            Self::HashNat | Self::Ceiling | Self::WeirXdp | Self::WeirXdp6 | Self::WeirXdpNat6
+            Self::Nothing
+                | Self::HashNat
+                | Self::Ceiling
+                | Self::WeirXdp
+                | Self::WeirXdp6
+                | Self::WeirXdpNat6
         )
     }
 
@@ -182,18 +204,23 @@ impl Path {
         }
     }
 
-    pub(crate) fn kind(self, length: usize, flows: u32) -> Kind {
+    pub(crate) fn kind(self, load: &Load) -> Kind {
         let translated6 = matches!(self, Self::Masquerade6 | Self::WeirXdpNat6);
         let ipv6 = translated6 || matches!(self, Self::Conntrack6 | Self::WeirXdp6);
-        let translated = match ipv6 {
-            true => translated6,
-            false => !matches!(self, Self::Kernel | Self::Conntrack),
-        };
-        Kind {
+        let kind = Kind {
             ipv6,
-            translated,
-            length: length.max(if ipv6 { 62 } else { 60 }),
-            flows,
+            translated: match ipv6 {
+                true => translated6,
+                false => !matches!(self, Self::Kernel | Self::Conntrack),
+            },
+            length: 0,
+            flows: load.flows,
+            servers: true,
+        };
+        let lengths = load.length.octets(kind.shortest(), load.wires);
+        Kind {
+            length: lengths.last().copied().unwrap_or_default(),
+            ..kind
         }
     }
 }

@@ -7,7 +7,7 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use datapath::bench::{Bench, Exit, PORT_BITS, Target, Traffic};
+use datapath::bench::{Bench, Exit, Target, Traffic};
 use datapath::{Datapath, Options, Port, Sizes, Tagger};
 use lab::frame::{Body, Packet, Tcp, flag};
 use lab::topology::mac;
@@ -93,12 +93,14 @@ impl Stage {
             translated: true,
             length: 60,
             flows: self.effort.flows,
+            servers: false,
         };
         let routed = Kind {
             ipv6: true,
             translated: false,
             length: 62,
             flows: 1000.min(self.effort.flows),
+            servers: false,
         };
         self.prove(&nat, 0)?;
         self.prove(&routed, nat.flows)?;
@@ -154,6 +156,7 @@ impl Stage {
             translated: true,
             length: 100,
             flows: 64,
+            servers: false,
         };
         let vlan = [0x8100, 10].map(u16::to_be_bytes).concat();
         let qinq = [0x88a8, 100, 0x8100, 7].map(u16::to_be_bytes).concat();
@@ -191,11 +194,8 @@ impl Stage {
                     .test_witness(&dress(&kind.sent(n), wan), self.wan)?;
             }
             let traffic = Traffic {
-                bits: PORT_BITS,
-                frame: dress(&kind.received(0).bytes(), lan),
-                flows: kind.flows,
-                reply: false,
                 shift: dress(&[0; 14], lan).len() - 14,
+                ..Traffic::of(dress(&kind.received(0).bytes(), lan), kind.flows)
             };
             let name = format!("weir XDP NAT44, {name}");
             let before = self.forwarded(kind.flows);
@@ -230,6 +230,7 @@ impl Stage {
             translated: true,
             length: 60,
             flows: self.effort.flows,
+            servers: false,
         };
         let known = kind.received(0);
         let unknown = |ipv6| {
@@ -238,6 +239,7 @@ impl Stage {
                 translated: false,
                 length: 62,
                 flows: 64,
+                servers: false,
             };
             let mut packet = kind.received(0);
             packet.body = Body::Udp(1024, 9999, vec![0; 18]);
@@ -261,13 +263,7 @@ impl Stage {
             (false, "weir XDP, unknown flow"),
             (true, "weir XDP, unknown flow, IPv6"),
         ] {
-            let traffic = Traffic {
-                bits: PORT_BITS,
-                frame: unknown(ipv6).bytes(),
-                flows: 64,
-                reply: false,
-                shift: 0,
-            };
+            let traffic = Traffic::of(unknown(ipv6).bytes(), 64);
             self.time_traffic(name, &traffic, &kind, Target::Weir)?;
         }
         let mut arp = known.bytes();
@@ -285,13 +281,7 @@ impl Stage {
             ),
         ];
         for (name, frame) in frames {
-            let traffic = Traffic {
-                bits: PORT_BITS,
-                frame,
-                flows: 0,
-                reply: false,
-                shift: 0,
-            };
+            let traffic = Traffic::of(frame, 0);
             self.time_traffic(&format!("weir XDP, {name}"), &traffic, &kind, Target::Weir)?;
         }
         self.path.bump()?;

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::Error;
 use crate::circuit::Path;
+use crate::closed::bulk::{Bulk, Transfer};
 use crate::closed::{Report, Series, chart, page};
 use crate::report::{Measured, SCHEMA, Table, table};
 
@@ -128,10 +129,9 @@ fn tables(report: &Report) -> String {
         "forwarded by weir",
     ];
     let mut text = format!(
-        "{}; {} octets (IPv6 at least 62), {} UDP flows, {} rounds of {} s; differences up to {:.1} % may be noise; *of kernel's* is against its NAT, and where packets are dropped, against its drop by a rule:\n\n{}",
+        "{}; {} (with IPv6, at least 62 octets), {} rounds of {} s; differences up to {:.1} % may be noise; *of kernel's* is against its NAT, and where packets are dropped, against its drop by a rule:\n\n{}",
         report.machine,
-        report.length,
-        report.flows,
+        report.load,
         report.rounds,
         report.seconds,
         report.noise * 100.0,
@@ -144,14 +144,44 @@ fn tables(report: &Report) -> String {
             by(series)
         ));
     }
+    if let Some(tcp) = &report.tcp {
+        let head = format!(
+            "\n{} TCP connections between whole hosts, all processors:\n\n",
+            tcp.connections
+        );
+        text.push_str(&format!("{head}{}", downloads(tcp)));
+    }
     text
+}
+
+fn downloads(tcp: &Bulk) -> Table {
+    let line = |one: &Transfer| {
+        let rate = one.bits_per_second;
+        vec![
+            one.text.clone(),
+            format!("{:.0}", rate.median / 1e6),
+            format!("{:.0}–{:.0}", rate.min / 1e6, rate.max / 1e6),
+            format!("{:.1}", one.cpu.median),
+            one.forwarded
+                .map_or("–".into(), |share| format!("{:.1} %", share * 100.0)),
+        ]
+    };
+    let headings = [
+        "path",
+        "Mbit/s",
+        "min–max",
+        "processors busy",
+        "forwarded by weir",
+    ];
+    let lines: Vec<_> = tcp.scenarios.iter().map(line).collect();
+    table(&headings, &lines)
 }
 
 fn by(series: &Series) -> Table {
     let with: Vec<_> = series
         .points
         .iter()
-        .map(|point| series.with(point.at))
+        .map(|point| series.with(&point.at))
         .collect();
     let mut headings = vec!["path"];
     headings.extend(with.iter().map(String::as_str));
@@ -159,7 +189,7 @@ fn by(series: &Series) -> Table {
         let rates = series.of(name);
         let rates = rates
             .iter()
-            .map(|(_, one)| format!("{:.0}", one.pps.median / 1e3));
+            .map(|one| format!("{:.0}", one.pps.median / 1e3));
         [text.to_owned()].into_iter().chain(rates).collect()
     };
     let lines: Vec<Vec<String>> = series.names().into_iter().map(line).collect();

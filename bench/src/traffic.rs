@@ -7,14 +7,17 @@ use kernel::{Protocol, Tuple};
 use lab::frame::{Body, Packet};
 use lab::gateway::{CLIENT, CLIENT6, ROUTER_WAN, ROUTER_WAN6, SERVER, SERVER6};
 use lab::topology::mac;
+use lab::view::View;
 
 /// Source port of flow 0; flow n has the n-th after it.
 pub const FIRST_PORT: u16 = 1024;
 /// Destination port of all flows.
 pub const SERVICE: u16 = 443;
 
-/// Flows of one client; the next ones are those of the address after it.
+/// Flows of one client with one server; the next ones have the address after one of these.
 const FLOWS_PER_HOST: u32 = 1 << PORT_BITS;
+/// What fills a frame.
+pub const FILLER: u8 = 0x5a;
 
 /// The `n`-th address after one, by its low half.
 fn plus(address: IpAddr, n: u32) -> IpAddr {
@@ -35,6 +38,8 @@ pub struct Kind {
     pub length: usize,
     /// Number of flows.
     pub flows: u32,
+    /// Flows beyond those that ports tell apart are with other servers; else they are other clients'.
+    pub servers: bool,
 }
 
 impl Kind {
@@ -55,42 +60,68 @@ impl Kind {
         }
     }
 
+    /// Octets of the shortest frame.
+    pub fn shortest(&self) -> usize {
+        if self.ipv6 { 62 } else { 60 }
+    }
+
     fn payload(&self) -> Vec<u8> {
         let headers = if self.ipv6 { 62 } else { 42 };
-        vec![0x5a; self.length.saturating_sub(headers)]
+        vec![FILLER; self.length.saturating_sub(headers)]
     }
 
     /// From the client.
     pub fn forward(&self) -> Traffic {
         Traffic {
-            frame: self.received(0).bytes(),
-            flows: self.flows,
-            reply: false,
-            bits: PORT_BITS,
-            shift: 0,
+            by_server: self.servers,
+            ..Traffic::of(self.received(0).bytes(), self.flows)
         }
     }
 
     /// From the server, to where the router translated.
     pub fn reply(&self) -> Traffic {
-        let body = Body::Udp(SERVICE, FIRST_PORT, self.payload());
-        let from = (mac("server", "eth0"), self.ends().1);
-        let packet = Packet::new(from, (mac("router", "wan0"), self.outside()), body);
         Traffic {
-            frame: packet.bytes(),
-            flows: self.flows,
             reply: true,
-            bits: PORT_BITS,
-            shift: 0,
+            by_server: self.servers,
+            ..Traffic::of(self.answer(0), self.flows)
         }
     }
 
+    /// Addresses of clients or servers, one after the other.
+    pub fn hosts(&self) -> u32 {
+        self.flows.div_ceil(FLOWS_PER_HOST).max(1)
+    }
+
+    /// The servers' addresses.
+    pub fn destinations(&self) -> impl Iterator<Item = IpAddr> + use<> {
+        let first = self.ends().1;
+        let count = if self.servers { self.hosts() } else { 1 };
+        (0..count).map(move |n| plus(first, n))
+    }
+
+    /// The flow of a packet that the router sent on, by what differs from flow to flow; `None` of others. With several hosts for servers only.
+    pub fn flow_of(&self, frame: &[u8]) -> Option<u32> {
+        let view = View::of(frame)?;
+        let (from, to) = view.ports?;
+        let (port, server) = match to == SERVICE {
+            true => (from, view.to),
+            false => (to, view.from),
+        };
+        let host = self.destinations().position(|address| address == server)?;
+        let port = u32::from(port.checked_sub(FIRST_PORT)?);
+        let flow = host as u32 * FLOWS_PER_HOST + port;
+        (port < FLOWS_PER_HOST && flow < self.flows).then_some(flow)
+    }
+
     /// Flow `n` as it comes in, and as its replies do. The kernel keeps ports where it can, and in the closed loop it can. Beyond
-    /// 32,768 flows there are more clients and more outside addresses: see bpf/bench.bpf.c.
+    /// 32,768 flows there are more servers, or more clients and more outside addresses: see bpf/bench.bpf.c.
     pub fn tuples(&self, n: u32) -> (Tuple, Tuple) {
-        let (client, destination) = self.ends();
+        let (client, server) = self.ends();
         let (host, port) = (n / FLOWS_PER_HOST, (n % FLOWS_PER_HOST) as u16);
-        let source = plus(client, host);
+        let (source, destination) = match self.servers {
+            true => (client, plus(server, host)),
+            false => (plus(client, host), server),
+        };
         let source_port = FIRST_PORT + port;
         let protocol = Protocol::Udp;
         let original = Tuple {
@@ -100,10 +131,10 @@ impl Kind {
             destination,
             destination_port: SERVICE,
         };
-        let outside = match (self.translated, host) {
-            (false, _) => source,
-            (true, 0) => self.outside(),
-            (true, _) => plus(IpAddr::V4(Ipv4Addr::new(203, 0, 113, 0)), host),
+        let outside = match (self.translated, self.servers, host) {
+            (false, ..) => source,
+            (true, true, _) | (true, _, 0) => self.outside(),
+            (true, false, _) => plus(IpAddr::V4(Ipv4Addr::new(203, 0, 113, 0)), host),
         };
         (
             original,

@@ -1,21 +1,21 @@
 //! What the laboratory's own figures are worth: whether somebody else counts the same, and whether its verdict finds what was planted.
 
 use std::fs;
+use std::path::Path as File;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
 use crate::Error;
-use crate::circuit::{Circuit, Driver, Path};
+use crate::circuit::{Circuit, Path};
+use crate::load::Load;
+use crate::machine::received;
 use crate::report::{Table, table};
 use crate::rounds::{Plan, Spread, median};
 use crate::verdict::{Verdict, compare, noise};
 use datapath::bench::unpin;
 
-/// Octets of the frames, and flows: those of the laboratory.
-const LENGTH: usize = 60;
-const FLOWS: u32 = 64;
 /// How often the device is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -33,7 +33,7 @@ pub struct Agreement {
 }
 
 /// Measures with somebody who looks at the server's device meanwhile.
-pub fn agreement(driver: &Driver, plan: Plan, cpu: usize) -> Result<Vec<Agreement>, Error> {
+pub fn agreement(weir: &File, plan: Plan, cpu: usize) -> Result<Vec<Agreement>, Error> {
     let paths = [
         Path::Masquerade,
         Path::StaticTc,
@@ -43,7 +43,7 @@ pub fn agreement(driver: &Driver, plan: Plan, cpu: usize) -> Result<Vec<Agreemen
     ];
     let mut found = Vec::new();
     for path in paths {
-        let mut circuit = Circuit::build(path, LENGTH, FLOWS, driver)?;
+        let mut circuit = Circuit::build(path, Load::default(), weir)?;
         let (mut lab, mut device) = (Vec::new(), Vec::new());
         for _ in 0..plan.rounds {
             let (rate, seen) = looked_at(&mut circuit, plan, cpu)?;
@@ -110,18 +110,6 @@ fn looked_at(circuit: &mut Circuit, plan: Plan, cpu: usize) -> Result<(f64, f64)
     })
 }
 
-/// Packets that a device of this thread's namespace received.
-fn received(device: &str) -> Result<u64, Error> {
-    let text = fs::read_to_string("/proc/thread-self/net/dev")
-        .map_err(Error::system("read /proc/net/dev"))?;
-    let found = text.lines().find_map(|line| {
-        let (name, numbers) = line.split_once(':')?;
-        let packets = numbers.split_whitespace().nth(1)?;
-        (name.trim() == device).then(|| packets.parse().ok())?
-    });
-    found.ok_or_else(|| Error::Wrong(format!("no device {device}")))
-}
-
 /// A static program beside itself, slower by a share that is known.
 #[derive(Clone, Debug, Serialize)]
 pub struct Planted {
@@ -136,8 +124,8 @@ pub struct Planted {
 }
 
 /// Plants slowdowns and looks whether they are found.
-pub fn planted(driver: &Driver, plan: Plan, cpu: usize) -> Result<(f64, Vec<Planted>), Error> {
-    let build = |spin| Circuit::slowed(Path::Ceiling, LENGTH, FLOWS, driver, spin);
+pub fn planted(weir: &File, plan: Plan, cpu: usize) -> Result<(f64, Vec<Planted>), Error> {
+    let build = |spin| Circuit::slowed(Path::Ceiling, Load::default(), weir, spin);
     let mut bare = build(0)?;
     // What a turn costs, from many of them.
     const MANY: u32 = 2000;

@@ -42,11 +42,19 @@ fn the_lab_measures_what_it_is_asked_for() {
         "--seconds",
         "0.1",
     ];
-    arguments.extend(["--only", &only]);
+    arguments.extend(["--only", &only, "--length", "imix", "--burst", "3"]);
     let ran = weir(&arguments);
     let told = json(&ran);
     assert_eq!(ran.status.code(), Some(0), "{told:#}");
     assert_eq!(told["schema"], "weir-bench-lab/1");
+    for (name, value) in [
+        ("length", Value::from("imix")),
+        ("burst", 3.into()),
+        ("flows", 64.into()),
+    ] {
+        assert_eq!(told[name], value, "{name}");
+    }
+    assert_eq!(told["wires"], "plain");
     assert_eq!(told["complete"], true);
     let scenarios = told["scenarios"].as_array().expect("scenarios");
     let left_out = told["left_out"].as_array().expect("what was left out");
@@ -78,6 +86,9 @@ fn the_lab_measures_what_it_is_asked_for() {
             "{name}: {rate} packets a second, {took} ns each"
         );
         let by_weir = scenario["forwarded"].as_f64();
+        let processors = scenario["processors"].as_array().expect("processors");
+        let busy = processors.iter().filter_map(|one| one["busy"].as_f64());
+        assert!(busy.sum::<f64>() > 0.5, "{name}: {processors:?}");
         assert_eq!(
             by_weir.is_some(),
             name.as_str().is_some_and(|name| name.starts_with("weir")),
@@ -150,7 +161,7 @@ fn series_and_a_page_are_written() {
         "--only",
         "kernel6-nat,weir6-xdp-nat,kernel-drop,kernel-drop-early,weir-drop",
     ];
-    arguments.extend(["--series", "length", "--html", &html, "--svg", &svg]);
+    arguments.extend(["--series", "length,wires", "--html", &html, "--svg", &svg]);
     let ran = weir(&arguments);
     let told = json(&ran);
     assert_eq!(
@@ -158,25 +169,54 @@ fn series_and_a_page_are_written() {
         Some(5),
         "{told:#}"
     );
-    let series = told["series"].as_array().expect("series");
-    assert!(
-        series.len() == 1 && series[0]["by"] == "length",
-        "{series:?}"
-    );
-    let points = series[0]["points"].as_array().expect("points");
+    let series = |by: &str| {
+        let all = told["series"].as_array().expect("series");
+        let found = all.iter().find(|series| series["by"] == by);
+        found.map_or(&[][..], |series| {
+            series["points"].as_array().expect("points")
+        })
+    };
+    let points = series("length");
     let at: Vec<_> = points
         .iter()
         .filter_map(|point| point["at"].as_u64())
         .collect();
-    assert!(at.len() > 3 && at.is_sorted(), "{at:?}");
-    for point in points {
-        let scenarios = point["scenarios"].as_array().expect("scenarios");
-        let names: Vec<_> = scenarios
-            .iter()
-            .filter_map(|one| one["name"].as_str())
-            .collect();
-        let wanted = ["kernel-nat", "weir-tc", "weir-xdp", "xdp-static"];
-        assert!(wanted.iter().all(|name| names.contains(name)), "{names:?}");
+    assert!(at.len() > 2 && at.is_sorted(), "{at:?}");
+    assert!(
+        points.iter().any(|point| point["at"] == "IMIX"),
+        "{points:?}"
+    );
+    for (by, wanted) in [
+        (
+            "length",
+            &["kernel-nat", "weir-tc", "weir-xdp", "xdp-static"][..],
+        ),
+        ("wires", &["kernel-nat", "weir-tc", "weir-xdp"]),
+    ] {
+        for point in series(by) {
+            let scenarios = point["scenarios"].as_array().expect("scenarios");
+            let names: Vec<_> = scenarios
+                .iter()
+                .filter_map(|one| one["name"].as_str())
+                .collect();
+            assert!(wanted.iter().all(|name| names.contains(name)), "{names:?}");
+        }
+    }
+    // What this kernel has is measured; of the rest the reason is told.
+    let left_out = told["left_out"].as_array().expect("what was left out");
+    for wires in [
+        "VLAN to VLAN",
+        "QinQ uplink",
+        "PPPoE uplink",
+        "PPPoE over VLAN",
+    ] {
+        let measured = series("wires").iter().any(|point| point["at"] == wires);
+        let reason = left_out.iter().find(|one| one["name"] == wires);
+        let reason = reason.and_then(|one| one["reason"].as_str());
+        assert!(
+            measured != reason.is_some_and(|reason| reason.contains("cannot be made here")),
+            "{wires}: {reason:?}"
+        );
     }
     let page = std::fs::read_to_string(&html).expect("a page");
     assert!(
@@ -198,6 +238,9 @@ fn what_makes_no_sense_is_told() {
         (&["bench", "lab", "--cpu", "4096"], "no processor 4096"),
         (&["bench", "lab", "--series", "weather"], "length, flows"),
         (&["bench", "lab", "--seconds", "0"], "0.05"),
+        (&["bench", "lab", "--length", "59"], "imix"),
+        (&["bench", "lab", "--flows", "1000001"], "1000000"),
+        (&["bench", "lab", "--wires", "ring"], "pppoe-over-vlan"),
         (
             &["bench", "compare", "/nowhere", "/nowhere"],
             "/nowhere cannot be read",

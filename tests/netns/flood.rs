@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use api::TalksQuery;
-use datapath::bench::{Bench, Exit, PORT_BITS, Traffic};
+use datapath::bench::{Bench, Exit, Traffic};
 use lab::frame::{Body, Packet};
 use lab::gateway::{CLIENT, CLIENT6, SERVER, SERVER6};
 use lab::namespace::wait_until;
@@ -60,13 +60,7 @@ fn flood(weir: &Weir, out: u32, ipv6: bool) -> Result<(), Error> {
         let from = (mac("client", "eth0"), client);
         let to = (mac("router", "lan0"), server);
         let packet = Packet::new(from, to, Body::Udp(1024, port, vec![b'w'; 18]));
-        let traffic = Traffic {
-            frame: packet.bytes(),
-            flows,
-            bits: PORT_BITS,
-            reply: false,
-            shift: 0,
-        };
+        let traffic = Traffic::of(packet.bytes(), flows);
         Bench::load(&traffic, out, &Exit::default()).map_err(failed)
     };
     let send = |bench: &mut Bench, packets| bench.generate(packets).map_err(failed);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use datapath::bench::{Bench, Exit, PORT_BITS, Target, Traffic};
+use datapath::bench::{Bench, Exit, Target, Traffic};
 use datapath::meter::{Meter, MeterSizes, Processor, Programs, Segments};
 use lab::frame::{Body, Packet, Tcp, flag};
 use lab::gateway::{CLIENT, CLIENT6, SERVER, SERVER6};
@@ -77,11 +77,8 @@ fn udp(ipv6: bool, from_client: bool, ports: (u16, u16), length: usize) -> Packe
 /// Kinds of frames that take turns by themselves.
 fn rotating() -> Vec<(bool, Traffic)> {
     let traffic = |packet: Packet, reply, flows| Traffic {
-        frame: packet.bytes(),
-        flows,
-        bits: PORT_BITS,
         reply,
-        shift: 0,
+        ..Traffic::of(packet.bytes(), flows)
     };
     let mut all = Vec::new();
     for ipv6 in [false, true] {

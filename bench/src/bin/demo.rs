@@ -181,20 +181,9 @@ fn measure(lab: &Lab, iperf: &Iperf, load: &Load, weir: Option<&Daemon>) -> Resu
 
 /// Packets that came in at the router's ports.
 fn received(router: &Namespace) -> Result<u64, Error> {
-    let mut sum = 0;
-    for device in ["lan0", "wan0"] {
-        let text = router
-            .command("cat")
-            .arg(format!("/sys/class/net/{device}/statistics/rx_packets"))
-            .output();
-        let text = text.map_err(Error::system("read the router's counters"))?;
-        let text = String::from_utf8_lossy(&text.stdout).into_owned();
-        sum += text
-            .trim()
-            .parse::<u64>()
-            .map_err(|_| Error::Wrong(format!("{device}: no counter: {text}")))?;
-    }
-    Ok(sum)
+    let both =
+        || -> Result<u64, Error> { Ok(machine::received("lan0")? + machine::received("wan0")?) };
+    machine::inside(router, both)?
 }
 
 /// Seconds that all processors spent in the kernel so far (proc(5): system, irq, softirq, in hundredths).

@@ -112,6 +112,7 @@ fn row(by: By, arguments: &Arguments) -> Result<Row, Error> {
         translated: true,
         length: 60,
         flows: 64,
+        servers: false,
     };
     let out = lab.index("client", "eth0")?;
     let traffic = kind.forward();
@@ -178,6 +179,7 @@ fn programs() -> Result<(), Error> {
         translated: true,
         length: 60,
         flows: FLOWS,
+        servers: false,
     };
     let traffic = kind.forward();
     let mut generator = inside(lab.node("client")?, || {

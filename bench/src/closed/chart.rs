@@ -98,13 +98,12 @@ pub fn draw(report: &Report) -> String {
          <rect class=\"card\" x=\"1\" y=\"1\" width=\"{}\" height=\"{}\" rx=\"12\"/>\n\
          <text class=\"ink\" x=\"20\" y=\"30\" font-weight=\"700\" font-size=\"16\">{title}</text>\n\
          <text class=\"grey\" x=\"20\" y=\"52\">{}</text>\n\
-         <text class=\"grey\" x=\"20\" y=\"70\">{} UDP flows, frames of {} octets; each dot is a round, the bar ends at the median</text>\n",
+         <text class=\"grey\" x=\"20\" y=\"70\">{}; each dot is a round, the bar ends at the median</text>\n",
         escaped(&told.join(" ")),
         WIDTH - 2.0,
         height - 2.0,
         escaped(&report.machine.to_string()),
-        report.flows,
-        report.length,
+        report.load,
     );
     let bottom = TOP + STEP * ranked.len() as f64;
     for part in 0..=(end / step).round() as u32 {

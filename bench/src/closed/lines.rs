@@ -56,7 +56,7 @@ pub fn draw(series: &Series, number: usize) -> String {
             "<text class=\"grey\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"12\">{}</text>",
             x(index),
             BOTTOM + 20.0,
-            point.at
+            escaped(&point.at.to_string())
         );
     }
     let _ = writeln!(
@@ -69,20 +69,29 @@ pub fn draw(series: &Series, number: usize) -> String {
     let mut ends = Vec::new();
     for (name, text) in series.names() {
         let found = series.of(name);
-        let Some((_, at_end)) = found.last() else {
+        let Some(at_end) = found.last() else {
             continue;
         };
         let points: Vec<_> = found
             .iter()
             .enumerate()
-            .map(|(index, (_, one))| format!("{:.1},{:.1}", x(index), y(one.pps.median)))
+            .map(|(index, one)| (x(index), y(one.pps.median)))
             .collect();
-        let _ = writeln!(
-            svg,
-            "<polyline class=\"{}\" points=\"{}\"/>",
-            class(at_end),
-            points.join(" ")
-        );
+        let class = class(at_end);
+        if series.by.is_ordered() {
+            let points: Vec<_> = points
+                .iter()
+                .map(|(x, y)| format!("{x:.1},{y:.1}"))
+                .collect();
+            let points = points.join(" ");
+            let _ = writeln!(svg, "<polyline class=\"{class}\" points=\"{points}\"/>");
+        }
+        for (x, y) in points {
+            let _ = writeln!(
+                svg,
+                "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"/>"
+            );
+        }
         ends.push((
             y(at_end.pps.median),
             format!("{text}, {}", rate(at_end.pps.median)),

@@ -1,19 +1,24 @@
 //! `weir bench lab`: all scenarios in turn, round after round, and what came of it.
 
+pub mod bulk;
 pub mod chart;
 pub mod lines;
 pub mod page;
 pub mod series;
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use lab::{Lab, Options};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::circuit::{Circuit, Driver, Path, Run};
-use crate::machine::{Machine, Undisturbed};
+use crate::circuit::{Circuit, Path, Run};
+use crate::load::{Load, Wires};
+use crate::machine::{Machine, Processor, Undisturbed, has_memory_for_tcp, most_connections};
 use crate::rounds::{Plan, Spread, median};
-pub use series::{By, Series};
+pub use bulk::Bulk;
+pub use series::{At, By, Series};
 
 use crate::verdict::{Verdict, compare, noise};
 
@@ -30,23 +35,18 @@ pub struct Settings {
     pub plan: Plan,
     /// In this order.
     pub scenarios: Vec<Path>,
-    /// Flows, which take turns.
-    pub flows: u32,
-    /// Of the frames, octets.
-    pub length: usize,
+    /// What is sent.
+    pub load: Load,
     /// The processor on which everything runs.
     pub cpu: usize,
-    /// What steers weir's packet path.
-    pub driver: Driver,
-    /// What is measured beside, at several lengths or numbers of flows.
+    /// The binary of weir.
+    pub weir: PathBuf,
+    /// What is measured beside, at several lengths, numbers of flows and so on.
     pub series: Vec<By>,
-}
-
-/// Frames, and what comes of them: what the circuits of a measurement have in common.
-#[derive(Clone, Copy, Debug)]
-struct Load {
-    flows: u32,
-    length: usize,
+    /// Flows of the last point of that by flows, at most.
+    pub most_flows: u32,
+    /// Whether TCP between whole hosts is measured too.
+    pub tcp: bool,
 }
 
 /// What was measured.
@@ -60,10 +60,9 @@ pub struct Report {
     pub rounds: u32,
     /// Seconds of each measurement.
     pub seconds: f64,
-    /// Flows.
-    pub flows: u32,
-    /// Of the frames, octets.
-    pub length: usize,
+    /// What was sent.
+    #[serde(flatten)]
+    pub load: Load,
     /// Relative difference up to which nothing is decided: see [`noise`](crate::verdict::noise).
     pub noise: f64,
     /// Whether all rounds were made: a person may have had enough.
@@ -72,9 +71,12 @@ pub struct Report {
     pub scenarios: Vec<Scenario>,
     /// What was not.
     pub left_out: Vec<LeftOut>,
-    /// The same at several lengths and numbers of flows.
+    /// The same at several lengths, numbers of flows and so on.
     #[serde(default)]
     pub series: Vec<Series>,
+    /// TCP between whole hosts.
+    #[serde(default)]
+    pub tcp: Option<Bulk>,
 }
 
 /// What forwards, and how fast.
@@ -90,6 +92,9 @@ pub struct Scenario {
     pub ns_per_packet: Spread,
     /// Processors that were busy.
     pub cpu: Spread,
+    /// Shares of the time of each processor: the medians.
+    #[serde(default)]
+    pub processors: Vec<Processor>,
     /// The least share of the packets that weir forwarded; none where it is not there.
     pub forwarded: Option<f64>,
     /// Packets per second of each round, in order.
@@ -97,6 +102,11 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// Processors that were busy with softirqs, all of them together.
+    pub fn softirq(&self) -> f64 {
+        self.processors.iter().map(|one| one.softirq).sum()
+    }
+
     /// Whether nothing is forwarded in it.
     pub fn drops(&self) -> bool {
         let dropping = Path::ALL.into_iter().filter(|path| path.drops());
@@ -104,13 +114,22 @@ impl Scenario {
     }
 }
 
-/// A scenario that this machine cannot do.
+/// A scenario, or a point of a series, that this machine cannot do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// [`Path::name`].
+    /// [`Path::name`], or what the point is.
     pub name: String,
     /// Why.
     pub reason: String,
+}
+
+impl LeftOut {
+    /// Tells of it, once.
+    fn add(self, all: &mut Vec<Self>) {
+        if !all.contains(&self) {
+            all.push(self);
+        }
+    }
 }
 
 /// How far it is.
@@ -196,36 +215,73 @@ pub fn run(
     told: &mut dyn FnMut(&Progress),
     stop: &dyn Fn() -> bool,
 ) -> Result<Report, Error> {
-    let plan = settings.plan;
-    let load = Load {
-        flows: settings.flows,
-        length: settings.length,
-    };
+    let (plan, load) = (settings.plan, settings.load);
+    if let Some(reason) = lacks(&load) {
+        return Err(Error::Wrong(reason));
+    }
     let mut run = Session {
         settings,
         clock: Clock {
             told,
             done: Duration::ZERO,
-            all: expected(settings.scenarios.len(), plan) + series::expected_time(settings),
+            all: expected_time(settings),
         },
         stop,
         complete: true,
     };
     let main = run.measure(&settings.scenarios, load, plan, "")?;
-    let series = run.series()?;
+    let mut left_out = main.left_out;
+    let series = run.series(&mut left_out)?;
+    let tcp = run.tcp(&mut left_out)?;
     Ok(Report {
         schema: SCHEMA.into(),
         machine: Machine::this(),
         rounds: plan.rounds,
         seconds: plan.seconds,
-        flows: settings.flows,
-        length: settings.length,
+        load,
         noise: noise(&main.twins),
         complete: run.complete,
         scenarios: main.scenarios,
-        left_out: main.left_out,
+        left_out,
         series,
+        tcp,
     })
+}
+
+/// Why this machine cannot send that.
+fn lacks(load: &Load) -> Option<String> {
+    let tried = || {
+        let arrangement = load.wires.arrangement();
+        Lab::gateway(&Options {
+            arrangement,
+            ..Options::default()
+        })
+    };
+    match (too_many(load.flows, most_connections()), load.wires) {
+        (Some(reason), _) => Some(reason),
+        (None, Wires::Plain) => None,
+        (None, wires) => tried()
+            .err()
+            .map(|error| format!("{} cannot be made here: {error}", wires.text())),
+    }
+}
+
+/// Why a kernel that follows so many connections at most cannot follow these flows.
+fn too_many(flows: u32, most: Option<u64>) -> Option<String> {
+    // What a machine has besides.
+    const OTHERS: u64 = 1024;
+    let most = most.filter(|most| u64::from(flows) + OTHERS > *most)?;
+    Some(format!(
+        "this kernel follows at most {most} connections, too few for {flows} flows: raise net.netfilter.nf_conntrack_max"
+    ))
+}
+
+fn expected_time(settings: &Settings) -> Duration {
+    let tcp = match settings.tcp {
+        true => bulk::expected_time(settings),
+        false => Duration::ZERO,
+    };
+    expected(settings.scenarios.len(), settings.plan) + series::expected_time(settings) + tcp
 }
 
 /// How long so many scenarios take.
@@ -255,6 +311,35 @@ impl Session<'_> {
     fn stopped(&mut self) -> bool {
         self.complete &= !(self.stop)();
         !self.complete
+    }
+
+    /// TCP between whole hosts, where that was asked for.
+    fn tcp(&mut self, left_out: &mut Vec<LeftOut>) -> Result<Option<Bulk>, Error> {
+        if !self.settings.tcp || self.stopped() {
+            return Ok(None);
+        }
+        if let Err(error) = has_memory_for_tcp() {
+            left_out.push(LeftOut {
+                name: "TCP".into(),
+                reason: error.to_string(),
+            });
+            return Ok(None);
+        }
+        let Self {
+            settings,
+            clock,
+            stop,
+            complete,
+        } = self;
+        let mut tell = |doing, takes| {
+            clock.tell(doing);
+            clock.done += takes;
+        };
+        let mut stopped = || {
+            *complete &= !stop();
+            !*complete
+        };
+        bulk::measure(settings, &mut tell, &mut stopped, left_out)
     }
 
     /// Builds circuits, measures them in turn, and takes them away. `note`: for whoever watches.
@@ -332,13 +417,8 @@ impl Session<'_> {
             }
             self.clock.tell(format!("{note}building: {}", path.text()));
             let begun = Instant::now();
-            match path.lacks() {
-                None => circuits.push(Circuit::build(
-                    *path,
-                    load.length,
-                    load.flows,
-                    &self.settings.driver,
-                )?),
+            match path.lacks(load.wires) {
+                None => circuits.push(Circuit::build(*path, load, &self.settings.weir)?),
                 Some(reason) => {
                     self.clock.less(plan.piece() * plan.rounds);
                     left_out.push(LeftOut {
@@ -358,6 +438,8 @@ struct Row {
     path: Path,
     rates: Vec<f64>,
     busy: Vec<f64>,
+    /// Of each round.
+    processors: Vec<Vec<Processor>>,
     share: Option<f64>,
 }
 
@@ -367,13 +449,15 @@ impl Row {
             path,
             rates: Vec::new(),
             busy: Vec::new(),
+            processors: Vec::new(),
             share: None,
         }
     }
 
     fn add(&mut self, run: &Run) {
         self.rates.push(run.rate());
-        self.busy.push(run.busy);
+        self.busy.push(run.busy());
+        self.processors.push(run.processors.clone());
         let share = run.share;
         self.share = share.map(|share| self.share.map_or(share, |least| least.min(share)));
     }
@@ -387,10 +471,25 @@ impl Row {
             pps: Spread::of(&self.rates)?,
             ns_per_packet: Spread::of(&took)?,
             cpu: Spread::of(&self.busy)?,
+            processors: middle(&self.processors),
             forwarded: self.share,
             each: self.rates,
         })
     }
+}
+
+/// The medians over rounds, processor by processor.
+fn middle(rounds: &[Vec<Processor>]) -> Vec<Processor> {
+    let count = rounds.iter().map(Vec::len).min().unwrap_or(0);
+    let of = |index: usize, what: fn(&Processor) -> f64| {
+        let values: Vec<_> = rounds.iter().map(|round| what(&round[index])).collect();
+        median(&sorted(&values))
+    };
+    let one = |index| Processor {
+        busy: of(index, |one| one.busy),
+        softirq: of(index, |one| one.softirq),
+    };
+    (0..count).map(one).collect()
 }
 
 /// The same scenario in two reports.
@@ -442,6 +541,7 @@ mod tests {
         let rows = rates.iter().map(|(path, rates)| Row {
             rates: rates.to_vec(),
             busy: vec![1.0; rates.len()],
+            processors: vec![vec![Processor::default()]; rates.len()],
             ..Row::of(*path)
         });
         Report {
@@ -449,13 +549,13 @@ mod tests {
             machine: Machine::this(),
             rounds: 5,
             seconds: 1.0,
-            flows: 64,
-            length: 60,
+            load: Load::default(),
             noise,
             complete: true,
             scenarios: rows.filter_map(Row::scenario).collect(),
             left_out: Vec::new(),
             series: Vec::new(),
+            tcp: None,
         }
     }
 
@@ -508,6 +608,16 @@ mod tests {
             "20 %"
         );
         assert!(changes(&before, &report(0.0, &[])).is_empty());
+    }
+
+    #[test]
+    fn flows_have_to_be_followed() {
+        assert_eq!(too_many(1_000_000, None), None, "it follows none yet");
+        assert_eq!(too_many(64, Some(262_144)), None);
+        for (flows, most) in [(262_000, 262_144), (1_000_000, 65_536)] {
+            let reason = too_many(flows, Some(most)).expect("a reason");
+            assert!(reason.contains("nf_conntrack_max") && reason.contains(&most.to_string()));
+        }
     }
 
     #[test]

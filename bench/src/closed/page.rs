@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::chart::{draw, escaped, rate};
-use super::{Report, Series, lines};
+use super::{Bulk, Report, Series, lines};
 use crate::circuit::Path;
 
 const STYLE: &str = "\
@@ -77,7 +77,7 @@ fn by(html: &mut String, series: &Series, number: usize) {
         "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"By {text}, in numbers\"><table>\n<thead><tr><th class=\"text\">k packets/s with</th>"
     );
     for point in &series.points {
-        let _ = write!(html, "<th>{}</th>", series.with(point.at));
+        let _ = write!(html, "<th>{}</th>", series.with(&point.at));
     }
     html.push_str("</tr></thead>\n<tbody>\n");
     for (name, text) in series.names() {
@@ -91,10 +91,42 @@ fn by(html: &mut String, series: &Series, number: usize) {
             },
             escaped(text)
         );
-        for (_, one) in series.of(name) {
+        for one in series.of(name) {
             let _ = write!(html, "<td>{:.0}</td>", one.pps.median / 1e3);
         }
         html.push_str("</tr>\n");
+    }
+    html.push_str("</tbody></table></div>\n");
+}
+
+/// TCP between whole hosts, in numbers.
+fn tcp(html: &mut String, tcp: &Bulk) {
+    let _ = write!(
+        html,
+        "<h2>Downloads: {} TCP connections</h2>\n<p>Hosts with stacks of their own, frames as they are on a wire, all processors. The hosts take most of the time, so that the rows are closer together than above.</p>\n\
+         <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"TCP, in numbers\"><table>\n<thead><tr><th class=\"text\">What forwards</th><th>Mbit/s</th><th>of all rounds</th><th>CPU</th><th>by weir</th></tr></thead>\n<tbody>\n",
+        tcp.connections
+    );
+    for one in &tcp.scenarios {
+        let mbits = |bits: f64| bits / 1e6;
+        let rate = one.bits_per_second;
+        let share = one
+            .forwarded
+            .map_or("–".into(), |share| format!("{:.1} %", share * 100.0));
+        let _ = writeln!(
+            html,
+            "<tr{}><th scope=\"row\">{}</th><td>{:.0}</td><td>{:.0} to {:.0}</td><td>{:.1}</td><td>{share}</td></tr>",
+            if one.name.starts_with("weir") {
+                " class=\"weir\""
+            } else {
+                ""
+            },
+            escaped(&one.text),
+            mbits(rate.median),
+            mbits(rate.min),
+            mbits(rate.max),
+            one.cpu.median,
+        );
     }
     html.push_str("</tbody></table></div>\n");
 }
@@ -105,10 +137,9 @@ pub fn page(report: &Report) -> String {
     let mut html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
          <title>What this machine can forward</title>\n<style>{STYLE}</style>\n<main>\n<h1>What this machine can forward</h1>\n\
-         <p class=\"about\">{}. {} UDP flows, frames of {} octets, one processor, {} rounds of {} s; weir {}.</p>\n",
+         <p class=\"about\">{}. {}; one processor, {} rounds of {} s; weir {}.</p>\n",
         escaped(&report.machine.to_string()),
-        report.flows,
-        report.length,
+        report.load,
         report.rounds,
         report.seconds,
         escaped(&report.machine.weir),
@@ -127,7 +158,7 @@ pub fn page(report: &Report) -> String {
     picture(&mut html, "Packets per second", &draw(report));
     html.push_str(
         "<h2>In numbers</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"In numbers\"><table>\n<thead><tr><th>Rank</th><th class=\"text\">What forwards</th><th>k packets/s</th>\
-         <th>of all rounds</th><th>ns per packet</th><th>of the kernel's</th><th>CPU</th><th>by weir</th></tr></thead>\n<tbody>\n",
+         <th>of all rounds</th><th>ns per packet</th><th>of the kernel's</th><th>CPU</th><th>softirq</th><th>by weir</th></tr></thead>\n<tbody>\n",
     );
     let mut rank = 1;
     for group in report.ranking() {
@@ -140,7 +171,7 @@ pub fn page(report: &Report) -> String {
                 .map_or("–".into(), |share| format!("{:.1} %", share * 100.0));
             let _ = writeln!(
                 html,
-                "<tr{}><td>{rank}</td><th scope=\"row\">{}</th><td>{:.0}</td><td>{:.0} to {:.0}</td><td>{:.0}</td><td>{ratio}</td><td>{:.1}</td><td>{share}</td></tr>",
+                "<tr{}><td>{rank}</td><th scope=\"row\">{}</th><td>{:.0}</td><td>{:.0} to {:.0}</td><td>{:.0}</td><td>{ratio}</td><td>{:.1}</td><td>{:.1}</td><td>{share}</td></tr>",
                 if one.name.starts_with("weir") {
                     " class=\"weir\""
                 } else {
@@ -152,6 +183,7 @@ pub fn page(report: &Report) -> String {
                 one.pps.max / 1e3,
                 one.ns_per_packet.median,
                 one.cpu.median,
+                one.softirq(),
             );
         }
         rank += group.len();
@@ -160,11 +192,14 @@ pub fn page(report: &Report) -> String {
     for (number, series) in report.series.iter().enumerate() {
         by(&mut html, series, number);
     }
+    if let Some(found) = &report.tcp {
+        tcp(&mut html, found);
+    }
     let _ = writeln!(
         html,
         "<h2>How to read it</h2>\n<p>Only ratios travel to other machines, and there is no network card in this: what your wires carry is less. \
          All scenarios were measured in turn, round after round. In each round one was measured twice in a row, and from what it differed by, differences up to {:.1} % may be noise: those of one rank are no further apart, or their rounds do not agree, and nothing should be made of which is named first. \
-         <em>Of the kernel's</em> is the ratio to the kernel with address translation, and for what drops, to the kernel's drop by a rule. CPU is processors that were busy; more than one says that something else ran on the machine. By weir is the share of packets that weir itself forwarded or dropped.</p>\n<h2>What was measured</h2>\n<dl>",
+         <em>Of the kernel's</em> is the ratio to the kernel with address translation, and for what drops, to the kernel's drop by a rule. CPU is processors that were busy; more than one says that something else ran on the machine. Softirq is the part of it in which the kernel received and sent packets after an interrupt; what XDP does for the generator is not in it. By weir is the share of packets that weir itself forwarded or dropped.</p>\n<h2>What was measured</h2>\n<dl>",
         report.noise * 100.0
     );
     for path in Path::ALL {

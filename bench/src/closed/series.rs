@@ -1,12 +1,14 @@
-//! The same scenarios at several lengths of frames and numbers of flows: what a router's speed depends on, and what not.
+//! The same scenarios at several lengths of frames, numbers of flows and so on: what a router's speed depends on, and what not.
 
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Load, Scenario, Session, Settings, expected};
+use super::{LeftOut, Scenario, Session, Settings, expected, lacks};
 use crate::Error;
 use crate::circuit::Path;
+use crate::load::{Length, Load, Mix, Wires};
 use crate::rounds::Plan;
 
 /// What is measured: what there is without weir, weir, and what is the most.
@@ -26,17 +28,23 @@ pub enum By {
     Length,
     /// Number of flows.
     Flows,
+    /// Packets of one flow in a row.
+    Burst,
+    /// What is below IP.
+    Wires,
 }
 
 impl By {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Length, Self::Flows];
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Length, Self::Flows, Self::Burst, Self::Wires];
 
     /// Short name, for the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Length => "length",
             Self::Flows => "flows",
+            Self::Burst => "burst",
+            Self::Wires => "wires",
         }
     }
 
@@ -45,13 +53,73 @@ impl By {
         match self {
             Self::Length => "octets of a frame",
             Self::Flows => "flows",
+            Self::Burst => "packets of one flow in a row",
+            Self::Wires => "headers below IP",
         }
     }
 
-    fn values(self) -> &'static [u32] {
+    /// Whether its points are in an order of size, so that a line between them means something.
+    pub fn is_ordered(self) -> bool {
+        self != Self::Wires
+    }
+
+    /// Its points.
+    fn loads(self, base: Load, most_flows: u32) -> Vec<(At, Load)> {
         match self {
-            Self::Length => &[60, 252, 508, 1020, 1514],
-            Self::Flows => &[1, 16, 256, 4096, 30_000],
+            Self::Length => {
+                let lengths = [60, 508, 1514].map(Length::Octets);
+                let lengths = lengths.into_iter().chain([Length::Mixed(Mix::Imix)]);
+                let load = |length| (At::of(length), Load { length, ..base });
+                lengths.map(load).collect()
+            }
+            Self::Flows => {
+                let flows = [1, 256, 4096, 65_536, 1_000_000].into_iter();
+                let flows = flows.filter(|flows| *flows <= most_flows);
+                let load = |flows| (At::Number(flows), Load { flows, ..base });
+                flows.map(load).collect()
+            }
+            Self::Burst => {
+                let load = |burst| (At::Number(burst), Load { burst, ..base });
+                [1, 32, 1024].map(load).to_vec()
+            }
+            Self::Wires => {
+                let load = |wires: Wires| (At::Name(wires.text().into()), Load { wires, ..base });
+                Wires::ALL.map(load).to_vec()
+            }
+        }
+    }
+
+    fn scenarios(self) -> Vec<Path> {
+        let all = SCENARIOS.into_iter();
+        let knows = |path: &Path| self != Self::Wires || Wires::ALL.iter().all(|w| path.knows(*w));
+        all.filter(knows).collect()
+    }
+}
+
+/// Where a point of a series is: a number, or the name of what is no number.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum At {
+    /// Octets, flows, packets.
+    Number(u32),
+    /// Lengths that take turns, wires.
+    Name(String),
+}
+
+impl At {
+    fn of(length: Length) -> Self {
+        match length {
+            Length::Octets(octets) => Self::Number(octets.into()),
+            Length::Mixed(Mix::Imix) => Self::Name("IMIX".into()),
+        }
+    }
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Name(name) => f.write_str(name),
         }
     }
 }
@@ -61,7 +129,7 @@ impl By {
 pub struct Series {
     /// What differs.
     pub by: By,
-    /// In ascending order.
+    /// Numbers in ascending order.
     pub points: Vec<Point>,
 }
 
@@ -69,7 +137,7 @@ pub struct Series {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// The value.
-    pub at: u32,
+    pub at: At,
     /// What was measured in turn there.
     pub scenarios: Vec<Scenario>,
 }
@@ -84,11 +152,13 @@ impl Point {
 
 impl Series {
     /// A value with what it is of: `64 flows`.
-    pub fn with(&self, at: u32) -> String {
+    pub fn with(&self, at: &At) -> String {
         match (self.by, at) {
-            (By::Length, _) => format!("{at} octets"),
-            (By::Flows, 1) => "1 flow".into(),
-            (By::Flows, _) => format!("{at} flows"),
+            (By::Length, At::Number(at)) => format!("{at} octets"),
+            (By::Flows, At::Number(1)) => "1 flow".into(),
+            (By::Flows, At::Number(at)) => format!("{at} flows"),
+            (By::Burst, at) => format!("{at} in a row"),
+            (_, at) => at.to_string(),
         }
     }
 
@@ -101,10 +171,10 @@ impl Series {
     }
 
     /// One scenario at all points.
-    pub fn of(&self, name: &str) -> Vec<(u32, &Scenario)> {
+    pub fn of(&self, name: &str) -> Vec<&Scenario> {
         let found = self.points.iter().filter_map(|point| {
             let mut all = point.scenarios.iter();
-            all.find(|one| one.name == name).map(|one| (point.at, one))
+            all.find(|one| one.name == name)
         });
         found.collect()
     }
@@ -114,44 +184,55 @@ impl Series {
 fn plan(settings: &Settings) -> Plan {
     Plan {
         rounds: settings.plan.rounds.min(3),
-        seconds: settings.plan.seconds * 0.3,
-        warm: settings.plan.warm * 0.3,
+        seconds: settings.plan.seconds * 0.2,
+        warm: settings.plan.warm * 0.2,
     }
+}
+
+fn point_time(settings: &Settings, by: By) -> Duration {
+    expected(by.scenarios().len(), plan(settings))
 }
 
 /// How long it takes.
 pub(super) fn expected_time(settings: &Settings) -> Duration {
-    let points: usize = settings.series.iter().map(|by| by.values().len()).sum();
-    expected(SCENARIOS.len(), plan(settings)) * points as u32
+    let all = settings.series.iter().map(|by| {
+        let points = by.loads(settings.load, settings.most_flows).len();
+        point_time(settings, *by) * points as u32
+    });
+    all.sum()
 }
 
 impl Session<'_> {
-    /// All that were asked for; one that was not ended is not told.
-    pub(super) fn series(&mut self) -> Result<Vec<Series>, Error> {
+    /// All that were asked for; one that was not ended is not told. What cannot be measured here is added to what was left out.
+    pub(super) fn series(&mut self, left_out: &mut Vec<LeftOut>) -> Result<Vec<Series>, Error> {
         let plan = plan(self.settings);
         let mut all = Vec::new();
         for by in self.settings.series.clone() {
             let mut points = Vec::new();
-            for at in by.values() {
+            for (at, load) in by.loads(self.settings.load, self.settings.most_flows) {
                 if self.stopped() {
                     return Ok(all);
                 }
-                let mut load = Load {
-                    flows: self.settings.flows,
-                    length: self.settings.length,
-                };
-                match by {
-                    By::Length => load.length = *at as usize,
-                    By::Flows => load.flows = *at,
+                if let Some(reason) = lacks(&load) {
+                    self.clock.less(point_time(self.settings, by));
+                    left_out.push(LeftOut {
+                        name: at.to_string(),
+                        reason,
+                    });
+                    continue;
                 }
-                let note = format!("{at} {}: ", by.text());
-                let measured = self.measure(&SCENARIOS, load, plan, &note)?;
+                let note = format!("by {}, {at}: ", by.text());
+                let measured = self.measure(&by.scenarios(), load, plan, &note)?;
+                for lacking in measured.left_out {
+                    lacking.add(left_out);
+                }
                 points.push(Point {
-                    at: *at,
+                    at,
                     scenarios: measured.scenarios,
                 });
             }
-            if !self.stopped() {
+            // One point is no series.
+            if !self.stopped() && points.len() > 1 {
                 all.push(Series { by, points });
             }
         }

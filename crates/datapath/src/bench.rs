@@ -48,6 +48,28 @@ pub struct Traffic {
     pub reply: bool,
     /// Octets between Ethernet's header and IP: VLAN tags, PPPoE.
     pub shift: usize,
+    /// Flows beyond [`Traffic::bits`] differ by the server's address, not by the client's.
+    pub by_server: bool,
+    /// Frames of one flow in a row.
+    pub burst: u32,
+    /// The same frame with little payload, and with some: [`Bench::generate`] sends seven, four and one of the whole frame in twelve. `None`: all are whole.
+    pub shorter: Option<[Vec<u8>; 2]>,
+}
+
+impl Traffic {
+    /// A frame of so many flows, by source port.
+    pub fn of(frame: Vec<u8>, flows: u32) -> Self {
+        Self {
+            frame,
+            flows,
+            bits: PORT_BITS,
+            reply: false,
+            shift: 0,
+            by_server: false,
+            burst: 1,
+            shorter: None,
+        }
+    }
 }
 
 /// Where the comparison paths send, and how they translate.
@@ -157,6 +179,8 @@ pub struct Sample {
 pub struct Bench {
     skel: skel::BenchSkel<'static>,
     frame: Vec<u8>,
+    /// Frames have several lengths.
+    mixed: bool,
     links: Vec<OwnedFd>,
 }
 
@@ -189,10 +213,10 @@ impl Layout {
         } else {
             (l3 + 12 + 2, l3 + 16 + 2)
         };
-        let (port, host) = if traffic.reply {
-            (l4 + 2, destination)
-        } else {
-            (l4, source)
+        let port = if traffic.reply { l4 + 2 } else { l4 };
+        let host = match traffic.reply == traffic.by_server {
+            true => source,
+            false => destination,
         };
         (frame.len() >= l4 + length).then_some(Self {
             headers: l4 + length,
@@ -243,6 +267,7 @@ impl Bench {
         constants.check_at = layout.check as u32;
         constants.flows = traffic.flows;
         constants.port_bits = traffic.bits.min(PORT_BITS);
+        constants.burst = traffic.burst.max(1);
         constants.mark_at = mark_at;
         constants.out = out;
         constants.exit_header[..14].copy_from_slice(&exit.header);
@@ -252,14 +277,26 @@ impl Bench {
             constants.snat = u32::from_ne_bytes(new.octets());
             constants.snat_delta = delta(old, new);
         }
+        let frames = match &traffic.shorter {
+            None => vec![&traffic.frame],
+            Some([short, middle]) => vec![short, middle, &traffic.frame],
+        };
+        if frames.len() > 1 {
+            for (length, frame) in constants.lengths.iter_mut().zip(&frames) {
+                *length = frame.len() as u32;
+            }
+        }
         let state = open.maps.bss_data.as_mut().expect("the object has a .bss");
-        state.template[..layout.headers].copy_from_slice(&traffic.frame[..layout.headers]);
+        for (template, frame) in state.template.iter_mut().zip(&frames) {
+            template[..layout.headers].copy_from_slice(&frame[..layout.headers]);
+        }
         let skel = open
             .load()
             .map_err(|e| Error::bpf("load the benchmark", e))?;
         let bench = Self {
             skel,
             frame: traffic.frame.clone(),
+            mixed: traffic.shorter.is_some(),
             links: Vec::new(),
         };
         let progs = &bench.skel.progs;
@@ -380,10 +417,12 @@ impl Bench {
             flags: libbpf_sys::BPF_F_TEST_XDP_LIVE_FRAMES,
             ..Default::default()
         };
-        let output = self
-            .skel
-            .progs
-            .generate
+        let progs = &self.skel.progs;
+        let program = match self.mixed {
+            true => &progs.generate_mix,
+            false => &progs.generate,
+        };
+        let output = program
             .test_run(input)
             .map_err(|e| Error::bpf("send frames", e))?;
         Ok(output.duration)

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use lab::Arrangement;
-use weir_bench::{lemon, multipath, paths};
+use weir_bench::load::Wires;
+use weir_bench::{lemon, multipath};
 
 /// What is measured of weir's own parts. How fast it forwards: `weir bench lab`.
 #[derive(Debug, Parser)]
@@ -173,9 +173,9 @@ pub enum Part {
     },
     /// Whole paths in instructions per packet: kernel, flowtable, weir, in each arrangement; to be run by `scripts/vm --icount`
     Paths {
-        /// Only this arrangement
-        #[arg(long, value_parser = arrangement)]
-        only: Option<Arrangement>,
+        /// Only these wires: plain, vlan, qinq, pppoe, pppoe-over-vlan
+        #[arg(long)]
+        only: Option<Wires>,
         /// The daemon to measure [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
         weir: Option<PathBuf>,
@@ -244,16 +244,6 @@ fn case(name: &str) -> Result<lemon::Case, String> {
         format!(
             "one of {}",
             lemon::Case::ALL.map(|case| case.name).join(", ")
-        )
-    })
-}
-
-fn arrangement(name: &str) -> Result<Arrangement, String> {
-    let found = paths::ARRANGEMENTS.into_iter().find(|one| one.name == name);
-    found.ok_or_else(|| {
-        format!(
-            "one of {}",
-            paths::ARRANGEMENTS.map(|one| one.name).join(", ")
         )
     })
 }

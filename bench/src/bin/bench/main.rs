@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use arguments::{Arguments, Change, Part, Uplinks};
 use clap::Parser;
-use lab::Arrangement;
-use weir_bench::circuit::Driver;
 use weir_bench::crowd::Size;
+use weir_bench::load::Wires;
 use weir_bench::programs::{self, Effort};
 use weir_bench::report::{Measured, Table};
 use weir_bench::rounds::Plan;
@@ -65,9 +64,9 @@ fn part(arguments: &Arguments) -> Result<(), Error> {
                 seconds: *seconds,
                 warm: seconds / 2.0,
             };
-            let driver = Driver::Daemon(daemon::binary(weir.as_deref())?);
-            let counted = trust::agreement(&driver, plan, arguments.cpu)?;
-            let (noise, found) = trust::planted(&driver, plan, arguments.cpu)?;
+            let binary = daemon::binary(weir.as_deref())?;
+            let counted = trust::agreement(&binary, plan, arguments.cpu)?;
+            let (noise, found) = trust::planted(&binary, plan, arguments.cpu)?;
             let tables = trust::report(&counted, noise, &found);
             tell(arguments, &tables, &(counted, noise, found))
         }
@@ -210,7 +209,7 @@ fn part(arguments: &Arguments) -> Result<(), Error> {
             tell(arguments, &tables, &(burden, latencies))
         }
         Part::Paths { only, weir } => {
-            let chosen = only.map_or(paths::ARRANGEMENTS.to_vec(), |one| vec![one]);
+            let chosen = only.map_or(Wires::ALL.to_vec(), |one| vec![one]);
             whole_paths(arguments, &chosen, &daemon::binary(weir.as_deref())?)
         }
         Part::Changes {
@@ -322,7 +321,7 @@ fn verifier(file: &std::path::Path, to: Option<&std::path::Path>) -> Result<(), 
 
 fn whole_paths(
     arguments: &Arguments,
-    chosen: &[Arrangement],
+    chosen: &[Wires],
     weir: &std::path::Path,
 ) -> Result<(), Error> {
     let costs = paths::measure(chosen, paths::Effort::default(), weir, |text| {

@@ -56,8 +56,8 @@ pub(super) fn run(args: &CompareArgs, output: &mut Output<'_>) -> Result<(), Err
     for (name, of) in [("before", &before), ("after", &after)] {
         output.field(name, &format!("{}; weir {}", of.machine, of.machine.weir))?;
     }
-    if (before.flows, before.length) != (after.flows, after.length) {
-        let warning = "Flows or frames are not the same: what follows is no answer.";
+    if before.load != after.load {
+        let warning = "What was sent is not the same: what follows is no answer.";
         output.line(&output.toned(Tone::Warn, warning))?;
     }
     output.line("")?;

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use bench::circuit::{Driver, Path};
+use bench::circuit::Path;
 use bench::closed::chart::draw;
 use bench::closed::page::page;
-use bench::closed::{self, By, Report, Scenario, Series, Settings};
+use bench::closed::{self, Bulk, By, Report, Scenario, Series, Settings};
+use bench::load::{Length, Load, Wires};
 use bench::machine::{Lock, processors};
 use bench::rounds::{Plan, Spread};
 use clap::Args;
@@ -25,7 +26,8 @@ use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, wrap};
 #[command(after_long_help = "\
 NS/PACKET is what a packet costs, generator and sink included: `direct` is these two alone.
 OF KERNEL'S compares with kernel-nat, or with kernel-drop where packets are dropped.
-CPU is processors that were busy. BY WEIR is the share of packets that weir took.
+CPU is processors that were busy, SOFTIRQ the part of it in which the kernel handled packets after
+an interrupt (--json has each processor). BY WEIR is the share of packets that weir took.
 Scenarios are measured in turn, round after round; beside each timing, packets at the far end are
 checked. What is not further apart than the noise has the same rank. There is no network card in
 this: compare the rows, and take no row for what your wires can carry.
@@ -34,7 +36,9 @@ Examples:
   weir bench lab --quick
   weir bench lab --json > before.json
   weir bench lab --html report.html
-  weir bench lab --only kernel-nat,weir-xdp,xdp-static")]
+  weir bench lab --only kernel-nat,weir-xdp,xdp-static
+  weir bench lab --only kernel-nat,weir-xdp --wires pppoe --length imix
+  weir bench lab --only kernel-nat,weir-xdp --series flows --most-flows 1000000")]
 pub struct LabArgs {
     /// Done within a minute: to see about where things are
     #[arg(long, conflicts_with_all = ["rounds", "seconds"])]
@@ -49,14 +53,26 @@ pub struct LabArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = scenario)]
     only: Vec<Path>,
     /// Flows, which take turns
-    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    #[arg(long, default_value_t = 64, value_parser = flows)]
     flows: u32,
-    /// Also at several lengths of frames, or numbers of flows [default: both, without --quick and --only]
+    /// Packets of one flow in a row
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    burst: u32,
+    /// Octets of a frame without checksum, 60 to 1514; or imix: 60, 590 and 1514, mixed
+    #[arg(long, default_value = "60")]
+    length: Length,
+    /// What is below IP: plain, vlan, qinq, pppoe, pppoe-over-vlan
+    #[arg(long, default_value = "plain")]
+    wires: Wires,
+    /// Also with several of these: length, flows, burst, wires [default: all, without --quick and --only]
     #[arg(long, value_name = "BY", value_delimiter = ',', value_parser = series, conflicts_with = "quick")]
     series: Vec<By>,
-    /// Octets of a frame, without checksum
-    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u16).range(60..=1514))]
-    length: u16,
+    /// The most flows that --series flows goes to, up to 1,000,000
+    #[arg(long, value_name = "FLOWS", default_value_t = 65_536, value_parser = flows)]
+    most_flows: u32,
+    /// Also TCP connections between whole hosts, on all processors [default: without --quick and --only]
+    #[arg(long)]
+    tcp: bool,
     /// The processor to measure on [default: the last one]
     #[arg(long)]
     cpu: Option<usize>,
@@ -75,6 +91,12 @@ fn seconds(text: &str) -> Result<f64, String> {
     number
         .filter(|number| (0.05..=60.0).contains(number))
         .ok_or_else(|| "a number from 0.05 to 60".into())
+}
+
+fn flows(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok();
+    let number = number.filter(|number| (1..=1_000_000).contains(number));
+    number.ok_or_else(|| "1 to 1000000".into())
 }
 
 fn scenario(name: &str) -> Result<Path, String> {
@@ -120,20 +142,27 @@ pub(super) fn run(args: &LabArgs, output: &mut Output<'_>) -> Result<(), Error> 
             warm: (args.seconds / 2.0).min(0.5),
         },
     };
+    let all = !args.quick && args.only.is_empty();
     let settings = Settings {
         plan,
         scenarios: match args.only.is_empty() {
             true => Path::ALL.to_vec(),
             false => args.only.clone(),
         },
-        flows: args.flows,
-        length: args.length.into(),
+        load: Load {
+            flows: args.flows,
+            burst: args.burst,
+            length: args.length,
+            wires: args.wires,
+        },
         cpu,
-        driver: Driver::Daemon(own),
-        series: match args.series.is_empty() && !args.quick && args.only.is_empty() {
+        weir: own,
+        most_flows: args.most_flows,
+        series: match args.series.is_empty() && all {
             true => By::ALL.to_vec(),
             false => args.series.clone(),
         },
+        tcp: args.tcp || all,
     };
     let _lock = Lock::take().map_err(failed)?;
     bench::sweep().map_err(failed)?;
@@ -188,8 +217,8 @@ fn print_series(all: &[Series], output: &mut Output<'_>) -> Result<(), Error> {
             let nat = point.find(Path::Masquerade);
             for scenario in &point.scenarios {
                 let row = [
-                    series.with(point.at).into(),
-                    name(scenario),
+                    series.with(&point.at).into(),
+                    name(&scenario.name),
                     thousand(scenario.pps.median).into(),
                     from_to(&scenario.pps).into(),
                     Cell::or_dash(nat.map(|nat| ratio(scenario, nat))),
@@ -199,6 +228,38 @@ fn print_series(all: &[Series], output: &mut Output<'_>) -> Result<(), Error> {
         }
     }
     Ok(table.finish(output)?)
+}
+
+fn print_tcp(tcp: &Bulk, output: &mut Output<'_>) -> Result<(), Error> {
+    output.line("")?;
+    output.line(&format!(
+        "{} TCP connections between whole hosts, all processors",
+        tcp.connections
+    ))?;
+    let mut table = Table::new([
+        ("SCENARIO", Align::Left),
+        ("MBIT/S", Align::Right),
+        ("MIN-MAX", Align::Right),
+        ("CPU", Align::Right),
+        ("BY WEIR", Align::Right),
+    ]);
+    for one in &tcp.scenarios {
+        let mbits = |rate: f64| format!("{:.0}", rate / 1e6);
+        let rate = one.bits_per_second;
+        let row = [
+            name(&one.name),
+            mbits(rate.median).into(),
+            format!("{}-{}", mbits(rate.min), mbits(rate.max)).into(),
+            format!("{:.1}", one.cpu.median).into(),
+            Cell::or_dash(one.forwarded.map(percent)),
+        ];
+        table.row(row, output)?;
+    }
+    Ok(table.finish(output)?)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
 }
 
 fn thousand(rate: f64) -> String {
@@ -213,21 +274,19 @@ fn ratio(of: &Scenario, to: &Scenario) -> String {
     format!("{:.2}", of.pps.median / to.pps.median)
 }
 
-fn name(scenario: &Scenario) -> Cell {
-    let tone = match scenario.name.starts_with("weir") {
+fn name(scenario: &str) -> Cell {
+    let tone = match scenario.starts_with("weir") {
         true => Tone::Good,
         false => Tone::Plain,
     };
-    Cell::toned(&scenario.name, tone)
+    Cell::toned(scenario, tone)
 }
 
 fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
-    let percent = |share: f64| format!("{:.1} %", share * 100.0);
     output.line(&report.machine.to_string())?;
     output.line(&format!(
-        "{} UDP flows of {} octets, one processor, {} rounds of {} s; differences up to {} may be noise",
-        report.flows,
-        report.length,
+        "{}; one processor, {} rounds of {} s; differences up to {} may be noise",
+        report.load,
         report.rounds,
         report.seconds,
         percent(report.noise)
@@ -242,6 +301,7 @@ fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
         ("NS/PACKET", Align::Right),
         ("OF KERNEL'S", Align::Right),
         ("CPU", Align::Right),
+        ("SOFTIRQ", Align::Right),
         ("BY WEIR", Align::Right),
     ]);
     let mut rank = 1;
@@ -249,7 +309,7 @@ fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
         for scenario in &group {
             let row = [
                 rank.to_string().into(),
-                name(scenario),
+                name(&scenario.name),
                 scenario.text.as_str().into(),
                 thousand(scenario.pps.median).into(),
                 from_to(&scenario.pps).into(),
@@ -260,6 +320,7 @@ fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
                         .map(|kernel| ratio(scenario, kernel)),
                 ),
                 format!("{:.1}", scenario.cpu.median).into(),
+                format!("{:.1}", scenario.softirq()).into(),
                 Cell::or_dash(scenario.forwarded.map(percent)),
             ];
             table.row(row, output)?;
@@ -269,6 +330,9 @@ fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
     table.finish(output)?;
     if !report.series.is_empty() {
         print_series(&report.series, output)?;
+    }
+    if let Some(tcp) = &report.tcp {
+        print_tcp(tcp, output)?;
     }
     let mut notes = Vec::new();
     for left_out in &report.left_out {

@@ -1,0 +1,205 @@
+//! Downloads and uploads as hosts make them: TCP connections through the router, of hosts with stacks of their own, with frames as they are on a wire.
+//! The hosts take most of the time, and all processors take part: it shows what is left of a difference where a router is not alone.
+
+use std::net::SocketAddr;
+use std::path::Path as File;
+use std::time::{Duration, Instant};
+
+use lab::gateway::SERVER;
+use lab::goodput::{Demand, Goodput, Transport};
+use lab::{Ipv6, Lab, Namespace, Options};
+use serde::{Deserialize, Serialize};
+
+use super::{LeftOut, Settings};
+use crate::Error;
+use crate::circuit::Path;
+use crate::daemon::Daemon;
+use crate::load::Wires;
+use crate::machine::{Processor, inside, processor_times, received};
+use crate::rounds::Spread;
+
+/// What is measured, in turn.
+pub const SCENARIOS: [Path; 4] = [
+    Path::Masquerade,
+    Path::Flowtable,
+    Path::WeirTc,
+    Path::WeirXdp,
+];
+/// Connections at once.
+pub const CONNECTIONS: u16 = 4;
+/// The first one's port.
+const PORT: u16 = 5001;
+/// Congestion control finds its pace, and weir takes the connections over.
+const WARM: Duration = Duration::from_millis(300);
+/// How long a router takes to be built.
+const BUILD: Duration = Duration::from_millis(900);
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bulk {
+    /// Connections at once.
+    pub connections: u16,
+    /// Seconds of each measurement.
+    pub seconds: f64,
+    /// In the order in which they were measured.
+    pub scenarios: Vec<Transfer>,
+}
+
+/// What forwards, and how much arrives.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Transfer {
+    /// [`Path::name`].
+    pub name: String,
+    /// The same in words.
+    pub text: String,
+    /// What the server's programs read, of all connections.
+    pub bits_per_second: Spread,
+    /// Processors that were busy, hosts and router together.
+    pub cpu: Spread,
+    /// The least share of the router's received packets that weir forwarded; none where it is not there.
+    pub forwarded: Option<f64>,
+    /// Bit/s of each round, in order.
+    pub each: Vec<f64>,
+}
+
+/// A router between hosts.
+struct Scene {
+    path: Path,
+    weir: Option<Daemon>,
+    rates: Vec<f64>,
+    busy: Vec<f64>,
+    share: Option<f64>,
+    lab: Lab,
+}
+
+impl Scene {
+    fn build(path: Path, weir: &File) -> Result<Self, Error> {
+        let lab = Lab::gateway(&Options {
+            nat: true,
+            ipv6: Ipv6::Off,
+            plain_offloads: true,
+            ..Options::default()
+        })?;
+        if path == Path::Flowtable {
+            lab.flowtable()?;
+        }
+        let router = lab.node("router")?;
+        let weir = path.hook().map(|hook| Daemon::start(router, weir, hook));
+        Ok(Self {
+            path,
+            weir: weir.transpose()?,
+            rates: Vec::new(),
+            busy: Vec::new(),
+            share: None,
+            lab,
+        })
+    }
+
+    /// Packets that weir forwarded, and all that the router received.
+    fn forwarded(&self, router: &Namespace) -> Result<Option<(u64, u64)>, Error> {
+        let Some(weir) = &self.weir else {
+            return Ok(None);
+        };
+        let all = inside(router, || -> Result<u64, Error> {
+            Ok(received("lan0")? + received("wan0")?)
+        })??;
+        Ok(Some((weir.status()?.packets.forwarded(), all)))
+    }
+
+    fn measure(&mut self, seconds: f64) -> Result<(), Error> {
+        let (client, server) = (self.lab.node("client")?, self.lab.node("server")?);
+        let router = self.lab.node("router")?;
+        let start = |n| {
+            let to = SocketAddr::new(SERVER, PORT + n);
+            Goodput::start(client, server, &Demand::up(Transport::Tcp, to))
+        };
+        let all: Vec<_> = (0..CONNECTIONS).map(start).collect::<Result<_, _>>()?;
+        let arrived = || all.iter().map(|one| one.series().total()).sum::<u64>();
+        std::thread::sleep(WARM);
+        let (before, worked) = (self.forwarded(router)?, processor_times());
+        let (begun, octets) = (Instant::now(), arrived());
+        std::thread::sleep(Duration::from_secs_f64(seconds));
+        let took = begun.elapsed().as_secs_f64();
+        let octets = arrived() - octets;
+        let busy = |now: &[Processor]| -> f64 {
+            let both = now.iter().zip(&worked);
+            both.map(|(now, then)| now.since(then, took).busy).sum()
+        };
+        self.busy.push(busy(&processor_times()));
+        let after = self.forwarded(router)?;
+        for one in all {
+            one.stop()?;
+        }
+        if octets == 0 {
+            let path = self.path.name();
+            return Err(Error::Wrong(format!("{path}: nothing arrives by TCP")));
+        }
+        self.rates.push(octets as f64 * 8.0 / took);
+        if let Some(((weir, all), (weir_now, all_now))) = before.zip(after) {
+            let share = (weir_now - weir) as f64 / (all_now - all).max(1) as f64;
+            self.share = Some(self.share.map_or(share, |least| least.min(share)));
+        }
+        Ok(())
+    }
+
+    fn told(self) -> Option<Transfer> {
+        Some(Transfer {
+            name: self.path.name().into(),
+            text: self.path.text().into(),
+            bits_per_second: Spread::of(&self.rates)?,
+            cpu: Spread::of(&self.busy)?,
+            forwarded: self.share,
+            each: self.rates,
+        })
+    }
+}
+
+fn rounds(settings: &Settings) -> u32 {
+    settings.plan.rounds.min(3)
+}
+
+/// How long it takes.
+pub(super) fn expected_time(settings: &Settings) -> Duration {
+    let each = WARM + Duration::from_secs_f64(settings.plan.seconds);
+    (BUILD + each * rounds(settings)) * SCENARIOS.len() as u32
+}
+
+/// Measures, between plain wires. `stopped` is asked before each piece; what cannot be measured is added to what was left out; `None` where not one round was whole by then.
+pub(super) fn measure(
+    settings: &Settings,
+    tell: &mut dyn FnMut(String, Duration),
+    stopped: &mut dyn FnMut() -> bool,
+    left_out: &mut Vec<LeftOut>,
+) -> Result<Option<Bulk>, Error> {
+    let seconds = settings.plan.seconds;
+    let mut scenes = Vec::new();
+    for path in SCENARIOS {
+        if stopped() {
+            return Ok(None);
+        }
+        tell(format!("TCP: building: {}", path.text()), BUILD);
+        match path.lacks(Wires::Plain) {
+            None => scenes.push(Scene::build(path, &settings.weir)?),
+            Some(reason) => {
+                let name = path.name().into();
+                LeftOut { name, reason }.add(left_out);
+            }
+        }
+    }
+    'rounds: for round in 1..=rounds(settings) {
+        for scene in &mut scenes {
+            if stopped() {
+                break 'rounds;
+            }
+            let each = WARM + Duration::from_secs_f64(seconds);
+            tell(format!("TCP: round {round}: {}", scene.path.text()), each);
+            scene.measure(seconds)?;
+        }
+    }
+    let scenarios: Vec<_> = scenes.into_iter().filter_map(Scene::told).collect();
+    Ok((!scenarios.is_empty()).then_some(Bulk {
+        connections: CONNECTIONS,
+        seconds,
+        scenarios,
+    }))
+}

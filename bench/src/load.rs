@@ -1,0 +1,235 @@
+//! What is sent through a router: how many flows, how long the frames, and what they are wrapped in on the wires.
+
+use std::fmt;
+use std::str::FromStr;
+
+use lab::Arrangement;
+use serde::{Deserialize, Serialize};
+
+/// IMIX, as most of those who measure have it: seven short frames, four of middle length and a long one; octets without checksum.
+pub const IMIX: [usize; 3] = [60, 590, 1514];
+/// Ethernet's header.
+const HEADER: usize = 14;
+
+/// Frames, and how they follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Load {
+    /// Flows, which take turns.
+    pub flows: u32,
+    /// Packets of one flow in a row.
+    #[serde(default = "one")]
+    pub burst: u32,
+    /// Of the frames, as they are without what [`Load::wires`] adds.
+    pub length: Length,
+    /// What is below IP.
+    #[serde(default)]
+    pub wires: Wires,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl Default for Load {
+    /// The shortest frames of 64 flows, plain.
+    fn default() -> Self {
+        Self {
+            flows: 64,
+            burst: 1,
+            length: Length::Octets(60),
+            wires: Wires::Plain,
+        }
+    }
+}
+
+impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            flows,
+            burst,
+            length,
+            wires,
+        } = self;
+        let each = if *flows == 1 { "flow" } else { "flows" };
+        write!(f, "{flows} UDP {each}, ")?;
+        match length {
+            Length::Octets(octets) => write!(f, "frames of {octets} octets")?,
+            Length::Mixed(_) => f.write_str("frames of 60, 590 and 1514 octets (IMIX)")?,
+        }
+        if *burst > 1 {
+            write!(f, ", {burst} of a flow in a row")?;
+        }
+        match wires {
+            Wires::Plain => Ok(()),
+            wires => write!(f, ", {}", wires.text()),
+        }
+    }
+}
+
+/// Of frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Length {
+    /// All have so many octets, without checksum.
+    Octets(u16),
+    /// Several.
+    Mixed(Mix),
+}
+
+/// How lengths take turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mix {
+    /// [`IMIX`].
+    Imix,
+}
+
+impl Length {
+    /// The lengths there are, the longest last; at least `least`, at most what the wires take.
+    pub fn octets(self, least: usize, wires: Wires) -> Vec<usize> {
+        let fit = |octets: usize| octets.clamp(least, wires.longest());
+        match self {
+            Self::Octets(octets) => vec![fit(octets.into())],
+            Self::Mixed(Mix::Imix) => IMIX.map(fit).to_vec(),
+        }
+    }
+}
+
+impl FromStr for Length {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let octets = || {
+            text.parse()
+                .ok()
+                .filter(|octets| (60..=1514).contains(octets))
+        };
+        match text {
+            "imix" => Ok(Self::Mixed(Mix::Imix)),
+            _ => octets()
+                .map(Self::Octets)
+                .ok_or_else(|| "60 to 1514, or imix".into()),
+        }
+    }
+}
+
+/// What the router's wires carry below IP: at the LAN, then at the WAN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wires {
+    /// Ethernet.
+    #[default]
+    Plain,
+    /// A VLAN on both.
+    Vlan,
+    /// Two tags on the WAN.
+    Qinq,
+    /// PPPoE on the WAN.
+    Pppoe,
+    /// PPPoE over a VLAN on the WAN.
+    PppoeOverVlan,
+}
+
+impl Wires {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Plain,
+        Self::Vlan,
+        Self::Qinq,
+        Self::Pppoe,
+        Self::PppoeOverVlan,
+    ];
+
+    /// Short name, for the command line and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Vlan => "vlan",
+            Self::Qinq => "qinq",
+            Self::Pppoe => "pppoe",
+            Self::PppoeOverVlan => "pppoe-over-vlan",
+        }
+    }
+
+    /// For people.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Plain => "plain Ethernet",
+            Self::Vlan => "VLAN to VLAN",
+            Self::Qinq => "QinQ uplink",
+            Self::Pppoe => "PPPoE uplink",
+            Self::PppoeOverVlan => "PPPoE over VLAN",
+        }
+    }
+
+    /// How the laboratory builds it.
+    pub fn arrangement(self) -> Arrangement {
+        match self {
+            Self::Plain => Arrangement::PLAIN,
+            Self::Vlan => Arrangement::VLAN,
+            Self::Qinq => Arrangement::QINQ,
+            Self::Pppoe => Arrangement::PPPOE,
+            Self::PppoeOverVlan => Arrangement::PPPOE_OVER_VLAN,
+        }
+    }
+
+    /// Octets of the longest frame that fits, before anything is wrapped around it (RFC 2516, section 7: 1492 with PPPoE).
+    pub fn longest(self) -> usize {
+        HEADER
+            + match self.arrangement().wan.dials() {
+                true => 1492,
+                false => 1500,
+            }
+    }
+}
+
+impl FromStr for Wires {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|wires| wires.name() == text);
+        found.ok_or_else(|| format!("one of {}", Self::ALL.map(Self::name).join(", ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_written_as_it_is_said() {
+        let load = Load {
+            flows: 1,
+            burst: 1024,
+            length: "imix".parse().expect("a length"),
+            wires: "pppoe-over-vlan".parse().expect("wires"),
+        };
+        let json = serde_json::to_string(&load).expect("JSON");
+        assert_eq!(
+            json,
+            r#"{"flows":1,"burst":1024,"length":"imix","wires":"pppoe-over-vlan"}"#
+        );
+        assert_eq!(
+            load.to_string(),
+            "1 UDP flow, frames of 60, 590 and 1514 octets (IMIX), 1024 of a flow in a row, PPPoE over VLAN"
+        );
+        assert_eq!(serde_json::from_str::<Load>(&json).expect("a load"), load);
+        let old = r#"{"flows":64,"length":60}"#;
+        assert_eq!(
+            serde_json::from_str::<Load>(old).expect("a load"),
+            Load::default()
+        );
+    }
+
+    #[test]
+    fn frames_fit_the_wires() {
+        let long = Length::Octets(1514);
+        assert_eq!(long.octets(60, Wires::Vlan), [1514]);
+        assert_eq!(long.octets(60, Wires::Pppoe), [1506]);
+        let mix = Length::Mixed(Mix::Imix);
+        assert_eq!(mix.octets(62, Wires::PppoeOverVlan), [62, 590, 1506]);
+        for wrong in ["59", "1515", "", "IMIX"] {
+            assert!(wrong.parse::<Length>().is_err(), "{wrong}");
+        }
+    }
+}
