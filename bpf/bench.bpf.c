@@ -130,10 +130,12 @@ always_inline int frame_write(void *data, void *end, __u32 which)
 	if (!flows)
 		return 1;
 
-	if (burst == 1 || ++state.sent >= burst) {
+	if (burst > 1 && ++state.sent < burst)
+		goto same;
+	if (burst > 1)
 		state.sent = 0;
-		state.next = flow + 1 < flows ? flow + 1 : 0;
-	}
+	state.next = flow + 1 < flows ? flow + 1 : 0;
+same:
 	nth = flow & ((1 << (port_bits & 15)) - 1);
 	port = bpf_htons(nth);
 	host = bpf_htons(flow >> (port_bits & 15));
@@ -377,6 +379,33 @@ int hash_nat(struct xdp_md *ctx)
 	__sync_fetch_and_add(&entry->packets, 1);
 	__sync_fetch_and_add(&entry->octets, bpf_ntohs(ip->tot_len));
 	entry->last = bpf_ktime_get_coarse_ns();
+	return bpf_redirect_map(&transmit, 0, 0);
+}
+
+/* What xdp-forward (xdp-tools) and the kernel's sample xdp_fwd do: the routing table answers, nothing is translated, no firewall is asked. IPv4. */
+SEC("xdp.frags")
+int fib(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct ethhdr *eth = data;
+	struct iphdr *ip = data + ETH_HLEN;
+	struct bpf_fib_lookup ask = {};
+
+	if ((void *)(ip + 1) > end || eth->h_proto != bpf_htons(ETH_P_IP) || ip->ttl <= 1)
+		return XDP_PASS;
+	ask.family = 2; /* AF_INET */
+	ask.tos = ip->tos;
+	ask.l4_protocol = ip->protocol;
+	ask.tot_len = bpf_ntohs(ip->tot_len);
+	ask.ipv4_src = ip->saddr;
+	ask.ipv4_dst = ip->daddr;
+	ask.ifindex = ctx->ingress_ifindex;
+	if (bpf_fib_lookup(ctx, &ask, sizeof(ask), 0) != BPF_FIB_LKUP_RET_SUCCESS || ask.ifindex != exit_link)
+		return XDP_PASS;
+	ip->check = csum_change(ip->check, bpf_htons(0xfeff));
+	ip->ttl--;
+	__builtin_memcpy(eth->h_dest, ask.dmac, ETH_ALEN);
+	__builtin_memcpy(eth->h_source, ask.smac, ETH_ALEN);
 	return bpf_redirect_map(&transmit, 0, 0);
 }
 

@@ -124,7 +124,7 @@ impl Circuit {
         })?;
         let router = lab.node("router")?;
         match path {
-            Path::Kernel => drop(router.nft("flush ruleset")?),
+            Path::Kernel | Path::Fib => drop(router.nft("flush ruleset")?),
             Path::Flowtable => lab.flowtable()?,
             _ => {}
         }
@@ -577,6 +577,8 @@ pub fn nothing(lab: &Lab) -> Result<Bench, Error> {
 fn compared(path: Path, kind: Kind, lab: &Lab, spin: u32) -> Result<Option<Bench>, Error> {
     let program = match path {
         Path::StaticTc => Program::CeilingTc,
+        Path::StaticGeneric => Program::CeilingGeneric,
+        Path::Fib => Program::Fib,
         Path::HashNat => Program::HashNat,
         Path::Ceiling => Program::Ceiling,
         _ => return Ok(None),

@@ -162,6 +162,16 @@ impl Wires {
         }
     }
 
+    /// What a kernel, and in user space a machine, has to have for it.
+    pub fn takes(self) -> &'static str {
+        match self {
+            Self::Plain => "veth",
+            Self::Vlan | Self::Qinq => "CONFIG_VLAN_8021Q",
+            Self::Pppoe => "CONFIG_PPPOE and pppd",
+            Self::PppoeOverVlan => "CONFIG_PPPOE, CONFIG_VLAN_8021Q and pppd",
+        }
+    }
+
     /// How the laboratory builds it.
     pub fn arrangement(self) -> Arrangement {
         match self {

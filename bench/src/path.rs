@@ -23,6 +23,10 @@ pub enum Path {
     StaticTc,
     /// Weir at TC, translating.
     WeirTc,
+    /// A static rewrite at generic XDP.
+    StaticGeneric,
+    /// The kernel's routing table at XDP.
+    Fib,
     /// A hash map and source translation at XDP.
     HashNat,
     /// A static rewrite at XDP.
@@ -47,7 +51,7 @@ pub enum Path {
 
 impl Path {
     /// In the order of the table.
-    pub const ALL: [Path; 17] = [
+    pub const ALL: [Path; 19] = [
         Self::Nothing,
         Self::Kernel,
         Self::Conntrack,
@@ -55,6 +59,8 @@ impl Path {
         Self::Flowtable,
         Self::StaticTc,
         Self::WeirTc,
+        Self::StaticGeneric,
+        Self::Fib,
         Self::HashNat,
         Self::Ceiling,
         Self::WeirXdp,
@@ -77,6 +83,8 @@ impl Path {
             Self::Flowtable => "flowtable",
             Self::StaticTc => "tc-static",
             Self::WeirTc => "weir-tc",
+            Self::StaticGeneric => "xdp-generic",
+            Self::Fib => "xdp-fib",
             Self::HashNat => "xdp-hash",
             Self::Ceiling => "xdp-static",
             Self::WeirXdp => "weir-xdp",
@@ -100,6 +108,8 @@ impl Path {
             Self::Flowtable => "kernel, nftables' flowtable and NAT",
             Self::StaticTc => "TC, static rewrite",
             Self::WeirTc => "weir at TC, NAT",
+            Self::StaticGeneric => "generic XDP, static rewrite",
+            Self::Fib => "XDP, the kernel's routing table",
             Self::HashNat => "XDP, hash map and NAT",
             Self::Ceiling => "XDP, static rewrite: the ceiling",
             Self::WeirXdp => "weir at XDP, NAT",
@@ -188,6 +198,7 @@ impl Path {
         matches!(
             self,
             Self::Nothing
+                | Self::Fib
                 | Self::HashNat
                 | Self::Ceiling
                 | Self::WeirXdp
@@ -211,7 +222,7 @@ impl Path {
             ipv6,
             translated: match ipv6 {
                 true => translated6,
-                false => !matches!(self, Self::Kernel | Self::Conntrack),
+                false => !matches!(self, Self::Kernel | Self::Conntrack | Self::Fib),
             },
             length: 0,
             flows: load.flows,

@@ -260,9 +260,15 @@ fn lacks(load: &Load) -> Option<String> {
     match (too_many(load.flows, most_connections()), load.wires) {
         (Some(reason), _) => Some(reason),
         (None, Wires::Plain) => None,
-        (None, wires) => tried()
-            .err()
-            .map(|error| format!("{} cannot be made here: {error}", wires.text())),
+        (None, wires) => tried().err().map(|error| {
+            let error = error.to_string();
+            let words: Vec<_> = error.split_whitespace().collect();
+            let error = words.join(" ");
+            format!(
+                "it cannot be made here (it takes {}): {error}",
+                wires.takes()
+            )
+        }),
     }
 }
 

@@ -36,6 +36,12 @@ fn about(path: Path) -> &'static str {
             "A program at TC that changes each packet as this one traffic needs it, and looks at nothing: no router can be faster there."
         }
         Path::WeirTc => "Weir, where the network card's driver has no XDP: Wi-Fi, many DSL modems.",
+        Path::StaticGeneric => {
+            "The static program where a driver has no XDP: the kernel runs it behind its own packet buffer, as at TC, which is what weir uses there."
+        }
+        Path::Fib => {
+            "A program at XDP that asks the kernel's routing table for each packet, as xdp-forward does: no firewall, no address translation."
+        }
         Path::HashNat => {
             "A program at XDP with one look into a table and address translation. It checks nothing."
         }

@@ -73,14 +73,14 @@ impl By {
                 lengths.map(load).collect()
             }
             Self::Flows => {
-                let flows = [1, 256, 4096, 65_536, 1_000_000].into_iter();
+                let flows = [1, 1024, 65_536, 1_000_000].into_iter();
                 let flows = flows.filter(|flows| *flows <= most_flows);
                 let load = |flows| (At::Number(flows), Load { flows, ..base });
                 flows.map(load).collect()
             }
             Self::Burst => {
                 let load = |burst| (At::Number(burst), Load { burst, ..base });
-                [1, 32, 1024].map(load).to_vec()
+                [1, 1024].map(load).to_vec()
             }
             Self::Wires => {
                 let load = |wires: Wires| (At::Name(wires.text().into()), Load { wires, ..base });

@@ -114,10 +114,14 @@ pub enum Program {
     PassOut,
     /// Static rewrite and redirect at XDP.
     Ceiling,
+    /// The same at generic XDP: behind an skb, where a driver has no XDP.
+    CeilingGeneric,
     /// Static rewrite and redirect at TC ingress.
     CeilingTc,
     /// Hash map and source translation at XDP.
     HashNat,
+    /// The kernel's routing table at XDP, IPv4.
+    Fib,
 }
 
 /// What [`Bench::rotate`] times.
@@ -354,27 +358,18 @@ impl Bench {
     /// Attaches a program to a device of the current namespace, for as long as this lives.
     pub fn attach(&mut self, program: Program, link: u32, name: &str) -> Result<(), Error> {
         let progs = &self.skel.progs;
+        let driver = libbpf_sys::XDP_FLAGS_DRV_MODE;
         let (program, kind, flags) = match program {
-            Program::SinkXdp => (
-                &progs.sink_xdp,
-                libbpf_sys::BPF_XDP,
-                libbpf_sys::XDP_FLAGS_DRV_MODE,
-            ),
-            Program::Ceiling => (
+            Program::SinkXdp => (&progs.sink_xdp, libbpf_sys::BPF_XDP, driver),
+            Program::SinkMarked => (&progs.sink_marked, libbpf_sys::BPF_XDP, driver),
+            Program::Ceiling => (&progs.ceiling, libbpf_sys::BPF_XDP, driver),
+            Program::CeilingGeneric => (
                 &progs.ceiling,
                 libbpf_sys::BPF_XDP,
-                libbpf_sys::XDP_FLAGS_DRV_MODE,
+                libbpf_sys::XDP_FLAGS_SKB_MODE,
             ),
-            Program::HashNat => (
-                &progs.hash_nat,
-                libbpf_sys::BPF_XDP,
-                libbpf_sys::XDP_FLAGS_DRV_MODE,
-            ),
-            Program::SinkMarked => (
-                &progs.sink_marked,
-                libbpf_sys::BPF_XDP,
-                libbpf_sys::XDP_FLAGS_DRV_MODE,
-            ),
+            Program::HashNat => (&progs.hash_nat, libbpf_sys::BPF_XDP, driver),
+            Program::Fib => (&progs.fib, libbpf_sys::BPF_XDP, driver),
             Program::CountTc => (&progs.count_tc, libbpf_sys::BPF_TCX_EGRESS, 0),
             Program::PassIn => (&progs.pass_tc, libbpf_sys::BPF_TCX_INGRESS, 0),
             Program::PassOut => (&progs.pass_tc, libbpf_sys::BPF_TCX_EGRESS, 0),

@@ -133,13 +133,13 @@ pub(super) fn run(args: &LabArgs, output: &mut Output<'_>) -> Result<(), Error> 
     let plan = match args.quick {
         true => Plan {
             rounds: 3,
-            seconds: 0.3,
+            seconds: 0.25,
             warm: 0.1,
         },
         false => Plan {
             rounds: args.rounds,
             seconds: args.seconds,
-            warm: (args.seconds / 2.0).min(0.5),
+            warm: (args.seconds / 2.0).min(0.3),
         },
     };
     let all = !args.quick && args.only.is_empty();
