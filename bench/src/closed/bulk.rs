@@ -1,5 +1,6 @@
-//! Downloads and uploads as hosts make them: TCP connections through the router, of hosts with stacks of their own, with frames as they are on a wire.
-//! The hosts take most of the time, and all processors take part: it shows what is left of a difference where a router is not alone.
+//! TCP connections through the router, of hosts with stacks of their own, with frames as they are on a wire.
+//! The hosts take most of the time, and all processors take part: it shows what is left of a difference where a router is not alone. What a host
+//! of this machine sends is an skb already, which veth copies for XDP and not for TC; with a network card it is the other way round.
 
 use std::net::SocketAddr;
 use std::path::Path as File;
@@ -136,7 +137,8 @@ impl Scene {
         }
         self.rates.push(octets as f64 * 8.0 / took);
         if let Some(((weir, all), (weir_now, all_now))) = before.zip(after) {
-            let share = (weir_now - weir) as f64 / (all_now - all).max(1) as f64;
+            // The two are not counted at the same moment.
+            let share = ((weir_now - weir) as f64 / (all_now - all).max(1) as f64).min(1.0);
             self.share = Some(self.share.map_or(share, |least| least.min(share)));
         }
         Ok(())

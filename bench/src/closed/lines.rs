@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::chart::{STYLE, axis, class, escaped, rate, tick_text};
-use super::series::Series;
+use super::series::{At, Series};
 
 const WIDTH: f64 = 920.0;
 const HEIGHT: f64 = 360.0;
@@ -72,21 +72,21 @@ pub fn draw(series: &Series, number: usize) -> String {
         let Some(at_end) = found.last() else {
             continue;
         };
-        let points: Vec<_> = found
+        let class = class(at_end);
+        let places: Vec<_> = found
             .iter()
             .enumerate()
             .map(|(index, one)| (x(index), y(one.pps.median)))
             .collect();
-        let class = class(at_end);
-        if series.by.is_ordered() {
-            let points: Vec<_> = points
-                .iter()
-                .map(|(x, y)| format!("{x:.1},{y:.1}"))
-                .collect();
-            let points = points.join(" ");
-            let _ = writeln!(svg, "<polyline class=\"{class}\" points=\"{points}\"/>");
-        }
-        for (x, y) in points {
+        // What is no number is in no order with the rest: no line leads there.
+        let numbers = series.points.iter().zip(&places);
+        let numbers = numbers.filter(|(point, _)| matches!(point.at, At::Number(_)));
+        let line: Vec<_> = numbers
+            .map(|(_, (x, y))| format!("{x:.1},{y:.1}"))
+            .collect();
+        let line = line.join(" ");
+        let _ = writeln!(svg, "<polyline class=\"{class}\" points=\"{line}\"/>");
+        for (x, y) in places {
             let _ = writeln!(
                 svg,
                 "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"/>"

@@ -10,7 +10,7 @@ const STYLE: &str = "\
 :root{color-scheme:light dark;--ink:#1d2530;--grey:#5b6470;--ground:#f4f6f8;--card:#fff;--rule:#c9ced6;--weir:#0b6e4f}\
 @media (prefers-color-scheme:dark){:root{--ink:#e8ebef;--grey:#a7b0bc;--ground:#0f1318;--card:#171c23;--rule:#39424e;--weir:#3fbf93}}\
 body{margin:0;background:var(--ground);color:var(--ink);font:16px/1.5 system-ui,'DejaVu Sans',sans-serif}\
-main{max-width:60rem;margin:0 auto;padding:1.5rem 1rem 4rem}\
+main{max-width:66rem;margin:0 auto;padding:1.5rem 1rem 4rem}\
 h1{font-size:1.6rem;margin:0 0 .25rem}h2{font-size:1.15rem;margin:2rem 0 .5rem}\
 .about{color:var(--grey);margin:0 0 1.5rem}svg{width:100%;height:auto}\
 .wide{overflow-x:auto;background:var(--card);border:1px solid var(--rule);border-radius:12px}\
@@ -109,7 +109,8 @@ fn by(html: &mut String, series: &Series, number: usize) {
 fn tcp(html: &mut String, tcp: &Bulk) {
     let _ = write!(
         html,
-        "<h2>Downloads: {} TCP connections</h2>\n<p>Hosts with stacks of their own, frames as they are on a wire, all processors. The hosts take most of the time, so that the rows are closer together than above.</p>\n\
+        "<h2>{} TCP connections</h2>\n<p>Between hosts with stacks of their own, frames as they are on a wire, all processors. The hosts take most of the time, so that the rows are closer together than above. \
+         What a host of this machine sends is a packet buffer already, which has to be copied for XDP and not for TC; with a network card it is the other way round.</p>\n\
          <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"TCP, in numbers\"><table>\n<thead><tr><th class=\"text\">What forwards</th><th>Mbit/s</th><th>of all rounds</th><th>CPU</th><th>by weir</th></tr></thead>\n<tbody>\n",
         tcp.connections
     );

@@ -58,11 +58,6 @@ impl By {
         }
     }
 
-    /// Whether its points are in an order of size, so that a line between them means something.
-    pub fn is_ordered(self) -> bool {
-        self != Self::Wires
-    }
-
     /// Its points.
     fn loads(self, base: Load, most_flows: u32) -> Vec<(At, Load)> {
         match self {
