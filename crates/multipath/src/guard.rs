@@ -17,6 +17,8 @@ const STEADY: Duration = Duration::from_millis(900);
 const RISES: f64 = 1.1;
 /// What is on its way by a path that is to rest has to arrive first.
 const DRAINS: Duration = Duration::from_secs(2);
+/// A path may not learn at once that it is to rest ([`crate::unheard`]): a trial in which it goes on is judged after so long at the latest.
+const LONGEST: Duration = Duration::from_secs(12);
 /// A part of what the best path carried by itself: with more than this all is well.
 const ENOUGH: f64 = 0.9;
 /// A trial has to bring so much more.
@@ -270,14 +272,18 @@ impl Guard {
         let near = fastest.rtt.unwrap_or(0);
         let far = samples.iter().filter(|path| {
             let rtt = path.rtt.unwrap_or(0);
-            let carries = self.rate_of(path.address, direction, WINDOW);
             path.address != fastest.address
                 && !self.rests(path.address)
                 && rtt >= near.saturating_add(FARTHER_BY)
                 && f64::from(rtt) >= f64::from(near) * FARTHER
-                && carries.is_some_and(|carries| carries >= best * TAKES_PART)
+                && self.takes_part(path.address, direction, best)
         });
         far.max_by_key(|path| path.rtt).map(|path| path.address)
+    }
+
+    fn takes_part(&self, address: IpAddr, direction: usize, best: f64) -> bool {
+        let carries = self.rate_of(address, direction, WINDOW);
+        carries.is_some_and(|carries| carries >= best * TAKES_PART)
     }
 
     fn fastest<'a>(&self, samples: &'a [Sample], direction: usize) -> Option<&'a Sample> {
@@ -310,7 +316,10 @@ impl Guard {
     fn judge(&mut self, mut trial: Trial, samples: &[Sample], now: Duration) -> Vec<Action> {
         let direction = trial.direction;
         let without = self.rate(WINDOW, |look| Some(look.all[direction]));
-        let Some(without) = without.filter(|_| now >= trial.since + DRAINS + WINDOW) else {
+        let mut tried = trial.addresses.iter();
+        let goes_on = tried.any(|tried| self.takes_part(*tried, direction, trial.best));
+        let time = if goes_on { LONGEST } else { DRAINS + WINDOW };
+        let Some(without) = without.filter(|_| now >= trial.since + time) else {
             self.trial = Some(trial);
             return Vec::new();
         };

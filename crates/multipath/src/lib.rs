@@ -4,7 +4,8 @@
 //! ([`handshake`]). The session then seals an [`Open`] in front of the first payload of each connection, and its [`Status`] on the
 //! way back, with no round trip more. [`stream`] encrypts what follows, where that is wanted.
 //!
-//! [`hints`] is what a user says of paths, [`guard`] sees to it that none slows the others down.
+//! [`hints`] is what a user says of paths, [`guard`] sees to it that none slows the others down, [`unheard`] that the partner learns
+//! which of them wait.
 //!
 //! Pure but for [`io`]: octets in, octets out; no clock, no socket. Octet by octet it is told in `docs/multipath-protocol.md`.
 //!
@@ -36,6 +37,7 @@ pub mod stream;
 mod tests;
 mod tlv;
 pub mod tunnel;
+pub mod unheard;
 #[cfg(test)]
 mod vector;
 pub mod welcome;

@@ -2,9 +2,12 @@
 //! finds that out, and has TCP leave the far one alone.
 
 use lab::Error;
+use lab::counters::Octets;
 use lab::goodput::{Demand, Goodput, Transport};
+use lab::namespace::wait_until;
 use lab::relay::Treatment;
 use lab::uplinks::{Options, Path, SERVER};
+use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
 
 use crate::{MBIT, SECOND, at, ms};
@@ -49,6 +52,37 @@ fn a_path_that_slows_the_others_down_rests() -> Result<(), Error> {
     let series = Goodput::measure(uplinks.client(), uplinks.server(), &up, 6 * SECOND)?;
     let rate = series.rate(SECOND..6 * SECOND) / MBIT;
     assert!(rate > 34.0, "{rate} Mbit/s: {:?}", series.slots());
+    Ok(())
+}
+
+/// What tells the partner that a path is to rest is one option in one segment, which may be lost, again and again.
+#[test]
+fn a_path_rests_although_the_partner_was_not_reached_by_the_word() -> Result<(), Error> {
+    let hushed = Treatment {
+        hush: true,
+        ..Treatment::delay(ms(250))
+    };
+    let pair = pair(vec![Path::mbit(40), Path::mbit(4).with_relay(hushed)])?;
+    let uplinks = &pair.uplinks;
+    let down = Demand::down(Transport::Tcp, at(SERVER));
+    let goodput = Goodput::start(uplinks.client(), uplinks.server(), &down)?;
+    pair.wait_for("the far path to rest", rests)?;
+    // The first word, and each half of the second: that it is not to rest, and that it is.
+    wait_until("the word to be lost twice", LIMIT, || {
+        Ok(uplinks.relay(1)?.counts().hushed >= 3)
+    })?;
+    uplinks.treat(1, Treatment::delay(ms(250)))?;
+    pair.wait_for("the trial to be over", |_| {
+        pair.weir.log().contains("a path slowed the others down")
+    })?;
+    let (begin, far) = (goodput.now(), uplinks.device(1));
+    let before = Octets::of(uplinks.router(), &far)?.received;
+    std::thread::sleep(4 * SECOND);
+    let octets = Octets::of(uplinks.router(), &far)?.received - before;
+    let rate = goodput.stop()?.rate(begin..begin + 4 * SECOND) / MBIT;
+    assert!(rate > 34.0, "{rate} Mbit/s");
+    // A second of what it can carry would be twice as much; the tunnel's probes go by it too.
+    assert!(octets < 250_000, "{octets} octets by the path that rests");
     Ok(())
 }
 

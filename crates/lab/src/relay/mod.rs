@@ -2,7 +2,7 @@
 //! thread does it all: some 300 Mbit/s on a machine that has 10 Gbit/s without a relay.
 
 mod hold;
-mod strip;
+mod options;
 
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -33,6 +33,8 @@ pub struct Treatment {
     pub loss: f64,
     /// Takes the MPTCP options out of TCP segments, as some firewalls do.
     pub strip: bool,
+    /// Loses the segments that tell whether a subflow is to wait for others to fail (MP_PRIO), which nobody sends again.
+    pub hush: bool,
 }
 
 impl Treatment {
@@ -56,6 +58,8 @@ pub struct Relayed {
     pub overrun: u64,
     /// Segments that MPTCP options were taken out of.
     pub stripped: u64,
+    /// Segments with MP_PRIO that were lost on purpose.
+    pub hushed: u64,
 }
 
 /// A running relay between two devices of a namespace: a thread. Frames stay in order. Ends when dropped.
@@ -73,6 +77,7 @@ struct Shared {
     lost: AtomicU64,
     overrun: AtomicU64,
     stripped: AtomicU64,
+    hushed: AtomicU64,
 }
 
 impl Relay {
@@ -116,6 +121,7 @@ impl Relay {
             lost: value(&shared.lost),
             overrun: value(&shared.overrun),
             stripped: value(&shared.stripped),
+            hushed: value(&shared.hushed),
         }
     }
 }
@@ -160,8 +166,10 @@ fn run(mut taps: [Tap; 2], shared: &Shared) -> Result<(), Error> {
 fn take(hold: &mut Hold, mut frame: Vec<u8>, treatment: Treatment, shared: &Shared) {
     let counter = if hold.loses(treatment.loss) {
         &shared.lost
+    } else if treatment.hush && options::tells_priority(&frame) {
+        &shared.hushed
     } else {
-        if treatment.strip && strip::strip(&mut frame) {
+        if treatment.strip && options::strip(&mut frame) {
             shared.stripped.fetch_add(1, Ordering::Relaxed);
         }
         match hold.keep(frame, Instant::now(), treatment.delay) {

@@ -12,6 +12,8 @@ struct Line {
     rtt: u32,
     octets: f64,
     used: bool,
+    /// For how long it was to rest by now.
+    rested: Duration,
 }
 
 struct Model {
@@ -19,6 +21,8 @@ struct Model {
     lines: Vec<Line>,
     /// What all carry while a line farther than this is in use, as a part of what the first carries.
     held_up: (u32, f64),
+    /// How long it takes until a line rests that is to.
+    hears: Duration,
     /// Octets a second that are wanted.
     wanted: f64,
     now: Duration,
@@ -38,11 +42,13 @@ impl Model {
             rtt: ms * 1000,
             octets: 0.0,
             used: true,
+            rested: Duration::ZERO,
         });
         Self {
             guard: Guard::default(),
             lines: lines.collect(),
             held_up,
+            hears: Duration::ZERO,
             wanted: f64::INFINITY,
             now: Duration::ZERO,
             all: 0.0,
@@ -86,7 +92,11 @@ impl Model {
             self.actions.push((self.now, action));
         }
         for (number, line) in self.lines.iter_mut().enumerate() {
-            line.used = !self.guard.rests(address(number));
+            line.rested = match self.guard.rests(address(number)) {
+                true => line.rested + STEP,
+                false => Duration::ZERO,
+            };
+            line.used = line.rested <= self.hears;
         }
     }
 
@@ -145,6 +155,24 @@ fn what_holds_the_others_up_rests_longer_and_longer() {
     let before = model.actions.len();
     assert!(model.run(Duration::from_secs(600)) > 43.9);
     assert_eq!(model.actions.len(), before);
+}
+
+/// The partner learns late that it is to send by another path: what arrives until then shows nothing.
+#[test]
+fn a_trial_waits_until_the_path_rests() {
+    for (hears, rests) in [(0, true), (5, true), (3600, false)] {
+        let mut model = Model::new(&[(40.0, 10), (4.0, 500)], (400_000, 0.4));
+        model.hears = Duration::from_secs(hears);
+        model.alone_first();
+        model.run(Duration::from_secs(20));
+        assert_eq!(
+            model.guard.rests(address(1)),
+            rests,
+            "{hears} s: {:?}",
+            model.actions
+        );
+        assert_eq!(model.actions.len(), 2, "{hears} s: {:?}", model.actions);
+    }
 }
 
 /// Nobody wants more: to let a path rest shows nothing, costs nothing, and is not done again and again.

@@ -156,8 +156,8 @@ impl Paths {
         }
     }
 
-    /// Some of a path's subflows do not know that they are to wait, as the first one of a connection that began by it; or that they are not to, as
-    /// those that were not made yet when that was told.
+    /// Some of a path's subflows do not know that they are to wait, as the first one of a connection that began by it, or those of which it was told in
+    /// a segment that was lost; or that they are not to, as those that were not made yet when that was told.
     pub fn remind(&mut self, address: IpAddr) {
         let waits = self.reserve.contains(&address);
         let mut own = self.uplinks.now().iter().filter(|own| self.is_used(own));

@@ -32,6 +32,7 @@ use crate::nft::{self, Redirect, TUNNEL_MARK};
 use crate::pairing::Pairing;
 use crate::reach::LOCAL;
 use crate::shares::Shares;
+use crate::unheard::Unheard;
 use crate::welcome::Welcome;
 
 use told::Told;
@@ -224,7 +225,7 @@ struct Control {
     told: Arc<Told>,
     /// Addresses of paths whose endpoints are to be made anew.
     anew: RefCell<Vec<IpAddr>>,
-    /// Addresses of paths in reserve of which some subflows do not know it.
+    /// Addresses of paths of which some subflows do not know whether they wait.
     stray: RefCell<Vec<IpAddr>>,
     /// A path answers by the tunnel.
     works: Cell<bool>,
@@ -378,7 +379,7 @@ impl Control {
         };
         let (mut shares, mut gaps, mut found) = (Shares::default(), Gaps::default(), Vec::new());
         let (to, mut connections) = (Sockets::To(self.settings.pairing.port), Vec::new());
-        let mut stray = Vec::new();
+        let (mut stray, mut unheard) = (Vec::new(), Unheard::default());
         let (mut guard, begun, mut looks) = (Guard::default(), Instant::now(), 0_u32);
         let mut every = tokio::time::interval(LOOK);
         every.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -395,10 +396,8 @@ impl Control {
                 partner.any(|address| address.ip() == subflow.remote.ip().to_canonical())
             });
             shares.look(&found);
-            for subflow in &found {
-                if subflow.kind == SubflowKind::FellBack {
-                    self.share.note_stripped(subflow.local.ip().to_canonical());
-                }
+            for subflow in found.iter().filter(|s| s.kind == SubflowKind::FellBack) {
+                self.share.note_stripped(subflow.local.ip().to_canonical());
             }
             looks = looks.wrapping_add(1);
             let works = self.share.working();
@@ -418,6 +417,7 @@ impl Control {
                 self.share.ailing.notify_one();
             }
             stray = self.strays(&found, &stray);
+            self.unheard(&mut unheard, &found);
             for path in &mut self.told.lock().paths {
                 path.carried = shares.of(path.address);
                 path.in_use = self.in_use(path);

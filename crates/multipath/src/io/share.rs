@@ -263,6 +263,11 @@ impl Share {
         *lock(&self.reserve) = addresses;
     }
 
+    /// Addresses of the paths that wait until others fail.
+    pub(super) fn reserve(&self) -> Vec<IpAddr> {
+        lock(&self.reserve).clone()
+    }
+
     /// Whether the path from this address waits until others fail.
     pub(super) fn in_reserve(&self, address: IpAddr) -> bool {
         lock(&self.reserve).contains(&address)

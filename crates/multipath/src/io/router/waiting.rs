@@ -11,6 +11,7 @@ use crate::guard::{Action, Guard, Sample};
 use crate::hints::{self, Seen, Use};
 use crate::io::paths::Paths;
 use crate::io::share::Health;
+use crate::unheard::Unheard;
 
 impl Control {
     pub(super) fn in_use(&self, path: &PathState) -> bool {
@@ -34,7 +35,10 @@ impl Control {
         let reserve = hints::reserve(&seen);
         self.share.set_reserve(reserve.clone());
         paths.keep_in_reserve(reserve);
-        for address in self.stray.take() {
+        let mut stray = self.stray.take();
+        stray.sort_unstable();
+        stray.dedup();
+        for address in stray {
             paths.remind(address);
         }
     }
@@ -84,6 +88,23 @@ impl Control {
         self.share.set_resting(resting.collect());
     }
 
+    /// Has subflows of these paths told again whether they wait.
+    pub(super) fn remind(&self, paths: Vec<IpAddr>) {
+        if !paths.is_empty() {
+            self.stray.borrow_mut().extend(paths);
+            self.share.ailing.notify_one();
+        }
+    }
+
+    /// Finds paths that are to wait, and by which the partner goes on sending.
+    pub(super) fn unheard(&self, unheard: &mut Unheard, found: &[Subflow]) {
+        let again = unheard.look(found, &self.share.reserve());
+        for address in &again {
+            debug!(%address, "the partner goes on sending by a path that is to wait: it is told again");
+        }
+        self.remind(again);
+    }
+
     /// Finds paths in reserve with subflows that do not wait, and others with some that do, now and at the last look ([`Paths::remind`]). Gives those of
     /// now.
     pub(super) fn strays(&self, found: &[Subflow], before: &[IpAddr]) -> Vec<IpAddr> {
@@ -97,11 +118,7 @@ impl Control {
         stray.sort_unstable();
         stray.dedup();
         let stays = stray.iter().filter(|own| before.contains(own)).copied();
-        let stays: Vec<_> = stays.collect();
-        if !stays.is_empty() {
-            self.stray.replace(stays);
-            self.share.ailing.notify_one();
-        }
+        self.remind(stays.collect());
         stray
     }
 }

@@ -1,14 +1,18 @@
-//! A middlebox that does not know MPTCP: its options become NOPs (RFC 8684 section 6 tells of such boxes).
+//! The options of MPTCP in TCP segments (RFC 8684 section 3), for boxes that meddle with them.
+
+use std::ops::Range;
 
 use crate::view::{View, fold, word};
 
 /// TCP options (RFC 9293 section 3.1): end of the list, and no operation, both of one octet.
 const END: u8 = 0;
 const NOP: u8 = 1;
-/// The option of MPTCP (RFC 8684 section 3).
+/// The option of MPTCP, and of its kinds that which says whether a subflow is to wait for others to fail (RFC 8684 sections 3 and 3.3.8).
 const MPTCP: u8 = 30;
+const MP_PRIO: u8 = 5;
 
-/// Overwrites all MPTCP options of a TCP segment, and mends its checksum by the difference (RFC 1624), so that a wrong one stays wrong. Whether there were any.
+/// Does what a box does that does not know MPTCP (RFC 8684 section 6): overwrites all its options of a TCP segment, and mends the checksum by the
+/// difference (RFC 1624), so that a wrong one stays wrong. Whether there were any.
 pub(super) fn strip(frame: &mut [u8]) -> bool {
     let Some((begin, end)) = options(frame) else {
         return false;
@@ -25,6 +29,16 @@ pub(super) fn strip(frame: &mut [u8]) -> bool {
     true
 }
 
+/// Whether a TCP segment carries MP_PRIO.
+pub(super) fn tells_priority(frame: &[u8]) -> bool {
+    let Some((begin, end)) = options(frame) else {
+        return false;
+    };
+    let options = &frame[begin..end];
+    let kind = |option: &Range<usize>| options[option.clone()].get(2).map(|octet| octet >> 4);
+    mptcp(options).iter().any(|o| kind(o) == Some(MP_PRIO))
+}
+
 /// Where the options of a whole TCP header begin and end.
 fn options(frame: &[u8]) -> Option<(usize, usize)> {
     let view = View::of(frame)?;
@@ -37,7 +51,16 @@ fn options(frame: &[u8]) -> Option<(usize, usize)> {
 }
 
 fn overwrite(options: &mut [u8]) -> bool {
-    let (mut at, mut found) = (0, false);
+    let found = mptcp(options);
+    for option in &found {
+        options[option.clone()].fill(NOP);
+    }
+    !found.is_empty()
+}
+
+/// Where among a segment's options those of MPTCP are.
+fn mptcp(options: &[u8]) -> Vec<Range<usize>> {
+    let (mut at, mut found) = (0, Vec::new());
     while at < options.len() {
         let kind = options[at];
         let length = match kind {
@@ -50,8 +73,7 @@ fn overwrite(options: &mut [u8]) -> bool {
             break;
         }
         if kind == MPTCP {
-            options[at..at + length].fill(NOP);
-            found = true;
+            found.push(at..at + length);
         }
         at += length;
     }
@@ -109,6 +131,18 @@ mod tests {
             assert_eq!(frame[begin + 16..], whole[begin + 16..]);
             assert!(!strip(&mut frame), "nothing is left");
         }
+    }
+
+    #[test]
+    fn priority_is_seen_behind_other_options() {
+        let stamp = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
+        let acknowledges = [30, 12, 0x20, 3, 0, 0, 0, 0, 0, 0, 0, 9];
+        for (last, expected) in [([30, 3, 0x51, 1], true), ([30, 4, 0x20, 0x51], false)] {
+            let options = [&stamp[..], &acknowledges, &last].concat();
+            assert_eq!(tells_priority(&segment(false, &options)), expected);
+        }
+        // Cut short: it says nothing.
+        assert!(!tells_priority(&segment(false, &[30, 2, 0x51, 1])));
     }
 
     #[test]
