@@ -158,8 +158,8 @@ fn values(from: &Tuple, to: &Tuple) -> Vec<u16> {
 /// TCP and UDP: right, wrong, 0, 0xffff and everything between, as the kernel's functions give it.
 #[test]
 fn layer_4_as_the_kernel_gives_it() {
+    let mut router = Router::new(brief());
     for (name, from, to) in translations() {
-        let mut router = Router::new(brief());
         let connection = router.connect(from, to.reversed()).expect("room");
         router.prove_with(
             &connection,
@@ -186,6 +186,8 @@ fn layer_4_as_the_kernel_gives_it() {
         }
         // UDP: only "none" stays 0; TCP has a 0 that was computed.
         assert!(zeros > 0, "{name}: {from}: no zero was tried");
+        router.disconnect(&connection);
+        router.rested();
     }
 }
 
@@ -193,8 +195,8 @@ fn layer_4_as_the_kernel_gives_it() {
 #[test]
 fn ip_header_as_the_kernel_gives_it() {
     let udp4 = |t: &(_, Tuple, Tuple)| !t.1.is_ipv6() && t.1.protocol == Udp;
+    let mut router = Router::new(brief());
     for (name, from, to) in translations().into_iter().filter(udp4) {
-        let mut router = Router::new(brief());
         let connection = router.connect(from, to.reversed()).expect("room");
         router.prove_with(
             &connection,
@@ -235,6 +237,8 @@ fn ip_header_as_the_kernel_gives_it() {
             }
         }
         assert!(corners > 0, "{name}: the corner was not met");
+        router.disconnect(&connection);
+        router.rested();
     }
 }
 

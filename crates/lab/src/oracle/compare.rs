@@ -1,15 +1,16 @@
 //! Two rigs in lockstep.
 
 use std::collections::BTreeSet;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::arrangement::Arrival;
-use crate::generate::{Side, Step, Workload};
+use crate::generate::{Kind, Side, Step, Workload};
 use crate::wire::Frame;
 use crate::{Error, Lab};
 
 use super::report::{Differing, Involved, Mismatch};
-use super::rig::{Output, Rig};
+use super::rig::{HEARSAY, Output, Rig};
 use super::rules::{self, Difference};
 use super::{Flowtable, Plan, Report, Start, plain};
 
@@ -64,10 +65,16 @@ impl<'a> Pair<'a> {
             .map(|step| self.a.frame(self.workload, step))
             .collect();
         let involved = self.involved(batch);
-        let mut a = self.a.run(self.workload, batch)?;
+        self.a.send(self.workload, batch)?;
+        self.b.send(self.workload, batch)?;
+        if batch.iter().any(|step| step.kind == Kind::Elsewhere) {
+            // A bridge believes that the station has moved, until the barrier comes from where it was.
+            thread::sleep(HEARSAY);
+        }
+        let mut a = self.a.receive(self.workload, batch)?;
         let mut b = self
             .b
-            .run(self.workload, batch)
+            .receive(self.workload, batch)
             .map_err(|error| self.while_sending(batch, error))?;
         self.equal(batch, &sent, &involved, &mut a, &mut b)?;
         if let Some(history) = &mut self.history {

@@ -1,7 +1,6 @@
 //! One of the two labs: injects, captures, and knows when everything has come out.
 
 use std::collections::BTreeMap;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::arrangement::{Arrival, Outlet, is_chatter, outlets};
@@ -22,7 +21,7 @@ const BARRIER_PORTS: (u16, u16) = (65_000, 65_001);
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How long a program may take to hear of what the kernel has just learned about a station.
-const HEARSAY: Duration = Duration::from_millis(100);
+pub(super) const HEARSAY: Duration = Duration::from_millis(100);
 
 /// A running lab with a tap at the end of each wire.
 pub(super) struct Rig {
@@ -137,16 +136,21 @@ impl Rig {
         (self.settle)(connections)
     }
 
-    /// Injects a batch and returns what came out until the barriers behind it have.
-    pub(super) fn run(&mut self, workload: &Workload, batch: &[&Step]) -> Result<Output, Error> {
+    /// Injects a batch.
+    pub(super) fn send(&self, workload: &Workload, batch: &[&Step]) -> Result<(), Error> {
         for step in batch {
             let (end, frame) = self.sealed(workload, step);
             self.ends[end].1.send(&frame)?;
         }
-        if batch.iter().any(|step| step.kind == Kind::Elsewhere) {
-            // A bridge believes that the station has moved, until the barrier comes from where it was.
-            thread::sleep(HEARSAY);
-        }
+        Ok(())
+    }
+
+    /// What came out of a batch until the barriers behind it have.
+    pub(super) fn receive(
+        &mut self,
+        workload: &Workload,
+        batch: &[&Step],
+    ) -> Result<Output, Error> {
         let output = self.barrier()?;
         self.learn(workload, batch, &output);
         Ok(output)
