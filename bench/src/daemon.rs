@@ -218,7 +218,7 @@ impl Daemon {
         Ok(flows)
     }
 
-    /// Waits until it has heard of so many flows.
+    /// Waits until it has heard of so many flows, a millisecond more for each.
     pub fn wait_for_flows(&self, count: u64) -> Result<(), Error> {
         let known = || -> Result<u64, Error> {
             let flows = self.status()?.flows;
@@ -229,7 +229,8 @@ impl Daemon {
                 .map(|known| known >= count)
                 .map_err(|error| LabError::Unexpected(error.to_string()))
         };
-        Ok(wait_until("weir to hear of the flows", PATIENCE, enough)?)
+        let limit = PATIENCE + Duration::from_millis(count);
+        Ok(wait_until("weir to hear of the flows", limit, enough)?)
     }
 }
 

@@ -232,7 +232,14 @@ pub fn run(
     let main = run.measure(&settings.scenarios, load, plan, "")?;
     let mut left_out = main.left_out;
     let series = run.series(&mut left_out)?;
-    let tcp = run.tcp(&mut left_out)?;
+    let tcp = match run.tcp(&mut left_out) {
+        Ok(tcp) => tcp,
+        Err(error) => {
+            let (name, reason) = ("TCP".into(), error.to_string());
+            left_out.push(LeftOut { name, reason });
+            None
+        }
+    };
     Ok(Report {
         schema: SCHEMA.into(),
         machine: Machine::this(),

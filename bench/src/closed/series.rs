@@ -68,7 +68,7 @@ impl By {
                 lengths.map(load).collect()
             }
             Self::Flows => {
-                let flows = [1, 1024, 65_536, 1_000_000].into_iter();
+                let flows = [1, 1024, 30_000, 65_536, 200_000, 1_000_000].into_iter();
                 let flows = flows.filter(|flows| *flows <= most_flows);
                 let load = |flows| (At::Number(flows), Load { flows, ..base });
                 flows.map(load).collect()
@@ -217,7 +217,18 @@ impl Session<'_> {
                     continue;
                 }
                 let note = format!("by {}, {at}: ", by.text());
-                let measured = self.measure(&by.scenarios(), load, plan, &note)?;
+                // What was measured so far is not lost for one point that cannot be.
+                let measured = match self.measure(&by.scenarios(), load, plan, &note) {
+                    Ok(measured) => measured,
+                    Err(error) => {
+                        datapath::bench::unpin()?;
+                        left_out.push(LeftOut {
+                            name: format!("{} by {}", at, by.text()),
+                            reason: error.to_string(),
+                        });
+                        continue;
+                    }
+                };
                 for lacking in measured.left_out {
                     lacking.add(left_out);
                 }

@@ -47,7 +47,7 @@ pub struct LabArgs {
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
     /// Seconds for each in a round, 0.05 to 60
-    #[arg(long, default_value_t = 1.0, value_parser = seconds)]
+    #[arg(long, default_value_t = 0.8, value_parser = seconds)]
     seconds: f64,
     /// Only these scenarios, with commas between them
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = scenario)]
@@ -68,7 +68,7 @@ pub struct LabArgs {
     #[arg(long, value_name = "BY", value_delimiter = ',', value_parser = series, conflicts_with = "quick")]
     series: Vec<By>,
     /// The most flows that --series flows goes to, up to 1,000,000
-    #[arg(long, value_name = "FLOWS", default_value_t = 65_536, value_parser = flows)]
+    #[arg(long, value_name = "FLOWS", default_value_t = 30_000, value_parser = flows)]
     most_flows: u32,
     /// Also TCP connections between whole hosts, on all processors [default: without --quick and --only]
     #[arg(long)]
