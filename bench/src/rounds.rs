@@ -36,14 +36,20 @@ pub struct Spread {
 impl Spread {
     /// `None` of nothing.
     pub fn of(values: &[f64]) -> Option<Self> {
-        let mut sorted = values.to_vec();
-        sorted.sort_by(f64::total_cmp);
+        let sorted = sorted(values);
         Some(Self {
             median: median(&sorted),
             min: *sorted.first()?,
             max: *sorted.last()?,
         })
     }
+}
+
+/// The least first.
+pub fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    values
 }
 
 /// Of sorted values; NaN of none.
