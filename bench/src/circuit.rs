@@ -28,6 +28,8 @@ pub struct Run {
     pub packets: u64,
     /// Time it took, ns (instructions, where the clock counts those), without preparing it and without what others did on the processor.
     pub nanoseconds: f64,
+    /// The same on the clock on the wall, s: with all that it takes to prepare.
+    pub seconds: f64,
     /// Share of the packets that weir forwarded or dropped; `None` for other paths.
     pub share: Option<f64>,
     /// What each processor did meanwhile, as shares of the time.
@@ -281,6 +283,7 @@ impl Circuit {
             share => Ok(Run {
                 packets,
                 nanoseconds,
+                seconds,
                 share,
                 processors,
             }),

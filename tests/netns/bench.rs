@@ -161,7 +161,15 @@ fn series_and_a_page_are_written() {
         "--only",
         "kernel6-nat,weir6-xdp-nat,kernel-drop,kernel-drop-early,weir-drop",
     ];
-    arguments.extend(["--series", "length,wires", "--html", &html, "--svg", &svg]);
+    arguments.extend([
+        "--series",
+        "length,wires",
+        "--profile",
+        "--html",
+        &html,
+        "--svg",
+        &svg,
+    ]);
     let ran = weir(&arguments);
     let told = json(&ran);
     assert_eq!(
@@ -202,7 +210,7 @@ fn series_and_a_page_are_written() {
             assert!(wanted.iter().all(|name| names.contains(name)), "{names:?}");
         }
     }
-    // What this kernel has is measured; of the rest the reason is told.
+    // What this machine has is measured; of the rest the reason is told.
     let left_out = told["left_out"].as_array().expect("what was left out");
     for wires in [
         "VLAN to VLAN",
@@ -218,7 +226,18 @@ fn series_and_a_page_are_written() {
             "{wires}: {reason:?}"
         );
     }
+    let profiles = told["profiles"].as_array().expect("profiles");
+    let why_not = left_out
+        .iter()
+        .any(|one| one["name"] == "where the time goes");
+    assert!(profiles.len() == 3 || why_not, "{left_out:?}");
+    for profile in profiles {
+        let stacks = profile["stacks"].as_array().expect("stacks");
+        let samples = stacks.iter().filter_map(|stack| stack[1].as_u64());
+        assert_eq!(Some(samples.sum()), profile["samples"].as_u64());
+    }
     let page = std::fs::read_to_string(&html).expect("a page");
+    assert_eq!(page.contains("Where the time goes"), !profiles.is_empty());
     assert!(
         page.starts_with("<!doctype html>") && page.contains("By octets of a frame"),
         "{page}"

@@ -2,8 +2,10 @@
 
 pub mod bulk;
 pub mod chart;
+pub mod flame;
 pub mod lines;
 pub mod page;
+pub mod profile;
 pub mod report;
 mod row;
 pub mod series;
@@ -20,6 +22,7 @@ use crate::machine::{Machine, Undisturbed, has_memory_for_tcp, most_connections}
 use crate::rounds::Plan;
 use crate::verdict::noise;
 pub use bulk::Bulk;
+pub use profile::Profile;
 pub use report::{Change, LeftOut, Report, SCHEMA, Scenario, changes};
 use row::Row;
 pub use series::{At, By, Series};
@@ -46,6 +49,8 @@ pub struct Settings {
     pub most_flows: u32,
     /// Whether TCP between whole hosts is measured too.
     pub tcp: bool,
+    /// Whether a profiler looks where the time goes.
+    pub profile: bool,
 }
 
 /// How far it is.
@@ -119,6 +124,7 @@ pub fn run(
             None
         }
     };
+    let profiles = run.profiles(&mut left_out)?;
     Ok(Report {
         schema: SCHEMA.into(),
         machine: Machine::this(),
@@ -131,6 +137,7 @@ pub fn run(
         left_out,
         series,
         tcp,
+        profiles,
     })
 }
 
@@ -173,7 +180,14 @@ fn expected_time(settings: &Settings) -> Duration {
         true => bulk::expected_time(settings),
         false => Duration::ZERO,
     };
-    expected(settings.scenarios.len(), settings.plan) + series::expected_time(settings) + tcp
+    let profile = match settings.profile {
+        true => profile::expected_time(),
+        false => Duration::ZERO,
+    };
+    expected(settings.scenarios.len(), settings.plan)
+        + series::expected_time(settings)
+        + tcp
+        + profile
 }
 
 /// How long so many scenarios take.
@@ -217,21 +231,42 @@ impl Session<'_> {
             });
             return Ok(None);
         }
+        let (settings, mut tell, mut stopped) = self.apart();
+        bulk::measure(settings, &mut tell, &mut stopped, left_out)
+    }
+
+    /// Where the time goes, where that was asked for.
+    fn profiles(&mut self, left_out: &mut Vec<LeftOut>) -> Result<Vec<Profile>, Error> {
+        if !self.settings.profile || self.stopped() {
+            return Ok(Vec::new());
+        }
+        let (settings, mut tell, mut stopped) = self.apart();
+        profile::measure(settings, &mut tell, &mut stopped, left_out)
+    }
+
+    /// The settings, how to tell what is begun and about how long it takes, and how to ask whether somebody had enough.
+    fn apart(
+        &mut self,
+    ) -> (
+        &Settings,
+        impl FnMut(String, Duration),
+        impl FnMut() -> bool,
+    ) {
         let Self {
             settings,
             clock,
             stop,
             complete,
         } = self;
-        let mut tell = |doing, takes| {
+        let tell = |doing, takes| {
             clock.tell(doing);
             clock.done += takes;
         };
-        let mut stopped = || {
+        let stopped = || {
             *complete &= !stop();
             !*complete
         };
-        bulk::measure(settings, &mut tell, &mut stopped, left_out)
+        (settings, tell, stopped)
     }
 
     /// Builds circuits, measures them in turn, and takes them away. `note`: for whoever watches.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::chart::{draw, escaped, rate};
-use super::{Bulk, Report, Series, lines};
+use super::{Bulk, Profile, Report, Series, flame, lines};
 use crate::circuit::Path;
 
 const STYLE: &str = "\
@@ -138,6 +138,29 @@ fn tcp(html: &mut String, tcp: &Bulk) {
     html.push_str("</tbody></table></div>\n");
 }
 
+/// Where the time goes, as pictures.
+fn profiles(html: &mut String, all: &[Profile]) {
+    html.push_str(
+        "<h2>Where the time goes</h2>\n<p>By a profiler that looked on for a second, when nothing else was measured, generator and sink included: green is weir, amber the firewall, grey the rest of the kernel, \
+         pale the generator. What a function is called, and its share, is told where the pointer rests on it.</p>\n",
+    );
+    for (number, one) in all.iter().enumerate() {
+        let name = format!("Where the time goes: {}", escaped(&one.text));
+        picture(html, &name, &flame::draw(one, number));
+        if let Some(counts) = one.counts {
+            let missed = counts.cache_misses;
+            let missed = missed.map_or(String::new(), |missed| {
+                format!(", {missed:.1} misses of all caches")
+            });
+            let _ = writeln!(
+                html,
+                "<p>Per packet: {:.0} cycles, {:.0} instructions{missed}.</p>",
+                counts.cycles, counts.instructions
+            );
+        }
+    }
+}
+
 /// HTML.
 pub fn page(report: &Report) -> String {
     let nat = report.find(Path::Masquerade);
@@ -201,6 +224,9 @@ pub fn page(report: &Report) -> String {
     }
     if let Some(found) = &report.tcp {
         tcp(&mut html, found);
+    }
+    if !report.profiles.is_empty() {
+        profiles(&mut html, &report.profiles);
     }
     let _ = writeln!(
         html,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::bulk::Bulk;
+use super::profile::Profile;
 use super::series::Series;
 use crate::circuit::Path;
 use crate::load::Load;
@@ -41,6 +42,9 @@ pub struct Report {
     /// TCP between whole hosts.
     #[serde(default)]
     pub tcp: Option<Bulk>,
+    /// Where the time goes.
+    #[serde(default)]
+    pub profiles: Vec<Profile>,
 }
 
 /// What forwards, and how fast.
@@ -193,6 +197,7 @@ mod tests {
             left_out: Vec::new(),
             series: Vec::new(),
             tcp: None,
+            profiles: Vec::new(),
         }
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use bench::circuit::Path;
 use bench::closed::chart::draw;
 use bench::closed::page::page;
-use bench::closed::{self, Bulk, By, Report, Scenario, Series, Settings};
+use bench::closed::{self, Bulk, By, Profile, Report, Scenario, Series, Settings};
 use bench::load::{Length, Load, Wires};
 use bench::machine::{Lock, processors};
 use bench::rounds::{Plan, Spread};
@@ -73,6 +73,9 @@ pub struct LabArgs {
     /// Also TCP connections between whole hosts, on all processors [default: without --quick and --only]
     #[arg(long)]
     tcp: bool,
+    /// Also where the time goes, by Linux's profiler, where perf is installed [default: without --quick and --only]
+    #[arg(long)]
+    profile: bool,
     /// The processor to measure on [default: the last one]
     #[arg(long)]
     cpu: Option<usize>,
@@ -163,6 +166,7 @@ pub(super) fn run(args: &LabArgs, output: &mut Output<'_>) -> Result<(), Error> 
             false => args.series.clone(),
         },
         tcp: args.tcp || all,
+        profile: args.profile || all,
     };
     let _lock = Lock::take().map_err(failed)?;
     bench::sweep().map_err(failed)?;
@@ -258,6 +262,34 @@ fn print_tcp(tcp: &Bulk, output: &mut Output<'_>) -> Result<(), Error> {
     Ok(table.finish(output)?)
 }
 
+/// The functions that take the most, side by side.
+fn print_profiles(profiles: &[Profile], output: &mut Output<'_>) -> Result<(), Error> {
+    const MOST: usize = 8;
+    output.line("")?;
+    output.line("Where the time goes, by a profiler (--html draws it whole)")?;
+    let mut table = Table::new([
+        ("SCENARIO", Align::Left),
+        ("FUNCTION", Align::Left),
+        ("ITS OWN TIME", Align::Right),
+    ]);
+    for profile in profiles {
+        for (function, share) in profile.own().into_iter().take(MOST) {
+            let row = [name(&profile.name), function.into(), percent(share).into()];
+            table.row(row, output)?;
+        }
+    }
+    table.finish(output)?;
+    for profile in profiles {
+        if let Some(counts) = profile.counts {
+            output.line(&format!(
+                "{}: {:.0} cycles and {:.0} instructions a packet",
+                profile.name, counts.cycles, counts.instructions
+            ))?;
+        }
+    }
+    Ok(())
+}
+
 fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
@@ -333,6 +365,9 @@ fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
     }
     if let Some(tcp) = &report.tcp {
         print_tcp(tcp, output)?;
+    }
+    if !report.profiles.is_empty() {
+        print_profiles(&report.profiles, output)?;
     }
     let mut notes = Vec::new();
     for left_out in &report.left_out {

@@ -1,0 +1,263 @@
+//! Where the time of a packet goes, by Linux's profiler: stacks for a flame graph, and counts of the processor where it has counters.
+//! Nothing here is measured in turn with the rest: a profiler costs time itself.
+
+mod folded;
+
+use std::collections::BTreeMap;
+use std::path::{Path as File, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::{LeftOut, Settings};
+use crate::Error;
+use crate::circuit::{Circuit, Path};
+
+/// Whose time is looked at.
+const SCENARIOS: [Path; 3] = [Path::Masquerade, Path::WeirTc, Path::WeirXdp];
+/// How long it is looked at, and how long a profiler takes to begin and to end, about and at most. Packets are sent all the while, in pieces.
+const LOOK: Duration = Duration::from_secs(1);
+const BESIDE: Duration = Duration::from_millis(700);
+const PATIENCE: Duration = Duration::from_secs(30);
+const PIECE: Duration = Duration::from_millis(200);
+/// How long a router takes to be built.
+const BUILD: Duration = Duration::from_millis(900);
+/// Samples a second: not in step with the clock's ticks.
+const RATE: u32 = 1999;
+/// What is counted, in the order of [`Counts`].
+const EVENTS: &str = "cycles,instructions,cache-misses";
+
+/// What one scenario spends its time with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// [`Path::name`].
+    pub name: String,
+    /// The same in words.
+    pub text: String,
+    /// Samples that were taken while packets were on their way.
+    pub samples: u64,
+    /// Functions from the outermost to the innermost, with semicolons between them, and how many samples were there: what other programs for flame graphs read too.
+    pub stacks: Vec<(String, u64)>,
+    /// Per packet, where the processor has counters.
+    pub counts: Option<Counts>,
+}
+
+impl Profile {
+    /// Functions by the share of the time that was spent in themselves, the largest first.
+    pub fn own(&self) -> Vec<(&str, f64)> {
+        let mut own = BTreeMap::new();
+        for (stack, samples) in &self.stacks {
+            let innermost = stack.rsplit(';').next().unwrap_or_default();
+            *own.entry(innermost).or_insert(0) += samples;
+        }
+        let share = |samples: u64| samples as f64 / self.samples.max(1) as f64;
+        let mut own: Vec<_> = own.into_iter().map(|(name, n)| (name, share(n))).collect();
+        own.sort_by(|a, b| b.1.total_cmp(&a.1));
+        own
+    }
+}
+
+/// Per packet, generator and sink included, and what it takes to prepare them, which is little.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Cycles of the processor.
+    pub cycles: f64,
+    /// Instructions.
+    pub instructions: f64,
+    /// Accesses to memory that no cache answered; `None` where that is not counted.
+    pub cache_misses: Option<f64>,
+}
+
+/// How long it takes.
+pub(super) fn expected_time() -> Duration {
+    (BUILD + LOOK + BESIDE) * SCENARIOS.len() as u32
+}
+
+/// Looks. `stopped` is asked before each piece; without a profiler that works, that is added to what was left out.
+pub(super) fn measure(
+    settings: &Settings,
+    tell: &mut dyn FnMut(String, Duration),
+    stopped: &mut dyn FnMut() -> bool,
+    left_out: &mut Vec<LeftOut>,
+) -> Result<Vec<Profile>, Error> {
+    let mut found = Vec::new();
+    for path in SCENARIOS {
+        if stopped() {
+            break;
+        }
+        let takes = BUILD + LOOK + BESIDE;
+        tell(format!("profile: {}", path.text()), takes);
+        match one(path, settings)? {
+            Ok(profile) => found.push(profile),
+            Err(reason) => {
+                let name = "where the time goes".into();
+                LeftOut { name, reason }.add(left_out);
+                break;
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The inner error: why there is no profiler.
+fn one(path: Path, settings: &Settings) -> Result<Result<Profile, String>, Error> {
+    let mut circuit = Circuit::build(path, settings.load, &settings.weir)?;
+    let folder = Folder::make()?;
+    let data = folder.0.join("perf.data");
+    // Before this thread is pinned: whatever it starts would be, too.
+    let started = recorder(settings.cpu, &data).and_then(|record| {
+        let count = counter(settings.cpu)?;
+        Ok((record, count))
+    });
+    let mut both = match started {
+        Ok(both) => both,
+        Err(error) => return Ok(Err(format!("perf cannot be started: {error}"))),
+    };
+    datapath::bench::pin(settings.cpu)?;
+    let fed = feed(&mut circuit, &mut both);
+    datapath::bench::unpin()?;
+    let (recorded, counted) = (ended(both.0)?, ended(both.1)?);
+    let rate = fed?;
+    if !recorded.status.success() {
+        return Ok(Err(said("perf record", &recorded)));
+    }
+    let script = Command::new("perf")
+        .args(["script", "-F", "comm,ip,sym", "-i"])
+        .arg(&data)
+        .output();
+    let script = script.map_err(Error::system("run perf script"))?;
+    if !script.status.success() {
+        return Ok(Err(said("perf script", &script)));
+    }
+    let stacks = folded::of(&String::from_utf8_lossy(&script.stdout));
+    let samples = stacks.iter().map(|(_, samples)| samples).sum();
+    if samples == 0 {
+        return Ok(Err("perf took no sample of packets on their way".into()));
+    }
+    Ok(Ok(Profile {
+        name: path.name().into(),
+        text: path.text().into(),
+        samples,
+        stacks,
+        // What perf stat counts, it tells on standard error.
+        counts: counts(&String::from_utf8_lossy(&counted.stderr), rate),
+    }))
+}
+
+/// Sends until both have ended, which are stopped where they do not; packets per second on the clock on the wall.
+fn feed(circuit: &mut Circuit, both: &mut (Child, Child)) -> Result<f64, Error> {
+    let begun = Instant::now();
+    let (mut packets, mut seconds) = (0, 0.0);
+    let mut sent = Ok(());
+    while sent.is_ok() {
+        let runs = |child: &mut Child| child.try_wait().is_ok_and(|status| status.is_none());
+        if !runs(&mut both.0) && !runs(&mut both.1) {
+            break;
+        }
+        if begun.elapsed() > PATIENCE {
+            sent = Err(Error::Wrong("perf does not end".into()));
+            break;
+        }
+        sent = circuit.measure(0.0, PIECE.as_secs_f64()).map(|run| {
+            packets += run.packets;
+            seconds += run.seconds;
+        });
+    }
+    if sent.is_err() {
+        let _ = (both.0.kill(), both.1.kill());
+    }
+    sent.map(|()| packets as f64 / seconds)
+}
+
+fn recorder(cpu: usize, data: &File) -> std::io::Result<Child> {
+    let mut command = Command::new("perf");
+    command.args(["record", "-q", "-g", "-F", &RATE.to_string()]);
+    command.args(["-C", &cpu.to_string(), "-o"]).arg(data);
+    watching(command)
+}
+
+fn counter(cpu: usize) -> std::io::Result<Child> {
+    let mut command = Command::new("perf");
+    command.args(["stat", "-x", ",", "-e", EVENTS, "-C", &cpu.to_string()]);
+    watching(command)
+}
+
+/// For as long as is looked.
+fn watching(mut command: Command) -> std::io::Result<Child> {
+    let seconds = LOOK.as_secs_f64().to_string();
+    command.args(["--", "sleep", &seconds]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    command.stderr(Stdio::piped()).spawn()
+}
+
+fn ended(child: Child) -> Result<Output, Error> {
+    child
+        .wait_with_output()
+        .map_err(Error::system("wait for perf"))
+}
+
+/// What a program said on its way out, in one line.
+fn said(program: &str, output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let words: Vec<_> = text.split_whitespace().collect();
+    format!("{program} says: {}", words.join(" "))
+}
+
+/// Of `perf stat -x ,`: a line for each event, its count first, `<not supported>` where there is no counter. `rate`: packets per second.
+fn counts(text: &str, rate: f64) -> Option<Counts> {
+    let packets = rate * LOOK.as_secs_f64();
+    let count = |event: &str| -> Option<f64> {
+        let line = text.lines().find(|line| {
+            let name = line.split(',').nth(2).unwrap_or_default();
+            name.split(':').next() == Some(event)
+        })?;
+        let count: f64 = line.split(',').next()?.parse().ok()?;
+        Some(count / packets)
+    };
+    Some(Counts {
+        cycles: count("cycles")?,
+        instructions: count("instructions")?,
+        cache_misses: count("cache-misses"),
+    })
+}
+
+/// Removed with all that is in it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn make() -> Result<Self, Error> {
+        let name = format!("weir-profile-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder)
+            .map_err(Error::system(format!("make {}", folder.display())))?;
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_of_a_packet() {
+        let text = "6000000000,,cycles:k,1000000000,100.00,,\n8000000000,,instructions,1000000000,100.00,1.33,insn per cycle\n\
+                    <not supported>,,cache-misses,0,100.00,,\n";
+        let found = counts(text, 2e6).expect("counts");
+        assert_eq!((found.cycles, found.instructions), (3000.0, 4000.0));
+        assert_eq!(found.cache_misses, None);
+        for none in [
+            "<not supported>,,cycles,0,100.00,,\n<not supported>,,instructions,0,100.00,,\n",
+            "",
+            "perf: command not found",
+        ] {
+            assert_eq!(counts(none, 2e6), None, "{none}");
+        }
+    }
+}
