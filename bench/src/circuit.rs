@@ -274,7 +274,7 @@ impl Circuit {
         let taken = before.by_weir.zip(self.by_weir()?);
         let share = taken.map(|(then, now)| (now - then) as f64 / packets as f64);
         match share {
-            Some(share) if share < self.path.least(self.load.flows) => Err(Error::Wrong(format!(
+            Some(share) if share < self.path.least() => Err(Error::Wrong(format!(
                 "{}: only {:.1} % by weir ({})",
                 self.path.name(),
                 share * 100.0,

@@ -177,12 +177,10 @@ impl Path {
         }
     }
 
-    /// The least share of the packets that weir has to take. Of what it drops by a set it lets one in 256 through, as a sample; each of very many flows
-    /// has a packet by the kernel now and then, for its proof (`reprove`).
-    pub(crate) fn least(self, flows: u32) -> f64 {
+    /// The least share of the packets that weir has to take. Of what it drops by a set it lets one in 256 through, as a sample.
+    pub(crate) fn least(self) -> f64 {
         match self {
             Self::WeirDrop => 0.97,
-            _ if flows > 10_000 => 0.97,
             _ => 0.99,
         }
     }
