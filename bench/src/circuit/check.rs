@@ -1,6 +1,7 @@
 //! The check beside the timing: what arrives is what a router makes of what was sent.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use datapath::bench::Sample;
 use lab::generate::Side;
@@ -12,6 +13,8 @@ use crate::traffic::{FILLER, Kind};
 
 /// Frames that the sinks keep at most.
 const SAMPLES: u32 = 64;
+/// How long they may take to arrive.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Circuit {
     /// Checks what arrives: packets of as many flows as can be looked at, exactly as the router has to send them.
@@ -21,7 +24,7 @@ impl Circuit {
         }
         self.sink().sample(SAMPLES);
         self.feed(self.from, self.round().max(SAMPLES))?;
-        let samples = self.sink().samples();
+        let samples = self.samples();
         let named = |what: String| Error::Wrong(format!("{}: {what}", self.path.name()));
         let (mut flows, mut lengths) = (BTreeSet::new(), BTreeSet::new());
         for sample in &samples {
@@ -41,6 +44,18 @@ impl Circuit {
                 lengths.len(),
                 self.lengths.len()
             ))),
+        }
+    }
+
+    /// What the sink keeps, when it has all: the kernel's own thread may go on with the last packets.
+    fn samples(&mut self) -> Vec<Sample> {
+        let begun = Instant::now();
+        loop {
+            let samples = self.sink().samples();
+            if samples.len() == SAMPLES as usize || begun.elapsed() > PATIENCE {
+                return samples;
+            }
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
 

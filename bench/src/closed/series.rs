@@ -175,12 +175,12 @@ impl Series {
     }
 }
 
-/// Shorter than the main measurement: there are many.
+/// Shorter than the main measurement, as there are many; but so long that the few packets with which each flow proves anew are no share of it.
 fn plan(settings: &Settings) -> Plan {
     Plan {
         rounds: settings.plan.rounds.min(3),
-        seconds: settings.plan.seconds * 0.2,
-        warm: settings.plan.warm * 0.2,
+        seconds: (settings.plan.seconds * 0.2).max(0.05),
+        warm: (settings.plan.warm * 0.2).max(0.02),
     }
 }
 
