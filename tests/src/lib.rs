@@ -127,6 +127,7 @@ impl Weir {
             }
             Ok(self.client().is_ok_and(|c| c.status().is_ok()))
         })
+        .map_err(|error| Error::Unexpected(format!("{error}: {}", self.log())))
     }
 
     /// Sends a signal.

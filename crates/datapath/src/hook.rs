@@ -26,6 +26,9 @@ pub enum Hook {
 /// Filters of ours on clsact: a handle of our own.
 const HANDLE: u32 = 0x7765;
 
+/// Names of the programs that are attached at TC. Before Linux 6.6 they are filters, which libbpf names `weir_tc:[17]`.
+pub const TC_PROGRAMS: [&str; 4] = ["weir_tc", "weir_witness", "weir_meter_in", "weir_meter_out"];
+
 /// Where a program stands among those at TC of a device. At ingress the packet path comes before the meter, at egress the meter before the
 /// witness: so the meter sees what weir does not forward itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,6 +154,11 @@ pub(crate) fn attach_tc(
     name: &str,
     place: Place,
 ) -> Result<Attachment, Error> {
+    debug_assert!(
+        TC_PROGRAMS.iter().any(|known| program.name() == *known),
+        "{:?} is missing in TC_PROGRAMS",
+        program.name()
+    );
     let point = place.point();
     let kind = if point == TC_INGRESS {
         libbpf_sys::BPF_TCX_INGRESS

@@ -47,7 +47,7 @@ pub use drops::{
 };
 pub use error::Error;
 pub use growth::Growth;
-pub use hook::Hook;
+pub use hook::{Hook, TC_PROGRAMS};
 pub use hops::{Hop, MAX as HOPS};
 pub use load::{Options, Sizes, SkbFields};
 pub use port::{Port, Tagger, VLAN_MACS};
@@ -343,6 +343,10 @@ impl Datapath {
                 link: port.link,
                 other: known.ifindex,
             });
+        }
+        // Without its program a driver may have no rings for XDP frames: other ports stop sending any before it goes.
+        if !port.transmit && self.ports.get(slot).is_some_and(|p| p.ifindex == port.link) {
+            self.declare(port)?;
         }
         self.hooks.attach(&self.skel, port.link, name, hook)?;
         self.declare(port)?;

@@ -398,6 +398,11 @@ fn the_hook_follows_device_and_kernel() {
         with(&|_, f| f.xdp_features = None),
         (Hook::Xdp, PortReason::KnownDriver, true, true)
     );
+    assert_eq!(
+        with(&|l, f| (f.xdp_features, l.kind) = (None, "veth".into())),
+        (Hook::Tc, PortReason::UnfinishedChecksums, false, true),
+        "without a program of its own it may have no rings to transmit frames by"
+    );
     let unknown = |f: &mut PortFacts| (f.xdp_features, f.driver) = (None, "r8169".into());
     assert_eq!(
         with(&|_, f| unknown(f)),

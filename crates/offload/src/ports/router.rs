@@ -277,10 +277,7 @@ impl<'a> Router<'a> {
             }
         }
         let direct = kept(link, facts).is_none();
-        let takes_frames = match facts.xdp_features {
-            Some(features) => features & xdp::NDO_XMIT != 0,
-            None => known_driver(facts),
-        };
+        let takes_frames = takes_frames(facts, hook, device.own_xdp);
         PortPlan {
             link: link.index,
             name: link.name.clone(),
@@ -425,6 +422,17 @@ fn attached(facts: &PortFacts) -> Vec<Limit> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Whether the driver transmits XDP frames of other devices. Many drivers have rings for that only while a program is attached to
+/// the device itself, and answer -ENXIO otherwise (`ixgbe_xdp_xmit`, `virtnet_xdp_xmit`, …): each frame would be lost.
+fn takes_frames(facts: &PortFacts, hook: Hook, own_xdp: bool) -> bool {
+    match facts.xdp_features {
+        // What is told while weir's own program is there does not hold once it is taken off.
+        Some(features) => features & xdp::NDO_XMIT != 0 && (hook == Hook::Xdp || !own_xdp),
+        // Before Linux 6.3 no device tells.
+        None => known_driver(facts) && hook == Hook::Xdp,
+    }
 }
 
 /// Whether the user asked for a conduit to be the port, in place of the ports of its switch, and its tags are known (or not looked

@@ -17,9 +17,6 @@ use tracing::debug;
 /// The ruleset is read again at most this often.
 const RULESET_PAUSE: Duration = Duration::from_secs(1);
 
-/// Names of weir's own programs where they are filters (before Linux 6.6), as libbpf makes them: `weir_tc:[17]`.
-const OWN_FILTERS: [&str; 2] = ["weir_tc:", "weir_witness:"];
-
 /// ARPHRD_LOOPBACK.
 const LOOPBACK: u16 = 772;
 
@@ -249,7 +246,8 @@ impl Surroundings {
 /// Filters that are not weir's, in words.
 fn foreign(filters: &[Filter]) -> Vec<String> {
     let own = |filter: &&Filter| {
-        filter.kind == "bpf" && OWN_FILTERS.iter().any(|name| filter.name.starts_with(name))
+        let program = filter.name.split(':').next().unwrap_or_default();
+        filter.kind == "bpf" && datapath::TC_PROGRAMS.contains(&program)
     };
     let words = |filter: &Filter| {
         let mut words = filter.to_string();
@@ -378,11 +376,13 @@ mod tests {
 
     #[test]
     fn weirs_own_filters_are_nobodys() {
-        let own = filter("bpf", "weir_tc:[17]", "gact", None);
+        let own = datapath::TC_PROGRAMS
+            .map(|program| filter("bpf", &format!("{program}:[17]"), "gact", None));
+        assert!(foreign(&own).is_empty());
         let other = filter("bpf", "weird_tc:[17]", "gact", None);
         let named = filter("flower", "weir_tc:[17]", "gact", None);
         let to_ifb = filter("matchall", "", "mirred", Some(1));
-        let found = foreign(&[own, other, named, to_ifb]);
+        let found = foreign(&[other, named, to_ifb]);
         assert_eq!(found.len(), 3, "{found:?}");
         assert_eq!(found[2], "filter matchall with action mirred to lo");
     }
