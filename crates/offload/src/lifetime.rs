@@ -235,9 +235,9 @@ impl Lifetime {
 
     /// Takes in who was heard.
     fn hear(&mut self, active: &[bool; 2], readings: &[Reading; 2], bare: u64, now: Millis) {
-        for direction in 0..2 {
-            if active[direction] {
-                self.heard[direction] = Some(now);
+        for (heard, active) in self.heard.iter_mut().zip(active) {
+            if *active {
+                *heard = Some(now);
             }
         }
         if active[0] && active[1] {
