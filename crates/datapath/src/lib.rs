@@ -249,7 +249,7 @@ impl Datapath {
     /// that forwards: the shared counters are narrow.
     pub fn read(&mut self, flow: u32) -> Option<[Reading; 2]> {
         let (epoch, hops) = (self.control().epoch, &self.hops);
-        self.table.read(flow, |record| {
+        self.table.read(flow, &self.trials, |record| {
             let hop = hops.get(u32::from(record.hop));
             hop.is_some_and(|h| record.proof == epoch.wrapping_add(h.epoch))
         })

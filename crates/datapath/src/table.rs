@@ -42,6 +42,8 @@ pub struct Reading {
     pub octets: u64,
     /// The direction is proven now.
     pub proven: bool,
+    /// Another number each time that a packet was put on trial: the kernel saw it.
+    pub shown: u32,
 }
 
 /// What one direction of a flow forwarded since that was last asked.
@@ -308,6 +310,7 @@ impl Table {
     pub fn read(
         &mut self,
         flow: u32,
+        trials: &Mapped<types::trial>,
         proven: impl Fn(&types::flow) -> bool,
     ) -> Option<[Reading; 2]> {
         let (list, slot) = place(flow);
@@ -317,6 +320,10 @@ impl Table {
             pair.update(i, read_count(record));
             // SAFETY: a live mapping, copied out.
             pair.total[i].proven = proven(&unsafe { record.read_volatile() });
+            if let Some(trial) = trials.at(self.trial_of(pair.refs[i])) {
+                // SAFETY: an aligned word of a live mapping.
+                pair.total[i].shown = unsafe { (&raw const (*trial).when).read_volatile() };
+            }
         }
         self.pairs[list][slot] = Some(pair);
         Some(pair.total)

@@ -15,8 +15,10 @@ use crate::message::{
 };
 use crate::tuple::{Protocol, Tuple};
 
+pub(crate) mod look;
 pub(crate) mod request;
 
+pub use look::Looked;
 pub use request::Refresh;
 
 const SUBSYSTEM: u16 = 1;

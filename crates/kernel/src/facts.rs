@@ -81,6 +81,10 @@ pub fn multipath() -> io::Result<Multipath> {
 pub struct ConntrackSettings {
     /// An established TCP connection times out after this.
     pub tcp_established: Duration,
+    /// The same, while data wait to be acknowledged.
+    pub tcp_unacknowledged: Duration,
+    /// The same, after a segment was sent several times, or while the receiver has no room.
+    pub tcp_max_retrans: Duration,
     /// UDP that went one way only, or a short exchange.
     pub udp: Duration,
     /// UDP that goes both ways for longer.
@@ -97,8 +101,10 @@ pub struct ConntrackSettings {
 /// A sysctl exists but cannot be read or understood.
 pub fn conntrack_settings() -> io::Result<Option<ConntrackSettings>> {
     let of = |name: &str| sysctl(&format!("/proc/sys/net/netfilter/nf_conntrack_{name}"));
-    let (Some(tcp), Some(udp), Some(stream), Some(max)) = (
+    let (Some(tcp), Some(unacknowledged), Some(retrans), Some(udp), Some(stream), Some(max)) = (
         of("tcp_timeout_established")?,
+        of("tcp_timeout_unacknowledged")?,
+        of("tcp_timeout_max_retrans")?,
         of("udp_timeout")?,
         of("udp_timeout_stream")?,
         of("max")?,
@@ -107,6 +113,8 @@ pub fn conntrack_settings() -> io::Result<Option<ConntrackSettings>> {
     };
     Ok(Some(ConntrackSettings {
         tcp_established: Duration::from_secs(tcp.into()),
+        tcp_unacknowledged: Duration::from_secs(unacknowledged.into()),
+        tcp_max_retrans: Duration::from_secs(retrans.into()),
         udp: Duration::from_secs(udp.into()),
         udp_stream: Duration::from_secs(stream.into()),
         // Not there: built without events.

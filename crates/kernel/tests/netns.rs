@@ -139,6 +139,7 @@ fn that_an_entry_older_than_the_listener_went_is_found_by_a_refresh_and_a_dump()
             id: old,
             timeout: 60,
             status: None,
+            unacknowledged: None,
         };
         assert_eq!(requests.refresh(&[refresh]).gone, [old]);
         requests.dump(Source::Conntrack);

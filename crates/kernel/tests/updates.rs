@@ -87,6 +87,7 @@ fn refreshing_sets_timeout_and_status_and_our_echo_is_not_heard() {
             id: before.id,
             timeout: 5000,
             status: Some(bits | status::ASSURED),
+            unacknowledged: None,
         };
         assert_eq!(requests.refresh(&[refresh]), Outcome::default());
         let after = connections(&mut requests).await.remove(0);
@@ -123,6 +124,7 @@ fn what_is_gone_and_what_is_refused_are_told_apart_in_a_large_batch() {
                 id: missing(port),
                 timeout: 60,
                 status: None,
+                unacknowledged: None,
             })
             .collect();
         // Clears SEEN_REPLY.
@@ -132,6 +134,7 @@ fn what_is_gone_and_what_is_refused_are_told_apart_in_a_large_batch() {
                 id: known,
                 timeout: 60,
                 status: Some(status::CONFIRMED),
+                unacknowledged: None,
             },
         );
         let outcome = requests.refresh(&refreshes);
@@ -144,5 +147,32 @@ fn what_is_gone_and_what_is_refused_are_told_apart_in_a_large_batch() {
         assert_eq!(gone, (5000..6000).collect::<Vec<u16>>());
         // None was made.
         assert_eq!(connections(&mut requests).await.len(), 1);
+    });
+}
+
+#[test]
+fn connections_asked_for_are_told_in_any_number() {
+    in_namespace(|| async {
+        let mut requests = Requests::open().expect("requests");
+        (4000..4070).for_each(insert);
+        let known = connections(&mut requests).await;
+        let mut ids: Vec<_> = known.iter().map(|c| c.id).collect();
+        assert_eq!(ids.len(), 70);
+        let missing = weir_kernel::ConnectionId {
+            original: Tuple {
+                source_port: 9,
+                ..ids[0].original
+            },
+            ..ids[0]
+        };
+        ids.insert(40, missing);
+        let (found, outcome) = requests.look(&ids);
+        assert_eq!((outcome.gone, outcome.failed), (vec![missing], 0));
+        assert_eq!(found.len(), 70);
+        for looked in found {
+            assert!(known.iter().any(|c| c.id == looked.connection.id));
+            assert!((90..=100).contains(&looked.connection.timeout.expect("told")));
+            assert!(!looked.unacknowledged);
+        }
     });
 }

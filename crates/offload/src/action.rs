@@ -28,6 +28,8 @@ pub struct Reading {
     pub octets: u64,
     /// Whether the kernel's forwarding is proven at present.
     pub proven: bool,
+    /// Another number each time that a packet of it is given to the kernel, which it knows but may not forward.
+    pub shown: u32,
 }
 
 /// One of the two directions of a connection.
@@ -134,9 +136,12 @@ pub enum Action {
         id: ConnectionId,
         /// New time-out.
         seconds: u32,
-        /// New value of all status bits, where they change.
-        status: Option<u32>,
+        /// Of TCP: the mark that data wait to be acknowledged is to be there, or not to be there.
+        unacknowledged: Option<bool>,
     },
+    /// Ask conntrack what this connection has left, and hand the core the answer ([`crate::Core::looked`]): it has just seen a
+    /// packet. Comes before a refresh of the same connection.
+    Look(ConnectionId),
     /// End the proof of this flow's two directions: the next packet of each goes to the kernel.
     Prove {
         /// The connection.

@@ -5,13 +5,15 @@ use kernel::{Connection, ConnectionId, Protocol, status};
 use crate::action::{Action, FlowId, Millis, PAIRS};
 use crate::core::Core;
 use crate::decline::Decline;
-use crate::flow::Flow;
+use crate::flow::{Flow, TCP_ESTABLISHED};
 use crate::judge::judge;
 
 /// Waiting connections let in by one event: it ends some, mostly one, and must stay short.
 pub(crate) const ADMIT_PER_EVENT: usize = 64;
 /// Waiting connections let in by one tick.
 pub(crate) const ADMIT_PER_TICK: usize = 1_024;
+/// How old a message that a connection closes may be when it is read.
+const CLOSING: Millis = 5_000;
 /// Pause before an install that found no room is tried again.
 const RETRY: Millis = 1_000;
 
@@ -26,7 +28,12 @@ impl Core {
         let Some(flow) = self.table.get_mut(id) else {
             return;
         };
+        let before = (flow.tcp_state, flow.status);
         flow.merge(connection, generation, now);
+        self.learn(id, before, connection.timeout, out);
+        let Some(flow) = self.table.get(id) else {
+            return;
+        };
         if flow.reply == connection.reply {
             let before = flow.installed();
             self.settle(id, out);
@@ -43,6 +50,40 @@ impl Core {
             self.table.set_reply(id, connection.reply);
             self.settle_all(&former, out);
             self.settle_with_sharers(id, out);
+        }
+    }
+
+    /// What a message says of the time that packets give; not what a dump says, which may have been given long ago.
+    fn learn(
+        &mut self,
+        id: FlowId,
+        before: (Option<u8>, Option<u32>),
+        told: Option<u32>,
+        out: &mut Vec<Action>,
+    ) {
+        let now = self.now;
+        let timeouts = &self.settings.timeouts;
+        let dump = self.connections.running.is_some();
+        let (Some(flow), Some(seconds)) = (self.table.get_mut(id), told) else {
+            return;
+        };
+        let tcp = flow.id.original.protocol == Protocol::Tcp;
+        if !dump && flow.stepped(before) && !(tcp && timeouts.ambiguous(seconds)) {
+            flow.life.learn(seconds, now);
+            let shortest = flow.life.shortest();
+            self.watch.note(shortest, now);
+        }
+        // It was closed while it was being renewed: the message may be older than that.
+        let lately = |renewed| now.saturating_sub(renewed) <= CLOSING;
+        if tcp
+            && flow.tcp_state.is_some_and(|state| state != TCP_ESTABLISHED)
+            && flow.life.renewed.is_some_and(lately)
+        {
+            out.push(Action::Refresh {
+                id: flow.id,
+                seconds,
+                unacknowledged: None,
+            });
         }
     }
 
@@ -81,6 +122,10 @@ impl Core {
         let Some(id) = self.insert(flow, out) else {
             return;
         };
+        // The first packet of a UDP connection; of others it is not known what they were before.
+        if connection.id.original.protocol == Protocol::Udp && bits & status::SEEN_REPLY == 0 {
+            self.learn(id, (None, None), connection.timeout, out);
+        }
         self.settle_with_sharers(id, out);
     }
 
@@ -222,7 +267,7 @@ impl Core {
         let Some(flow) = self.table.get_mut(id) else {
             return;
         };
-        flow.moved = [0; 2];
+        flow.life.begin(self.now);
         if let Some(reason) = flow.declined.take() {
             self.statistics.declined[reason.index()] -= 1;
             self.statistics.installed += 1;
@@ -237,6 +282,7 @@ impl Core {
         });
         self.statistics.installs += 1;
         self.table.touch(id);
+        self.watch_new(id);
     }
 
     /// Queues a connection for room.

@@ -15,6 +15,7 @@ use crate::statistics::Statistics;
 use crate::surroundings::Surroundings;
 use crate::table::Table;
 use crate::upkeep::Sweep;
+use crate::watch::Watch;
 
 /// A dump of one source: asked for, and what it will have shown by its end.
 #[derive(Default)]
@@ -57,6 +58,7 @@ pub struct Core {
     pub(crate) now: Millis,
     pub(crate) reproof: Sweep,
     pub(crate) refresh: Sweep,
+    pub(crate) watch: Watch,
     pub(crate) legacy: Option<Millis>,
     pub(crate) pairs: Pairs,
     /// Connections of before the start of which no event may ever tell.
@@ -85,6 +87,7 @@ impl Core {
             now: 0,
             reproof: Sweep::default(),
             refresh: Sweep::default(),
+            watch: Watch::default(),
             legacy: None,
             pairs: Pairs::default(),
             inherited: Vec::new(),

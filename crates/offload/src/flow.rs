@@ -4,13 +4,13 @@ use kernel::{Connection, ConnectionId, Protocol, Tuple, status};
 
 use crate::action::Millis;
 use crate::decline::Decline;
-use crate::settings::Timeouts;
+use crate::lifetime::Lifetime;
 
 /// TCP_CONNTRACK_ESTABLISHED (include/uapi/linux/netfilter/nf_conntrack_tcp.h).
 pub(crate) const TCP_ESTABLISHED: u8 = 3;
 
 /// A UDP connection this old is a stream (net/netfilter/nf_conntrack_proto_udp.c).
-const UDP_STREAM_AGE: Millis = 2_000;
+pub(crate) const UDP_STREAM_AGE: Millis = 2_000;
 
 /// A connection as the kernel last told it, and what became of it here.
 #[derive(Clone, Debug)]
@@ -33,12 +33,8 @@ pub struct Flow {
     pub declined: Option<Decline>,
     /// When it was first told.
     pub since: Millis,
-    /// When the conntrack entry times out if nothing happens, as far as was told.
-    pub(crate) expires: Option<Millis>,
-    /// Time-out with which the connection became established.
-    pub(crate) established_timeout: Option<u32>,
-    /// Packets of both directions at the last refresh.
-    pub(crate) moved: [u64; 2],
+    /// Of its entry.
+    pub(crate) life: Lifetime,
     /// Generation of the dump by which it was last seen.
     pub(crate) seen: u32,
     /// A connection that is not remembered has one of its tuples.
@@ -62,9 +58,7 @@ impl Flow {
             sequence_adjusted: false,
             declined: Some(Decline::StatusUnknown),
             since: now,
-            expires: None,
-            established_timeout: None,
-            moved: [0; 2],
+            life: Lifetime::default(),
             seen,
             contested: false,
             refusal: None,
@@ -85,15 +79,12 @@ impl Flow {
             self.status = connection.status;
         }
         if let Some(state) = connection.tcp_state {
-            if state == TCP_ESTABLISHED && self.tcp_state != Some(TCP_ESTABLISHED) {
-                self.established_timeout = connection.timeout;
-            }
             self.tcp_state = Some(state);
         }
         self.helper |= connection.helper;
         self.sequence_adjusted |= connection.sequence_adjusted;
         if let Some(seconds) = connection.timeout {
-            self.expires = Some(now.saturating_add(Millis::from(seconds) * 1_000));
+            self.life.told(seconds, now);
         }
     }
 
@@ -112,35 +103,21 @@ impl Flow {
         self.status.is_some_and(|status| status & bits != 0)
     }
 
-    /// Seconds the kernel would give this connection after another packet, and the status bits it would then have where they
-    /// change. `moved`: packets of both directions so far.
-    ///
-    /// TCP: never less than `tcp_established`. The time-out told on becoming established may be the short one for
-    /// unacknowledged data, and a live connection must not be cut short by it.
-    pub(crate) fn policy(
-        &self,
-        timeouts: &Timeouts,
-        moved: [u64; 2],
-        now: Millis,
-    ) -> (u32, Option<u32>) {
-        if self.id.original.protocol == Protocol::Tcp {
-            return (
-                self.established_timeout
-                    .unwrap_or(0)
-                    .max(timeouts.tcp_established),
-                None,
-            );
+    /// Whether what was told of it then, and is now, differs so that a packet made the difference: then its time-out is what a packet gives.
+    pub(crate) fn stepped(&self, (state, status): (Option<u8>, Option<u32>)) -> bool {
+        match self.id.original.protocol {
+            Protocol::Tcp => {
+                self.tcp_state == Some(TCP_ESTABLISHED)
+                    && state.is_some_and(|state| state != TCP_ESTABLISHED)
+            }
+            Protocol::Udp => self.status != status,
         }
-        let assured = self.has(status::ASSURED);
-        if !assured && now.saturating_sub(self.since) < UDP_STREAM_AGE {
-            return (timeouts.udp, None);
-        }
-        let assure =
-            !assured && moved.iter().all(|packets| *packets > 0) && !self.has(status::NAT_CLASH);
-        let bits = self
-            .status
-            .filter(|_| assure)
-            .map(|bits| bits | status::ASSURED);
-        (timeouts.udp_stream, bits)
+    }
+
+    /// A UDP connection that is old enough to be a stream, and is none yet: the next packet that conntrack sees makes it one.
+    pub(crate) fn ripe(&self, now: Millis) -> bool {
+        self.id.original.protocol == Protocol::Udp
+            && !self.has(status::ASSURED)
+            && now.saturating_sub(self.since) >= UDP_STREAM_AGE
     }
 }

@@ -14,6 +14,7 @@ mod decline;
 pub mod drops;
 mod flow;
 mod judge;
+mod lifetime;
 mod network;
 mod pairs;
 pub mod ports;
@@ -25,6 +26,7 @@ mod statistics;
 mod surroundings;
 mod table;
 mod upkeep;
+mod watch;
 
 pub use self::core::Core;
 pub use action::{Action, Cause, Direction, FlowId, Millis, PAIRS, Reading};

@@ -42,6 +42,10 @@ impl Mark {
 pub struct Timeouts {
     /// `tcp_timeout_established`.
     pub tcp_established: u32,
+    /// `tcp_timeout_unacknowledged`.
+    pub tcp_unacknowledged: u32,
+    /// `tcp_timeout_max_retrans`.
+    pub tcp_max_retrans: u32,
     /// `udp_timeout`.
     pub udp: u32,
     /// `udp_timeout_stream`.
@@ -53,9 +57,33 @@ impl Default for Timeouts {
     fn default() -> Self {
         Self {
             tcp_established: 432_000,
+            tcp_unacknowledged: 300,
+            tcp_max_retrans: 300,
             udp: 30,
             udp_stream: 120,
         }
+    }
+}
+
+impl Timeouts {
+    /// What an established connection gets at least that is not answered.
+    pub(crate) fn tcp_unanswered(&self) -> u32 {
+        self.tcp_unacknowledged
+            .min(self.tcp_max_retrans)
+            .min(self.tcp_established)
+    }
+
+    /// The shortest of them.
+    pub(crate) fn shortest(&self) -> u32 {
+        self.tcp_unanswered().min(self.udp).min(self.udp_stream)
+    }
+
+    /// Whether an established connection may get this because of what is on its way (not acknowledged, sent again, no room at the
+    /// receiver), and more otherwise.
+    pub(crate) fn ambiguous(&self, seconds: u32) -> bool {
+        [self.tcp_unacknowledged, self.tcp_max_retrans]
+            .into_iter()
+            .any(|short| short < self.tcp_established && short.abs_diff(seconds) <= 1)
     }
 }
 

@@ -1,10 +1,11 @@
 //! What time brings: refreshed time-outs, staggered proofs, repeated requests.
 
-use kernel::Source;
+use kernel::{Protocol, Source};
 
 use crate::action::{Action, Cause, FlowId, Millis, Reading};
 use crate::core::Core;
 use crate::decline::Decline;
+use crate::lifetime::bare;
 
 /// A dump that has no end after this time is asked for again. A million connections take some seconds on a slow router.
 const DUMP_PATIENCE: Millis = 60_000;
@@ -16,7 +17,7 @@ const GIVEN_BACK: Millis = 1_000;
 /// A firewall that tells of no changes: how long a proof may last.
 const LEGACY: Millis = 1_000;
 /// Shortest and longest time for a visit to every flow to see whether its time-out is to be refreshed.
-const VISIT: std::ops::RangeInclusive<Millis> = 1_000..=20_000;
+const VISIT: std::ops::RangeInclusive<Millis> = 500..=20_000;
 
 /// Walks the slab in a given time, a share of it at each tick.
 #[derive(Default)]
@@ -70,6 +71,7 @@ impl Core {
         }
 
         self.pairs_upkeep(read, out);
+        self.look(read, out);
         let length = self.table.len();
         for slot in self.refresh.share(length, self.visit_period(), now) {
             self.refresh_flow(FlowId(slot as u32), read, out);
@@ -79,27 +81,31 @@ impl Core {
         }
         for slot in self.reproof.share(length, self.settings.reprove, now) {
             let id = FlowId(slot as u32);
-            if self.table.get(id).is_some_and(|flow| flow.installed())
-                && read(id).iter().any(|reading| reading.proven)
-            {
+            let Some(flow) = self.table.get(id).filter(|flow| flow.installed()) else {
+                continue;
+            };
+            let unsure = flow.life.unsure(now);
+            let readings = read(id);
+            if readings.iter().any(|reading| reading.proven) {
                 self.statistics.proofs += 1;
                 out.push(Action::Prove { flow: id });
+                if unsure {
+                    self.watch(id, readings.map(|reading| reading.shown));
+                }
             }
         }
     }
 
     /// A quarter of the shortest time-out, so that one that is used is refreshed well before it ends.
     fn visit_period(&self) -> Millis {
-        let timeouts = &self.settings.timeouts;
-        let shortest = timeouts
-            .tcp_established
-            .min(timeouts.udp)
-            .min(timeouts.udp_stream);
+        let shortest = self.settings.timeouts.shortest();
+        let shortest = self.watch.shortest().map_or(shortest, |s| s.min(shortest));
         (Millis::from(shortest) * 250).clamp(*VISIT.start(), *VISIT.end())
     }
 
-    /// Tells conntrack that a flow lives, if packets moved since the last time and a quarter of its time is over. A flow that
-    /// stands still must be able to time out.
+    /// Tells conntrack that a flow lives, if packets moved: in time before its entry may end, and
+    /// for the last time when it has come to rest. A flow that stands still must be able to time
+    /// out.
     fn refresh_flow(
         &mut self,
         id: FlowId,
@@ -110,26 +116,47 @@ impl Core {
         let Some(flow) = self.table.get_mut(id).filter(|flow| flow.installed()) else {
             return;
         };
-        let moved = read(id).map(|reading| reading.packets);
-        if moved == flow.moved {
-            return;
+        let original = flow.id.original;
+        let timeouts = (original.protocol == Protocol::Tcp).then_some(&self.settings.timeouts);
+        let readings = read(id);
+        let visit = flow
+            .life
+            .visit(&readings, timeouts, bare(original.is_ipv6()), now);
+        if let Some(renewal) = visit.renewal {
+            self.statistics.refreshes += 1;
+            out.push(Action::Refresh {
+                id: flow.id,
+                seconds: renewal.seconds,
+                unacknowledged: renewal.unacknowledged,
+            });
         }
-        let (seconds, status) = flow.policy(&self.settings.timeouts, moved, now);
-        // Measured by what is left, since the kernel may have told less than the policy: 30 s at a first UDP answer.
-        let left = flow
-            .expires
-            .map_or(0, |expires| expires.saturating_sub(now));
-        if left > Millis::from(seconds) * 750 {
-            return;
+        let shortest = flow.life.shortest();
+        self.watch.note(shortest, now);
+        // Conntrack would have made it a stream, or has yet to show what it gives.
+        let unknown = flow.life.unknown() && (visit.moved || visit.shown);
+        if unknown || visit.moved && flow.ripe(now) {
+            self.show(id, &readings, out);
         }
-        flow.moved = moved;
-        flow.expires = Some(now.saturating_add(Millis::from(seconds) * 1_000));
-        self.statistics.refreshes += 1;
-        out.push(Action::Refresh {
-            id: flow.id,
-            seconds,
-            status,
-        });
+    }
+
+    /// The end: what is still to be told of packets that moved.
+    pub fn finish(
+        &mut self,
+        now: Millis,
+        read: &mut dyn FnMut(FlowId) -> [Reading; 2],
+        out: &mut Vec<Action>,
+    ) {
+        self.now = self.now.max(now);
+        for slot in 0..self.table.len() {
+            let id = FlowId(slot as u32);
+            // Once for what moved since the last visit, and once for the rest.
+            let mut last = Vec::new();
+            for _ in 0..2 {
+                self.refresh_flow(id, read, &mut last);
+            }
+            last.retain(|action| matches!(action, Action::Refresh { .. }));
+            out.extend(last.pop());
+        }
     }
 
     /// Dumps that were not answered, and those that tell what no event does: of forgotten connections once there is room, of those older than the listener, and

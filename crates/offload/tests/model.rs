@@ -448,6 +448,7 @@ fn run(settings: Settings, steps: &[Step], check: impl Fn(&Rig, Vec<Tuple>)) {
                     packets: u64::from(flow.0),
                     octets: 0,
                     proven: flow.0 % 2 == 0,
+                    shown: 0,
                 }; 2]
             }),
             Step::OptOut(_) | Step::Tcp(_) => {

@@ -3,52 +3,68 @@
 mod common;
 
 use common::{Rig, UP, tcp, udp};
-use kernel::{ConnectionId, Event, Source, status};
-use weir_offload::{Action, Cause, Decline, Millis, Reading, Settings, Timeouts};
+use kernel::{Event, Source, status};
+use weir_offload::{Action, Cause, Decline, Millis, Reading, Settings};
 
 fn reading(packets: u64, proven: bool) -> Reading {
     Reading {
         packets,
         octets: packets * 100,
         proven,
+        shown: 0,
     }
 }
 
-/// Ticks every 100 ms for a time; the refreshes with when they came.
+/// What was asked for in a time of ticks every 100 ms, with when.
+fn passing(
+    rig: &mut Rig,
+    millis: Millis,
+    read: &mut dyn FnMut(Millis) -> [u64; 2],
+) -> Vec<(Millis, Action)> {
+    let mut found = Vec::new();
+    for _ in 0..millis / 100 {
+        let now = rig.now + 100;
+        let mut read = |_| read(now).map(|packets| reading(packets, false));
+        let out = rig.pass_reading(100, &mut read);
+        found.extend(out.into_iter().map(|action| (rig.now, action)));
+    }
+    found
+}
+
+/// The time-outs told in it; of nothing else.
 fn refreshes(
     rig: &mut Rig,
     millis: Millis,
     read: &mut dyn FnMut(Millis) -> [u64; 2],
-) -> Vec<(Millis, ConnectionId, u32, Option<u32>)> {
-    let mut found = Vec::new();
-    for _ in 0..millis / 100 {
-        let now = rig.now + 100;
-        for action in rig.pass_reading(100, &mut |_| {
-            read(now).map(|packets| reading(packets, false))
-        }) {
-            match action {
-                Action::Refresh {
-                    id,
-                    seconds,
-                    status,
-                } => found.push((rig.now, id, seconds, status)),
-                other => panic!("{other:?}"),
-            }
-        }
+) -> Vec<(Millis, u32)> {
+    let found = passing(rig, millis, read).into_iter();
+    let refresh = |(when, action)| match action {
+        Action::Refresh { seconds, .. } => (when, seconds),
+        other => panic!("{other:?}"),
+    };
+    found.map(refresh).collect()
+}
+
+/// A UDP stream from its first packet on.
+fn stream(rig: &mut Rig) {
+    let mut c = udp(1, "10.0.0.2:1", "192.0.2.1:53");
+    for (bits, seconds) in [
+        (status::CONFIRMED, 30),
+        (status::CONFIRMED | status::SEEN_REPLY, 30),
+        (UP, 120),
+    ] {
+        (c.status, c.timeout) = (Some(bits), Some(seconds));
+        rig.connection(&c);
     }
-    found
 }
 
 #[test]
 fn a_flow_that_stands_still_is_never_refreshed() {
     let mut rig = Rig::new(Settings::default());
-    rig.connection(&udp(1, "10.0.0.2:1", "192.0.2.1:53"));
-    assert_eq!(refreshes(&mut rig, 200_000, &mut |_| [0, 0]), []);
-    assert_eq!(
-        refreshes(&mut rig, 20_000, &mut |_| [5, 5]).len(),
-        1,
-        "moved once"
-    );
+    stream(&mut rig);
+    assert_eq!(refreshes(&mut rig, 90_000, &mut |_| [0, 0]), []);
+    let told = refreshes(&mut rig, 20_000, &mut |_| [5, 5]);
+    assert_eq!(told.len(), 1, "moved once");
     assert_eq!(
         refreshes(&mut rig, 400_000, &mut |_| [5, 5]),
         [],
@@ -57,15 +73,13 @@ fn a_flow_that_stands_still_is_never_refreshed() {
 }
 
 #[test]
-fn a_udp_flow_that_moves_never_times_out_and_becomes_a_stream() {
+fn a_udp_stream_that_moves_never_times_out() {
     let mut rig = Rig::new(Settings::default());
-    let mut c = udp(1, "10.0.0.2:1", "192.0.2.1:53");
-    c.status = Some(status::CONFIRMED | status::SEEN_REPLY);
-    rig.connection(&c);
-    let mut expires = rig.now + 30_000;
+    stream(&mut rig);
+    let mut expires = rig.now + 120_000;
     let told = refreshes(&mut rig, 600_000, &mut |now| [now, now]);
-    for (when, id, seconds, bits) in &told {
-        assert_eq!((*id, *seconds, *bits), (c.id, 120, Some(UP)));
+    for (when, seconds) in &told {
+        assert_eq!(*seconds, 120);
         assert!(
             *when < expires,
             "timed out at {expires}, refreshed at {when}"
@@ -77,86 +91,65 @@ fn a_udp_flow_that_moves_never_times_out_and_becomes_a_stream() {
         "a quarter of 120 s between: {}",
         told.len()
     );
-    // Once the kernel has told that it is assured, only the time is refreshed.
-    c.status = Some(UP);
-    c.timeout = Some(120);
-    rig.connection(&c);
-    assert_eq!(
-        refreshes(&mut rig, 40_000, &mut |now| [now, now])
-            .first()
-            .map(|found| found.3),
-        Some(None)
-    );
 }
 
+/// Conntrack makes a stream of it when it sees a packet, and tells what time that has.
 #[test]
-fn a_udp_flow_of_one_direction_or_young_is_not_assured() {
+fn a_udp_flow_that_is_old_enough_is_shown_to_conntrack() {
     let mut rig = Rig::new(Settings::default());
     let mut c = udp(1, "10.0.0.2:1", "192.0.2.1:53");
+    c.status = Some(status::CONFIRMED);
+    rig.connection(&c);
     c.status = Some(status::CONFIRMED | status::SEEN_REPLY);
     rig.connection(&c);
-    let told = refreshes(&mut rig, 60_000, &mut |now| [now, 0]);
-    assert!(!told.is_empty());
+    let shown = passing(&mut rig, 2_200, &mut |now| [now, 0]);
     assert!(
-        told.iter()
-            .all(|(_, _, seconds, bits)| (*seconds, *bits) == (120, None))
+        matches!(&shown[..], [(3_000, Action::Prove { .. })]),
+        "{shown:?}"
     );
+    // It rests then, and is no stream.
+    assert_eq!(passing(&mut rig, 500, &mut |_| [3_200, 0]), []);
+    // One that was answered and then stood still is not.
+    let mut rig = Rig::new(Settings::default());
+    rig.connection(&c);
+    assert_eq!(passing(&mut rig, 10_000, &mut |_| [0, 0]), []);
+}
 
-    let quick = Timeouts {
-        udp: 4,
-        ..Timeouts::default()
-    };
+#[test]
+fn no_more_is_given_than_conntrack_was_seen_to_give() {
+    for told in [7_200, 40, 432_000] {
+        let mut rig = Rig::new(Settings::default());
+        let mut c = tcp(1, "10.0.0.2:1", "192.0.2.1:80");
+        c.tcp_state = Some(2);
+        rig.connection(&c);
+        (c.tcp_state, c.timeout) = (Some(3), Some(told));
+        rig.connection(&c);
+        let found = refreshes(&mut rig, 24_000, &mut |now| [now.min(10_000); 2]);
+        let (when, seconds) = *found.last().expect("one");
+        assert!((told - 20..=told).contains(&seconds), "{seconds} of {told}");
+        assert!((10_000..25_000).contains(&when), "when it rests: {when}");
+    }
+}
+
+/// 300 s are what unacknowledged data get, or what a policy gives: conntrack goes on seeing packets until that is known.
+#[test]
+fn what_may_be_the_time_of_unacknowledged_data_is_not_believed() {
     let mut rig = Rig::new(Settings {
-        timeouts: quick,
+        reprove: 0,
         ..Settings::default()
     });
-    c.timeout = Some(3);
-    rig.connection(&c);
-    let told = refreshes(&mut rig, 1_500, &mut |now| [now, now]);
-    assert_eq!(told, [(2_100, c.id, 4, None)], "younger than two seconds");
-}
-
-#[test]
-fn tcp_is_refreshed_with_the_longer_of_told_and_set() {
-    let long = |timeout| {
-        let mut rig = Rig::new(Settings {
-            timeouts: Timeouts {
-                tcp_established: 400,
-                ..Timeouts::default()
-            },
-            ..Settings::default()
-        });
-        let mut c = tcp(1, "10.0.0.2:1", "192.0.2.1:80");
-        c.timeout = timeout;
-        rig.connection(&c);
-        refreshes(&mut rig, 4_000_000, &mut |now| [now, now])[1]
-    };
-    assert_eq!(long(Some(7_200)).2, 7_200);
-    assert_eq!(
-        long(Some(300)).2,
-        400,
-        "the short time-out of unacknowledged data does not cut it short"
-    );
-    let (when, _, seconds, bits) = long(None);
-    assert_eq!((seconds, bits), (400, None));
-    assert!(
-        (100_000..130_000).contains(&when),
-        "a quarter after the first: {when}"
-    );
-}
-
-#[test]
-fn a_quarter_is_waited_after_the_kernel_told() {
-    let mut rig = Rig::new(Settings::default());
     let mut c = tcp(1, "10.0.0.2:1", "192.0.2.1:80");
+    c.tcp_state = Some(2);
     rig.connection(&c);
-    assert_eq!(refreshes(&mut rig, 100_000, &mut |now| [now, now]), []);
-    c.timeout = Some(3);
+    (c.tcp_state, c.timeout) = (Some(3), Some(300));
     rig.connection(&c);
-    assert_eq!(
-        refreshes(&mut rig, 8_000, &mut |now| [now, now]).len(),
-        1,
-        "little is left"
+    let found = passing(&mut rig, 40_000, &mut |now| [now, now]);
+    assert!(found.len() >= 5);
+    assert!(
+        found
+            .iter()
+            .all(|(_, action)| matches!(action, Action::Prove { .. })),
+        "{found:?}"
     );
 }
 
@@ -205,6 +198,8 @@ fn a_tick_visits_a_share_and_not_all() {
         rig.connection(&udp(n, &format!("10.0.0.2:{}", n + 1), "192.0.2.1:53"));
     }
     rig.pass(0);
+    // Those that are new are looked at each time.
+    rig.pass(6_000);
     let mut reads = 0;
     rig.pass_reading(100, &mut |_| {
         reads += 1;

@@ -6,6 +6,8 @@ use crate::encode::{Encoder, NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST};
 
 /// `IP_CT_TCP_FLAG_BE_LIBERAL`: do not check sequence numbers against the window, which the kernel no longer sees move.
 const TCP_BE_LIBERAL: u8 = 0x08;
+/// `IP_CT_TCP_FLAG_DATA_UNACKNOWLEDGED`: the entry gets a shorter time-out with each packet.
+pub(super) const TCP_DATA_UNACKNOWLEDGED: u8 = 0x10;
 
 /// A request to keep an entry alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +19,8 @@ pub struct Refresh {
     /// Status bits to set ([`status::ASSURED`]), together with all that it has already: the kernel refuses (`EBUSY`) to clear
     /// some. `None` leaves them alone.
     pub status: Option<u32>,
+    /// Of TCP: whether data wait to be acknowledged, whatever conntrack saw of that. Windows stay unchecked.
+    pub unacknowledged: Option<bool>,
 }
 
 /// Asks for all entries of both families.
@@ -33,26 +37,41 @@ pub(crate) fn dump(sequence: u32) -> Vec<u8> {
 
 /// Asks that windows of this TCP connection be not checked, in either direction.
 pub(crate) fn relax(encoder: &mut Encoder, sequence: u32, id: &ConnectionId) {
-    update(encoder, sequence, id, |e| {
-        e.nested(CTA_PROTOINFO, |e| {
-            e.nested(CTA_PROTOINFO_TCP, |e| {
-                for flags in [
-                    CTA_PROTOINFO_TCP_FLAGS_ORIGINAL,
-                    CTA_PROTOINFO_TCP_FLAGS_REPLY,
-                ] {
-                    e.attribute(flags, &[TCP_BE_LIBERAL, TCP_BE_LIBERAL]);
-                }
-            });
+    change(encoder, sequence, id, |e| {
+        put_flags(e, TCP_BE_LIBERAL, TCP_BE_LIBERAL);
+    });
+}
+
+/// Flags of TCP in both directions, and which of them are to change.
+fn put_flags(encoder: &mut Encoder, flags: u8, mask: u8) {
+    encoder.nested(CTA_PROTOINFO, |e| {
+        e.nested(CTA_PROTOINFO_TCP, |e| {
+            for direction in [
+                CTA_PROTOINFO_TCP_FLAGS_ORIGINAL,
+                CTA_PROTOINFO_TCP_FLAGS_REPLY,
+            ] {
+                e.attribute(direction, &[flags, mask]);
+            }
         });
     });
 }
 
+/// Asks for one entry.
+pub(crate) fn look(encoder: &mut Encoder, sequence: u32, id: &ConnectionId) {
+    about(encoder, MESSAGE_GET, sequence, id, |_| {});
+}
+
 /// Asks for a new time-out.
 pub(crate) fn refresh(encoder: &mut Encoder, sequence: u32, refresh: &Refresh) {
-    update(encoder, sequence, &refresh.id, |e| {
+    change(encoder, sequence, &refresh.id, |e| {
         e.attribute(CTA_TIMEOUT, &refresh.timeout.to_be_bytes());
         if let Some(bits) = refresh.status {
             e.attribute(CTA_STATUS, &bits.to_be_bytes());
+        }
+        if let Some(waits) = refresh.unacknowledged {
+            let mark = if waits { TCP_DATA_UNACKNOWLEDGED } else { 0 };
+            let mask = TCP_BE_LIBERAL | TCP_DATA_UNACKNOWLEDGED;
+            put_flags(e, TCP_BE_LIBERAL | mark, mask);
         }
     });
 }
@@ -74,22 +93,33 @@ fn kind(message: u8) -> u16 {
 }
 
 /// An update of an entry. CTA_ID is sent although kernels up to 6.18 do not compare it in updates: one that does spares a successor.
-fn update(
+fn change(
     encoder: &mut Encoder,
     sequence: u32,
     id: &ConnectionId,
-    change: impl FnOnce(&mut Encoder),
+    what: impl FnOnce(&mut Encoder),
+) {
+    about(encoder, MESSAGE_NEW, sequence, id, what);
+}
+
+/// A request that concerns one entry.
+fn about(
+    encoder: &mut Encoder,
+    message: u8,
+    sequence: u32,
+    id: &ConnectionId,
+    what: impl FnOnce(&mut Encoder),
 ) {
     // AF_INET and AF_INET6.
     let family = if id.original.is_ipv6() { 10 } else { 2 };
-    encoder.message(kind(MESSAGE_NEW), NLM_F_REQUEST, sequence, |e| {
+    encoder.message(kind(message), NLM_F_REQUEST, sequence, |e| {
         e.fixed(&[family, 0, 0, 0]);
         e.nested(CTA_TUPLE_ORIG, |e| put_tuple(e, &id.original));
         if id.zone != 0 {
             e.attribute(CTA_ZONE, &id.zone.to_be_bytes());
         }
         e.attribute(CTA_ID, &id.id.to_be_bytes());
-        change(e);
+        what(e);
     });
 }
 

@@ -237,6 +237,7 @@ fn requests_are_as_the_kernel_wants_them() {
             id,
             timeout: 600,
             status: Some(status::ASSURED),
+            unacknowledged: Some(false),
         },
     );
     let bytes = encoder.finish();
@@ -277,4 +278,46 @@ fn requests_are_as_the_kernel_wants_them() {
     let refresh = top(refresh);
     assert_eq!(refresh[2], (CTA_TIMEOUT, vec![0, 0, 2, 88]));
     assert_eq!(refresh[3], (CTA_STATUS, vec![0, 0, 0, 4]));
+    // The mark of unacknowledged data goes, and windows stay unchecked.
+    let flags = [
+        20, 0, 1, 0x80, 6, 0, 4, 0, 8, 0x18, 0, 0, 6, 0, 5, 0, 8, 0x18, 0, 0,
+    ];
+    assert_eq!(refresh[4], (CTA_PROTOINFO, flags.to_vec()));
+}
+
+#[test]
+fn what_waits_to_be_acknowledged_is_read_in_both_directions() {
+    for (original, reply, waits) in [(8, 8, false), (0x18, 8, true), (8, 0x10, true)] {
+        let id = connection("tcp").id;
+        let mut encoder = Encoder::default();
+        request::look(&mut encoder, 1, &id);
+        let asked = encoder.finish();
+        let asked = Messages::new(&asked).next().expect("one").expect("whole");
+        assert_eq!((asked.kind, asked.flags), (0x101, 1));
+        let (_, attributes) = asked.split::<4>("nfgenmsg").expect("whole");
+        let tuple = attributes
+            .map(|attribute| attribute.expect("whole"))
+            .find(|attribute| attribute.kind == CTA_TUPLE_ORIG)
+            .expect("a tuple");
+        let mut encoder = Encoder::default();
+        encoder.message(0x100, 0, 1, |e| {
+            e.fixed(&[2, 0, 0, 0]);
+            for kind in [CTA_TUPLE_ORIG, CTA_TUPLE_REPLY] {
+                e.attribute(kind | 0x8000, tuple.value);
+            }
+            e.attribute(CTA_ID, &[0, 0, 0, 1]);
+            e.nested(CTA_PROTOINFO, |e| {
+                e.nested(CTA_PROTOINFO_TCP, |e| {
+                    e.attribute(CTA_PROTOINFO_TCP_STATE, &[3]);
+                    e.attribute(CTA_PROTOINFO_TCP_FLAGS_ORIGINAL, &[original, 0]);
+                    e.attribute(CTA_PROTOINFO_TCP_FLAGS_REPLY, &[reply, 0]);
+                });
+            });
+        });
+        let told = encoder.finish();
+        let message = Messages::new(&told).next().expect("one").expect("whole");
+        let looked = look::decode(&message).expect("whole").expect("TCP");
+        assert_eq!(looked.unacknowledged, waits);
+        assert_eq!(looked.connection.tcp_state, Some(3));
+    }
 }

@@ -8,7 +8,7 @@ use nix::errno::Errno;
 use super::RequestError;
 use super::socket::{BUFFER, Netlink, Received, Socket};
 use super::updates::{Outcome, Updates};
-use crate::conntrack::{self, Refresh};
+use crate::conntrack::{self, Looked, Refresh};
 use crate::event::{ConnectionId, Event, Source};
 use crate::message::{Message, Messages, NLM_F_DUMP_INTR, NLMSG_DONE, NLMSG_ERROR, Tally, errno};
 use crate::route::{self, Table};
@@ -104,6 +104,11 @@ impl Requests {
     pub fn refresh(&mut self, refreshes: &[Refresh]) -> Outcome {
         self.updates
             .send(refreshes, |refresh| refresh.id, conntrack::request::refresh)
+    }
+
+    /// Asks for these connections as they are now. Does not wait; takes some microseconds per connection.
+    pub fn look(&mut self, connections: &[ConnectionId]) -> (Vec<Looked>, Outcome) {
+        self.updates.look(connections)
     }
 }
 

@@ -5,12 +5,15 @@ use std::io;
 use nix::errno::Errno;
 
 use super::socket::{BUFFER, Netlink, Received, Socket};
+use crate::conntrack::{Looked, look, request};
 use crate::encode::Encoder;
 use crate::event::ConnectionId;
-use crate::message::{Messages, NLMSG_ERROR, errno};
+use crate::message::{Message, Messages, NLMSG_ERROR, errno};
 
 /// Updates in one `send`. Each may be refused, the refusals wait in the receive buffer (some 200 KB), and each takes about 1 KB.
 const BATCH: usize = 128;
+/// Questions in one `send`: each answer takes some 4 KB of the receive buffer.
+const QUESTIONS: usize = 32;
 
 /// What became of updates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,8 +62,37 @@ impl Updates {
         id: impl Fn(&T) -> ConnectionId,
         encode: impl Fn(&mut Encoder, u32, &T),
     ) -> Outcome {
+        self.exchange(items, BATCH, id, encode, |_| {})
+    }
+
+    /// Asks for these connections: those that there are.
+    pub fn look(&mut self, connections: &[ConnectionId]) -> (Vec<Looked>, Outcome) {
+        let mut found = Vec::new();
+        let outcome = self.exchange(
+            connections,
+            QUESTIONS,
+            |id| *id,
+            request::look,
+            |message| {
+                if let Ok(Some(looked)) = look::decode(message) {
+                    found.push(looked);
+                }
+            },
+        );
+        (found, outcome)
+    }
+
+    /// Sends requests, so many at a time, and reads what is answered at once.
+    fn exchange<T>(
+        &mut self,
+        items: &[T],
+        most: usize,
+        id: impl Fn(&T) -> ConnectionId,
+        encode: impl Fn(&mut Encoder, u32, &T),
+        mut answer: impl FnMut(&Message<'_>),
+    ) -> Outcome {
         let mut outcome = Outcome::default();
-        for batch in items.chunks(BATCH) {
+        for batch in items.chunks(most) {
             let first = self.sequence;
             let mut encoder = Encoder::default();
             for item in batch {
@@ -68,7 +100,7 @@ impl Updates {
                 self.sequence = self.sequence.wrapping_add(1);
             }
             match self.socket.send(&encoder.finish()) {
-                Ok(()) => self.refusals(first, batch, &id, &mut outcome),
+                Ok(()) => self.answers(first, batch, &id, &mut answer, &mut outcome),
                 Err(error) => outcome.fail(
                     batch.len(),
                     Errno::from_raw(error.raw_os_error().unwrap_or(0)),
@@ -78,12 +110,13 @@ impl Updates {
         outcome
     }
 
-    /// Reads the refusals of the batch whose first number is `first`.
-    fn refusals<T>(
+    /// Reads the refusals of the batch whose first number is `first`, and what was asked for.
+    fn answers<T>(
         &mut self,
         first: u32,
         batch: &[T],
         id: &impl Fn(&T) -> ConnectionId,
+        answer: &mut impl FnMut(&Message<'_>),
         outcome: &mut Outcome,
     ) {
         loop {
@@ -101,9 +134,11 @@ impl Updates {
             };
             for message in Messages::new(&self.buffer[..length]).flatten() {
                 let item = batch.get(message.sequence.wrapping_sub(first) as usize);
-                let (NLMSG_ERROR, Some(item)) = (message.kind, item) else {
+                let Some(item) = item else { continue };
+                if message.kind != NLMSG_ERROR {
+                    answer(&message);
                     continue;
-                };
+                }
                 match errno(&message).map(Errno::from_raw) {
                     Ok(Errno::ENOENT) => outcome.gone.push(id(item)),
                     Ok(error) => outcome.fail(1, error),

@@ -248,7 +248,7 @@ impl Rig {
                     self.installed.contains_key(flow),
                     "{flow:?} is not installed"
                 ),
-                Action::Refresh { id, .. } => {
+                Action::Look(id) | Action::Refresh { id, .. } => {
                     assert!(
                         self.installed
                             .values()

@@ -142,6 +142,8 @@ mod tests {
         let settings = |events| {
             Ok(Some(ConntrackSettings {
                 tcp_established: std::time::Duration::ZERO,
+                tcp_unacknowledged: std::time::Duration::ZERO,
+                tcp_max_retrans: std::time::Duration::ZERO,
                 udp: std::time::Duration::ZERO,
                 udp_stream: std::time::Duration::ZERO,
                 events,

@@ -374,7 +374,11 @@ impl Daemon {
                 "rules for quotas are left: `nft delete table inet weir_quota`"
             );
         }
-        router.borrow_mut().path.disarm();
+        {
+            let router = &mut *router.borrow_mut();
+            router.path.disarm();
+            router.finish();
+        }
         info!("weir stops: the kernel forwards everything");
         outcome
     }

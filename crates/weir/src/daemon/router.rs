@@ -333,6 +333,16 @@ impl Router {
         }
     }
 
+    /// The end: conntrack is told of the packets that moved last.
+    pub fn finish(&mut self) {
+        let now = self.now();
+        let mut actions = Vec::new();
+        let path = &mut self.path;
+        self.core
+            .finish(now, &mut |flow| readings(path, flow), &mut actions);
+        self.update_connections(&actions, &mut Vec::new());
+    }
+
     /// Shadow mode: what the kernel did otherwise than weir would have, each time there is something new.
     fn tell_differences(&mut self) {
         let different = self.path.totals().map_or(0, |t| t.shadow_different);
@@ -373,5 +383,6 @@ fn readings(path: &mut Datapath, flow: FlowId) -> [Reading; 2] {
         packets: r.packets,
         octets: r.octets,
         proven: r.proven,
+        shown: r.shown,
     })
 }

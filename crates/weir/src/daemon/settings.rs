@@ -131,6 +131,8 @@ pub fn offload_settings(effective: &Effective, shadow: bool) -> offload::Setting
         events_withheld = settings.events == 2;
         timeouts = offload::Timeouts {
             tcp_established: seconds(settings.tcp_established),
+            tcp_unacknowledged: seconds(settings.tcp_unacknowledged),
+            tcp_max_retrans: seconds(settings.tcp_max_retrans),
             udp: seconds(settings.udp),
             udp_stream: seconds(settings.udp_stream),
         };

@@ -57,7 +57,7 @@ impl Router {
     }
 
     /// Time-outs and TCP windows, in one go each: relaxing comes before any install of the same batch.
-    fn update_connections(&mut self, actions: &[Action], more: &mut Vec<Action>) {
+    pub(super) fn update_connections(&mut self, actions: &[Action], more: &mut Vec<Action>) {
         let relax: Vec<ConnectionId> = actions
             .iter()
             .filter_map(|a| {
@@ -74,19 +74,32 @@ impl Router {
                 Action::Refresh {
                     id,
                     seconds,
-                    status,
+                    unacknowledged,
                 } => Some(Refresh {
                     id: *id,
                     timeout: *seconds,
-                    status: *status,
+                    status: None,
+                    unacknowledged: *unacknowledged,
                 }),
                 _ => None,
             })
             .collect();
+        let look: Vec<ConnectionId> = actions
+            .iter()
+            .filter_map(|a| match a {
+                Action::Look(id) => Some(*id),
+                _ => None,
+            })
+            .collect();
+        let (looked, looks) = self.updates.look(&look);
+        for looked in &looked {
+            self.core.looked(looked, self.now());
+        }
         let mut gone = Vec::new();
         for outcome in [
             (!relax.is_empty()).then(|| self.updates.relax(&relax)),
             (!refresh.is_empty()).then(|| self.updates.refresh(&refresh)),
+            Some(looks),
         ]
         .into_iter()
         .flatten()
@@ -151,6 +164,7 @@ impl Router {
             Action::Bump(_)
             | Action::BumpHops { .. }
             | Action::Relax(_)
+            | Action::Look(_)
             | Action::Refresh { .. } => {}
         }
     }

@@ -1,0 +1,52 @@
+//! One entry, asked for by itself.
+
+use super::request::TCP_DATA_UNACKNOWLEDGED;
+use super::*;
+
+/// What conntrack has of one connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Looked {
+    /// The entry.
+    pub connection: Connection,
+    /// Of TCP: it waits for data to be acknowledged, in either direction.
+    pub unacknowledged: bool,
+}
+
+/// Decodes an answer. `None`: not an entry of TCP or UDP.
+pub(crate) fn decode(message: &Message<'_>) -> Result<Option<Looked>, DecodeError> {
+    let Some(Event::Connection(connection)) = decode_message(message)? else {
+        return Ok(None);
+    };
+    let (_, attributes) = message.split::<4>("nfgenmsg")?;
+    Ok(Some(Looked {
+        connection,
+        unacknowledged: unacknowledged(attributes)?,
+    }))
+}
+
+fn unacknowledged(attributes: Attributes<'_>) -> Result<bool, DecodeError> {
+    let mut found = false;
+    for attribute in attributes {
+        let attribute = attribute?;
+        if attribute.kind != CTA_PROTOINFO {
+            continue;
+        }
+        for attribute in attribute.nested("CTA_PROTOINFO") {
+            let attribute = attribute?;
+            if attribute.kind != CTA_PROTOINFO_TCP {
+                continue;
+            }
+            for attribute in attribute.nested("CTA_PROTOINFO_TCP") {
+                let attribute = attribute?;
+                if matches!(
+                    attribute.kind,
+                    CTA_PROTOINFO_TCP_FLAGS_ORIGINAL | CTA_PROTOINFO_TCP_FLAGS_REPLY
+                ) {
+                    let [flags, _] = attribute.array("CTA_PROTOINFO_TCP_FLAGS")?;
+                    found |= flags & TCP_DATA_UNACKNOWLEDGED != 0;
+                }
+            }
+        }
+    }
+    Ok(found)
+}

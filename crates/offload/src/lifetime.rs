@@ -1,0 +1,294 @@
+//! How long the kernel alone would let the entry of a connection live.
+//!
+//! Conntrack gives an entry a new time-out with each packet that it sees. Of a connection that weir
+//! forwards it sees few, and those may leave it with less than it would have: in the middle of a
+//! transfer data are not acknowledged, and the acknowledgement goes past it
+//! (net/netfilter/nf_conntrack_proto_tcp.c, `IP_CT_TCP_FLAG_DATA_UNACKNOWLEDGED`). So what a packet
+//! gives is learned where conntrack saw one, and given on for those that it did not see.
+
+use crate::action::{Millis, Reading};
+use crate::settings::Timeouts;
+
+/// What was learned is learned anew after this time: sysctls and policies may be changed without a
+/// word.
+const LEARNED: Millis = 60_000;
+/// From the last look at a connection without news to one that found that conntrack saw a packet:
+/// less, and the packet is less than a second old.
+const RECENT: Millis = 700;
+/// A segment without data: IP and TCP headers with all the options that an acknowledgement may
+/// have.
+const BARE: [u64; 2] = [80, 100];
+/// One side says nothing for this time while the other one does: whatever that says, it is not
+/// answered.
+const UNANSWERED: Millis = 60_000;
+
+/// What is to be told conntrack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Renewal {
+    /// New time-out.
+    pub(crate) seconds: u32,
+    /// Of TCP: data were not acknowledged, as far as can be seen.
+    pub(crate) unacknowledged: Option<bool>,
+}
+
+/// One side has been heard alone since the other one was.
+#[derive(Clone, Copy, Debug)]
+struct Alone {
+    direction: usize,
+    /// Visits that found it so.
+    visits: u8,
+    /// It sent more than acknowledgements.
+    data: bool,
+}
+
+/// What is known of the life of one entry, and of the packets that keep it alive.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Lifetime {
+    /// When the entry times out if nothing happens; perhaps later, never earlier.
+    expires: Option<Millis>,
+    /// Seconds that conntrack gives with each packet, where all is acknowledged.
+    given: Option<u32>,
+    /// Seconds that it gives where data are not acknowledged, where it was seen to.
+    given_unacknowledged: Option<u32>,
+    learned: Millis,
+    /// The last visit, and what it found.
+    visited: Millis,
+    packets: [u64; 2],
+    octets: [u64; 2],
+    shown: [u32; 2],
+    /// The visit at which each direction was last found to have moved.
+    heard: [Option<Millis>; 2],
+    alone: Option<Alone>,
+    /// Packets moved since the last renewal.
+    owed: bool,
+    /// When conntrack was last told.
+    pub(crate) renewed: Option<Millis>,
+    /// Conntrack is being asked about a packet that came after this.
+    asked: Option<Millis>,
+    /// It is among those that are watched for such a packet.
+    pub(crate) watched: bool,
+}
+
+impl Lifetime {
+    /// Packets are counted from nothing.
+    pub(crate) fn begin(&mut self, now: Millis) {
+        *self = Self {
+            expires: self.expires,
+            given: self.given,
+            given_unacknowledged: self.given_unacknowledged,
+            learned: self.learned,
+            renewed: self.renewed,
+            visited: now,
+            ..Self::default()
+        };
+    }
+
+    /// A message told what is left.
+    pub(crate) fn told(&mut self, seconds: u32, now: Millis) {
+        self.expires = Some(now.saturating_add(Millis::from(seconds) * 1_000));
+    }
+
+    /// A packet that conntrack saw gave this much.
+    pub(crate) fn learn(&mut self, seconds: u32, now: Millis) {
+        self.learned = now;
+        self.given = Some(seconds);
+    }
+
+    /// The shortest time-out known.
+    pub(crate) fn shortest(&self) -> Option<u32> {
+        self.given
+            .into_iter()
+            .chain(self.given_unacknowledged)
+            .min()
+    }
+
+    /// Whether it is to be learned anew.
+    pub(crate) fn unsure(&self, now: Millis) -> bool {
+        self.given.is_none() || now.saturating_sub(self.learned) >= LEARNED
+    }
+
+    /// What conntrack gives is not known.
+    pub(crate) fn unknown(&self) -> bool {
+        self.given.is_none()
+    }
+
+    /// Conntrack saw a packet after `checked`, and is to be asked. Not where weir itself has told
+    /// it something since; at the time of `checked`, too, unless
+    /// the packet is known to be later.
+    pub(crate) fn ask(&mut self, checked: Millis, later: bool) -> bool {
+        let told = |renewed| renewed > checked || renewed == checked && !later;
+        if self.renewed.is_some_and(told) {
+            return false;
+        }
+        self.asked = Some(checked);
+        true
+    }
+
+    /// What it answered. Whether something was learned.
+    pub(crate) fn answered(
+        &mut self,
+        left: u32,
+        unacknowledged: bool,
+        timeouts: Option<&Timeouts>,
+        now: Millis,
+    ) -> bool {
+        self.told(left, now);
+        let recent = |checked| now.saturating_sub(checked) <= RECENT;
+        if !self.asked.take().is_some_and(recent) {
+            return false;
+        }
+        // Told in whole seconds, and less than one has passed.
+        let seconds = left.saturating_add(1);
+        if unacknowledged {
+            self.given_unacknowledged = Some(seconds);
+            return false;
+        }
+        let clear = timeouts.is_none_or(|timeouts| !timeouts.ambiguous(seconds));
+        if clear {
+            // A second more or less is what whole seconds leave open.
+            let same = self.given.filter(|given| given.abs_diff(seconds) <= 1);
+            self.learn(same.unwrap_or(seconds), now);
+        }
+        clear
+    }
+
+    /// Looks at what moved since the last visit. `timeouts` of TCP.
+    pub(crate) fn visit(
+        &mut self,
+        readings: &[Reading; 2],
+        timeouts: Option<&Timeouts>,
+        bare: u64,
+        now: Millis,
+    ) -> Visit {
+        let mut visit = Visit::default();
+        if self.asked.take().is_some() {
+            return visit;
+        }
+        let before = std::mem::replace(&mut self.visited, now);
+        visit.shown = (0..2).any(|d| readings[d].shown != self.shown[d]);
+        visit.moved = (0..2).any(|d| readings[d].packets != self.packets[d]);
+        let active: [bool; 2] = std::array::from_fn(|d| {
+            readings[d].packets != self.packets[d] || readings[d].shown != self.shown[d]
+        });
+        self.hear(&active, readings, bare, now);
+        let short = timeouts.map(|timeouts| {
+            self.given_unacknowledged
+                .unwrap_or(timeouts.tcp_unanswered())
+        });
+        // The least that such a packet may have left it with.
+        let least = short
+            .unwrap_or(u32::MAX)
+            .min(self.given.unwrap_or(u32::MAX));
+        if visit.shown {
+            let ends = before.saturating_add(Millis::from(least) * 1_000);
+            self.expires = Some(self.expires.map_or(ends, |expires| expires.min(ends)));
+        }
+        let Some(given) = self.given else {
+            // Without the mark the next packet may tell.
+            let seconds = self.given_unacknowledged.filter(|_| visit.moved);
+            visit.renewal = seconds.map(|seconds| self.renew(seconds, Some(false), now));
+            return visit;
+        };
+        let one_sided = self.one_sided();
+        let mark = timeouts.map(|_| one_sided);
+        let seconds = match short {
+            Some(short) if one_sided => short.min(given),
+            _ => given,
+        };
+        let left = self
+            .expires
+            .map_or(0, |expires| expires.saturating_sub(now));
+        if active.contains(&true) {
+            self.owed = true;
+            let early = left > Millis::from(least) * 750;
+            let too_much = one_sided && left > Millis::from(seconds) * 1_000 + 1_000;
+            if !early || too_much {
+                visit.renewal = Some(self.renew(seconds, mark, now));
+            }
+        } else if self.owed {
+            visit.renewal = self.rest(seconds, mark, now);
+        }
+        visit
+    }
+
+    /// What is still to be told of packets that moved before the last visit.
+    fn rest(&mut self, seconds: u32, mark: Option<bool>, now: Millis) -> Option<Renewal> {
+        self.owed = false;
+        let last = self.heard.into_iter().flatten().max()?;
+        let ends = last.saturating_add(Millis::from(seconds) * 1_000);
+        if mark.is_none() && self.expires.is_some_and(|expires| expires >= ends) {
+            return None;
+        }
+        let left = ends.saturating_sub(now).div_ceil(1_000).max(1);
+        Some(self.renew(left as u32, mark, now))
+    }
+
+    fn renew(&mut self, seconds: u32, unacknowledged: Option<bool>, now: Millis) -> Renewal {
+        self.owed = false;
+        self.told(seconds, now);
+        self.renewed = Some(now);
+        Renewal {
+            seconds,
+            unacknowledged,
+        }
+    }
+
+    /// Takes in who was heard.
+    fn hear(&mut self, active: &[bool; 2], readings: &[Reading; 2], bare: u64, now: Millis) {
+        for (heard, active) in self.heard.iter_mut().zip(active) {
+            if *active {
+                *heard = Some(now);
+            }
+        }
+        if active[0] && active[1] {
+            self.alone = None;
+        } else if let Some(direction) = active.iter().position(|active| *active) {
+            let packets = readings[direction]
+                .packets
+                .wrapping_sub(self.packets[direction]);
+            let octets = readings[direction]
+                .octets
+                .wrapping_sub(self.octets[direction]);
+            let data = octets > packets.saturating_mul(bare);
+            let former = self.alone.filter(|alone| alone.direction == direction);
+            self.alone = Some(Alone {
+                direction,
+                visits: former.map_or(0, |alone| alone.visits).saturating_add(1),
+                data: data || former.is_some_and(|alone| alone.data),
+            });
+        }
+        self.packets = readings.map(|reading| reading.packets);
+        self.octets = readings.map(|reading| reading.octets);
+        self.shown = readings.map(|reading| reading.shown);
+    }
+
+    /// What one side sends is not answered any more. Of a side that was never heard nothing can be
+    /// said: its packets may come by a device that is no port.
+    fn one_sided(&self) -> bool {
+        let Some(alone) = self.alone else {
+            return false;
+        };
+        let (Some(last), Some(other)) =
+            (self.heard[alone.direction], self.heard[1 - alone.direction])
+        else {
+            return false;
+        };
+        alone.data && alone.visits >= 2 || last.saturating_sub(other) >= UNANSWERED
+    }
+}
+
+/// What a visit found.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Visit {
+    /// Packets were forwarded.
+    pub(crate) moved: bool,
+    /// Conntrack was shown packets.
+    pub(crate) shown: bool,
+    /// What it is to be told.
+    pub(crate) renewal: Option<Renewal>,
+}
+
+/// The longest segment without data of this family.
+pub(crate) fn bare(ipv6: bool) -> u64 {
+    BARE[usize::from(ipv6)]
+}

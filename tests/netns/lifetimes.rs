@@ -1,0 +1,235 @@
+//! How long conntrack entries live: as long as they would without weir, at rest, with a dead peer,
+//! and by a policy of their own.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lab::gateway::SERVER;
+use lab::namespace::wait_until;
+use lab::transfer::{Datagrams, Echo};
+use lab::{Error, Lab, Namespace, Options};
+use weir_tests::conntrack::{ASSURED, Entry, entry_to};
+use weir_tests::scene::{self, By, PORT, WAYS, at_once};
+use weir_tests::{LIMIT, Weir};
+
+/// Octets of one download.
+const DOWNLOAD: usize = 1_200_000;
+/// Each connection shows the kernel a packet so often.
+const REPROOF: &str = "[offload]\nreprove = \"1s\"\n";
+
+/// Sysctls as they are called.
+fn tcp(established: u64, unacknowledged: u64) -> [(&'static str, u64); 2] {
+    [
+        ("tcp_timeout_established", established),
+        ("tcp_timeout_unacknowledged", unacknowledged),
+    ]
+}
+
+fn set(lab: &Lab, timeouts: &[(&str, u64)]) -> Result<(), Error> {
+    let router = lab.node("router")?;
+    timeouts.iter().try_for_each(|(key, seconds)| {
+        router.sysctl(&format!("net.netfilter.nf_conntrack_{key}"), seconds)
+    })
+}
+
+/// A router whose sysctls are set before weir starts.
+fn router(by: By, timeouts: &[(&str, u64)]) -> Result<(Lab, Option<Weir>), Error> {
+    let lab = scene::lab(by, &Options::default())?;
+    set(&lab, timeouts)?;
+    let weir = scene::weir(by, &lab, REPROOF)?;
+    Ok((lab, weir))
+}
+
+/// A server that answers each octet with so many, and a connection to it.
+fn connect(lab: &Lab) -> Result<TcpStream, Error> {
+    let at = SocketAddr::new(SERVER, PORT);
+    let (client, server) = (lab.node("client")?, lab.node("server")?);
+    let failed = || Error::system(format!("connect to {at}"));
+    let listener = server.enter(|| TcpListener::bind(at))?.map_err(failed())?;
+    server.background(move || -> io::Result<()> {
+        let (mut stream, _) = listener.accept()?;
+        let (mut octet, answer) = ([0], vec![7; DOWNLOAD]);
+        while stream.read(&mut octet)? == 1 {
+            stream.write_all(&answer)?;
+        }
+        Ok(())
+    })?;
+    let stream = client.enter(|| TcpStream::connect(at))?.map_err(failed())?;
+    stream
+        .set_read_timeout(Some(LIMIT))
+        .and_then(|()| stream.set_nodelay(true))
+        .map_err(failed())?;
+    Ok(stream)
+}
+
+/// Downloads a few times, with pauses.
+fn download(stream: &mut TcpStream) -> Result<(), Error> {
+    let mut octets = vec![0; DOWNLOAD];
+    for _ in 0..4 {
+        stream
+            .write_all(&[1])
+            .and_then(|()| stream.read_exact(&mut octets))
+            .map_err(Error::system("download"))?;
+        thread::sleep(Duration::from_millis(1_200));
+    }
+    Ok(())
+}
+
+fn entry(router: &Namespace, port: u16) -> Result<Entry, Error> {
+    entry_to(router, port)?
+        .ok_or_else(|| Error::Unexpected(format!("the entry of port {port} is gone")))
+}
+
+fn forwarded(weir: Option<&Weir>, port: u16, least: u64) -> Result<(), Error> {
+    let Some(weir) = weir else { return Ok(()) };
+    let flow = weir.flow_at(port)?;
+    let packets = flow.as_ref().map_or(0, |flow| flow.packets());
+    assert!(packets >= least, "{packets} forwarded of {flow:?}");
+    Ok(())
+}
+
+/// Downloads, then silence for longer than unacknowledged data would be waited for: the entry
+/// lives.
+#[test]
+fn an_idle_connection_lives_as_long_as_with_the_kernel_alone() {
+    at_once(&WAYS, |by| {
+        let (lab, weir) = router(by, &tcp(60, 5))?;
+        let mut stream = connect(&lab)?;
+        download(&mut stream)?;
+        forwarded(weir.as_ref(), PORT, 100)?;
+        let rest = Instant::now();
+        thread::sleep(Duration::from_secs(8));
+        let left = u64::from(entry(lab.node("router")?, PORT)?.timeout);
+        let passed = rest.elapsed().as_secs();
+        // The pause after the last download comes on top.
+        assert!(
+            left + passed + 3 >= 60,
+            "{by:?}: {left} s are left after {passed} s"
+        );
+        assert!(left <= 60, "{by:?}: {left} s are left");
+        Ok(())
+    });
+}
+
+/// The same with the kernel's own time-outs: five days are given, not five minutes.
+#[test]
+fn an_idle_connection_has_five_days() {
+    at_once(&WAYS, |by| {
+        let (lab, weir) = router(by, &[])?;
+        let mut stream = connect(&lab)?;
+        download(&mut stream)?;
+        forwarded(weir.as_ref(), PORT, 100)?;
+        let mut left = 0;
+        wait_until("five days are left", LIMIT, || {
+            left = entry(lab.node("router")?, PORT)?.timeout;
+            Ok(left > 431_900)
+        })
+        .map_err(|error| Error::Unexpected(format!("{error}: {left}")))
+    });
+}
+
+/// A server that says nothing any more: what is sent to it keeps the entry for the time of
+/// unacknowledged data only.
+#[test]
+fn a_dead_peer_is_not_kept_for_days() {
+    at_once(&WAYS, |by| {
+        let (lab, weir) = router(by, &tcp(60, 5))?;
+        let (client, server) = (lab.node("client")?, lab.node("server")?);
+        let router = lab.node("router")?;
+        let mut stream = connect(&lab)?;
+        download(&mut stream)?;
+        forwarded(weir.as_ref(), PORT, 100)?;
+        server.nft(
+            "table inet dead { chain in { type filter hook input priority 0; policy drop; }; }",
+        )?;
+        stream
+            .write_all(&[1; 1_000])
+            .map_err(Error::system("send"))?;
+        let mut left = 0;
+        wait_until("little time is left", LIMIT, || {
+            left = entry(router, PORT)?.timeout;
+            Ok(left <= 6)
+        })
+        .map_err(|error| Error::Unexpected(format!("{error}: {left} s")))?;
+        // It goes on being sent again, and the entry lives on with that.
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(6) {
+            let left = entry(router, PORT)?.timeout;
+            assert!(left <= 6, "{by:?}: {left} s");
+            thread::sleep(Duration::from_millis(100));
+        }
+        client.nft(
+            "table inet dead { chain out { type filter hook output priority 0; policy drop; }; }",
+        )?;
+        wait_until("the entry ends", LIMIT, || {
+            Ok(entry_to(router, PORT)?.is_none())
+        })
+    });
+}
+
+/// Time-outs of their own for some connections.
+const POLICIES: &str = "table ip given {
+  ct timeout fast {
+    protocol tcp
+    l3proto ip
+    policy = { established: 10 }
+  }
+  ct timeout quick {
+    protocol udp
+    l3proto ip
+    policy = { unreplied: 6, replied: 6 }
+  }
+  chain first {
+    type filter hook prerouting priority -10
+    tcp dport 5001 ct timeout set \"fast\"
+    udp dport 7 ct timeout set \"quick\"
+  }
+}";
+
+/// A policy of the entry is kept: it does not end under live traffic, has never more time than
+/// that, and ends in that time.
+#[test]
+fn a_policy_of_the_entry_is_kept() {
+    at_once(&WAYS, |by| {
+        let lab = scene::lab(by, &Options::default())?;
+        let router = lab.node("router")?;
+        router.nft(POLICIES)?;
+        let weir = scene::weir(by, &lab, "")?;
+        let to = SocketAddr::new(SERVER, 7);
+        let _echo = Echo::serve(lab.node("server")?, to)?;
+        let datagrams = Datagrams::open(lab.node("client")?, to)?;
+        assert!(datagrams.ask(b"first", LIMIT)?);
+        let mut stream = connect(&lab)?;
+        download(&mut stream)?;
+        let first = (entry(router, PORT)?, entry(router, 7)?);
+        let begun = Instant::now();
+        let mut octets = vec![0; DOWNLOAD];
+        while begun.elapsed() < Duration::from_secs(13) {
+            stream
+                .write_all(&[1])
+                .and_then(|()| stream.read_exact(&mut octets))
+                .map_err(Error::system("download"))?;
+            for _ in 0..10 {
+                assert!(datagrams.ask(b"again", LIMIT)?);
+                thread::sleep(Duration::from_millis(20));
+            }
+            let now = (entry(router, PORT)?, entry(router, 7)?);
+            assert_eq!((first.0.id, first.1.id), (now.0.id, now.1.id), "{by:?}");
+            assert!(now.0.timeout <= 10 && now.1.timeout <= 6, "{by:?}: {now:?}");
+        }
+        let rest = Instant::now();
+        forwarded(weir.as_ref(), PORT, 1_000)?;
+        forwarded(weir.as_ref(), 7, 100)?;
+        assert!(entry(router, 7)?.status & ASSURED != 0, "{by:?}: a stream");
+        for (port, seconds) in [(7, 6), (PORT, 10)] {
+            wait_until("an idle entry ends", LIMIT, || {
+                Ok(entry_to(router, port)?.is_none())
+            })?;
+            let lived = rest.elapsed().as_millis();
+            assert!(lived >= seconds * 1_000 - 500, "{by:?}: {port}, {lived} ms");
+        }
+        Ok(())
+    });
+}
