@@ -74,10 +74,11 @@ impl Core {
         for slot in self.refresh.share(length, self.visit_period(), now) {
             self.refresh_flow(FlowId(slot as u32), read, out);
         }
-        if self.settings.reprove == 0 {
+        let reprove = self.reprove();
+        if reprove == 0 {
             return;
         }
-        for slot in self.reproof.share(length, self.settings.reprove, now) {
+        for slot in self.reproof.share(length, reprove, now) {
             let id = FlowId(slot as u32);
             if self.table.get(id).is_some_and(|flow| flow.installed())
                 && read(id).iter().any(|reading| reading.proven)
