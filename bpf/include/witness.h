@@ -310,6 +310,11 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 		reason = REASON_NONE;
 	if (reason) {
 		t->reason = reason;
+		/* It may be a copy, and the only one that weir may not send: the others must not pass for all there is. */
+		if (port && (port->flags & (PORT_FLOODS | PORT_OUT)) == PORT_FLOODS) {
+			t->epoch = 0;
+			witness_copy(flow, t, &key, epoch);
+		}
 		return reason;
 	}
 	if (!(flow->flags & (FLOW_ADDR | FLOW_PORT)) && !checksum_known(skb, ipv6, &p)) {

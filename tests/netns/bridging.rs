@@ -203,6 +203,36 @@ fn a_bridged_transfer_survives_roaming() {
     });
 }
 
+/// Frames with the client's address come in at a third member, now and then: what is sent to it goes there until it is heard of again, which is at once.
+#[test]
+fn a_stray_frame_takes_no_bridged_station_away() {
+    at_once(&WAYS, |by| {
+        let scene = Scene::new(by, "reprove = \"90s\"\n")?;
+        let mut stranger = Tap::open(scene.lab.node("at-lan3")?, "eth0")?;
+        let (own, to) = (mac("client", "eth0"), mac("at-lan2", "eth0"));
+        let mut stray = [to, own].concat();
+        stray.extend(0x88b5u16.to_be_bytes());
+        stray.resize(60, 0);
+        for round in 0..3 {
+            stranger.send(&stray)?;
+            let (mut diverted, end) = (0, Instant::now() + Duration::from_millis(500));
+            while let Some(frame) =
+                stranger.receive(end.saturating_duration_since(Instant::now()))?
+            {
+                diverted += usize::from(frame.starts_with(&own));
+                if Instant::now() > end {
+                    break;
+                }
+            }
+            println!("{by:?}, stray {round}: {diverted} diverted");
+            // A burst of the other host's may be under way.
+            assert!(diverted <= 50, "{by:?}, stray {round}: {diverted}");
+            scene.lives("a stray frame")?;
+        }
+        scene.transfer.stop().map(drop)
+    });
+}
+
 /// Frames of the transfer that arrive at the other host, once what was done has taken effect, in a second.
 fn arriving(scene: &Scene) -> Result<usize, Error> {
     let mut tap = Tap::open(scene.lab.node("at-lan2")?, "eth0")?;

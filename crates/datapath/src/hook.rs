@@ -21,6 +21,8 @@ pub enum Hook {
     Xdp,
     /// TC ingress only.
     Tc,
+    /// Nowhere: what leaves here is looked at, as copies of it may have left by ports.
+    Watch,
 }
 
 /// Filters of ours on clsact: a handle of our own.
@@ -118,7 +120,9 @@ impl Hooks {
             name,
             Place::LastOut,
         )?);
-        made.push(attach_tc(&skel.progs.weir_tc, link, name, Place::FirstIn)?);
+        if hook != Hook::Watch {
+            made.push(attach_tc(&skel.progs.weir_tc, link, name, Place::FirstIn)?);
+        }
         if hook == Hook::Xdp {
             let flags = libbpf_sys::XDP_FLAGS_DRV_MODE;
             made.push(Attachment::Link(

@@ -52,8 +52,10 @@ pub enum Cause {
     Link(String),
     /// An address of this router came or went.
     Address,
-    /// More neighbours or stations changed than are told apart, at once or because not all are remembered.
+    /// More neighbours or stations changed than are told apart.
     Neighbours,
+    /// A station of a bridge moved or was forgotten, or may have been.
+    Stations,
     /// Events were lost.
     Overrun(Source),
     /// New settings.
@@ -73,6 +75,7 @@ impl Cause {
             Self::Link(_) => "link",
             Self::Address => "address",
             Self::Neighbours => "neighbours",
+            Self::Stations => "stations",
             Self::Overrun(_) => "overrun",
             Self::Reload => "reload",
             Self::Forwarding => "forwarding",
@@ -93,6 +96,7 @@ impl fmt::Display for Cause {
             Self::Neighbours => {
                 f.write_str("neighbours or stations changed, more than are told apart")
             }
+            Self::Stations => f.write_str("a station of a bridge moved or was forgotten"),
             Self::Overrun(source) => write!(f, "events of {source:?} were lost"),
             Self::Reload => f.write_str("new settings"),
             Self::Forwarding => f.write_str("forwarding was switched"),

@@ -234,6 +234,7 @@ impl Core {
 
     /// Plans all devices anew, and says so where something is to be done.
     pub(crate) fn replan(&mut self, out: &mut Vec<Action>) {
+        self.around.shortest_ageing = self.shortest_ageing();
         let around = &self.around;
         let devices: Vec<Device<'_>> = around
             .links

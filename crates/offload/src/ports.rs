@@ -3,6 +3,7 @@
 //! A port is always the lowest device. What stands on it (VLAN devices, bridges, VRFs) is never attached to; but as weir's packets
 //! pass it by, whatever must see each packet there forbids the ports below.
 
+mod members;
 mod qdisc;
 mod reason;
 mod router;
@@ -129,6 +130,11 @@ pub struct PortPlan {
 }
 
 impl PortPlan {
+    /// Whether something is forwarded here.
+    pub fn forwards(&self) -> bool {
+        matches!(self.hook, Hook::Xdp | Hook::Tc)
+    }
+
     /// Hands off this device.
     pub fn off(link: u32, name: &str, reason: PortReason) -> Self {
         Self {

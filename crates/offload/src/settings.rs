@@ -17,6 +17,9 @@ pub enum Hook {
     Xdp,
     /// TC ingress.
     Tc,
+    /// Not at all, but what leaves is looked at; part of a plan, never a wish. Where a bridge sends copies of a packet by such a member, too,
+    /// no other one may be taken for the way to its station.
+    Watch,
     /// Not at all.
     Off,
 }

@@ -1,10 +1,18 @@
 //! Stations behind bridges, and neighbours: whose proofs end when they are elsewhere.
 //!
-//! A bridge tells of each station that it learns, moves or forgets. One that is new ends nothing: nothing was sent to it by weir, as
-//! long as all are remembered. A bridge can be made to learn any number of addresses, so only so many are. Once some are not, a
-//! station that seems new may have been elsewhere before: then all proofs end, but once a second at most, however many come.
-//! For that long a packet may go to where its station was; but a station that moves sends, and a packet of its own flow that
-//! comes in elsewhere ends the proofs to it in the packet path, without this.
+//! A bridge tells of each station that it learns, moves or forgets. The proofs over the hops to its address end then: also of one that
+//! is new, as what was sent to it while it was not known went to all members.
+//!
+//! That is not enough for one that moved. A bridge learns from what a station sends, and what weir forwards passes the bridge by: a
+//! single frame with the address of somebody else would take all that is sent to him, until one of his own happens to go through the
+//! kernel. So all proofs end, those of what he sends among them, and his next packet tells the bridge where he is, as it would
+//! without weir. The same goes for one that was forgotten, for which the bridge floods until it hears of him; but those go by the
+//! hundred in large networks, so that this ends all proofs ten times a second at most.
+//!
+//! A bridge can be made to learn any number of addresses, so only so many are remembered. Once some are not, a station that seems new
+//! may have been elsewhere before: then all proofs end, but once a second at most, however many come. For that long a packet may go
+//! to where its station was; but a station that moves sends, and a packet of its own flow that comes in elsewhere ends the proofs to
+//! it in the packet path, without this.
 
 use std::collections::HashMap;
 
@@ -19,6 +27,12 @@ pub(crate) const STATIONS_MAX: usize = 16_384;
 pub(crate) const CHANGES_MAX: usize = 4_096;
 /// Least time between two ends of all proofs for stations that are not remembered.
 const PAUSE: Millis = 1_000;
+/// The same for stations that a bridge forgot.
+const PAUSE_FORGOTTEN: Millis = 100;
+/// A bridge that forgets a station which is silent for so long hears of each flow so many times meanwhile.
+const SHOWN: Millis = 3;
+/// Shortest time between two proofs of a flow, however soon bridges forget.
+const REPROVE_MIN: Millis = 500;
 
 /// A station as a bridge knows it: bridge, VLAN, hardware address.
 type Key = (u32, u16, Mac);
@@ -36,6 +50,11 @@ pub(crate) struct Stations {
     due: bool,
     /// When all proofs last ended for one of those.
     last: Option<Millis>,
+    /// One that is remembered moved, or was forgotten by its bridge.
+    moved: bool,
+    lost: bool,
+    /// When all proofs last ended for one that was forgotten.
+    last_lost: Option<Millis>,
 }
 
 impl Stations {
@@ -54,6 +73,7 @@ impl Stations {
             }
             keep
         });
+        self.lost |= !lost.is_empty();
         self.forgot = self.forgot_lately;
         lost
     }
@@ -76,14 +96,13 @@ impl Stations {
         places
     }
 
-    /// Takes what was told. The port behind which the station no longer is, if it was known to be.
-    fn tell(&mut self, fdb: &Fdb, generation: u32) -> Option<u32> {
+    /// Takes what was told. Whether proofs over the hops to this station are to end.
+    fn tell(&mut self, fdb: &Fdb, generation: u32) -> bool {
         let key = (fdb.bridge, fdb.vlan, fdb.mac);
         let known = self.known.get(&key).map(|(link, _)| *link);
         let here = fdb.present && !fdb.local;
-        if known.is_none() && self.forgot {
-            self.due = true;
-        }
+        let unsure = known.is_none() && self.forgot;
+        self.due |= unsure;
         if !here {
             self.known.remove(&key);
         } else if known.is_some() || self.known.len() < STATIONS_MAX {
@@ -92,19 +111,34 @@ impl Stations {
             self.due = true;
             self.forgot = true;
             self.forgot_lately = true;
+            return false;
         }
-        known.filter(|link| !here || *link != fdb.link)
+        match known {
+            Some(_) if !here => self.lost = true,
+            Some(link) if link != fdb.link => self.moved = true,
+            Some(_) => return false,
+            // If it was elsewhere before, all proofs end soon; until then those to where it was lead right.
+            None => return here && !unsure,
+        }
+        true
     }
 
-    /// Whether all proofs are to end for stations that are not remembered.
+    /// Whether all proofs are to end.
     fn due(&mut self, now: Millis) -> bool {
-        let rested = self
-            .last
-            .is_none_or(|last| now.saturating_sub(last) >= PAUSE);
-        let due = self.due && rested;
-        if due {
+        let rested =
+            |last: Option<Millis>, pause| last.is_none_or(|last| now.saturating_sub(last) >= pause);
+        let unknown = self.due && rested(self.last, PAUSE);
+        let lost = self.lost && rested(self.last_lost, PAUSE_FORGOTTEN);
+        let due = self.moved || unknown || lost;
+        if unknown {
             self.due = false;
             self.last = Some(now);
+        }
+        if due {
+            if self.lost {
+                self.last_lost = Some(now);
+            }
+            (self.moved, self.lost) = (false, false);
         }
         due
     }
@@ -113,9 +147,8 @@ impl Stations {
 impl Core {
     /// A bridge learned, moved or forgot where a station is.
     pub(crate) fn station(&mut self, fdb: &Fdb) {
-        let left = self.around.stations.tell(fdb, self.routes.generation);
-        if let Some(link) = left {
-            self.bump_hops(link, fdb.mac);
+        if self.around.stations.tell(fdb, self.routes.generation) {
+            self.bump_hops(fdb.link, fdb.mac);
         }
     }
 
@@ -131,7 +164,11 @@ impl Core {
         let changed = std::mem::take(&mut self.around.changed);
         let due = self.around.stations.due(self.now);
         if due || changed.len() > CHANGES_MAX {
-            self.bump(Cause::Neighbours, out);
+            let cause = match due {
+                true => Cause::Stations,
+                false => Cause::Neighbours,
+            };
+            self.bump(cause, out);
             return true;
         }
         let any = !changed.is_empty();
@@ -142,5 +179,22 @@ impl Core {
                 .map(|(link, mac)| Action::BumpHops { link, mac }),
         );
         any
+    }
+
+    /// The time in which each flow is to go through the kernel once more; 0: never. Where a bridge would forget a station before
+    /// that, and flood what is sent to it, several times before.
+    pub fn reprove(&self) -> Millis {
+        let wish = self.settings.reprove;
+        match self.around.shortest_ageing {
+            Some(ageing) if wish > 0 => wish.min((ageing / SHOWN).max(REPROVE_MIN)),
+            _ => wish,
+        }
+    }
+
+    /// How soon a bridge forgets a station, of those that ever do.
+    pub(crate) fn shortest_ageing(&self) -> Option<Millis> {
+        let links = self.around.links.values();
+        let ageing = links.filter_map(|(link, _)| Some(Millis::from(link.bridge?.ageing) * 10));
+        ageing.filter(|ageing| *ageing > 0).min()
     }
 }

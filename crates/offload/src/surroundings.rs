@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use kernel::{Address, Link, Mac};
 
+use crate::action::Millis;
 use crate::ports::{PortFacts, PortPlan};
 use crate::stations::Stations;
 
@@ -29,6 +30,8 @@ pub(crate) struct Surroundings {
     /// Port of a bridge, or bridge → what stands for its VLANs.
     pub(crate) vlans: HashMap<u32, u64>,
     pub(crate) stations: Stations,
+    /// In which time the most forgetful bridge forgets a station.
+    pub(crate) shortest_ageing: Option<Millis>,
     /// Hardware addresses whose proofs are to end, and where they were; too many to be told apart when there is one more than
     /// [`CHANGES_MAX`](crate::stations::CHANGES_MAX).
     pub(crate) changed: BTreeSet<(u32, Mac)>,

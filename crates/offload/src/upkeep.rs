@@ -76,10 +76,11 @@ impl Core {
         for slot in self.refresh.share(length, self.visit_period(), now) {
             self.refresh_flow(FlowId(slot as u32), read, out);
         }
-        if self.settings.reprove == 0 {
+        let reprove = self.reprove();
+        if reprove == 0 {
             return;
         }
-        for slot in self.reproof.share(length, self.settings.reprove, now) {
+        for slot in self.reproof.share(length, reprove, now) {
             let id = FlowId(slot as u32);
             let Some(flow) = self.table.get(id).filter(|flow| flow.installed()) else {
                 continue;

@@ -941,6 +941,12 @@ proptest! {
                 prop_assert!(!plan.into && !plan.out && plan.mac == [0; 6]);
                 continue;
             }
+            if plan.hook == Hook::Watch {
+                let member = link_of(plan.link);
+                prop_assert!(!plan.into && !plan.out && plan.mac == [0; 6]);
+                prop_assert!(member.up && plan.floods);
+                continue;
+            }
             let link = link_of(plan.link);
             prop_assert!(link.up && !stack.stands(plan.link));
             prop_assert!(plan.into || plan.out);

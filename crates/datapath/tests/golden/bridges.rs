@@ -76,6 +76,42 @@ fn a_flooded_packet_proves_nothing() {
     }
 }
 
+/// The same where weir may not send by one of the members: it is looked at there all the same, whichever copy comes first.
+#[test]
+fn a_copy_that_leaves_where_weir_may_not_send_is_one() {
+    let mut router = bridged();
+    let seen_only = Port {
+        into: false,
+        out: false,
+        floods: true,
+        ..Port::new(WAN_TOO, [0; 6], false)
+    };
+    router.path.declare(&seen_only).expect("a port");
+    for connection in router.connections.clone() {
+        for out in [[WAN, WAN_TOO], [WAN_TOO, WAN]] {
+            for _ in 0..20 {
+                passes_once(&mut router, &connection, &out);
+                let proven = router.proven(&connection, ORIGINAL);
+                assert!(!proven, "{}, by {out:?}", connection.original);
+            }
+        }
+        // Learned at last. The next copy ends it, also one that is the first to leave.
+        for out in [[WAN, WAN_TOO], [WAN_TOO, WAN]] {
+            while !router.proven(&connection, ORIGINAL) {
+                passes_once(&mut router, &connection, &[WAN]);
+            }
+            let longer = connection.frame(ORIGINAL).payload(500);
+            let leaves = connection.sent(ORIGINAL, &longer).bytes();
+            router.run(Hook::Tc, LAN, &longer.bytes());
+            for link in out {
+                router.leave(link, &leaves);
+            }
+            let proven = router.proven(&connection, ORIGINAL);
+            assert!(!proven, "{}, by {out:?}", connection.original);
+        }
+    }
+}
+
 /// What was proven ends where a copy leaves elsewhere: the bridge has forgotten the station.
 #[test]
 fn flooding_ends_a_proof() {

@@ -69,6 +69,8 @@ pub enum PortReason {
     EgressFilter(String),
     /// Off for what leaves: a qdisc that must not be passed by, and would be.
     Qdisc(String),
+    /// Off for what leaves: a bridge may send copies of it by this member, where nothing of weir's is attached.
+    Unseen(String),
     /// Off for frames of these VLANs: more hardware addresses than a port can have.
     Addresses(Vec<u16>),
     /// Off for bridged frames: stations are forgotten too soon, in seconds, to be kept known by what weir shows the kernel.
@@ -141,6 +143,9 @@ impl PortReason {
             Self::IngressFilter(filter) => format!("{filter} at TC ingress would be skipped"),
             Self::EgressFilter(filter) => format!("{filter} at TC egress would be skipped"),
             Self::Qdisc(kind) => format!("the qdisc {kind} would be skipped"),
+            Self::Unseen(member) => format!(
+                "the bridge may send it by {member} as well, where weir is off and sees nothing"
+            ),
             Self::Addresses(_) => {
                 "more VLAN devices have addresses of their own than a port can have".into()
             }
@@ -198,6 +203,7 @@ impl PortReason {
                 "attach the filter to a class of the root qdisc, or do its work in nftables"
             }
             Self::Qdisc(_) => "shape at the lowest device instead, where weir keeps the qdisc",
+            Self::Unseen(_) => "set that member to auto, or take it out of the bridge",
             Self::Addresses(_) => "give the VLAN devices the address of the device below",
             Self::Ageing(_) => {
                 "set a longer ageing time (`ip link set BRIDGE type bridge ageing_time 30000`), or a shorter `reprove`, not 0"

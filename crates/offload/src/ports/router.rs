@@ -54,6 +54,7 @@ pub fn plans(devices: &[Device<'_>], settings: &Settings) -> Plans {
         .map(|device| router.upper(&device, &ports))
         .collect();
     ports.extend(uppers.into_iter().map(|plan| (plan.link, plan)));
+    router.watch_members(&mut ports);
     Plans {
         ports: ports.into_values().collect(),
         stacks: router.stack.numbers(),
@@ -61,9 +62,9 @@ pub fn plans(devices: &[Device<'_>], settings: &Settings) -> Plans {
 }
 
 /// All devices, and what stands on what.
-struct Router<'a> {
-    devices: BTreeMap<u32, Device<'a>>,
-    stack: Stack,
+pub(super) struct Router<'a> {
+    pub(super) devices: BTreeMap<u32, Device<'a>>,
+    pub(super) stack: Stack,
     settings: &'a Settings,
     /// What PPP devices forbid on every port, as the kernel does not tell which one they stand on.
     ppp: Vec<Limit>,
@@ -123,7 +124,7 @@ impl<'a> Router<'a> {
             .collect()
     }
 
-    fn name(&self, link: u32) -> String {
+    pub(super) fn name(&self, link: u32) -> String {
         self.devices
             .get(&link)
             .map_or_else(|| link.to_string(), |d| d.link.name.clone())
@@ -189,7 +190,7 @@ impl<'a> Router<'a> {
         let lowest = self.stack.lowest(index);
         let mut below = Below::default();
         for link in &lowest {
-            let port = ports.get(link).is_some_and(|plan| plan.hook != Hook::Off);
+            let port = ports.get(link).is_some_and(PortPlan::forwards);
             let list = if port {
                 &mut below.ports
             } else {

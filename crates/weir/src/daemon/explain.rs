@@ -141,11 +141,7 @@ fn one_way(
 }
 
 fn unknown(router: &Router, asked: &FlowQuery) -> Explanation {
-    let ports = router
-        .core
-        .ports()
-        .filter(|p| p.hook != offload::Hook::Off)
-        .count();
+    let ports = router.core.ports().filter(|p| p.forwards()).count();
     let mut change = vec![
         "a packet of it through this router, accepted by the firewall and tracked by conntrack"
             .to_owned(),

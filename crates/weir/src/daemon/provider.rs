@@ -320,7 +320,7 @@ pub fn hook(hook: offload::Hook) -> Option<api::Hook> {
     match hook {
         offload::Hook::Xdp => Some(api::Hook::Xdp),
         offload::Hook::Tc => Some(api::Hook::Tc),
-        offload::Hook::Off | offload::Hook::Auto => None,
+        offload::Hook::Off | offload::Hook::Watch | offload::Hook::Auto => None,
     }
 }
 

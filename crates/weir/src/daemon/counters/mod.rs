@@ -10,8 +10,8 @@ pub mod paths;
 use std::collections::HashSet;
 
 use api::{Port, Reason, Traffic};
+use offload::PortPlan;
 use offload::stack::{Stack, is_switch_port};
-use offload::{Hook, PortPlan};
 use tracing::debug;
 
 use super::provider::{hook, word};
@@ -70,7 +70,7 @@ fn unknown(router: &Router) -> HashSet<u32> {
     let above_ports: HashSet<u32> = router
         .core
         .ports()
-        .filter(|plan| plan.hook == Hook::Off && !plan.stands_on.is_empty())
+        .filter(|plan| !plan.forwards() && !plan.stands_on.is_empty())
         .map(|plan| plan.link)
         .collect();
     let sharing: Vec<u32> = router

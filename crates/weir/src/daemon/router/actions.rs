@@ -177,6 +177,7 @@ impl Router {
         let hook = match plan.hook {
             offload::Hook::Xdp => datapath::Hook::Xdp,
             offload::Hook::Tc => datapath::Hook::Tc,
+            offload::Hook::Watch => datapath::Hook::Watch,
             offload::Hook::Off | offload::Hook::Auto => {
                 if self.attached.remove(&plan.link).is_some() {
                     info!(
@@ -211,7 +212,16 @@ impl Router {
             hook,
         ) {
             Ok(()) => {
-                info!(device = plan.name, hook = ?plan.hook, reason = plan.reason.explain(), "is a port");
+                match plan.forwards() {
+                    true => {
+                        info!(device = plan.name, hook = ?plan.hook, reason = plan.reason.explain(), "is a port")
+                    }
+                    false => info!(
+                        device = plan.name,
+                        reason = plan.reason.explain(),
+                        "no port, but what its bridge sends there is looked at"
+                    ),
+                }
                 self.account.port(self.path.slot(plan.link), plan.link);
                 self.attached.insert(plan.link, plan);
             }
@@ -221,7 +231,7 @@ impl Router {
                 let mut facts = self.core.port_facts(plan.link).cloned().unwrap_or_default();
                 match hook {
                     datapath::Hook::Xdp => facts.xdp_refused = true,
-                    datapath::Hook::Tc => facts.tc_refused = true,
+                    datapath::Hook::Tc | datapath::Hook::Watch => facts.tc_refused = true,
                 }
                 self.core.facts(
                     plan.link,

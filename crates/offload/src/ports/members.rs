@@ -1,0 +1,99 @@
+//! Members of bridges where nothing is forwarded. A bridge sends what is for a station that it does not know to all members, and weir can
+//! only tell that from the one way to the station if it sees every copy leave. So such members are looked at, too; where that cannot
+//! be, nothing leaves by the other members.
+
+use std::collections::BTreeMap;
+
+use super::router::Router;
+use super::{Limit, PortPlan, PortReason, Use};
+use crate::settings::Hook;
+
+/// Whether a device that nothing is forwarded at may be looked at: nobody asked to leave it alone, and it can be done.
+fn may_be_watched(reason: &PortReason) -> bool {
+    match reason {
+        PortReason::Above { reason, .. } => may_be_watched(reason),
+        PortReason::SwitchedOff | PortReason::TcRefused | PortReason::NotLookedAt => false,
+        _ => true,
+    }
+}
+
+impl Router<'_> {
+    /// Completes the plans of all devices by what members of bridges have to do with each other.
+    pub(super) fn watch_members(&self, ports: &mut BTreeMap<u32, PortPlan>) {
+        let all = || self.devices.values();
+        for bridge in all().filter(|device| device.link.kind == "bridge") {
+            // Nothing is flooded to a member that is down. Once it is up, all is planned anew.
+            let members: Vec<u32> = all()
+                .filter(|device| device.link.master == Some(bridge.link.index) && device.link.up)
+                .map(|device| device.link.index)
+                .collect();
+            self.watch(&members, ports);
+        }
+    }
+
+    /// The ports by which what a member sends leaves: itself, or those that it stands on.
+    fn ports_of(&self, member: u32) -> Vec<u32> {
+        match self.stack.stands(member) {
+            true => self.stack.lowest(member),
+            false => vec![member],
+        }
+    }
+
+    fn watch(&self, members: &[u32], ports: &mut BTreeMap<u32, PortPlan>) {
+        let forwards = |port: &u32, ports: &BTreeMap<u32, PortPlan>| {
+            ports.get(port).is_some_and(PortPlan::forwards)
+        };
+        let (seen, unseen): (Vec<u32>, Vec<u32>) = members.iter().partition(|member| {
+            let below = self.ports_of(**member);
+            below.iter().all(|port| forwards(port, ports))
+        });
+        let sends: Vec<u32> = (members.iter())
+            .flat_map(|member| self.ports_of(*member))
+            .filter(|port| forwards(port, ports))
+            .collect();
+        if sends.is_empty() || seen.len() == members.len() {
+            return;
+        }
+        for member in unseen {
+            let (Some(plan), Some(device)) = (ports.get_mut(&member), self.devices.get(&member))
+            else {
+                continue;
+            };
+            let refused = device.facts.is_none_or(|facts| facts.tc_refused);
+            if !refused && may_be_watched(&plan.reason) {
+                plan.hook = Hook::Watch;
+                plan.floods = true;
+                continue;
+            }
+            for port in &sends {
+                if let Some(plan) = ports.get_mut(port) {
+                    send_nothing(plan, PortReason::Unseen(self.name(member)));
+                }
+            }
+        }
+    }
+}
+
+/// Weir sends nothing by this port, for this reason.
+fn send_nothing(plan: &mut PortPlan, reason: PortReason) {
+    (plan.out, plan.ppp_out, plan.bridges) = (false, false, false);
+    let of = Use::Out;
+    let limit = Limit {
+        of,
+        reason: reason.clone(),
+    };
+    if !plan.limits.contains(&limit) {
+        plan.limits.push(limit);
+    }
+    if !plan.into {
+        // Nothing is left of the port but what is seen of the bridge.
+        *plan = PortPlan {
+            hook: Hook::Watch,
+            floods: true,
+            limits: std::mem::take(&mut plan.limits),
+            carries: std::mem::take(&mut plan.carries),
+            hides_tags: plan.hides_tags.take(),
+            ..PortPlan::off(plan.link, &plan.name, reason)
+        };
+    }
+}
