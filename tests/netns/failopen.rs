@@ -185,6 +185,10 @@ fn more_connections_than_room() {
             Ok(full()? > 2000)
         })?;
 
+        // What is said of it is true: no more are known than there is room for, and no room is left.
+        let flows = weir.status()?.flows;
+        assert_eq!(flows.ipv4.known, flows.capacity, "{flows:?}");
+
         // One more, and it is right, but the kernel's.
         let (client, server) = (lab.node("client")?, lab.node("server")?);
         let to = SocketAddr::new(SERVER, PORT);

@@ -68,8 +68,10 @@ impl Provider for Face {
                     .is_some_and(|r| r.iter().any(|d| d.proven)),
             );
         }
-        flows.ipv4.capacity = u64::from(router.path.sizes().flows4) / 4;
-        flows.ipv6.capacity = u64::from(router.path.sizes().flows6) / 4;
+        let sizes = router.path.sizes();
+        // Two records for each connection, and half of them free: tables keep their size until the next start.
+        let room = u64::from(sizes.flows4) / 4 + u64::from(sizes.flows6) / 4;
+        flows.capacity = room.min(router.core.settings().max_flows as u64);
         let totals = router.path.totals().unwrap_or_default();
         // One counter a reason, whether it was given at ingress or by the witness.
         let (not_proof, passed) = totals
