@@ -25,13 +25,15 @@ impl Datapath {
                     let entry = &raw mut (*bucket).way[way];
                     (id, entry.read_volatile(), &raw mut (*entry).allowed)
                 };
-                if id < ID_MIN {
+                let permitted = permit(id, epoch);
+                // A flood leaves thousands of which one packet came.
+                if id < ID_MIN || (entry.epoch != epoch && entry.allowed != permitted) {
                     continue;
                 }
                 let permit = match tuple(&entry) {
-                    Some(tuple) if may(&tuple) => permit(id, epoch),
+                    Some(tuple) if may(&tuple) => permitted,
                     // Any other number forbids.
-                    _ => !permit(id, epoch),
+                    _ => !permitted,
                 };
                 if permit != entry.allowed {
                     // SAFETY: as above; nobody else writes it.
