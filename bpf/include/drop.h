@@ -166,7 +166,8 @@ always_inline void drop_try(struct drop_bucket *b, __u32 way, struct drop *d, __
 		WRITE_ONCE(d->tried, 1);
 		return;
 	}
-	if (tried == dropped && tried >= DROP_EVIDENCE && !later(d->since + drop_row, t) && drop_top_fits(d->top, port, in))
+	if (tried == dropped && tried >= DROP_EVIDENCE && !later(d->since + drop_row, t) && drop_top_fits(d->top, port, in) &&
+	    READ_ONCE(d->allowed) == drop_permit(b->id[way], epoch))
 		WRITE_ONCE(b->cached[way], stamp);
 	d->when = t;
 	__sync_fetch_and_add(&d->tried, 1);
@@ -192,8 +193,9 @@ always_inline int drop_learned(const struct packet *p, __u64 hash, __u64 in, con
 	t = now();
 	if (READ_ONCE(b->cached[way]) == stamp) {
 		open = READ_ONCE(d->dropped) != READ_ONCE(d->tried);
-		if (unlikely(later(t, d->confirmed + drop_life) || (open && later(t, d->when + drop_patience)))) {
-			/* The last sample was not dropped, or nothing tells any more: the kernel decides again. */
+		if (unlikely(later(t, d->confirmed + drop_life) || (open && later(t, d->when + drop_patience)) ||
+			     READ_ONCE(d->allowed) != drop_permit(id, epoch))) {
+			/* The last sample was not dropped, nothing tells any more, or user space forbids it: the kernel decides again. */
 			WRITE_ONCE(b->cached[way], 0);
 			d->epoch = 0;
 		} else if (!xdp && READ_ONCE(d->granted)) {

@@ -44,8 +44,8 @@ struct drop {
 	__u32 granted;   /* XDP let one through: TC, which sees it next, is to do so, too */
 	__u32 top;       /* device at which the kernel says that they came in: the topmost one, see `stacks` */
 	__u32 ipv6;      /* */
-	__u32 reserved;
-	__u64 key[5]; /* as in a packet; unused words 0 */
+	__u32 allowed;   /* drop_permit(), where user space allows the drop to be cached; written by it alone */
+	__u64 key[5];    /* as in a packet; unused words 0 */
 	__u64 reserved2[3];
 };
 _Static_assert(sizeof(struct drop) == 128, "drop: two cache lines");
@@ -147,6 +147,15 @@ always_inline __u32 drop_bucket_of(const __u64 *key, __u64 id, int ipv6)
 always_inline __u64 drop_stamp(__u64 id, __u64 in, __u32 epoch)
 {
 	return hash_mix(id ^ in, epoch | 1ull << 32);
+}
+
+/*
+ * What user space writes into an entry whose tuple may be dropped early: conntrack knows no connection of it, and it goes to none of
+ * the router's own addresses. Of this key and this epoch, so that it holds for no other tuple that gets the place meanwhile.
+ */
+always_inline __u32 drop_permit(__u64 id, __u32 epoch)
+{
+	return (__u32)(id >> 32) ^ epoch;
 }
 
 always_inline int drop_is(const struct drop *d, const __u64 *key, int ipv6)

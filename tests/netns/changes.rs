@@ -270,7 +270,23 @@ fn udp_is_not_forwarded_before_it_was_answered() {
         wait_until("it is forwarded once answered", LIMIT, || {
             ask(&mut buffer)?;
             Ok(weir.forwarded()? > 10)
-        })
+        })?;
+        // No more answers came, so only one direction is: that is said.
+        let flow = weir.flow_at(PORT)?.expect("weir knows it");
+        let proven = [
+            flow.directions.original.proven,
+            flow.directions.reply.proven,
+        ];
+        assert_eq!(proven, [true, false], "{flow:?}");
+        let reason = flow.reason.map(|reason| reason.code);
+        assert_eq!(reason.as_deref(), Some("unproven"));
+        let (weir_itself, socket) = (weir_tests::binary(), weir.socket().display());
+        let listed = lab.node("router")?.run(&format!(
+            "{} flows --socket {socket}",
+            weir_itself.display()
+        ))?;
+        assert!(listed.contains("one way"), "{listed}");
+        Ok(())
     });
 }
 

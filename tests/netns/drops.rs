@@ -1,5 +1,8 @@
 //! Dropping early what netfilter or a route would drop: learned, by sets, by routes; ended by every change; never more than that.
 
+#[path = "drops/poison.rs"]
+mod poison;
+
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 

@@ -165,6 +165,23 @@ fn what_changed_while_weir_hung_is_heard_before_anything_is_forwarded() {
     }
 }
 
+/// Namespaces share /run, so a command must not find the daemon of another one. Also where it may not look at process 1.
+#[test]
+fn each_namespace_has_a_socket_of_its_own() {
+    check(|| {
+        let namespace = Namespace::new("router")?;
+        let inode = namespace.run("stat -L -c %i /proc/self/ns/net")?;
+        let weir = weir_tests::binary();
+        for rights in ["", "setpriv --bounding-set=-sys_ptrace --inh-caps=-all "] {
+            let asked = namespace.run(&format!("{rights}{} status", weir.display()));
+            let said = asked.expect_err("nobody answers there").to_string();
+            let socket = format!("/run/weir/weir-{}.sock", inode.trim());
+            assert!(said.contains(&socket), "{said}");
+        }
+        Ok(())
+    });
+}
+
 #[test]
 fn more_connections_than_room() {
     check(|| {
@@ -184,6 +201,10 @@ fn more_connections_than_room() {
         wait_until("connections are declined for want of room", LIMIT, || {
             Ok(full()? > 2000)
         })?;
+
+        // What is said of it is true: no more are known than there is room for, and no room is left.
+        let flows = weir.status()?.flows;
+        assert_eq!(flows.ipv4.known, flows.capacity, "{flows:?}");
 
         // One more, and it is right, but the kernel's.
         let (client, server) = (lab.node("client")?, lab.node("server")?);

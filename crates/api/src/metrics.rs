@@ -135,8 +135,7 @@ impl Metrics {
             flows.ipv4.known.saturating_add(flows.ipv6.known),
         );
         text.family(FLOWS_CAPACITY);
-        let capacity = flows.ipv4.capacity.saturating_add(flows.ipv6.capacity);
-        text.sample(FLOWS_CAPACITY, &[], capacity);
+        text.sample(FLOWS_CAPACITY, &[], flows.capacity);
         let packets = &status.packets;
         text.family(FORWARDED);
         text.sample(FORWARDED, &["xdp"], packets.forwarded_xdp);

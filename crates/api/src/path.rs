@@ -2,6 +2,10 @@
 //!
 //! Network namespaces share `/run`, so each daemon has a socket of its own: `/run/weir/weir.sock` in the namespace of process 1,
 //! `/run/weir/weir-INODE.sock` in any other, INODE being what `stat -L -c %i /proc/self/ns/net` prints.
+//!
+//! Whether this is the namespace of process 1 has to come out the same for a daemon that has few rights and for a client that has all.
+//! `/proc/1/ns/net` may be looked at by those who may trace process 1 only. `/proc/1/net` anybody may look into, and its files are
+//! others in each network namespace (fs/proc/proc_net.c).
 
 use std::env;
 use std::fs;
@@ -26,13 +30,20 @@ pub fn socket_path(explicit: Option<&Path>, configured: Option<&Path>) -> PathBu
         variable.as_deref(),
         configured,
         netns_inode().ok(),
-        inode("/proc/1/ns/net").ok(),
+        is_first(),
     )
 }
 
 /// Inode of the network namespace this process is in.
 pub fn netns_inode() -> io::Result<u64> {
     inode("/proc/self/ns/net")
+}
+
+/// Whether this is the network namespace of process 1. `None`: not to be seen, as `hidepid` hides that process.
+pub fn is_first() -> Option<bool> {
+    let own = inode("/proc/thread-self/net/dev").ok()?;
+    let first = inode("/proc/1/net/dev").ok()?;
+    Some(own == first)
 }
 
 fn inode(path: &str) -> io::Result<u64> {
@@ -44,14 +55,14 @@ fn choose(
     variable: Option<&Path>,
     configured: Option<&Path>,
     own: Option<u64>,
-    first: Option<u64>,
+    first: Option<bool>,
 ) -> PathBuf {
     if let Some(path) = explicit.or(variable).or(configured) {
         return path.to_owned();
     }
     let name = match (own, first) {
-        (Some(own), Some(first)) if own != first => format!("weir-{own}.sock"),
-        // Where process 1 may not be looked at, its namespace is the likeliest.
+        (Some(own), Some(false)) => format!("weir-{own}.sock"),
+        // Where process 1 is hidden, its namespace is the likeliest.
         _ => "weir.sock".to_owned(),
     };
     Path::new(SOCKET_DIRECTORY).join(name)
@@ -66,15 +77,15 @@ mod tests {
         let [flag, variable, file] =
             ["/flag", "/variable", "/file"].map(|name| Some(Path::new(name)));
         assert_eq!(
-            choose(flag, variable, file, Some(1), Some(2)),
+            choose(flag, variable, file, Some(1), Some(false)),
             Path::new("/flag")
         );
         assert_eq!(
-            choose(None, variable, file, Some(1), Some(2)),
+            choose(None, variable, file, Some(1), Some(false)),
             Path::new("/variable")
         );
         assert_eq!(
-            choose(None, None, file, Some(1), Some(2)),
+            choose(None, None, file, Some(1), Some(false)),
             Path::new("/file")
         );
     }
@@ -82,7 +93,7 @@ mod tests {
     #[test]
     fn each_namespace_has_its_own() {
         assert_eq!(
-            choose(None, None, None, Some(7), Some(7)),
+            choose(None, None, None, Some(7), Some(true)),
             Path::new("/run/weir/weir.sock")
         );
         assert_eq!(
@@ -90,7 +101,7 @@ mod tests {
             Path::new("/run/weir/weir.sock")
         );
         assert_eq!(
-            choose(None, None, None, Some(8), Some(7)),
+            choose(None, None, None, Some(8), Some(false)),
             Path::new("/run/weir/weir-8.sock")
         );
     }
@@ -98,5 +109,6 @@ mod tests {
     #[test]
     fn this_namespace_has_an_inode() {
         assert!(netns_inode().is_ok_and(|inode| inode > 0));
+        assert!(is_first().is_some(), "process 1 can be seen");
     }
 }

@@ -155,7 +155,7 @@ fn every_metric_has_the_labels_it_says() {
     let mut status = Status::default();
     status.flows.ipv4.known = 7;
     status.flows.ipv6.known = 1;
-    status.flows.ipv4.capacity = 100;
+    status.flows.capacity = 100;
     status.packets.forwarded_tc = 9;
     status.packets.passed.insert("fragment".into(), 4);
     let samples = read(&Metrics::default().render(&devices, &status, &paths()));

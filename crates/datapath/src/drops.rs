@@ -1,5 +1,7 @@
 //! Cached drops: the tables of bpf/include/drop_table.h, and the second object, which learns from the kernel what netfilter drops.
 
+mod permit;
+
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsFd;

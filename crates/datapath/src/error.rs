@@ -52,15 +52,22 @@ impl Error {
             libbpf_rs::ErrorKind::PermissionDenied => {
                 " (weir needs to start as root, or with CAP_BPF and CAP_NET_ADMIN)"
             }
-            libbpf_rs::ErrorKind::OutOfMemory => {
-                " (not enough memory: lower `flows` under [offload])"
-            }
+            libbpf_rs::ErrorKind::OutOfMemory => " (not enough memory)",
             _ => "",
         };
         Self::Bpf {
             what: what.into(),
             source,
             hint,
+        }
+    }
+
+    /// Whether there was too little memory for it.
+    pub fn is_out_of_memory(&self) -> bool {
+        match self {
+            Self::Bpf { source, .. } => source.kind() == libbpf_rs::ErrorKind::OutOfMemory,
+            Self::System { source, .. } => source.kind() == io::ErrorKind::OutOfMemory,
+            _ => false,
         }
     }
 

@@ -229,6 +229,11 @@ impl Core {
         found
     }
 
+    /// Whether every connection that conntrack told of is known here: with too many of them some are forgotten.
+    pub fn knows_all(&self) -> bool {
+        !self.forgot
+    }
+
     /// What was decided for each device, by index.
     pub fn ports(&self) -> impl Iterator<Item = &PortPlan> {
         self.around.plans.values()

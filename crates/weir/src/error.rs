@@ -47,7 +47,9 @@ impl Error {
         mend: impl Into<String>,
     ) -> Self {
         let causes = std::iter::successors(Some(cause), |cause| cause.source());
-        let why = causes.map(ToString::to_string).collect();
+        let mut why: Vec<String> = causes.map(ToString::to_string).collect();
+        // Many an error has its cause in its own words already.
+        why.dedup_by(|cause, of| of.contains(cause.as_str()));
         Self::Told {
             what: what.into(),
             why,
@@ -156,6 +158,20 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "weir: the file cannot be written\n  no room\n  mend: make room"
+        );
+    }
+
+    #[test]
+    fn a_cause_is_told_once() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("the kernel refuses: {0}")]
+        struct Refused(#[source] io::Error);
+
+        let cause = Refused(io::Error::other("no memory"));
+        let error = Error::because("it does not start", &cause, "free some");
+        assert_eq!(
+            error.to_string(),
+            "weir: it does not start\n  the kernel refuses: no memory\n  mend: free some"
         );
     }
 

@@ -299,8 +299,9 @@ export function status(now, begun, speed) {
     armed: true,
     epoch: 12,
     flows: {
-      ipv4: { known: 412, proven: 230, declined: 19, capacity: 65_536 },
-      ipv6: { known: 90, proven: 44, declined: 2, capacity: 32_768 },
+      ipv4: { known: 412, proven: 230, declined: 19 },
+      ipv6: { known: 90, proven: 44, declined: 2 },
+      capacity: 98_304,
     },
     hops: { used: 9, capacity: 4096 },
     packets: {

@@ -40,6 +40,11 @@ impl<S> Watched<S> {
 }
 
 impl Progress {
+    /// When that was, for whoever wants to know it later.
+    pub(super) fn moved(&self) -> Rc<Cell<Instant>> {
+        Rc::clone(&self.0)
+    }
+
     /// Returns when nothing moved for so long.
     pub async fn stalls(&self, time: Duration) {
         loop {

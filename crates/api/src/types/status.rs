@@ -71,6 +71,9 @@ pub struct FlowCounts {
     pub ipv4: FamilyFlows,
     /// IPv6.
     pub ipv6: FamilyFlows,
+    /// Most connections known at a time, of both families together: either may take what the other leaves.
+    #[serde(default)]
+    pub capacity: u64,
 }
 
 /// Flows of one family.
@@ -82,8 +85,6 @@ pub struct FamilyFlows {
     pub proven: u64,
     /// Connections that stay with the kernel, for a reason.
     pub declined: u64,
-    /// Connections the table has room for.
-    pub capacity: u64,
 }
 
 /// Hops in use.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use api::{Bridged, Client, Flow, FlowFilter, FlowState, Prefix, Protocol, Sort};
+use api::{Bridged, Client, Directions, Flow, FlowFilter, FlowState, Prefix, Protocol, Sort};
 use clap::{Args, ValueEnum};
 
 use super::client;
@@ -181,10 +181,6 @@ fn print_bridged(bridged: &[Bridged], output: &mut Output<'_>) -> std::io::Resul
         ("REASON", Align::Left),
     ]);
     for pair in bridged {
-        let tone = match pair.state {
-            FlowState::Forwarded => Tone::Good,
-            FlowState::Known | FlowState::Declined => Tone::Plain,
-        };
         let (there, back) = (&pair.directions.original, &pair.directions.reply);
         let at = |a: &Option<String>, b: &Option<String>| Cell::or_dash(a.as_ref().or(b.as_ref()));
         let hook =
@@ -194,7 +190,7 @@ fn print_bridged(bridged: &[Bridged], output: &mut Output<'_>) -> std::io::Resul
             at(&there.port_in, &back.port_out),
             pair.destination.as_str().into(),
             at(&there.port_out, &back.port_in),
-            Cell::toned(pair.state.to_string(), tone),
+            state(pair.state, &pair.directions),
             format!("{}/{}", hook(there), hook(back)).into(),
             units::count(there.packets.saturating_add(back.packets)).into(),
             units::octets(there.octets.saturating_add(back.octets)).into(),
@@ -207,11 +203,6 @@ fn print_bridged(bridged: &[Bridged], output: &mut Output<'_>) -> std::io::Resul
 }
 
 fn row(flow: &Flow) -> [Cell; 11] {
-    let tone = match flow.state {
-        FlowState::Forwarded => Tone::Good,
-        FlowState::Known => Tone::Plain,
-        FlowState::Declined => Tone::Warn,
-    };
     let hook = |direction: &api::Direction| {
         direction
             .hook
@@ -228,13 +219,24 @@ fn row(flow: &Flow) -> [Cell; 11] {
         socket(flow.original.source, flow.original.source_port).into(),
         socket(flow.original.destination, flow.original.destination_port).into(),
         Cell::or_dash(translated(flow)),
-        Cell::toned(flow.state.to_string(), tone),
+        state(flow.state, &flow.directions),
         hooks.into(),
         units::count(flow.packets()).into(),
         units::octets(flow.octets()).into(),
         units::duration(flow.age_seconds).into(),
         Cell::or_dash(flow.reason.as_ref().map(|reason| &reason.code)),
     ]
+}
+
+/// Who forwards it. Of a flow that goes the fast path in one direction only, HOOKS says in which.
+fn state(state: FlowState, directions: &Directions) -> Cell {
+    let both = directions.original.proven && directions.reply.proven;
+    match state {
+        FlowState::Forwarded if both => Cell::toned(state.to_string(), Tone::Good),
+        FlowState::Forwarded => Cell::toned("one way".to_owned(), Tone::Plain),
+        FlowState::Known => Cell::toned(state.to_string(), Tone::Plain),
+        FlowState::Declined => Cell::toned(state.to_string(), Tone::Warn),
+    }
 }
 
 /// As it leaves: the source it is given, or the destination, or both.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use api::{FamilyFlows, Mode, PartnerState, PathsStatus, Status};
+use api::{FamilyFlows, FlowCounts, Mode, PartnerState, PathsStatus, Status};
 use clap::Args;
 
 use super::client;
@@ -52,6 +52,7 @@ fn print(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
     output.field("forwarded", &forwarded)?;
     output.field("IPv4", &family(&status.flows.ipv4))?;
     output.field("IPv6", &family(&status.flows.ipv6))?;
+    output.field("room", &room(&status.flows, output))?;
     output.field(
         "hops",
         &format!("{} of {}", status.hops.used, status.hops.capacity),
@@ -171,9 +172,19 @@ fn share(share: Option<f64>) -> String {
 
 fn family(flows: &FamilyFlows) -> String {
     format!(
-        "{} connections known, {} forwarded; {} declined; room for {}",
-        flows.known, flows.proven, flows.declined, flows.capacity
+        "{} connections known, {} forwarded; {} declined",
+        flows.known, flows.proven, flows.declined
     )
+}
+
+/// Room in the table, which both families share.
+fn room(flows: &FlowCounts, output: &Output<'_>) -> String {
+    let known = flows.ipv4.known.saturating_add(flows.ipv6.known);
+    let both = format!("for {} connections, IPv4 and IPv6 together", flows.capacity);
+    match known >= flows.capacity {
+        true => format!("{both}; {}", output.toned(Tone::Warn, "all of it is taken")),
+        false => both,
+    }
 }
 
 /// A list of counters, the largest first, zeros left out, each with what its name means.
@@ -287,6 +298,21 @@ mod tests {
             let line = format!("{:<12}  {line}\n", "multipath");
             assert_eq!(said(state, redirects, uplinks), line);
         }
+    }
+
+    #[test]
+    fn what_is_known_fits_the_room() {
+        let mut flows = FlowCounts {
+            capacity: 1536,
+            ..FlowCounts::default()
+        };
+        let mut memory = Vec::new();
+        let output = Output::to(&mut memory, false);
+        let line = "for 1536 connections, IPv4 and IPv6 together";
+        (flows.ipv4.known, flows.ipv6.known) = (1535, 0);
+        assert_eq!(room(&flows, &output), line);
+        flows.ipv6.known = 1;
+        assert_eq!(room(&flows, &output), format!("{line}; all of it is taken"));
     }
 
     #[test]

@@ -14,7 +14,8 @@ use super::suggest::nearest;
 /// Reads a configuration. `filename` is only for messages and origins. Either all of it is good, or every error is returned, in
 /// the order of the text.
 pub fn parse(text: &str, filename: &str) -> Result<Effective, Vec<ConfigError>> {
-    let (table, syntax) = DeTable::parse_recoverable(text);
+    let (table, mut syntax) = DeTable::parse_recoverable(text);
+    syntax.sort_by_key(|error| error.span().map_or(0, |span| span.start));
     let mut reader = Reader {
         lines: Lines::of(text),
         filename,
@@ -22,6 +23,11 @@ pub fn parse(text: &str, filename: &str) -> Result<Effective, Vec<ConfigError>> 
     };
     for error in syntax {
         let span = error.span().unwrap_or_default();
+        // What comes after the first mistake in a line is that mistake again, in other words.
+        let line = reader.lines.line(&span);
+        if reader.errors.last().is_some_and(|last| last.line == line) {
+            continue;
+        }
         let mend = "see https://toml.io for how such a file is written; text values need quotes";
         reader.error(
             &span,
@@ -279,6 +285,17 @@ mod tests {
             .iter()
             .map(ToString::to_string)
             .collect()
+    }
+
+    #[test]
+    fn a_line_that_is_no_toml_is_told_of_once() {
+        for line in ["hook: \"xdp\"", "= = =", "a: b: c: d", "[[["] {
+            let text = format!("[offload]\ntcp = true\n{line}\n");
+            let errors = errors(&text);
+            assert_eq!(errors.len(), 1, "{errors:#?}");
+            assert!(errors[0].starts_with("weir.toml:3:"), "{errors:#?}");
+        }
+        assert_eq!(errors("a: b: c\n[offload]\nd: e: f\n").len(), 2);
     }
 
     #[test]

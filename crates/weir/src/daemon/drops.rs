@@ -1,7 +1,9 @@
 //! Keeps what may be dropped early in step with the kernel: the sets that the configuration names, the routes that drop, and whether
 //! drops are learned. In doubt a list is suspended at once, and read again; meanwhile the kernel drops.
 
+mod permit;
 mod show;
+mod state;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -9,10 +11,13 @@ use std::time::{Duration, Instant};
 use datapath::{DROP_PREFIXES, Datapath, DropCount, DropEntry, DropKinds, DropList};
 use kernel::io::{read_routes, read_set};
 use kernel::{Event, Prefix, SetEvent, SetName, Source};
+use offload::Core;
 use offload::drops::{difference, prefixes, routes, rules::Rules};
 use tracing::{debug, info, warn};
 
+use permit::Permits;
 pub use show::{counts, explain, shown};
+use state::{Doubt, RoutesState, SetState, UNREAD, unreadable};
 
 /// A set is not read again sooner than this after it was read.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -60,93 +65,6 @@ pub struct DropSettings {
     pub routes: bool,
 }
 
-/// Why nothing is dropped by a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Doubt {
-    /// It is being found out: what is in the packet path stays there, and is not gone by.
-    Waiting(&'static str),
-    /// It cannot be.
-    Refused(String),
-}
-
-impl Doubt {
-    fn text(&self) -> &str {
-        match self {
-            Self::Waiting(text) => text,
-            Self::Refused(text) => text,
-        }
-    }
-}
-
-/// One set.
-#[derive(Debug)]
-struct SetState {
-    name: SetName,
-    /// Whether its elements are a list; `None`: all is well.
-    content: Option<Doubt>,
-    /// Whether the ruleset stands behind it.
-    rules: Option<Doubt>,
-    /// Prefixes of it are in the packet path.
-    in_path: bool,
-    /// Each prefix, and when it goes by itself.
-    prefixes: BTreeMap<Prefix, Option<Instant>>,
-    left_out: usize,
-    /// When it is to be read.
-    due: Option<Instant>,
-    read: Option<Instant>,
-    /// Of prefixes that are no longer in it.
-    gone: DropCount,
-}
-
-impl SetState {
-    fn new(name: SetName, verify: bool, now: Instant) -> Self {
-        Self {
-            name,
-            content: Some(Doubt::Waiting("it was not read yet")),
-            rules: verify.then_some(UNREAD),
-            in_path: false,
-            prefixes: BTreeMap::new(),
-            left_out: 0,
-            due: Some(now),
-            read: None,
-            gone: DropCount::default(),
-        }
-    }
-
-    fn doubt(&self) -> Option<&Doubt> {
-        self.content.as_ref().or(self.rules.as_ref())
-    }
-
-    fn refused(&self) -> bool {
-        let refused = |doubt: &Option<Doubt>| matches!(doubt, Some(Doubt::Refused(_)));
-        refused(&self.content) || refused(&self.rules)
-    }
-}
-
-const UNREAD: Doubt = Doubt::Waiting("the ruleset was not read since it changed");
-
-/// Routes.
-#[derive(Debug, Default)]
-struct RoutesState {
-    content: Option<Doubt>,
-    /// What forbids to go by routes, as far as rules are concerned.
-    rules: Option<Doubt>,
-    listed: BTreeMap<Prefix, routes::Fate>,
-    due: Option<Instant>,
-    read: Option<Instant>,
-    gone: DropCount,
-}
-
-impl RoutesState {
-    fn doubt(&self) -> Option<&Doubt> {
-        self.content.as_ref().or(self.rules.as_ref())
-    }
-}
-
-fn unreadable(error: &str) -> Doubt {
-    Doubt::Refused(format!("the ruleset cannot be read: {error}"))
-}
-
 /// What is dropped early, and why.
 #[derive(Debug, Default)]
 pub struct Keeper {
@@ -158,6 +76,7 @@ pub struct Keeper {
     /// What came of reading the ruleset counts only if this is what it was when that began.
     rules_changed: u64,
     rules_read: u64,
+    permits: Permits,
     told: Vec<String>,
 }
 
@@ -265,8 +184,16 @@ impl Keeper {
         self.tick(path);
     }
 
-    /// Whether an event makes it uncertain what routes do.
+    /// Looks which of the drops that were learned may be gone by. To be called several times a second, and after events.
+    pub fn permit(&mut self, core: &Core, path: &mut Datapath, events: bool) {
+        if self.settings.learn && (!events || self.permits.are_stale()) {
+            self.permits.renew(core, path);
+        }
+    }
+
+    /// Whether an event makes it uncertain what routes do, or what was learned.
     pub fn told(&mut self, event: &Event, path: &mut Datapath) {
+        self.permits.heard(event);
         let about_routes = matches!(
             event,
             Event::Routing

@@ -8,6 +8,7 @@ pub(crate) mod drops;
 mod explain;
 mod firewall;
 mod guard;
+mod memory;
 mod monitor;
 mod multipath;
 mod notify;
@@ -118,11 +119,11 @@ impl Daemon {
             false => Sizes::new(0, 0, &links()),
         };
         let path = Datapath::load(sizes, settings::options(&effective, shadow)).map_err(|e| {
-            Error::because(
-                "the packet path cannot be loaded",
-                &e,
-                "`weir check` shows what the kernel lacks",
-            )
+            let mend = match e.is_out_of_memory() {
+                true => memory::mend(),
+                false => "`weir check` shows what the kernel lacks".to_owned(),
+            };
+            Error::because("the packet path cannot be loaded", &e, mend)
         })?;
         let mut offload = settings::offload_settings(&effective, shadow);
         if !forwards {
@@ -145,11 +146,11 @@ impl Daemon {
             )
         })?;
         router.start().map_err(|e| {
-            Error::because(
-                "the packet path does not start",
-                &e,
-                "`weir check` shows what the kernel lacks",
-            )
+            let mend = match e.is_out_of_memory() {
+                true => memory::mend(),
+                false => "`weir check` shows what the kernel lacks".to_owned(),
+            };
+            Error::because("the packet path does not start", &e, mend)
         })?;
         info!(socket = %options.socket.display(), table = router.path.sizes().octets(), shadow, "weir runs");
         let notify = notify::Notify::from_environment();

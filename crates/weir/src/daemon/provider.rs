@@ -68,8 +68,10 @@ impl Provider for Face {
                     .is_some_and(|r| r.iter().any(|d| d.proven)),
             );
         }
-        flows.ipv4.capacity = u64::from(router.path.sizes().flows4) / 4;
-        flows.ipv6.capacity = u64::from(router.path.sizes().flows6) / 4;
+        let sizes = router.path.sizes();
+        // Two records for each connection, and half of them free: tables keep their size until the next start.
+        let room = u64::from(sizes.flows4) / 4 + u64::from(sizes.flows6) / 4;
+        flows.capacity = room.min(router.core.settings().max_flows as u64);
         let totals = router.path.totals().unwrap_or_default();
         // One counter a reason, whether it was given at ingress or by the witness.
         let (not_proof, passed) = totals
@@ -376,7 +378,7 @@ pub fn flow(router: &mut Router, id: offload::FlowId) -> Option<api::Flow> {
             text: decline.explain().to_owned(),
             mend: Some(decline.mend().to_owned()).filter(|m| !m.is_empty()),
         }),
-        None => details.filter(|_| !proven).map(|details| held_up(&details)),
+        None => details.and_then(|details| held_up(&details)),
     };
     Some(api::Flow {
         // The conntrack id tells two lives of one number apart.
@@ -451,16 +453,20 @@ fn directions(
     }
 }
 
-/// Why a known flow is not forwarded: what last held up a packet of it; if nothing did, it waits for one.
-fn held_up(directions: &[Direction; 2]) -> Reason {
-    let held = directions.iter().map(|d| d.reason);
-    let mut held = held.filter(|reason| *reason != datapath::Reason::None);
-    let reason = held.next().unwrap_or(datapath::Reason::Unproven);
-    Reason {
+/// Why a known flow is not forwarded, or not in both directions: what last held up a packet of one that is not; if nothing did, it
+/// waits for one.
+fn held_up(directions: &[Direction; 2]) -> Option<Reason> {
+    let mut held = directions.iter().filter(|d| !d.proven).map(|d| d.reason);
+    let first = held.next()?;
+    let reason = std::iter::once(first)
+        .chain(held)
+        .find(|reason| *reason != datapath::Reason::None)
+        .unwrap_or(datapath::Reason::Unproven);
+    Some(Reason {
         code: reason.code().to_owned(),
         text: reason.text().to_owned(),
         mend: None,
-    }
+    })
 }
 
 /// A pair of stations as the API shows it.
@@ -479,7 +485,7 @@ fn bridged(router: &mut Router, id: offload::FlowId, pair: &offload::Pair) -> ap
         } else {
             FlowState::Known
         },
-        reason: details.filter(|_| !proven).map(|details| held_up(&details)),
+        reason: details.and_then(|details| held_up(&details)),
         directions: directions(router, readings, details),
         age_seconds: router.now().saturating_sub(pair.since) / 1000,
     }

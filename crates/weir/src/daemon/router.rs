@@ -161,6 +161,7 @@ impl Router {
         // Proofs first: looking at devices takes the time of some system calls for each.
         self.core.flush_proofs(&mut actions);
         self.end_proofs(&mut actions);
+        self.drops.permit(&self.core, &mut self.path, true);
         // Once, however often each was told of.
         for index in self.surroundings.take_unlisted() {
             if let Some(link) = self.core.known_link(index).cloned() {
@@ -315,6 +316,7 @@ impl Router {
         self.take_pairs();
         if self.drops.wanted() {
             self.drops.tick(&mut self.path);
+            self.drops.permit(&self.core, &mut self.path, false);
             let ports = self
                 .core
                 .ports()

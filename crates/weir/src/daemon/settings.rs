@@ -7,6 +7,7 @@ use datapath::{Options, Sizes};
 use kernel::facts;
 
 use super::drops::DropSettings;
+use super::memory;
 use crate::commands::run::Module;
 use crate::config::{ConfigError, Effective, FlowRoom, HookChoice, PortHook};
 
@@ -200,6 +201,7 @@ fn connections(effective: &Effective) -> (u32, u32) {
         FlowRoom::Connections(n) => return (n, n / 2),
         FlowRoom::Auto => {
             let memory = meminfo("MemTotal").unwrap_or(128 << 20);
+            let memory = memory::limit().map_or(memory, |limit| limit.octets);
             (memory / 16_384).clamp(4096, 65_536) as u32
         }
     };

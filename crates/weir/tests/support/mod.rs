@@ -277,14 +277,13 @@ impl Provider for Paper {
                     known: 20,
                     proven: 18,
                     declined: 3,
-                    capacity: 65_536,
                 },
                 ipv6: FamilyFlows {
                     known: 1,
                     proven: 1,
                     declined: 0,
-                    capacity: 32_768,
                 },
+                capacity: 98_304,
             },
             hops: HopCounts {
                 used: 2,

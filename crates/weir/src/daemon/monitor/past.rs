@@ -31,11 +31,7 @@ pub fn file(effective: &Effective) -> Option<PathBuf> {
     if !*history.enabled {
         return None;
     }
-    let inode = |path: &str| {
-        use std::os::unix::fs::MetadataExt;
-        std::fs::metadata(path).map(|data| data.ino()).ok()
-    };
-    let first = inode("/proc/self/ns/net") == inode("/proc/1/ns/net");
+    let first = api::path::is_first() != Some(false);
     history
         .file
         .value

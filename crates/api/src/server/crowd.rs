@@ -1,0 +1,231 @@
+//! Who is connected, whose turn it is, and who has to go for others: pure.
+//!
+//! A connection costs little while it is *silent*: it may be one that is about to ask, or one that never will. An answer costs more, so
+//! there are few *seats*. Nobody who speaks waits for somebody who does not.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// An answer of which the client took nothing for so long has to make room for others, where no seat is free.
+pub const STILL: Duration = Duration::from_secs(1);
+
+/// Who is at the other end: a process, or anybody who may not speak, as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// A process that may speak.
+    Process(i32),
+    /// Others.
+    Stranger,
+}
+
+/// What a connection is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// It did not ask anything yet, or not anything new.
+    Silent,
+    /// It asked, and has no seat.
+    Asking,
+    /// It is being answered.
+    Answered,
+}
+
+#[derive(Debug)]
+struct Member {
+    peer: Peer,
+    phase: Phase,
+    /// Since when.
+    since: Instant,
+    /// When octets last moved.
+    moved: Rc<Cell<Instant>>,
+}
+
+/// The connections there are, by number, in the order in which they came.
+#[derive(Debug)]
+pub struct Crowd {
+    seats: usize,
+    most: usize,
+    next: u64,
+    members: BTreeMap<u64, Member>,
+}
+
+impl Crowd {
+    /// With so many seats, and so many connections beside these.
+    pub fn new(seats: usize, waiting: usize) -> Self {
+        let seats = seats.max(1);
+        Self {
+            seats,
+            most: seats + waiting.max(1),
+            next: 0,
+            members: BTreeMap::new(),
+        }
+    }
+
+    /// There is no place for one more connection.
+    pub fn is_full(&self) -> bool {
+        self.members.len() >= self.most
+    }
+
+    /// Lets one in, and says its number. `moved`: when octets last moved on it.
+    pub fn enter(&mut self, peer: Peer, moved: Rc<Cell<Instant>>, now: Instant) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        let member = Member {
+            peer,
+            phase: Phase::Silent,
+            since: now,
+            moved,
+        };
+        self.members.insert(number, member);
+        number
+    }
+
+    /// It has asked for something.
+    pub fn ask(&mut self, number: u64, now: Instant) {
+        self.set(number, Phase::Asking, now);
+    }
+
+    /// It has its answer, or does not want it any more.
+    pub fn rest(&mut self, number: u64, now: Instant) {
+        self.set(number, Phase::Silent, now);
+    }
+
+    /// It went.
+    pub fn leave(&mut self, number: u64) {
+        self.members.remove(&number);
+    }
+
+    fn set(&mut self, number: u64, phase: Phase, now: Instant) {
+        if let Some(member) = self.members.get_mut(&number) {
+            (member.phase, member.since) = (phase, now);
+        }
+    }
+
+    /// Gives a free seat away: to the peer that has the fewest, and there to the one that has waited longest.
+    pub fn seat(&mut self, now: Instant) -> Option<u64> {
+        if self.count(Phase::Answered, None) >= self.seats {
+            return None;
+        }
+        let asking = self.in_phase(Phase::Asking);
+        let (number, _) = asking.min_by_key(|(number, member)| {
+            let seats = self.count(Phase::Answered, Some(member.peer));
+            (seats, member.since, *number)
+        })?;
+        self.set(number, Phase::Answered, now);
+        Some(number)
+    }
+
+    /// Of the silent ones, who has to go for a new one: of the peer that has the most of them, the one that has been silent longest.
+    pub fn silent(&self) -> Option<u64> {
+        let silent = self.in_phase(Phase::Silent);
+        let (number, _) = silent.min_by_key(|(number, member)| {
+            let of_peer = self.count(Phase::Silent, Some(member.peer));
+            (usize::MAX - of_peer, member.since, *number)
+        })?;
+        Some(number)
+    }
+
+    /// Of those that are answered, who has to go for one that asks, if no seat is free: of the peer that has the most seats, the one
+    /// that has taken nothing for longest.
+    pub fn still(&self, now: Instant) -> Option<u64> {
+        if self.count(Phase::Answered, None) < self.seats || self.count(Phase::Asking, None) == 0 {
+            return None;
+        }
+        let still = self
+            .in_phase(Phase::Answered)
+            .filter(|(_, member)| now.duration_since(member.moved.get()) >= STILL);
+        let (number, _) = still.min_by_key(|(number, member)| {
+            let of_peer = self.count(Phase::Answered, Some(member.peer));
+            (usize::MAX - of_peer, member.moved.get(), *number)
+        })?;
+        Some(number)
+    }
+
+    fn in_phase(&self, phase: Phase) -> impl Iterator<Item = (u64, &Member)> {
+        let members = self.members.iter();
+        members.filter_map(move |(number, member)| {
+            (member.phase == phase).then_some((*number, member))
+        })
+    }
+
+    fn count(&self, phase: Phase, peer: Option<Peer>) -> usize {
+        self.in_phase(phase)
+            .filter(|(_, member)| peer.is_none_or(|peer| member.peer == peer))
+            .count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: Peer = Peer::Process(1);
+    const TWO: Peer = Peer::Process(2);
+
+    fn enter(crowd: &mut Crowd, peer: Peer, now: Instant) -> u64 {
+        crowd.enter(peer, Rc::new(Cell::new(now)), now)
+    }
+
+    #[test]
+    fn who_has_most_silent_ones_makes_room() {
+        let now = Instant::now();
+        let mut crowd = Crowd::new(1, 3);
+        let alone = enter(&mut crowd, TWO, now);
+        let first = enter(&mut crowd, ONE, now + Duration::from_millis(1));
+        let second = enter(&mut crowd, ONE, now + Duration::from_millis(2));
+        assert!(!crowd.is_full());
+        let third = enter(&mut crowd, ONE, now + Duration::from_millis(3));
+        assert!(crowd.is_full());
+        assert_eq!(crowd.silent(), Some(first));
+        crowd.ask(first, now);
+        assert_eq!(crowd.silent(), Some(second), "one that asked is not silent");
+        crowd.leave(second);
+        crowd.leave(third);
+        assert_eq!(crowd.silent(), Some(alone));
+        crowd.ask(alone, now);
+        assert_eq!(crowd.silent(), None);
+    }
+
+    #[test]
+    fn seats_go_round() {
+        let now = Instant::now();
+        let mut crowd = Crowd::new(2, 8);
+        let many: Vec<u64> = (0..4).map(|_| enter(&mut crowd, ONE, now)).collect();
+        many.iter().for_each(|number| crowd.ask(*number, now));
+        assert_eq!(crowd.seat(now), Some(many[0]));
+        let other = enter(&mut crowd, TWO, now);
+        crowd.ask(other, now + Duration::from_millis(1));
+        assert_eq!(crowd.seat(now), Some(other), "who has none comes first");
+        assert_eq!(crowd.seat(now), None, "all are taken");
+        crowd.rest(other, now);
+        assert_eq!(crowd.seat(now), Some(many[1]));
+        crowd.leave(many[0]);
+        assert_eq!(crowd.seat(now), Some(many[2]));
+    }
+
+    #[test]
+    fn who_takes_nothing_makes_room_for_one_that_asks() {
+        let now = Instant::now();
+        let mut crowd = Crowd::new(2, 8);
+        let moved = Rc::new(Cell::new(now));
+        let reads = crowd.enter(ONE, Rc::clone(&moved), now);
+        let stands = enter(&mut crowd, ONE, now);
+        for number in [reads, stands] {
+            crowd.ask(number, now);
+            assert_eq!(crowd.seat(now), Some(number));
+        }
+        let later = now + STILL;
+        moved.set(later);
+        assert_eq!(crowd.still(later), None, "nobody needs its seat");
+        let asks = enter(&mut crowd, TWO, later);
+        crowd.ask(asks, later);
+        assert_eq!(crowd.still(now), None, "not for long");
+        assert_eq!(crowd.still(later), Some(stands));
+        crowd.leave(stands);
+        assert_eq!(crowd.still(later + STILL), None, "a seat is free");
+        assert_eq!(crowd.seat(later), Some(asks));
+    }
+}

@@ -1,0 +1,146 @@
+//! Takes connections, and answers what is asked on them.
+
+use std::convert::Infallible;
+use std::rc::Rc;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::UnixStream;
+use tokio::task::LocalSet;
+use tracing::debug;
+
+use super::crowd::Peer;
+use super::seat::{Hall, Seated, Visitor};
+use super::{Limits, Listener, Provider, Watched, answer, nothing_in, read_body, refuse};
+use crate::call::Call;
+use crate::types::Problem;
+
+/// Serves until dropped. Runs on any current-thread runtime; brings its own place for the connections, which end with it.
+pub async fn serve(listener: &Listener, provider: Rc<dyn Provider>, limits: Limits) {
+    let connections = LocalSet::new();
+    let hall = Hall::new(limits.answers, limits.waiting);
+    let accept = async {
+        loop {
+            hall.place().await;
+            let stream = match listener.accept().await {
+                Ok(stream) => stream,
+                Err(error) => {
+                    // Out of descriptors or memory: it passes, and trying at once would only spin.
+                    debug!(%error, "cannot accept");
+                    hall.clear_one();
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    continue;
+                }
+            };
+            // Entered here, as many may come before the first of them has its turn.
+            let peer = peer(&stream);
+            let (stream, progress) = Watched::new(stream);
+            let visitor = hall.enter(peer, &progress);
+            let provider = Rc::clone(&provider);
+            let allowed = peer != Peer::Stranger;
+            tokio::task::spawn_local(async move {
+                let stalls = progress.stalls(limits.stall_time);
+                converse(stream, provider, visitor, limits, allowed, stalls).await;
+            });
+        }
+    };
+    connections.run_until(accept).await;
+}
+
+async fn converse(
+    stream: Watched<UnixStream>,
+    provider: Rc<dyn Provider>,
+    visitor: Visitor,
+    limits: Limits,
+    allowed: bool,
+    stalls: impl Future<Output = ()>,
+) {
+    let visitor = Rc::new(visitor);
+    let dismissed = Rc::clone(&visitor);
+    let service = service_fn(move |request| {
+        let provider = Rc::clone(&provider);
+        let visitor = Rc::clone(&visitor);
+        async move {
+            Ok::<_, Infallible>(if allowed {
+                respond(request, provider, &visitor, limits).await
+            } else {
+                let detail = "only root and the user that weir runs as may speak to it";
+                let problem = Problem::new(403, "not_allowed", detail, "run the command as root");
+                refuse(&problem, None).map(|answer| Seated::new(answer, None))
+            })
+        }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.request_time)
+        .max_buf_size(limits.head)
+        .keep_alive(allowed)
+        // A client that has said all it will say is still to be answered.
+        .half_close(true)
+        .serve_connection(TokioIo::new(stream), service);
+    tokio::select! {
+        ended = connection => if let Err(error) = ended {
+            debug!(%error, "a client went away, or was too slow");
+        },
+        () = stalls => debug!("a client took nothing for too long"),
+        () = dismissed.dismissed() => debug!("a client had to go for others"),
+    }
+}
+
+/// Who is at the other end (SO_PEERCRED).
+fn peer(stream: &UnixStream) -> Peer {
+    match stream.peer_cred() {
+        Ok(peer) if may_speak(peer.uid(), nix::unistd::geteuid().as_raw()) => {
+            Peer::Process(peer.pid().unwrap_or(0))
+        }
+        _ => Peer::Stranger,
+    }
+}
+
+/// Root and whoever the daemon runs as.
+fn may_speak(peer: u32, own: u32) -> bool {
+    peer == 0 || peer == own
+}
+
+async fn respond(
+    request: Request<Incoming>,
+    provider: Rc<dyn Provider>,
+    visitor: &Rc<Visitor>,
+    limits: Limits,
+) -> Response<Seated> {
+    let uri = request.uri();
+    let path = uri.path().to_owned();
+    let refused =
+        |problem: &Problem, allow| refuse(problem, allow).map(|answer| Seated::new(answer, None));
+    let call = match Call::parse(request.method().as_str(), &path, uri.query()) {
+        Ok(call) => call,
+        Err(problem) => return refused(&problem, Call::method_of(&path)),
+    };
+    if call.has_body()
+        && let Err(problem) = read_body(request.into_body(), limits.body, limits.request_time)
+            .await
+            .and_then(|body| nothing_in(&body))
+    {
+        return refused(&problem, None);
+    }
+    let seat = visitor.seat().await;
+    let answer = answer(call, provider).await;
+    answer.map(|answer| Seated::new(answer, Some(seat)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn root_and_oneself_may_speak() {
+        assert!(may_speak(0, 1000));
+        assert!(may_speak(1000, 1000));
+        assert!(!may_speak(1001, 1000));
+        assert!(!may_speak(1000, 0));
+    }
+}
