@@ -7,11 +7,13 @@
 
 /*
  * The heartbeat, run by the daemon twice a second: only in here is the kernel's clock at hand without a cost. With `quiet` it
- * also opens a pause in which nothing is proven, after a change of rules or routes.
+ * also opens a pause in which nothing is proven, after a change of rules or routes. What the kernel will decide otherwise from a known
+ * time on ends by its own clock, however late the daemon is: at `most`.
  */
 struct beat {
 	__u32 quiet; /* jiffies from now */
 	__u32 bump;  /* raise the epoch by this much first: 0 or 1 */
+	__u32 most;  /* for so many jiffies, this one included, proofs hold at most; 0: not even now */
 };
 
 SEC("syscall")
@@ -30,7 +32,8 @@ int weir_beat(struct beat *ctx)
 	if (ctx->bump)
 		__sync_fetch_and_add(&control.epoch, 1);
 	WRITE_ONCE(control.now, t);
-	WRITE_ONCE(control.deadline, t + silence);
+	/* Up to the deadline, and in its jiffy, packets are forwarded. */
+	WRITE_ONCE(control.deadline, t + (ctx->most < silence ? ctx->most - 1 : silence));
 	return 0;
 }
 

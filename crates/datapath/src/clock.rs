@@ -19,3 +19,9 @@ pub fn jiffies(milliseconds: u32) -> u32 {
     let ticks = (u64::from(milliseconds) * u64::from(ticks_per_second())).div_ceil(1000);
     ticks.max(1) as u32
 }
+
+/// Whole jiffies in a time: what is left of one does not count.
+pub fn whole_jiffies(time: std::time::Duration) -> u32 {
+    let ticks = time.as_micros() * u128::from(ticks_per_second()) / 1_000_000;
+    u32::try_from(ticks).unwrap_or(u32::MAX)
+}

@@ -89,6 +89,8 @@ pub struct Datapath {
     stacks: HashMap<u32, u32>,
     /// Armed by us: the packet path may have disarmed itself since.
     wanted: bool,
+    /// From then on no proof holds.
+    end: Option<Instant>,
 }
 
 impl Datapath {
@@ -129,6 +131,7 @@ impl Datapath {
             forgotten: None,
             stacks: HashMap::new(),
             wanted: false,
+            end: None,
         };
         // The kernel's clock begins five minutes before it turns round: the end of a pause that never was would seem to lie ahead.
         path.link_bridge()?;
@@ -169,13 +172,28 @@ impl Datapath {
 
     /// Ends every proof: each flow's next packet goes to the kernel, and proves anew what the kernel does now.
     pub fn bump(&mut self) -> Result<(), Error> {
-        self.run_beat(self.options.quiet_jiffies(), 1)
+        self.run_beat(self.options.quiet_jiffies(), 1)?;
+        // It gave up when proofs reached their end. With the bump they are over, and it may go on.
+        if self.wanted && self.control().armed == 0 {
+            self.control().armed = 1;
+        }
+        Ok(())
+    }
+
+    /// From then on no proof holds, by the kernel's own clock, until [`Datapath::hold_until`] says otherwise and proofs were ended.
+    /// Counts from the next beat or bump; whether that should come at once, as this is another end than before.
+    pub fn hold_until(&mut self, end: Option<Instant>) -> bool {
+        std::mem::replace(&mut self.end, end) != end
     }
 
     fn run_beat(&mut self, quiet: u32, bump: u32) -> Result<(), Error> {
-        let mut context = [0u8; 8];
-        context[..4].copy_from_slice(&quiet.to_ne_bytes());
-        context[4..].copy_from_slice(&bump.to_ne_bytes());
+        let most = self.end.map_or(u32::MAX, |end| {
+            clock::whole_jiffies(end.saturating_duration_since(Instant::now()))
+        });
+        let mut context = [0u8; 12];
+        for (part, value) in context.chunks_exact_mut(4).zip([quiet, bump, most]) {
+            part.copy_from_slice(&value.to_ne_bytes());
+        }
         let input = libbpf_rs::ProgramInput {
             context_in: Some(&mut context),
             ..Default::default()

@@ -45,8 +45,8 @@ pub use nft::{load_rules, try_rules};
 pub use nl80211::Nl80211;
 pub use policy::Policy;
 pub use requests::Requests;
-pub use routes::{RoutesError, read_routes};
-pub use sets::{SetError, SetEvents, read_set};
+pub use routes::{RoutesError, read_lifetimes, read_routes};
+pub use sets::{SetError, SetEvents, read_members, read_set};
 pub use subflows::Subflows;
 pub use updates::Outcome;
 

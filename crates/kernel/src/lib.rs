@@ -14,6 +14,7 @@ pub mod firewall;
 #[cfg(test)]
 mod fixture;
 pub mod io;
+pub mod members;
 pub mod message;
 pub mod mptcp;
 pub mod netdev;

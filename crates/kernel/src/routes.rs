@@ -1,9 +1,13 @@
 //! Routes and policy rules as they stand: only as much of them as tells whether packets to a prefix are always dropped
 //! (`include/uapi/linux/rtnetlink.h`, `fib_rules.h`). Read by [`crate::io::read_routes`].
 
-use crate::message::{DecodeError, Message};
+use crate::message::{DecodeError, Message, Problem, u32_at};
 use crate::policy;
 use crate::prefix::Prefix;
+
+const RTM_NEWROUTE: u16 = 24;
+const RTM_F_CLONED: u32 = 0x200;
+const RTA_CACHEINFO: u16 = 12;
 
 /// What a route does with packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -109,13 +113,45 @@ pub fn decode_rule(message: &Message<'_>) -> Result<Option<PolicyRule>, DecodeEr
     }))
 }
 
+/// Milliseconds until a route of a dump is over, to a hundredth of a second, rounded down: those that routers advertise have such a
+/// time, and those that were given one. The kernel looks at it for each packet, and tells nothing when it comes: it takes the route
+/// off at its leisure (net/ipv6/ip6_fib.c, `fib6_age`; net/ipv6/route.c, `rt6_check_expired`).
+///
+/// # Errors
+/// Names the attribute that is cut short or of a wrong length.
+pub fn decode_lifetime(message: &Message<'_>) -> Result<Option<u64>, DecodeError> {
+    if message.kind != RTM_NEWROUTE {
+        return Ok(None);
+    }
+    let (fixed, attributes) = message.split::<12>("rtmsg")?;
+    if u32_at(fixed, 8) & RTM_F_CLONED != 0 {
+        return Ok(None);
+    }
+    for attribute in attributes {
+        let attribute = attribute?;
+        if attribute.kind == RTA_CACHEINFO {
+            let short = DecodeError::new("RTA_CACHEINFO", Problem::Length);
+            // struct rta_cacheinfo: rta_expires is the third, in hundredths of a second; 0: none, below: over.
+            let octets = attribute.value.get(8..12).ok_or(short)?;
+            let left = octets
+                .try_into()
+                .map(i32::from_ne_bytes)
+                .map_err(|_| short)?;
+            return Ok(u64::try_from(left)
+                .ok()
+                .filter(|left| *left > 0)
+                .map(|left| left * 10));
+        }
+    }
+    Ok(None)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::encode::Encoder;
     use crate::message::Messages;
 
-    const RTM_NEWROUTE: u16 = 24;
     const RTM_NEWRULE: u16 = 32;
     const RTA_DST: u16 = 1;
     const RTA_TABLE: u16 = 15;
@@ -179,5 +215,25 @@ mod tests {
         assert!(rule(fixed, &[(FRA_SUPPRESS_PREFIXLEN, &[0; 4])]).asks);
         assert!(rule([2, 0, 24, 0, 254, 0, 0, 1, 0, 0, 0, 0], &[]).asks);
         assert_eq!(rule([2, 0, 0, 0, 254, 0, 0, 6, 0, 0, 0, 0], &[]).table, 0);
+    }
+
+    #[test]
+    fn life_times_are_read() {
+        let fixed = [10, 48, 0, 0, 254, 3, 0, 1, 0, 0, 0, 0];
+        let left = |left: i32| {
+            let mut cache = [0; 32];
+            cache[8..12].copy_from_slice(&left.to_ne_bytes());
+            let datagram = message(RTM_NEWROUTE, fixed, &[(RTA_CACHEINFO, &cache)]);
+            decode_lifetime(&only(&datagram))
+        };
+        assert_eq!(left(300), Ok(Some(3000)));
+        assert_eq!(left(i32::MAX), Ok(Some(21_474_836_470)));
+        // None; and over.
+        assert_eq!((left(0), left(-5)), (Ok(None), Ok(None)));
+        let short = message(RTM_NEWROUTE, fixed, &[(RTA_CACHEINFO, &[0; 8])]);
+        assert!(decode_lifetime(&only(&short)).is_err());
+        let cached = [10, 128, 0, 0, 254, 3, 0, 1, 0, 2, 0, 0];
+        let cached = message(RTM_NEWROUTE, cached, &[(RTA_CACHEINFO, &[9; 32])]);
+        assert_eq!(decode_lifetime(&only(&cached)), Ok(None));
     }
 }

@@ -64,6 +64,8 @@ pub enum Cause {
     Forwarding,
     /// A firewall that tells of no changes (iptables-legacy) is in use.
     Legacy,
+    /// Something is over of which nothing tells: an element's time, a route's life, an hour; or a packet wrote a set.
+    Expiry,
 }
 
 impl Cause {
@@ -80,6 +82,7 @@ impl Cause {
             Self::Reload => "reload",
             Self::Forwarding => "forwarding",
             Self::Legacy => "legacy",
+            Self::Expiry => "expiry",
         }
     }
 }
@@ -101,6 +104,7 @@ impl fmt::Display for Cause {
             Self::Reload => f.write_str("new settings"),
             Self::Forwarding => f.write_str("forwarding was switched"),
             Self::Legacy => f.write_str("a firewall that tells of no changes is in use"),
+            Self::Expiry => f.write_str("something expired, or was written by a packet"),
         }
     }
 }

@@ -141,6 +141,12 @@ impl Core {
         self.admit(ADMIT_PER_EVENT, out);
     }
 
+    /// Something is over that no event tells of, as [`crate::Agenda`] says.
+    pub fn expired(&mut self, now: Millis, out: &mut Vec<Action>) {
+        self.clock(now);
+        self.bump(Cause::Expiry, out);
+    }
+
     /// To be called several times a second: refreshes conntrack time-outs, spreads re-proofs, frees numbers, repeats what went
     /// unanswered. `read` gives the original and the reply direction of an installed flow.
     ///

@@ -5,13 +5,15 @@
 //! route: a connection is made *known* here, and forwarded only once the packet path has *seen* it come in and the kernel has
 //! *proven* it by sending it.
 //!
-//! [`ports::plans`] (devices → hooks), [`stack::Stack`] (what stands on what) and [`ruleset::examine`] (a ruleset → what must see each packet) are plain functions.
+//! [`ports::plans`] (devices → hooks), [`stack::Stack`] (what stands on what) and [`ruleset::examine`] (a ruleset → what must see each packet) are plain functions;
+//! [`Agenda`] says when proofs end for what nothing tells of.
 
 mod action;
 mod connections;
 mod core;
 mod decline;
 pub mod drops;
+pub mod expiry;
 mod flow;
 mod judge;
 mod lifetime;
@@ -31,6 +33,7 @@ mod watch;
 pub use self::core::Core;
 pub use action::{Action, Cause, Direction, FlowId, Millis, PAIRS, Reading};
 pub use decline::Decline;
+pub use expiry::Agenda;
 pub use flow::Flow;
 pub use pairs::Pair;
 pub use ports::{Device, Limit, PortFacts, PortPlan, PortReason, Use};

@@ -4,12 +4,16 @@
 //! every packet of a connection; this finds those that do not. The format is that of libnftables-json(5).
 
 mod reach;
+mod silent;
 mod statements;
 
 use std::fmt;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+
+pub(crate) use silent::QUARTER;
+pub use silent::{Silent, silent};
 
 /// What was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -67,6 +71,7 @@ impl Kind {
         matches!(
             self,
             Self::Remark
+                | Self::Time
                 | Self::DynamicSet
                 | Self::Counter
                 | Self::Opaque
@@ -86,7 +91,9 @@ impl Kind {
             Self::Quota => "a quota counts octets; it would count only those the kernel still sees",
             Self::Numgen => "a number generator decides for each packet anew",
             Self::Log => "each packet is to be logged; only those the kernel still sees would be",
-            Self::Time => "the time decides; a flow taken over would outlive the hour",
+            Self::Time => {
+                "the time decides; all proofs end when an hour, day or date of a rule comes"
+            }
             Self::CountedBytes => {
                 "what the connection has carried decides; conntrack would not count what it does not see"
             }
@@ -137,7 +144,6 @@ impl Kind {
             }
             Self::Quota
             | Self::Numgen
-            | Self::Time
             | Self::CountedBytes
             | Self::Queue
             | Self::Duplicate
@@ -151,6 +157,7 @@ impl Kind {
             Self::Tproxy
             | Self::Synproxy
             | Self::Remark
+            | Self::Time
             | Self::DynamicSet
             | Self::Counter
             | Self::Zone

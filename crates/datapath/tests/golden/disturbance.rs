@@ -1,6 +1,6 @@
 //! What stops a proven flow at once: flags that only conntrack may judge, a daemon that is silent or says stop.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::common::*;
 
@@ -131,6 +131,37 @@ fn an_overdue_heartbeat_passes_everything() {
             matches!(outcome, Outcome::Forwarded(_))
         });
         assert!(forwarded, "after a beat and a proof");
+    }
+}
+
+/// What the kernel will decide otherwise from a known time on is not forwarded from then on, whether the daemon is awake or not. Nor
+/// does a beat bring it back: only what ends the proofs.
+#[test]
+fn proofs_end_at_a_time_that_is_known() {
+    let mut router = Router::with_four(brief(), true);
+    for connection in router.connections.clone() {
+        router.path.hold_until(None);
+        router.path.bump().expect("bumps");
+        router.prove(&connection);
+        router.forwards(LAN, &connection.frame(ORIGINAL), "without an end");
+        let end = Instant::now() + Duration::from_millis(60);
+        router.path.hold_until(Some(end));
+        router.path.beat().expect("beats");
+        std::thread::sleep(end.saturating_duration_since(Instant::now()));
+        for hook in HOOKS {
+            let outcome = router.run_unbeaten(hook, LAN, &connection.frame(ORIGINAL).bytes());
+            assert_eq!(outcome, Outcome::Passed(Reason::Silent), "at {hook:?}");
+        }
+        router.path.beat().expect("beats");
+        std::thread::sleep(Duration::from_millis(20));
+        let outcome = router.run_unbeaten(Hook::Xdp, LAN, &connection.frame(ORIGINAL).bytes());
+        assert_eq!(outcome, Outcome::Passed(Reason::Silent), "a beat alone");
+        router.path.hold_until(None);
+        router.path.bump().expect("bumps");
+        let outcome = router.run_unbeaten(Hook::Xdp, LAN, &connection.frame(ORIGINAL).bytes());
+        assert_eq!(outcome, Outcome::Passed(Reason::Unproven));
+        router.prove(&connection);
+        router.forwards(LAN, &connection.frame(ORIGINAL), "proven anew");
     }
 }
 

@@ -4,7 +4,7 @@ use super::RequestError;
 use super::asked::{Asker, End};
 use super::socket::Netlink;
 use crate::policy::request::{dump_routes, dump_rules};
-use crate::routes::{Routing, decode_route, decode_rule};
+use crate::routes::{Routing, decode_lifetime, decode_route, decode_rule};
 
 /// Why routes were not read.
 #[derive(Debug, thiserror::Error)]
@@ -42,5 +42,26 @@ pub fn read_routes(ipv6: bool, most: usize) -> Result<Routing, RoutesError> {
         (End::Whole, End::Whole) => Ok(routing),
         (End::Enough, _) | (_, End::Enough) => Err(RoutesError::TooMany(most)),
         (End::Torn, _) | (_, End::Torn) => Err(RoutesError::Unsteady),
+    }
+}
+
+/// Reads how many milliseconds each route of IPv6 has to live that has a life time, of at most `most` routes. Those of IPv4 have none.
+///
+/// # Errors
+/// See [`RoutesError`].
+pub fn read_lifetimes(most: usize) -> Result<Vec<u64>, RoutesError> {
+    let mut found = Vec::new();
+    let mut count = 0;
+    let mut kernel = Asker::open(Netlink::Route, "routes")?;
+    let question = |sequence| dump_routes(true, sequence);
+    let end = kernel.ask("routes", question, |message| {
+        count += 1;
+        found.extend(decode_lifetime(message)?);
+        Ok(count <= most)
+    })?;
+    match end {
+        End::Whole => Ok(found),
+        End::Enough => Err(RoutesError::TooMany(most)),
+        End::Torn => Err(RoutesError::Unsteady),
     }
 }

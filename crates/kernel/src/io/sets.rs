@@ -1,5 +1,6 @@
 //! Reading sets, and listening to what happens to them.
 
+use std::hash::BuildHasher;
 use std::io;
 
 use nix::errno::Errno;
@@ -7,6 +8,7 @@ use nix::errno::Errno;
 use super::RequestError;
 use super::asked::{Asker, End};
 use super::socket::{BUFFER, Netlink, Received, Socket};
+use crate::members::{Member, decode_members};
 use crate::message::Messages;
 use crate::sets::{
     Element, SetContent, SetEvent, SetHeader, SetName, decode_elements, decode_event, decode_set,
@@ -39,19 +41,22 @@ pub enum SetError {
     Request(#[from] RequestError),
 }
 
+fn unknown(error: RequestError) -> SetError {
+    match error {
+        RequestError::Refused {
+            errno: Errno::ENOENT,
+            ..
+        } => SetError::Unknown,
+        other => SetError::Request(other),
+    }
+}
+
 /// Reads a set of at most `most` elements, of the network namespace of the calling thread. Does not wait; takes some 20 ms for 50,000
 /// ranges.
 ///
 /// # Errors
 /// See [`SetError`].
 pub fn read_set(name: &SetName, most: usize) -> Result<SetContent, SetError> {
-    let unknown = |error| match error {
-        RequestError::Refused {
-            errno: Errno::ENOENT,
-            ..
-        } => SetError::Unknown,
-        other => SetError::Request(other),
-    };
     let mut kernel = Asker::open(Netlink::Netfilter, "a set")?;
     let mut header = None;
     let question = |sequence| get_set(name, sequence);
@@ -75,6 +80,34 @@ pub fn read_set(name: &SetName, most: usize) -> Result<SetContent, SetError> {
             .map_err(unknown)?;
         match end {
             End::Whole => return Ok(SetContent { header, elements }),
+            End::Enough => return Err(SetError::TooLarge(most)),
+            End::Torn => {}
+        }
+    }
+    Err(SetError::Unsteady)
+}
+
+/// Reads what is in a set or map of any keys, of at most `most` elements. Does not wait; takes some 20 ms for 50,000.
+///
+/// # Errors
+/// See [`SetError`].
+pub fn read_members(
+    name: &SetName,
+    most: usize,
+    hasher: &impl BuildHasher,
+) -> Result<Vec<Member>, SetError> {
+    let mut kernel = Asker::open(Netlink::Netfilter, "a set")?;
+    let question = |sequence| dump_elements(name, sequence);
+    for _ in 0..=RETRIES {
+        let mut members = Vec::new();
+        let end = kernel
+            .ask("the elements of a set", question, |message| {
+                decode_members(message, hasher, &mut members)?;
+                Ok(members.len() <= most)
+            })
+            .map_err(unknown)?;
+        match end {
+            End::Whole => return Ok(members),
             End::Enough => return Err(SetError::TooLarge(most)),
             End::Torn => {}
         }

@@ -28,6 +28,11 @@ impl Chain<'_> {
         }
     }
 
+    /// Whether packets come here from other chains only.
+    pub(super) fn is_regular(&self) -> bool {
+        self.hook.is_none()
+    }
+
     /// Whether packets of established, forwarded connections enter here. Chains of type nat see only the first packet.
     fn entry(&self) -> bool {
         let forwarded = match self.home.family {

@@ -1,10 +1,11 @@
 //! Looks at the machine, with the daemon's own eyes, without a daemon.
 
+use std::hash::RandomState;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use api::{Client, Forward, Port};
-use kernel::io::Requests;
+use kernel::io::{Requests, SetError, read_members};
 use kernel::{Event, Link, Source, facts};
 
 use super::{CheckReport, devices, features, firewall, multipath, netfilter};
@@ -45,7 +46,10 @@ async fn look(config: &Effective, running: Option<&Running>) -> Result<CheckRepo
     let ruleset = surroundings::read_ruleset().await;
     let readable = ruleset.as_ref().map(|_| ()).map_err(Clone::clone);
     let ruleset_read = ruleset.is_ok();
-    surroundings.findings = ruleset.map(|text| text.findings).unwrap_or_default();
+    let (findings, silent) = ruleset
+        .map(|text| (text.findings, text.silent))
+        .unwrap_or_default();
+    surroundings.findings = findings;
     features.extend(features::around(
         config,
         surroundings.knows_drivers(),
@@ -78,6 +82,14 @@ async fn look(config: &Effective, running: Option<&Running>) -> Result<CheckRepo
     };
     let settings = settings::offload_settings(config, *config.offload.shadow);
     let legacy = facts::legacy_tables().unwrap_or_default();
+    let mut firewall = firewall::findings(&surroundings.findings, &legacy);
+    let hasher = RandomState::new();
+    firewall.extend(firewall::silent(&silent, |name, most| {
+        matches!(
+            read_members(name, most, &hasher),
+            Err(SetError::TooLarge(_))
+        )
+    }));
     Ok(CheckReport {
         kernel: release,
         running: running.is_some(),
@@ -89,7 +101,7 @@ async fn look(config: &Effective, running: Option<&Running>) -> Result<CheckRepo
             &settings,
             running.map(|told| &*told.ports),
         ),
-        firewall: firewall::findings(&surroundings.findings, &legacy),
+        firewall,
     })
 }
 

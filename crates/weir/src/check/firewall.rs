@@ -1,6 +1,8 @@
 //! What of the firewall weir's fast path would go past.
 
-use offload::ruleset;
+use kernel::SetName;
+use offload::expiry::{MOST_TIMED, MOST_WRITTEN};
+use offload::ruleset::{self, Silent};
 
 use super::{Finding, mend};
 
@@ -18,6 +20,36 @@ pub fn findings(ruleset: &[ruleset::Finding], legacy: &[String]) -> Vec<Finding>
         });
     }
     findings
+}
+
+/// What changes without a message, as far as that costs something; `large` tells whether a set has more elements than so many.
+pub fn silent(silent: &Silent, large: impl Fn(&SetName, usize) -> bool) -> Vec<Finding> {
+    let finding = |place: String, what: &str| Finding {
+        place,
+        what: what.to_owned(),
+        statement: None,
+        noted: true,
+        mend: None,
+    };
+    let most = |written: bool| if written { MOST_WRITTEN } else { MOST_TIMED };
+    let large = silent
+        .sets
+        .iter()
+        .filter(|(name, written)| large(name, most(**written)))
+        .map(|(name, written)| Finding {
+            mend: Some(format!("make it smaller than {} elements", most(*written))),
+            ..finding(
+                format!("set {name}"),
+                "its elements come and go without a message, and it is too large to be looked at all the time: weir ends all proofs each second",
+            )
+        });
+    let opaque = silent.opaque.iter().map(|place| {
+        finding(
+            place.clone(),
+            "nothing tells when this changes: weir ends all proofs each second",
+        )
+    });
+    large.chain(opaque).collect()
 }
 
 fn told(finding: &ruleset::Finding) -> Finding {
@@ -75,5 +107,20 @@ mod tests {
         let found = findings(&[], &["filter".into(), "ip6:nat".into()]);
         assert_eq!(found[0].place, "iptables (legacy), tables filter, ip6:nat");
         assert!(found[0].mend.is_some() && !found[0].noted);
+    }
+
+    #[test]
+    fn what_ends_proofs_each_second_is_noted() {
+        let mut known = Silent::unknown("the iptables extension time (ip t f, handle 7)");
+        let name = |name: &str| name.parse::<SetName>().expect("a name");
+        known.sets = [(name("ip t a"), true), (name("ip t b"), false)].into();
+        let found = silent(&known, |_, most| most == MOST_WRITTEN);
+        let places: Vec<&str> = found.iter().map(|f| f.place.as_str()).collect();
+        let expected = [
+            "set ip t a",
+            "the iptables extension time (ip t f, handle 7)",
+        ];
+        assert_eq!(places, expected);
+        assert!(found.iter().all(|f| f.noted));
     }
 }

@@ -5,6 +5,7 @@ mod capture;
 pub(crate) mod confine;
 mod counters;
 pub(crate) mod drops;
+mod expiry;
 mod explain;
 mod firewall;
 mod guard;
@@ -295,6 +296,7 @@ impl Daemon {
                         monitor.rules_refused();
                     }
                 },
+                () = expires(&router), if router.borrow().forwards => router.borrow_mut().expire(),
                 _ = tick.tick() => router.borrow_mut().tick(),
                 result = conntrack.recv(from_conntrack) => if let Err(e) = result { break Err(broken(Source::Conntrack, &e)) },
                 result = dumps.recv(from_dumps) => if let Err(e) = result { warn!(error = %e, "a dump failed") },
@@ -390,6 +392,17 @@ async fn heard(events: &mut Option<Events>, found: &mut Vec<Event>) -> std::io::
     match events {
         Some(events) => events.recv(found).await,
         None => std::future::pending().await,
+    }
+}
+
+/// The next time at which something is over, or to be looked at, that nothing tells of.
+fn expires(router: &Rc<RefCell<Router>>) -> impl Future<Output = ()> + use<> {
+    let next = router.borrow().expiry.wake();
+    async move {
+        match next {
+            Some(next) => tokio::time::sleep_until(next.into()).await,
+            None => std::future::pending().await,
+        }
     }
 }
 

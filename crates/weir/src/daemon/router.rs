@@ -14,6 +14,7 @@ use tracing::warn;
 
 use super::account::{Account, DeviceNews};
 use super::drops;
+use super::expiry;
 use super::monitor;
 use super::surroundings::{RulesetText, Surroundings};
 
@@ -40,6 +41,8 @@ pub struct Router {
     pub surroundings: Surroundings,
     /// What is dropped early.
     pub drops: drops::Keeper,
+    /// What ends without a message.
+    pub expiry: expiry::Keeper,
     /// Who uses the network; `None`: nobody asks.
     pub monitor: Option<monitor::Keeper>,
     /// Packets are forwarded at all, rather than only counted.
@@ -82,6 +85,7 @@ impl Router {
             monitor,
             forwards,
             drops: drops::Keeper::default(),
+            expiry: expiry::Keeper::new(now),
             lost: 0,
             beaten: now,
             dumps: Vec::new(),
@@ -155,6 +159,7 @@ impl Router {
                 _ => {}
             }
             self.surroundings.heard(&event);
+            self.expiry.heard(&event);
             self.hold_bridging();
             self.core.handle(event, now, &mut actions);
         }
@@ -209,6 +214,10 @@ impl Router {
             .map(|text| &text.rules)
             .map_err(String::as_str);
         self.drops.rules(rules, legacy, &mut self.path);
+        if self.forwards {
+            let silent = read.as_ref().map(|text| &text.silent);
+            self.expiry.rules(silent.map_err(String::as_str));
+        }
         match read {
             Ok(text) => {
                 self.surroundings.rules_read = true;
@@ -305,8 +314,28 @@ impl Router {
         }
     }
 
+    /// Ends all proofs where something is over of which nothing tells; due whenever [`expiry::Keeper::wake`] says.
+    pub fn expire(&mut self) {
+        if !self.forwards {
+            return;
+        }
+        let over = self.expiry.turn();
+        // The packet path stops by itself when the next thing is over, be it that this thread is busy then.
+        let until = self.expiry.until();
+        let other = self.path.hold_until(until);
+        if over {
+            let mut actions = Vec::new();
+            self.core.expired(self.now(), &mut actions);
+            self.apply(actions);
+        } else if other {
+            self.beat();
+        }
+    }
+
     /// Time goes by: time-outs, re-proofs, counters.
     pub fn tick(&mut self) {
+        // The time of day may have been set.
+        self.expire();
         let now = self.now();
         let mut actions = Vec::new();
         let path = &mut self.path;

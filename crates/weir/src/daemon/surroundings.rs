@@ -330,6 +330,8 @@ pub struct RulesetText {
     pub findings: Vec<Finding>,
     /// The same text, for [`super::drops`].
     pub rules: offload::drops::rules::Rules,
+    /// What changes without a message, for [`super::expiry`].
+    pub silent: ruleset::Silent,
     /// The table of quotas is there.
     pub quotas: bool,
 }
@@ -353,6 +355,7 @@ pub async fn read_ruleset() -> Result<RulesetText, String> {
     Ok(RulesetText {
         findings: ruleset::examine(&text).map_err(|e| e.to_string())?,
         rules: offload::drops::rules::Rules::read(&text).map_err(|e| e.to_string())?,
+        silent: ruleset::silent(&text).map_err(|e| e.to_string())?,
         quotas: super::firewall::has_quotas(&text),
     })
 }

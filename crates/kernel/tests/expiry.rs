@@ -1,0 +1,97 @@
+//! Against the running kernel: what is in a set and until when, and how long routes live.
+
+mod common;
+
+use std::collections::HashSet;
+use std::hash::RandomState;
+
+use common::{in_namespace, run};
+use weir_kernel::SetName;
+use weir_kernel::io::{SetError, read_lifetimes, read_members};
+
+/// Loads a ruleset.
+fn load(rules: &str) {
+    let file = std::env::temp_dir().join(format!("weir-kernel-{}.nft", std::process::id()));
+    std::fs::write(&file, rules).expect("a file");
+    run(&format!("nft -f {}", file.display()));
+    std::fs::remove_file(file).expect("it is there");
+}
+
+fn name(name: &str) -> SetName {
+    format!("inet t {name}").parse().expect("a name")
+}
+
+#[test]
+fn members_of_sets_of_any_keys_are_read_with_their_ends() {
+    in_namespace(|| async {
+        load(
+            "table inet t {\n\
+             set ranges { type ipv4_addr . inet_service; flags interval,timeout; }\n\
+             map fates { type ipv6_addr : verdict; flags timeout; }\n\
+             set many { type ipv4_addr; flags timeout; timeout 1h; }\n}\n\
+             add element inet t ranges { 192.0.2.0/24 . 80-90 timeout 100s }\n\
+             add element inet t ranges { 192.0.2.0/24 . 91 }\n\
+             add element inet t fates { 2001:db8::1 timeout 200s : accept }\n",
+        );
+        let hasher = RandomState::new();
+        let ends = |set: &str| -> Vec<Option<u64>> {
+            let members = read_members(&name(set), 10, &hasher).expect("a set");
+            let mut ends: Vec<_> = members.iter().map(|member| member.expires).collect();
+            ends.sort_unstable();
+            ends
+        };
+        let [None, Some(left)] = ends("ranges")[..] else {
+            panic!("{:?}", ends("ranges"))
+        };
+        assert!((1..=100_000).contains(&left), "{left}");
+        let [Some(left)] = ends("fates")[..] else {
+            panic!("{:?}", ends("fates"))
+        };
+        assert!((100_001..=200_000).contains(&left), "{left}");
+        let before = read_members(&name("fates"), 10, &hasher).expect("a map");
+        load(
+            "delete element inet t fates { 2001:db8::1 }\n\
+             add element inet t fates { 2001:db8::1 timeout 200s : drop }\n",
+        );
+        let after = read_members(&name("fates"), 10, &hasher).expect("a map");
+        assert_ne!(
+            before[0].mark, after[0].mark,
+            "another verdict is another member"
+        );
+
+        let address = |i: u32| std::net::Ipv4Addr::from(0x0a00_0000 + i).to_string();
+        let many: Vec<String> = (0..10_000).map(address).collect();
+        load(&format!(
+            "add element inet t many {{ {} }}\n",
+            many.join(", ")
+        ));
+        let begun = std::time::Instant::now();
+        let members = read_members(&name("many"), 10_000, &hasher).expect("a set");
+        println!("10,000 elements were read in {:?}", begun.elapsed());
+        let marks: HashSet<u64> = members.iter().map(|member| member.mark).collect();
+        assert_eq!(marks.len(), 10_000);
+        let few = read_members(&name("many"), 9_999, &hasher);
+        assert!(matches!(few, Err(SetError::TooLarge(9_999))), "{few:?}");
+        let none = read_members(&name("none"), 10, &hasher);
+        assert!(matches!(none, Err(SetError::Unknown)), "{none:?}");
+    });
+}
+
+#[test]
+fn routes_tell_how_long_they_live() {
+    in_namespace(|| async {
+        // A route by the loopback device refuses, and has no life time.
+        run("ip link add v0 type veth peer name v1 && ip link set v0 up && ip link set v1 up");
+        assert_eq!(read_lifetimes(100).expect("routes"), []);
+        run("ip -6 route add 2001:db8:1::/48 dev v0");
+        run("ip -6 route add 2001:db8:2::/48 dev v0 expires 100");
+        run("ip -6 route add 2001:db8:3::/48 dev v0 table 77 expires 100");
+        let lives = read_lifetimes(100).expect("routes");
+        assert_eq!(lives.len(), 2, "{lives:?}");
+        assert!(
+            lives.iter().all(|left| (1..=100_000).contains(left)),
+            "{lives:?}"
+        );
+        assert!(read_lifetimes(2).is_err(), "there are more routes");
+    });
+}

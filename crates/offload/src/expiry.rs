@@ -1,0 +1,346 @@
+//! When proofs are to end because of something that nothing tells of: an element of a set that times out or was written by a
+//! packet, a route whose life is over, an hour that begins.
+
+use std::collections::{BTreeMap, HashMap};
+
+use kernel::SetName;
+use kernel::members::Member;
+
+use crate::action::Millis;
+use crate::ruleset::{QUARTER, Silent};
+
+/// A set that packets write is looked at so often.
+const POLL: Millis = 400;
+/// What cannot be looked at ends proofs so often.
+const BLIND: Millis = 950;
+/// Nothing is read for more than one part in so many of the time.
+const SHARE: Millis = 50;
+/// A set that cannot be looked at is tried again after this.
+const RETRY: Millis = 10_000;
+/// A set is not read again sooner than this, however often it is said to have changed.
+const PAUSE: Millis = 100;
+/// Routes with a life time are read again so often: what an advertisement shortens or prolongs, nothing tells.
+const ROUTES: Millis = 1_000;
+/// Ends of proofs: two a second in the long run, after a few at four a second, which is the most.
+const REST: Millis = 500;
+const BURST: Millis = 3 * REST;
+const GAP: Millis = 250;
+/// The kernel counts in jiffies, of up to 10 ms, and the clocks here are rounded.
+const TICK: Millis = 12;
+/// A route's life is told in hundredths of a second, rounded down.
+const COARSE: Millis = 10;
+/// The kernel's time of day is that of its last tick.
+const EDGE: (Millis, Millis) = (2, 20);
+/// The time of day was set, rather than slewed: it jumped by more than this.
+const JUMP: u64 = 50;
+
+/// Most elements of a set that packets write; each is looked at every 400 ms.
+pub const MOST_WRITTEN: usize = 10_000;
+/// Most elements of a set that only times out: it is read when a command changed it.
+pub const MOST_TIMED: usize = 65_536;
+
+/// Somewhere in here something is over: not sooner than the first, and at the second it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Span {
+    to: Millis,
+    from: Millis,
+}
+
+/// What is to be read now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Sets, each with how many elements at most.
+    pub sets: Vec<(SetName, usize)>,
+    /// The life times of routes.
+    pub routes: bool,
+}
+
+#[derive(Debug, Default)]
+struct Watched {
+    /// Packets write it.
+    written: bool,
+    /// By mark; `None`: it was not read yet.
+    known: Option<HashMap<u64, Option<Span>>>,
+    due: Option<Millis>,
+    /// Not before.
+    rests: Millis,
+    /// It cannot be looked at, as it is too large or too slow to read.
+    blind: bool,
+}
+
+/// Keeps what is going to be over, and says when proofs end. Time is the caller's; nothing in here sleeps or reads.
+#[derive(Debug, Default)]
+pub struct Agenda {
+    silent: Silent,
+    sets: BTreeMap<SetName, Watched>,
+    /// Ends of elements and routes that are to come, by whose they are; the next one last.
+    ends: BTreeMap<Option<SetName>, Vec<Span>>,
+    routes_due: Option<Millis>,
+    /// Milliseconds since 1970 at the caller's zero.
+    epoch: Option<u64>,
+    edge: Option<Span>,
+    /// Something is other than it was.
+    changed: bool,
+    /// When this last ended proofs.
+    ended: Millis,
+    /// When that would have been, had it been at the long run's pace.
+    paced: Millis,
+}
+
+impl Agenda {
+    /// The ruleset was read.
+    pub fn rules(&mut self, silent: Silent, now: Millis) {
+        if silent == self.silent {
+            return;
+        }
+        // What was proven until now was not watched.
+        self.changed = true;
+        self.sets.retain(|name, _| silent.sets.contains_key(name));
+        let kept = |name: &Option<SetName>| {
+            name.as_ref()
+                .is_none_or(|name| silent.sets.contains_key(name))
+        };
+        self.ends.retain(|name, _| kept(name));
+        for (name, written) in &silent.sets {
+            let set = self.sets.entry(name.clone()).or_insert_with(|| Watched {
+                due: Some(now),
+                ..Watched::default()
+            });
+            if set.written != *written {
+                set.written = *written;
+                set.due = Some(now);
+            }
+        }
+        self.silent = silent;
+        self.edge = None;
+        self.plan_edge(now);
+    }
+
+    /// A command changed rules, sets or elements: any set may be other than it was read. Proofs have ended.
+    pub fn commanded(&mut self, now: Millis) {
+        for set in self.sets.values_mut() {
+            set.due = Some(set.due.unwrap_or(now).min(now).max(set.rests));
+        }
+    }
+
+    /// Routes may have come or gone.
+    pub fn routed(&mut self, now: Millis) {
+        self.routes_due.get_or_insert(now);
+    }
+
+    /// What time it is: milliseconds since 1970.
+    pub fn wall(&mut self, unix: u64, now: Millis) {
+        let epoch = unix.saturating_sub(now);
+        if let Some(before) = self.epoch.replace(epoch)
+            && before.abs_diff(epoch) > JUMP
+            && !self.silent.edges.is_empty()
+        {
+            self.changed = true;
+            self.edge = None;
+        }
+        self.plan_edge(now);
+    }
+
+    /// What is to be read now. Each has to be answered.
+    pub fn asks(&mut self, now: Millis) -> Asked {
+        let due = |due: &mut Option<Millis>| due.take_if(|due| *due <= now).is_some();
+        let mut asked = Asked {
+            routes: due(&mut self.routes_due),
+            ..Asked::default()
+        };
+        for (name, set) in &mut self.sets {
+            if due(&mut set.due) {
+                let most = if set.written {
+                    MOST_WRITTEN
+                } else {
+                    MOST_TIMED
+                };
+                asked.sets.push((name.clone(), most));
+            }
+        }
+        asked
+    }
+
+    /// A set was read, from `begun` to `now`; or could not be.
+    pub fn set_read(
+        &mut self,
+        name: &SetName,
+        members: Option<&[Member]>,
+        begun: Millis,
+        now: Millis,
+    ) {
+        let Some(set) = self.sets.get_mut(name) else {
+            return;
+        };
+        let rests = (now - begun).saturating_mul(SHARE).max(PAUSE);
+        set.rests = now + rests;
+        let slow = set.written && rests > BLIND;
+        let Some(members) = members.filter(|_| !slow) else {
+            set.due = Some(now + RETRY);
+            set.blind = true;
+            set.known = None;
+            self.ends.remove(&Some(name.clone()));
+            return;
+        };
+        set.blind = false;
+        if set.written {
+            set.due = Some(now + POLL.max(rests));
+        }
+        let known: HashMap<u64, Option<Span>> = members
+            .iter()
+            .map(|member| {
+                let span = member.expires.map(|left| span(begun, now, left, TICK));
+                (member.mark, span)
+            })
+            .collect();
+        self.changed |= set.known.as_ref().is_none_or(|before| {
+            let fresh = |mark: &u64| match before.get(mark) {
+                None => true,
+                // It was gone for a while, for all that is known.
+                Some(span) => span.is_some_and(|span| span.to <= begun),
+            };
+            let missed = |(mark, span): (&u64, &Option<Span>)| {
+                !known.contains_key(mark) && span.is_none_or(|span| span.from > now)
+            };
+            known.keys().any(fresh) || before.iter().any(missed)
+        });
+        let ends = self.ends.entry(Some(name.clone())).or_default();
+        // What ends just now is over for sure when its span is, whatever is told of it meanwhile.
+        ends.retain(|span| span.from <= now);
+        ends.extend(known.values().flatten());
+        ends.sort_unstable_by(|a, b| b.cmp(a));
+        set.known = Some(known);
+    }
+
+    /// Routes were read, from `begun` to `now`: milliseconds that each has to live. Or they could not be.
+    pub fn routes_read(&mut self, lives: Option<&[u64]>, begun: Millis, now: Millis) {
+        let next = now + (now - begun).saturating_mul(SHARE).max(ROUTES);
+        let Some(lives) = lives else {
+            // There may be some that end, and when is not known.
+            self.changed = true;
+            self.routes_due = Some(next);
+            return;
+        };
+        let ends = self.ends.entry(None).or_default();
+        // What ends just now is over for sure when its span is, whatever is told of it meanwhile.
+        ends.retain(|span| span.from <= now);
+        ends.extend(
+            lives
+                .iter()
+                .map(|left| span(begun, now, *left, TICK + COARSE)),
+        );
+        ends.sort_unstable_by(|a, b| b.cmp(a));
+        self.routes_due = (!ends.is_empty()).then_some(next);
+    }
+
+    /// Whether all proofs are to end now. If so, they have to be.
+    pub fn ends(&mut self, now: Millis) -> bool {
+        let over = |span: &Span| span.to <= now;
+        let due = self.changed
+            || self.ends.values().any(|ends| ends.last().is_some_and(over))
+            || self.edge.as_ref().is_some_and(over)
+            || self.turn_over().is_some_and(|at| at <= now);
+        if !due || self.allowed() > now {
+            return false;
+        }
+        self.changed = false;
+        self.ended = now;
+        self.paced = self.paced.max(now) + REST;
+        for ends in self.ends.values_mut() {
+            while ends.last().is_some_and(over) {
+                ends.pop();
+            }
+        }
+        if self.edge.as_ref().is_some_and(over) {
+            self.edge = None;
+            self.plan_edge(now);
+        }
+        true
+    }
+
+    /// From then on no proof may be gone by, if nothing comes in between.
+    pub fn until(&self) -> Option<Millis> {
+        let spans = self.next().map(|span| span.from);
+        let changed = self.changed.then_some(0);
+        let first = [spans, changed, self.turn_over()]
+            .into_iter()
+            .flatten()
+            .min()?;
+        Some(first.max(self.allowed()))
+    }
+
+    /// When there is something to do next.
+    pub fn wake(&self) -> Option<Millis> {
+        let changed = self.changed.then_some(0);
+        let end = [self.next().map(|span| span.to), changed, self.turn_over()];
+        let end = end
+            .into_iter()
+            .flatten()
+            .min()
+            .map(|at| at.max(self.allowed()));
+        let reads = self.sets.values().filter_map(|set| set.due);
+        end.into_iter().chain(reads).chain(self.routes_due).min()
+    }
+
+    /// Sets that cannot be looked at: proofs end each second.
+    pub fn blind(&self) -> impl Iterator<Item = &SetName> {
+        let blind = self.sets.iter().filter(|(_, set)| set.blind);
+        blind.map(|(name, _)| name)
+    }
+
+    /// What the ruleset was found to go by.
+    pub fn silent(&self) -> &Silent {
+        &self.silent
+    }
+
+    /// The span that is over first.
+    fn next(&self) -> Option<Span> {
+        let ends = self.ends.values().filter_map(|ends| ends.last());
+        ends.chain(&self.edge).min().copied()
+    }
+
+    /// When proofs end for being old: something cannot be looked at, or packets keep something alive.
+    fn turn_over(&self) -> Option<Millis> {
+        let blind = !self.silent.opaque.is_empty() || self.blind().next().is_some();
+        let turns = [blind.then_some(BLIND), self.silent.keep_alive];
+        Some(self.ended + turns.into_iter().flatten().min()?)
+    }
+
+    /// The soonest that proofs may be ended again.
+    fn allowed(&self) -> Millis {
+        match self.ended {
+            0 => 0,
+            ended => (ended + GAP).max(self.paced.saturating_sub(BURST)),
+        }
+    }
+
+    /// Finds the next edge, unless one is just passing.
+    fn plan_edge(&mut self, now: Millis) {
+        let Some(epoch) = self.epoch else { return };
+        if self.edge.is_some_and(|edge| edge.from <= now) {
+            return;
+        }
+        let quarter = u64::from(QUARTER);
+        let second = (epoch + now) / 1000 + 1;
+        let next = |edge: &u32| {
+            let past = second % quarter;
+            second + (u64::from(*edge) + quarter - past) % quarter
+        };
+        let next = self.silent.edges.iter().map(next).min();
+        self.edge = next.map(|second| {
+            let at = (second * 1000).saturating_sub(epoch);
+            Span {
+                from: at.saturating_sub(EDGE.0),
+                to: at + EDGE.1,
+            }
+        });
+    }
+}
+
+/// When something is over of which it was said, at some time from `begun` to `now`, that so much is left.
+fn span(begun: Millis, now: Millis, left: u64, late: Millis) -> Span {
+    Span {
+        from: begun.saturating_add(left).saturating_sub(TICK),
+        to: now.saturating_add(left).saturating_add(late),
+    }
+}

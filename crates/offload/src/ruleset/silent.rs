@@ -1,0 +1,337 @@
+//! What rules go by that changes without a message: sets whose elements time out or are written by packets, the time of day,
+//! extensions with a memory of their own. [`crate::Agenda`] sees to it that proofs end with it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use kernel::SetName;
+use serde_json::Value;
+
+use super::RulesetError;
+use super::reach::{Key, Object, Rule, Ruleset};
+
+/// Time zones differ by a multiple of this, seconds. So an edge is known to within it whichever zone `nft` prints in, and whichever the
+/// kernel goes by.
+pub(crate) const QUARTER: u32 = 900;
+/// Elements that packets keep alive are to be seen by the kernel at least so often, milliseconds.
+const MOST_OFTEN: u64 = 250;
+/// Extensions of iptables whose answer changes by time, by other packets, or by a command that nothing tells of.
+const MOODS: [&str; 6] = ["condition", "nfacct", "rateest", "recent", "set", "time"];
+
+/// What established connections are judged by, and no message tells of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Silent {
+    /// Sets and maps that they are looked up in, whose elements time out or are written by packets; `true`: by packets.
+    pub sets: BTreeMap<SetName, bool>,
+    /// The time of day, the day or the date decides: seconds of a quarter of an hour at which that may change.
+    pub edges: BTreeSet<u32>,
+    /// Packets keep elements alive: the kernel has to see one of each flow so often, milliseconds.
+    pub keep_alive: Option<u64>,
+    /// What cannot be looked at, in words: each second proofs end.
+    pub opaque: BTreeSet<String>,
+}
+
+impl Silent {
+    /// For where the ruleset is not known.
+    pub fn unknown(why: &str) -> Self {
+        Self {
+            opaque: BTreeSet::from([why.to_owned()]),
+            ..Self::default()
+        }
+    }
+}
+
+/// Reads the output of `nft -j list ruleset`, with the elements of sets or without.
+///
+/// # Errors
+/// As for [`super::examine`].
+pub fn silent(json: &str) -> Result<Silent, RulesetError> {
+    let wrong = |place: String, problem: String| RulesetError { place, problem };
+    let root: Value = serde_json::from_str(json).map_err(|error| {
+        let place = format!("line {}, column {}", error.line(), error.column());
+        wrong(place, error.to_string())
+    })?;
+    let objects = root
+        .get("nftables")
+        .and_then(Value::as_array)
+        .ok_or_else(|| wrong("nftables".into(), "expected an array".into()))?;
+    let ruleset = Ruleset::read(objects)?;
+    let mut search = Search {
+        declared: declared(objects),
+        written: HashSet::new(),
+        found: Silent::default(),
+        mentioned: HashSet::new(),
+    };
+    let rules = || {
+        ruleset.objects.iter().filter_map(|object| match object {
+            Object::Rule(rule) => Some(rule),
+            _ => None,
+        })
+    };
+    // Whoever writes a set: a packet of any connection may.
+    for rule in rules() {
+        for expression in rule.expressions {
+            writes(expression, &mut |name, _| {
+                let (family, table, _) = rule.key();
+                search.written.insert((family, table, name));
+            });
+        }
+    }
+    let mut reached = ruleset.reached();
+    // Where the elements of a verdict map are not listed, it may lead to any chain of its table.
+    let led: HashSet<(&str, &str)> = rules()
+        .filter(|rule| reached.contains(&rule.key()) && !ruleset.settled(rule))
+        .filter(|rule| search.leads_anywhere(rule))
+        .map(|rule| (rule.home.family, rule.home.table))
+        .collect();
+    reached.extend(ruleset.objects.iter().filter_map(|object| match object {
+        Object::Chain(chain) if chain.is_regular() => {
+            let at = (chain.home.family, chain.home.table);
+            led.contains(&at).then_some((at.0, at.1, chain.name))
+        }
+        _ => None,
+    }));
+    for rule in rules().filter(|rule| reached.contains(&rule.key()) && !ruleset.settled(rule)) {
+        for expression in rule.expressions {
+            search.look(expression, rule);
+        }
+    }
+    Ok(search.finish())
+}
+
+/// What is known of a set or map by its declaration.
+#[derive(Clone, Copy, Default)]
+struct Declared {
+    /// Elements may time out.
+    times: bool,
+    /// After so many seconds, where nothing else is said.
+    timeout: Option<u64>,
+    /// Its values are verdicts, and were not listed.
+    leads: bool,
+}
+
+fn declared(objects: &[Value]) -> HashMap<Key<'_>, Declared> {
+    let mut found = HashMap::new();
+    for object in objects {
+        let Some(set) = object.get("set").or_else(|| object.get("map")) else {
+            continue;
+        };
+        let text = |name| set.get(name).and_then(Value::as_str);
+        let (Some(family), Some(table), Some(name)) = (text("family"), text("table"), text("name"))
+        else {
+            continue;
+        };
+        let timeout = set.get("timeout").and_then(Value::as_u64);
+        let times = match set.get("flags") {
+            Some(Value::String(flag)) => flag == "timeout",
+            Some(Value::Array(flags)) => flags.iter().any(|flag| flag == "timeout"),
+            _ => false,
+        };
+        let leads = text("map") == Some("verdict") && set.get("elem").is_none();
+        found.insert(
+            (family, table, name),
+            Declared {
+                times: times || timeout.is_some(),
+                timeout,
+                leads,
+            },
+        );
+    }
+    found
+}
+
+/// Calls for each statement that writes a set or map: its name, and for how long elements are refreshed: `None` where they are not,
+/// `Some(None)` where the declaration says.
+fn writes<'a>(value: &'a Value, call: &mut dyn FnMut(&'a str, Option<Option<u64>>)) {
+    match value {
+        Value::Object(map) => {
+            for (name, inner) in map {
+                if let Some((set, refreshes)) = write(name, inner) {
+                    call(set, refreshes);
+                }
+                writes(inner, call);
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|inner| writes(inner, call)),
+        // A statement that this nft has no JSON for (1.0.6: `update @map { … }`).
+        Value::String(text) => {
+            let mut words = text.split_ascii_whitespace();
+            let refreshes = match words.next() {
+                Some("update") => Some(text.contains(" timeout ").then_some(1)),
+                Some("add" | "delete") => None,
+                _ => return,
+            };
+            if let Some(set) = words.next().and_then(|word| word.strip_prefix('@')) {
+                call(set, refreshes);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The statement, not the braces of an anonymous set.
+fn write<'a>(name: &str, inner: &'a Value) -> Option<(&'a str, Option<Option<u64>>)> {
+    if !matches!(name, "set" | "map") {
+        return None;
+    }
+    let operation = inner.get("op")?.as_str()?;
+    let set = inner.get(name)?.as_str()?.strip_prefix('@')?;
+    let own = || inner.get("elem")?.get("elem")?.get("timeout")?.as_u64();
+    Some((set, (operation == "update").then(own)))
+}
+
+struct Search<'a> {
+    declared: HashMap<Key<'a>, Declared>,
+    written: HashSet<Key<'a>>,
+    mentioned: HashSet<Key<'a>>,
+    found: Silent,
+}
+
+impl<'a> Search<'a> {
+    fn leads_anywhere(&self, rule: &Rule<'a>) -> bool {
+        let leads = |name: &str| {
+            let known = self
+                .declared
+                .get(&(rule.home.family, rule.home.table, name));
+            known.is_some_and(|declared| declared.leads)
+        };
+        rule.expressions
+            .iter()
+            .filter_map(|expression| expression.get("vmap")?.get("data")?.as_str())
+            .any(|data| data.strip_prefix('@').is_some_and(leads))
+    }
+
+    /// Takes what an expression goes by.
+    fn look(&mut self, value: &'a Value, rule: &Rule<'a>) {
+        match value {
+            Value::Object(map) => {
+                for (name, inner) in map {
+                    self.look_at(name, inner, rule);
+                }
+            }
+            Value::Array(values) => values.iter().for_each(|inner| self.look(inner, rule)),
+            Value::String(text) => match text.strip_prefix('@') {
+                Some(name) => {
+                    let (family, table, _) = rule.key();
+                    self.mentioned.insert((family, table, name));
+                }
+                None => writes(value, &mut |set, refreshes| self.kept(set, refreshes, rule)),
+            },
+            _ => {}
+        }
+    }
+
+    fn look_at(&mut self, name: &str, inner: &'a Value, rule: &Rule<'a>) {
+        let key = inner.get("key").and_then(Value::as_str);
+        match name {
+            "match" => {
+                let time = inner.get("left").and_then(|left| {
+                    let key = left.get("meta")?.get("key")?.as_str()?;
+                    matches!(key, "hour" | "day" | "time").then_some(key)
+                });
+                let edges = time.and_then(|key| edges(key, inner.get("right")?));
+                match edges {
+                    Some(edges) => self.found.edges.extend(edges),
+                    None => inner
+                        .as_object()
+                        .into_iter()
+                        .flat_map(|parts| parts.values())
+                        .for_each(|part| self.look(part, rule)),
+                }
+            }
+            "meta" if matches!(key, Some("hour" | "day" | "time")) => {
+                self.opaque("the time of day", rule);
+            }
+            "ct" if key == Some("expiration") => self.opaque("ct expiration", rule),
+            "xt" => match inner.get("name").and_then(Value::as_str) {
+                None => self.opaque("an iptables extension that nft does not name", rule),
+                Some(name) if MOODS.contains(&name) => {
+                    self.opaque(&format!("the iptables extension {name}"), rule);
+                }
+                Some(_) => {}
+            },
+            _ => match write(name, inner) {
+                Some((set, refreshes)) => {
+                    self.kept(set, refreshes, rule);
+                    let parts = ["elem", "data", "stmt"];
+                    let parts = parts.iter().filter_map(|part| inner.get(part));
+                    parts.for_each(|part| self.look(part, rule));
+                }
+                None => self.look(inner, rule),
+            },
+        }
+    }
+
+    fn opaque(&mut self, what: &str, rule: &Rule<'a>) {
+        let (family, table, chain) = rule.key();
+        let handle = rule.home.handle;
+        let what = format!("{what} ({family} {table} {chain}, handle {handle})");
+        self.found.opaque.insert(what);
+    }
+
+    /// Packets of forwarded connections keep elements of this set alive.
+    fn kept(&mut self, set: &'a str, refreshes: Option<Option<u64>>, rule: &Rule<'a>) {
+        let (family, table, _) = rule.key();
+        let declared = self.declared.get(&(family, table, set));
+        let Some(own) = refreshes else { return };
+        if let Some(seconds) = own.or(declared.and_then(|declared| declared.timeout)) {
+            let period = (seconds * 250).max(MOST_OFTEN);
+            let known = self.found.keep_alive.unwrap_or(u64::MAX);
+            self.found.keep_alive = Some(known.min(period));
+        }
+    }
+
+    fn finish(mut self) -> Silent {
+        for key in &self.mentioned {
+            let written = self.written.contains(key);
+            let times = self.declared.get(key).is_some_and(|set| set.times);
+            let (family, table, name) = key;
+            if !written && !times {
+                continue;
+            }
+            match format!("{family} {table} {name}").parse() {
+                Ok(name) => drop(self.found.sets.insert(name, written)),
+                Err(_) => drop(self.found.opaque.insert(format!("the set {name}"))),
+            }
+        }
+        self.found
+    }
+}
+
+/// When it may change whether a time matches: a range holds to the end of its last second. `None`: it cannot be told.
+fn edges(key: &str, value: &Value) -> Option<BTreeSet<u32>> {
+    if key == "day" {
+        return Some(BTreeSet::from([0]));
+    }
+    match value {
+        Value::String(text) => {
+            let second = second(key, text)?;
+            Some(BTreeSet::from([second % QUARTER, (second + 1) % QUARTER]))
+        }
+        Value::Array(values) => {
+            let each: Option<Vec<_>> = values.iter().map(|inner| edges(key, inner)).collect();
+            Some(each?.into_iter().flatten().collect())
+        }
+        Value::Object(map) if map.len() == 1 => {
+            let inner = map.get("range").or_else(|| map.get("set"))?;
+            edges(key, inner)
+        }
+        _ => None,
+    }
+}
+
+/// Second of the day of `HH:MM`, `HH:MM:SS`, and for `time` with a date before it.
+fn second(key: &str, text: &str) -> Option<u32> {
+    let clock = match key {
+        "time" => text.split_once(' ')?.1,
+        _ => text,
+    };
+    let mut parts = clock.split(':').map(|part| part.parse::<u32>().ok());
+    let (hour, minute) = (parts.next()??, parts.next()??);
+    let second = match parts.next() {
+        Some(second) => second?,
+        None => 0,
+    };
+    // A leap second, and no more.
+    let sound = hour <= 24 && minute < 60 && second <= 60 && parts.next().is_none();
+    sound.then_some((hour * 60 + minute) * 60 + second)
+}

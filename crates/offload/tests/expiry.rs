@@ -1,0 +1,261 @@
+//! What ends without a message: when proofs end for it, and not sooner.
+
+use std::collections::BTreeSet;
+
+use kernel::SetName;
+use kernel::members::Member;
+use weir_offload::expiry::{MOST_TIMED, MOST_WRITTEN};
+use weir_offload::ruleset::{Silent, silent};
+use weir_offload::{Agenda, Millis};
+
+const RULES: &str = include_str!("rulesets/silent.json");
+
+fn name(name: &str) -> SetName {
+    format!("inet t {name}").parse().expect("a name")
+}
+
+fn member(mark: u64, expires: Option<u64>) -> Member {
+    Member { mark, expires }
+}
+
+/// An agenda for one set, which was read just now, at 1 s; proofs have ended for that.
+fn watching(written: bool, members: &[Member]) -> Agenda {
+    let mut agenda = Agenda::default();
+    let silent = Silent {
+        sets: [(name("s"), written)].into(),
+        ..Silent::default()
+    };
+    agenda.rules(silent, 1_000);
+    let most = if written { MOST_WRITTEN } else { MOST_TIMED };
+    assert_eq!(agenda.asks(1_000).sets, [(name("s"), most)]);
+    agenda.set_read(&name("s"), Some(members), 1_000, 1_000);
+    assert!(agenda.ends(1_000), "what was proven before was not watched");
+    agenda
+}
+
+/// When proofs end, each millisecond until then being looked at; nothing is read.
+fn ends(agenda: &mut Agenda, time: std::ops::Range<Millis>) -> Vec<Millis> {
+    time.filter(|now| agenda.ends(*now)).collect()
+}
+
+#[test]
+fn proofs_end_with_an_element_and_once() {
+    let mut agenda = watching(false, &[member(1, Some(3_000)), member(2, None)]);
+    // Between these two the kernel drops it; neither may a proof be gone by then, nor be made that outlives it.
+    assert_eq!(agenda.until(), Some(3_988));
+    assert_eq!(agenda.wake(), Some(4_012));
+    assert_eq!(ends(&mut agenda, 1_001..60_000), [4_012]);
+    assert_eq!((agenda.until(), agenda.wake()), (None, None));
+    assert_eq!(
+        agenda.asks(60_000).sets,
+        [],
+        "nothing tells of it but commands"
+    );
+}
+
+#[test]
+fn elements_that_end_one_after_another_end_proofs_twice_a_second_at_most() {
+    let many: Vec<Member> = (0..1_000)
+        .map(|i| member(i, Some(1_000 + i * 10)))
+        .collect();
+    let mut agenda = watching(false, &many);
+    let ends = ends(&mut agenda, 1_001..20_000);
+    assert!(ends.len() <= 24, "{ends:?}");
+    assert!(
+        ends.windows(2)
+            .all(|two| (250..=510).contains(&(two[1] - two[0]))),
+        "{ends:?}"
+    );
+    let last = *ends.last().expect("some");
+    assert!((12_002..12_600).contains(&last), "{last}");
+}
+
+#[test]
+fn what_a_packet_writes_is_found_by_looking() {
+    let mut agenda = watching(true, &[member(1, Some(3_000))]);
+    assert_eq!(agenda.asks(1_399).sets, []);
+    assert_eq!(agenda.asks(1_400).sets.len(), 1);
+    agenda.set_read(&name("s"), Some(&[member(1, Some(2_600))]), 1_400, 1_401);
+    assert!(!agenda.ends(1_401), "nothing new");
+    assert_eq!(agenda.asks(1_900).sets.len(), 1);
+    agenda.set_read(
+        &name("s"),
+        Some(&[member(1, Some(2_100)), member(7, Some(9_000))]),
+        1_900,
+        1_901,
+    );
+    assert!(agenda.ends(1_901));
+    // Deleted by a packet, before its time.
+    agenda.asks(2_400);
+    agenda.set_read(&name("s"), Some(&[member(1, Some(1_600))]), 2_400, 2_401);
+    assert!(agenda.ends(2_401));
+    // Gone at its time: that alone ends proofs, and that it is missing then is no news.
+    assert_eq!(ends(&mut agenda, 2_402..4_100), [4_013]);
+    agenda.asks(4_100);
+    agenda.set_read(&name("s"), Some(&[]), 4_100, 4_101);
+    assert!(!agenda.ends(4_101));
+}
+
+/// Refreshed meanwhile, it lives: the old end is no end.
+#[test]
+fn what_a_packet_refreshes_goes_on() {
+    let mut agenda = watching(true, &[member(1, Some(1_000))]);
+    agenda.asks(1_500);
+    agenda.set_read(&name("s"), Some(&[member(1, Some(1_000))]), 1_500, 1_500);
+    assert_eq!(agenda.until(), Some(2_488));
+    assert_eq!(ends(&mut agenda, 1_501..3_000), [2_512]);
+    // It was gone between two looks, and is back: who was refused then is let in now.
+    agenda.asks(3_000);
+    agenda.set_read(&name("s"), Some(&[member(1, Some(1_000))]), 3_000, 3_000);
+    assert!(agenda.ends(3_000));
+}
+
+#[test]
+fn what_cannot_be_looked_at_ends_proofs_each_second() {
+    let mut agenda = watching(true, &[]);
+    agenda.asks(2_000);
+    agenda.set_read(&name("s"), None, 2_000, 2_000);
+    assert_eq!(agenda.blind().collect::<Vec<_>>(), [&name("s")]);
+    let found = ends(&mut agenda, 2_001..7_001);
+    assert_eq!(found.len(), 6, "{found:?}");
+    assert!(found.windows(2).all(|two| two[1] - two[0] <= 1_000));
+    // Too slow to be read is the same; and it is tried again.
+    assert_eq!(agenda.asks(12_000).sets.len(), 1);
+    agenda.set_read(&name("s"), Some(&[]), 12_000, 12_100);
+    assert_eq!(agenda.blind().count(), 1);
+    assert_eq!(agenda.asks(22_100).sets.len(), 1);
+    agenda.set_read(&name("s"), Some(&[]), 22_100, 22_101);
+    assert_eq!(agenda.blind().count(), 0);
+}
+
+#[test]
+fn a_command_has_sets_read_again_soon_and_not_all_the_time() {
+    let mut agenda = watching(false, &[]);
+    for now in 2_000..3_000 {
+        agenda.commanded(now);
+        if !agenda.asks(now).sets.is_empty() {
+            agenda.set_read(&name("s"), Some(&[]), now, now + 4);
+        }
+    }
+    agenda.commanded(3_000);
+    assert!(agenda.asks(3_000).sets.is_empty());
+    assert_eq!(agenda.asks(3_204).sets.len(), 1);
+}
+
+#[test]
+fn proofs_end_with_a_route() {
+    let mut agenda = Agenda::default();
+    agenda.routed(100);
+    assert!(agenda.asks(100).routes);
+    agenda.routes_read(Some(&[]), 100, 101);
+    assert!(
+        !agenda.asks(50_000).routes,
+        "none has an end: events tell of the rest"
+    );
+    agenda.routed(50_000);
+    assert!(agenda.asks(50_000).routes);
+    agenda.routes_read(Some(&[3_000]), 50_000, 50_001);
+    assert_eq!(agenda.until(), Some(52_988));
+    // An advertisement makes it last longer.
+    assert!(!agenda.asks(51_000).routes);
+    assert!(agenda.asks(51_100).routes);
+    agenda.routes_read(Some(&[3_000]), 51_100, 51_101);
+    assert!(ends(&mut agenda, 51_102..54_110).is_empty());
+    // Just when it ends it is read, and told of or not: it counts as ended when it has for sure.
+    agenda.asks(54_110);
+    agenda.routes_read(Some(&[]), 54_110, 54_111);
+    assert_eq!(ends(&mut agenda, 54_111..60_000), [54_123]);
+}
+
+#[test]
+fn an_hour_ends_proofs_and_so_does_setting_the_clock() {
+    let mut agenda = Agenda::default();
+    agenda.wall(1_700_000_000_000, 0);
+    let silent = Silent {
+        edges: BTreeSet::from([0, 61]),
+        ..Silent::default()
+    };
+    agenda.rules(silent, 0);
+    assert!(agenda.ends(0));
+    // 22:13:20; a quarter of an hour begins at 22:15:00, 100 s later.
+    assert_eq!(agenda.until(), Some(99_998));
+    let found = ends(&mut agenda, 1..1_200_000);
+    assert_eq!(found, [100_020, 161_020, 1_000_020, 1_061_020]);
+    // Slewed, and set.
+    agenda.wall(1_700_001_200_020, 1_200_000);
+    assert!(!agenda.ends(1_200_000));
+    agenda.wall(1_700_005_300_000, 1_300_000);
+    assert!(agenda.ends(1_300_000));
+}
+
+#[test]
+fn packets_that_keep_an_element_alive_are_seen() {
+    let mut agenda = Agenda::default();
+    let silent = Silent {
+        keep_alive: Some(750),
+        ..Silent::default()
+    };
+    agenda.rules(silent, 0);
+    let found = ends(&mut agenda, 0..8_000);
+    assert!(
+        found.len() > 10 && found.windows(2).all(|two| two[1] - two[0] == 750),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_ruleset_tells_what_to_look_at() {
+    let found = silent(RULES).expect("a ruleset");
+    let sets: Vec<(String, bool)> = found
+        .sets
+        .iter()
+        .map(|(name, written)| (name.name.clone(), *written))
+        .collect();
+    let expected = [
+        ("ban", true),
+        ("deep", false),
+        ("iv", false),
+        ("md", true),
+        ("s", false),
+        ("v", false),
+    ];
+    assert_eq!(
+        sets,
+        expected.map(|(name, written)| (name.to_owned(), written))
+    );
+    // 08:00 to 17:30; 12:00:01; midnight, for days. Each range holds to the end of its last second.
+    let edges = [0, 1, 2];
+    assert_eq!(found.edges, BTreeSet::from(edges));
+    // A quarter of 9 s: the set's own minute is longer.
+    assert_eq!(found.keep_alive, Some(2_250));
+    let opaque: Vec<&str> = found.opaque.iter().map(String::as_str).collect();
+    assert_eq!(
+        opaque,
+        [
+            "an iptables extension that nft does not name (inet t f, handle 41)",
+            "ct expiration (inet t f, handle 32)",
+            "the iptables extension recent (inet t f, handle 40)",
+            "the time of day (inet t f, handle 42)",
+        ]
+    );
+}
+
+#[test]
+fn what_established_packets_do_not_come_to_is_not_looked_at() {
+    let rules = RULES.replacen(
+        r#""expr": [{"match""#,
+        r#""expr": [{"match": {"op": "in", "left": {"ct": {"key": "state"}}, "right": "established"}}, {"accept": null}]}},
+           {"rule": {"family": "inet", "table": "t", "chain": "f", "handle": 99, "expr": [{"match""#,
+        1,
+    );
+    assert_ne!(rules, RULES);
+    assert_eq!(silent(&rules), Ok(Silent::default()));
+}
+
+#[test]
+fn what_is_no_ruleset_is_an_error() {
+    for text in ["", "{}", r#"{"nftables": [7]}"#] {
+        assert!(silent(text).is_err(), "{text}");
+    }
+    assert_eq!(silent(r#"{"nftables": []}"#), Ok(Silent::default()));
+}

@@ -1,0 +1,269 @@
+//! What ends without a message ends for a flow that weir forwards when it ends for the kernel.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use lab::gateway::{CLIENT, SERVER, SERVER_INNER6, SERVER6};
+use lab::namespace::wait_until;
+use lab::transfer::{Datagrams, Echo};
+use lab::{Error, Lab, Namespace, Options};
+use weir_tests::scene::{self, By, WAYS};
+use weir_tests::{LIMIT, Weir};
+
+/// No proof ends of its own accord while a test runs.
+const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
+/// Where echoes are.
+const ECHO: u16 = 7;
+/// Datagrams to this port are a knock: nobody answers.
+const KNOCK: u16 = 9;
+/// How long an answer takes at most that is going to come.
+const ANSWER: Duration = Duration::from_millis(500);
+/// What the kernel's clock ends is over at once. This is for the machine, which may not run the one that asks just then.
+const AT_ONCE: Duration = Duration::from_millis(700);
+/// What a packet wrote is found within a second, by a daemon that has a processor.
+const FOUND: Duration = Duration::from_secs(4);
+
+/// A client that asks again and again, through a router with weir or without.
+struct Asker {
+    weir: Option<Weir>,
+    datagrams: Datagrams,
+    _echo: Echo,
+    lab: Lab,
+}
+
+impl Asker {
+    /// `rules`: table `inet gate`; weir forwards the flow.
+    fn new(
+        by: By,
+        to: IpAddr,
+        prepare: impl Fn(&Namespace) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        let lab = scene::lab(by, &Options::default())?;
+        let server = lab.node("server")?;
+        if to == SERVER_INNER6 {
+            server.run(&format!("ip addr add {to}/128 dev lo nodad"))?;
+        }
+        prepare(lab.node("router")?)?;
+        let weir = scene::weir(by, &lab, NO_REPROOF)?;
+        let to = SocketAddr::new(to, ECHO);
+        let echo = Echo::serve(server, to)?;
+        let datagrams = Datagrams::open(lab.node("client")?, to)?;
+        let asker = Self {
+            weir,
+            datagrams,
+            _echo: echo,
+            lab,
+        };
+        asker.settles()?;
+        Ok(asker)
+    }
+
+    fn router(&self) -> Result<&Namespace, Error> {
+        self.lab.node("router")
+    }
+
+    /// Answers come, and weir, where there is one, forwards what is asked.
+    fn settles(&self) -> Result<(), Error> {
+        let begin = self.forwarded()?;
+        wait_until("answers come, by weir", LIMIT, || {
+            let answered = self.answered();
+            Ok(answered && (self.weir.is_none() || self.forwarded()? > begin + 10))
+        })
+    }
+
+    fn forwarded(&self) -> Result<u64, Error> {
+        let Some(weir) = &self.weir else { return Ok(0) };
+        let flow = weir.flow_at(ECHO)?;
+        Ok(flow.map_or(0, |flow| flow.directions.original.packets))
+    }
+
+    /// An error is no answer: the router may say why there is none.
+    fn answered(&self) -> bool {
+        self.datagrams.ask(b"well?", ANSWER).unwrap_or(false)
+    }
+
+    /// Asks until `end`: when the last question was sent that was answered, and how many weir forwarded.
+    fn last_answer(&self, end: Instant) -> Result<(Instant, u64), Error> {
+        let begin = self.forwarded()?;
+        let mut last = Instant::now();
+        while Instant::now() < end {
+            let asked = Instant::now();
+            if self.answered() {
+                last = asked;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok((last, self.forwarded()? - begin))
+    }
+
+    /// Something is over at `over`, of which the kernel decides exactly: until then weir forwards, and not much longer.
+    fn ends_at(&self, by: By, over: Instant) -> Result<(), Error> {
+        let (last, forwarded) = self.last_answer(over + 2 * AT_ONCE)?;
+        assert!(
+            by == By::Kernel || forwarded > 10,
+            "{by:?}: it was not forwarded by weir"
+        );
+        let late = last.saturating_duration_since(over);
+        assert!(late < AT_ONCE, "{by:?}: {late:?} late");
+        let early = over.saturating_duration_since(last);
+        assert!(early < 2 * AT_ONCE, "{by:?}: {early:?} early");
+        Ok(())
+    }
+}
+
+fn gate(router: &Namespace, rules: &str) -> Result<(), Error> {
+    router
+        .nft(&format!("table inet gate {{\n{rules}\n}}\n"))
+        .map(drop)
+}
+
+/// Time enough for weir to forward some of it, on a busy machine.
+const LIFE: Duration = Duration::from_secs(6);
+
+#[test]
+fn an_element_that_lets_a_flow_through_times_out() {
+    let rules = [
+        (
+            "set guests { type ipv4_addr; flags timeout; }",
+            "ip saddr @guests accept",
+            "",
+            "",
+        ),
+        (
+            "map guests { type ipv4_addr : verdict; flags timeout; }",
+            "ip saddr vmap @guests",
+            " : accept",
+            " : accept",
+        ),
+    ];
+    for (declared, rule, was, is) in rules {
+        scene::at_once(&WAYS, |by| {
+            let asker = Asker::new(by, SERVER, |router| {
+                gate(
+                    router,
+                    &format!(
+                        "{declared}\nchain fw {{ type filter hook forward priority 10; policy accept;\n\
+                         udp dport {ECHO} {rule}\nudp dport {ECHO} drop\n}}"
+                    ),
+                )?;
+                let add = format!("add element inet gate guests {{ {CLIENT}{was} }}\n");
+                router.nft(&add).map(drop)
+            })?;
+            let seconds = LIFE.as_secs();
+            asker.router()?.nft(&format!(
+                "delete element inet gate guests {{ {CLIENT}{was} }}\n\
+                 add element inet gate guests {{ {CLIENT} timeout {seconds}s{is} }}\n"
+            ))?;
+            asker.ends_at(by, Instant::now() + LIFE)
+        });
+    }
+}
+
+#[test]
+fn a_packet_bans_its_sender_for_a_while() {
+    scene::at_once(&WAYS, |by| {
+        let asker = Asker::new(by, SERVER, |router| {
+            gate(
+                router,
+                &format!(
+                    "set ban {{ type ipv4_addr; flags dynamic,timeout; size 100; }}\n\
+                     chain fw {{ type filter hook forward priority 10; policy accept;\n\
+                     udp dport {KNOCK} add @ban {{ ip saddr timeout 8s }} drop\n\
+                     udp dport {ECHO} ip saddr @ban drop\n}}"
+                ),
+            )
+        })?;
+        // The ruleset is read, and the set with it.
+        std::thread::sleep(Duration::from_millis(1500));
+        asker.settles()?;
+        let to = SocketAddr::new(SERVER, KNOCK);
+        let knock = Datagrams::open(asker.lab.node("client")?, to)?;
+        let knocked = Instant::now();
+        knock.ask(b"knock", Duration::from_millis(1))?;
+        let (last, _) = asker.last_answer(knocked + FOUND + Duration::from_secs(1))?;
+        let late = last.saturating_duration_since(knocked);
+        assert!(late < FOUND, "{by:?}: banned {late:?} late");
+        wait_until("the ban is over", LIMIT, || Ok(asker.answered()))?;
+        let over = knocked + Duration::from_secs(8);
+        assert!(Instant::now() >= over, "{by:?}: the ban was over too soon");
+        asker.settles()
+    });
+}
+
+/// The kernel alone sees each packet refresh the element: a flow that weir forwards lives as long.
+#[test]
+fn packets_keep_their_element_alive() {
+    scene::at_once(&WAYS, |by| {
+        let asker = Asker::new(by, SERVER, |router| {
+            gate(
+                router,
+                &format!(
+                    "set active {{ type ipv4_addr; flags dynamic,timeout; size 100; }}\n\
+                     chain fw {{ type filter hook forward priority 10; policy accept;\n\
+                     udp dport {ECHO} ct state new add @active {{ ip saddr timeout 60s }}\n\
+                     udp dport {ECHO} ip saddr @active update @active {{ ip saddr timeout 4s }} accept\n\
+                     udp dport {ECHO} drop\n}}"
+                ),
+            )
+        })?;
+        let end = Instant::now() + 2 * LIFE;
+        let (last, forwarded) = asker.last_answer(end)?;
+        assert!(
+            by == By::Kernel || forwarded > 100,
+            "{by:?}: {forwarded} forwarded"
+        );
+        let silence = end.saturating_duration_since(last);
+        assert!(
+            silence < Duration::from_secs(1),
+            "{by:?}: cut off {silence:?} before the end"
+        );
+        // A change of something else shows whether the kernel still lets it through.
+        asker.router()?.nft("add table inet other\n")?;
+        asker.settles()
+    });
+}
+
+#[test]
+fn a_route_comes_to_its_end() {
+    scene::at_once(&WAYS, |by| {
+        let via = format!("2001:db8:99::/48 via {SERVER6}");
+        let asker = Asker::new(by, SERVER_INNER6, |router| {
+            router.run(&format!("ip -6 route add {via}")).map(drop)
+        })?;
+        let seconds = LIFE.as_secs();
+        asker
+            .router()?
+            .run(&format!("ip -6 route replace {via} expires {seconds}"))?;
+        asker.ends_at(by, Instant::now() + LIFE)
+    });
+}
+
+#[test]
+fn an_hour_begins() {
+    scene::at_once(&WAYS, |by| {
+        let table = "chain fw { type filter hook forward priority 10; policy accept;\n";
+        let asker = Asker::new(by, SERVER, |router| {
+            gate(router, &format!("{table}udp dport 8 drop\n}}"))
+        })?;
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let edge = since.as_secs() + 8;
+        let over = Instant::now() + (Duration::from_secs(edge) - since);
+        let of_day = |second: u64| {
+            let second = second % 86_400;
+            format!(
+                "{:02}:{:02}:{:02}",
+                second / 3600,
+                second / 60 % 60,
+                second % 60
+            )
+        };
+        let (from, to) = (of_day(edge), of_day(edge + 60));
+        let rules = format!(
+            "table inet gate {{\n{table}udp dport {ECHO} meta hour \"{from}\"-\"{to}\" drop\n}}\n}}\n"
+        );
+        asker.router()?.feed("env TZ=UTC nft -f -", &rules)?;
+        asker.ends_at(by, over)
+    });
+}
