@@ -223,6 +223,7 @@ impl Core {
             return;
         };
         flow.moved = [0; 2];
+        flow.unseen = 0;
         if let Some(reason) = flow.declined.take() {
             self.statistics.declined[reason.index()] -= 1;
             self.statistics.installed += 1;
@@ -234,6 +235,7 @@ impl Core {
             flow: id,
             original: flow.id.original,
             reply: flow.reply,
+            window_scales: flow.window_scales,
         });
         self.statistics.installs += 1;
         self.table.touch(id);

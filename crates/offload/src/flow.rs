@@ -25,6 +25,8 @@ pub struct Flow {
     pub mark: u32,
     /// TCP_CONNTRACK_*, as last told.
     pub tcp_state: Option<u8>,
+    /// Scales of TCP's windows, once told: see [`Connection::window_scales`].
+    pub window_scales: Option<[u8; 2]>,
     /// A helper follows it, or did.
     pub helper: bool,
     /// Sequence numbers are adjusted, or were.
@@ -39,6 +41,8 @@ pub struct Flow {
     pub(crate) established_timeout: Option<u32>,
     /// Packets of both directions at the last refresh.
     pub(crate) moved: [u64; 2],
+    /// Octets forwarded since the kernel was last shown where the connection is.
+    pub(crate) unseen: u64,
     /// Generation of the dump by which it was last seen.
     pub(crate) seen: u32,
     /// A connection that is not remembered has one of its tuples.
@@ -58,6 +62,7 @@ impl Flow {
             status: None,
             mark: 0,
             tcp_state: None,
+            window_scales: None,
             helper: false,
             sequence_adjusted: false,
             declined: Some(Decline::StatusUnknown),
@@ -65,6 +70,7 @@ impl Flow {
             expires: None,
             established_timeout: None,
             moved: [0; 2],
+            unseen: 0,
             seen,
             contested: false,
             refusal: None,
@@ -90,6 +96,7 @@ impl Flow {
             }
             self.tcp_state = Some(state);
         }
+        self.window_scales = self.window_scales.or(connection.window_scales);
         self.helper |= connection.helper;
         self.sequence_adjusted |= connection.sequence_adjusted;
         if let Some(seconds) = connection.timeout {
