@@ -8,6 +8,7 @@
 #include "drop.h"
 #include "table.h"
 #include "timing.h"
+#include "window.h"
 
 /* A decision to forward: everything read from the record before the packet is touched. */
 struct verdict {
@@ -51,6 +52,7 @@ always_inline void trial_open(__u32 ref, const struct packet *p, __u64 in, __u32
 	t->reason = reason;
 	barrier();
 	WRITE_ONCE(t->epoch, epoch);
+	window_passed(t, trial_get(t->peer), p->len);
 }
 
 /* A FIN, RST or SYN goes by: conntrack decides what it means. Until user space has heard of it, nothing is proven. */
@@ -76,6 +78,17 @@ always_inline void flow_disturb(struct flow *f, __u32 ref)
 	t = trial_get(peer);
 	if (other && t)
 		flow_hold(other, t);
+}
+
+/*
+ * Whether a packet may be one of the flow, by where it came in: where the flow is proven, only there. From elsewhere, conntrack decides what
+ * it means, and tells; until then it ends nothing.
+ */
+always_inline int flow_may_come(const struct flow *flow, __u64 in)
+{
+	__u32 slot = flow->hop;
+
+	return flow->in == in || slot >= HOPS_MAX || READ_ONCE(flow->proof) != READ_ONCE(control.epoch) + READ_ONCE(hop_of(slot)->epoch);
 }
 
 /*
@@ -219,8 +232,12 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 		return because(REASON_UNKNOWN);
 	}
 	if (p->proto == IPPROTO_TCP && (p->tcp_flags & (TCP_FIN | TCP_SYN | TCP_RST | TCP_ACK)) != TCP_ACK) {
-		if (p->tcp_flags & (TCP_FIN | TCP_SYN | TCP_RST))
-			flow_disturb(flow, v->ref);
+		if (p->tcp_flags & (TCP_FIN | TCP_SYN | TCP_RST)) {
+			if (window_forged(f, L3_ETHERNET + l->shift, ipv6, p, flow, v->ref) && !shadow)
+				return because(REASON_WINDOW);
+			if (!l->stranger && flow_may_come(flow, in))
+				flow_disturb(flow, v->ref);
+		}
 		return because(REASON_TCP_FLAGS);
 	}
 	if (p->ttl <= 1)

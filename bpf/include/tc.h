@@ -203,6 +203,8 @@ always_inline int tc_pass(struct __sk_buff *skb, int reason)
 	reason += nothing(skb->len);
 	bridge_later_tc(skb, reason);
 	count_passed(reason);
+	if (reason == REASON_FRAGMENT || reason == REASON_OPTIONS)
+		__sync_fetch_and_add(&unseen, (skb->len >> WINDOW_UNIT) + 1);
 	return TC_ACT_UNSPEC;
 }
 
@@ -245,6 +247,10 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 	}
 	if (reason == REASON_DROPPED)
 		return because(TC_ACT_SHOT);
+	if (unlikely(reason == REASON_WINDOW)) {
+		count_passed(reason);
+		return because(TC_ACT_SHOT);
+	}
 	if (reason)
 		return tc_pass(skb, reason);
 

@@ -257,8 +257,9 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 	struct frame f = {(void *)(long)skb->data, (void *)(long)skb->data_end, skb->len};
 	struct packet p = {};
 	struct hop_key key = {};
-	struct flow *flow;
-	struct trial *t;
+	struct segment segment;
+	struct flow *flow, *other;
+	struct trial *t, *said;
 	struct hop *hop;
 	struct port *port;
 	__u32 ref, slot, epoch, len, out, stamp;
@@ -268,12 +269,13 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 	if (reason || !link_agrees(l, p.len))
 		return REASON_NONE; /* nothing that could be on trial */
 	packet_invert(&p, ipv6);
-	if (!flow_find(p.key, ipv6, &ref))
+	other = flow_find(p.key, ipv6, &ref);
+	if (!other)
 		return REASON_NONE;
-	t = trial_get(ref);
-	if (!t)
+	said = trial_get(ref);
+	if (!said)
 		return REASON_NONE;
-	ref = t->peer;
+	ref = said->peer;
 	flow = flow_of(ref, ipv6);
 	t = trial_get(ref);
 	if (!flow || !t || (READ_ONCE(flow->owner) & 0xff) != FLOW_LIVE)
@@ -285,8 +287,10 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 		shadow_compare(&f, l->shift, &key, ipv6, ref, &p);
 
 	epoch = READ_ONCE(control.epoch);
-	if (READ_ONCE(t->epoch) != epoch || later(now(), t->when + patience))
+	if (READ_ONCE(t->epoch) != epoch || later(now(), t->when + patience)) {
+		window_passed(t, said, p.len); /* ingress may not have seen it */
 		return port && port->flags & PORT_FLOODS ? witness_copy(flow, t, &key, epoch) : REASON_NOT_SEEN;
+	}
 	/* On trial may be a packet of the same tuple that came in elsewhere: rules may treat it otherwise. */
 	if (!came_in_there(skb, t->in))
 		return REASON_NOT_SEEN;
@@ -322,6 +326,8 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 		t->reason = REASON_CHECKSUM;
 		return REASON_CHECKSUM;
 	}
+	if (p.proto == IPPROTO_TCP && segment_read(&f, L3_ETHERNET + l->shift, ipv6, &p, &segment))
+		window_sample(&segment, flow, t, other, said);
 	slot = hop_learn(&key, HOP_LIVE | (port->flags & PORT_XDP_TX ? HOP_XDP : 0));
 	hop = hop_at(slot);
 	if (slot >= HOPS_MAX || !hop) {

@@ -24,6 +24,10 @@ always_inline int xdp_pass(struct xdp_md *ctx, int reason, int onward)
 {
 	if (reason == REASON_DROPPED)
 		return XDP_DROP;
+	if (reason == REASON_WINDOW) {
+		count_passed(reason);
+		return XDP_DROP;
+	}
 	if (onward)
 		bridge_later_xdp(ctx, reason);
 	count_passed(PASSED_BY_XDP + reason);

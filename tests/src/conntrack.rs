@@ -13,6 +13,14 @@ use nix::sys::socket::{
 
 /// IPS_ASSURED (include/uapi/linux/netfilter/nf_conntrack_common.h).
 pub const ASSURED: u32 = 1 << 2;
+/// TCP_CONNTRACK_ESTABLISHED (include/uapi/linux/netfilter/nf_conntrack_tcp.h).
+pub const ESTABLISHED: u8 = 3;
+/// TCP_CONNTRACK_CLOSE_WAIT.
+pub const CLOSE_WAIT: u8 = 5;
+/// TCP_CONNTRACK_TIME_WAIT.
+pub const TIME_WAIT: u8 = 7;
+/// TCP_CONNTRACK_CLOSE.
+pub const CLOSE: u8 = 8;
 /// IP_CT_TCP_FLAG_BE_LIBERAL (include/uapi/linux/netfilter/nf_conntrack_tcp.h).
 const LIBERAL: u8 = 0x08;
 
@@ -29,6 +37,8 @@ pub struct Entry {
     pub status: u32,
     /// Seconds until it times out.
     pub timeout: u32,
+    /// TCP_CONNTRACK_*; 0 of what is not TCP.
+    pub state: u8,
     /// TCP windows are not checked, in both directions.
     pub liberal: bool,
 }
@@ -132,6 +142,7 @@ fn entry(body: &[u8]) -> Entry {
         protocol: word(attribute(protocol, 1)) as u8,
         status: word(attribute(body, 3)),
         timeout: word(attribute(body, 7)),
+        state: attribute(tcp, 1).first().copied().unwrap_or(0),
         liberal: liberal(4) && liberal(5),
     }
 }

@@ -245,6 +245,18 @@ impl Datapath {
         self.table.install(flow, original, reply, &mut self.trials)
     }
 
+    /// Has FINs and RSTs of a TCP flow dropped that neither end can have sent, by their sequence numbers; `scales`: of the windows that the
+    /// original direction's sender and the other one announce. Before that, or where it cannot be told, they go to the kernel.
+    pub fn guard(&mut self, flow: u32, scales: [u8; 2]) {
+        let refs = self.table.refs(flow).into_iter().flatten();
+        for (reference, scale) in refs.zip(scales) {
+            if let Some(trial) = self.trials.at(self.table.trial_of(reference)) {
+                // SAFETY: an octet of a live mapping that only the daemon writes.
+                unsafe { (&raw mut (*trial).scale).write_volatile(scale.min(14) + 1) };
+            }
+        }
+    }
+
     /// Forgets a flow. Its packets go to the kernel from now on.
     pub fn remove(&mut self, flow: u32) {
         self.untime(flow);
@@ -368,6 +380,7 @@ impl Datapath {
         }
         self.hooks.attach(&self.skel, port.link, name, hook)?;
         self.declare(port)?;
+        self.control().paths += 1;
         self.bump()
     }
 
@@ -422,6 +435,7 @@ impl Datapath {
                 self.sessions.set(slot * port::SESSIONS + place, 0);
             }
         }
+        self.control().paths += 1;
         self.bump()?;
         self.hooks.detach(link)
     }

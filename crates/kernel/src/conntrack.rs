@@ -55,8 +55,17 @@ const CTA_PROTO_DST_PORT: u16 = 3;
 
 const CTA_PROTOINFO_TCP: u16 = 1;
 const CTA_PROTOINFO_TCP_STATE: u16 = 1;
+const CTA_PROTOINFO_TCP_WSCALE_ORIGINAL: u16 = 2;
+const CTA_PROTOINFO_TCP_WSCALE_REPLY: u16 = 3;
 const CTA_PROTOINFO_TCP_FLAGS_ORIGINAL: u16 = 4;
 const CTA_PROTOINFO_TCP_FLAGS_REPLY: u16 = 5;
+
+// IP_CT_TCP_FLAG_* (include/uapi/linux/netfilter/nf_conntrack_tcp.h).
+const TCP_WINDOW_SCALE: u8 = 0x01;
+const TCP_BE_LIBERAL: u8 = 0x08;
+/// The entry gets a shorter time-out with each packet.
+const TCP_DATA_UNACKNOWLEDGED: u8 = 0x10;
+const TCP_MAXACK_SET: u8 = 0x20;
 
 /// Decodes a datagram of ctnetlink, an event or a part of a dump, appending to `out`. Changes made by the socket `own_port` are
 /// ignored (0: none are).
@@ -139,7 +148,8 @@ fn entry(attributes: Attributes<'_>, gone: bool) -> Result<Option<Connection>, D
         status: found.status,
         mark: found.mark,
         timeout: found.timeout,
-        tcp_state: found.tcp_state,
+        tcp_state: found.tcp.state,
+        window_scales: found.tcp.window_scales(),
         helper: found.helper || bits & status::HELPER != 0,
         sequence_adjusted: found.sequence_adjusted || bits & status::SEQ_ADJUST != 0,
     }))
@@ -151,7 +161,7 @@ struct Found {
     status: Option<u32>,
     mark: u32,
     timeout: Option<u32>,
-    tcp_state: Option<u8>,
+    tcp: Tcp,
     helper: bool,
     sequence_adjusted: bool,
 }
@@ -160,7 +170,7 @@ impl Found {
     fn read(&mut self, attribute: &Attribute<'_>) -> Result<(), DecodeError> {
         match attribute.kind {
             CTA_STATUS => self.status = Some(attribute.u32_network("CTA_STATUS")?),
-            CTA_PROTOINFO => self.tcp_state = tcp_state(attribute)?,
+            CTA_PROTOINFO => self.tcp = Tcp::read(attribute)?,
             CTA_HELP => self.helper = true,
             CTA_TIMEOUT => self.timeout = Some(attribute.u32_network("CTA_TIMEOUT")?),
             CTA_MARK => self.mark = attribute.u32_network("CTA_MARK")?,
@@ -265,21 +275,68 @@ fn ports(attribute: &Attribute<'_>) -> Result<Option<(Protocol, u16, u16)>, Deco
     )))
 }
 
-fn tcp_state(attribute: &Attribute<'_>) -> Result<Option<u8>, DecodeError> {
-    for attribute in attribute.nested("CTA_PROTOINFO") {
-        let attribute = attribute?;
-        if attribute.kind != CTA_PROTOINFO_TCP {
-            continue;
-        }
-        for attribute in attribute.nested("CTA_PROTOINFO_TCP") {
+/// What an entry tells of TCP.
+#[derive(Default)]
+struct Tcp {
+    state: Option<u8>,
+    scales: [Option<u8>; 2],
+    flags: [Option<u8>; 2],
+}
+
+impl Tcp {
+    fn read(attribute: &Attribute<'_>) -> Result<Self, DecodeError> {
+        let mut tcp = Self::default();
+        for attribute in attribute.nested("CTA_PROTOINFO") {
             let attribute = attribute?;
-            if attribute.kind == CTA_PROTOINFO_TCP_STATE {
-                let [state] = attribute.array("CTA_PROTOINFO_TCP_STATE")?;
-                return Ok(Some(state));
+            if attribute.kind != CTA_PROTOINFO_TCP {
+                continue;
+            }
+            for attribute in attribute.nested("CTA_PROTOINFO_TCP") {
+                tcp.field(&attribute?)?;
             }
         }
+        Ok(tcp)
     }
-    Ok(None)
+
+    fn field(&mut self, attribute: &Attribute<'_>) -> Result<(), DecodeError> {
+        let octet = |part| attribute.array::<1>(part).map(|[octet]| Some(octet));
+        // Two octets: flags, and a mask that only updates need.
+        let flags = |part| attribute.array::<2>(part).map(|[flags, _]| Some(flags));
+        match attribute.kind {
+            CTA_PROTOINFO_TCP_STATE => self.state = octet("CTA_PROTOINFO_TCP_STATE")?,
+            CTA_PROTOINFO_TCP_WSCALE_ORIGINAL => {
+                self.scales[0] = octet("CTA_PROTOINFO_TCP_WSCALE_ORIGINAL")?;
+            }
+            CTA_PROTOINFO_TCP_WSCALE_REPLY => {
+                self.scales[1] = octet("CTA_PROTOINFO_TCP_WSCALE_REPLY")?;
+            }
+            CTA_PROTOINFO_TCP_FLAGS_ORIGINAL => {
+                self.flags[0] = flags("CTA_PROTOINFO_TCP_FLAGS_ORIGINAL")?;
+            }
+            CTA_PROTOINFO_TCP_FLAGS_REPLY => {
+                self.flags[1] = flags("CTA_PROTOINFO_TCP_FLAGS_REPLY")?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Data wait to be acknowledged, in either direction.
+    fn unacknowledged(&self) -> bool {
+        let flags = self.flags.iter().flatten();
+        flags.fold(0, |all, flags| all | flags) & TCP_DATA_UNACKNOWLEDGED != 0
+    }
+
+    /// Both scales, where they are known. An entry that was made of packets in the middle of a connection is liberal and knows none; one that
+    /// is liberal and knows them was relaxed since.
+    fn window_scales(&self) -> Option<[u8; 2]> {
+        let flags = [self.flags[0]?, self.flags[1]?];
+        let scales = [self.scales[0]?, self.scales[1]?];
+        let all = |flag| flags.iter().all(|flags| flags & flag != 0);
+        let strict = flags.iter().all(|flags| flags & TCP_BE_LIBERAL == 0);
+        // 14 is the largest there is (RFC 7323, 2.3).
+        (all(TCP_WINDOW_SCALE) || strict).then(|| scales.map(|scale| scale.min(14)))
+    }
 }
 
 /// Whether a SYN proxy is at work. Entries that ctnetlink itself made (`conntrack -I`, conntrackd after a fail-over) always have the

@@ -88,6 +88,9 @@ pub struct Connection {
     pub timeout: Option<u32>,
     /// TCP_CONNTRACK_* where the message told it (3 is ESTABLISHED). Events about other things leave it out.
     pub tcp_state: Option<u8>,
+    /// Scales of the windows that each end of a TCP connection announces (RFC 7323), original direction's sender first. `None`: not told, or
+    /// not known to the kernel, which did not see the connection begin and does not look at windows there.
+    pub window_scales: Option<[u8; 2]>,
     /// A helper (ftp, sip, …) follows this connection.
     pub helper: bool,
     /// Sequence numbers are adjusted (a helper changed lengths), or a SYN proxy keeps them apart.

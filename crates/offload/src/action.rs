@@ -121,6 +121,8 @@ pub enum Action {
         original: Tuple,
         /// Tuple of packets of the reply direction at ingress.
         reply: Tuple,
+        /// TCP's window scales, original direction's sender first: by them a FIN or RST is told that neither end sent. `None`: any passes.
+        window_scales: Option<[u8; 2]>,
     },
     /// Frames between two stations of a bridge become known, both ways. [`Action::Remove`] and [`Action::Prove`] with its number are as
     /// for a connection.
@@ -136,7 +138,7 @@ pub enum Action {
         flow: FlowId,
     },
     /// Make conntrack liberal about the TCP window of this connection, whose packets it will no longer see. Comes before the
-    /// install of a TCP flow.
+    /// install of a TCP flow, and again when it has moved far: conntrack then must not go by an acknowledgement of long ago.
     Relax(ConnectionId),
     /// Tell conntrack that this connection lives. Where the entry is gone (ENOENT), hand the core a `ConnectionGone`.
     Refresh {

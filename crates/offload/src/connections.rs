@@ -268,6 +268,7 @@ impl Core {
             return;
         };
         flow.life.begin(self.now);
+        flow.unseen = 0;
         if let Some(reason) = flow.declined.take() {
             self.statistics.declined[reason.index()] -= 1;
             self.statistics.installed += 1;
@@ -279,6 +280,7 @@ impl Core {
             flow: id,
             original: flow.id.original,
             reply: flow.reply,
+            window_scales: flow.window_scales,
         });
         self.statistics.installs += 1;
         self.table.touch(id);

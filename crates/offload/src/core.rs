@@ -61,6 +61,8 @@ pub struct Core {
     pub(crate) watch: Watch,
     pub(crate) legacy: Option<Millis>,
     pub(crate) pairs: Pairs,
+    /// TCP flows that forwarded much since the kernel saw them.
+    pub(crate) far: Vec<FlowId>,
     /// Connections of before the start of which no event may ever tell.
     pub(crate) inherited: Vec<ConnectionId>,
     inherited_once: bool,
@@ -90,6 +92,7 @@ impl Core {
             watch: Watch::default(),
             legacy: None,
             pairs: Pairs::default(),
+            far: Vec::new(),
             inherited: Vec::new(),
             inherited_once: false,
         }

@@ -25,6 +25,8 @@ pub struct Flow {
     pub mark: u32,
     /// TCP_CONNTRACK_*, as last told.
     pub tcp_state: Option<u8>,
+    /// Scales of TCP's windows, once told: see [`Connection::window_scales`].
+    pub window_scales: Option<[u8; 2]>,
     /// A helper follows it, or did.
     pub helper: bool,
     /// Sequence numbers are adjusted, or were.
@@ -35,6 +37,8 @@ pub struct Flow {
     pub since: Millis,
     /// Of its entry.
     pub(crate) life: Lifetime,
+    /// Octets forwarded since the kernel was last shown where the connection is.
+    pub(crate) unseen: u64,
     /// Generation of the dump by which it was last seen.
     pub(crate) seen: u32,
     /// A connection that is not remembered has one of its tuples.
@@ -54,11 +58,13 @@ impl Flow {
             status: None,
             mark: 0,
             tcp_state: None,
+            window_scales: None,
             helper: false,
             sequence_adjusted: false,
             declined: Some(Decline::StatusUnknown),
             since: now,
             life: Lifetime::default(),
+            unseen: 0,
             seen,
             contested: false,
             refusal: None,
@@ -81,6 +87,7 @@ impl Flow {
         if let Some(state) = connection.tcp_state {
             self.tcp_state = Some(state);
         }
+        self.window_scales = self.window_scales.or(connection.window_scales);
         self.helper |= connection.helper;
         self.sequence_adjusted |= connection.sequence_adjusted;
         if let Some(seconds) = connection.timeout {

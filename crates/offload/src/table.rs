@@ -304,6 +304,7 @@ mod tests {
             mark: 0,
             timeout: None,
             tcp_state: None,
+            window_scales: None,
             helper: false,
             sequence_adjusted: false,
         };

@@ -16,6 +16,9 @@ const RELEARN: Millis = 60_000;
 const GIVEN_BACK: Millis = 1_000;
 /// A firewall that tells of no changes: how long a proof may last.
 const LEGACY: Millis = 1_000;
+/// A TCP flow that forwarded so many octets proves anew: where its streams are is only known near what was last seen of them, within 1 GiB
+/// (bpf/include/window.h).
+const MOVED_FAR: u64 = 256 << 20;
 /// Shortest and longest time for a visit to every flow to see whether its time-out is to be refreshed.
 const VISIT: std::ops::RangeInclusive<Millis> = 500..=20_000;
 
@@ -70,6 +73,7 @@ impl Core {
             self.legacy = None;
         }
 
+        self.show_far(out);
         self.pairs_upkeep(read, out);
         self.look(read, out);
         let length = self.table.len();
@@ -93,6 +97,32 @@ impl Core {
                 if unsure {
                     self.watch(id, readings.map(|reading| reading.shown));
                 }
+            }
+        }
+    }
+
+    /// A flow forwarded so many octets more; to be told each second. One that moved far proves anew with the next tick.
+    pub fn grew(&mut self, id: FlowId, octets: u64) {
+        let Some(flow) = self.table.get_mut(id).filter(|flow| flow.installed()) else {
+            return;
+        };
+        if flow.id.original.protocol != Protocol::Tcp {
+            return;
+        }
+        flow.unseen = flow.unseen.saturating_add(octets);
+        if flow.unseen >= MOVED_FAR {
+            flow.unseen = 0;
+            self.far.push(id);
+        }
+    }
+
+    /// Has the kernel see where the streams of those are that moved far.
+    fn show_far(&mut self, out: &mut Vec<Action>) {
+        for id in std::mem::take(&mut self.far) {
+            if let Some(flow) = self.table.get(id).filter(|flow| flow.installed()) {
+                self.statistics.proofs += 1;
+                out.push(Action::Relax(flow.id));
+                out.push(Action::Prove { flow: id });
             }
         }
     }

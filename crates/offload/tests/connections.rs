@@ -40,6 +40,7 @@ fn an_established_connection_is_relaxed_then_installed() {
             flow: FlowId(0),
             original: c.id.original,
             reply: c.reply,
+            window_scales: None,
         },
     ];
     assert_eq!(rig().connection(&c), expected);
@@ -49,7 +50,8 @@ fn an_established_connection_is_relaxed_then_installed() {
         [Action::Install {
             flow: FlowId(0),
             original: c.id.original,
-            reply: c.reply
+            reply: c.reply,
+            window_scales: None,
         }]
     );
 }
@@ -251,7 +253,8 @@ fn leaving_established_removes_at_once_and_coming_back_takes_another_number() {
         Some(&Action::Install {
             flow: FlowId(1),
             original: c.id.original,
-            reply: c.reply
+            reply: c.reply,
+            window_scales: None,
         })
     );
     assert_eq!(rig.core.find(&c.id.original), [FlowId(1)]);
@@ -263,7 +266,8 @@ fn leaving_established_removes_at_once_and_coming_back_takes_another_number() {
     assert!(rig.connection(&c).contains(&Action::Install {
         flow: FlowId(1),
         original: c.id.original,
-        reply: c.reply
+        reply: c.reply,
+        window_scales: None,
     }));
 }
 
@@ -296,7 +300,8 @@ fn a_changed_translation_is_a_remove_and_an_install() {
             Action::Install {
                 flow: FlowId(1),
                 original: c.id.original,
-                reply: c.reply
+                reply: c.reply,
+                window_scales: None,
             }
         ]
     );

@@ -115,6 +115,7 @@ fn connection(world: World) -> impl Strategy<Value = Connection> {
                     mark,
                     timeout: Some(100),
                     tcp_state,
+                    window_scales: None,
                     helper,
                     sequence_adjusted,
                 }

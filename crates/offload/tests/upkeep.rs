@@ -3,8 +3,8 @@
 mod common;
 
 use common::{Rig, UP, tcp, udp};
-use kernel::{Event, Source, status};
-use weir_offload::{Action, Cause, Decline, Millis, Reading, Settings};
+use kernel::{ConnectionId, Event, Source, status};
+use weir_offload::{Action, Cause, Decline, FlowId, Millis, Reading, Settings};
 
 fn reading(packets: u64, proven: bool) -> Reading {
     Reading {
@@ -287,4 +287,30 @@ fn what_a_flowtable_had_at_the_start_is_asked_for_when_it_is_given_back() {
     rig.pass(60_000);
     rig.tell(Event::DumpEnd(Source::Conntrack));
     assert_eq!(rig.known(), [], "it ended, and no event said so");
+}
+
+#[test]
+fn a_tcp_flow_that_moved_far_proves_anew_and_no_old_acknowledgement_counts() {
+    let mut rig = Rig::new(Settings::default());
+    let stream = tcp(1, "10.0.0.2:4000", "192.0.2.1:443");
+    let datagrams = udp(2, "10.0.0.2:4000", "192.0.2.1:443");
+    rig.connection(&stream);
+    rig.connection(&datagrams);
+    let far = |actions: Vec<Action>| {
+        let concerns = |action: &Action| matches!(action, Action::Relax(_) | Action::Prove { .. });
+        actions.into_iter().filter(concerns).collect::<Vec<_>>()
+    };
+    let expected = [Action::Relax(stream.id), Action::Prove { flow: FlowId(0) }];
+    for round in 0..3 {
+        for flow in [FlowId(0), FlowId(1), FlowId(9)] {
+            rig.core.grew(flow, 255 << 20);
+        }
+        assert_eq!(far(rig.pass(250)), [], "{round}");
+        rig.core.grew(FlowId(0), 1 << 20);
+        assert_eq!(far(rig.pass(250)), expected, "{round}");
+    }
+    // One that ended meanwhile is nobody's.
+    rig.core.grew(FlowId(0), 1 << 30);
+    rig.tell(Event::ConnectionGone(stream.id));
+    assert_eq!(far(rig.pass(250)), []);
 }

@@ -12,10 +12,12 @@ use super::connection::*;
 use super::link::Behind;
 use super::model::{self, Hook, Way};
 
+const XDP_DROP: u32 = 1;
 const XDP_PASS: u32 = 2;
 const XDP_REDIRECT: u32 = 4;
 const TC_PASS: u32 = u32::MAX;
 const TC_REDIRECT: u32 = 7;
+const TC_DROP: u32 = 2;
 pub const HOOKS: [Hook; 2] = [Hook::Xdp, Hook::Tc];
 /// Tries before a proof counts as refused: a test may lose the processor for longer than a packet may be under way.
 const TRIES: u32 = 2000;
@@ -52,6 +54,8 @@ pub enum Outcome {
     Passed(Reason),
     /// Sent out, as these octets.
     Forwarded(Vec<u8>),
+    /// Gone, for this reason.
+    Dropped(Reason),
 }
 
 /// The packet path, and the connections it was told of.
@@ -156,6 +160,9 @@ impl Router {
         let (action, out) = match hook {
             Hook::Xdp => {
                 let (action, out, _) = self.path.test_xdp(frame, link, 1).expect("runs");
+                if action == XDP_DROP {
+                    return self.dropped(&before);
+                }
                 (action, out)
             }
             Hook::Tc => self
@@ -163,6 +170,9 @@ impl Router {
                 .test_tc_skb(frame, link, &mut SkbFields::default())
                 .expect("runs"),
         };
+        if hook == Hook::Tc && action == TC_DROP {
+            return self.dropped(&before);
+        }
         self.outcome(action, out, frame, &before)
     }
 
@@ -172,6 +182,12 @@ impl Router {
         let before = self.counts();
         let (action, out) = self.path.test_tc_skb(frame, link, fields).expect("runs");
         self.outcome(action, out, frame, &before)
+    }
+
+    fn dropped(&self, before: &[u64]) -> Outcome {
+        let reasons = self.reasons_since(before);
+        assert_eq!(reasons.len(), 1, "a packet dropped has one reason");
+        Outcome::Dropped(reasons[0])
     }
 
     fn outcome(&self, action: u32, out: Vec<u8>, frame: &[u8], before: &[u64]) -> Outcome {
@@ -355,7 +371,10 @@ impl Router {
             (Outcome::Passed(reason), Some(_)) => {
                 panic!("{hook:?}: passed for {reason:?}: {frame:02x?}")
             }
-            (Outcome::Passed(_), None) => {}
+            (Outcome::Dropped(reason), Some(_)) => {
+                panic!("{hook:?}: dropped for {reason:?}: {frame:02x?}")
+            }
+            (Outcome::Passed(_) | Outcome::Dropped(_), None) => {}
         }
         outcome
     }

@@ -54,7 +54,7 @@ fn leaves(router: &mut Router, out: u32, came_in: u32, frame: &[u8]) -> Option<R
 fn through(router: &mut Router, (link, came): (u32, &[u8]), (out, left): (u32, &[u8])) -> Option<Reason> {
     match router.run(Hook::Tc, link, came) {
         Outcome::Passed(_) => leaves(router, out, link, left),
-        Outcome::Forwarded(_) => None,
+        Outcome::Forwarded(_) | Outcome::Dropped(_) => None,
     }
 }
 

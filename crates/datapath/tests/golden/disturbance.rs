@@ -51,9 +51,10 @@ fn a_disturbed_flow_is_held() {
     }
 }
 
-/// Flags are looked at before the port: a reset that comes in elsewhere, or while nothing is proven, holds as well.
+/// A reset that comes in elsewhere ends nothing, as long as it is known where the flow comes in: whoever is at another port need not be one
+/// of its ends. Conntrack decides, and tells. One that comes in where nothing is proven holds.
 #[test]
-fn a_disturbance_counts_wherever_it_comes_from() {
+fn a_disturbance_counts_where_the_flow_comes_in() {
     let options = Options {
         hold: 60_000,
         ..brief()
@@ -68,6 +69,14 @@ fn a_disturbance_counts_wherever_it_comes_from() {
         router.prove(&connection);
         let mut reset = connection.frame(ORIGINAL).flags(RST).ttl(1);
         reset.destination_mac = ROUTER_WAN;
+        let outcome = router.compare(Hook::Tc, WAN, &reset.bytes());
+        assert_eq!(outcome, Outcome::Passed(Reason::TcpFlags));
+        for side in SIDES {
+            assert!(router.proven(&connection, side));
+        }
+        // Of the original direction nothing is proven now: it may come in anywhere.
+        router.path.prove(connection.id);
+        router.prove_with(&connection, REPLY, &connection.frame(REPLY));
         let outcome = router.compare(Hook::Tc, WAN, &reset.bytes());
         assert_eq!(outcome, Outcome::Passed(Reason::TcpFlags));
         for side in SIDES {

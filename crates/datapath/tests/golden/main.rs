@@ -23,4 +23,5 @@ mod proof;
 mod segments;
 mod table;
 mod timing;
+mod window;
 mod witness;

@@ -1,6 +1,5 @@
 //! One entry, asked for by itself.
 
-use super::request::TCP_DATA_UNACKNOWLEDGED;
 use super::*;
 
 /// What conntrack has of one connection.
@@ -25,28 +24,11 @@ pub(crate) fn decode(message: &Message<'_>) -> Result<Option<Looked>, DecodeErro
 }
 
 fn unacknowledged(attributes: Attributes<'_>) -> Result<bool, DecodeError> {
-    let mut found = false;
     for attribute in attributes {
         let attribute = attribute?;
-        if attribute.kind != CTA_PROTOINFO {
-            continue;
-        }
-        for attribute in attribute.nested("CTA_PROTOINFO") {
-            let attribute = attribute?;
-            if attribute.kind != CTA_PROTOINFO_TCP {
-                continue;
-            }
-            for attribute in attribute.nested("CTA_PROTOINFO_TCP") {
-                let attribute = attribute?;
-                if matches!(
-                    attribute.kind,
-                    CTA_PROTOINFO_TCP_FLAGS_ORIGINAL | CTA_PROTOINFO_TCP_FLAGS_REPLY
-                ) {
-                    let [flags, _] = attribute.array("CTA_PROTOINFO_TCP_FLAGS")?;
-                    found |= flags & TCP_DATA_UNACKNOWLEDGED != 0;
-                }
-            }
+        if attribute.kind == CTA_PROTOINFO {
+            return Ok(Tcp::read(&attribute)?.unacknowledged());
         }
     }
-    Ok(found)
+    Ok(false)
 }

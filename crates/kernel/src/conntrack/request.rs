@@ -4,11 +4,6 @@
 use super::*;
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST};
 
-/// `IP_CT_TCP_FLAG_BE_LIBERAL`: do not check sequence numbers against the window, which the kernel no longer sees move.
-const TCP_BE_LIBERAL: u8 = 0x08;
-/// `IP_CT_TCP_FLAG_DATA_UNACKNOWLEDGED`: the entry gets a shorter time-out with each packet.
-pub(super) const TCP_DATA_UNACKNOWLEDGED: u8 = 0x10;
-
 /// A request to keep an entry alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refresh {
@@ -35,10 +30,12 @@ pub(crate) fn dump(sequence: u32) -> Vec<u8> {
     encoder.finish()
 }
 
-/// Asks that windows of this TCP connection be not checked, in either direction.
+/// Asks that windows of this TCP connection be not checked, in either direction, as the kernel no longer sees them move. Nor must a RST be
+/// held against the last acknowledgement seen, which may be from 2 GiB ago (nf_conntrack_proto_tcp.c, "invalid rst"): that it knows one is
+/// taken from it, until it sees another one in its window.
 pub(crate) fn relax(encoder: &mut Encoder, sequence: u32, id: &ConnectionId) {
     change(encoder, sequence, id, |e| {
-        put_flags(e, TCP_BE_LIBERAL, TCP_BE_LIBERAL);
+        put_flags(e, TCP_BE_LIBERAL, TCP_BE_LIBERAL | TCP_MAXACK_SET);
     });
 }
 

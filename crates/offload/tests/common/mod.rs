@@ -53,6 +53,7 @@ pub fn connection(id: u32, original: Tuple) -> Connection {
             30
         }),
         tcp_state: (original.protocol == Protocol::Tcp).then_some(3),
+        window_scales: None,
         helper: false,
         sequence_adjusted: false,
     }
@@ -197,6 +198,7 @@ impl Rig {
                     flow,
                     original,
                     reply,
+                    ..
                 } => {
                     assert!(
                         !self.installed.contains_key(flow),

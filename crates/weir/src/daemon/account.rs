@@ -51,9 +51,15 @@ impl Account {
         self.ports.get(&slot).copied()
     }
 
-    /// Takes in what a flow forwarded since it was last asked. What devices counted of it is known after [`Account::settle`].
-    pub fn read(&mut self, path: &mut Datapath, flow: u32) {
-        path.grown(flow, |growth| self.grew(&growth));
+    /// Takes in what a flow forwarded since it was last asked, and gives back the octets. What devices counted of it is known after
+    /// [`Account::settle`].
+    pub fn read(&mut self, path: &mut Datapath, flow: u32) -> u64 {
+        let mut octets = 0;
+        path.grown(flow, |growth| {
+            octets += growth.octets;
+            self.grew(&growth);
+        });
+        octets
     }
 
     /// A part of what a flow forwarded.

@@ -126,8 +126,13 @@ impl Router {
                 flow,
                 original,
                 reply,
+                window_scales,
             } => match self.path.install(flow.0, &original, &reply) {
-                Ok(()) => {}
+                Ok(()) => {
+                    if let Some(scales) = window_scales {
+                        self.path.guard(flow.0, scales);
+                    }
+                }
                 Err(datapath::Error::Full) => self.core.refused(flow, Decline::TableFull),
                 Err(error) => {
                     debug!(%error, "cannot install a flow");

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use datapath::TIMERS;
+use offload::FlowId;
 use tracing::warn;
 
 use super::Router;
@@ -137,7 +138,8 @@ impl Router {
         let rest = self.uncounted.len().saturating_sub(COUNTS);
         for flow in self.uncounted.drain(rest..) {
             // One that was removed meanwhile was counted then.
-            self.account.read(&mut self.path, flow);
+            let octets = self.account.read(&mut self.path, flow);
+            self.core.grew(FlowId(flow), octets);
         }
         self.share();
         if !self.counting() {

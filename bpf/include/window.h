@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * TCP's window, as far as it takes to tell a stranger's FIN or RST from one of the two ends. Conntrack was asked not to look (it does not
+ * see the window move), so what no end can have sent must not reach it.
+ *
+ * The witness samples what each end says where a packet of it goes through the kernel. A FIN or RST is held against what the *other* end
+ * said last: where a sender may be in its stream depends on what the other one acknowledged, and nobody at the sender's port can forge that.
+ * Between sample and packet the stream moved by what was forwarded, at most. What cannot be told passes: no sample, an old one, or samples
+ * of both ends that were never found to agree.
+ */
+#pragma once
+
+#include "table.h"
+
+#define WINDOW_UNIT 8               /* streams are measured by 256 octets: 32 bits for all that `count` has */
+#define WINDOW_FAR (1u << (30 - 8)) /* the stream moved 1 GiB since the sample: it says too little */
+
+enum window_sample { /* bits of trial.sample */
+	WINDOW_TAKEN = 1,
+	WINDOW_AGREED = 2, /* with what the other end said */
+	WINDOW_ASKED = 4,  /* a SYN went by: see trial.asked */
+};
+
+enum window_verdict {
+	WINDOW_UNKNOWN,
+	WINDOW_AGREES,
+	WINDOW_CONTRADICTS,
+};
+
+/* What TCP says of its stream. */
+struct segment {
+	__u32 seq;
+	__u32 end; /* behind its last octet */
+	__u32 ack;
+	__u32 flags;
+};
+
+/* Octets of packets that no flow could be found for (fragments, options), by WINDOW_UNIT: they may have been of any. */
+__u32 unseen __attribute__((aligned(64)));
+
+/* How far one direction has come, by WINDOW_UNIT. */
+always_inline __u32 window_clock(const struct flow *flow)
+{
+	return (__u32)((READ_ONCE(flow->count) & ((1ull << 40) - 1)) >> WINDOW_UNIT) + READ_ONCE(unseen);
+}
+
+/* Reads what the parser passed by; `l3_at`: where IP begins. */
+always_inline int segment_read(const struct frame *f, __u32 l3_at, int ipv6, const struct packet *p, struct segment *s)
+{
+	const __u32 ip_size = ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
+	__be32 *tcp = f->data + l3_at + ip_size;
+
+	if ((void *)tcp + sizeof(struct tcphdr) > f->end)
+		return 0; /* for the verifier: the parser saw to it */
+	s->seq = bpf_ntohl(tcp[1]);
+	s->ack = bpf_ntohl(tcp[2]);
+	s->end = s->seq + p->len - ip_size - p->l4_len;
+	s->flags = p->tcp_flags;
+	return 1;
+}
+
+/* Whether a number lies about `base`, from which its stream moved on by so much; `scale`: of the window in which its sender sends. */
+always_inline int number_fits(__u32 number, __u32 base, __u32 moved, __u8 scale)
+{
+	/* A window is shorter than this (RFC 7323, 2.3). Twice that and 1 GiB are less than the numbers' range. */
+	__u32 window = 1u << (16 + (scale & 15));
+
+	return number - (base - window) <= 2 * window + ((moved + 2) << WINDOW_UNIT);
+}
+
+/* Whether the other end's sample has anything to say: it was taken, no port came or went since, and both windows are known. */
+always_inline int window_known(const struct trial *t, const struct trial *other)
+{
+	return other->sample & WINDOW_TAKEN && t->scale && other->scale && other->paths == (__u16)READ_ONCE(control.paths);
+}
+
+/* A segment of `flow` against what the other end said last. */
+always_inline int window_judge(const struct segment *s, const struct flow *flow, const struct trial *t, const struct flow *other,
+			       const struct trial *said)
+{
+	__u32 moved = window_clock(flow) - said->other, back = window_clock(other) - said->own;
+
+	if (!window_known(t, said) || moved >= WINDOW_FAR || back >= WINDOW_FAR)
+		return WINDOW_UNKNOWN;
+	if (!number_fits(s->seq, said->ack, moved, said->scale - 1))
+		return WINDOW_CONTRADICTS;
+	if (s->flags & TCP_ACK && !number_fits(s->ack, said->seq, back, t->scale - 1))
+		return WINDOW_CONTRADICTS;
+	return WINDOW_AGREES;
+}
+
+/* A packet that the kernel sent: what its sender says of both streams. */
+always_inline void window_sample(const struct segment *s, const struct flow *flow, struct trial *t, const struct flow *other,
+				 struct trial *said)
+{
+	__u32 own = window_clock(flow), back = window_clock(other);
+	int verdict;
+
+	if ((s->flags & (TCP_SYN | TCP_RST | TCP_ACK)) != TCP_ACK || !t->scale)
+		return;
+	verdict = window_judge(s, flow, t, other, said);
+	if (verdict == WINDOW_CONTRADICTS) {
+		if (said->sample & WINDOW_AGREED)
+			return;                /* conntrack does not look at windows any more: this may be anybody's */
+		said->sample &= ~WINDOW_TAKEN; /* one of them is wrong */
+	}
+	if (verdict == WINDOW_AGREES)
+		said->sample |= WINDOW_AGREED;
+	/* Sent again, or overtaken: what was said before is newer, and no less true. */
+	if (t->sample & WINDOW_AGREED && t->paths == (__u16)READ_ONCE(control.paths) && own - t->own < WINDOW_FAR &&
+	    back - t->other < WINDOW_FAR && ((__s32)(s->end - t->seq) < 0 || (__s32)(s->ack - t->ack) < 0))
+		return;
+	/* Another processor may do the same: all of it is then of packets that were on their way together. */
+	t->seq = s->end;
+	t->ack = s->ack;
+	t->own = own;
+	t->other = back;
+	t->paths = READ_ONCE(control.paths);
+	t->sample = (t->sample & WINDOW_ASKED) | WINDOW_TAKEN | (verdict == WINDOW_AGREES ? WINDOW_AGREED : 0);
+}
+
+/* Octets of a direction that its record does not count: the kernel forwards them. `other`: the trial of the other direction. */
+always_inline void window_passed(struct trial *t, struct trial *other, __u32 octets)
+{
+	__u32 back = -((octets >> WINDOW_UNIT) + 1);
+
+	__sync_fetch_and_add(&t->own, back);
+	if (other)
+		__sync_fetch_and_add(&other->other, back);
+}
+
+/*
+ * Whether neither end can have sent this FIN or RST. One RST answers a SYN, outside of any window: of a host that knows nothing of the
+ * connection, where the other began to use its tuple again.
+ */
+always_inline int window_forged(const struct frame *f, __u32 l3_at, int ipv6, const struct packet *p, struct flow *flow, __u32 ref)
+{
+	struct trial *t = trial_get(ref), *said;
+	struct segment s;
+	struct flow *other;
+	__u32 peer;
+
+	if (!t)
+		return 0;
+	peer = t->peer;
+	other = flow_of(peer, ipv6);
+	said = trial_get(peer);
+	if (!other || !said || !segment_read(f, l3_at, ipv6, p, &s))
+		return 0;
+	if (s.flags & TCP_SYN) {
+		t->asked = s.end + 1;
+		t->sample |= WINDOW_ASKED;
+		return 0;
+	}
+	if (s.flags & TCP_RST && s.flags & TCP_ACK && said->sample & WINDOW_ASKED && s.ack == said->asked)
+		return 0;
+	return said->sample & WINDOW_AGREED && window_judge(&s, flow, t, other, said) == WINDOW_CONTRADICTS;
+}

@@ -1,0 +1,282 @@
+//! A FIN or RST that neither end can have sent, by its sequence numbers: conntrack, which was asked not to look at windows, must not see it.
+
+use crate::common::edit::*;
+use crate::common::maps::set_count;
+use crate::common::*;
+
+/// Where both ends are in their streams: the client's next octet, and the server's.
+type Streams = [u32; 2];
+/// One ends its range soon.
+const STREAMS: Streams = [0xffff_f000, 77_000];
+/// Scales of both ends' windows: what the client sends is bounded by the server's.
+const SCALES: [u8; 2] = [2, 7];
+const FAREWELLS: [u8; 3] = [FIN | ACK, RST, RST | ACK];
+
+/// The longest window of the end that a side's packets go to, and a little more.
+fn window(side: Side) -> u32 {
+    1 << (16 + SCALES[1 - side as usize])
+}
+
+fn numbers_of(streams: Streams, side: Side) -> (u32, u32) {
+    let (own, other) = (side as usize, 1 - side as usize);
+    (streams[own], streams[other])
+}
+
+/// A packet of one side as it comes in, with these numbers.
+fn incoming(frame: &Frame, (sequence, acknowledged): (u32, u32)) -> Vec<u8> {
+    let mut octets = frame.bytes();
+    numbers(&mut octets, sequence, acknowledged);
+    octets
+}
+
+/// Has the kernel forward a packet of one side, and the witness see it.
+fn show(router: &mut Router, connection: &Connection, side: Side, said: (u32, u32)) {
+    let frame = connection.frame(side);
+    let leaves = incoming(&connection.sent(side, &frame), said);
+    let (link, out) = links(side);
+    for _ in 0..2000 {
+        router.path.prove(connection.id);
+        router.run(Hook::Tc, link, &incoming(&frame, said));
+        match router.leave(out, &leaves) {
+            None => return,
+            Some(Reason::NotSeen | Reason::Held | Reason::Quiet) => {}
+            Some(other) => panic!("{}: {other:?}", connection.original),
+        }
+    }
+    panic!("the machine is too busy: no packet was witnessed in time");
+}
+
+/// Both ends speak, and the connection is proven both ways.
+fn speak(router: &mut Router, connection: &Connection, streams: Streams) {
+    for _ in 0..3 {
+        for side in SIDES {
+            show(router, connection, side, numbers_of(streams, side));
+        }
+    }
+    router.prove(connection);
+}
+
+/// TCP over both families, guarded, both ends heard.
+fn guarded() -> (Router, Vec<Connection>) {
+    let mut router = Router::standard();
+    let all = router.connections.clone();
+    let tcp: Vec<Connection> = all.into_iter().filter(Connection::is_tcp).collect();
+    for connection in &tcp {
+        router.path.guard(connection.id, SCALES);
+        speak(&mut router, connection, STREAMS);
+    }
+    (router, tcp)
+}
+
+/// A farewell of one side: what becomes of it.
+fn farewell(
+    router: &mut Router,
+    connection: &Connection,
+    side: Side,
+    (hook, flags): (Hook, u8),
+    said: (u32, u32),
+) -> Outcome {
+    let frame = connection.frame(side).flags(flags).payload(0);
+    router.compare(hook, links(side).0, &incoming(&frame, said))
+}
+
+const PASSED: Outcome = Outcome::Passed(Reason::TcpFlags);
+const DROPPED: Outcome = Outcome::Dropped(Reason::Window);
+
+#[test]
+fn a_farewell_in_the_window_passes_and_any_other_is_dropped() {
+    let (mut router, connections) = guarded();
+    for connection in connections {
+        for (side, hook) in SIDES.into_iter().zip(HOOKS) {
+            let (own, other) = numbers_of(STREAMS, side);
+            let (room, back) = (window(side), window(SIDES[1 - side as usize]));
+            // A little is forwarded meanwhile, and counters are rounded.
+            let far = 1 << 14;
+            // Of the other end: behind the octets that it sent.
+            let said_last = other.wrapping_add(100);
+            for flags in FAREWELLS {
+                let acknowledges = flags & ACK != 0;
+                let table = [
+                    ("next", own, other, true),
+                    ("a window ahead", own.wrapping_add(room), other, true),
+                    ("a window behind", own.wrapping_sub(room), other, true),
+                    ("further ahead", own.wrapping_add(room + far), other, false),
+                    ("further behind", own.wrapping_sub(room + 1), other, false),
+                    ("anywhere", own.wrapping_add(1 << 31), other, false),
+                    ("answer ahead", own, other.wrapping_add(back), true),
+                    ("answer behind", own, said_last.wrapping_sub(back), true),
+                    (
+                        "an answer to what was never sent",
+                        own,
+                        other.wrapping_add(back + far),
+                        !acknowledges,
+                    ),
+                    (
+                        "an answer of long ago",
+                        own,
+                        other.wrapping_sub(back + far),
+                        !acknowledges,
+                    ),
+                ];
+                for (name, sequence, acknowledged, genuine) in table {
+                    speak(&mut router, &connection, STREAMS);
+                    let said = (sequence, acknowledged);
+                    let outcome = farewell(&mut router, &connection, side, (hook, flags), said);
+                    let expected = if genuine { PASSED } else { DROPPED };
+                    let place = format!("{name}: {} {side:?} {flags:#x}", connection.original);
+                    assert_eq!(outcome, expected, "{place}");
+                    let proven = SIDES.map(|side| router.proven(&connection, side));
+                    assert_eq!(proven, [!genuine; 2], "{place}");
+                }
+            }
+        }
+    }
+}
+
+/// What was forwarded since moves the stream on; beyond 1 GiB nothing is known.
+#[test]
+fn what_was_forwarded_since_counts() {
+    // Its counter is found by its tuple, among all on the machine.
+    let mut router = Router::new(brief());
+    let original = tuple(Tcp, "192.168.77.2", 40077, "10.77.0.2", 4477);
+    let reply = tuple(Tcp, "10.77.0.2", 4477, "10.77.0.1", 50077);
+    let connection = router.connect(original, reply).expect("room");
+    router.path.guard(connection.id, SCALES);
+    let (own, other) = numbers_of(STREAMS, ORIGINAL);
+    let count = |octets: u64| 5 << 40 | octets;
+    let ahead = own.wrapping_add(300 << 20);
+    for (forwarded, sequence, expected) in [
+        (0, ahead, DROPPED),
+        (299 << 20, ahead, PASSED),
+        (200 << 20, ahead, DROPPED),
+        ((1 << 30) - (1 << 20), own.wrapping_add(2 << 30), DROPPED),
+        (1 << 30, own.wrapping_add(2 << 30), PASSED),
+        ((1 << 40) - 1, own.wrapping_add(2 << 30), PASSED),
+    ] {
+        set_count(&connection.original, count(0));
+        speak(&mut router, &connection, STREAMS);
+        set_count(&connection.original, count(forwarded));
+        let said = (sequence, other);
+        let outcome = farewell(&mut router, &connection, ORIGINAL, (Hook::Xdp, RST), said);
+        assert_eq!(outcome, expected, "{forwarded}");
+        // The other end acknowledges it.
+        speak(&mut router, &connection, STREAMS);
+        set_count(&connection.original, count(0));
+        speak(&mut router, &connection, STREAMS);
+        set_count(&connection.original, count(forwarded));
+        let said = (other, sequence);
+        let outcome = farewell(&mut router, &connection, REPLY, (Hook::Tc, FIN | ACK), said);
+        assert_eq!(outcome, expected, "{forwarded}, acknowledged");
+    }
+}
+
+/// What the kernel forwards counts as well, also where weir finds no flow for it.
+#[test]
+fn what_the_kernel_forwarded_since_counts() {
+    let long = |connection: &Connection| connection.frame(ORIGINAL).payload(1400);
+    let (own, other) = numbers_of(STREAMS, ORIGINAL);
+    // Beyond the window by what 30 long packets carry.
+    let said = (own.wrapping_add(window(ORIGINAL) + 30 * 1400), other);
+    type Passing = fn(&mut Vec<u8>);
+    let passings: [(&str, Passing, bool); 3] = [
+        ("of the flow", |frame| tos(frame, 0x20), true),
+        ("a fragment", |frame| fragment(frame, 0x2000), true),
+        ("of nobody", |frame| protocol(frame, 47), false),
+    ];
+    for (name, edit, counts) in passings {
+        let (mut router, connections) = guarded();
+        let connection = connections[0];
+        for round in 0..60 {
+            let mut octets = long(&connection).bytes();
+            edit(&mut octets);
+            let outcome = router.run(Hook::Tc, LAN, &octets);
+            assert!(matches!(outcome, Outcome::Passed(_)), "{name} {round}");
+        }
+        let outcome = farewell(&mut router, &connection, ORIGINAL, (Hook::Tc, RST), said);
+        assert_eq!(outcome, if counts { PASSED } else { DROPPED }, "{name}");
+    }
+}
+
+/// Without a word of both ends, found to agree, nothing is known; nor where windows are not, or ports came and went.
+#[test]
+fn what_cannot_be_told_passes() {
+    let wild = (1_234_567_890, 3_987_654_321);
+    for name in ["never spoke", "one spoke", "no windows", "other ports"] {
+        let mut router = Router::standard();
+        let connection = router.connections[0];
+        if name != "no windows" {
+            router.path.guard(connection.id, SCALES);
+        }
+        match name {
+            "never spoke" => {}
+            "one spoke" => show(&mut router, &connection, REPLY, numbers_of(STREAMS, REPLY)),
+            _ => speak(&mut router, &connection, STREAMS),
+        }
+        if name == "other ports" {
+            router.path.detach(WAN_TOO).expect("no port");
+        }
+        let outcome = farewell(&mut router, &connection, ORIGINAL, (Hook::Xdp, RST), wild);
+        assert_eq!(outcome, PASSED, "{name}");
+    }
+}
+
+/// Conntrack lets anything pass, and so the kernel forwards it: what a stranger says must not count as the end's word.
+#[test]
+fn forged_data_moves_nothing() {
+    let (mut router, connections) = guarded();
+    for connection in connections {
+        let wild = (1_234_567_890, 3_987_654_321);
+        for side in SIDES {
+            show(&mut router, &connection, side, wild);
+            let tried = farewell(&mut router, &connection, side, (Hook::Xdp, FIN | ACK), wild);
+            assert_eq!(tried, DROPPED, "{} {side:?}", connection.original);
+        }
+        for side in SIDES {
+            let said = numbers_of(STREAMS, side);
+            let genuine = farewell(&mut router, &connection, side, (Hook::Tc, FIN | ACK), said);
+            assert_eq!(genuine, PASSED, "{} {side:?}", connection.original);
+        }
+    }
+}
+
+/// The first word was a stranger's: the ends' own, which agree, take its place.
+#[test]
+fn two_that_agree_are_believed() {
+    let mut router = Router::standard();
+    let connection = router.connections[0];
+    router.path.guard(connection.id, SCALES);
+    let wild = (1_234_567_890, 3_987_654_321);
+    show(&mut router, &connection, REPLY, wild);
+    speak(&mut router, &connection, STREAMS);
+    let hook = (Hook::Xdp, FIN | ACK);
+    let tried = farewell(&mut router, &connection, ORIGINAL, hook, wild);
+    assert_eq!(tried, DROPPED);
+    let said = numbers_of(STREAMS, ORIGINAL);
+    assert_eq!(
+        farewell(&mut router, &connection, ORIGINAL, hook, said),
+        PASSED
+    );
+}
+
+/// A host that forgot the connection, and begins a new one with its tuple, is refused by one that did, too: with a RST that answers the SYN.
+#[test]
+fn a_refused_syn_is_heard_of() {
+    let (mut router, connections) = guarded();
+    for connection in connections {
+        let anew = 2_222_222_222;
+        let refusal = (0, anew + 1);
+        let hook = (Hook::Tc, RST | ACK);
+        let tried = farewell(&mut router, &connection, REPLY, hook, refusal);
+        assert_eq!(tried, DROPPED, "nobody asked");
+        let syn = farewell(
+            &mut router,
+            &connection,
+            ORIGINAL,
+            (Hook::Tc, SYN),
+            (anew, 0),
+        );
+        assert_eq!(syn, PASSED);
+        let heard = farewell(&mut router, &connection, REPLY, hook, refusal);
+        assert_eq!(heard, PASSED, "{}", connection.original);
+    }
+}
