@@ -121,6 +121,7 @@ always_inline int skb_link_parse(struct __sk_buff *skb, int out, struct link *l)
  */
 always_inline int hop_key_fill(struct hop_key *key, struct __sk_buff *skb, const struct port *port, const struct link *l)
 {
+	const __be16 zero = nothing(skb->len); /* else the verifier follows each length of the header by itself */
 	__be16 *h = (void *)key->header;
 	int i;
 
@@ -144,12 +145,12 @@ always_inline int hop_key_fill(struct hop_key *key, struct __sk_buff *skb, const
 #pragma unroll
 	for (i = L3_ETHERNET / 2; i < HOP_HEADER_MAX / 2; i++)
 		if (2 * i >= key->len)
-			h[i] = 0;
+			h[i] = zero;
 	if (l->in & IN_PPPOE) /* the length differs from packet to packet: it stands 4 octets before the end */
 #pragma unroll
 		for (i = 8; i < HOP_HEADER_MAX / 2; i++)
 			if (2 * i + 4 == key->len)
-				h[i] = 0;
+				h[i] = zero;
 	return 1;
 }
 
