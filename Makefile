@@ -18,7 +18,7 @@ SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run packaging/openwrt/fi
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build web web-test test test-vm lint compile unit system demo bench fuzz fuzz-short vm-short instructions instructions-record paths install clean
+.PHONY: help setup build web web-test test test-vm lint compile unit system compilers demo bench fuzz fuzz-short vm-short instructions instructions-record paths install clean
 MAKEFLAGS += --no-print-directory
 
 help: ## lists the targets
@@ -33,7 +33,7 @@ build: web ## builds target/release/weir, the web page in it
 
 # Cargo cannot wait for a directory that is not there yet: the touched file has it look again.
 test: ## everything that must pass: setup, lint, all tests, a little fuzzing, some tests in a VM
-	@MAKE='$(MAKE)' scripts/stages setup web-test lint compile unit system fuzz-short vm-short instructions
+	@MAKE='$(MAKE)' scripts/stages setup web-test lint compile unit system compilers fuzz-short vm-short instructions
 
 test-vm: setup ## runs the whole VM list on each kernel of KERNELS
 	@for kernel in $(KERNELS); do \
@@ -58,6 +58,14 @@ unit: ## tests inside the crates
 # Two at a time: each builds routers in namespaces, and shares the processors with their traffic.
 system: ## tests that need the kernel: routers in namespaces, the command line, golden packets
 	$(ROOT_RUNNER) $(CARGO) test $(WORKSPACE) --test '*' --no-fail-fast -- --test-threads=2
+
+# Of the golden packets those by which one program after the other is loaded; random frames go through all of them.
+compilers: ## loads the programs of every other compiler that scripts/compilers names, and runs frames through them
+	@for compiler in $$(scripts/compilers | tail -n +2); do \
+		echo "-- the programs of $$compiler"; \
+		WEIR_OBJECTS=$(abspath $(TARGET_DIR))/objects/$$compiler $(ROOT_RUNNER) \
+			$(CARGO) test $(WORKSPACE) --test parser --test golden --no-fail-fast -- \
+			frames_ octets_ forwarding:: encapsulations:: checksums:: witness:: --test-threads=2 || exit 1; done
 
 demo: setup build ## shows a router being taken over, in namespaces, with figures
 	scripts/as-root $(TARGET_DIR)/release/demo
@@ -114,13 +122,17 @@ install: ## installs binary, man pages, completions and service under DESTDIR an
 
 # In the machine, the clock counts instructions: they repeat exactly.
 instructions: ## compares the packet path's instructions per packet, and the verifier's work, with what is recorded in bench/
-	scripts/vm --icount --timeout 600 -- bash -c 'mkdir -p /run/lock; $(TARGET_DIR)/debug/bench instructions && $(TARGET_DIR)/debug/bench verifier'
+	scripts/vm --icount --timeout 600 -- bash -c 'mkdir -p /run/lock; $(TARGET_DIR)/debug/bench instructions || exit; \
+		for compiler in $(shell scripts/compilers); do \
+			WEIR_OBJECTS=$(abspath $(TARGET_DIR))/objects/$$compiler $(TARGET_DIR)/debug/bench verifier || exit; done'
 
 instructions-record: ## records them anew, after a change that is worth its price
 	scripts/vm --icount --timeout 600 --out bench -- bash -c \
 		'mkdir -p /run/lock; $(TARGET_DIR)/debug/bench instructions --record --file $$VM_OUT/instructions.json'
 	@for kernel in $(KERNELS); do scripts/vm --kernel $$kernel --out bench -- bash -c \
-		'mkdir -p /run/lock; $(TARGET_DIR)/debug/bench verifier --record $$VM_OUT/verifier.json' || exit 1; done
+		'mkdir -p /run/lock; for compiler in $(shell scripts/compilers); do \
+			WEIR_OBJECTS=$(abspath $(TARGET_DIR))/objects/$$compiler $(TARGET_DIR)/debug/bench verifier \
+				--record bench/verifier.json || exit 1; done; cp bench/verifier.json $$VM_OUT/' || exit 1; done
 
 # Modules first: what the machine waits for outside takes no time inside.
 PATHS_MODULES := veth,nf_conntrack,nf_conntrack_netlink,nf_tables,nft_ct,nft_masq,nft_nat,nft_chain_nat,sch_ingress,cls_bpf,ppp_generic,pppoe,8021q

@@ -14,7 +14,7 @@ use crate::verifier::series;
 pub struct Record {
     /// The kernel it was made with: another one's just-in-time compiler may make other instructions.
     pub kernel: String,
-    /// The C compiler it was made with, as `clang --version` begins.
+    /// The C compiler it was made with: see [`machine::compiler`](crate::machine::compiler).
     pub compiler: String,
     /// Instructions beyond those of a drop, by program.
     pub costs: Vec<Cost>,

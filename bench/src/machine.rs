@@ -259,15 +259,10 @@ pub fn kernel() -> String {
         .to_owned()
 }
 
-/// The C compiler of the BPF programs: the first line of `clang --version` up to the number's first dot.
+/// The C compiler of the BPF programs that are loaded, `clang 14`.
 pub fn compiler() -> String {
-    let output = std::process::Command::new("clang")
-        .arg("--version")
-        .output();
-    let text = output
-        .map(|o| String::from_utf8_lossy(&o.stdout).into_owned())
-        .unwrap_or_default();
-    text.split('.').next().unwrap_or_default().to_owned()
+    let whole = datapath::object::compiler();
+    whole.split('.').next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
-//! The gate against programs that the verifier has ever more work with, by kernel: bench/verifier.json.
+//! The gate against programs that the verifier has ever more work with, by kernel and compiler: bench/verifier.json.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use datapath::bench::verified;
 use datapath::{Datapath, Options, Sizes};
-use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::report::{Table, table};
@@ -13,14 +12,8 @@ use crate::report::{Table, table};
 /// Instructions that the verifier looked at, by program.
 pub type Programs = BTreeMap<String, u32>;
 
-/// What one kernel's verifier did.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Work {
-    /// The C compiler of the programs: see [`machine::compiler`](crate::machine::compiler).
-    pub compiler: String,
-    /// See [`Programs`].
-    pub programs: Programs,
-}
+/// What one kernel's verifier did, by the C compiler of the programs: see [`machine::compiler`](crate::machine::compiler).
+pub type Work = BTreeMap<String, Programs>;
 
 /// By the first two numbers of the kernel's version.
 pub type Record = BTreeMap<String, Work>;

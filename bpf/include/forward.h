@@ -129,7 +129,7 @@ always_inline void fence_full(__u32 *word)
 /* Notes whether a PPPoE frame comes from the other end of its session; `slot`: of the port where it came in. */
 always_inline void session_check(const struct frame *f, __u32 slot, struct link *l)
 {
-	void *from = f->data + l->ahead + ETH_ALEN;
+	void *from = pinned(f->data + l->ahead + ETH_ALEN);
 	__u64 stranger = 0, *known;
 
 	if (l->in & IN_PPPOE) {

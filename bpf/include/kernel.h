@@ -27,7 +27,11 @@
 #define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
 #define WRITE_ONCE(x, v) (*(volatile typeof(x) *)&(x) = (v))
 
-/* A value that is kept, in a register or on the stack: else the compiler works an address out anew wherever it is used. */
+/*
+ * A value that is kept, in a register or on the stack: else the compiler works an address out anew wherever it is used. It also knows nothing
+ * of the value, and so leaves no check of it out that an earlier one implies (clang 19 and 22 do): the verifier believes only what is checked by
+ * the very pointer or number that is then used.
+ */
 #define pinned(value)                          \
 	({                                     \
 		typeof(value) pinned_ = value; \

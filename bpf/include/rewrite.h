@@ -9,9 +9,10 @@
 
 /*
  * Puts the hop's header before the IP header; `shift`: what it has beyond Ethernet's. Words lie as in the hop: 2 octets, then words.
- * The caller has seen to it that HOP_HEADER_MAX octets can be written where there is a shift.
+ * The caller has seen to it that HOP_HEADER_MAX octets can be written where there is a shift. `moved` is `data + shift`, as one pointer that
+ * was checked.
  */
-always_inline void header_write(void *data, const struct hop *hop, __u32 shift, __u32 ip_len)
+always_inline void header_write(void *data, void *moved, const struct hop *hop, __u32 shift, __u32 ip_len)
 {
 	const void *h = hop->key.header;
 
@@ -30,9 +31,9 @@ always_inline void header_write(void *data, const struct hop *hop, __u32 shift, 
 	if (shift > 15)
 		*(__u32 *)(data + 26) = *(__u32 *)(h + 26);
 	if (unaligned && shift & 2)
-		*(__u16 *)(data + shift + L3_ETHERNET - 2) = *(__u16 *)(h + shift + L3_ETHERNET - 2);
+		*(__u16 *)(moved + L3_ETHERNET - 2) = *(__u16 *)(h + shift + L3_ETHERNET - 2);
 	if (hop->key.form & HOP_PPPOE)
-		*(__be16 *)(data + shift + L3_ETHERNET - 4) = bpf_htons(ip_len + 2);
+		*(__be16 *)(moved + L3_ETHERNET - 4) = bpf_htons(ip_len + 2);
 }
 
 /* TTL and addresses; of IPv4 the header checksum, too. */

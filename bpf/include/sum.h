@@ -77,8 +77,8 @@ int weir_sum(struct __sk_buff *skb)
 	if (len >= SUM_PART)
 		return TC_ACT_UNSPEC;
 	if (len) {
-		/* Says once more that it is 1 to SUM_PART - 1: older verifiers do not conclude it. */
-		len = ((len - 1) & (SUM_PART - 1)) + 1;
+		/* Says once more that it is 1 to SUM_PART - 1: no verifier concludes it, but a compiler does and would leave this out. */
+		len = (pinned(len - 1) & (SUM_PART - 1)) + 1;
 		__builtin_memset(part, 0, SUM_PART);
 		if (bpf_skb_load_bytes(skb, at, part, len))
 			return TC_ACT_UNSPEC;

@@ -220,7 +220,7 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 	struct trial *t;
 	__u64 mangled;
 	int reason;
-	void *l3;
+	void *l3, *head;
 
 	tc_pull(skb, l4_at + sizeof(struct tcphdr));
 	f.data = (void *)(long)skb->data;
@@ -293,9 +293,10 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 	flow_count(v.flow, segments, octets);
 	if (unlikely(l->in || v.hop->key.form))
 		return tc_link_later(skb, ipv6, l, v.hop_slot, p.len, v.ref);
-	if (f.data + L3_ETHERNET > f.end)
+	head = pinned(f.data);
+	if (head + L3_ETHERNET > f.end)
 		return because(TC_ACT_SHOT); /* for the verifier */
-	header_write(f.data, v.hop, 0, 0);
+	header_write(head, head, v.hop, 0, 0);
 	skb->cb[0] = OURS_0;
 	skb->cb[1] = OURS_1;
 	sent->ref = v.ref;

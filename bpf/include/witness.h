@@ -115,15 +115,17 @@ always_inline int skb_link_parse(struct __sk_buff *skb, int out, struct link *l)
 	return link_parse(&f, &dsa, &meta, l);
 }
 
-/* The octets before IP as they will be on the wire: a tag in the metadata comes after the addresses. The frame has them all. */
-always_inline int hop_key_fill(struct hop_key *key, struct __sk_buff *skb, const struct frame *f, const struct port *port,
-			       const struct link *l)
+/*
+ * The octets before IP as they will be on the wire: a tag in the metadata comes after the addresses. Copied by the helper, which checks for
+ * itself: a check here a compiler leaves out where those of the parser imply it, and the verifier cannot follow.
+ */
+always_inline int hop_key_fill(struct hop_key *key, struct __sk_buff *skb, const struct port *port, const struct link *l)
 {
+	const __be16 zero = nothing(skb->len); /* else the verifier follows each length of the header by itself */
 	__be16 *h = (void *)key->header;
-	__be16 *from = f->data;
 	int i;
 
-	if (f->data + HOP_HEADER_MAX > f->end) /* shorter than the headers that were parsed: never */
+	if (bpf_skb_load_bytes(skb, 0, key->header, HOP_HEADER_MAX)) /* shorter than the headers that were parsed: never */
 		return 0;
 	key->ifindex = skb->ifindex;
 	key->form = l->tags | (l->in & IN_PPPOE ? HOP_PPPOE : 0);
@@ -133,23 +135,22 @@ always_inline int hop_key_fill(struct hop_key *key, struct __sk_buff *skb, const
 		key->form |= port->dsa << HOP_DSA_SHIFT;
 		key->least = l->least;
 	}
-	__builtin_memcpy(h, from, 2 * ETH_ALEN);
 	if (l->meta) {
+#pragma unroll
+		for (i = HOP_HEADER_MAX / 2 - 1; i >= 6 + TAG_SIZE / 2; i--)
+			h[i] = h[i - TAG_SIZE / 2];
 		h[6] = (__be16)skb->vlan_proto;
 		h[7] = bpf_htons((__u16)skb->vlan_tci);
-#pragma unroll
-		for (i = 6; i < (HOP_HEADER_MAX - TAG_SIZE) / 2; i++)
-			h[i + 2] = 2 * i < L3_ETHERNET + l->shift ? from[i] : 0;
-	} else {
-#pragma unroll
-		for (i = 6; i < HOP_HEADER_MAX / 2; i++)
-			h[i] = 2 * i < L3_ETHERNET + l->shift ? from[i] : 0;
 	}
+#pragma unroll
+	for (i = L3_ETHERNET / 2; i < HOP_HEADER_MAX / 2; i++)
+		if (2 * i >= key->len)
+			h[i] = zero;
 	if (l->in & IN_PPPOE) /* the length differs from packet to packet: it stands 4 octets before the end */
 #pragma unroll
 		for (i = 8; i < HOP_HEADER_MAX / 2; i++)
 			if (2 * i + 4 == key->len)
-				h[i] = 0;
+				h[i] = zero;
 	return 1;
 }
 
@@ -281,7 +282,7 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 	if (!flow || !t || (READ_ONCE(flow->owner) & 0xff) != FLOW_LIVE)
 		return REASON_NONE;
 	port = port_find(skb->ifindex, &out);
-	if (!hop_key_fill(&key, skb, &f, port, l))
+	if (!hop_key_fill(&key, skb, port, l))
 		return REASON_NONE;
 	if (shadow)
 		shadow_compare(&f, l->shift, &key, ipv6, ref, &p);

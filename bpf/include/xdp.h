@@ -57,7 +57,7 @@ always_inline int xdp_make_room(struct xdp_md *ctx, int grow, __u32 least)
 always_inline int xdp_send(struct xdp_md *ctx, struct frame f, int ipv6, __u32 shift, const struct packet *p, struct verdict *v)
 {
 	const __u32 ip_size = ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
-	void *l3 = f.data + shift + L3_ETHERNET;
+	void *moved = f.data + shift, *l3;
 	__u32 frame_len, least;
 
 	v->flow = pinned(v->flow);
@@ -65,13 +65,14 @@ always_inline int xdp_send(struct xdp_md *ctx, struct frame f, int ipv6, __u32 s
 
 	/* For the verifier: the parser saw to it. Where the frame is still the one that was parsed, and plain, it knows. */
 	if (!__builtin_constant_p(shift)) {
-		asm volatile(""
-			     : "+r"(l3)); /* one pointer */
-		if (l3 + ip_size + sizeof(struct udphdr) > f.end || f.data + HOP_HEADER_MAX > f.end)
+		moved = pinned(moved);
+		f.data = pinned(f.data);
+		if (moved + L3_ETHERNET + ip_size + sizeof(struct udphdr) > f.end || f.data + HOP_HEADER_MAX > f.end)
 			return because(XDP_PASS);
 	}
+	l3 = moved + L3_ETHERNET;
 	rewrite_ip(l3, f.end, ipv6, p, v);
-	header_write(f.data, v->hop, shift, p->len);
+	header_write(f.data, moved, v->hop, shift, p->len);
 	flow_count(v->flow, 1, p->len);
 
 	/* What lies behind the IP packet is not ours to pass on. Cut, and lengthened again where Ethernet wants it, it is zeros. */

@@ -1,8 +1,10 @@
 //! Compiles bpf/weir.bpf.c, generates the skeleton that loads it, and turns bpf/include/reason.h into a Rust enum: the C headers
 //! are the only definition of what both sides share.
 
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::{env, fs};
 
 use libbpf_cargo::SkeletonBuilder;
@@ -17,13 +19,16 @@ fn main() {
     if Path::new(&multiarch).exists() {
         args.push(format!("-idirafter{multiarch}"));
     }
-    compile(&bpf, &out, "weir", &args);
-    compile(&bpf, &out, "drops", &args);
-    compile(&bpf, &out, "meter", &args);
-    compile(&bpf, &out, "probes", &args);
+    println!("cargo:rerun-if-env-changed=CLANG");
+    let clang = env::var_os("CLANG").unwrap_or_else(|| OsString::from("clang"));
+    println!("cargo:rustc-env=BPF_COMPILER={}", version(&clang));
+
+    let mut names = vec!["weir", "drops", "meter", "probes"];
     if env::var_os("CARGO_FEATURE_BENCH").is_some() {
-        compile(&bpf, &out, "bench", &args);
-        compile(&bpf, &out, "meter_bench", &args);
+        names.extend(["bench", "meter_bench"]);
+    }
+    for name in names {
+        compile(&clang, &bpf, &out, name, &args);
     }
 
     let reasons = fs::read_to_string(bpf.join("include/reason.h")).expect("bpf/include/reason.h");
@@ -31,17 +36,39 @@ fn main() {
     println!("cargo:rerun-if-changed={}", bpf.display());
 }
 
+/// `clang 14.0.6` of `Debian clang version 14.0.6`.
+fn version(clang: &OsStr) -> String {
+    let output = Command::new(clang)
+        .arg("-dumpversion")
+        .output()
+        .unwrap_or_else(|error| {
+            panic!("cannot run {clang:?} ({error}): `scripts/setup` installs clang; CLANG names another one")
+        });
+    format!("clang {}", String::from_utf8_lossy(&output.stdout).trim())
+}
+
+/// What the generated loader opens, and what it opens here: see src/object.rs.
+const OPENED: &str = "ObjectSkeletonConfigBuilder::new(&DATA)";
+
 /// bpf/NAME.bpf.c becomes NAME.skel.rs.
-fn compile(bpf: &Path, out: &Path, name: &str, args: &[String]) {
+fn compile(clang: &OsStr, bpf: &Path, out: &Path, name: &str, args: &[String]) {
+    let skeleton = out.join(format!("{name}.skel.rs"));
     SkeletonBuilder::new()
         .source(bpf.join(format!("{name}.bpf.c")))
         .obj(out.join(format!("{name}.bpf.o")))
+        .clang(clang)
         .clang_args(args)
         .reference_obj(true)
-        .build_and_generate(out.join(format!("{name}.skel.rs")))
-        .unwrap_or_else(|error| {
-            panic!("cannot compile bpf/{name}.bpf.c (is clang installed? `scripts/setup` sees to it): {error:?}")
-        });
+        .build_and_generate(&skeleton)
+        .unwrap_or_else(|error| panic!("cannot compile bpf/{name}.bpf.c by {clang:?}: {error:?}"));
+    let text = fs::read_to_string(&skeleton).expect("the loader just generated");
+    assert_eq!(
+        text.matches(OPENED).count(),
+        1,
+        "libbpf-cargo generates something else now"
+    );
+    let opened = OPENED.replace("&DATA", &format!("crate::object::chosen({name:?}, &DATA)?"));
+    fs::write(&skeleton, text.replace(OPENED, &opened)).expect("write the loader");
 }
 
 /// One variant for each `REASON_X, /* text */` line.

@@ -224,7 +224,7 @@ fn learn_from_the_kernel(path: &WeirSkel<'static>) -> Result<skel::DropsSkel<'st
         map.reuse_fd(own).map_err(shared)?;
     }
     let mut loaded = open.load().map_err(|e| {
-        Error::bpf(
+        Error::load(
             "learn what netfilter drops (BTF and Linux 5.18 are needed)",
             e,
         )

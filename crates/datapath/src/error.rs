@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::{object, probe};
+
 /// An error of the packet path; its text names the thing and the mend.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -14,6 +16,22 @@ pub enum Error {
         source: libbpf_rs::Error,
         /// What helps.
         hint: &'static str,
+    },
+    /// The kernel's verifier refused a program.
+    #[error(
+        "the verifier of Linux {kernel} refuses the program {program}, built by {compiler}: {}\n\
+         (build weir anew with another compiler, as in `CLANG=clang-14 make build`; please report this, with these lines)",
+        lines.join("\n    ")
+    )]
+    Refused {
+        /// The program's name.
+        program: String,
+        /// Version of the running kernel.
+        kernel: String,
+        /// What the program was built by, `clang 14.0.6`.
+        compiler: String,
+        /// What the verifier said last.
+        lines: Vec<String>,
     },
     /// A system call failed.
     #[error("cannot {what}: {source}")]
@@ -49,9 +67,7 @@ pub enum Error {
 impl Error {
     pub(crate) fn bpf(what: impl Into<String>, source: libbpf_rs::Error) -> Self {
         let hint = match source.kind() {
-            libbpf_rs::ErrorKind::PermissionDenied => {
-                " (weir needs to start as root, or with CAP_BPF and CAP_NET_ADMIN)"
-            }
+            libbpf_rs::ErrorKind::PermissionDenied => forbidden(is_root()),
             libbpf_rs::ErrorKind::OutOfMemory => " (not enough memory)",
             _ => "",
         };
@@ -71,10 +87,102 @@ impl Error {
         }
     }
 
+    /// An object could not be loaded. The kernel's answer to a program that its verifier refuses is that of a lack of rights: what libbpf
+    /// said meanwhile tells the two apart.
+    pub(crate) fn load(what: impl Into<String>, source: libbpf_rs::Error) -> Self {
+        match refusal(&probe::complaints()) {
+            Some((program, lines)) => Self::Refused {
+                program,
+                kernel: kernel(),
+                compiler: object::compiler().into(),
+                lines,
+            },
+            None => Self::bpf(what, source),
+        }
+    }
+
     pub(crate) fn last_os(what: impl Into<String>) -> Self {
         Self::System {
             what: what.into(),
             source: io::Error::last_os_error(),
         }
+    }
+}
+
+fn is_root() -> bool {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// What helps where the kernel says that something is not permitted.
+fn forbidden(root: bool) -> &'static str {
+    match root {
+        true => {
+            " (root lacks CAP_BPF or CAP_NET_ADMIN here, as in a container, or the kernel is locked down)"
+        }
+        false => " (weir needs to start as root, or with CAP_BPF and CAP_NET_ADMIN)",
+    }
+}
+
+fn kernel() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/osrelease")
+        .map_or_else(|_| "of unknown version".into(), |text| text.trim().into())
+}
+
+/// Lines of the verifier that are told: the reason is among the last.
+const TOLD: usize = 8;
+
+/// The program that the verifier refused and what it said last, if that is what libbpf told of.
+fn refusal(complaints: &[String]) -> Option<(String, Vec<String>)> {
+    let end = complaints
+        .iter()
+        .rposition(|line| line.contains("-- END PROG LOAD LOG --"))?;
+    let after = &complaints[end + 1..];
+    let program = after
+        .iter()
+        .find_map(|line| line.split('\'').nth(1))?
+        .to_owned();
+    let log = complaints[..end]
+        .iter()
+        .rev()
+        .take_while(|line| !line.contains("-- BEGIN PROG LOAD LOG --"))
+        .filter(|line| !line.starts_with("processed "))
+        .take(TOLD);
+    let mut lines: Vec<String> = log.cloned().collect();
+    lines.reverse();
+    Some((program, lines))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(text: &str) -> Vec<String> {
+        text.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn what_the_verifier_refuses_is_told_from_a_lack_of_rights() {
+        let text = "libbpf: prog 'weir_witness': BPF program load failed: Permission denied\n\
+            libbpf: prog 'weir_witness': -- BEGIN PROG LOAD LOG --\n\
+            70: (69) r1 = *(u16 *)(r3 +0)\n\
+            invalid access to packet, off=0 size=2, R3(id=0,off=0,r=0)\n\
+            R3 offset is outside of the packet\n\
+            processed 70 insns (limit 1000000) max_states_per_insn 0 total_states 9\n\
+            -- END PROG LOAD LOG --\n\
+            libbpf: prog 'weir_witness': failed to load: -13\n\
+            libbpf: failed to load object 'weir_bpf'";
+        let (program, lines) = refusal(&said(&text)).expect("a refusal");
+        assert_eq!(program, "weir_witness");
+        assert_eq!(lines.len(), 3, "{lines:#?}");
+        assert_eq!(lines[2], "R3 offset is outside of the packet");
+        let rights = "libbpf: Error in bpf_object__probe_loading(): Operation not permitted(1).";
+        assert_eq!(refusal(&said(rights)), None);
+    }
+
+    #[test]
+    fn root_is_not_told_to_be_root() {
+        assert!(!forbidden(true).contains("as root"));
+        assert!(forbidden(false).contains("start as root"));
     }
 }

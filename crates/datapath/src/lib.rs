@@ -18,6 +18,7 @@ mod hops;
 mod load;
 mod mapped;
 pub mod meter;
+pub mod object;
 mod port;
 pub mod probe;
 pub mod recorder;

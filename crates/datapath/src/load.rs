@@ -207,7 +207,7 @@ fn try_load(sizes: &Sizes, options: &Options, xdp_flags: u32) -> Result<WeirSkel
         debug_assert_eq!(refused, 0);
     }
     open.load()
-        .map_err(|e| Error::bpf("load the packet path", e))
+        .map_err(|e| Error::load("load the packet path", e))
 }
 
 /// The program at the XDP hook: with `bridge` it is one that others may take over from.

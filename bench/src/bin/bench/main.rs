@@ -293,21 +293,16 @@ fn verifier(file: &std::path::Path, to: Option<&std::path::Path>) -> Result<(), 
     let mut all = verifier::read(file)?;
     let (kernel, compiler) = (verifier::series(&machine::kernel()), machine::compiler());
     let programs = verifier::ask()?;
-    let recorded = all.get(&kernel);
+    let recorded = all.get(&kernel).and_then(|work| work.get(&compiler));
     let nothing = verifier::Programs::new();
-    let (table, failed) =
-        verifier::compare(recorded.map_or(&nothing, |work| &work.programs), &programs);
-    println!("Linux {kernel}\n\n{table}");
+    let (table, failed) = verifier::compare(recorded.unwrap_or(&nothing), &programs);
+    println!("Linux {kernel}, {compiler}\n\n{table}");
     if let Some(to) = to {
-        all.insert(kernel, verifier::Work { compiler, programs });
+        all.entry(kernel).or_default().insert(compiler, programs);
         return write(to, &all);
     }
-    let recorded = recorded.map(|work| work.compiler.as_str());
     match recorded {
-        None => println!("NOT COMPARED: nothing is recorded of Linux {kernel}"),
-        Some(other) if other != compiler => {
-            println!("NOT COMPARED: recorded with {other}, this is {compiler}")
-        }
+        None => println!("NOT COMPARED: nothing is recorded of Linux {kernel} and {compiler}"),
         Some(_) if failed.is_empty() => {}
         Some(_) => {
             return Err(Error::Wrong(format!(

@@ -267,7 +267,7 @@ impl Meter {
             map.set_max_entries(entries)
                 .map_err(|e| Error::bpf("size a map", e))?;
         }
-        let skel = open.load().map_err(|e| Error::bpf("load the meter", e))?;
+        let skel = open.load().map_err(|e| Error::load("load the meter", e))?;
         Ok(Self {
             v4: Slots::new(Mapped::new(&skel.maps.meters4, sizes.records4 / WAYS)?),
             v6: Slots::new(Mapped::new(&skel.maps.meters6, sizes.records6 / WAYS)?),

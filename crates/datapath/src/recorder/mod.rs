@@ -83,7 +83,7 @@ impl Recorder {
         choose(&mut open, &prefix)?;
         let object = open
             .load()
-            .map_err(|e| Error::bpf(format!("load the probe {name}"), e))?;
+            .map_err(|e| Error::load(format!("load the probe {name}"), e))?;
         let mut links = Vec::new();
         for program in object.progs_mut().filter(|program| program.autoload()) {
             let at = program.section().to_string_lossy();

@@ -241,7 +241,9 @@ fn packet_path() -> Feature {
         }),
         detail: refused.map(|error| {
             let mut lines = vec![error.to_string()];
-            lines.extend(probe::complaints());
+            if !matches!(error, datapath::Error::Refused { .. }) {
+                lines.extend(probe::complaints()); // else it has them
+            }
             lines.join("\n")
         }),
     }
