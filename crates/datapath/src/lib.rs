@@ -89,6 +89,8 @@ pub struct Datapath {
     stacks: HashMap<u32, u32>,
     /// Armed by us: the packet path may have disarmed itself since.
     wanted: bool,
+    /// Until when nothing is to be proven.
+    held: Option<Instant>,
 }
 
 impl Datapath {
@@ -129,6 +131,7 @@ impl Datapath {
             forgotten: None,
             stacks: HashMap::new(),
             wanted: false,
+            held: None,
         };
         // The kernel's clock begins five minutes before it turns round: the end of a pause that never was would seem to lie ahead.
         path.link_bridge()?;
@@ -169,7 +172,30 @@ impl Datapath {
 
     /// Ends every proof: each flow's next packet goes to the kernel, and proves anew what the kernel does now.
     pub fn bump(&mut self) -> Result<(), Error> {
-        self.run_beat(self.options.quiet_jiffies(), 1)
+        self.run_beat(self.quiet(), 1)
+    }
+
+    /// Ends every proof, and lets none come up until [`Datapath::release`], or until so much time is over.
+    pub fn hold(&mut self, most: Duration) -> Result<(), Error> {
+        self.held = Some(Instant::now() + most);
+        self.bump()
+    }
+
+    /// Flows may be proven again.
+    pub fn release(&mut self) -> Result<(), Error> {
+        match self.held.take() {
+            Some(_) => self.run_beat(self.quiet(), 0),
+            None => Ok(()),
+        }
+    }
+
+    /// How long nothing is to be proven after a change, jiffies.
+    fn quiet(&self) -> u32 {
+        let held = self.held.map_or(0, |until| {
+            let left = until.saturating_duration_since(Instant::now());
+            clock::jiffies(u32::try_from(left.as_millis()).unwrap_or(u32::MAX))
+        });
+        held.max(self.options.quiet_jiffies())
     }
 
     fn run_beat(&mut self, quiet: u32, bump: u32) -> Result<(), Error> {
@@ -282,7 +308,7 @@ impl Datapath {
         if bumped > 0 {
             // A packet whose header was already built must not prove the old address anew; nor must one that proved, or learned a hop,
             // before there was a pause.
-            self.run_beat(self.options.quiet_jiffies(), 0)?;
+            self.run_beat(self.quiet(), 0)?;
             let used = self.control().hops;
             hops::bump(&mut self.hops, used, macs);
         }

@@ -5,7 +5,7 @@
 //! route: a connection is made *known* here, and forwarded only once the packet path has *seen* it come in and the kernel has
 //! *proven* it by sending it.
 //!
-//! [`ports::plans`] (devices → hooks), [`stack::Stack`] (what stands on what) and [`ruleset::examine`] (a ruleset → what must see each packet) are plain functions.
+//! [`ports::plans`] (devices → hooks), [`stack::Stack`] (what stands on what) and [`ruleset::read`] (a ruleset → what must see each packet, and of which flows) are plain functions.
 
 mod action;
 mod connections;
