@@ -92,6 +92,8 @@ pub struct Datapath {
     wanted: bool,
     /// From then on no proof holds.
     end: Option<Instant>,
+    /// Until when nothing is to be proven.
+    paused: Option<Instant>,
 }
 
 impl Datapath {
@@ -133,6 +135,7 @@ impl Datapath {
             stacks: HashMap::new(),
             wanted: false,
             end: None,
+            paused: None,
         };
         // The kernel's clock begins five minutes before it turns round: the end of a pause that never was would seem to lie ahead.
         path.link_bridge()?;
@@ -173,7 +176,7 @@ impl Datapath {
 
     /// Ends every proof: each flow's next packet goes to the kernel, and proves anew what the kernel does now.
     pub fn bump(&mut self) -> Result<(), Error> {
-        self.run_beat(self.options.quiet_jiffies(), 1)?;
+        self.run_beat(self.quiet(), 1)?;
         // It gave up when proofs reached their end. With the bump they are over, and it may go on.
         if self.wanted && self.control().armed == 0 {
             self.control().armed = 1;
@@ -185,6 +188,29 @@ impl Datapath {
     /// Counts from the next beat or bump; whether that should come at once, as this is another end than before.
     pub fn hold_until(&mut self, end: Option<Instant>) -> bool {
         std::mem::replace(&mut self.end, end) != end
+    }
+
+    /// Ends every proof, and lets none come up until [`Datapath::resume`], or until so much time is over.
+    pub fn pause(&mut self, most: Duration) -> Result<(), Error> {
+        self.paused = Some(Instant::now() + most);
+        self.bump()
+    }
+
+    /// Flows may be proven again.
+    pub fn resume(&mut self) -> Result<(), Error> {
+        match self.paused.take() {
+            Some(_) => self.run_beat(self.quiet(), 0),
+            None => Ok(()),
+        }
+    }
+
+    /// How long nothing is to be proven after a change, jiffies.
+    fn quiet(&self) -> u32 {
+        let paused = self.paused.map_or(0, |until| {
+            let left = until.saturating_duration_since(Instant::now());
+            clock::jiffies(u32::try_from(left.as_millis()).unwrap_or(u32::MAX))
+        });
+        paused.max(self.options.quiet_jiffies())
     }
 
     fn run_beat(&mut self, quiet: u32, bump: u32) -> Result<(), Error> {
@@ -313,7 +339,7 @@ impl Datapath {
         if bumped > 0 {
             // A packet whose header was already built must not prove the old address anew; nor must one that proved, or learned a hop,
             // before there was a pause.
-            self.run_beat(self.options.quiet_jiffies(), 0)?;
+            self.run_beat(self.quiet(), 0)?;
             let used = self.control().hops;
             hops::bump(&mut self.hops, used, macs);
         }

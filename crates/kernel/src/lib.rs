@@ -9,6 +9,7 @@ pub mod conntrack;
 mod encode;
 pub mod ethtool;
 pub mod event;
+pub mod extensions;
 pub mod facts;
 pub mod firewall;
 #[cfg(test)]

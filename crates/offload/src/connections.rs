@@ -7,6 +7,7 @@ use crate::core::Core;
 use crate::decline::Decline;
 use crate::flow::{Flow, TCP_ESTABLISHED};
 use crate::judge::judge;
+use crate::ruleset::{Concern, Subject};
 
 /// Waiting connections let in by one event: it ends some, mostly one, and must stay short.
 pub(crate) const ADMIT_PER_EVENT: usize = 64;
@@ -197,7 +198,12 @@ impl Core {
 
     /// Everything against a connection except want of room.
     fn verdict(&self, id: FlowId, flow: &Flow) -> Result<(), Decline> {
-        judge(flow, &self.settings, |address| self.around.ours(address))?;
+        judge(
+            flow,
+            &self.settings,
+            |address| self.around.ours(address),
+            |flow| self.concern(flow).is_some(),
+        )?;
         if flow.contested || self.table.shared(id) {
             return Err(Decline::Ambiguous);
         }
@@ -207,6 +213,30 @@ impl Core {
             return Err(Decline::Crowded);
         }
         Ok(())
+    }
+
+    /// The first rule that may look at each packet of a connection, where such rules are respected.
+    pub fn concern(&self, flow: &Flow) -> Option<&Concern> {
+        let subject = Subject {
+            original: &flow.id.original,
+            reply: &flow.reply,
+            mark: flow.mark,
+        };
+        let mut rules = self.concerns.iter().filter(|_| self.settings.each_packet);
+        rules.find(|rule| rule.touches(&subject))
+    }
+
+    /// The ruleset was read: these rules look at each packet. All connections are judged by them; what weir forwarded so far and may not, ends.
+    pub fn rules(&mut self, concerns: Vec<Concern>, now: Millis, out: &mut Vec<Action>) {
+        self.clock(now);
+        if concerns == self.concerns {
+            return;
+        }
+        self.concerns = concerns;
+        let all: Vec<FlowId> = self.table.iter().map(|(id, _)| id).collect();
+        self.settle_all(&all, out);
+        self.admit(ADMIT_PER_TICK, out);
+        self.forget_excess();
     }
 
     /// Brings what is installed in line with the verdict.

@@ -10,6 +10,7 @@ use crate::decline::Decline;
 use crate::flow::Flow;
 use crate::pairs::Pairs;
 use crate::ports::{PortFacts, PortPlan};
+use crate::ruleset::Concern;
 use crate::settings::Settings;
 use crate::statistics::Statistics;
 use crate::surroundings::Surroundings;
@@ -41,6 +42,8 @@ pub struct Core {
     pub(crate) connections: Dump,
     pub(crate) routes: Dump,
     pub(crate) firewall: Option<u32>,
+    /// Rules that look at each packet, as last read.
+    pub(crate) concerns: Vec<Concern>,
     /// When the ruleset changed last, until it was looked whether a flowtable went with it.
     pub(crate) rules_changed: Option<Millis>,
     /// Connections that may be installed once there is room: (not before, order of coming) → flow.
@@ -78,6 +81,7 @@ impl Core {
             connections: Dump::default(),
             routes: Dump::default(),
             firewall: None,
+            concerns: Vec::new(),
             rules_changed: None,
             waiting: BTreeMap::new(),
             turns: 0,
@@ -296,13 +300,18 @@ impl Core {
         &self.settings
     }
 
+    /// Rules that look at each packet, as last read.
+    pub fn concerns(&self) -> &[Concern] {
+        &self.concerns
+    }
+
     /// The generation of the nftables ruleset, once told.
     pub fn firewall(&self) -> Option<u32> {
         self.firewall
     }
 
     /// The clock never goes back, whatever the caller says.
-    fn clock(&mut self, now: Millis) {
+    pub(crate) fn clock(&mut self, now: Millis) {
         self.now = self.now.max(now);
     }
 

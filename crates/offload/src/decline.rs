@@ -26,6 +26,8 @@ pub enum Decline {
     Flowtable,
     /// Its mark is the one to leave alone.
     OptedOut,
+    /// A rule may look at each of its packets.
+    EachPacket,
     /// The two tuples do not belong together: another protocol or family.
     Malformed,
     /// An address that is not forwarded.
@@ -55,7 +57,7 @@ impl Decline {
     pub const COUNT: usize = Self::ALL.len();
 
     /// All reasons, in the order of [`Decline::index`].
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::ProtocolOff,
         Self::StatusUnknown,
         Self::NotConfirmed,
@@ -65,6 +67,7 @@ impl Decline {
         Self::SequenceAdjusted,
         Self::Flowtable,
         Self::OptedOut,
+        Self::EachPacket,
         Self::Malformed,
         Self::SpecialAddress,
         Self::SelfTalk,
@@ -95,6 +98,7 @@ impl Decline {
             Self::SequenceAdjusted => "sequence-adjusted",
             Self::Flowtable => "flowtable",
             Self::OptedOut => "opted-out",
+            Self::EachPacket => "each-packet",
             Self::Malformed => "malformed",
             Self::SpecialAddress => "special-address",
             Self::SelfTalk => "self-talk",
@@ -125,6 +129,7 @@ impl Decline {
             }
             Self::Flowtable => "an nftables flowtable already forwards this connection",
             Self::OptedOut => "its connection mark says to leave it alone",
+            Self::EachPacket => "a rule of the firewall may look at each of its packets",
             Self::Malformed => "the kernel told two directions that do not belong together",
             Self::SpecialAddress => {
                 "a loopback, multicast, broadcast, unspecified or link-local address"
@@ -160,6 +165,9 @@ impl Decline {
             Self::SequenceAdjusted => "do without the helper or the SYN proxy for this traffic",
             Self::Flowtable => "remove the `flow add` rule, or leave this traffic to the flowtable",
             Self::OptedOut => "change the rule that sets the connection mark",
+            Self::EachPacket => {
+                "let the rule ask for what it is for, or let `ct state established,related accept` come before it; or set each_packet = \"ignore\""
+            }
             Self::Malformed => "report it, with the output of `conntrack -L`",
             Self::SpecialAddress | Self::SelfTalk => "nothing to do: such traffic is not forwarded",
             Self::LocalIn | Self::LocalOut => "nothing to do: only forwarded traffic is taken over",

@@ -8,13 +8,15 @@ use crate::decline::Decline;
 use crate::flow::{Flow, TCP_ESTABLISHED};
 use crate::settings::Settings;
 
-/// The first reason against a connection, or none. `ours`: whether an address is this router's.
+/// The first reason against a connection, or none. `ours`: whether an address is this router's; `concerned`: whether a rule may look at
+/// each packet.
 ///
 /// Reasons that last come before those that pass, so that what is shown is what would have to change.
 pub(crate) fn judge(
     flow: &Flow,
     settings: &Settings,
     ours: impl Fn(&IpAddr) -> bool,
+    concerned: impl Fn(&Flow) -> bool,
 ) -> Result<(), Decline> {
     let original = &flow.id.original;
     let reply = &flow.reply;
@@ -62,6 +64,7 @@ pub(crate) fn judge(
     // `redirect` rule turned to this router, and lets pass what came to one of our addresses and was translated onwards.
     refuse(ours(&reply.source), Decline::LocalIn)?;
     refuse(ours(&original.source), Decline::LocalOut)?;
+    refuse(concerned(flow), Decline::EachPacket)?;
     if let Some(reason) = flow.refusal {
         return Err(reason);
     }

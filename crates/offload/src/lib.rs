@@ -5,8 +5,8 @@
 //! route: a connection is made *known* here, and forwarded only once the packet path has *seen* it come in and the kernel has
 //! *proven* it by sending it.
 //!
-//! [`ports::plans`] (devices → hooks), [`stack::Stack`] (what stands on what) and [`ruleset::examine`] (a ruleset → what must see each packet) are plain functions;
-//! [`Agenda`] says when proofs end for what nothing tells of.
+//! [`ports::plans`] (devices → hooks), [`stack::Stack`] (what stands on what) and [`ruleset::read`] (a ruleset → what must see each packet, and of which
+//! flows) are plain functions; [`Agenda`] says when proofs end for what nothing tells of.
 
 mod action;
 mod connections;

@@ -1,10 +1,16 @@
 //! Reads `nft -j list ruleset` and names what must see each packet, or what an early hook would skip.
 //!
 //! Weir evaluates no rule. A flow that netfilter accepted is forwarded past it, which is right for rules that say the same of
-//! every packet of a connection; this finds those that do not. The format is that of libnftables-json(5).
+//! every packet of a connection; this finds those that do not ([`examine`]), and which flows each of them may concern ([`concerns`]).
+//! The format is that of libnftables-json(5).
 
+mod area;
+mod classes;
+mod concern;
+mod flags;
 mod reach;
 mod silent;
+mod spell;
 mod statements;
 
 use std::fmt;
@@ -12,13 +18,34 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+pub use area::Subject;
+pub use concern::{Concern, RuleName};
 pub(crate) use silent::QUARTER;
 pub use silent::{Silent, silent};
+pub use spell::{has_extensions, spell};
 
 /// What was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
+    /// The length of the packet.
+    Length,
+    /// A field of a header that is not the same in all packets of a flow: ECN, DF, TCP's window, …
+    Header,
+    /// A TCP flag other than ACK, SYN, FIN and RST.
+    Flags,
+    /// Bytes of the packet by their place, or its content.
+    Payload,
+    /// The hardware address of the sender.
+    Station,
+    /// How long the connection has yet to live.
+    Expiration,
+    /// Which processor has the packet.
+    Moment,
+    /// A list of sources that packets keep.
+    Recent,
+    /// Something that is not known here.
+    Unknown,
     /// A rate limit.
     Limit,
     /// A quota of octets.
@@ -74,7 +101,8 @@ impl Kind {
                 | Self::Time
                 | Self::DynamicSet
                 | Self::Counter
-                | Self::Opaque
+                | Self::Tproxy
+                | Self::Synproxy
                 | Self::Zone
                 | Self::Notrack
                 | Self::BridgeChain
@@ -85,6 +113,17 @@ impl Kind {
     /// What it means, in plain words.
     pub fn explain(self) -> &'static str {
         match self {
+            Self::Length => "the length of each packet decides",
+            Self::Header => "a header field decides that differs from packet to packet",
+            Self::Flags => "a TCP flag decides that differs from packet to packet",
+            Self::Payload => "the bytes of each packet decide",
+            Self::Station => {
+                "the sender's hardware address decides, and several may use one address and port"
+            }
+            Self::Expiration => "the time that the connection has left decides",
+            Self::Moment => "the processor that has the packet decides",
+            Self::Recent => "a list that each packet brings up to date decides",
+            Self::Unknown => "something that weir does not know, and that may see each packet",
             Self::Limit => {
                 "a rate limit counts packets; it would count only those the kernel still sees"
             }
@@ -139,17 +178,24 @@ impl Kind {
     /// What to do about it.
     pub fn mend(self) -> &'static str {
         match self {
-            Self::Limit | Self::Log | Self::ConnectionLimit => {
-                "match `ct state new` in the rule, or set the opt-out mark on these connections"
+            Self::Limit | Self::Log | Self::ConnectionLimit | Self::Numgen | Self::Recent => {
+                "match `ct state new` in the rule, before this; or let `ct state established,related accept` come before it"
             }
-            Self::Quota
-            | Self::Numgen
+            Self::Length
+            | Self::Header
+            | Self::Flags
+            | Self::Payload
+            | Self::Station
+            | Self::Expiration
+            | Self::Moment
+            | Self::Unknown
+            | Self::Opaque
+            | Self::Quota
             | Self::CountedBytes
             | Self::Queue
             | Self::Duplicate
-            | Self::Rewrite => "set the opt-out mark on the connections this rule is for",
-            Self::Opaque => {
-                "look at the rule with iptables-save; set the opt-out mark if it must see each packet"
+            | Self::Rewrite => {
+                "let the rule ask for the addresses, ports and protocols it is for, or let `ct state established,related accept` come before it"
             }
             Self::IngressChain => "move the chain's rules to prerouting or forward",
             Self::EgressChain => "move the chain's rules to postrouting",
@@ -210,10 +256,34 @@ impl std::error::Error for RulesetError {}
 /// # Errors
 /// Where it is not JSON, or not that of libnftables-json(5); objects of unknown kinds are passed over.
 pub fn examine(json: &str) -> Result<Vec<Finding>, RulesetError> {
-    let root: Value = serde_json::from_str(json).map_err(|error| RulesetError {
+    Ok(read(&parse(json)?)?.findings)
+}
+
+/// What a ruleset says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Examined {
+    /// What must see each packet, or is worth knowing; in the order of the ruleset.
+    pub findings: Vec<Finding>,
+    /// Rules that must see each packet, each once, and the flows that they may concern; in the order of the ruleset.
+    pub concerns: Vec<Concern>,
+}
+
+/// The JSON of `nft -j list ruleset`.
+///
+/// # Errors
+/// It is not JSON.
+pub fn parse(json: &str) -> Result<Value, RulesetError> {
+    serde_json::from_str(json).map_err(|error| RulesetError {
         place: format!("line {}, column {}", error.line(), error.column()),
         problem: error.to_string(),
-    })?;
+    })
+}
+
+/// The same as [`examine`], of what was parsed, with the flows that are concerned.
+///
+/// # Errors
+/// It is not that of libnftables-json(5).
+pub fn read(root: &Value) -> Result<Examined, RulesetError> {
     let objects = root
         .get("nftables")
         .and_then(Value::as_array)
@@ -224,17 +294,14 @@ pub fn examine(json: &str) -> Result<Vec<Finding>, RulesetError> {
     let ruleset = reach::Ruleset::read(objects)?;
     let reached = ruleset.reached();
 
-    let mut findings = Vec::new();
+    let mut found = Examined::default();
     for object in &ruleset.objects {
         match object {
             reach::Object::Chain(chain) => {
                 if let Some(kind) = chain.at_device() {
-                    findings.push(chain.home.finding(
-                        chain.name,
-                        kind,
-                        None,
-                        chain.devices.clone(),
-                    ));
+                    let devices = chain.devices.clone();
+                    let finding = chain.home.finding(chain.name, kind, None, devices);
+                    found.findings.push(finding);
                 }
             }
             reach::Object::Flowtable {
@@ -242,22 +309,26 @@ pub fn examine(json: &str) -> Result<Vec<Finding>, RulesetError> {
                 name,
                 devices,
             } => {
-                findings.push(home.finding(name, Kind::Flowtable, None, devices.clone()));
+                let finding = home.finding(name, Kind::Flowtable, None, devices.clone());
+                found.findings.push(finding);
             }
-            reach::Object::Rule(rule)
-                if reached.contains(&rule.key()) && !ruleset.settled(rule) =>
-            {
-                for (kind, statement) in statements::scan(rule.expressions) {
-                    findings.push(
-                        rule.home
-                            .finding(rule.chain, kind, Some(statement), Vec::new()),
-                    );
-                }
+            reach::Object::Rule(rule) => {
+                let Some(areas) = reached.get(&rule.key()).filter(|_| !ruleset.settled(rule))
+                else {
+                    continue;
+                };
+                let sights = statements::scan(rule.expressions);
+                found.findings.extend(sights.iter().map(|sight| {
+                    rule.home
+                        .finding(rule.chain, sight.kind, Some(sight.value), Vec::new())
+                }));
+                found
+                    .concerns
+                    .extend(concern::of_rule(&ruleset, rule, areas, &sights));
             }
-            reach::Object::Rule(_) => {}
         }
     }
-    Ok(findings)
+    Ok(found)
 }
 
 /// Where an object lives, and its handle.

@@ -99,6 +99,8 @@ pub struct Settings {
     pub max_declined: usize,
     /// Connections with this mark stay with the kernel.
     pub opt_out: Option<Mark>,
+    /// Connections that a rule may see each packet of stay with the kernel.
+    pub each_packet: bool,
     /// Each proven flow proves anew once in this time; 0 switches that off.
     pub reprove: Millis,
     /// Take over TCP.
@@ -130,6 +132,7 @@ impl Default for Settings {
             max_flows: 65_536,
             max_declined: 65_536,
             opt_out: None,
+            each_packet: true,
             reprove: 20_000,
             tcp: true,
             udp: true,

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use super::area::{Area, Areas};
 use super::{Fields, Home, Kind, RulesetError, statements};
 
 /// A chain's name in full: family, table, chain.
@@ -78,11 +79,18 @@ pub(super) enum Object<'a> {
 /// The parts of a ruleset that matter here.
 pub(super) struct Ruleset<'a> {
     pub(super) objects: Vec<Object<'a>>,
-    /// Elements of named maps: verdicts may be in them.
-    maps: HashMap<Key<'a>, &'a Value>,
-    /// The first rule of a chain that ends the way of established connections there: its order.
+    /// Elements of named maps: verdicts may be in them. `None`: it was not told which.
+    maps: HashMap<Key<'a>, Option<&'a Value>>,
+    /// Elements of named sets that only commands change, where they were told.
+    pub(super) sets: HashMap<Key<'a>, &'a Value>,
+    /// The rules of each chain, by their places among the objects.
+    rules: HashMap<Key<'a>, Vec<usize>>,
+    /// The place of the first rule of a chain that ends the way of established connections there.
     settles: HashMap<Key<'a>, usize>,
 }
+
+/// Jumps nest no deeper in the kernel (`NFT_JUMP_STACK_SIZE`).
+const NESTED: usize = 16;
 
 impl<'a> Ruleset<'a> {
     /// From the array under `nftables`. Dormant tables are passed over.
@@ -90,6 +98,8 @@ impl<'a> Ruleset<'a> {
         let mut ruleset = Self {
             objects: Vec::new(),
             maps: HashMap::new(),
+            sets: HashMap::new(),
+            rules: HashMap::new(),
             settles: HashMap::new(),
         };
         let mut dormant = HashSet::new();
@@ -103,7 +113,7 @@ impl<'a> Ruleset<'a> {
             };
             if !matches!(
                 kind.as_str(),
-                "table" | "chain" | "rule" | "map" | "flowtable"
+                "table" | "chain" | "rule" | "map" | "set" | "flowtable"
             ) {
                 continue;
             }
@@ -128,18 +138,13 @@ impl<'a> Ruleset<'a> {
                 table,
                 handle: fields.number("handle")?,
             };
-            ruleset.add(kind, &fields, home, order)?;
+            ruleset.add(kind, &fields, home)?;
         }
+        ruleset.settle();
         Ok(ruleset)
     }
 
-    fn add(
-        &mut self,
-        kind: &str,
-        fields: &Fields<'a>,
-        home: Home<'a>,
-        order: usize,
-    ) -> Result<(), RulesetError> {
+    fn add(&mut self, kind: &str, fields: &Fields<'a>, home: Home<'a>) -> Result<(), RulesetError> {
         match kind {
             "chain" => self.objects.push(Object::Chain(Chain {
                 home,
@@ -157,8 +162,18 @@ impl<'a> Ruleset<'a> {
                 });
             }
             "map" => {
-                if let Some(elements) = fields.map.get("elem") {
-                    self.maps
+                let elements = fields.map.get("elem");
+                self.maps
+                    .insert((home.family, home.table, fields.text("name")?), elements);
+            }
+            "set" => {
+                let flags = fields.texts("flags")?;
+                let moves = |flag: &String| flag == "timeout" || flag == "dynamic";
+                if let Some(elements) = fields.map.get("elem")
+                    && !flags.iter().any(moves)
+                    && !fields.map.contains_key("timeout")
+                {
+                    self.sets
                         .insert((home.family, home.table, fields.text("name")?), elements);
                 }
             }
@@ -172,105 +187,234 @@ impl<'a> Ruleset<'a> {
                     home,
                     chain: fields.text("chain")?,
                     expressions,
-                    order,
+                    order: self.objects.len(),
                 };
-                if statements::settles_established(expressions) {
-                    self.settles.entry(rule.key()).or_insert(order);
-                }
+                self.rules.entry(rule.key()).or_default().push(rule.order);
                 self.objects.push(Object::Rule(rule));
             }
         }
         Ok(())
     }
 
-    /// Whether established connections never come to this rule: another conntrack state or TCP flag is asked for, or a rule before
-    /// it in its chain decides for them.
+    /// Finds the first rule of each chain that ends the way of established connections.
+    fn settle(&mut self) {
+        let found: Vec<(Key<'a>, usize)> = self
+            .rules
+            .iter()
+            .filter_map(|(chain, places)| {
+                let ends = |place: &&usize| self.ends(**place, NESTED);
+                Some((*chain, *places.iter().find(ends)?))
+            })
+            .collect();
+        self.settles.extend(found);
+    }
+
+    fn rule(&self, place: usize) -> Option<&Rule<'a>> {
+        match self.objects.get(place)? {
+            Object::Rule(rule) => Some(rule),
+            _ => None,
+        }
+    }
+
+    /// Whether a rule ends the way of all established packets, by itself or in a chain that they all visit.
+    fn ends(&self, place: usize, depth: usize) -> bool {
+        let Some(rule) = self.rule(place) else {
+            return false;
+        };
+        match statements::way(rule.expressions) {
+            statements::Way::Ends => true,
+            statements::Way::Open => false,
+            statements::Way::Visits(chain) => {
+                let key = (rule.home.family, rule.home.table, chain);
+                depth > 0 && self.ends_all(key, depth - 1)
+            }
+        }
+    }
+
+    /// Whether none that is established comes back from a chain.
+    fn ends_all(&self, chain: Key<'a>, depth: usize) -> bool {
+        for place in self.rules.get(&chain).into_iter().flatten() {
+            if self.ends(*place, depth) {
+                return true;
+            }
+            let leaves = self.rule(*place).is_some_and(|rule| {
+                !statements::never_before(rule.expressions)
+                    && rule.expressions.iter().any(statements::may_leave)
+            });
+            if leaves {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Whether established connections never come to this rule, as one before it in its chain decides for them.
     pub(super) fn settled(&self, rule: &Rule<'a>) -> bool {
         self.settles
             .get(&rule.key())
             .is_some_and(|order| *order < rule.order)
-            || statements::never_established(rule.expressions)
     }
 
-    /// All chains that packets of established, forwarded connections may come to.
-    pub(super) fn reached(&self) -> HashSet<Key<'a>> {
-        let mut targets: HashMap<Key<'a>, Vec<Key<'a>>> = HashMap::new();
+    /// For each chain that packets of established, forwarded connections may come to: the flows that may, or `None` where it is reached
+    /// only from a chain at a device, whose traffic is left alone anyway.
+    pub(super) fn reached(&self) -> HashMap<Key<'a>, Areas> {
+        let mut reached: HashMap<Key<'a>, Areas> = HashMap::new();
+        let mut steps: HashMap<Key<'a>, Vec<(Key<'a>, Option<Area>)>> = HashMap::new();
         let mut todo = Vec::new();
         for object in &self.objects {
             match object {
                 Object::Chain(chain) if chain.entry() => {
-                    todo.push((chain.home.family, chain.home.table, chain.name));
+                    let key = (chain.home.family, chain.home.table, chain.name);
+                    let device = matches!(
+                        chain.at_device(),
+                        Some(Kind::IngressChain | Kind::EgressChain)
+                    );
+                    let area = (!device).then(|| Area::of_family(chain.home.family));
+                    reached.entry(key).or_default().add(area);
+                    todo.push(key);
                 }
                 Object::Rule(rule) if !self.settled(rule) => {
-                    let found = targets.entry(rule.key()).or_default();
-                    let (family, table) = (rule.home.family, rule.home.table);
-                    for value in rule.expressions {
-                        self.targets(value, family, table, found);
-                    }
+                    steps
+                        .entry(rule.key())
+                        .or_default()
+                        .extend(self.steps(rule));
                 }
                 _ => {}
             }
         }
-        let mut reached = HashSet::new();
-        while let Some(chain) = todo.pop() {
-            if reached.insert(chain) {
-                todo.extend(targets.get(&chain).into_iter().flatten().copied());
+        // Each chain after all that lead to it: a rule that is reached in two ways is for the flows of both.
+        for chain in order(&todo, &steps) {
+            let areas = reached.get(&chain).cloned().unwrap_or_default();
+            for (target, by) in steps.get(&chain).into_iter().flatten() {
+                let Some(by) = by else { continue };
+                let next = reached.entry(*target).or_default();
+                areas.each(|area| next.add(area.map(|area| area.and(by))));
             }
         }
         reached
     }
 
-    /// The chains that an expression may jump or go to, through named maps too.
-    fn targets(&self, value: &'a Value, family: &'a str, table: &'a str, found: &mut Vec<Key<'a>>) {
-        match value {
-            Value::Object(map) => {
-                for (name, inner) in map {
-                    let target = inner.get("target").and_then(Value::as_str);
-                    match (name.as_str(), target) {
-                        ("jump" | "goto", Some(target)) => found.push((family, table, target)),
-                        _ => self.targets(inner, family, table, found),
-                    }
-                }
+    /// The chains that a rule leads to, and which flows it leads there. `None`: none.
+    fn steps(&self, rule: &Rule<'a>) -> Vec<(Key<'a>, Option<Area>)> {
+        let (family, table) = (rule.home.family, rule.home.table);
+        let mut found = Vec::new();
+        for (place, value) in rule.expressions.iter().enumerate() {
+            let mut targets = Vec::new();
+            self.targets(value, family, table, &mut targets);
+            if targets.is_empty() || statements::never_before(&rule.expressions[..place]) {
+                continue;
             }
-            Value::Array(values) => values
-                .iter()
-                .for_each(|inner| self.targets(inner, family, table, found)),
-            Value::String(text) => {
-                // Elements hold verdicts, not names of other maps: no further than one step.
-                if let Some(name) = text.strip_prefix('@')
-                    && let Some(Value::Array(elements)) = self.maps.get(&(family, table, name))
-                {
-                    elements
-                        .iter()
-                        .filter(|element| !element.is_string())
-                        .for_each(|element| {
-                            self.verdicts(element, family, table, found);
-                        });
-                }
-            }
-            _ => {}
+            let area = self.area(rule, place);
+            found.extend(targets.into_iter().map(|(target, keys)| {
+                let area = area.clone().map(|area| match (&keys, value.get("vmap")) {
+                    (Some(keys), Some(map)) => match map.get("key") {
+                        Some(left) => area.asking(left, "==", keys, &self.named(family, table)),
+                        None => area,
+                    },
+                    _ => area,
+                });
+                (target, area)
+            }));
         }
+        found
     }
 
-    /// The jumps in elements of a map.
-    fn verdicts(
+    /// The flows that the first expressions of a rule ask for.
+    pub(super) fn area(&self, rule: &Rule<'a>, asked: usize) -> Option<Area> {
+        let named = self.named(rule.home.family, rule.home.table);
+        let area = Area::of_family(rule.home.family);
+        Some(area.asking_all(&rule.expressions[..asked], &named))
+    }
+
+    /// The sets of a table by their names.
+    fn named(&self, family: &'a str, table: &'a str) -> impl Fn(&str) -> Option<&'a Value> + '_ {
+        move |name| self.sets.get(&(family, table, name)).copied()
+    }
+
+    /// The chains that an expression may jump or go to, through maps too: then with the keys that lead there.
+    fn targets(
         &self,
         value: &'a Value,
         family: &'a str,
         table: &'a str,
-        found: &mut Vec<Key<'a>>,
+        found: &mut Vec<(Key<'a>, Option<Value>)>,
     ) {
-        match value {
-            Value::Object(map) => map.iter().for_each(|(name, inner)| {
-                match (name.as_str(), inner.get("target").and_then(Value::as_str)) {
-                    ("jump" | "goto", Some(target)) => found.push((family, table, target)),
-                    _ => self.verdicts(inner, family, table, found),
+        let Some((name, inner)) = statements::single(value) else {
+            return;
+        };
+        if matches!(name, "jump" | "goto") {
+            if let Some(target) = inner.get("target").and_then(Value::as_str) {
+                found.push(((family, table, target), None));
+            }
+            return;
+        }
+        if name != "vmap" {
+            return;
+        }
+        let data = inner.get("data");
+        let elements = match data
+            .and_then(Value::as_str)
+            .and_then(|d| d.strip_prefix('@'))
+        {
+            None => data.and_then(|data| data.get("set")),
+            Some(map) => match self.maps.get(&(family, table, map)) {
+                Some(Some(elements)) => Some(*elements),
+                // Its elements were left out: it may lead to any chain of the table.
+                _ => {
+                    let chains = self.objects.iter().filter_map(|object| match object {
+                        Object::Chain(chain)
+                            if chain.hook.is_none()
+                                && (chain.home.family, chain.home.table) == (family, table) =>
+                        {
+                            Some(((family, table, chain.name), None))
+                        }
+                        _ => None,
+                    });
+                    return found.extend(chains);
                 }
-            }),
-            Value::Array(values) => values
+            },
+        };
+        for element in elements.and_then(Value::as_array).into_iter().flatten() {
+            let Some([key, verdict]) = element.as_array().map(Vec::as_slice) else {
+                continue;
+            };
+            let target = ["jump", "goto"]
                 .iter()
-                .for_each(|inner| self.verdicts(inner, family, table, found)),
-            _ => {}
+                .find_map(|way| verdict.get(way)?.get("target")?.as_str());
+            if let Some(target) = target {
+                let chain = (family, table, target);
+                match found.iter_mut().find(|(known, _)| *known == chain) {
+                    Some((_, Some(Value::Object(keys)))) => {
+                        if let Some(Value::Array(keys)) = keys.get_mut("set") {
+                            keys.push(key.clone());
+                        }
+                    }
+                    Some(_) => {}
+                    None => found.push((chain, Some(serde_json::json!({ "set": [key] })))),
+                }
+            }
         }
     }
+}
+
+/// All chains that can be come to, each after those that lead to it.
+fn order<'a>(
+    entries: &[Key<'a>],
+    steps: &HashMap<Key<'a>, Vec<(Key<'a>, Option<Area>)>>,
+) -> Vec<Key<'a>> {
+    let mut seen = HashSet::new();
+    let mut done = Vec::new();
+    // A chain is pushed a second time to be noted once all it leads to are.
+    let mut todo: Vec<(Key<'a>, bool)> = entries.iter().map(|key| (*key, false)).collect();
+    while let Some((chain, left)) = todo.pop() {
+        if left {
+            done.push(chain);
+        } else if seen.insert(chain) {
+            todo.push((chain, true));
+            let next = steps.get(&chain).into_iter().flatten();
+            todo.extend(next.map(|(target, _)| (*target, false)));
+        }
+    }
+    done.reverse();
+    done
 }

@@ -76,7 +76,7 @@ pub fn silent(json: &str) -> Result<Silent, RulesetError> {
             });
         }
     }
-    let mut reached = ruleset.reached();
+    let mut reached: HashSet<Key<'_>> = ruleset.reached().into_keys().collect();
     // Where the elements of a verdict map are not listed, it may lead to any chain of its table.
     let led: HashSet<(&str, &str)> = rules()
         .filter(|rule| reached.contains(&rule.key()) && !ruleset.settled(rule))

@@ -2,70 +2,213 @@
 
 use serde_json::Value;
 
-use super::Kind;
+use super::classes::{Class, class};
+use super::{Kind, flags};
+
+/// Something in a rule that must see each packet, or is worth knowing.
+#[derive(Clone, Copy)]
+pub(super) struct Sight<'a> {
+    pub(super) kind: Kind,
+    /// The object it was found in.
+    pub(super) value: &'a Value,
+    /// How many expressions of the rule say which packets it is for: it counts those that all of them match.
+    pub(super) asked: usize,
+}
 
 /// The statements of a rule that must see each packet, or are worth knowing; each kind once, with where it was found.
-pub(super) fn scan(expressions: &[Value]) -> Vec<(Kind, &Value)> {
-    let mut found: Vec<(Kind, &Value)> = Vec::new();
-    for expression in expressions {
-        visit(expression, &mut |name, inner, whole| {
-            if let Some(kind) = kind(name, inner)
-                && !found.iter().any(|(known, _)| *known == kind)
-            {
-                found.push((kind, whole));
+pub(super) fn scan(expressions: &[Value]) -> Vec<Sight<'_>> {
+    let mut found: Vec<Sight<'_>> = Vec::new();
+    for (place, statement) in expressions.iter().enumerate() {
+        let mut add = |kind: Kind, value, tells: bool| {
+            let asked = match tells {
+                // What is asked of the packet counts where something is done with it: up to there all else is asked too.
+                true => match effect(expressions, place) {
+                    Some(asked) => asked,
+                    None => return,
+                },
+                false => place,
+            };
+            if never_before(&expressions[..asked]) {
+                return;
             }
-        });
+            let sight = Sight { kind, value, asked };
+            match found.iter_mut().find(|known| known.kind == kind) {
+                // The one that more packets come to.
+                Some(known) if known.asked > asked => *known = sight,
+                Some(_) => {}
+                None => found.push(sight),
+            }
+        };
+        statement_sights(statement, &mut add);
     }
     found
 }
 
-/// Calls for each field of each object, however deep: name, value, and the object it is in.
-fn visit<'a>(value: &'a Value, call: &mut dyn FnMut(&str, &'a Value, &'a Value)) {
-    match value {
-        Value::Object(map) => {
-            for (name, inner) in map {
-                call(name, inner, value);
-                visit(inner, call);
+/// Where a rule does something with a packet that its expressions up to `place` match. `None`: it only counts.
+fn effect(expressions: &[Value], place: usize) -> Option<usize> {
+    let named = |value: &Value| -> Option<(String, bool)> {
+        let (name, inner) = value.as_object()?.iter().next()?;
+        Some((
+            name.clone(),
+            inner.get("type").and_then(Value::as_str) == Some("match"),
+        ))
+    };
+    (place..expressions.len()).find(|at| {
+        named(&expressions[*at]).is_none_or(|(name, asks)| match name.as_str() {
+            "match" | "counter" | "last" | "comment" => false,
+            "xt" => !asks,
+            _ => true,
+        })
+    })
+}
+
+type Add<'a, 'f> = &'f mut dyn FnMut(Kind, &'a Value, bool);
+
+/// What a statement does, and what its expressions ask. The last argument of `add`: whether it is only asked.
+fn statement_sights<'a>(statement: &'a Value, add: Add<'a, '_>) {
+    let Some((name, inner)) = single(statement) else {
+        // A verdict without more, such as `"accept"`, or nothing that is known.
+        let known = statement
+            .as_str()
+            .is_some_and(|name| class("statement", name) == Class::Constant);
+        if !known {
+            add(Kind::Unknown, statement, false);
+        }
+        return;
+    };
+    match name {
+        "match" => {
+            let (left, right) = (inner.get("left"), inner.get("right"));
+            let operator = inner.get("op").and_then(Value::as_str).unwrap_or_default();
+            if let (Some(left), Some(right)) = (left, right) {
+                match flags::answer(left, operator, right) {
+                    Some(flags::Answer::Varies) => add(Kind::Flags, left, true),
+                    Some(_) => {}
+                    None => expression_sights(left, add),
+                }
+                expression_sights(right, add);
             }
         }
-        Value::Array(values) => values.iter().for_each(|inner| visit(inner, call)),
-        _ => {}
+        "mangle" => {
+            if let Some(kind) = inner.get("key").and_then(written) {
+                add(kind, statement, false);
+            }
+            inner
+                .get("value")
+                .into_iter()
+                .for_each(|value| expression_sights(value, add));
+        }
+        "xt" => match extension(inner) {
+            Class::Each(kind) => {
+                let asks = inner.get("type").and_then(Value::as_str) == Some("match");
+                add(kind, statement, asks && !stateful(kind));
+            }
+            Class::Noted(kind) => add(kind, statement, false),
+            _ => {}
+        },
+        "vmap" => ["key", "data"]
+            .iter()
+            .filter_map(|part| inner.get(part))
+            .for_each(|part| expression_sights(part, add)),
+        // Elements that a packet adds, and statements that go with them.
+        "set" | "map" | "meter" => {
+            add(Kind::DynamicSet, statement, false);
+            let with = inner.get("stmt").into_iter();
+            for value in with.flat_map(|value| match value {
+                Value::Array(all) => all.iter().collect(),
+                one => vec![one],
+            }) {
+                statement_sights(value, add);
+            }
+            let parts = ["elem", "key", "data"]
+                .iter()
+                .filter_map(|part| inner.get(part));
+            parts.for_each(|part| expression_sights(part, add));
+        }
+        _ => match class("statement", name) {
+            Class::Each(kind) | Class::Noted(kind) => add(kind, statement, false),
+            _ => {}
+        },
     }
+}
+
+/// What an expression asks of a packet, however deep.
+fn expression_sights<'a>(value: &'a Value, add: Add<'a, '_>) {
+    let all = match value {
+        Value::Array(all) => return all.iter().for_each(|one| expression_sights(one, add)),
+        Value::Object(all) => all,
+        _ => return,
+    };
+    for (name, inner) in all {
+        let key = || inner.get("key").and_then(Value::as_str).unwrap_or_default();
+        let class = match name.as_str() {
+            "payload" => field(inner),
+            "meta" | "ct" | "rt" => class(name, key()),
+            // Operators, values, sets and verdicts: what they are made of counts.
+            "|" | "&" | "^" | "<<" | ">>" | "set" | "map" | "key" | "data" | "elem" | "val"
+            | "expr" | "concat" => {
+                expression_sights(inner, add);
+                continue;
+            }
+            "counter" => Class::Noted(Kind::Counter),
+            "limit" => Class::Each(Kind::Limit),
+            "quota" => Class::Each(Kind::Quota),
+            "ct count" => Class::Each(Kind::ConnectionLimit),
+            "prefix" | "range" | "addr" | "len" | "timeout" | "expires" | "comment" | "accept"
+            | "drop" | "return" | "continue" | "jump" | "goto" | "elements" => continue,
+            _ => {
+                if name == "jhash" {
+                    expression_sights(inner, add);
+                }
+                class("expression", name)
+            }
+        };
+        match class {
+            Class::Each(kind) => add(kind, value, !stateful(kind)),
+            Class::Noted(kind) => add(kind, value, false),
+            _ => {}
+        }
+    }
+}
+
+/// Whether something is kept that each packet changes, so that what the rule asks for behind it does not matter.
+fn stateful(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Limit
+            | Kind::Quota
+            | Kind::Numgen
+            | Kind::ConnectionLimit
+            | Kind::Recent
+            | Kind::Unknown
+            | Kind::Opaque
+    )
+}
+
+/// A field of a packet.
+fn field(payload: &Value) -> Class {
+    let word = |name| payload.get(name).and_then(Value::as_str);
+    if let (Some(protocol), Some(field)) = (word("protocol"), word("field")) {
+        return class(&format!("payload {protocol}"), field);
+    }
+    let number = |name| payload.get(name).and_then(Value::as_u64);
+    match (word("base"), number("offset"), number("len")) {
+        // Both ports, however they are cut.
+        (Some("th"), Some(offset), Some(length)) if offset.saturating_add(length) <= 32 => {
+            Class::Constant
+        }
+        _ => Class::Each(Kind::Payload),
+    }
+}
+
+/// The only field of an object, such as `{"match": …}`.
+pub(super) fn single(value: &Value) -> Option<(&str, &Value)> {
+    let (name, inner) = value.as_object()?.iter().next()?;
+    Some((name, inner))
 }
 
 fn key(value: &Value) -> Option<&str> {
     value.get("key").and_then(Value::as_str)
-}
-
-fn kind(name: &str, inner: &Value) -> Option<Kind> {
-    Some(match name {
-        "limit" => Kind::Limit,
-        "quota" => Kind::Quota,
-        "numgen" => Kind::Numgen,
-        "log" => Kind::Log,
-        "meta" if matches!(key(inner), Some("time" | "day" | "hour")) => Kind::Time,
-        "ct" if matches!(key(inner), Some("bytes" | "packets" | "avgpkt")) => Kind::CountedBytes,
-        "ct count" => Kind::ConnectionLimit,
-        "queue" => Kind::Queue,
-        "tproxy" => Kind::Tproxy,
-        "synproxy" => Kind::Synproxy,
-        "dup" => Kind::Duplicate,
-        "counter" | "last" => Kind::Counter,
-        "notrack" => Kind::Notrack,
-        // The statement, not the braces of an anonymous set.
-        "set" | "map"
-            if matches!(
-                inner.get("op").and_then(Value::as_str),
-                Some("add" | "update")
-            ) =>
-        {
-            Kind::DynamicSet
-        }
-        "meter" => Kind::DynamicSet,
-        "mangle" => return written(inner.get("key")?),
-        "xt" => return extension(inner),
-        _ => return None,
-    })
 }
 
 /// What a `mangle` statement writes.
@@ -75,44 +218,26 @@ fn written(target: &Value) -> Option<Kind> {
     }
     if let Some(payload) = target.get("payload") {
         let field = payload.get("field").and_then(Value::as_str);
-        let compared = matches!(
-            field,
-            Some("dscp" | "ttl" | "hoplimit" | "saddr" | "daddr" | "sport" | "dport")
-        );
-        return Some(if compared {
-            Kind::Remark
-        } else {
-            Kind::Rewrite
-        });
+        return match class("write", field.unwrap_or_default()) {
+            Class::Noted(kind) | Class::Each(kind) => Some(kind),
+            _ => None,
+        };
     }
-    // Marks and priorities are the kernel's own; options and extension headers are on the wire.
-    (target.get("tcp option").is_some() || target.get("exthdr").is_some()).then_some(Kind::Rewrite)
+    if let Some(option) = target.get("tcp option") {
+        // The segment size is told in SYNs only (RFC 9293, 3.7.1), which are the kernel's.
+        let size = option.get("name").and_then(Value::as_str) == Some("maxseg");
+        return (!size).then_some(Kind::Rewrite);
+    }
+    // Marks and priorities are the kernel's own; extension headers are on the wire.
+    target.get("exthdr").is_some().then_some(Kind::Rewrite)
 }
 
 /// An iptables extension (`xt`), by its name where nft tells one.
-fn extension(inner: &Value) -> Option<Kind> {
-    let Some(name) = inner.get("name").and_then(Value::as_str) else {
-        return Some(Kind::Opaque);
-    };
-    Some(match name {
-        "limit" | "hashlimit" | "rateest" => Kind::Limit,
-        "quota" | "quota2" => Kind::Quota,
-        "statistic" => Kind::Numgen,
-        // In lower case, those of ebtables.
-        "LOG" | "NFLOG" | "ULOG" | "log" | "nflog" => Kind::Log,
-        "time" => Kind::Time,
-        "connbytes" => Kind::CountedBytes,
-        "connlimit" => Kind::ConnectionLimit,
-        "NFQUEUE" => Kind::Queue,
-        "TPROXY" => Kind::Tproxy,
-        "SYNPROXY" => Kind::Synproxy,
-        "TEE" => Kind::Duplicate,
-        "TTL" | "HL" | "DSCP" | "TOS" => Kind::Remark,
-        "TCPOPTSTRIP" | "ECN" | "CHECKSUM" => Kind::Rewrite,
-        "recent" | "SET" => Kind::DynamicSet,
-        "string" | "u32" | "bpf" | "length" => Kind::Opaque,
-        _ => return None,
-    })
+fn extension(inner: &Value) -> Class {
+    match inner.get("name").and_then(Value::as_str) {
+        Some(name) => class("xt", name),
+        None => Class::Each(Kind::Opaque),
+    }
 }
 
 /// Whether any string in a value is one of these.
@@ -139,21 +264,9 @@ fn is_ct_state(value: &Value) -> bool {
     value.get("ct").is_some_and(|ct| key(ct) == Some("state"))
 }
 
-fn is_tcp_flags(value: &Value) -> bool {
-    let own = value.get("payload").is_some_and(|payload| {
-        payload.get("protocol").and_then(Value::as_str) == Some("tcp")
-            && payload.get("field").and_then(Value::as_str) == Some("flags")
-    });
-    own || value
-        .get("&")
-        .and_then(Value::as_array)
-        .and_then(|both| both.first())
-        .is_some_and(is_tcp_flags)
-}
-
-/// Whether a rule matches no packet that would be forwarded past the kernel: other conntrack states only, or a SYN, FIN or RST.
-pub(super) fn never_established(expressions: &[Value]) -> bool {
-    const KERNEL_FLAGS: [&str; 3] = ["syn", "fin", "rst"];
+/// Whether one of these conditions holds for no packet that would be forwarded past the kernel: other conntrack states only, or a SYN,
+/// FIN or RST.
+pub(super) fn never_before(expressions: &[Value]) -> bool {
     expressions
         .iter()
         .filter_map(|expression| expression.get("match"))
@@ -172,27 +285,28 @@ pub(super) fn never_established(expressions: &[Value]) -> bool {
                         _ => false,
                     };
             }
-            is_tcp_flags(left)
-                && match operator {
-                    Some("in") => only(right, &KERNEL_FLAGS),
-                    Some("==") => mentions(right, &KERNEL_FLAGS),
-                    _ => false,
-                }
+            flags::answer(left, operator.unwrap_or_default(), right) == Some(flags::Answer::Never)
         })
 }
 
-/// Whether a rule ends the way of every packet of an established connection through its chain: `ct state established accept`, or
-/// the same as a verdict map, with nothing else asked.
-pub(super) fn settles_established(expressions: &[Value]) -> bool {
-    let mut asked = false;
+/// What a rule does with every packet of an established connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way<'a> {
+    /// Its way through the chains of this hook ends: `ct state established accept`, with nothing else asked.
+    Ends,
+    /// It goes to this chain.
+    Visits(&'a str),
+    /// It goes on, or some do one thing and some another.
+    Open,
+}
+
+/// The way of established packets at a rule.
+pub(super) fn way(expressions: &[Value]) -> Way<'_> {
     for expression in expressions {
-        let Some((name, inner)) = expression
-            .as_object()
-            .and_then(|object| object.iter().next())
-        else {
-            return false;
+        let Some((name, inner)) = single(expression) else {
+            return Way::Open;
         };
-        match name.as_str() {
+        match name {
             "match" => {
                 let state = inner.get("left").is_some_and(is_ct_state)
                     && matches!(inner.get("op").and_then(Value::as_str), Some("in" | "=="))
@@ -200,36 +314,55 @@ pub(super) fn settles_established(expressions: &[Value]) -> bool {
                         .get("right")
                         .is_some_and(|right| mentions(right, &["established"]));
                 if !state {
-                    return false;
+                    return Way::Open;
                 }
-                asked = true;
             }
-            "counter" | "log" => {}
-            "accept" | "drop" => return asked,
-            "vmap" => return inner.get("key").is_some_and(is_ct_state) && map_settles(inner),
-            _ => return false,
+            "counter" | "log" | "last" | "comment" => {}
+            "xt" if inner.get("name").and_then(Value::as_str) == Some("comment") => {}
+            "vmap" if inner.get("key").is_some_and(is_ct_state) => return map_way(inner),
+            _ => return verdict(expression),
         }
     }
-    false
+    Way::Open
 }
 
-/// Whether a verdict map on the conntrack state accepts or drops what is established.
-fn map_settles(map: &Value) -> bool {
-    let Some(elements) = map
+fn verdict(value: &Value) -> Way<'_> {
+    match single(value) {
+        Some(("accept" | "drop", _)) => Way::Ends,
+        Some(("jump" | "goto", inner)) => match inner.get("target").and_then(Value::as_str) {
+            Some(target) => Way::Visits(target),
+            None => Way::Open,
+        },
+        _ => Way::Open,
+    }
+}
+
+/// What a verdict map on the conntrack state does with what is established.
+fn map_way(map: &Value) -> Way<'_> {
+    let elements = map
         .get("data")
         .and_then(|data| data.get("set"))
-        .and_then(Value::as_array)
-    else {
-        return false;
-    };
+        .and_then(Value::as_array);
     elements
-        .iter()
+        .into_iter()
+        .flatten()
         .filter_map(Value::as_array)
-        .any(|pair| match pair.as_slice() {
-            [state, verdict] => {
-                mentions(state, &["established"])
-                    && (verdict.get("accept").is_some() || verdict.get("drop").is_some())
-            }
-            _ => false,
+        .find_map(|pair| match pair.as_slice() {
+            [state, to] if mentions(state, &["established"]) => Some(verdict(to)),
+            _ => None,
         })
+        .unwrap_or(Way::Open)
+}
+
+/// Whether a packet may leave the chain at this rule without having come to an end: by `return`, `goto`, or a map that is not known.
+pub(super) fn may_leave(value: &Value) -> bool {
+    match value {
+        Value::Object(map) => map.iter().any(|(name, inner)| match name.as_str() {
+            "return" | "goto" => true,
+            "vmap" if inner.get("data").is_some_and(Value::is_string) => true,
+            _ => may_leave(inner),
+        }),
+        Value::Array(all) => all.iter().any(may_leave),
+        _ => false,
+    }
 }

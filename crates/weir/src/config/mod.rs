@@ -16,7 +16,8 @@ pub use file::{DEFAULT_FILE, Source};
 pub use keys::{KeyHelp, help};
 pub use parse::parse;
 pub use settings::{
-    Api, Collector, DeviceName, Drops, Effective, Fallback, FlowRoom, History, HookChoice, Ipfix,
-    Log, LogLevel, Mark, MeterRoom, MetricsFor, Monitor, Multipath, Octets, Offload, Origin,
-    PortHook, PortSettings, QuotaAction, QuotaPeriod, QuotaSettings, Setting, Web, WebTls,
+    Api, Collector, DeviceName, Drops, EachPacket, Effective, Fallback, FlowRoom, History,
+    HookChoice, Ipfix, Log, LogLevel, Mark, MeterRoom, MetricsFor, Monitor, Multipath, Octets,
+    Offload, Origin, PortHook, PortSettings, QuotaAction, QuotaPeriod, QuotaSettings, Setting, Web,
+    WebTls,
 };

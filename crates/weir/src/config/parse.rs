@@ -274,8 +274,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::settings::{
-        Collector, Fallback, FlowRoom, HookChoice, LogLevel, Mark, MeterRoom, MetricsFor, Octets,
-        PortHook, QuotaAction, QuotaPeriod, WebTls,
+        Collector, EachPacket, Fallback, FlowRoom, HookChoice, LogLevel, Mark, MeterRoom,
+        MetricsFor, Octets, PortHook, QuotaAction, QuotaPeriod, WebTls,
     };
     use super::*;
 
@@ -319,6 +319,7 @@ udp = false
 reprove = "1m"
 flows = 65536
 opt_out_mark = "0x10/0xF0"
+each_packet = "ignore"
 hook = "tc"
 bridge = true
 shadow = true
@@ -410,6 +411,7 @@ action = "cut"
                 mask: 0xf0
             })
         );
+        assert_eq!(*read.offload.each_packet, EachPacket::Ignore);
         assert_eq!(*read.offload.hook, HookChoice::Tc);
         let quota = &read.quotas["02:00:00:00:00:01"];
         assert_eq!(
@@ -497,7 +499,7 @@ action = "cut"
                  write \"auto\", or a number of connections from 1024 to 4194304, without quotes",
                 "weir.toml:6:8: offload.hook: cannot be \"xpd\"; did you mean \"xdp\"? Write \"auto\", \"xdp\" or \"tc\"",
                 "weir.toml:7:1: offload.colour: unknown key; \
-                 there are enabled, tcp, udp, reprove, flows, opt_out_mark, hook, bridge, shadow",
+                 there are enabled, tcp, udp, reprove, flows, opt_out_mark, each_packet, hook, bridge, shadow",
                 "weir.toml:9:9: log.level: cannot be \"loud\"; \
                  write \"error\", \"warn\", \"info\", \"debug\" or \"trace\"",
             ]

@@ -11,8 +11,8 @@ use serde_json::Value;
 use toml::de::DeValue;
 
 use super::settings::{
-    Collector, DeviceName, Fallback, FlowRoom, HookChoice, LogLevel, Mark, MeterRoom, MetricsFor,
-    Octets, PortHook, QuotaAction, QuotaPeriod, WebTls,
+    Collector, DeviceName, EachPacket, Fallback, FlowRoom, HookChoice, LogLevel, Mark, MeterRoom,
+    MetricsFor, Octets, PortHook, QuotaAction, QuotaPeriod, WebTls,
 };
 use super::suggest::nearest;
 
@@ -518,6 +518,7 @@ macro_rules! words {
     };
 }
 
+words!(EachPacket, "\"respect\" or \"ignore\"", "respect" => Self::Respect, "ignore" => Self::Ignore);
 words!(HookChoice, "\"auto\", \"xdp\" or \"tc\"", "auto" => Self::Auto, "xdp" => Self::Xdp, "tc" => Self::Tc);
 words!(PortHook, "\"auto\", \"xdp\", \"tc\" or \"off\"",
     "auto" => Self::Auto, "xdp" => Self::Xdp, "tc" => Self::Tc, "off" => Self::Off);

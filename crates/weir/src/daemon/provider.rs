@@ -375,7 +375,17 @@ pub fn flow(router: &mut Router, id: offload::FlowId) -> Option<api::Flow> {
     let reason = match flow.declined {
         Some(decline) => Some(Reason {
             code: decline.word().to_owned(),
-            text: decline.explain().to_owned(),
+            text: match router.core.concern(&flow) {
+                Some(concern) if decline == offload::Decline::EachPacket => {
+                    format!(
+                        "{} ({}: {})",
+                        decline.explain(),
+                        concern.rule,
+                        concern.kind.explain()
+                    )
+                }
+                _ => decline.explain().to_owned(),
+            },
             mend: Some(decline.mend().to_owned()).filter(|m| !m.is_empty()),
         }),
         None => details.and_then(|details| held_up(&details)),

@@ -4,13 +4,14 @@ mod actions;
 mod counting;
 
 use std::collections::{HashMap, HashSet};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use datapath::Datapath;
 use kernel::io::Requests;
 use kernel::{ConnectionId, Event, Link, SetEvent, Source};
+use offload::ruleset::Concern;
 use offload::{Action, Core, FlowId, Millis, Reading};
-use tracing::warn;
+use tracing::{info, warn};
 
 use super::account::{Account, DeviceNews};
 use super::drops;
@@ -21,6 +22,10 @@ use super::surroundings::{RulesetText, Surroundings};
 /// Ends of connections remembered during a dump; beyond that, one that ended may come back until the next dump.
 const MOST_GONE: usize = 65_536;
 
+/// Nothing is proven for longer than this because rules are not read yet: `nft` takes some 20 ms, and is run once a second at most.
+const HOLD: Duration = Duration::from_secs(2);
+/// Rules that are named in the log, each with a line; `weir check` names all.
+const TOLD: usize = 16;
 /// Devices that take turns to be looked at in a second, and most ports looked at besides: some milliseconds.
 const LOOKS: usize = 128;
 /// The loopback device (LOOPBACK_IFINDEX, include/net/flow.h).
@@ -119,6 +124,7 @@ impl Router {
     pub fn start(&mut self) -> Result<(), datapath::Error> {
         self.path.arm()?;
         let mut actions = Vec::new();
+        self.hold_proofs();
         self.core.start(self.now(), &mut actions);
         self.apply(actions);
         Ok(())
@@ -196,6 +202,7 @@ impl Router {
         {
             self.surroundings.heard(&Event::Firewall(0));
             self.hold_bridging();
+            self.hold_proofs();
         }
         self.drops.changed(events, &mut self.path);
     }
@@ -221,6 +228,7 @@ impl Router {
         match read {
             Ok(text) => {
                 self.surroundings.rules_read = true;
+                self.concerned(text.concerns);
                 // Chains at devices may be among them.
                 if text.findings != self.surroundings.findings {
                     self.surroundings.findings = text.findings;
@@ -233,6 +241,58 @@ impl Router {
                     "the ruleset cannot be read: rules that need each packet are not found"
                 );
             }
+        }
+        if !self.surroundings.is_stale() {
+            self.release_proofs();
+        }
+    }
+
+    /// Rules changed, and may look at each packet: nothing is proven until they are read. Elements of sets are no such change.
+    pub fn hold_proofs(&mut self) {
+        if self.core.settings().each_packet
+            && let Err(error) = self.path.pause(HOLD)
+        {
+            warn!(%error, "cannot end proofs: the kernel forwards everything");
+            self.path.disarm();
+        }
+    }
+
+    /// The rules are read, or cannot be.
+    fn release_proofs(&mut self) {
+        if let Err(error) = self.path.resume() {
+            warn!(%error, "proofs come up again a moment later");
+        }
+    }
+
+    /// Rules look at each packet: connections that they may concern are left to the kernel.
+    fn concerned(&mut self, concerns: Vec<Concern>) {
+        if concerns == self.core.concerns() {
+            return;
+        }
+        let mut actions = Vec::new();
+        let now = self.now();
+        self.core.rules(concerns, now, &mut actions);
+        self.apply(actions);
+        let respect = self.core.settings().each_packet;
+        let all = self.core.concerns();
+        let left = match respect {
+            true => "connections that it may concern are left to the kernel",
+            false => "it sees a sample of the packets, as each_packet says to ignore it",
+        };
+        for concern in all.iter().take(TOLD) {
+            let Concern { rule, kind, .. } = concern;
+            let whole = concern.is_everything();
+            warn!(%rule, all = whole, why = kind.explain(), "a rule looks at each packet: {left}");
+        }
+        match all.len() {
+            0 => info!("no rule looks at each packet any more"),
+            more if more > TOLD => {
+                warn!(
+                    more = more - TOLD,
+                    "more rules look at each packet: `weir check`"
+                );
+            }
+            _ => {}
         }
     }
 

@@ -9,7 +9,7 @@ use kernel::facts;
 use super::drops::DropSettings;
 use super::memory;
 use crate::commands::run::Module;
-use crate::config::{ConfigError, Effective, FlowRoom, HookChoice, PortHook};
+use crate::config::{ConfigError, EachPacket, Effective, FlowRoom, HookChoice, PortHook};
 
 /// What is built into the packet path when it is loaded, or bound at the start.
 const AFTER_RESTART: [&str; 20] = [
@@ -145,6 +145,7 @@ pub fn offload_settings(effective: &Effective, shadow: bool) -> offload::Setting
             value: mark.value,
             mask: mark.mask,
         }),
+        each_packet: *offload.each_packet == EachPacket::Respect,
         reprove: offload.reprove.as_millis() as offload::Millis,
         tcp: *offload.enabled && *offload.tcp,
         udp: *offload.enabled && *offload.udp,

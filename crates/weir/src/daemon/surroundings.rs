@@ -10,7 +10,7 @@ use kernel::route::qdisc::Listed;
 use kernel::route::vlans::Tagging;
 use kernel::{Event, Link, Source, facts};
 use offload::ports::{has_details, shaper};
-use offload::ruleset::{self, Finding, Kind};
+use offload::ruleset::{self, Concern, Finding, Kind};
 use offload::{Limit, PortFacts, PortPlan, PortReason, Use};
 use tracing::debug;
 
@@ -115,6 +115,11 @@ impl Surroundings {
     /// Whether the rules that there are now are those that were read: only then is it known that none looks at bridged frames.
     pub fn rules_known(&self) -> bool {
         self.rules_read && !self.stale
+    }
+
+    /// Whether something changed since the ruleset was last begun to be read.
+    pub fn is_stale(&self) -> bool {
+        self.stale
     }
 
     /// Whether the ruleset is to be read now.
@@ -328,6 +333,8 @@ fn chains(findings: &[Finding], kind: Kind, device: &str) -> Vec<String> {
 pub struct RulesetText {
     /// Rules that need each packet, and chains at devices.
     pub findings: Vec<Finding>,
+    /// Which flows these rules may concern.
+    pub concerns: Vec<Concern>,
     /// The same text, for [`super::drops`].
     pub rules: offload::drops::rules::Rules,
     /// What changes without a message, for [`super::expiry`].
@@ -352,8 +359,21 @@ pub async fn read_ruleset() -> Result<RulesetText, String> {
         return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
     }
     let text = String::from_utf8_lossy(&output.stdout);
+    let mut root = ruleset::parse(&text).map_err(|e| e.to_string())?;
+    if ruleset::has_extensions(&text) {
+        match kernel::io::read_states() {
+            Ok(rules) => ruleset::spell(&mut root, &rules),
+            Err(error) => debug!(%error, "what rules of iptables ask for is not known"),
+        }
+    }
+    let examined = ruleset::read(&root).map_err(|e| e.to_string())?;
+    // Weir's own table drops by hardware address what is drawn by its own decision: a change of it ends all proofs, too.
+    let own = |concern: &Concern| concern.rule.table == history::nft::TABLE;
+    let mut concerns = examined.concerns;
+    concerns.retain(|concern| !own(concern));
     Ok(RulesetText {
-        findings: ruleset::examine(&text).map_err(|e| e.to_string())?,
+        findings: examined.findings,
+        concerns,
         rules: offload::drops::rules::Rules::read(&text).map_err(|e| e.to_string())?,
         silent: ruleset::silent(&text).map_err(|e| e.to_string())?,
         quotas: super::firewall::has_quotas(&text),

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use super::{Key, set};
 use crate::config::settings::{
-    Collector, DeviceName, Effective, Fallback, FlowRoom, HookChoice, LogLevel, Mark, MeterRoom,
-    MetricsFor, Octets, PathSettings, PortHook, PortSettings, QuotaAction, QuotaPeriod,
+    Collector, DeviceName, EachPacket, Effective, Fallback, FlowRoom, HookChoice, LogLevel, Mark,
+    MeterRoom, MetricsFor, Octets, PathSettings, PortHook, PortSettings, QuotaAction, QuotaPeriod,
     QuotaSettings, Rate, WebTls,
 };
 use crate::config::values::FileValue;
@@ -27,7 +27,7 @@ type Time = std::time::Duration;
 type Path = std::path::PathBuf;
 type Probe = &'static monitor::probes::Probe;
 
-static OFFLOAD: [Key<Effective>; 9] = [
+static OFFLOAD: [Key<Effective>; 10] = [
     key!(
         Effective,
         "enabled",
@@ -63,6 +63,13 @@ static OFFLOAD: [Key<Effective>; 9] = [
         offload.opt_out_mark,
         Option<Mark>,
         "Connections whose connection mark, under the mask, has this value stay with the kernel."
+    ),
+    key!(
+        Effective,
+        "each_packet",
+        offload.each_packet,
+        EachPacket,
+        "Connections that a firewall rule may see each packet of: \"respect\" leaves them to the kernel, \"ignore\" takes them over."
     ),
     key!(
         Effective,

@@ -110,6 +110,8 @@ pub struct Offload {
     pub flows: Setting<FlowRoom>,
     /// Connections with this ct mark stay with the kernel.
     pub opt_out_mark: Setting<Option<Mark>>,
+    /// What becomes of connections that a rule may see each packet of.
+    pub each_packet: Setting<EachPacket>,
     /// Where packets are taken, on devices that `[ports]` says nothing about.
     pub hook: Setting<HookChoice>,
     /// Forward frames between members of a bridge, too.
@@ -127,6 +129,7 @@ impl Default for Offload {
             reprove: Setting::default_value(Duration::from_secs(20)),
             flows: Setting::default(),
             opt_out_mark: Setting::default(),
+            each_packet: Setting::default(),
             hook: Setting::default(),
             bridge: Setting::default(),
             shadow: Setting::default(),
@@ -214,6 +217,16 @@ impl fmt::Display for Mark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:#x}/{:#x}", self.value, self.mask)
     }
+}
+
+/// What becomes of connections that a rule may see each packet of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EachPacket {
+    /// They stay with the kernel.
+    #[default]
+    Respect,
+    /// They are taken over: the rule sees a sample of their packets.
+    Ignore,
 }
 
 /// Where packets are taken.

@@ -1,0 +1,194 @@
+//! What nft's JSON leaves out of iptables' rules: which connection states `-m conntrack` asks for
+//! (`include/uapi/linux/netfilter/xt_conntrack.h`, `nf_tables_compat.h`). Sockets are in [`crate::io`].
+
+use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
+use crate::message::{DecodeError, Message};
+use crate::sets::Family;
+
+const SUBSYSTEM: u16 = 10;
+const NFT_MSG_NEWRULE: u16 = 6;
+const NFT_MSG_GETRULE: u16 = 7;
+const NFTA_RULE_TABLE: u16 = 1;
+const NFTA_RULE_CHAIN: u16 = 2;
+const NFTA_RULE_HANDLE: u16 = 3;
+const NFTA_RULE_EXPRESSIONS: u16 = 4;
+const NFTA_EXPR_NAME: u16 = 1;
+const NFTA_EXPR_DATA: u16 = 2;
+const NFTA_MATCH_NAME: u16 = 1;
+const NFTA_MATCH_REV: u16 = 2;
+const NFTA_MATCH_INFO: u16 = 3;
+
+const XT_CONNTRACK_STATE: u16 = 1 << 0;
+const XT_CONNTRACK_EXPIRES: u16 = 1 << 7;
+/// Where the flags are in the parameters, of every revision: behind eight addresses, two times, a protocol and four ports.
+const FLAGS: usize = 8 * 16 + 8 + 2 + 8;
+/// `XT_CONNTRACK_STATE_BIT` of INVALID, ESTABLISHED, RELATED, NEW and UNTRACKED.
+const STATES: [(u16, &str); 5] = [
+    (1, "invalid"),
+    (1 << 1, "established"),
+    (1 << 2, "related"),
+    (1 << 3, "new"),
+    (1 << 8, "untracked"),
+];
+
+/// What one `-m conntrack` asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConntrackMatch {
+    /// The states, and whether any but these is asked for. `None`: of no state, or of one that is not told apart here.
+    pub states: Option<(Vec<&'static str>, bool)>,
+    /// The time that the connection has left.
+    pub expires: bool,
+    /// Nothing else is asked.
+    pub alone: bool,
+}
+
+/// A rule of iptables, and what its conntrack matches ask for, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuleStates {
+    /// `ip`, `ip6`, `inet` or `bridge`.
+    pub family: &'static str,
+    /// Its table.
+    pub table: String,
+    /// Its chain.
+    pub chain: String,
+    /// Its handle.
+    pub handle: u64,
+    /// One for each match of this name.
+    pub matches: Vec<ConntrackMatch>,
+}
+
+/// Asks for all rules of all tables.
+pub(crate) fn dump_rules(sequence: u32) -> Vec<u8> {
+    let mut encoder = Encoder::default();
+    let flags = NLM_F_REQUEST | NLM_F_DUMP;
+    encoder.message(SUBSYSTEM << 8 | NFT_MSG_GETRULE, flags, sequence, |e| {
+        e.fixed(&[0; 4]);
+    });
+    encoder.finish()
+}
+
+/// Decodes a part of the answer. `None`: a rule without such a match.
+///
+/// # Errors
+/// Names the attribute that is cut short.
+pub fn decode_rule(message: &Message<'_>) -> Result<Option<RuleStates>, DecodeError> {
+    if message.kind != SUBSYSTEM << 8 | NFT_MSG_NEWRULE {
+        return Ok(None);
+    }
+    let (fixed, attributes) = message.split::<4>("nfgenmsg")?;
+    let all = [
+        Family::Inet,
+        Family::Ip,
+        Family::Netdev,
+        Family::Bridge,
+        Family::Ip6,
+    ];
+    let family = all.into_iter().find(|family| *family as u8 == fixed[0]);
+    let mut rule = RuleStates {
+        family: family.map_or("", Family::word),
+        ..RuleStates::default()
+    };
+    for attribute in attributes {
+        let attribute = attribute?;
+        match attribute.kind {
+            NFTA_RULE_TABLE => rule.table = attribute.text(),
+            NFTA_RULE_CHAIN => rule.chain = attribute.text(),
+            NFTA_RULE_HANDLE => {
+                let octets = attribute.array::<8>("NFTA_RULE_HANDLE")?;
+                rule.handle = u64::from_be_bytes(octets);
+            }
+            NFTA_RULE_EXPRESSIONS => {
+                for item in attribute.nested("NFTA_RULE_EXPRESSIONS") {
+                    let (mut name, mut asks) = (String::new(), None);
+                    for part in item?.nested("NFTA_LIST_ELEM") {
+                        let part = part?;
+                        match part.kind {
+                            NFTA_EXPR_NAME => name = part.text(),
+                            NFTA_EXPR_DATA if name == "match" => {
+                                let (mut of, mut revision, mut info) = (String::new(), 0, &[][..]);
+                                for field in part.nested("NFTA_EXPR_DATA") {
+                                    let field = field?;
+                                    match field.kind {
+                                        NFTA_MATCH_NAME => of = field.text(),
+                                        NFTA_MATCH_REV => {
+                                            revision = field.u32_network("NFTA_MATCH_REV")?;
+                                        }
+                                        NFTA_MATCH_INFO => info = field.value,
+                                        _ => {}
+                                    }
+                                }
+                                asks = (of == "conntrack").then(|| conntrack(revision, info));
+                            }
+                            _ => {}
+                        }
+                    }
+                    rule.matches.extend(asks);
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok((!rule.matches.is_empty()).then_some(rule))
+}
+
+/// Parameters of `xt_conntrack`, by revision. What cannot be read asks for something that is not known.
+fn conntrack(revision: u32, info: &[u8]) -> ConntrackMatch {
+    let word = |at: usize| {
+        let octets = info.get(at..at + 2)?;
+        Some(u16::from_ne_bytes([octets[0], octets[1]]))
+    };
+    let mask = match revision {
+        1 => info.get(FLAGS + 4).copied().map(u16::from),
+        _ => word(FLAGS + 4),
+    };
+    let (Some(flags), Some(inverted), Some(mask)) = (word(FLAGS), word(FLAGS + 2), mask) else {
+        return ConntrackMatch::default();
+    };
+    // `-m state` is translated to it, and notes that by this bit.
+    const ALIAS: u16 = 1 << 13;
+    let known = STATES.iter().fold(0, |sum, (bit, _)| sum | bit);
+    let asked = flags & XT_CONNTRACK_STATE != 0 && mask & !known == 0;
+    let names = STATES.iter().filter(|(bit, _)| mask & bit != 0);
+    ConntrackMatch {
+        states: asked.then(|| {
+            let names = names.map(|(_, name)| *name).collect();
+            (names, inverted & XT_CONNTRACK_STATE != 0)
+        }),
+        expires: flags & XT_CONNTRACK_EXPIRES != 0,
+        alone: asked && flags & !ALIAS == XT_CONNTRACK_STATE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(flags: u16, inverted: u16, mask: u16) -> Vec<u8> {
+        let mut info = vec![0; 164];
+        for (at, word) in [(0, flags), (2, inverted), (4, mask)] {
+            info[FLAGS + at..FLAGS + at + 2].copy_from_slice(&word.to_ne_bytes());
+        }
+        info
+    }
+
+    #[test]
+    fn states_are_read() {
+        let states = |found: ConntrackMatch| found.states;
+        assert_eq!(
+            conntrack(3, &info(1, 0, 6)),
+            ConntrackMatch {
+                states: Some((vec!["established", "related"], false)),
+                expires: false,
+                alone: true
+            }
+        );
+        assert_eq!(
+            states(conntrack(2, &info(1, 1, 8))),
+            Some((vec!["new"], true))
+        );
+        assert!(!conntrack(3, &info(1 | 4, 0, 2)).alone, "an address, too");
+        assert_eq!(states(conntrack(3, &info(1, 0, 2 | 1 << 7))), None, "DNAT");
+        assert!(conntrack(3, &info(1 << 7, 0, 0)).expires);
+        assert_eq!(conntrack(3, &[0; 20]), ConntrackMatch::default());
+    }
+}

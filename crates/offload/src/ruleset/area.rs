@@ -1,0 +1,469 @@
+//! Which flows the static conditions of rules can be about: a superset, from what is the same for all packets of a flow.
+//!
+//! A condition that is not understood is dropped, which only widens it.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use kernel::{Protocol, Tuple};
+use serde_json::Value;
+
+use super::statements::single;
+
+const V4: u8 = 1;
+const V6: u8 = 2;
+const TCP: u8 = 1;
+const UDP: u8 = 2;
+
+/// Values of a set that are looked at; a longer one is not, which widens.
+const MOST_VALUES: usize = 4_096;
+/// Ways to a chain that are told apart.
+const MOST_WAYS: usize = 16;
+
+/// Flows, by what conditions ask of them: all of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Area {
+    families: u8,
+    protocols: u8,
+    /// Of a packet of the flow in one direction, at one place on its way.
+    tests: Vec<Test>,
+    marks: Vec<MarkTest>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Test {
+    end: End,
+    what: What,
+    negated: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Source,
+    Destination,
+}
+
+/// Inclusive ranges.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum What {
+    Addresses(Arc<[(IpAddr, IpAddr)]>),
+    Ports(Arc<[(u16, u16)]>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct MarkTest {
+    mask: u32,
+    values: Vec<u32>,
+    negated: bool,
+}
+
+/// What a connection is to these conditions.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// Tuple of packets of the original direction as they come in.
+    pub original: &'a Tuple,
+    /// And of those that come back.
+    pub reply: &'a Tuple,
+    /// Connection mark.
+    pub mark: u32,
+}
+
+impl Area {
+    /// All that a table of this family sees.
+    pub(super) fn of_family(family: &str) -> Self {
+        Self {
+            families: match family {
+                "ip" => V4,
+                "ip6" => V6,
+                _ => V4 | V6,
+            },
+            protocols: TCP | UDP,
+            tests: Vec::new(),
+            marks: Vec::new(),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.families == 0 || self.protocols == 0
+    }
+
+    /// Nothing is asked: all flows of its families.
+    pub(super) fn is_everything(&self) -> bool {
+        self.families == V4 | V6
+            && self.protocols == TCP | UDP
+            && self.tests.is_empty()
+            && self.marks.is_empty()
+    }
+
+    /// What both are about.
+    pub(super) fn and(&self, other: &Self) -> Self {
+        let mut both = self.clone();
+        both.families &= other.families;
+        both.protocols &= other.protocols;
+        let new = other.tests.iter().filter(|test| !self.tests.contains(test));
+        both.tests.extend(new.cloned());
+        both.marks.extend(other.marks.iter().cloned());
+        both
+    }
+
+    /// Narrowed by what expressions ask.
+    pub(super) fn asking_all<'a>(
+        mut self,
+        expressions: &'a [Value],
+        named: &impl Fn(&str) -> Option<&'a Value>,
+    ) -> Self {
+        for expression in expressions {
+            match single(expression) {
+                Some(("match", condition)) => {
+                    let operator = condition.get("op").and_then(Value::as_str);
+                    if let (Some(left), Some(right)) =
+                        (condition.get("left"), condition.get("right"))
+                    {
+                        self = self.asking(left, operator.unwrap_or_default(), right, named);
+                    }
+                }
+                Some(("vmap", map)) => {
+                    map.get("key").into_iter().for_each(|key| self.imply(key));
+                }
+                _ => {}
+            }
+        }
+        self
+    }
+
+    /// Narrowed by one condition.
+    pub(super) fn asking<'a>(
+        mut self,
+        left: &Value,
+        operator: &str,
+        right: &Value,
+        named: &impl Fn(&str) -> Option<&'a Value>,
+    ) -> Self {
+        self.imply(left);
+        let name = right.as_str().and_then(|text| text.strip_prefix('@'));
+        let right = match name {
+            Some(name) => match named(name) {
+                Some(elements) => elements,
+                None => return self,
+            },
+            None => right,
+        };
+        let negated = match operator {
+            "==" | "in" | "<" | ">" | "<=" | ">=" => false,
+            "!=" => true,
+            _ => return self,
+        };
+        let Some(values) = values(right) else {
+            return self;
+        };
+        self.narrow(left, operator, &values, negated);
+        self
+    }
+
+    fn narrow(&mut self, left: &Value, operator: &str, values: &[&Value], negated: bool) {
+        let word = |of: &str, name: &str| left.get(of)?.get(name)?.as_str();
+        if let Some(mark) = mark(left, values, negated)
+            && matches!(operator, "==" | "!=")
+        {
+            return self.marks.push(mark);
+        }
+        match (
+            word("payload", "protocol"),
+            word("payload", "field"),
+            word("meta", "key"),
+        ) {
+            (Some("ip" | "ip6"), Some("saddr" | "daddr"), _) if !operator.contains(['<', '>']) => {
+                let ranges: Option<Vec<_>> = values.iter().map(|v| addresses(v)).collect();
+                if let Some(ranges) = ranges {
+                    let end = end(word("payload", "field"));
+                    let what = What::Addresses(ranges.into());
+                    self.tests.push(Test { end, what, negated });
+                }
+            }
+            (Some("tcp" | "udp" | "th"), Some("sport" | "dport"), _) => {
+                let ranges: Option<Vec<_>> = values.iter().map(|v| ports(v, operator)).collect();
+                if let Some(ranges) = ranges {
+                    let end = end(word("payload", "field"));
+                    let what = What::Ports(ranges.into());
+                    self.tests.push(Test { end, what, negated });
+                }
+            }
+            (Some("ip"), Some("protocol"), _)
+            | (Some("ip6"), Some("nexthdr"), _)
+            | (_, _, Some("l4proto"))
+                if !operator.contains(['<', '>']) =>
+            {
+                if let Some(bits) = bits(values, protocol) {
+                    self.protocols &= if negated { !bits } else { bits };
+                }
+            }
+            (_, _, Some("nfproto" | "protocol")) | (Some("ether"), Some("type"), _)
+                if !operator.contains(['<', '>']) =>
+            {
+                if let Some(bits) = bits(values, family) {
+                    self.families &= if negated { !bits } else { bits };
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What a field of a header says of the packet by being there.
+    fn imply(&mut self, left: &Value) {
+        match left {
+            Value::Array(all) => all.iter().for_each(|one| self.imply(one)),
+            Value::Object(all) => {
+                for (name, inner) in all {
+                    let protocol = inner.get("protocol").and_then(Value::as_str);
+                    match (name.as_str(), protocol) {
+                        ("payload", Some(protocol)) => self.imply_protocol(protocol),
+                        ("sctp chunk" | "dccp option", _) => self.protocols = 0,
+                        _ => self.imply(inner),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn imply_protocol(&mut self, protocol: &str) {
+        match protocol {
+            "ip" => self.families &= V4,
+            "ip6" => self.families &= V6,
+            "tcp" => self.protocols &= TCP,
+            "udp" | "vxlan" | "geneve" => self.protocols &= UDP,
+            "arp" => self.families = 0,
+            "icmp" | "icmpv6" | "igmp" | "sctp" | "dccp" | "udplite" | "esp" | "ah" | "comp"
+            | "gre" | "gretap" => self.protocols = 0,
+            _ => {}
+        }
+    }
+
+    /// Whether a packet of this connection may match, in either direction, before or after its addresses are translated.
+    pub(super) fn touches(&self, subject: &Subject<'_>) -> bool {
+        let (original, reply) = (subject.original, subject.reply);
+        let family = if original.source.is_ipv4() { V4 } else { V6 };
+        let protocol = match original.protocol {
+            Protocol::Tcp => TCP,
+            Protocol::Udp => UDP,
+        };
+        if self.families & family == 0
+            || self.protocols & protocol == 0
+            || !self.marks.iter().all(|test| test.holds(subject.mark))
+        {
+            return false;
+        }
+        if self.tests.is_empty() {
+            return true;
+        }
+        // Source and destination are translated at different hooks: between these one is the former, and the other the latter.
+        let here = [
+            (original.source, original.source_port),
+            (reply.destination, reply.destination_port),
+        ];
+        let there = [
+            (original.destination, original.destination_port),
+            (reply.source, reply.source_port),
+        ];
+        here.iter().any(|a| {
+            there
+                .iter()
+                .any(|b| self.matches(a, b) || self.matches(b, a))
+        })
+    }
+
+    fn matches(&self, source: &(IpAddr, u16), destination: &(IpAddr, u16)) -> bool {
+        self.tests.iter().all(|test| {
+            let (address, port) = match test.end {
+                End::Source => source,
+                End::Destination => destination,
+            };
+            let found = match &test.what {
+                What::Addresses(all) => all.iter().any(|(from, to)| {
+                    from.is_ipv4() == address.is_ipv4() && from <= address && address <= to
+                }),
+                What::Ports(all) => all.iter().any(|(from, to)| from <= port && port <= to),
+            };
+            found != test.negated
+        })
+    }
+}
+
+impl MarkTest {
+    fn holds(&self, mark: u32) -> bool {
+        self.values.contains(&(mark & self.mask)) != self.negated
+    }
+}
+
+/// All ways to a chain, or to a rule.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Areas {
+    ways: Vec<Area>,
+    /// Also from where the traffic is left alone.
+    aside: bool,
+}
+
+impl Areas {
+    /// One more way; `None`: by a chain at a device.
+    pub(super) fn add(&mut self, area: Option<Area>) {
+        match area {
+            None => self.aside = true,
+            Some(area) if area.is_empty() || self.ways.contains(&area) => {}
+            Some(area) if self.ways.len() < MOST_WAYS => self.ways.push(area),
+            // Too many to tell apart: what they have in common is that they are flows.
+            Some(_) => self.ways = vec![Area::of_family("inet")],
+        }
+    }
+
+    /// Calls for each way.
+    pub(super) fn each(&self, mut call: impl FnMut(Option<Area>)) {
+        self.ways.iter().for_each(|area| call(Some(area.clone())));
+        if self.aside {
+            call(None);
+        }
+    }
+
+    /// Those that a rule narrows them to.
+    pub(super) fn and(&self, area: &Area) -> Vec<Area> {
+        let all = self.ways.iter().map(|way| way.and(area));
+        all.filter(|way| !way.is_empty()).collect()
+    }
+}
+
+fn end(field: Option<&str>) -> End {
+    match field {
+        Some("saddr" | "sport") => End::Source,
+        _ => End::Destination,
+    }
+}
+
+/// The values on the right of a condition: one, or those of a set. `None`: too many, or not known.
+fn values(right: &Value) -> Option<Vec<&Value>> {
+    let all = match right.get("set").unwrap_or(right) {
+        Value::Array(all) => all.iter().map(element).collect(),
+        one => vec![element(one)],
+    };
+    (all.len() <= MOST_VALUES).then_some(all)
+}
+
+/// Without what an element has beside its value.
+fn element(value: &Value) -> &Value {
+    value
+        .get("elem")
+        .and_then(|elem| elem.get("val"))
+        .unwrap_or(value)
+}
+
+fn addresses(value: &Value) -> Option<(IpAddr, IpAddr)> {
+    let address = |value: &Value| value.as_str()?.parse::<IpAddr>().ok();
+    if let Some([from, to]) = value
+        .get("range")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+    {
+        return Some((address(from)?, address(to)?));
+    }
+    let Some(prefix) = value.get("prefix") else {
+        return address(value).map(|one| (one, one));
+    };
+    let length = u32::try_from(prefix.get("len")?.as_u64()?).ok()?;
+    Some(match address(prefix.get("addr")?)? {
+        IpAddr::V4(first) => {
+            let host = u32::MAX.checked_shr(length).unwrap_or(0);
+            let first = first.to_bits() & !host;
+            (IpAddr::V4(first.into()), IpAddr::V4((first | host).into()))
+        }
+        IpAddr::V6(first) => {
+            let host = u128::MAX.checked_shr(length).unwrap_or(0);
+            let first = first.to_bits() & !host;
+            (IpAddr::V6(first.into()), IpAddr::V6((first | host).into()))
+        }
+    })
+}
+
+fn ports(value: &Value, operator: &str) -> Option<(u16, u16)> {
+    let port = |value: &Value| u16::try_from(value.as_u64()?).ok();
+    if let Some([from, to]) = value
+        .get("range")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+    {
+        return (!operator.contains(['<', '>'])).then_some((port(from)?, port(to)?));
+    }
+    let port = port(value)?;
+    Some(match operator {
+        "<" => (0, port.checked_sub(1)?),
+        "<=" => (0, port),
+        ">" => (port.checked_add(1)?, u16::MAX),
+        ">=" => (port, u16::MAX),
+        _ => (port, port),
+    })
+}
+
+/// Those of several values that are of concern, together. `None`: one is not known.
+fn bits(values: &[&Value], of: impl Fn(&Value) -> Option<u8>) -> Option<u8> {
+    values
+        .iter()
+        .try_fold(0, |sum, value| Some(sum | of(value)?))
+}
+
+fn protocol(value: &Value) -> Option<u8> {
+    match value {
+        Value::String(name) => Some(match name.as_str() {
+            "tcp" => TCP,
+            "udp" => UDP,
+            "icmp" | "icmpv6" | "ipv6-icmp" | "igmp" | "esp" | "ah" | "comp" | "udplite"
+            | "dccp" | "sctp" | "gre" | "ipip" | "ipv6" | "ospf" | "pim" | "vrrp" => 0,
+            _ => return None,
+        }),
+        Value::Number(number) => Some(match number.as_u64()? {
+            6 => TCP,
+            17 => UDP,
+            _ => 0,
+        }),
+        _ => None,
+    }
+}
+
+fn family(value: &Value) -> Option<u8> {
+    match value {
+        Value::String(name) => Some(match name.as_str() {
+            "ipv4" | "ip" => V4,
+            "ipv6" | "ip6" => V6,
+            "arp" => 0,
+            _ => return None,
+        }),
+        // `meta nfproto` and EtherTypes.
+        Value::Number(number) => Some(match number.as_u64()? {
+            2 | 0x800 => V4,
+            10 | 0x86dd => V6,
+            _ => return None,
+        }),
+        _ => None,
+    }
+}
+
+/// A condition on the connection mark.
+fn mark(left: &Value, values: &[&Value], negated: bool) -> Option<MarkTest> {
+    let number = |value: &Value| u32::try_from(value.as_u64()?).ok();
+    let is_mark = |value: &Value| {
+        value
+            .get("ct")?
+            .get("key")?
+            .as_str()
+            .map(|key| key == "mark")
+    };
+    let mask = match left.get("&").and_then(Value::as_array).map(Vec::as_slice) {
+        Some([inner, mask]) if is_mark(inner) == Some(true) => number(mask)?,
+        None if is_mark(left) == Some(true) => u32::MAX,
+        _ => return None,
+    };
+    Some(MarkTest {
+        mask,
+        values: values
+            .iter()
+            .map(|value| number(value))
+            .collect::<Option<_>>()?,
+        negated,
+    })
+}

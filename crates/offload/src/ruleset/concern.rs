@@ -1,0 +1,85 @@
+//! The flows that a rule which sees each packet may concern.
+
+use std::fmt;
+
+use super::Kind;
+use super::area::{Area, Areas, Subject};
+use super::reach::{Rule, Ruleset};
+use super::statements::Sight;
+
+/// Names a rule, as `nft -a list ruleset` shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RuleName {
+    /// `ip`, `ip6`, `inet` or `bridge`.
+    pub family: String,
+    /// Its table.
+    pub table: String,
+    /// Its chain.
+    pub chain: String,
+    /// Its handle.
+    pub handle: u64,
+}
+
+impl fmt::Display for RuleName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            family,
+            table,
+            chain,
+            handle,
+        } = self;
+        write!(f, "{family} {table} {chain}, handle {handle}")
+    }
+}
+
+/// A rule that must see each packet, and a superset of the flows of which it may see any.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Concern {
+    /// Which.
+    pub rule: RuleName,
+    /// What needs each packet; the first, where there are several.
+    pub kind: Kind,
+    areas: Vec<Area>,
+}
+
+impl Concern {
+    /// Whether a packet of this connection may come to it and match.
+    pub fn touches(&self, subject: &Subject<'_>) -> bool {
+        self.areas.iter().any(|area| area.touches(subject))
+    }
+
+    /// Whether nothing that it asks for leaves a flow out.
+    pub fn is_everything(&self) -> bool {
+        self.areas.iter().any(Area::is_everything)
+    }
+}
+
+/// What a rule concerns, which established packets come to by these ways.
+pub(super) fn of_rule(
+    ruleset: &Ruleset<'_>,
+    rule: &Rule<'_>,
+    ways: &Areas,
+    sights: &[Sight<'_>],
+) -> Option<Concern> {
+    let each: Vec<&Sight<'_>> = sights.iter().filter(|s| !s.kind.noted()).collect();
+    let mut areas: Vec<Area> = Vec::new();
+    for sight in &each {
+        let area = ruleset.area(rule, sight.asked)?;
+        for area in ways.and(&area) {
+            if !areas.contains(&area) {
+                areas.push(area);
+            }
+        }
+    }
+    let kind = each.first()?.kind;
+    (!areas.is_empty()).then(|| Concern {
+        rule: RuleName {
+            family: rule.home.family.to_owned(),
+            table: rule.home.table.to_owned(),
+            chain: rule.chain.to_owned(),
+            handle: rule.home.handle,
+        },
+        kind,
+        areas,
+    })
+}

@@ -1,0 +1,258 @@
+//! Which connections a rule that sees each packet may concern.
+
+use kernel::{Protocol, Tuple};
+use serde_json::{Value, json};
+use weir_offload::ruleset::{Concern, Subject, parse, read};
+
+/// A chain of hook forward, and more chains that it may jump to; each with its rules. Handles are counted from 10 on.
+fn concerns(chains: &[(&str, &[Value])]) -> Vec<Concern> {
+    let mut all = Vec::new();
+    for (name, _) in chains {
+        let mut chain = json!({"family": "inet", "table": "t", "name": name, "handle": 1});
+        if *name == "forward" {
+            chain["hook"] = json!("forward");
+            chain["type"] = json!("filter");
+        }
+        all.push(json!({ "chain": chain }));
+    }
+    let rules = chains
+        .iter()
+        .flat_map(|(name, rules)| rules.iter().map(move |r| (name, r)));
+    for (number, (chain, rule)) in rules.enumerate() {
+        all.push(json!({"rule": {"family": "inet", "table": "t", "chain": chain, "handle": 10 + number, "expr": rule}}));
+    }
+    read(&json!({ "nftables": all }))
+        .expect("a ruleset")
+        .concerns
+}
+
+fn asks(protocol: &str, field: &str, right: Value) -> Value {
+    json!({"match": {"op": "==", "left": {"payload": {"protocol": protocol, "field": field}}, "right": right}})
+}
+
+fn limit() -> Value {
+    json!({"limit": {"rate": 5, "per": "second"}})
+}
+
+fn jump(target: &str) -> Value {
+    json!({"jump": {"target": target}})
+}
+
+fn established() -> Value {
+    json!({"match": {"op": "in", "left": {"ct": {"key": "state"}}, "right": ["established", "related"]}})
+}
+
+/// From 192.168.1.2 by 203.0.113.1 to 198.51.100.7.
+fn touched(concern: &Concern, protocol: Protocol, from: u16, to: u16) -> bool {
+    let tuple = |source: &str, source_port, destination: &str, destination_port| Tuple {
+        protocol,
+        source: source.parse().expect("an address"),
+        source_port,
+        destination: destination.parse().expect("an address"),
+        destination_port,
+    };
+    let original = tuple("192.168.1.2", from, "198.51.100.7", to);
+    let reply = tuple("198.51.100.7", to, "203.0.113.1", from);
+    concern.touches(&Subject {
+        original: &original,
+        reply: &reply,
+        mark: 3,
+    })
+}
+
+/// Whether one rule concerns a connection to this port.
+fn one(rule: Value, protocol: Protocol, port: u16) -> bool {
+    let found = concerns(&[("forward", &[rule])]);
+    assert!(found.len() < 2, "{found:?}");
+    found
+        .iter()
+        .any(|concern| touched(concern, protocol, 40_000, port))
+}
+
+#[test]
+fn what_a_rule_asks_for_narrows_it() {
+    use Protocol::{Tcp, Udp};
+    let rule = |condition: Value| json!([condition, limit(), {"drop": null}]);
+    assert!(one(json!([limit(), {"drop": null}]), Tcp, 80));
+    assert!(one(rule(asks("tcp", "dport", json!(80))), Tcp, 80));
+    assert!(!one(rule(asks("tcp", "dport", json!(80))), Tcp, 81));
+    assert!(!one(rule(asks("tcp", "dport", json!(80))), Udp, 80));
+    assert!(
+        one(rule(asks("tcp", "sport", json!(80))), Tcp, 80),
+        "the way back"
+    );
+    assert!(one(
+        rule(asks("th", "dport", json!({"range": [70, 90]}))),
+        Udp,
+        80
+    ));
+    assert!(!one(
+        rule(asks("th", "dport", json!({"set": [70, 90]}))),
+        Udp,
+        80
+    ));
+    assert!(!one(
+        rule(asks("icmp", "type", json!("echo-request"))),
+        Udp,
+        80
+    ));
+    assert!(!one(rule(asks("ip6", "saddr", json!("::1"))), Udp, 80));
+    for address in ["192.168.1.2", "198.51.100.7", "203.0.113.1"] {
+        for field in ["saddr", "daddr"] {
+            assert!(
+                one(rule(asks("ip", field, json!(address))), Tcp, 80),
+                "{address} {field}"
+            );
+        }
+    }
+    let prefix =
+        |addr: &str, len: u8| asks("ip", "saddr", json!({"prefix": {"addr": addr, "len": len}}));
+    assert!(one(rule(prefix("192.168.0.0", 16)), Tcp, 80));
+    assert!(!one(rule(prefix("10.0.0.0", 8)), Tcp, 80));
+    assert!(
+        one(rule(asks("ip", "saddr", json!("@named"))), Tcp, 80),
+        "may hold any"
+    );
+    let mark = |value: u32| json!({"match": {"op": "==", "left": {"ct": {"key": "mark"}}, "right": value}});
+    assert!(one(rule(mark(3)), Tcp, 80));
+    assert!(!one(rule(mark(4)), Tcp, 80));
+    let not = json!({"match": {"op": "!=", "left": {"payload": {"protocol": "tcp", "field": "dport"}}, "right": 80}});
+    assert!(one(rule(not.clone()), Tcp, 81));
+    // Between hooks a packet may have the one address translated and the other not.
+    let both = |a: &str, b: &str| {
+        json!([
+            asks("ip", "saddr", json!(a)),
+            asks("ip", "daddr", json!(b)),
+            limit()
+        ])
+    };
+    assert!(one(both("198.51.100.7", "192.168.1.2"), Tcp, 80));
+    assert!(!one(both("192.168.1.2", "203.0.113.1"), Tcp, 80));
+}
+
+#[test]
+fn what_comes_before_a_limit_counts_and_what_comes_after_does_not() {
+    use Protocol::Tcp;
+    let port = || asks("tcp", "dport", json!(80));
+    assert!(
+        one(json!([limit(), port(), {"drop": null}]), Tcp, 81),
+        "it counts all"
+    );
+    let length = json!({"match": {"op": "<", "left": {"meta": {"key": "length"}}, "right": 100}});
+    assert!(
+        !one(json!([length, port(), {"drop": null}]), Tcp, 81),
+        "both are asked"
+    );
+    let mark = json!({"mangle": {"key": {"meta": {"key": "mark"}}, "value": 7}});
+    assert!(
+        one(json!([length, mark, port(), {"drop": null}]), Tcp, 81),
+        "marked before"
+    );
+    assert!(
+        !one(json!([length, {"counter": null}]), Tcp, 81),
+        "only counted"
+    );
+    let new = json!({"match": {"op": "==", "left": {"ct": {"key": "state"}}, "right": "new"}});
+    assert!(!one(json!([new, limit(), {"drop": null}]), Tcp, 80));
+    assert!(
+        one(json!([limit(), new, {"drop": null}]), Tcp, 80),
+        "the limit comes first"
+    );
+}
+
+#[test]
+fn jumps_narrow_and_ways_add_up() {
+    use Protocol::{Tcp, Udp};
+    let found = concerns(&[
+        (
+            "forward",
+            &[
+                json!([asks("tcp", "dport", json!(80)), jump("a")]),
+                json!([asks("udp", "dport", json!(53)), jump("a")]),
+                json!([{"vmap": {"key": {"payload": {"protocol": "tcp", "field": "dport"}}, "data": {"set": [[443, jump("a")], [25, {"drop": null}]]}}}]),
+            ],
+        ),
+        ("a", &[json!([jump("b")])]),
+        ("b", &[json!([limit(), {"drop": null}])]),
+        ("unreached", &[json!([limit(), {"drop": null}])]),
+    ]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let touched = |protocol, port| touched(&found[0], protocol, 40_000, port);
+    assert!(touched(Tcp, 80) && touched(Udp, 53) && touched(Tcp, 443));
+    assert!(!touched(Udp, 80) && !touched(Tcp, 53) && !touched(Tcp, 25));
+    assert_eq!(found[0].rule.to_string(), "inet t b, handle 14");
+}
+
+#[test]
+fn what_is_settled_before_concerns_nobody() {
+    let accepts = json!([established(), {"counter": null}, {"accept": null}]);
+    let each = json!([limit(), {"drop": null}]);
+    let none = |chains: &[(&str, &[Value])]| assert_eq!(concerns(chains), []);
+    let some = |chains: &[(&str, &[Value])]| assert_eq!(concerns(chains).len(), 1);
+    none(&[("forward", &[accepts.clone(), each.clone()])]);
+    some(&[("forward", &[each.clone(), accepts.clone()])]);
+    // In a chain that all come by, as ufw has it.
+    let jumps = json!([{"counter": null}, jump("before")]);
+    none(&[
+        ("forward", &[jumps.clone(), each.clone()]),
+        ("before", &[accepts.clone()]),
+    ]);
+    let port = json!([asks("tcp", "dport", json!(80)), jump("before")]);
+    some(&[
+        ("forward", &[port, each.clone()]),
+        ("before", &[accepts.clone()]),
+    ]);
+    let leaves = json!([asks("tcp", "dport", json!(80)), {"return": null}]);
+    some(&[
+        ("forward", &[jumps, each.clone()]),
+        ("before", &[leaves, accepts.clone()]),
+    ]);
+    let state = json!([{"vmap": {"key": {"ct": {"key": "state"}}, "data": {"set": [["established", {"accept": null}], ["invalid", {"drop": null}]]}}}]);
+    none(&[
+        ("forward", &[state, json!([jump("a")])]),
+        ("a", &[each.clone()]),
+    ]);
+    let other = json!([established(), asks("tcp", "dport", json!(80)), {"accept": null}]);
+    some(&[("forward", &[other, each])]);
+}
+
+/// Written after what the projects generate by default (fw4's templates with zone logging, banIP's tables, `firewall-cmd`, `ufw enable`, dockerd,
+/// mwan3's scripts), loaded by nft or iptables-nft, and dumped by nft 1.0.6, with the states of `xt conntrack` spelled, as `weir run` does it.
+fn stock(name: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(format!(
+        "{}/tests/rulesets/{name}.json",
+        env!("CARGO_MANIFEST_DIR")
+    ));
+    let text = text.unwrap_or_else(|error| panic!("{name}: {error}"));
+    let found = read(&parse(&text).expect("JSON"))
+        .expect("a ruleset")
+        .concerns;
+    found
+        .iter()
+        .map(|concern| format!("{} {:?}", concern.rule, concern.kind))
+        .collect()
+}
+
+#[test]
+fn stock_rulesets_keep_all_their_offload() {
+    for name in [
+        "debian",
+        "fw4",
+        "fw4-banip-sqm",
+        "firewalld",
+        "ufw",
+        "docker",
+    ] {
+        assert_eq!(stock(name), [] as [String; 0], "{name}");
+    }
+}
+
+/// It throws dice for connections without a mark only, but that established ones have theirs by then cannot be told from the rules.
+#[test]
+fn the_dice_of_mwan3_are_named() {
+    let found = stock("mwan3");
+    assert!(
+        matches!(&found[..], [one] if one.starts_with("ip mangle mwan3_policy_balanced") && one.ends_with("Numgen")),
+        "{found:?}"
+    );
+}
