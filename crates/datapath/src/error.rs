@@ -172,7 +172,7 @@ mod tests {
             -- END PROG LOAD LOG --\n\
             libbpf: prog 'weir_witness': failed to load: -13\n\
             libbpf: failed to load object 'weir_bpf'";
-        let (program, lines) = refusal(&said(&text)).expect("a refusal");
+        let (program, lines) = refusal(&said(text)).expect("a refusal");
         assert_eq!(program, "weir_witness");
         assert_eq!(lines.len(), 3, "{lines:#?}");
         assert_eq!(lines[2], "R3 offset is outside of the packet");

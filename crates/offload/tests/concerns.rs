@@ -195,12 +195,12 @@ fn what_is_settled_before_concerns_nobody() {
     let jumps = json!([{"counter": null}, jump("before")]);
     none(&[
         ("forward", &[jumps.clone(), each.clone()]),
-        ("before", &[accepts.clone()]),
+        ("before", std::slice::from_ref(&accepts)),
     ]);
     let port = json!([asks("tcp", "dport", json!(80)), jump("before")]);
     some(&[
         ("forward", &[port, each.clone()]),
-        ("before", &[accepts.clone()]),
+        ("before", std::slice::from_ref(&accepts)),
     ]);
     let leaves = json!([asks("tcp", "dport", json!(80)), {"return": null}]);
     some(&[
@@ -210,7 +210,7 @@ fn what_is_settled_before_concerns_nobody() {
     let state = json!([{"vmap": {"key": {"ct": {"key": "state"}}, "data": {"set": [["established", {"accept": null}], ["invalid", {"drop": null}]]}}}]);
     none(&[
         ("forward", &[state, json!([jump("a")])]),
-        ("a", &[each.clone()]),
+        ("a", std::slice::from_ref(&each)),
     ]);
     let other = json!([established(), asks("tcp", "dport", json!(80)), {"accept": null}]);
     some(&[("forward", &[other, each])]);

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Rig, UP, tcp, udp};
-use kernel::{ConnectionId, Event, Source, status};
+use kernel::{Event, Source, status};
 use weir_offload::{Action, Cause, Decline, FlowId, Millis, Reading, Settings};
 
 fn reading(packets: u64, proven: bool) -> Reading {

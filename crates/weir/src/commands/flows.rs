@@ -233,7 +233,7 @@ fn state(state: FlowState, directions: &Directions) -> Cell {
     let both = directions.original.proven && directions.reply.proven;
     match state {
         FlowState::Forwarded if both => Cell::toned(state.to_string(), Tone::Good),
-        FlowState::Forwarded => Cell::toned("one way".to_owned(), Tone::Plain),
+        FlowState::Forwarded => Cell::toned("one way", Tone::Plain),
         FlowState::Known => Cell::toned(state.to_string(), Tone::Plain),
         FlowState::Declined => Cell::toned(state.to_string(), Tone::Warn),
     }
