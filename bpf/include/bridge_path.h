@@ -274,7 +274,7 @@ always_inline int bridge_heard(struct __sk_buff *skb)
 		return REASON_NONE;
 	bridge_hop(&key, skb, &c, &f);
 	epoch = READ_ONCE(control.epoch);
-	if (READ_ONCE(t->epoch) != epoch || later(now(), t->when + patience))
+	if (READ_ONCE(t->epoch) != epoch || now() - t->when > patience)
 		return witness_copy(flow, t, &key, epoch);
 	came_in = in_slot(t->in);
 	from = port_at(came_in);

@@ -176,6 +176,15 @@ always_inline int later(__u32 a, __u32 b)
 	return (__s32)(a - b) > 0;
 }
 
+/*
+ * Whether `end`, which is never further ahead than `span`, still lies ahead. Unlike `later` it holds however long ago that was: what was over
+ * 25 days ago (at 1000 Hz) would seem to lie ahead again.
+ */
+always_inline int ahead(__u32 end, __u32 span)
+{
+	return end - now() - 1 < span;
+}
+
 #define PASSED_BY_XDP REASON_COUNT
 
 always_inline void count_passed(__u32 reason)

@@ -43,7 +43,7 @@ always_inline __u32 hop_learn(const struct hop_key *key, __u32 flags)
 
 always_inline int trial_held(const struct trial *t)
 {
-	return READ_ONCE(t->held) && later(t->hold, now());
+	return READ_ONCE(t->held) && ahead(t->hold, hold);
 }
 
 /* One packet that left is evidence for one direction of one flow: enters it into the record. `changed`: with another mark or
@@ -288,7 +288,7 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 		shadow_compare(&f, l->shift, &key, ipv6, ref, &p);
 
 	epoch = READ_ONCE(control.epoch);
-	if (READ_ONCE(t->epoch) != epoch || later(now(), t->when + patience)) {
+	if (READ_ONCE(t->epoch) != epoch || now() - t->when > patience) {
 		window_passed(t, said, p.len); /* ingress may not have seen it */
 		return port && port->flags & PORT_FLOODS ? witness_copy(flow, t, &key, epoch) : REASON_NOT_SEEN;
 	}

@@ -96,8 +96,8 @@ impl Stations {
         places
     }
 
-    /// Takes what was told. Whether proofs over the hops to this station are to end.
-    fn tell(&mut self, fdb: &Fdb, generation: u32) -> bool {
+    /// Takes what was told. Behind which member proofs over the hops to this station are to end.
+    fn tell(&mut self, fdb: &Fdb, generation: u32) -> Option<u32> {
         let key = (fdb.bridge, fdb.vlan, fdb.mac);
         let known = self.known.get(&key).map(|(link, _)| *link);
         let here = fdb.present && !fdb.local;
@@ -111,16 +111,16 @@ impl Stations {
             self.due = true;
             self.forgot = true;
             self.forgot_lately = true;
-            return false;
+            return None;
         }
         match known {
             Some(_) if !here => self.lost = true,
             Some(link) if link != fdb.link => self.moved = true,
-            Some(_) => return false,
+            Some(_) => return None,
             // If it was elsewhere before, all proofs end soon; until then those to where it was lead right.
-            None => return here && !unsure,
+            None => return (here && !unsure).then_some(fdb.link),
         }
-        true
+        known
     }
 
     /// Whether all proofs are to end.
@@ -147,8 +147,8 @@ impl Stations {
 impl Core {
     /// A bridge learned, moved or forgot where a station is.
     pub(crate) fn station(&mut self, fdb: &Fdb) {
-        if self.around.stations.tell(fdb, self.routes.generation) {
-            self.bump_hops(fdb.link, fdb.mac);
+        if let Some(link) = self.around.stations.tell(fdb, self.routes.generation) {
+            self.bump_hops(link, fdb.mac);
         }
     }
 

@@ -207,6 +207,11 @@ struct Model {
     links: HashMap<u32, (Link, bool)>,
     neighbours: HashMap<(u32, IpAddr), ([u8; 6], bool)>,
     stations: HashMap<(u32, u16, [u8; 6]), (u32, bool)>,
+    /// A station moved; one was forgotten, and all proofs have not ended for it yet; when they last did.
+    moved: bool,
+    lost: bool,
+    last_lost: Option<u64>,
+    now: u64,
     generation: Option<u32>,
     opt_out: bool,
     no_tcp: bool,
@@ -221,8 +226,27 @@ struct Due {
     dump: Option<Source>,
 }
 
+/// All proofs end for stations that were forgotten at most this often, milliseconds.
+const PAUSE_FORGOTTEN: u64 = 100;
+
 impl Model {
     fn apply(&mut self, step: &Step) -> Due {
+        let mut due = self.caused(step);
+        let rested = self
+            .last_lost
+            .is_none_or(|last| self.now - last >= PAUSE_FORGOTTEN);
+        if self.moved || self.lost && rested {
+            if self.lost {
+                self.last_lost = Some(self.now);
+            }
+            (self.moved, self.lost) = (false, false);
+            due.bump = true;
+            due.hops.clear();
+        }
+        due
+    }
+
+    fn caused(&mut self, step: &Step) -> Due {
         let mut due = Due::default();
         match step {
             Step::Connection(told) => self.connection(told),
@@ -271,10 +295,18 @@ impl Model {
                     Some(there) => self.stations.insert(key, there),
                     None => self.stations.remove(&key),
                 };
-                let left = old.filter(|(link, _)| now.map(|(there, _)| there) != Some(*link));
-                due.hops.extend(left.map(|(link, _)| (link, told.mac)));
+                match (old, now) {
+                    (Some((from, _)), Some((to, _))) => self.moved |= from != to,
+                    (Some((from, _)), None) => {
+                        self.lost = true;
+                        due.hops.insert((from, told.mac));
+                    }
+                    // What was sent to it before went to all members.
+                    (None, Some((to, _))) => drop(due.hops.insert((to, told.mac))),
+                    (None, None) => {}
+                }
             }
-            Step::Tick(_) => {}
+            Step::Tick(millis) => self.now += millis,
         }
         due
     }
@@ -379,6 +411,7 @@ impl Model {
         let lost = self.stations.iter().filter(|(_, (_, seen))| !seen);
         let lost = lost.map(|((_, _, mac), (link, _))| (*link, *mac));
         due.hops.extend(lost);
+        self.lost |= self.stations.values().any(|(_, seen)| !seen);
         self.stations.retain(|_, (_, seen)| *seen);
     }
 

@@ -107,6 +107,29 @@ fn a_hold_ends() {
     }
 }
 
+/// However long ago it was: the clock turns round, and what was over 25 days ago (at 1000 Hz) must not seem to lie ahead.
+#[test]
+fn a_hold_of_long_ago_is_over() {
+    let mut router = Router::standard();
+    router.prove_all();
+    let tcp: Vec<_> = router
+        .connections
+        .iter()
+        .filter(|c| c.is_tcp())
+        .cloned()
+        .collect();
+    for connection in &tcp {
+        let reset = connection.frame(ORIGINAL).flags(RST).bytes();
+        router.compare(Hook::Xdp, LAN, &reset);
+        assert!(!router.proven(connection, ORIGINAL));
+    }
+    router.path.age_holds((1 << 31) + 1_000);
+    for connection in &tcp {
+        router.prove(connection);
+        router.forwards(LAN, &connection.frame(ORIGINAL), "proven again");
+    }
+}
+
 /// A daemon that hangs or died: everything goes to the kernel (trap 26), until it beats again and the
 /// flows have proven anew.
 #[test]

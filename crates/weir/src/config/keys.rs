@@ -151,9 +151,9 @@ mod tests {
     #[test]
     fn every_default_is_listed_once() {
         let help = help();
-        assert_eq!(help.len(), 55);
+        assert_eq!(help.len(), 56);
         let entries = Effective::default().entries();
-        assert_eq!(entries.len(), 46, "no device has settings of its own");
+        assert_eq!(entries.len(), 47, "no device has settings of its own");
         assert!(
             entries
                 .iter()

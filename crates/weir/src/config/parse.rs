@@ -476,7 +476,7 @@ action = "cut"
         );
         assert_eq!(
             read.ports["eth0.10"].hook.origin.to_string(),
-            "weir.toml:16"
+            "weir.toml:17"
         );
         assert!(
             read.entries()
