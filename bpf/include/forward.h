@@ -52,7 +52,8 @@ always_inline void trial_open(__u32 ref, const struct packet *p, __u64 in, __u32
 	t->reason = reason;
 	barrier();
 	WRITE_ONCE(t->epoch, epoch);
-	window_passed(t, trial_get(t->peer), p->len);
+	if (p->proto == IPPROTO_TCP)
+		window_passed(t, trial_get(t->peer), p->len);
 }
 
 /* A FIN, RST or SYN goes by: conntrack decides what it means. Until user space has heard of it, nothing is proven. */

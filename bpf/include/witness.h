@@ -289,7 +289,8 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 
 	epoch = READ_ONCE(control.epoch);
 	if (READ_ONCE(t->epoch) != epoch || now() - t->when > patience) {
-		window_passed(t, said, p.len); /* ingress may not have seen it */
+		if (p.proto == IPPROTO_TCP)
+			window_passed(t, said, p.len); /* ingress may not have seen it */
 		return port && port->flags & PORT_FLOODS ? witness_copy(flow, t, &key, epoch) : REASON_NOT_SEEN;
 	}
 	/* On trial may be a packet of the same tuple that came in elsewhere: rules may treat it otherwise. */

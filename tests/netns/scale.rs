@@ -60,7 +60,7 @@ fn a_flood_of_stations() {
             };
             let scene = Scene::new(By::Weir(hook), &options, SERVER, "")?;
             let (router, weir) = (scene.router()?, scene.weir.as_ref().expect("weir runs"));
-            let (before, ends) = (memory(weir)?, ended(weir, "neighbours")?);
+            let (before, ends) = (memory(weir)?, ended(weir, "stations")?);
             let begun = Instant::now();
             let tap = Tap::open(scene.lab.node("at-lan3")?, "eth0")?;
             let mut frame = [0u8; 60];
@@ -81,7 +81,7 @@ fn a_flood_of_stations() {
                 known > STATIONS as usize / 2,
                 "the bridge learned only {known}"
             );
-            let times = ended(weir, "neighbours")? - ends;
+            let times = ended(weir, "stations")? - ends;
             let most = begun.elapsed().as_secs() + 2;
             assert!((1..=most).contains(&times), "{times} of {most}");
             bounded(weir, before)?;

@@ -12,7 +12,9 @@ fn shadowed(hook: &str, plain: bool) -> Result<(Lab, Weir), Error> {
         plain_offloads: plain,
         ..Options::default()
     })?;
-    let weir = Weir::start(lab.node("router")?, &hooked(hook), &["--shadow"])?;
+    // Else what such rules may concern is left to the kernel, and nothing is compared.
+    let config = format!("{}[offload]\neach_packet = \"ignore\"\n", hooked(hook));
+    let weir = Weir::start(lab.node("router")?, &config, &["--shadow"])?;
     weir.wait_for_ports(2)?;
     Ok((lab, weir))
 }

@@ -13,6 +13,8 @@ use crate::net::TunnelNet;
 
 /// Name of the table, of family `inet`.
 pub const TABLE: &str = "weir_multipath";
+/// That of a router, and that of a partner.
+pub const TABLES: [&str; 2] = [TABLE, "weir_partner"];
 /// Bit of the packet mark by which what is redirected is routed to this machine.
 pub const MARK: u32 = 0x1000_0000;
 

@@ -215,6 +215,7 @@ impl Router {
 
     /// The ruleset was read, or could not be.
     pub fn ruleset_read(&mut self, read: Result<RulesetText, String>) {
+        self.surroundings.read();
         let legacy = self.core.settings().legacy_firewall;
         let rules = read
             .as_ref()

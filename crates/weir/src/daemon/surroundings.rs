@@ -14,8 +14,10 @@ use offload::ruleset::{self, Concern, Finding, Kind};
 use offload::{Limit, PortFacts, PortPlan, PortReason, Use};
 use tracing::debug;
 
-/// The ruleset is read again at most this often.
-const RULESET_PAUSE: Duration = Duration::from_secs(1);
+/// Shortest and longest time from one reading of the ruleset to the next: ten times what the last one took, as nothing is proven before rules
+/// that changed are read, and reading must not take all of a processor.
+const RULESET_PAUSE: std::ops::RangeInclusive<Duration> =
+    Duration::from_millis(100)..=Duration::from_secs(1);
 
 /// ARPHRD_LOOPBACK.
 const LOOPBACK: u16 = 772;
@@ -40,6 +42,8 @@ pub struct Surroundings {
     /// The last reading of the ruleset ended well.
     pub rules_read: bool,
     read: Option<Instant>,
+    /// Until it may be read again.
+    pause: Duration,
 }
 
 impl Surroundings {
@@ -67,6 +71,7 @@ impl Surroundings {
             stale: true,
             rules_read: false,
             read: None,
+            pause: *RULESET_PAUSE.end(),
         }
     }
 
@@ -124,7 +129,13 @@ impl Surroundings {
 
     /// Whether the ruleset is to be read now.
     pub fn due(&self) -> bool {
-        self.stale && self.read.is_none_or(|at| at.elapsed() >= RULESET_PAUSE)
+        self.stale && self.read.is_none_or(|at| at.elapsed() >= self.pause)
+    }
+
+    /// The ruleset was read, whatever came of it.
+    pub fn read(&mut self) {
+        let took = self.read.map_or(Duration::ZERO, |began| began.elapsed());
+        self.pause = (took * 10).clamp(*RULESET_PAUSE.start(), *RULESET_PAUSE.end());
     }
 
     /// The ruleset is being read.
@@ -367,8 +378,11 @@ pub async fn read_ruleset() -> Result<RulesetText, String> {
         }
     }
     let examined = ruleset::read(&root).map_err(|e| e.to_string())?;
-    // Weir's own table drops by hardware address what is drawn by its own decision: a change of it ends all proofs, too.
-    let own = |concern: &Concern| concern.rule.table == history::nft::TABLE;
+    // Weir's own tables look at hardware addresses and sockets for what weir itself decided: a change of that ends all proofs, too.
+    let own = |concern: &Concern| {
+        let table = concern.rule.table.as_str();
+        table == history::nft::TABLE || multipath::nft::TABLES.contains(&table)
+    };
     let mut concerns = examined.concerns;
     concerns.retain(|concern| !own(concern));
     Ok(RulesetText {
