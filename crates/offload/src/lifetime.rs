@@ -41,6 +41,15 @@ struct Alone {
     data: bool,
 }
 
+/// Whether what one side sends is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    Given,
+    /// Data went by since the last visit: the answer may be on its way.
+    Awaited,
+    Missing,
+}
+
 /// What is known of the life of one entry, and of the packets that keep it alive.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Lifetime {
@@ -189,10 +198,19 @@ impl Lifetime {
             visit.renewal = seconds.map(|seconds| self.renew(seconds, Some(false), now));
             return visit;
         };
-        let one_sided = self.one_sided();
-        let mark = timeouts.map(|_| one_sided);
+        let answer = match self.answer() {
+            // A whole visit without one.
+            Answer::Awaited if !active.contains(&true) => Answer::Missing,
+            // Conntrack knows better of what it was shown: it may have been the last.
+            Answer::Given if visit.shown => Answer::Awaited,
+            answer => answer,
+        };
+        let mark = match answer {
+            Answer::Awaited => None,
+            known => timeouts.map(|_| known == Answer::Missing),
+        };
         let seconds = match short {
-            Some(short) if one_sided => short.min(given),
+            Some(short) if answer != Answer::Given => short.min(given),
             _ => given,
         };
         let left = self
@@ -201,7 +219,8 @@ impl Lifetime {
         if active.contains(&true) {
             self.owed = true;
             let early = left > Millis::from(least) * 750;
-            let too_much = one_sided && left > Millis::from(seconds) * 1_000 + 1_000;
+            let too_much =
+                answer == Answer::Missing && left > Millis::from(seconds) * 1_000 + 1_000;
             if !early || too_much {
                 visit.renewal = Some(self.renew(seconds, mark, now));
             }
@@ -262,18 +281,24 @@ impl Lifetime {
         self.shown = readings.map(|reading| reading.shown);
     }
 
-    /// What one side sends is not answered any more. Of a side that was never heard nothing can be
+    /// Whether what one side sends is answered. Of a side that was never heard nothing can be
     /// said: its packets may come by a device that is no port.
-    fn one_sided(&self) -> bool {
+    fn answer(&self) -> Answer {
         let Some(alone) = self.alone else {
-            return false;
+            return Answer::Given;
         };
         let (Some(last), Some(other)) =
             (self.heard[alone.direction], self.heard[1 - alone.direction])
         else {
-            return false;
+            return Answer::Given;
         };
-        alone.data && alone.visits >= 2 || last.saturating_sub(other) >= UNANSWERED
+        let long = last.saturating_sub(other) >= UNANSWERED;
+        match (alone.data, alone.visits) {
+            (true, 2..) => Answer::Missing,
+            _ if long => Answer::Missing,
+            (true, _) => Answer::Awaited,
+            (false, _) => Answer::Given,
+        }
     }
 }
 

@@ -302,6 +302,35 @@ fn data_that_nobody_acknowledges_do_not_keep_an_entry_for_days() {
     }
 }
 
+/// Wherever between two visits the other end falls silent: what conntrack has seen of it is not
+/// taken back.
+#[test]
+fn data_that_nobody_acknowledges_are_not_given_more_again() {
+    let policy = Policy { long: 60, short: 5 };
+    for phase in 0..40 {
+        let mut settings = settings(20_000);
+        settings.timeouts.tcp_established = policy.long;
+        settings.timeouts.tcp_unacknowledged = policy.short;
+        let mut world = World::new(true, policy, settings);
+        world.exchange(30_000 + phase * STEP);
+        let ack = world.sent[1];
+        world.sent[0] += 1_400;
+        // Longer than what was proven: conntrack sees it.
+        world.proven[0] = false;
+        let (mut sent, mut pause) = (world.rig.now, 200);
+        world.send(0, 1_400, ack);
+        for _ in 0..160 {
+            world.pass(STEP);
+            if world.rig.now >= sent + pause {
+                (sent, pause) = (world.rig.now, pause * 2);
+                world.send(0, 1_400, ack);
+            }
+            let left = world.beside.expires - world.rig.now;
+            assert!(left <= 6_000, "{phase}: {left} of {:?}", world.told);
+        }
+    }
+}
+
 #[test]
 fn an_acknowledgement_that_comes_late_is_no_data() {
     let policy = Policy {
