@@ -223,6 +223,8 @@ impl Lifetime {
                 answer == Answer::Missing && left > Millis::from(seconds) * 1_000 + 1_000;
             if !early || too_much {
                 visit.renewal = Some(self.renew(seconds, mark, now));
+                // What was not given yet is, once the answer is there.
+                self.owed = answer == Answer::Awaited;
             }
         } else if self.owed {
             visit.renewal = self.rest(seconds, mark, now);

@@ -1,254 +1,13 @@
-//! How long entries live: a small conntrack that sees every packet, and one that sees those only
-//! that weir does not forward, with what weir tells it.
+//! How long entries live.
 
 mod common;
+#[path = "entries/world.rs"]
+mod world;
 
-use common::{Rig, tcp, udp};
+use common::{Rig, tcp};
 use kernel::conntrack::Looked;
-use kernel::{Connection, status};
-use weir_offload::{Action, FlowId, Millis, Reading, Settings, Timeouts};
-
-/// Simulated time goes on by this.
-const STEP: Millis = 50;
-/// A connection that is up.
-const UP: u32 = status::CONFIRMED | status::SEEN_REPLY | status::ASSURED;
-
-/// What an entry is given with a packet.
-#[derive(Clone, Copy)]
-struct Policy {
-    /// TCP: established. UDP: a stream.
-    long: u32,
-    /// TCP: not acknowledged. UDP: before it is a stream.
-    short: u32,
-}
-
-/// One entry, as the kernel keeps it (nf_conntrack_proto_tcp.c, nf_conntrack_proto_udp.c).
-#[derive(Clone, Copy)]
-struct Entry {
-    tcp: bool,
-    policy: Policy,
-    born: Millis,
-    expires: Millis,
-    assured: bool,
-    end: [u32; 2],
-    unacknowledged: [bool; 2],
-}
-
-/// A packet: direction, the end of its data, what it acknowledges.
-type Packet = (usize, u32, u32);
-
-impl Entry {
-    fn new(tcp: bool, policy: Policy, now: Millis) -> Self {
-        let given = if tcp { policy.long } else { policy.short };
-        Self {
-            tcp,
-            policy,
-            born: now,
-            expires: now + Millis::from(given) * 1_000,
-            assured: tcp,
-            end: [0; 2],
-            unacknowledged: [false; 2],
-        }
-    }
-
-    /// Sees a packet. Whether it became assured.
-    fn see(&mut self, (d, end, ack): Packet, now: Millis) -> bool {
-        let before = self.assured;
-        let given = if self.tcp {
-            if end > self.end[d] {
-                self.end[d] = end;
-                self.unacknowledged[d] = true;
-            }
-            if ack == self.end[1 - d] {
-                self.unacknowledged[1 - d] = false;
-            }
-            match self.unacknowledged.contains(&true) {
-                true => self.policy.short.min(self.policy.long),
-                false => self.policy.long,
-            }
-        } else if now > self.born + 2_000 {
-            self.assured = true;
-            self.policy.long
-        } else {
-            self.policy.short
-        };
-        self.expires = now + Millis::from(given) * 1_000;
-        before != self.assured
-    }
-}
-
-/// A connection by way of weir, and the same by way of the kernel alone.
-struct World {
-    rig: Rig,
-    connection: Connection,
-    alone: Entry,
-    beside: Entry,
-    packets: [u64; 2],
-    octets: [u64; 2],
-    shown: [u32; 2],
-    proven: [bool; 2],
-    sent: [u32; 2],
-    ticked: Millis,
-    /// What weir told conntrack.
-    told: Vec<(Millis, u32)>,
-}
-
-impl World {
-    fn new(is_tcp: bool, policy: Policy, settings: Settings) -> Self {
-        let mut rig = Rig::new(settings);
-        let mut connection = match is_tcp {
-            true => tcp(1, "10.0.0.2:1", "192.0.2.1:80"),
-            false => udp(1, "10.0.0.2:1", "192.0.2.1:53"),
-        };
-        let entry = Entry::new(is_tcp, policy, rig.now);
-        if is_tcp {
-            connection.tcp_state = Some(2);
-            connection.timeout = Some(60);
-            rig.connection(&connection);
-            connection.tcp_state = Some(3);
-            connection.timeout = Some(policy.long);
-        } else {
-            connection.status = Some(status::CONFIRMED);
-            connection.timeout = Some(policy.short);
-            rig.connection(&connection);
-            connection.status = Some(status::CONFIRMED | status::SEEN_REPLY);
-        }
-        rig.connection(&connection);
-        let ticked = rig.now;
-        Self {
-            rig,
-            connection,
-            alone: entry,
-            beside: entry,
-            packets: [0; 2],
-            octets: [0; 2],
-            shown: [0; 2],
-            proven: [false; 2],
-            sent: [1; 2],
-            ticked,
-            told: Vec::new(),
-        }
-    }
-
-    /// A packet of this direction. With data it ends where the sender's do; it acknowledges all.
-    fn packet(&mut self, d: usize, data: u32, acknowledges: bool) {
-        self.sent[d] += data;
-        let ack = if acknowledges { self.sent[1 - d] } else { 0 };
-        self.send(d, data.max(1), ack);
-    }
-
-    fn send(&mut self, d: usize, data: u32, ack: u32) {
-        let now = self.rig.now;
-        let packet = (d, self.sent[d], ack);
-        self.alone.see(packet, now);
-        if self.proven[d] {
-            self.packets[d] += 1;
-            self.octets[d] += u64::from(52 + data);
-            return;
-        }
-        assert!(
-            self.beside.expires > now,
-            "ended under live traffic at {now}"
-        );
-        self.shown[d] += 1;
-        self.proven[d] = true;
-        if self.beside.see(packet, now) {
-            self.connection.status = Some(UP);
-            self.connection.timeout = Some(self.beside.policy.long);
-            let out = self.rig.connection(&self.connection.clone());
-            self.apply(&out);
-        }
-    }
-
-    fn apply(&mut self, actions: &[Action]) {
-        for action in actions {
-            match action {
-                Action::Refresh {
-                    seconds,
-                    unacknowledged,
-                    ..
-                } => {
-                    self.told.push((self.rig.now, *seconds));
-                    self.beside.expires = self.rig.now + Millis::from(*seconds) * 1_000;
-                    if let Some(waits) = unacknowledged {
-                        self.beside.unacknowledged = [*waits; 2];
-                    }
-                }
-                Action::Prove { .. } => self.proven = [false; 2],
-                Action::Look(_) => {
-                    let left = self.beside.expires.saturating_sub(self.rig.now) / 1_000;
-                    let mut connection = self.connection.clone();
-                    connection.timeout = Some(left as u32);
-                    let looked = Looked {
-                        connection,
-                        unacknowledged: self.beside.unacknowledged.contains(&true),
-                    };
-                    let now = self.rig.now;
-                    self.rig.core.looked(&looked, now);
-                }
-                other => panic!("{other:?}"),
-            }
-        }
-    }
-
-    /// Time goes on, and the entry lives.
-    fn pass(&mut self, time: Millis) {
-        for _ in 0..time / STEP {
-            if self.rig.now + STEP < self.ticked + 250 {
-                self.rig.now += STEP;
-                continue;
-            }
-            self.ticked = self.rig.now + STEP;
-            let (packets, octets, shown, proven) =
-                (self.packets, self.octets, self.shown, self.proven);
-            let out = self.rig.pass_reading(STEP, &mut |_: FlowId| {
-                std::array::from_fn(|d| Reading {
-                    packets: packets[d],
-                    octets: octets[d],
-                    proven: proven[d],
-                    shown: shown[d],
-                })
-            });
-            self.apply(&out);
-            let now = self.rig.now;
-            assert!(
-                self.beside.expires > now || self.alone.expires <= now,
-                "ended at {} of {}",
-                self.beside.expires,
-                self.alone.expires
-            );
-        }
-    }
-
-    /// An exchange of this length: a request, data, and what acknowledges them.
-    fn exchange(&mut self, time: Millis) {
-        let tcp = self.alone.tcp;
-        let mut left = time;
-        while left >= 4 * STEP {
-            self.packet(0, 100, tcp);
-            self.pass(STEP);
-            self.packet(1, 1_400, tcp);
-            self.packet(1, 1_400, tcp);
-            self.pass(STEP);
-            self.packet(0, 0, tcp);
-            self.pass(2 * STEP);
-            left -= 4 * STEP;
-        }
-    }
-
-    /// Rests until all is told, and compares: never earlier than the kernel alone, and this much
-    /// later at most.
-    fn rest(&mut self, latest: Millis) {
-        let time = 60_000.min(self.alone.expires.saturating_sub(self.rig.now + 1_000));
-        self.pass(time);
-        let (alone, beside) = (self.alone.expires, self.beside.expires);
-        assert!(
-            (alone..=alone + latest).contains(&beside),
-            "kernel alone {alone}, with weir {beside}; told {:?}",
-            self.told
-        );
-    }
-}
+use weir_offload::{Action, FlowId, Millis, Reading, Settings};
+use world::{Policy, STEP, World};
 
 /// A quarter of the shortest time-out, a tick, and what whole seconds leave open, twice.
 fn bound(shortest: u32) -> Millis {
@@ -260,6 +19,14 @@ fn settings(reprove: Millis) -> Settings {
         reprove,
         ..Settings::default()
     }
+}
+
+/// The sysctls say what the policy does.
+fn tcp_timeouts(policy: Policy) -> Settings {
+    let mut settings = settings(20_000);
+    settings.timeouts.tcp_established = policy.long;
+    settings.timeouts.tcp_unacknowledged = policy.short;
+    settings
 }
 
 #[test]
@@ -277,6 +44,19 @@ fn a_tcp_connection_at_rest_has_what_the_kernel_alone_would_give_it() {
                 world.pass(50_000);
             }
         }
+    }
+}
+
+/// Where the last packets before the rest were shown to conntrack, too.
+#[test]
+fn short_times_of_unacknowledged_data_do_not_end_a_connection_at_rest() {
+    let policy = Policy { long: 60, short: 5 };
+    for phase in 0..40 {
+        let mut world = World::new(true, policy, tcp_timeouts(policy));
+        world.exchange(30_000 + phase * STEP);
+        world.proven = [false; 2];
+        world.exchange(200);
+        world.rest(bound(5));
     }
 }
 
@@ -308,10 +88,7 @@ fn data_that_nobody_acknowledges_do_not_keep_an_entry_for_days() {
 fn data_that_nobody_acknowledges_are_not_given_more_again() {
     let policy = Policy { long: 60, short: 5 };
     for phase in 0..40 {
-        let mut settings = settings(20_000);
-        settings.timeouts.tcp_established = policy.long;
-        settings.timeouts.tcp_unacknowledged = policy.short;
-        let mut world = World::new(true, policy, settings);
+        let mut world = World::new(true, policy, tcp_timeouts(policy));
         world.exchange(30_000 + phase * STEP);
         let ack = world.sent[1];
         world.sent[0] += 1_400;
@@ -433,19 +210,7 @@ fn what_an_inherited_connection_is_given_is_learned() {
 #[test]
 fn a_connection_that_closes_while_it_is_renewed_is_not_kept() {
     let policy = Policy { long: 60, short: 5 };
-    let timeouts = Timeouts {
-        tcp_established: 60,
-        tcp_unacknowledged: 5,
-        ..Timeouts::default()
-    };
-    let mut world = World::new(
-        true,
-        policy,
-        Settings {
-            timeouts,
-            ..Settings::default()
-        },
-    );
+    let mut world = World::new(true, policy, tcp_timeouts(policy));
     while world.told.is_empty() {
         world.exchange(200);
     }
