@@ -44,6 +44,8 @@ pub struct Reading {
     pub proven: bool,
     /// Another number each time that a packet was put on trial: the kernel saw it.
     pub shown: u32,
+    /// The length of its IP packet, octets.
+    pub shown_length: u16,
 }
 
 /// What one direction of a flow forwarded since that was last asked.
@@ -321,8 +323,11 @@ impl Table {
             // SAFETY: a live mapping, copied out.
             pair.total[i].proven = proven(&unsafe { record.read_volatile() });
             if let Some(trial) = trials.at(self.trial_of(pair.refs[i])) {
-                // SAFETY: an aligned word of a live mapping.
-                pair.total[i].shown = unsafe { (&raw const (*trial).when).read_volatile() };
+                // SAFETY: aligned words of a live mapping.
+                (pair.total[i].shown, pair.total[i].shown_length) = unsafe {
+                    let (when, len) = (&raw const (*trial).when, &raw const (*trial).len);
+                    (when.read_volatile(), len.read_volatile())
+                };
             }
         }
         self.pairs[list][slot] = Some(pair);

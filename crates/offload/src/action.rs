@@ -30,6 +30,8 @@ pub struct Reading {
     pub proven: bool,
     /// Another number each time that a packet of it is given to the kernel, which it knows but may not forward.
     pub shown: u32,
+    /// The length of the last of these, octets of the IP packet.
+    pub shown_length: u16,
 }
 
 /// One of the two directions of a connection.

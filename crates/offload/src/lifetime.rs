@@ -53,8 +53,8 @@ enum Answer {
 /// What is known of the life of one entry, and of the packets that keep it alive.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Lifetime {
-    /// When the entry times out if nothing happens; perhaps later, never earlier.
-    expires: Option<Millis>,
+    /// When the entry times out if nothing happens: not earlier, not later.
+    expires: Option<[Millis; 2]>,
     /// Seconds that conntrack gives with each packet, where all is acknowledged.
     given: Option<u32>,
     /// Seconds that it gives where data are not acknowledged, where it was seen to.
@@ -94,7 +94,7 @@ impl Lifetime {
 
     /// A message told what is left.
     pub(crate) fn told(&mut self, seconds: u32, now: Millis) {
-        self.expires = Some(now.saturating_add(Millis::from(seconds) * 1_000));
+        self.expires = Some([now.saturating_add(Millis::from(seconds) * 1_000); 2]);
     }
 
     /// A packet that conntrack saw gave this much.
@@ -190,7 +190,9 @@ impl Lifetime {
             .min(self.given.unwrap_or(u32::MAX));
         if visit.shown {
             let ends = before.saturating_add(Millis::from(least) * 1_000);
-            self.expires = Some(self.expires.map_or(ends, |expires| expires.min(ends)));
+            let latest = now.saturating_add(Millis::from(self.given.unwrap_or(0)) * 1_000);
+            let [first, last] = self.expires.unwrap_or([ends, latest]);
+            self.expires = Some([first.min(ends), last.max(latest)]);
         }
         let Some(given) = self.given else {
             // Without the mark the next packet may tell.
@@ -213,14 +215,14 @@ impl Lifetime {
             Some(short) if answer != Answer::Given => short.min(given),
             _ => given,
         };
-        let left = self
+        let [least_left, most_left] = self
             .expires
-            .map_or(0, |expires| expires.saturating_sub(now));
+            .map_or([0; 2], |expires| expires.map(|end| end.saturating_sub(now)));
         if active.contains(&true) {
             self.owed = true;
-            let early = left > Millis::from(least) * 750;
+            let early = least_left > Millis::from(least) * 750;
             let too_much =
-                answer == Answer::Missing && left > Millis::from(seconds) * 1_000 + 1_000;
+                answer == Answer::Missing && most_left > Millis::from(seconds) * 1_000 + 1_000;
             if !early || too_much {
                 visit.renewal = Some(self.renew(seconds, mark, now));
                 // What was not given yet is, once the answer is there.
@@ -237,7 +239,7 @@ impl Lifetime {
         self.owed = false;
         let last = self.heard.into_iter().flatten().max()?;
         let ends = last.saturating_add(Millis::from(seconds) * 1_000);
-        if mark.is_none() && self.expires.is_some_and(|expires| expires >= ends) {
+        if mark.is_none() && self.expires.is_some_and(|[first, _]| first >= ends) {
             return None;
         }
         let left = ends.saturating_sub(now).div_ceil(1_000).max(1);
@@ -270,7 +272,10 @@ impl Lifetime {
             let octets = readings[direction]
                 .octets
                 .wrapping_sub(self.octets[direction]);
-            let data = octets > packets.saturating_mul(bare);
+            let reading = &readings[direction];
+            let shown =
+                reading.shown != self.shown[direction] && u64::from(reading.shown_length) > bare;
+            let data = shown || octets > packets.saturating_mul(bare);
             let former = self.alone.filter(|alone| alone.direction == direction);
             self.alone = Some(Alone {
                 direction,

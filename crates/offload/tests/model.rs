@@ -483,6 +483,7 @@ fn run(settings: Settings, steps: &[Step], check: impl Fn(&Rig, Vec<Tuple>)) {
                     octets: 0,
                     proven: flow.0 % 2 == 0,
                     shown: 0,
+                    shown_length: 0,
                 }; 2]
             }),
             Step::OptOut(_) | Step::Tcp(_) => {

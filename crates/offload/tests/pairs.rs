@@ -226,6 +226,7 @@ fn a_pair_that_moves_stays_and_proves_anew_and_an_idle_one_goes() {
                 octets: 0,
                 proven: true,
                 shown: 0,
+                shown_length: 0,
             };
             [reading, Reading::default()]
         };

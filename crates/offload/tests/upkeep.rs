@@ -12,6 +12,7 @@ fn reading(packets: u64, proven: bool) -> Reading {
         octets: packets * 100,
         proven,
         shown: 0,
+        shown_length: 0,
     }
 }
 

@@ -46,7 +46,7 @@ impl Entry {
             born: now,
             expires: now + Millis::from(given) * 1_000,
             assured: tcp,
-            end: [0; 2],
+            end: [1; 2],
             unacknowledged: [false; 2],
         }
     }
@@ -55,12 +55,16 @@ impl Entry {
     pub(crate) fn see(&mut self, (d, end, ack): Packet, now: Millis) -> bool {
         let before = self.assured;
         let given = if self.tcp {
-            if end > self.end[d] {
-                self.end[d] = end;
-                self.unacknowledged[d] = true;
-            }
-            if ack == self.end[1 - d] {
-                self.unacknowledged[1 - d] = false;
+            // Of what it did not see the data of it takes nothing in (tcp_in_window), as windows are
+            // not checked.
+            if ack <= self.end[1 - d] {
+                if end > self.end[d] {
+                    self.end[d] = end;
+                    self.unacknowledged[d] = true;
+                }
+                if ack == self.end[1 - d] {
+                    self.unacknowledged[1 - d] = false;
+                }
             }
             match self.unacknowledged.contains(&true) {
                 true => self.policy.short.min(self.policy.long),
@@ -86,6 +90,7 @@ pub(crate) struct World {
     pub(crate) packets: [u64; 2],
     pub(crate) octets: [u64; 2],
     pub(crate) shown: [u32; 2],
+    pub(crate) shown_length: [u16; 2],
     pub(crate) proven: [bool; 2],
     pub(crate) sent: [u32; 2],
     pub(crate) ticked: Millis,
@@ -123,6 +128,7 @@ impl World {
             packets: [0; 2],
             octets: [0; 2],
             shown: [0; 2],
+            shown_length: [0; 2],
             proven: [false; 2],
             sent: [1; 2],
             ticked,
@@ -151,6 +157,7 @@ impl World {
             "ended under live traffic at {now}"
         );
         self.shown[d] += 1;
+        self.shown_length[d] = 52 + data as u16;
         self.proven[d] = true;
         if self.beside.see(packet, now) {
             self.connection.status = Some(UP);
@@ -191,6 +198,17 @@ impl World {
         }
     }
 
+    /// What the packet path says.
+    pub(crate) fn readings(&self) -> [Reading; 2] {
+        std::array::from_fn(|d| Reading {
+            packets: self.packets[d],
+            octets: self.octets[d],
+            proven: self.proven[d],
+            shown: self.shown[d],
+            shown_length: self.shown_length[d],
+        })
+    }
+
     /// Time goes on, and the entry lives.
     pub(crate) fn pass(&mut self, time: Millis) {
         for _ in 0..time / STEP {
@@ -199,16 +217,8 @@ impl World {
                 continue;
             }
             self.ticked = self.rig.now + STEP;
-            let (packets, octets, shown, proven) =
-                (self.packets, self.octets, self.shown, self.proven);
-            let out = self.rig.pass_reading(STEP, &mut |_: FlowId| {
-                std::array::from_fn(|d| Reading {
-                    packets: packets[d],
-                    octets: octets[d],
-                    proven: proven[d],
-                    shown: shown[d],
-                })
-            });
+            let readings = self.readings();
+            let out = self.rig.pass_reading(STEP, &mut |_: FlowId| readings);
             self.apply(&out);
             let now = self.rig.now;
             assert!(

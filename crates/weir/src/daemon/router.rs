@@ -476,5 +476,6 @@ fn readings(path: &mut Datapath, flow: FlowId) -> [Reading; 2] {
         octets: r.octets,
         proven: r.proven,
         shown: r.shown,
+        shown_length: r.shown_length,
     })
 }
