@@ -18,7 +18,7 @@ SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run packaging/openwrt/fi
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build web web-test test test-vm lint compile unit system compilers demo bench fuzz fuzz-short vm-short instructions instructions-record paths install clean
+.PHONY: help setup build web web-test test test-vm lint compile unit system compilers demo bench day fuzz fuzz-short vm-short instructions instructions-record paths install clean
 MAKEFLAGS += --no-print-directory
 
 help: ## lists the targets
@@ -89,6 +89,9 @@ bench: setup build ## measures against the kernel's own path: the closed loop, s
 	$(BENCH)/uplinks.json uplinks
 	$(BENCH)/connections.json connections
 	$(TARGET_DIR)/release/bench record $(MEASURED)/*.json
+
+day: setup build ## a day in an hour, beside the kernel alone: what rests, dies, roams, expires or is used up ends as it does there
+	scripts/as-root $(TARGET_DIR)/release/bench day
 
 fuzz: ## fuzzes every target for SECONDS_PER_TARGET
 	scripts/fuzz --seconds $(SECONDS_PER_TARGET)

@@ -7,6 +7,7 @@ pub mod closed;
 pub mod crowd;
 pub mod daemon;
 pub mod daily;
+pub mod day;
 pub mod error;
 pub mod gate;
 pub mod lemon;

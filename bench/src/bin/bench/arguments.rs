@@ -159,6 +159,15 @@ pub enum Part {
         #[arg(long, default_value_t = 55)]
         seconds: u32,
     },
+    /// A day in an hour, beside the kernel alone: what rests, dies, roams, expires, is banned or used up ends as it does there
+    Day {
+        /// The daemon to look at [default: the one beside this binary]
+        #[arg(long, value_name = "PATH")]
+        weir: Option<PathBuf>,
+        /// Minutes: fewer are a part of the day
+        #[arg(long, default_value_t = 60)]
+        minutes: u32,
+    },
     /// The daemon: latencies, memory, processor time
     Daily {
         /// The daemon to measure [default: the one beside this binary]

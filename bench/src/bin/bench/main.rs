@@ -13,7 +13,7 @@ use weir_bench::programs::{self, Effort};
 use weir_bench::report::{Measured, Table};
 use weir_bench::rounds::Plan;
 use weir_bench::{
-    Error, changes, daemon, daily, gate, lemon, machine, meter, meter_daemon, meter_path,
+    Error, changes, daemon, daily, day, gate, lemon, machine, meter, meter_daemon, meter_path,
     multipath, paths, record, report, soak, trust, verifier,
 };
 fn main() -> ExitCode {
@@ -194,6 +194,18 @@ fn part(arguments: &Arguments) -> Result<(), Error> {
                 keep(arguments, &[("soak", soak::report(looks))], &looks).map(drop)
             })?;
             tell(arguments, &[("soak", soak::report(&found))], &found)
+        }
+        Part::Day { weir, minutes } => {
+            let binary = daemon::binary(weir.as_deref())?;
+            let length = Duration::from_secs(60 * u64::from(*minutes));
+            let compared = day::day(&binary, length, |text| eprintln!("{text}"))?;
+            tell(arguments, &[("day", day::report(&compared))], &compared)?;
+            match compared.iter().all(day::Compared::same) {
+                true => Ok(()),
+                false => Err(Error::Wrong(format!(
+                    "not as by the kernel alone: {compared:#?}"
+                ))),
+            }
         }
         Part::Daily { weir, flows, rate } => {
             let binary = daemon::binary(weir.as_deref())?;

@@ -1,0 +1,186 @@
+//! A day in an hour: the same day by the kernel alone and with weir at each hook, side by side, with conntrack's clock a day's part of what it is. Connections rest for
+//! long, ends die, stations roam, the WAN dials again, sets expire, hosts are banned, quotas run out. Answers and connections must be the kernel's.
+
+mod schedule;
+mod world;
+
+use std::path::Path;
+use std::sync::Barrier;
+use std::time::{Duration, Instant};
+
+use datapath::Hook;
+use serde::Serialize;
+
+use crate::Error;
+use crate::report::{Table, table};
+use world::{Entries, Outcome, World};
+
+/// An entry may end so much earlier or later than the kernel's, seconds: time-outs are told in whole seconds, and what moved is seen by a visit.
+const EARLY: u64 = 2;
+const LATE: u64 = 6;
+
+/// How one way to forward compares with the kernel alone.
+#[derive(Clone, Debug, Serialize)]
+pub struct Compared {
+    /// Who forwarded.
+    pub by: &'static str,
+    /// Questions that both were asked at a time when the answer was certain.
+    pub asked: u64,
+    /// That were answered by one of them only: who asked, and when, in seconds.
+    pub answers: Vec<(String, f64)>,
+    /// TCP connections that were woken after a rest, times.
+    pub woken: u64,
+    /// That were dead then with one of them only.
+    pub dead: Vec<String>,
+    /// Connections known to conntrack in the end.
+    pub entries: u64,
+    /// Those that one of them only has, or that end at another time: what the kernel has, what this has.
+    pub others: Vec<String>,
+    /// Packets that weir forwarded.
+    pub forwarded: u64,
+}
+
+impl Compared {
+    /// All is as by the kernel alone.
+    pub fn same(&self) -> bool {
+        self.answers.is_empty() && self.dead.is_empty() && self.others.is_empty()
+    }
+}
+
+/// Runs `length` of the day (an hour is the whole), and compares. `told` hears how it goes.
+pub fn day(
+    binary: &Path,
+    length: Duration,
+    told: impl Fn(&str) + Sync,
+) -> Result<Vec<Compared>, Error> {
+    let ways = [None, Some(Hook::Tc), Some(Hook::Xdp)];
+    let worlds: Vec<World> = ways
+        .iter()
+        .map(|by| World::new(*by, binary))
+        .collect::<Result<_, _>>()?;
+    let (together, begun) = (Barrier::new(worlds.len()), Instant::now());
+    let outcomes = std::thread::scope(|scope| {
+        let (together, told) = (&together, &told);
+        let all: Vec<_> = worlds
+            .into_iter()
+            .map(|world| scope.spawn(move || world.run(begun, length, together, told)))
+            .collect();
+        let ended = |_| Error::Wrong("a world came to an end by itself, see above".into());
+        all.into_iter()
+            .map(|one| one.join().map_err(ended)?)
+            .collect::<Result<Vec<Outcome>, Error>>()
+    })?;
+    let [kernel, others @ ..] = &outcomes[..] else {
+        return Err(Error::Wrong("no kernel to compare with".into()));
+    };
+    Ok(["weir, tc", "weir, xdp"]
+        .into_iter()
+        .zip(others)
+        .map(|(by, outcome)| compare(by, kernel, outcome))
+        .collect())
+}
+
+fn compare(by: &'static str, kernel: &Outcome, other: &Outcome) -> Compared {
+    let (mut asked, mut answers) = (0, Vec::new());
+    for (question, answered) in &other.answers {
+        if let Some(expected) = kernel.answers.get(question) {
+            asked += 1;
+            if expected != answered {
+                answers.push((question.0.clone(), schedule::seconds(question.1)));
+            }
+        }
+    }
+    let dead = kernel
+        .woken
+        .iter()
+        .zip(&other.woken)
+        .filter(|(one, two)| one != two);
+    Compared {
+        by,
+        asked,
+        answers,
+        woken: other.woken.len() as u64,
+        dead: dead
+            .map(|(one, two)| format!("{one:?}, here {two:?}"))
+            .collect(),
+        entries: other.entries.len() as u64,
+        others: differing(&kernel.entries, &other.entries),
+        forwarded: other.forwarded,
+    }
+}
+
+/// Entries of one that the other has not, or for another time. What is about to end may be gone already.
+fn differing(kernel: &Entries, other: &Entries) -> Vec<String> {
+    let mut found = Vec::new();
+    let keys: std::collections::BTreeSet<_> = kernel.keys().chain(other.keys()).collect();
+    for key in keys {
+        let fits = match (kernel.get(key), other.get(key)) {
+            (Some(there), Some(here)) => {
+                there.state == here.state
+                    && (there.left.saturating_sub(EARLY)..=there.left + LATE).contains(&here.left)
+            }
+            (Some(one), None) | (None, Some(one)) => one.left <= LATE,
+            (None, None) => true,
+        };
+        if !fits {
+            found.push(format!(
+                "{key:?}: {:?}, here {:?}",
+                kernel.get(key),
+                other.get(key)
+            ));
+        }
+    }
+    found
+}
+
+/// For eyes.
+pub fn report(compared: &[Compared]) -> Table {
+    let lines: Vec<_> = compared
+        .iter()
+        .map(|way| {
+            vec![
+                way.by.to_owned(),
+                format!("{} / {}", way.asked, way.answers.len()),
+                format!("{} / {}", way.woken, way.dead.len()),
+                format!("{} / {}", way.entries, way.others.len()),
+                way.forwarded.to_string(),
+            ]
+        })
+        .collect();
+    let headings = [
+        "beside the kernel alone",
+        "questions / answered otherwise",
+        "wakings / dead here or there only",
+        "connections in the end / otherwise",
+        "packets forwarded",
+    ];
+    table(&headings, &lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::world::Entry;
+    use super::*;
+
+    fn entries(left: &[(u16, u64)]) -> Entries {
+        let entry = |left| Entry {
+            state: "ESTABLISHED".into(),
+            left,
+        };
+        left.iter()
+            .map(|(port, left)| (("tcp".into(), *port, 80), entry(*left)))
+            .collect()
+    }
+
+    #[test]
+    fn what_lives_or_ends_otherwise_is_found() {
+        let kernel = entries(&[(1, 300), (2, 300), (3, 300), (4, 3), (5, 300)]);
+        let other = entries(&[(1, 298), (2, 310), (3, 200), (6, 7), (7, 4)]);
+        let found = differing(&kernel, &other);
+        let ports: Vec<_> = found
+            .iter()
+            .map(|text| text.split(", ").nth(1).unwrap_or_default().to_owned())
+            .collect();
+        assert_eq!(ports, ["2", "3", "5", "6"], "{found:?}");
+    }
+}
