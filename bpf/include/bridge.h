@@ -158,8 +158,6 @@ always_inline int bridge_decide(const struct frame *f, __u32 ifindex, int xdp, c
 	reason = bridge_parse(f, meta, c);
 	if (reason)
 		return reason;
-	if (f->data + L3_ETHERNET > f->end) /* for the verifier */
-		return REASON_TRUNCATED;
 	if (bridge_owns(port, f))
 		return REASON_ETHERTYPE;
 	c->in |= (__u64)slot << IN_SLOT;

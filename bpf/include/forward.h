@@ -144,7 +144,7 @@ always_inline void session_check(const struct frame *f, __u32 slot, struct link 
 /* Whether the frame is addressed to this port, or to a VLAN device on it. */
 always_inline int port_owns(const struct port *port, const struct frame *f, const struct link *l)
 {
-	void *to = f->data + l->ahead;
+	void *to = __builtin_constant_p(l->ahead) ? f->data + l->ahead : pinned(f->data + l->ahead);
 	__u16 high, vlan;
 	__u32 low;
 	int i;

@@ -84,7 +84,9 @@ always_inline int link_parse(const struct frame *f, const struct dsa_tag *dsa, c
 {
 	__u32 kind = meta->kind;
 	__u16 tci = meta->tci;
-	void *h = f->data + dsa->size;
+	__u32 size = dsa->size;
+	/* At most DSA_GSWIP_IN_SIZE: the verifier no longer knows where a compiler spilled it. */
+	void *h = f->data + (__builtin_constant_p(size) ? size : pinned(size) & 15);
 	__u64 zero;
 	__be16 type;
 	int i;

@@ -18,7 +18,7 @@ struct packet {
 	__u32 proto; /* IPPROTO_TCP or IPPROTO_UDP */
 	__u32 ttl;   /* an octet, as the next two */
 	__u32 tos;
-	__u32 tcp_flags; /* octet 13 of the TCP header; not set for UDP */
+	__u32 tcp_flags; /* octet 13 of the TCP header; of UDP 0 */
 	__u32 l4_len;    /* octets of the layer 4 header: of one segment's overhead */
 	__u32 l4_check;  /* 16 bits, the checksum as it stands */
 	__be32 label;    /* IPv6 flow label; of IPv4 0 */
@@ -79,6 +79,7 @@ always_inline int parse_l4(const struct frame *f, void *l4, __u32 room, struct p
 		 */
 		if (bpf_ntohs(udp->len) != room || room < sizeof(*udp))
 			return because(REASON_HEADER);
+		p->tcp_flags = 0;
 		p->l4_check = udp->check;
 	} else {
 		return because(REASON_PROTOCOL);
