@@ -194,5 +194,7 @@ struct trial {
 	__u16 paths; /* control.paths then */
 	__u8 scale;  /* of the windows it announces (RFC 7323), and one; 0: not known, or windows are not looked at */
 	__u8 sample; /* enum window_sample */
+	__u16 id;    /* IPv4 identification of the packet on trial; of IPv6 0 */
+	__u8 reserved[6];
 };
-_Static_assert(sizeof(struct trial) == 72, "trial");
+_Static_assert(sizeof(struct trial) == 80, "trial");

@@ -35,7 +35,8 @@ always_inline const struct flow_delta *flow_delta(const struct flow *flow, int i
 }
 
 /* The packet's flow is known but may not be forwarded now: put it on trial, for the witness to compare. */
-always_inline void trial_open(__u32 ref, const struct packet *p, __u64 in, __u32 epoch, __u32 reason)
+always_inline void trial_open(const struct frame *f, __u32 l3_at, int ipv6, __u32 ref, const struct packet *p, __u64 in, __u32 epoch,
+			      __u32 reason)
 {
 	struct trial *t = trial_get(ref);
 
@@ -49,6 +50,7 @@ always_inline void trial_open(__u32 ref, const struct packet *p, __u64 in, __u32
 	t->ttl = p->ttl;
 	t->tos = p->tos;
 	t->label = p->label;
+	t->id = ipv6 ? 0 : ip_id(f, l3_at);
 	t->reason = reason;
 	barrier();
 	WRITE_ONCE(t->epoch, epoch);
@@ -275,7 +277,7 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 		/* XDP may not see a tag that the device took off: TC, which does, comes next. */
 		if (!xdp && reason == REASON_MOVED && port->flags & PORT_FLOODS && (flow->in ^ in) & IN_NETWORK)
 			flow_moved(v->ref);
-		trial_open(v->ref, p, in, epoch, reason);
+		trial_open(f, L3_ETHERNET + l->shift, ipv6, v->ref, p, in, epoch, reason);
 		return reason;
 	}
 	if (xdp && !(hop->flags & HOP_XDP))
@@ -292,11 +294,11 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 }
 
 /* The length check stands apart: at TC it is a segment of a super-packet that counts. */
-always_inline int fits(struct verdict *v, const struct packet *p, __u32 len)
+always_inline int fits(const struct frame *f, __u32 l3_at, int ipv6, struct verdict *v, const struct packet *p, __u32 len)
 {
 	if (likely(len <= READ_ONCE(v->flow->len)))
 		return 1;
-	trial_open(v->ref, p, v->in, READ_ONCE(control.epoch), REASON_LENGTH);
+	trial_open(f, l3_at, ipv6, v->ref, p, v->in, READ_ONCE(control.epoch), REASON_LENGTH);
 	return 0;
 }
 

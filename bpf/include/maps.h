@@ -11,6 +11,8 @@
 #include "port.h"
 
 #define STACKS_MAX 16384
+#define STACK_PPP (1u << 31) /* in `stacks`: a PPP device, or on one and perhaps on others; of PPP itself the number is 0 */
+#define STACK_NUMBER (~STACK_PPP)
 
 const volatile __u32 flows4_mask; /* number of IPv4 buckets - 1 */
 const volatile __u32 flows6_mask; /* number of IPv6 buckets - 1 */

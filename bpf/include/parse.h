@@ -148,6 +148,14 @@ always_inline int parse_ipv6(const struct frame *f, __u32 l3, struct packet *p)
 	return reason == REASON_PROTOCOL && p->proto != IPPROTO_ICMPV6 ? REASON_OPTIONS : reason;
 }
 
+/* The identification of an IPv4 packet that was parsed. */
+always_inline __u16 ip_id(const struct frame *f, __u32 l3)
+{
+	__u16 *header = pinned(f->data + l3);
+
+	return (void *)header + sizeof(struct iphdr) <= f->end ? header[2] : 0; /* for the verifier */
+}
+
 /* The key of the packets that would come back: what a record of the other direction is found by. */
 always_inline void packet_invert(struct packet *p, int ipv6)
 {

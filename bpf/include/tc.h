@@ -236,7 +236,7 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 			segments = skb->gso_segs ? skb->gso_segs : 1;
 			octets += (segments - 1) * (l4_at - l3_at + p.l4_len); /* as on the wire: each has its headers */
 		}
-		if (!fits(&v, &p, segment)) {
+		if (!fits(&f, l3_at, ipv6, &v, &p, segment)) {
 			reason = because(REASON_LENGTH);
 		} else if (!(l->able & v.hop->key.able & (skb->gso_size ? ABLE_SUPER : ABLE_TC))) {
 			reason = because(REASON_HOOK);

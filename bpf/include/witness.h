@@ -193,21 +193,33 @@ always_inline void session_device_learn(__u64 in, __u32 device)
 		bpf_map_update_elem(&session_devices, &key, &device, BPF_ANY);
 }
 
-/* Whether the packet on trial may have come in at the device that the kernel remembers. Behind PPP it remembers none. */
-always_inline int came_in_there(struct __sk_buff *skb, __u64 in)
+/*
+ * Whether the packet that leaves may be the one on trial, by the device that the kernel remembers for where it came in. It remembers none of
+ * what leaves in PPPoE (ppp_start_xmit has it forgotten), and of what came in so the PPP device. Where that tells ports apart no further, as
+ * behind a VRF or a bridge, length and identification must be those of the packet on trial.
+ */
+always_inline int came_in_there(struct __sk_buff *skb, const struct trial *t, int pppoe, const struct packet *p, __u16 id)
 {
-	__u32 device = skb->ingress_ifindex;
-	__u32 slot = in_slot(in);
-	struct port *port;
-	__u32 *stack;
+	__u32 device = skb->ingress_ifindex, number, *stack;
+	const struct port *port = port_at(in_slot(t->in));
+	__u16 len = p->len;
 
-	if (!device)
+	if (!device && rehearsal)
 		return 1;
-	port = port_at(slot);
-	if (port->ifindex == device)
-		return 1;
-	stack = bpf_map_lookup_elem(&stacks, &device);
-	return stack && (!*stack || *stack == port->stack);
+	if (device) {
+		if (port->ifindex == device)
+			return 1;
+		stack = bpf_map_lookup_elem(&stacks, &device);
+		if (!stack)
+			return 0;
+		number = *stack & STACK_NUMBER;
+		if (!(*stack & STACK_PPP && t->in & IN_PPPOE) && (!number || number != (port->stack & STACK_NUMBER)))
+			return 0;
+	} else if (!pppoe) {
+		return 0;
+	}
+	/* A super-packet may leave in segments, the first of which has its identification. */
+	return t->id == id && (t->len == len || (p->proto == IPPROTO_TCP && t->len > len));
 }
 
 /*
@@ -294,7 +306,7 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 		return port && port->flags & PORT_FLOODS ? witness_copy(flow, t, &key, epoch) : REASON_NOT_SEEN;
 	}
 	/* On trial may be a packet of the same tuple that came in elsewhere: rules may treat it otherwise. */
-	if (!came_in_there(skb, t->in))
+	if (!came_in_there(skb, t, key.form & HOP_PPPOE, &p, ipv6 ? 0 : ip_id(&f, L3_ETHERNET + l->shift)))
 		return REASON_NOT_SEEN;
 	if (was_decrypted(skb))
 		reason = REASON_DECRYPTED;

@@ -29,6 +29,9 @@ mod translate;
 pub mod tun;
 mod view;
 
+/// In the number of a device's stack: packets come in there over PPP, too (STACK_PPP of bpf/include/maps.h).
+pub const STACK_PPP: u32 = 1 << 31;
+
 /// The generated loader. Its types are the C headers'.
 #[allow(clippy::all, missing_docs, unsafe_op_in_unsafe_fn)]
 mod skel {
@@ -329,8 +332,8 @@ impl Datapath {
         self.bump()
     }
 
-    /// Which devices stand on one another, as `(device, number)`: those that do share a number, above 0. With 0, a device may stand on
-    /// any. Replaces what was said before.
+    /// Which devices stand on one another, as `(device, number)`: those that do share a number, above 0. [`STACK_PPP`] is added where a PPP
+    /// device is among what it stands on, or it is one. Replaces what was said before.
     ///
     /// # Errors
     /// There are more devices than the map takes, 16,384: flows through those beyond it are never proven.

@@ -9,6 +9,9 @@ use kernel::Link;
 /// other end, and tunnels and macsec, whose packets are not those of the frames below.
 const ON_LOWER: [&str; 7] = ["", "dsa", "vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"];
 
+/// In the number of a device: packets may have come in there over PPP, of which the kernel does not tell the port.
+pub const OVER_PPP: u32 = 1 << 31;
+
 /// ARPHRD_PPP.
 const PPP: u16 = 512;
 
@@ -123,7 +126,7 @@ impl Stack {
     }
 
     /// A number for each device, by index: those that stand on one another, or on the same, share it: the lowest index among
-    /// them. 0: PPP devices, and what stands on them, may stand on any.
+    /// them. With [`OVER_PPP`]: PPP devices, which have no other number, and what stands on them, and perhaps on others.
     pub fn numbers(&self) -> Vec<(u32, u32)> {
         let mut numbers = BTreeMap::new();
         for first in &self.all {
@@ -141,8 +144,10 @@ impl Stack {
         }
         for ppp in &self.ppp {
             numbers.insert(*ppp, 0);
-            for upper in self.uppers(*ppp) {
-                numbers.insert(upper.link, 0);
+        }
+        for over in self.over_ppp() {
+            if let Some(number) = numbers.get_mut(&over) {
+                *number |= OVER_PPP;
             }
         }
         numbers.into_iter().collect()

@@ -10,7 +10,7 @@ use kernel::route::qdisc::Listed;
 use kernel::{Event, Link, Qdisc, Vlan};
 use proptest::prelude::*;
 use weir_offload::ports::{Below, Plans, has_details, plans, shaper};
-use weir_offload::stack::{Stack, Upper, is_switch_port};
+use weir_offload::stack::{OVER_PPP, Stack, Upper, is_switch_port};
 use weir_offload::{Action, Device, Hook, PortFacts, PortPlan, PortReason, Settings, Use};
 
 const ETH0: u32 = 2;
@@ -191,7 +191,7 @@ fn devices_that_stand_on_one_another_share_a_number() {
         (5, 4),
         (10, 4),
         (11, 4),
-        (80, 0),
+        (80, OVER_PPP),
     ];
     assert_eq!(numbers, expected.into_iter().collect());
 
@@ -205,10 +205,13 @@ fn devices_that_stand_on_one_another_share_a_number() {
     let world = World::of(&[one, other, tunnel, sealed]);
     assert_eq!(world.plans().stacks, [(6, 6), (7, 7), (8, 8), (9, 9)]);
 
-    // A VRF over a PPP device and a port: it may stand on any, the port on itself only.
+    // A VRF over a PPP device and a port: on both.
     let vrf = of_kind(30, "red", "vrf");
     let world = World::of(&[member(link(ETH0, "eth0"), &vrf), member(ppp(80), &vrf), vrf]);
-    assert_eq!(world.plans().stacks, [(ETH0, 2), (30, 0), (80, 0)]);
+    assert_eq!(
+        world.plans().stacks,
+        [(ETH0, 2), (30, 2 | OVER_PPP), (80, OVER_PPP)]
+    );
 }
 
 #[test]
@@ -753,7 +756,7 @@ fn the_core_plans_ports_anew_with_what_stands_on_them() {
         rig.facts(index, facts());
     }
     let numbers: BTreeMap<u32, u32> = rig.stacks.iter().copied().collect();
-    assert_eq!((numbers[&4], numbers[&11], numbers[&80]), (4, 4, 0));
+    assert_eq!((numbers[&4], numbers[&11], numbers[&80]), (4, 4, OVER_PPP));
 
     let cake = Event::Qdisc(Qdisc {
         link: 10,
@@ -901,14 +904,14 @@ proptest! {
         let ppp: BTreeSet<u32> = links.iter().filter(|l| l.kind == "ppp").map(|l| l.index).collect();
         for (device, number) in &numbers {
             let over = ppp.contains(device) || reach.iter().any(|(u, l)| u == device && ppp.contains(l));
-            prop_assert_eq!(*number == 0, over);
+            prop_assert_eq!(*number & OVER_PPP != 0, over);
         }
         for (upper, lower) in &edges {
-            let (one, other) = (numbers[upper], numbers[lower]);
+            let (one, other) = (numbers[upper] & !OVER_PPP, numbers[lower] & !OVER_PPP);
             prop_assert!(one == 0 || other == 0 || one == other, "{upper} on {lower}");
         }
-        // Never more than what is connected: each number is the lowest index of those that have it or may be any.
-        for (device, number) in numbers.iter().filter(|(_, number)| **number != 0) {
+        // Never more than what is connected, but by PPP: each number is the lowest index of those that have it.
+        for (device, number) in numbers.iter().filter(|(_, number)| **number != OVER_PPP) {
             let mut seen = BTreeSet::from([*device]);
             loop {
                 let more: Vec<u32> = edges
@@ -922,7 +925,7 @@ proptest! {
                 }
                 seen.extend(more);
             }
-            prop_assert_eq!(seen.first(), Some(number));
+            prop_assert_eq!(seen.first().copied(), Some(*number & !OVER_PPP));
         }
     }
 

@@ -1,7 +1,8 @@
 //! Trap 18 and bridges: a port that may flood, a station that moves, and the device that the kernel remembers.
 
-use weir_datapath::Port;
+use weir_datapath::{Port, STACK_PPP};
 
+use crate::common::edit::{get16, is_tcp, l4, mend, put16, udp_length};
 use crate::common::*;
 
 /// A router whose WAN side is a bridge of two members.
@@ -186,13 +187,13 @@ fn the_device_that_the_kernel_remembers() {
         }
         panic!("never quiet");
     };
-    let stacks = [(LAN, 1), (BRIDGE, 1), (WAN, 2), (PPP, 0)];
+    let stacks = [(LAN, 1), (BRIDGE, 1), (WAN, 2), (PPP, STACK_PPP)];
     router.path.set_stacks(&stacks).expect("told");
     for connection in router.connections.clone() {
         for (device, seen) in [
             (LAN, true),
             (BRIDGE, true),
-            (PPP, true),
+            (PPP, false),
             (0, true),
             (WAN, false),
             (STRANGER, false),
@@ -211,6 +212,94 @@ fn the_device_that_the_kernel_remembers() {
         assert_eq!(
             said(&mut router, &connection, BRIDGE),
             Some(Reason::NotSeen)
+        );
+    }
+}
+
+/// A router whose LAN is a member of a VRF, with a PPP device among the others; the packet comes in, and one leaves that may be another.
+fn in_a_vrf(
+    came: &Behind,
+    ingress: u32,
+    other: impl Fn(&mut Vec<u8>),
+) -> Vec<(Connection, Option<Reason>, bool)> {
+    let mut router = Router::standard();
+    let stacks = [
+        (LAN, LAN),
+        (VRF, LAN | STACK_PPP),
+        (WAN, WAN),
+        (PPP, STACK_PPP),
+    ];
+    router.path.set_stacks(&stacks).expect("told");
+    let mut all = Vec::new();
+    for connection in router.connections.clone() {
+        let frame = connection.frame(ORIGINAL);
+        let mut leaves = connection.sent(ORIGINAL, &frame).bytes();
+        other(&mut leaves);
+        let mut said = Some(Reason::NotSeen);
+        // Again, where the trial was too old.
+        for _ in 0..20 {
+            router.run(Hook::Tc, LAN, &came.put_on(&frame.bytes()));
+            let mut fields = SkbFields {
+                ingress,
+                ..Default::default()
+            };
+            said = router.leave_skb(WAN, &leaves, &mut fields);
+            if said.is_none() {
+                break;
+            }
+        }
+        let proven = router.proven(&connection, ORIGINAL);
+        all.push((connection, said, proven));
+    }
+    all
+}
+
+const VRF: u32 = 703;
+const PPP: u32 = 704;
+
+/// Behind a VRF or a PPP device the kernel does not tell ports apart: there the packet that leaves must be the very one on trial.
+#[test]
+fn behind_one_device_of_several_ports_only_the_same_packet_proves() {
+    let (plain, session) = (Behind::default(), Behind::default().session(7));
+    for (name, came, ingress) in [
+        ("VRF", &plain, VRF),
+        ("PPP", &session, PPP),
+        ("PPP in a VRF", &session, VRF),
+    ] {
+        for (connection, said, proven) in in_a_vrf(came, ingress, |_| {}) {
+            assert!(proven, "{name}: {}: {said:?}", connection.original);
+        }
+        let other_id = |frame: &mut Vec<u8>| {
+            if frame[12..14] == [8, 0] {
+                put16(frame, 18, 77);
+                mend(frame);
+            }
+        };
+        for (connection, said, proven) in in_a_vrf(came, ingress, other_id) {
+            let place = format!("{name}: another id: {}: {said:?}", connection.original);
+            assert_eq!(proven, connection.is_ipv6(), "{place}");
+        }
+        let longer = |frame: &mut Vec<u8>| {
+            let at = if frame[12..14] == [8, 0] { 16 } else { 18 };
+            let length = get16(frame, at) + 4;
+            put16(frame, at, length);
+            frame.extend([0; 4]);
+            if !is_tcp(frame) {
+                let length = get16(frame, l4(frame) + 4) + 4;
+                udp_length(frame, length);
+            }
+            mend(frame);
+        };
+        for (connection, said, proven) in in_a_vrf(came, ingress, longer) {
+            assert!(!proven, "{name}: longer: {}: {said:?}", connection.original);
+        }
+    }
+    // The packet came in otherwise than over PPP.
+    for (connection, said, proven) in in_a_vrf(&plain, PPP, |_| {}) {
+        assert!(
+            !proven,
+            "PPP, and no session: {}: {said:?}",
+            connection.original
         );
     }
 }

@@ -9,6 +9,9 @@ use tracing::{debug, info, warn};
 
 use super::Router;
 
+// Said by the one, meant by the other.
+const _: () = assert!(offload::stack::OVER_PPP == datapath::STACK_PPP);
+
 impl Router {
     /// Does what the core asks. Proofs end first: a packet must not go by an old rule because an install took long.
     pub(super) fn apply(&mut self, mut actions: Vec<Action>) {
