@@ -195,6 +195,7 @@ struct trial {
 	__u8 scale;  /* of the windows it announces (RFC 7323), and one; 0: not known, or windows are not looked at */
 	__u8 sample; /* enum window_sample */
 	__u16 id;    /* IPv4 identification of the packet on trial; of IPv6 0 */
-	__u8 reserved[6];
+	__u8 copied; /* a packet left by two ways: one is no proof any more */
+	__u8 reserved[5];
 };
 _Static_assert(sizeof(struct trial) == 80, "trial");

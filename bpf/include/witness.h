@@ -249,18 +249,24 @@ always_inline int checksum_known(struct __sk_buff *skb, int ipv6, const struct p
 	return skb->gso_size || bpf_csum_level(skb, BPF_CSUM_LEVEL_QUERY) >= 0;
 }
 
-/* A packet that is not on trial left by this port of a bridge. Is it a copy of one that was? Then the bridge floods. */
+/*
+ * A packet that is not on trial left by this port. Is it a copy of one that was? Then a bridge floods, or somebody has packets sent twice (a
+ * rule with dup), and from then on one that left is no proof, as the copy may be the first.
+ */
 always_inline int witness_copy(struct flow *flow, struct trial *t, const struct hop_key *key, __u32 epoch)
 {
 	__u32 *known = bpf_map_lookup_elem(&hop_index, key);
 	__u32 slot = known ? *known : HOPS_MAX, hop_slot = flow->hop, proof = READ_ONCE(flow->proof);
 	struct hop *hop = hop_at(hop_slot);
 
-	if (t->once_at && t->once != slot)
+	if (t->once_at && t->once != slot) {
 		t->once_at = 0;
+		t->copied = 1;
+	}
 	if (!hop || proof != epoch + READ_ONCE(hop->epoch) || hop_slot == slot)
 		return REASON_NOT_SEEN;
 	__sync_val_compare_and_swap(&flow->proof, proof, 0);
+	t->copied = 1;
 	t->reason = REASON_DIFFERS;
 	return REASON_DIFFERS;
 }
@@ -303,7 +309,7 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 	if (READ_ONCE(t->epoch) != epoch || now() - t->when > patience) {
 		if (p.proto == IPPROTO_TCP)
 			window_passed(t, said, p.len); /* ingress may not have seen it */
-		return port && port->flags & PORT_FLOODS ? witness_copy(flow, t, &key, epoch) : REASON_NOT_SEEN;
+		return witness_copy(flow, t, &key, epoch);
 	}
 	/* On trial may be a packet of the same tuple that came in elsewhere: rules may treat it otherwise. */
 	if (!came_in_there(skb, t, key.form & HOP_PPPOE, &p, ipv6 ? 0 : ip_id(&f, L3_ETHERNET + l->shift)))
@@ -328,8 +334,8 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 		reason = REASON_NONE;
 	if (reason) {
 		t->reason = reason;
-		/* It may be a copy, and the only one that weir may not send: the others must not pass for all there is. */
-		if (port && (port->flags & (PORT_FLOODS | PORT_OUT)) == PORT_FLOODS) {
+		/* It may have copies, and be the only one that weir may not send: the others must not pass for all there is. */
+		if (port && !(port->flags & PORT_OUT) && (reason == REASON_PORT || port->flags & PORT_FLOODS)) {
 			t->epoch = 0;
 			witness_copy(flow, t, &key, epoch);
 		}
@@ -352,7 +358,7 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 		session_learn(out, &key);
 	session_device_learn(t->in, skb->ingress_ifindex);
 	stamp = epoch + READ_ONCE(hop->epoch);
-	if (port->flags & PORT_FLOODS && !(READ_ONCE(flow->proof) == stamp && flow->hop == slot) &&
+	if ((port->flags & PORT_FLOODS || t->copied) && !(READ_ONCE(flow->proof) == stamp && flow->hop == slot) &&
 	    (t->once_at != stamp || t->once != slot)) {
 		t->once = slot;
 		t->once_at = stamp;

@@ -216,7 +216,7 @@ fn the_device_that_the_kernel_remembers() {
     }
 }
 
-/// A router whose LAN is a member of a VRF, with a PPP device among the others; the packet comes in, and one leaves that may be another.
+/// A router whose LAN is a member of a VRF, as is a PPP device: a packet comes in, and one leaves that may be another.
 fn in_a_vrf(
     came: &Behind,
     ingress: u32,
@@ -257,7 +257,7 @@ fn in_a_vrf(
 const VRF: u32 = 703;
 const PPP: u32 = 704;
 
-/// Behind a VRF or a PPP device the kernel does not tell ports apart: there the packet that leaves must be the very one on trial.
+/// Behind a VRF or a PPP device the kernel does not tell ports apart: the packet that leaves must be the one on trial.
 #[test]
 fn behind_one_device_of_several_ports_only_the_same_packet_proves() {
     let (plain, session) = (Behind::default(), Behind::default().session(7));
@@ -301,5 +301,51 @@ fn behind_one_device_of_several_ports_only_the_same_packet_proves() {
             "PPP, and no session: {}: {said:?}",
             connection.original
         );
+    }
+}
+
+/// A packet is sent twice, as by `dup` in a rule: whichever comes first, neither stays proven.
+#[test]
+fn a_packet_that_leaves_by_two_ports_proves_nothing() {
+    for into_port in [true, false] {
+        let mut router = Router::standard();
+        router
+            .path
+            .declare(&Port::new(WAN_TOO, ROUTER_WAN, true))
+            .expect("a port");
+        if !into_port {
+            let seen_only = Port {
+                out: false,
+                ..Port::new(WAN, ROUTER_WAN, true)
+            };
+            router.path.declare(&seen_only).expect("a port");
+        }
+        for connection in router.connections.clone() {
+            for out in [[WAN_TOO, WAN], [WAN, WAN_TOO]] {
+                for length in 0..20 {
+                    let frame = connection.frame(ORIGINAL).payload(100 + length);
+                    let leaves = connection.sent(ORIGINAL, &frame).bytes();
+                    let outcome = router.run(Hook::Tc, LAN, &frame.bytes());
+                    let passed = matches!(outcome, Outcome::Passed(_));
+                    assert!(passed, "{}: {outcome:?}", connection.original);
+                    for link in out {
+                        router.leave(link, &leaves);
+                    }
+                    let proven = router.proven(&connection, ORIGINAL);
+                    assert!(!proven, "{}, by {out:?}", connection.original);
+                }
+            }
+            if !into_port {
+                continue;
+            }
+            // No longer copied.
+            for _ in 0..1000 {
+                passes_once(&mut router, &connection, &[WAN]);
+                if router.proven(&connection, ORIGINAL) {
+                    break;
+                }
+            }
+            router.forwards(LAN, &connection.frame(ORIGINAL), "no longer copied");
+        }
     }
 }
