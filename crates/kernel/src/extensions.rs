@@ -1,5 +1,5 @@
-//! What nft's JSON leaves out of iptables' rules: which connection states `-m conntrack` asks for
-//! (`include/uapi/linux/netfilter/xt_conntrack.h`, `nf_tables_compat.h`). Sockets are in [`crate::io`].
+//! What nft's JSON leaves out of iptables' rules: which connection states `-m conntrack` asks for, and what is asked of marks and done with
+//! them (`include/uapi/linux/netfilter/xt_conntrack.h`, `xt_mark.h`, `xt_connmark.h`, `nf_tables_compat.h`). Sockets are in [`crate::io`].
 
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::message::{DecodeError, Message};
@@ -42,9 +42,65 @@ pub struct ConntrackMatch {
     pub alone: bool,
 }
 
-/// A rule of iptables, and what its conntrack matches ask for, in their order.
+/// Two marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// Of the packet.
+    Packet,
+    /// Of the connection.
+    Connection,
+}
+
+/// An extension whose parameters are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Extension {
+    /// `-m conntrack`, and `-m state`.
+    Conntrack(ConntrackMatch),
+    /// `-m mark` and `-m connmark`: the bits of the mask have this value, or just not.
+    MarkIs {
+        /// Which.
+        of: Mark,
+        /// Value.
+        value: u32,
+        /// Bits.
+        mask: u32,
+        /// Any but this.
+        inverted: bool,
+    },
+    /// `-j MARK` and `-j CONNMARK --set-xmark`: these bits are cleared, then those of the value turned over.
+    MarkSet {
+        /// Which.
+        of: Mark,
+        /// Value.
+        value: u32,
+        /// Bits.
+        mask: u32,
+    },
+    /// `-j CONNMARK --save-mark` and `--restore-mark`: bits of one mark are cleared, then turned over by those of the other.
+    MarkCopied {
+        /// Where it is written.
+        to: Mark,
+        /// Bits that are cleared there.
+        cleared: u32,
+        /// Bits of the other that are taken.
+        taken: u32,
+    },
+    /// One whose parameters are not known here.
+    Unread,
+}
+
+/// What nft calls a match or target of iptables whose parameters are read: its type and its name.
+pub const READ: [(&str, &str); 5] = [
+    ("match", "conntrack"),
+    ("match", "mark"),
+    ("match", "connmark"),
+    ("target", "MARK"),
+    ("target", "CONNMARK"),
+];
+
+/// A rule of iptables, and what its extensions of these names say, in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RuleStates {
+pub struct RuleExtensions {
     /// `ip`, `ip6`, `inet` or `bridge`.
     pub family: &'static str,
     /// Its table.
@@ -53,8 +109,8 @@ pub struct RuleStates {
     pub chain: String,
     /// Its handle.
     pub handle: u64,
-    /// One for each match of this name.
-    pub matches: Vec<ConntrackMatch>,
+    /// One for each of [`READ`].
+    pub extensions: Vec<Extension>,
 }
 
 /// Asks for all rules of all tables.
@@ -67,11 +123,11 @@ pub(crate) fn dump_rules(sequence: u32) -> Vec<u8> {
     encoder.finish()
 }
 
-/// Decodes a part of the answer. `None`: a rule without such a match.
+/// Decodes a part of the answer. `None`: a rule without such an extension.
 ///
 /// # Errors
 /// Names the attribute that is cut short.
-pub fn decode_rule(message: &Message<'_>) -> Result<Option<RuleStates>, DecodeError> {
+pub fn decode_rule(message: &Message<'_>) -> Result<Option<RuleExtensions>, DecodeError> {
     if message.kind != SUBSYSTEM << 8 | NFT_MSG_NEWRULE {
         return Ok(None);
     }
@@ -84,9 +140,9 @@ pub fn decode_rule(message: &Message<'_>) -> Result<Option<RuleStates>, DecodeEr
         Family::Ip6,
     ];
     let family = all.into_iter().find(|family| *family as u8 == fixed[0]);
-    let mut rule = RuleStates {
+    let mut rule = RuleExtensions {
         family: family.map_or("", Family::word),
-        ..RuleStates::default()
+        ..RuleExtensions::default()
     };
     for attribute in attributes {
         let attribute = attribute?;
@@ -104,7 +160,7 @@ pub fn decode_rule(message: &Message<'_>) -> Result<Option<RuleStates>, DecodeEr
                         let part = part?;
                         match part.kind {
                             NFTA_EXPR_NAME => name = part.text(),
-                            NFTA_EXPR_DATA if name == "match" => {
+                            NFTA_EXPR_DATA if matches!(name.as_str(), "match" | "target") => {
                                 let (mut of, mut revision, mut info) = (String::new(), 0, &[][..]);
                                 for field in part.nested("NFTA_EXPR_DATA") {
                                     let field = field?;
@@ -117,18 +173,75 @@ pub fn decode_rule(message: &Message<'_>) -> Result<Option<RuleStates>, DecodeEr
                                         _ => {}
                                     }
                                 }
-                                asks = (of == "conntrack").then(|| conntrack(revision, info));
+                                asks = extension(&name, &of, revision, info);
                             }
                             _ => {}
                         }
                     }
-                    rule.matches.extend(asks);
+                    rule.extensions.extend(asks);
                 }
             }
             _ => {}
         }
     }
-    Ok((!rule.matches.is_empty()).then_some(rule))
+    Ok((!rule.extensions.is_empty()).then_some(rule))
+}
+
+/// The parameters of a match or target (their attributes have the same numbers). `None`: none of [`READ`].
+fn extension(kind: &str, name: &str, revision: u32, info: &[u8]) -> Option<Extension> {
+    let word = |at: usize| {
+        let octets = info.get(at..at + 4)?.try_into().ok()?;
+        Some(u32::from_ne_bytes(octets))
+    };
+    let read = || {
+        Some(match (kind, name, revision) {
+            (_, "conntrack", _) => Extension::Conntrack(conntrack(revision, info)),
+            ("match", _, 1) => Extension::MarkIs {
+                of: match name {
+                    "mark" => Mark::Packet,
+                    _ => Mark::Connection,
+                },
+                value: word(0)?,
+                mask: word(4)?,
+                inverted: *info.get(8)? != 0,
+            },
+            (_, "MARK", 2) => Extension::MarkSet {
+                of: Mark::Packet,
+                value: word(0)?,
+                mask: word(4)?,
+            },
+            (_, "CONNMARK", 1 | 2) => {
+                let mode = match revision {
+                    1 => *info.get(12)?,
+                    // Bits that are shifted by some places, and the mode.
+                    _ if *info.get(13)? != 0 => return None,
+                    _ => *info.get(14)?,
+                };
+                let (value, connection, packet) = (word(0)?, word(4)?, word(8)?);
+                match mode {
+                    0 => Extension::MarkSet {
+                        of: Mark::Connection,
+                        value,
+                        mask: connection,
+                    },
+                    1 => Extension::MarkCopied {
+                        to: Mark::Connection,
+                        cleared: connection,
+                        taken: packet,
+                    },
+                    2 => Extension::MarkCopied {
+                        to: Mark::Packet,
+                        cleared: packet,
+                        taken: connection,
+                    },
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        })
+    };
+    READ.contains(&(kind, name))
+        .then(|| read().unwrap_or(Extension::Unread))
 }
 
 /// Parameters of `xt_conntrack`, by revision. What cannot be read asks for something that is not known.
@@ -190,5 +303,48 @@ mod tests {
         assert_eq!(states(conntrack(3, &info(1, 0, 2 | 1 << 7))), None, "DNAT");
         assert!(conntrack(3, &info(1 << 7, 0, 0)).expires);
         assert_eq!(conntrack(3, &[0; 20]), ConntrackMatch::default());
+    }
+
+    #[test]
+    fn marks_are_read() {
+        let info = |words: &[u32], octets: &[u8]| {
+            let words = words.iter().flat_map(|word| word.to_ne_bytes());
+            words.chain(octets.iter().copied()).collect::<Vec<u8>>()
+        };
+        let restored = Extension::MarkCopied {
+            to: Mark::Packet,
+            cleared: 0x3f00,
+            taken: 0xff00,
+        };
+        let words = [0, 0xff00, 0x3f00];
+        let connmark = |revision, octets: &[u8]| {
+            extension("target", "CONNMARK", revision, &info(&words, octets))
+        };
+        assert_eq!(connmark(1, &[2, 0, 0, 0]), Some(restored.clone()));
+        assert_eq!(connmark(2, &[0, 0, 2, 0]), Some(restored));
+        assert_eq!(
+            connmark(2, &[0, 8, 2, 0]),
+            Some(Extension::Unread),
+            "shifted"
+        );
+        assert_eq!(connmark(2, &[]), Some(Extension::Unread), "cut short");
+        assert_eq!(
+            extension("target", "MARK", 2, &info(&[0x100, 0x3f00], &[])),
+            Some(Extension::MarkSet {
+                of: Mark::Packet,
+                value: 0x100,
+                mask: 0x3f00
+            })
+        );
+        assert_eq!(
+            extension("match", "connmark", 1, &info(&[1, 3], &[1, 0, 0, 0])),
+            Some(Extension::MarkIs {
+                of: Mark::Connection,
+                value: 1,
+                mask: 3,
+                inverted: true
+            })
+        );
+        assert_eq!(extension("match", "MARK", 2, &[]), None);
     }
 }

@@ -38,7 +38,7 @@ mod updates;
 pub use device::Device;
 pub use ethtool::Ethtool;
 pub use events::Events;
-pub use extensions::read_states;
+pub use extensions::read_extensions;
 pub use filters::{Attached, Filters};
 pub use forget::forget_marked;
 pub use mptcp::Mptcp;

@@ -8,6 +8,7 @@ mod area;
 mod classes;
 mod concern;
 mod flags;
+mod marks;
 mod reach;
 mod silent;
 mod spell;

@@ -2,7 +2,7 @@
 
 use kernel::{Protocol, Tuple};
 use serde_json::{Value, json};
-use weir_offload::ruleset::{Concern, Subject, parse, read};
+use weir_offload::ruleset::{Concern, Kind, Subject, parse, read};
 
 /// A chain of hook forward, and more chains that it may jump to; each with its rules. Handles are counted from 10 on.
 fn concerns(chains: &[(&str, &[Value])]) -> Vec<Concern> {
@@ -44,6 +44,11 @@ fn established() -> Value {
 
 /// From 192.168.1.2 by 203.0.113.1 to 198.51.100.7.
 fn touched(concern: &Concern, protocol: Protocol, from: u16, to: u16) -> bool {
+    touched_with(3, concern, protocol, from, to)
+}
+
+/// The same, with another connection mark than 3.
+fn touched_with(mark: u32, concern: &Concern, protocol: Protocol, from: u16, to: u16) -> bool {
     let tuple = |source: &str, source_port, destination: &str, destination_port| Tuple {
         protocol,
         source: source.parse().expect("an address"),
@@ -56,7 +61,7 @@ fn touched(concern: &Concern, protocol: Protocol, from: u16, to: u16) -> bool {
     concern.touches(&Subject {
         original: &original,
         reply: &reply,
-        mark: 3,
+        mark,
     })
 }
 
@@ -217,20 +222,16 @@ fn what_is_settled_before_concerns_nobody() {
 }
 
 /// Written after what the projects generate by default (fw4's templates with zone logging, banIP's tables, `firewall-cmd`, `ufw enable`, dockerd,
-/// mwan3's scripts), loaded by nft or iptables-nft, and dumped by nft 1.0.6, with the states of `xt conntrack` spelled, as `weir run` does it.
-fn stock(name: &str) -> Vec<String> {
+/// mwan3's scripts), loaded by nft or iptables-nft, and dumped by nft 1.0.6, with states and marks of iptables spelled, as `weir run` does it.
+fn stock(name: &str) -> Vec<Concern> {
     let text = std::fs::read_to_string(format!(
         "{}/tests/rulesets/{name}.json",
         env!("CARGO_MANIFEST_DIR")
     ));
     let text = text.unwrap_or_else(|error| panic!("{name}: {error}"));
-    let found = read(&parse(&text).expect("JSON"))
+    read(&parse(&text).expect("JSON"))
         .expect("a ruleset")
-        .concerns;
-    found
-        .iter()
-        .map(|concern| format!("{} {:?}", concern.rule, concern.kind))
-        .collect()
+        .concerns
 }
 
 #[test]
@@ -243,16 +244,117 @@ fn stock_rulesets_keep_all_their_offload() {
         "ufw",
         "docker",
     ] {
-        assert_eq!(stock(name), [] as [String; 0], "{name}");
+        assert_eq!(stock(name), [], "{name}");
     }
 }
 
-/// It throws dice for connections without a mark only, but that established ones have theirs by then cannot be told from the rules.
+/// It throws dice for packets without a mark only, after it has restored that of the connection.
 #[test]
-fn the_dice_of_mwan3_are_named() {
+fn mwan3_keeps_its_offload() {
     let found = stock("mwan3");
-    assert!(
-        matches!(&found[..], [one] if one.starts_with("ip mangle mwan3_policy_balanced") && one.ends_with("Numgen")),
-        "{found:?}"
+    let of = |family| {
+        let mut of = found.iter().filter(|one| one.rule.family == family);
+        (of.next().expect("the dice"), of.count())
+    };
+    let (dice, more) = of("ip");
+    assert_eq!((dice.kind, more), (Kind::Numgen, 0));
+    assert_eq!(
+        dice.rule.to_string(),
+        "ip mangle mwan3_policy_balanced, handle 38"
     );
+    let touched = |mark, port| touched_with(mark, dice, Protocol::Tcp, 40_000, port);
+    for port in [80, 443] {
+        for mark in [0x100, 0x200, 0x3f00, 0x1_0100] {
+            assert!(!touched(mark, port), "{mark:x} has its way");
+        }
+        for mark in [0, 0x1_0000, 1] {
+            assert!(touched(mark, port), "{mark:x} has none");
+        }
+    }
+    assert_eq!(of("ip6").1, 0);
+}
+
+const DICE: &str = r#"{"xt": {"type": "match", "name": "statistic"}}"#;
+
+/// Of connections with the mark 0x100: whether dice are thrown at a packet whose mark was found like this.
+fn dice(before: &[Value], asked: Value) -> bool {
+    let statistic: Value = serde_json::from_str(DICE).expect("JSON");
+    let last = json!([asked.clone(), statistic, {"mangle": {"key": mark(), "value": 0x200}}]);
+    let rules: Vec<Value> = before.iter().cloned().chain([last]).collect();
+    let other = json!([{"mangle": {"key": mark(), "value": 0}}]);
+    let balance = json!([{"mangle": {"key": mark(), "value": 0x300}}]);
+    let found = concerns(&[
+        ("forward", &rules),
+        ("clears", &[other]),
+        ("sets", &[balance]),
+    ]);
+    let dice = found.iter().find(|one| one.kind == Kind::Numgen);
+    let dice = dice.expect("the dice");
+    let empty = asked["match"]["right"] == 0;
+    let without = touched_with(0, dice, Protocol::Tcp, 40_000, 80);
+    assert!(without || !empty, "without a mark always");
+    touched_with(0x100, dice, Protocol::Tcp, 40_000, 80)
+}
+
+fn mark() -> Value {
+    json!({"meta": {"key": "mark"}})
+}
+
+fn mark_is(mask: u32, operator: &str, value: u32) -> Value {
+    json!({"match": {"op": operator, "left": {"&": [mark(), mask]}, "right": value}})
+}
+
+fn marked(value: Value) -> Value {
+    json!({"mangle": {"key": mark(), "value": value}})
+}
+
+#[test]
+fn a_restored_mark_is_that_of_the_connection() {
+    let connection = json!({"ct": {"key": "mark"}});
+    let restore = || json!([marked(connection.clone())]);
+    let masked = |mask: u32| json!([marked(json!({"&": [connection, mask]}))]);
+    let zero = || mark_is(0xff00, "==", 0);
+    assert!(dice(&[], zero()), "not restored");
+    assert!(!dice(&[restore()], zero()));
+    assert!(!dice(&[masked(0xff00)], zero()));
+    assert!(dice(&[masked(0xff)], zero()), "other bits");
+    assert!(dice(&[restore()], mark_is(0xff, "==", 0)), "other bits");
+    assert!(!dice(&[restore()], mark_is(0xff00, "!=", 0x100)));
+    assert!(
+        dice(&[masked(0xf00)], mark_is(0xff00, "!=", 0x100)),
+        "unlike in bits that are not known"
+    );
+    assert!(!dice(&[masked(0xf00)], mark_is(0xff00, "==", 0x1200)));
+    // Some packets only.
+    let port = || asks("tcp", "dport", json!(80));
+    assert!(dice(&[json!([port(), marked(connection.clone())])], zero()));
+    let where_empty = |mask| json!([mark_is(mask, "==", 0), marked(connection.clone())]);
+    assert!(!dice(&[where_empty(0xff00)], zero()));
+    assert!(
+        dice(&[where_empty(0xffff)], zero()),
+        "0x1 was kept, and nothing restored"
+    );
+    assert!(!dice(&[where_empty(0xf00)], zero()), "less was asked");
+    let new = json!({"match": {"op": "==", "left": {"ct": {"key": "state"}}, "right": "new"}});
+    assert!(dice(&[json!([new, marked(connection.clone())])], zero()));
+    // Written afterwards.
+    let then = |rule: Value| dice(&[masked(0xff00), rule], zero());
+    assert!(then(json!([marked(json!(0))])));
+    assert!(then(json!([port(), marked(json!(0))])), "perhaps");
+    assert!(then(json!([jump("clears")])));
+    assert!(then(json!([{"queue": {"num": 0}}])), "by a program");
+    assert!(then(json!([{"xt": {"type": "target", "name": "MARK"}}])));
+    assert!(!then(json!([jump("sets")])));
+    assert!(!then(json!([new, marked(json!(0))])), "not of these");
+    assert!(!then(json!([marked(json!({"|": [mark(), 0x400]}))])));
+    assert!(!then(json!([marked(
+        json!({"^": [{"&": [mark(), 0xffff_00ff_u32]}, 0x400]})
+    )])));
+    assert!(then(json!([marked(
+        json!({"&": [mark(), 0xffff_00ff_u32]})
+    )])));
+    // And the connection's before.
+    let saved = json!([{"mangle": {"key": connection, "value": mark()}}]);
+    assert!(dice(&[saved.clone(), restore()], zero()));
+    assert!(!dice(&[restore(), saved], zero()));
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use kernel::{Protocol, Tuple};
 use serde_json::Value;
 
+use super::marks::{Marks, mark_of};
 use super::statements::single;
 
 const V4: u8 = 1;
@@ -50,11 +51,12 @@ enum What {
     Ports(Arc<[(u16, u16)]>),
 }
 
+/// Of the connection mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct MarkTest {
-    mask: u32,
-    values: Vec<u32>,
-    negated: bool,
+pub(super) struct MarkTest {
+    pub(super) mask: u32,
+    pub(super) values: Vec<u32>,
+    pub(super) negated: bool,
 }
 
 /// What a connection is to these conditions.
@@ -102,15 +104,27 @@ impl Area {
         both.protocols &= other.protocols;
         let new = other.tests.iter().filter(|test| !self.tests.contains(test));
         both.tests.extend(new.cloned());
-        both.marks.extend(other.marks.iter().cloned());
+        let new = other.marks.iter().filter(|mark| !self.marks.contains(mark));
+        both.marks.extend(new.cloned());
         both
     }
 
-    /// Narrowed by what expressions ask.
+    /// What is asked of flows of either.
+    fn or(&self, other: &Self) -> Self {
+        let mut either = self.clone();
+        either.families |= other.families;
+        either.protocols |= other.protocols;
+        either.tests.retain(|test| other.tests.contains(test));
+        either.marks.retain(|mark| other.marks.contains(mark));
+        either
+    }
+
+    /// Narrowed by what expressions ask; `marks`: what is known of marks before them.
     pub(super) fn asking_all<'a>(
         mut self,
         expressions: &'a [Value],
         named: &impl Fn(&str) -> Option<&'a Value>,
+        mut marks: Marks,
     ) -> Self {
         for expression in expressions {
             match single(expression) {
@@ -119,7 +133,8 @@ impl Area {
                     if let (Some(left), Some(right)) =
                         (condition.get("left"), condition.get("right"))
                     {
-                        self = self.asking(left, operator.unwrap_or_default(), right, named);
+                        let operator = operator.unwrap_or_default();
+                        self = self.asking(left, operator, right, named, &marks);
                     }
                 }
                 Some(("vmap", map)) => {
@@ -127,6 +142,7 @@ impl Area {
                 }
                 _ => {}
             }
+            marks.follow(expression);
         }
         self
     }
@@ -138,6 +154,7 @@ impl Area {
         operator: &str,
         right: &Value,
         named: &impl Fn(&str) -> Option<&'a Value>,
+        marks: &Marks,
     ) -> Self {
         self.imply(left);
         let name = right.as_str().and_then(|text| text.strip_prefix('@'));
@@ -156,17 +173,17 @@ impl Area {
         let Some(values) = values(right) else {
             return self;
         };
+        if matches!(operator, "==" | "!=")
+            && let Some(mark) = mark(left, &values, negated, marks)
+        {
+            self.marks.push(mark);
+        }
         self.narrow(left, operator, &values, negated);
         self
     }
 
     fn narrow(&mut self, left: &Value, operator: &str, values: &[&Value], negated: bool) {
         let word = |of: &str, name: &str| left.get(of)?.get(name)?.as_str();
-        if let Some(mark) = mark(left, values, negated)
-            && matches!(operator, "==" | "!=")
-        {
-            return self.marks.push(mark);
-        }
         match (
             word("payload", "protocol"),
             word("payload", "field"),
@@ -310,8 +327,11 @@ impl Areas {
             None => self.aside = true,
             Some(area) if area.is_empty() || self.ways.contains(&area) => {}
             Some(area) if self.ways.len() < MOST_WAYS => self.ways.push(area),
-            // Too many to tell apart: what they have in common is that they are flows.
-            Some(_) => self.ways = vec![Area::of_family("inet")],
+            // Too many to tell apart: what they have in common.
+            Some(area) => {
+                let all = std::mem::take(&mut self.ways).into_iter();
+                self.ways = vec![all.fold(area, |all, way| all.or(&way))];
+            }
         }
     }
 
@@ -443,27 +463,17 @@ fn family(value: &Value) -> Option<u8> {
     }
 }
 
-/// A condition on the connection mark.
-fn mark(left: &Value, values: &[&Value], negated: bool) -> Option<MarkTest> {
-    let number = |value: &Value| u32::try_from(value.as_u64()?).ok();
-    let is_mark = |value: &Value| {
-        value
-            .get("ct")?
-            .get("key")?
-            .as_str()
-            .map(|key| key == "mark")
-    };
-    let mask = match left.get("&").and_then(Value::as_array).map(Vec::as_slice) {
-        Some([inner, mask]) if is_mark(inner) == Some(true) => number(mask)?,
-        None if is_mark(left) == Some(true) => u32::MAX,
-        _ => return None,
-    };
-    Some(MarkTest {
-        mask,
-        values: values
-            .iter()
-            .map(|value| number(value))
-            .collect::<Option<_>>()?,
-        negated,
-    })
+/// A condition on the connection mark, or on one that was restored from it.
+fn mark(left: &Value, values: &[&Value], negated: bool, marks: &Marks) -> Option<MarkTest> {
+    let number = |value: &&Value| u32::try_from(value.as_u64()?).ok();
+    let (mask, connection) = mark_of(left)?;
+    let values = values.iter().map(number).collect::<Option<Vec<u32>>>()?;
+    match connection {
+        true => Some(MarkTest {
+            mask,
+            values,
+            negated,
+        }),
+        false => marks.told(mask, &values, negated),
+    }
 }

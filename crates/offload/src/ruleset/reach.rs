@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::area::{Area, Areas};
+use super::marks::{self, Marks};
 use super::{Fields, Home, Kind, RulesetError, statements};
 
 /// A chain's name in full: family, table, chain.
@@ -57,7 +58,7 @@ pub(super) struct Rule<'a> {
     pub(super) chain: &'a str,
     pub(super) expressions: &'a [Value],
     /// Its place among all objects.
-    order: usize,
+    pub(super) order: usize,
 }
 
 impl<'a> Rule<'a> {
@@ -87,6 +88,8 @@ pub(super) struct Ruleset<'a> {
     rules: HashMap<Key<'a>, Vec<usize>>,
     /// The place of the first rule of a chain that ends the way of established connections there.
     settles: HashMap<Key<'a>, usize>,
+    /// What the packet's mark says of the connection's before rules, by their places.
+    marks: HashMap<usize, Marks>,
 }
 
 /// Jumps nest no deeper in the kernel (`NFT_JUMP_STACK_SIZE`).
@@ -101,6 +104,7 @@ impl<'a> Ruleset<'a> {
             sets: HashMap::new(),
             rules: HashMap::new(),
             settles: HashMap::new(),
+            marks: HashMap::new(),
         };
         let mut dormant = HashSet::new();
         for (order, value) in values.iter().enumerate() {
@@ -141,6 +145,7 @@ impl<'a> Ruleset<'a> {
             ruleset.add(kind, &fields, home)?;
         }
         ruleset.settle();
+        ruleset.marks = marks::along(&ruleset);
         Ok(ruleset)
     }
 
@@ -214,6 +219,31 @@ impl<'a> Ruleset<'a> {
             Object::Rule(rule) => Some(rule),
             _ => None,
         }
+    }
+
+    /// All rules.
+    pub(super) fn all_rules(&self) -> impl Iterator<Item = &Rule<'a>> {
+        self.objects.iter().filter_map(|object| match object {
+            Object::Rule(rule) => Some(rule),
+            _ => None,
+        })
+    }
+
+    /// The rules of a chain.
+    pub(super) fn rules_of(&self, chain: Key<'a>) -> impl Iterator<Item = &Rule<'a>> {
+        let places = self.rules.get(&chain).into_iter().flatten();
+        places.filter_map(|place| self.rule(*place))
+    }
+
+    /// The chains that packets of established, forwarded connections enter at.
+    pub(super) fn entries(&self) -> Vec<Key<'a>> {
+        let entries = self.objects.iter().filter_map(|object| match object {
+            Object::Chain(chain) if chain.entry() => {
+                Some((chain.home.family, chain.home.table, chain.name))
+            }
+            _ => None,
+        });
+        entries.collect()
     }
 
     /// Whether a rule ends the way of all established packets, by itself or in a chain that they all visit.
@@ -294,6 +324,21 @@ impl<'a> Ruleset<'a> {
         reached
     }
 
+    /// The chains that a rule leads to.
+    pub(super) fn leads(&self, rule: &Rule<'a>) -> Vec<Key<'a>> {
+        let (family, table) = (rule.home.family, rule.home.table);
+        let mut found = Vec::new();
+        for (place, value) in rule.expressions.iter().enumerate() {
+            let known = found.len();
+            self.targets(value, family, table, &mut found);
+            if statements::never_before(&rule.expressions[..place]) {
+                found.truncate(known);
+                break;
+            }
+        }
+        found.into_iter().map(|(target, _)| target).collect()
+    }
+
     /// The chains that a rule leads to, and which flows it leads there. `None`: none.
     fn steps(&self, rule: &Rule<'a>) -> Vec<(Key<'a>, Option<Area>)> {
         let (family, table) = (rule.home.family, rule.home.table);
@@ -308,7 +353,10 @@ impl<'a> Ruleset<'a> {
             found.extend(targets.into_iter().map(|(target, keys)| {
                 let area = area.clone().map(|area| match (&keys, value.get("vmap")) {
                     (Some(keys), Some(map)) => match map.get("key") {
-                        Some(left) => area.asking(left, "==", keys, &self.named(family, table)),
+                        Some(left) => {
+                            let named = self.named(family, table);
+                            area.asking(left, "==", keys, &named, &Marks::default())
+                        }
                         None => area,
                     },
                     _ => area,
@@ -323,7 +371,8 @@ impl<'a> Ruleset<'a> {
     pub(super) fn area(&self, rule: &Rule<'a>, asked: usize) -> Option<Area> {
         let named = self.named(rule.home.family, rule.home.table);
         let area = Area::of_family(rule.home.family);
-        Some(area.asking_all(&rule.expressions[..asked], &named))
+        let marks = self.marks.get(&rule.order).cloned().unwrap_or_default();
+        Some(area.asking_all(&rule.expressions[..asked], &named, marks))
     }
 
     /// The sets of a table by their names.
@@ -398,9 +447,9 @@ impl<'a> Ruleset<'a> {
 }
 
 /// All chains that can be come to, each after those that lead to it.
-fn order<'a>(
+pub(super) fn order<'a, T>(
     entries: &[Key<'a>],
-    steps: &HashMap<Key<'a>, Vec<(Key<'a>, Option<Area>)>>,
+    steps: &HashMap<Key<'a>, Vec<(Key<'a>, T)>>,
 ) -> Vec<Key<'a>> {
     let mut seen = HashSet::new();
     let mut done = Vec::new();

@@ -1,22 +1,24 @@
-//! Writes into nft's JSON what it leaves out of iptables' rules: the connection states they ask for, as nft would have them.
+//! Writes into nft's JSON what it leaves out of iptables' rules: the connection states they ask for, the marks that they ask for and write,
+//! as nft would have them.
 
 use std::collections::HashMap;
 
-use kernel::extensions::{ConntrackMatch, RuleStates};
+use kernel::extensions::{Extension, Mark, READ, RuleExtensions};
 use serde_json::{Value, json};
 
 /// Whether there may be something to [`spell`].
 pub fn has_extensions(text: &str) -> bool {
-    text.contains("\"conntrack\"")
+    let named = |(_, name): &(&str, &str)| text.contains(&format!("\"{name}\""));
+    text.contains("\"xt\"") && READ.iter().any(named)
 }
 
-/// Replaces matches of `xt conntrack` that ask for states by the `ct state` they are. The rules have to be of the same ruleset; where they are
-/// not, as it changed in between, what does not fit is left as it is.
-pub fn spell(root: &mut Value, rules: &[RuleStates]) {
+/// Replaces what was read of extensions by the statements that do the same. The rules have to be of the same ruleset; where they are not, as
+/// it changed in between, what does not fit is left as it is.
+pub fn spell(root: &mut Value, rules: &[RuleExtensions]) {
     let key = |family: &str, table: &str, chain: &str, handle: u64| {
         format!("{family} {table} {chain} {handle}")
     };
-    let known: HashMap<String, &RuleStates> = rules
+    let known: HashMap<String, &RuleExtensions> = rules
         .iter()
         .map(|rule| {
             (
@@ -41,39 +43,78 @@ pub fn spell(root: &mut Value, rules: &[RuleStates]) {
             continue;
         };
         if let Some(expressions) = rule.get_mut("expr").and_then(Value::as_array_mut) {
-            let matches = expressions.iter().filter(|e| is_conntrack(e)).count();
-            if matches == found.matches.len() {
-                *expressions = spelled(std::mem::take(expressions), &found.matches);
+            let read = expressions.iter().filter(|e| is_read(e)).count();
+            if read == found.extensions.len() {
+                *expressions = spelled(std::mem::take(expressions), &found.extensions);
             }
         }
     }
 }
 
-fn is_conntrack(expression: &Value) -> bool {
+fn is_read(expression: &Value) -> bool {
     let word = |name: &str| expression.get("xt")?.get(name)?.as_str();
-    (word("type"), word("name")) == (Some("match"), Some("conntrack"))
+    word("type")
+        .zip(word("name"))
+        .is_some_and(|name| READ.contains(&name))
 }
 
-fn spelled(expressions: Vec<Value>, matches: &[ConntrackMatch]) -> Vec<Value> {
-    let mut matches = matches.iter();
+fn spelled(expressions: Vec<Value>, extensions: &[Extension]) -> Vec<Value> {
+    let mut extensions = extensions.iter();
     let mut all = Vec::with_capacity(expressions.len());
     for expression in expressions {
-        let Some(asks) = is_conntrack(&expression).then(|| matches.next()).flatten() else {
-            all.push(expression);
-            continue;
-        };
-        if let Some((names, inverted)) = &asks.states {
-            let operator = if *inverted { "!=" } else { "in" };
-            all.push(json!({"match": {"op": operator, "left": {"ct": {"key": "state"}}, "right": names}}));
-        }
-        if asks.expires {
-            all.push(
-                json!({"match": {"op": "==", "left": {"ct": {"key": "expiration"}}, "right": 0}}),
-            );
-        }
-        if !asks.alone {
-            all.push(expression);
+        match is_read(&expression).then(|| extensions.next()).flatten() {
+            None | Some(Extension::Unread) => all.push(expression),
+            Some(Extension::Conntrack(asks)) => {
+                if let Some((names, inverted)) = &asks.states {
+                    let operator = if *inverted { "!=" } else { "in" };
+                    all.push(condition(json!({"ct": {"key": "state"}}), operator, names));
+                }
+                if asks.expires {
+                    all.push(condition(json!({"ct": {"key": "expiration"}}), "==", 0));
+                }
+                if !asks.alone {
+                    all.push(expression);
+                }
+            }
+            Some(Extension::MarkIs {
+                of,
+                value,
+                mask,
+                inverted,
+            }) => {
+                let operator = if *inverted { "!=" } else { "==" };
+                all.push(condition(masked(*of, *mask), operator, value));
+            }
+            Some(Extension::MarkSet { of, value, mask }) => {
+                all.push(written(*of, &[masked(*of, !mask), json!(value)]));
+            }
+            Some(Extension::MarkCopied { to, cleared, taken }) => {
+                let from = match to {
+                    Mark::Packet => Mark::Connection,
+                    Mark::Connection => Mark::Packet,
+                };
+                all.push(written(*to, &[masked(*to, !cleared), masked(from, *taken)]));
+            }
         }
     }
     all
+}
+
+fn condition(left: Value, operator: &str, right: impl serde::Serialize) -> Value {
+    json!({"match": {"op": operator, "left": left, "right": right}})
+}
+
+fn mark(of: Mark) -> Value {
+    match of {
+        Mark::Packet => json!({"meta": {"key": "mark"}}),
+        Mark::Connection => json!({"ct": {"key": "mark"}}),
+    }
+}
+
+fn masked(of: Mark, mask: u32) -> Value {
+    json!({"&": [mark(of), mask]})
+}
+
+fn written(of: Mark, turned_over: &[Value; 2]) -> Value {
+    json!({"mangle": {"key": mark(of), "value": {"^": turned_over}}})
 }

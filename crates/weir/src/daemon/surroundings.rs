@@ -372,7 +372,7 @@ pub async fn read_ruleset() -> Result<RulesetText, String> {
     let text = String::from_utf8_lossy(&output.stdout);
     let mut root = ruleset::parse(&text).map_err(|e| e.to_string())?;
     if ruleset::has_extensions(&text) {
-        match kernel::io::read_states() {
+        match kernel::io::read_extensions() {
             Ok(rules) => ruleset::spell(&mut root, &rules),
             Err(error) => debug!(%error, "what rules of iptables ask for is not known"),
         }

@@ -1,0 +1,310 @@
+//! What the mark of a packet says of the mark that its connection had when the packet came: rules restore it, and ask for it later.
+//!
+//! It is followed from rule to rule of a base chain and of the chains that it jumps to. Only what holds on all ways is kept.
+
+use std::collections::HashMap;
+use std::slice;
+
+use serde_json::Value;
+
+use super::area::MarkTest;
+use super::reach::{Key, Ruleset, order};
+use super::statements::{never_before, single};
+
+/// What is known at one place. Nothing at the head of a base chain.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Marks {
+    /// Bits that are the same in both marks.
+    same: u32,
+    /// Where all these bits of the packet's mark are 0, they were 0 in the connection's.
+    empty: Vec<u32>,
+    /// Bits of the connection's mark that are perhaps no longer what they were.
+    changed: u32,
+}
+
+/// What a statement writes into a mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Write {
+    /// Into the packet's: these bits are cleared, then turned over by the value.
+    Packet { cleared: u32, value: u32 },
+    /// The same, with these bits of the connection's mark.
+    Restore { cleared: u32, taken: u32 },
+    /// It cannot be told what.
+    Unknown,
+    /// These bits of the connection's may be others.
+    Connection(u32),
+}
+
+impl Marks {
+    /// What a condition on the packet's mark says of the connection's.
+    pub(super) fn told(&self, mask: u32, values: &[u32], negated: bool) -> Option<MarkTest> {
+        let zero = values == [0] && !negated;
+        let empty = self.empty.iter().filter(|bits| zero && *bits & !mask == 0);
+        let bits = empty.fold(mask & self.same, |all, bits| all | bits);
+        // That not all bits are as asked says nothing of some of them.
+        (bits != 0 && (!negated || bits == mask)).then(|| MarkTest {
+            mask: bits,
+            values: values.iter().map(|value| value & bits).collect(),
+            negated,
+        })
+    }
+
+    fn is_empty_with(&self, bits: u32) -> bool {
+        bits & !self.same == 0 || self.empty.contains(&bits)
+    }
+
+    /// What holds whichever of two ways a packet came.
+    pub(super) fn or(&self, other: &Self) -> Self {
+        let either = self.empty.iter().chain(&other.empty);
+        let mut empty: Vec<u32> = either
+            .copied()
+            .filter(|bits| self.is_empty_with(*bits) && other.is_empty_with(*bits))
+            .collect();
+        empty.sort_unstable();
+        empty.dedup();
+        Self {
+            same: self.same & other.same,
+            empty,
+            changed: self.changed | other.changed,
+        }
+    }
+
+    /// After a statement.
+    fn written(&self, write: Write) -> Self {
+        let mut now = self.clone();
+        match write {
+            Write::Packet { cleared, value } => {
+                let touched = cleared | value;
+                now.same &= !touched;
+                // Where one of the bits is 1 for sure, nothing is said of them all being 0.
+                let kept = |bits: &u32| bits & touched == 0 || bits & cleared & value != 0;
+                now.empty = self.with_same().filter(kept).collect();
+            }
+            Write::Restore { cleared, taken } => {
+                let restored = cleared & taken & !self.changed;
+                let kept = !(cleared | taken);
+                now.same = (self.same & kept) | restored;
+                now.empty.retain(|bits| bits & !kept == 0);
+            }
+            Write::Unknown => {
+                now.same = 0;
+                now.empty.clear();
+            }
+            Write::Connection(bits) => now.changed |= bits,
+        }
+        now
+    }
+
+    /// All that is known of empty bits, also where it follows from their being the same.
+    fn with_same(&self) -> impl Iterator<Item = u32> + '_ {
+        let same = (self.same != 0).then_some(self.same);
+        self.empty.iter().copied().chain(same)
+    }
+
+    /// After an expression of a rule that matched so far.
+    pub(super) fn follow(&mut self, expression: &Value) {
+        if let Some(write) = write(expression) {
+            *self = self.written(write);
+        }
+    }
+
+    /// After a rule, for packets that go on to the next one. `called`: what the chains write that it may jump to.
+    fn after(&self, expressions: &[Value], called: &[Write]) -> Self {
+        let mut now = self.clone();
+        // Packets that an expression did not match, and which bits of theirs are not all 0 then.
+        let mut left: Vec<(Self, Option<u32>)> = Vec::new();
+        let mut comes_through = true;
+        for expression in expressions {
+            if asks(expression) {
+                left.push((now.clone(), zero(expression)));
+            }
+            if never_before(slice::from_ref(expression)) {
+                comes_through = false;
+                break;
+            }
+            now.follow(expression);
+        }
+        for write in called {
+            now = now.or(&now.written(*write));
+        }
+        let left = left.into_iter().map(|(mut here, unlike)| {
+            if let Some(bits) = unlike {
+                // So all that is said of their being 0 holds.
+                let known = now.with_same().filter(|known| bits & !known == 0);
+                here.empty.extend(known.chain([bits]));
+            }
+            here
+        });
+        let through = comes_through.then(|| now.clone());
+        let all = left.chain(through).reduce(|all, here| all.or(&here));
+        all.unwrap_or_default()
+    }
+}
+
+/// What is known before each rule that established packets come by, by the rule's place. Where nothing is, it is left out.
+pub(super) fn along(ruleset: &Ruleset<'_>) -> HashMap<usize, Marks> {
+    let mut steps: HashMap<Key<'_>, Vec<(Key<'_>, usize)>> = HashMap::new();
+    for rule in ruleset.all_rules().filter(|rule| !ruleset.settled(rule)) {
+        let targets = ruleset.leads(rule).into_iter();
+        let targets = targets.map(|target| (target, rule.order));
+        steps.entry(rule.key()).or_default().extend(targets);
+    }
+    let chains = order(&ruleset.entries(), &steps);
+    let unsettled = |chain| {
+        let all = ruleset.rules_of(chain);
+        all.take_while(|rule| !ruleset.settled(rule))
+    };
+    let mut writes: HashMap<Key<'_>, Vec<Write>> = HashMap::new();
+    for chain in chains.iter().rev() {
+        let mut all: Vec<Write> = Vec::new();
+        let own = unsettled(*chain).flat_map(|rule| rule.expressions.iter().filter_map(write));
+        let next = steps.get(chain).into_iter().flatten();
+        let next = next.filter_map(|(target, _)| writes.get(target)).flatten();
+        for write in own.chain(next.copied()) {
+            if !all.contains(&write) {
+                all.push(write);
+            }
+        }
+        writes.insert(*chain, all);
+    }
+    let mut heads: HashMap<Key<'_>, Marks> = HashMap::new();
+    let mut found = HashMap::new();
+    for chain in chains {
+        let mut now = heads.remove(&chain).unwrap_or_default();
+        let mut next = steps.get(&chain).into_iter().flatten().peekable();
+        for rule in unsettled(chain) {
+            let mut called = Vec::new();
+            while let Some((target, _)) = next.next_if(|(_, by)| *by == rule.order) {
+                let mut there = now.clone();
+                rule.expressions.iter().for_each(|e| there.follow(e));
+                let head = match heads.get(target) {
+                    Some(known) => known.or(&there),
+                    None => there,
+                };
+                heads.insert(*target, head);
+                called.extend(writes.get(target).into_iter().flatten().copied());
+            }
+            let after = now.after(rule.expressions, &called);
+            if now != Marks::default() {
+                found.insert(rule.order, now);
+            }
+            now = after;
+        }
+    }
+    found
+}
+
+/// Whether some packets may not come past an expression.
+fn asks(expression: &Value) -> bool {
+    single(expression).is_none_or(|(name, inner)| match name {
+        "mangle" | "counter" | "last" | "comment" | "jump" => false,
+        "xt" => {
+            let word = |name: &str| inner.get(name).and_then(Value::as_str);
+            word("type") == Some("match") && word("name") != Some("comment")
+        }
+        _ => true,
+    })
+}
+
+/// The bits that a condition asks to be 0 in the packet's mark.
+fn zero(expression: &Value) -> Option<u32> {
+    let asked = expression.get("match")?;
+    let (mask, connection) = mark_of(asked.get("left")?)?;
+    let operator = asked.get("op")?.as_str()?;
+    let zero = operator == "==" && asked.get("right")?.as_u64() == Some(0);
+    (zero && !connection).then_some(mask)
+}
+
+/// The bits of a mark that an expression is, and whether of the connection's.
+pub(super) fn mark_of(value: &Value) -> Option<(u32, bool)> {
+    if let Some([inner, mask]) = operands(value, "&") {
+        let (known, connection) = mark_of(inner)?;
+        return Some((known & number(mask)?, connection));
+    }
+    let is_mark = |of: &str| value.get(of)?.get("key")?.as_str().map(|key| key == "mark");
+    match (is_mark("ct"), is_mark("meta")) {
+        (Some(true), _) => Some((u32::MAX, true)),
+        (_, Some(true)) => Some((u32::MAX, false)),
+        _ => None,
+    }
+}
+
+fn operands<'a>(value: &'a Value, operator: &str) -> Option<&'a [Value; 2]> {
+    value.get(operator)?.as_array()?.as_slice().try_into().ok()
+}
+
+fn number(value: &Value) -> Option<u32> {
+    u32::try_from(value.as_u64()?).ok()
+}
+
+/// What a statement writes into marks.
+pub(super) fn write(expression: &Value) -> Option<Write> {
+    let (name, inner) = single(expression)?;
+    match name {
+        "mangle" => {
+            let (_, connection) = mark_of(inner.get("key")?)?;
+            let value = inner.get("value")?;
+            Some(match connection {
+                true => Write::Connection(connection_bits(value)),
+                false => packet(value).unwrap_or(Write::Unknown),
+            })
+        }
+        // They can set another mark.
+        "queue" | "tproxy" => Some(Write::Unknown),
+        "xt" => {
+            let word = |name: &str| inner.get(name).and_then(Value::as_str);
+            let harmless = matches!(word("name"), Some("LOG" | "NFLOG" | "comment"));
+            (word("type") != Some("match") && !harmless).then_some(Write::Unknown)
+        }
+        _ => None,
+    }
+}
+
+/// The bits of the connection's mark that may be others when this is written into it.
+fn connection_bits(value: &Value) -> u32 {
+    let bits = || {
+        let [kept, more] = operands(value, "^").or_else(|| operands(value, "|"))?;
+        let (kept, true) = mark_of(kept)? else {
+            return None;
+        };
+        let more = number(more).or_else(|| Some(mark_of(more)?.0))?;
+        Some(!kept | more)
+    };
+    bits().unwrap_or(u32::MAX)
+}
+
+/// What is written into the packet's mark.
+fn packet(value: &Value) -> Option<Write> {
+    if let Some(value) = number(value) {
+        let cleared = u32::MAX;
+        return Some(Write::Packet { cleared, value });
+    }
+    if let Some((taken, true)) = mark_of(value) {
+        let cleared = u32::MAX;
+        return Some(Write::Restore { cleared, taken });
+    }
+    if let Some((kept, false)) = mark_of(value) {
+        return Some(Write::Packet {
+            cleared: !kept,
+            value: 0,
+        });
+    }
+    if let Some([kept, more]) = operands(value, "|") {
+        let (kept, false) = mark_of(kept)? else {
+            return None;
+        };
+        let value = number(more)?;
+        let cleared = !kept | value;
+        return Some(Write::Packet { cleared, value });
+    }
+    let [kept, more] = operands(value, "^")?;
+    let (kept, false) = mark_of(kept)? else {
+        return None;
+    };
+    let cleared = !kept;
+    match (number(more), mark_of(more)) {
+        (Some(value), _) => Some(Write::Packet { cleared, value }),
+        (_, Some((taken, true))) => Some(Write::Restore { cleared, taken }),
+        _ => None,
+    }
+}
