@@ -1,6 +1,7 @@
 //! Rules that look at each packet see each packet, also of flows that weir could forward: what the kernel alone drops is dropped.
 
-use std::net::SocketAddr;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use lab::gateway::SERVER;
@@ -38,7 +39,7 @@ const fn case(port: u16, rule: &'static str, good: &'static [u8], bad: &'static 
     }
 }
 
-const CASES: [Case; 6] = [
+const CASES: [Case; 7] = [
     case(7001, "udp dport 7001 meta length < 100 drop", LONG, SHORT),
     case(7002, "udp dport 7002 @th,64,8 0x41 drop", b"B", b"A"),
     case(7003, "udp dport 7003 udp length < 50 drop", LONG, SHORT),
@@ -52,6 +53,15 @@ const CASES: [Case; 6] = [
     Case {
         client: ["", "udp dport 7005 ip ecn set ce"],
         ..case(7005, "udp dport 7005 ip ecn ce drop", LONG, LONG)
+    },
+    Case {
+        client: ["", "udp dport 7007 meta mark set 1"],
+        ..case(
+            7007,
+            "udp dport 7007 ether saddr 02:00:00:00:00:99 drop",
+            LONG,
+            LONG,
+        )
     },
     Case {
         client: ["udp dport 7006 ip frag-off set 0", ""],
@@ -95,7 +105,10 @@ fn client_does(lab: &Lab, phase: usize) -> Result<(), Error> {
         .map(|c| format!("{}\n", c.client[phase]))
         .collect();
     lab.node("client")?.nft(&format!(
-        "table ip own\ndelete table ip own\ntable ip own {{ chain output {{ type filter hook output priority 0;\n{all} }}\n}}\n"
+        "table ip own\ndelete table ip own\ntable ip own {{ chain output {{ type filter hook output priority 0;\n{all} }}\n}}
+        table netdev own\ndelete table netdev own\ntable netdev own {{
+        chain out {{ type filter hook egress device \"eth0\" priority 0; meta mark 1 ether saddr set 02:00:00:00:00:99\n}}
+        }}\n"
     )).map(drop)
 }
 
@@ -191,6 +204,138 @@ fn a_rule_that_comes_later_takes_what_weir_has() {
             ask(free, LONG, 20, LIMIT)?;
             Ok(weir.forwarded()? > before + 20)
         })
+    });
+}
+
+/// Iptables' rules, by iptables-nft: nft does not print what its extensions ask.
+#[test]
+fn what_iptables_drops_by_each_packet_is_dropped() {
+    at_once(&scene::WAYS, |by| {
+        let lab = scene::lab(by, &Options::default())?;
+        let router = lab.node("router")?;
+        let drops = [
+            (7001, "-m length --length 0:100"),
+            (7002, "-m u32 --u32 28=0x42424242"),
+            (7003, "-m string --algo bm --string secret"),
+        ];
+        for (port, asked) in drops {
+            let rule = format!("-A FORWARD -p udp --dport {port} {asked} -j DROP");
+            router.run(&format!("iptables-nft {rule}"))?;
+        }
+        let weir = started(by, &lab, "")?;
+        let (_echoes, open) = flows(&lab, weir.as_ref())?;
+        let bad: [&[u8]; 3] = [SHORT, &[b'B'; 100], b"this is secret"];
+        for (((port, asked), from), bad) in drops.iter().zip(&open).zip(bad) {
+            if let Some(weir) = &weir {
+                let reason = weir.flow_at(*port)?.and_then(|flow| flow.reason);
+                let reason = reason.unwrap_or_else(|| panic!("{port} is not declined"));
+                assert!(reason.text.contains("ip filter FORWARD"), "{reason:?}");
+            }
+            let answered = ask(from, bad, 10, Duration::from_millis(20))?;
+            assert_eq!(answered, 0, "{asked}");
+            assert_eq!(
+                ask(from, b"good", 1, Duration::from_millis(20))?,
+                usize::from(*port != 7001)
+            );
+        }
+        Ok(())
+    });
+}
+
+/// As mwan3 has it: dice for what has no mark yet, once that of the connection is restored.
+const BALANCE: &str = "*mangle
+:hook - [0:0]
+:rules - [0:0]
+:policy - [0:0]
+-A hook -m mark --mark 0x0/0x3f00 -j CONNMARK --restore-mark --nfmask 0x3f00 --ctmask 0x3f00
+-A hook -m mark --mark 0x0/0x3f00 -j rules
+-A hook -j CONNMARK --save-mark --nfmask 0x3f00 --ctmask 0x3f00
+-A rules -p udp -m multiport --ports 7001 -j RETURN
+-A rules -m mark --mark 0x0/0x3f00 -j policy
+-A policy -m mark --mark 0x0/0x3f00 -m statistic --mode random --probability 0.5 -j MARK --set-xmark 0x200/0x3f00
+-A policy -m mark --mark 0x0/0x3f00 -j MARK --set-xmark 0x100/0x3f00
+-A PREROUTING -j hook
+COMMIT
+";
+
+#[test]
+fn dice_for_what_has_no_mark_cost_nothing_where_it_is_restored() {
+    at_once(&scene::WAYS[1..], |by| {
+        let lab = scene::lab(by, &Options::default())?;
+        lab.node("router")?.feed("iptables-nft-restore", BALANCE)?;
+        let weir = started(by, &lab, "")?.expect("weir runs");
+        let (_echoes, open) = flows(&lab, Some(&weir))?;
+        let reason = weir.flow_at(CASES[0].port)?.and_then(|flow| flow.reason);
+        let reason = reason.expect("without a mark it is left to the kernel");
+        assert!(
+            reason.text.contains("ip mangle policy, handle"),
+            "{reason:?}"
+        );
+        for case in &CASES[1..] {
+            let reason = weir.flow_at(case.port)?.and_then(|flow| flow.reason);
+            let declined = reason.is_some_and(|reason| reason.code == "each-packet");
+            assert!(!declined, "{}", case.port);
+        }
+        assert_eq!(ask(&open[1], LONG, 10, LIMIT)?, 10);
+        Ok(())
+    });
+}
+
+/// A connection, and whether what is said on it comes back.
+fn say(stream: &mut TcpStream, limit: Duration) -> bool {
+    let mut answer = [0; 5];
+    let set = stream.set_read_timeout(Some(limit));
+    set.and_then(|()| stream.write_all(b"hello"))
+        .and_then(|()| stream.read_exact(&mut answer))
+        .is_ok()
+}
+
+#[test]
+fn pushed_segments_are_dropped() {
+    at_once(&scene::WAYS, |by| {
+        let lab = scene::lab(by, &Options::default())?;
+        lab.node("router")?.nft(
+            "table inet each { chain forward { type filter hook forward priority 0;
+            tcp dport 7008 tcp flags psh drop\n}\n}\n",
+        )?;
+        let client = lab.node("client")?;
+        let client_pushes = |pushes: bool| {
+            let rule = match pushes {
+                true => "",
+                false => "tcp flags & (syn | fin | rst | psh) == psh tcp flags set ack",
+            };
+            client.nft(&format!(
+                "table ip own\ndelete table ip own\ntable ip own {{ chain output {{ type filter hook output priority 0;\n{rule}\n}}\n}}\n"
+            ))
+        };
+        client_pushes(false)?;
+        let weir = started(by, &lab, "")?;
+        let mut open = Vec::new();
+        let mut echoes = Vec::new();
+        for port in [7008, FREE] {
+            let to = SocketAddr::new(SERVER, port);
+            echoes.push(Echo::serve(lab.node("server")?, to)?);
+            let connect = || TcpStream::connect_timeout(&to, LIMIT);
+            let stream = client.enter(connect)?.map_err(Error::system("connect"))?;
+            stream.set_nodelay(true).map_err(Error::system("nodelay"))?;
+            open.push(stream);
+        }
+        for stream in &mut open {
+            assert!((0..20).all(|_| say(stream, LIMIT)), "not pushed");
+        }
+        if let Some(weir) = &weir {
+            wait_until("the free one is forwarded", LIMIT, || {
+                let flow = weir.flow_at(FREE)?;
+                let forwarded = flow.is_some_and(|flow| flow.directions.original.packets > 5);
+                Ok(say(&mut open[1], LIMIT) && forwarded)
+            })?;
+            let reason = weir.flow_at(7008)?.and_then(|flow| flow.reason);
+            assert_eq!(reason.expect("a reason").code, "each-packet");
+        }
+        client_pushes(true)?;
+        assert!(say(&mut open[1], LIMIT));
+        assert!(!say(&mut open[0], Duration::from_millis(800)), "pushed");
+        Ok(())
     });
 }
 
