@@ -194,6 +194,19 @@ always_inline void session_device_learn(__u64 in, __u32 device)
 }
 
 /*
+ * Whether this is the very packet on trial, by length and identification. GRO may have merged that with those before it, which were numbered one
+ * after the other (inet_gro_receive). A super-packet may leave in segments, the first of which has its identification.
+ */
+always_inline int very_packet(struct __sk_buff *skb, const struct trial *t, const struct packet *p, __u16 id)
+{
+	__u16 after = bpf_ntohs(t->id) - bpf_ntohs(id), len = p->len;
+
+	if (after && (!skb->gso_size || after >= skb->gso_segs))
+		return 0;
+	return t->len == len || (t->len < len ? skb->gso_size != 0 : p->proto == IPPROTO_TCP);
+}
+
+/*
  * Whether the packet that leaves may be the one on trial, by the device that the kernel remembers for where it came in. It remembers none of
  * what leaves in PPPoE (ppp_start_xmit has it forgotten), and of what came in so the PPP device. Where that tells ports apart no further, as
  * behind a VRF or a bridge, length and identification must be those of the packet on trial.
@@ -202,7 +215,6 @@ always_inline int came_in_there(struct __sk_buff *skb, const struct trial *t, in
 {
 	__u32 device = skb->ingress_ifindex, number, *stack;
 	const struct port *port = port_at(in_slot(t->in));
-	__u16 len = p->len;
 
 	if (!device && rehearsal)
 		return 1;
@@ -218,8 +230,7 @@ always_inline int came_in_there(struct __sk_buff *skb, const struct trial *t, in
 	} else if (!pppoe) {
 		return 0;
 	}
-	/* A super-packet may leave in segments, the first of which has its identification. */
-	return t->id == id && (t->len == len || (p->proto == IPPROTO_TCP && t->len > len));
+	return very_packet(skb, t, p, id);
 }
 
 /*

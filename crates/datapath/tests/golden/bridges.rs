@@ -220,7 +220,7 @@ fn the_device_that_the_kernel_remembers() {
 fn in_a_vrf(
     came: &Behind,
     ingress: u32,
-    other: impl Fn(&mut Vec<u8>),
+    other: impl Fn(&mut Vec<u8>, &mut SkbFields),
 ) -> Vec<(Connection, Option<Reason>, bool)> {
     let mut router = Router::standard();
     let stacks = [
@@ -233,16 +233,16 @@ fn in_a_vrf(
     let mut all = Vec::new();
     for connection in router.connections.clone() {
         let frame = connection.frame(ORIGINAL);
-        let mut leaves = connection.sent(ORIGINAL, &frame).bytes();
-        other(&mut leaves);
+        let (mut leaves, mut merged) = (
+            connection.sent(ORIGINAL, &frame).bytes(),
+            SkbFields::default(),
+        );
+        other(&mut leaves, &mut merged);
         let mut said = Some(Reason::NotSeen);
         // Again, where the trial was too old.
         for _ in 0..20 {
             router.run(Hook::Tc, LAN, &came.put_on(&frame.bytes()));
-            let mut fields = SkbFields {
-                ingress,
-                ..Default::default()
-            };
+            let mut fields = SkbFields { ingress, ..merged };
             said = router.leave_skb(WAN, &leaves, &mut fields);
             if said.is_none() {
                 break;
@@ -252,6 +252,19 @@ fn in_a_vrf(
         all.push((connection, said, proven));
     }
     all
+}
+
+/// A packet with so many octets more.
+fn lengthen(frame: &mut Vec<u8>, octets: u16) {
+    let at = if frame[12..14] == [8, 0] { 16 } else { 18 };
+    let length = get16(frame, at) + octets;
+    put16(frame, at, length);
+    frame.resize(frame.len() + usize::from(octets), 0);
+    if !is_tcp(frame) {
+        let length = get16(frame, l4(frame) + 4) + octets;
+        udp_length(frame, length);
+    }
+    mend(frame);
 }
 
 const VRF: u32 = 703;
@@ -266,10 +279,10 @@ fn behind_one_device_of_several_ports_only_the_same_packet_proves() {
         ("PPP", &session, PPP),
         ("PPP in a VRF", &session, VRF),
     ] {
-        for (connection, said, proven) in in_a_vrf(came, ingress, |_| {}) {
+        for (connection, said, proven) in in_a_vrf(came, ingress, |_, _| {}) {
             assert!(proven, "{name}: {}: {said:?}", connection.original);
         }
-        let other_id = |frame: &mut Vec<u8>| {
+        let other_id = |frame: &mut Vec<u8>, _: &mut SkbFields| {
             if frame[12..14] == [8, 0] {
                 put16(frame, 18, 77);
                 mend(frame);
@@ -279,23 +292,13 @@ fn behind_one_device_of_several_ports_only_the_same_packet_proves() {
             let place = format!("{name}: another id: {}: {said:?}", connection.original);
             assert_eq!(proven, connection.is_ipv6(), "{place}");
         }
-        let longer = |frame: &mut Vec<u8>| {
-            let at = if frame[12..14] == [8, 0] { 16 } else { 18 };
-            let length = get16(frame, at) + 4;
-            put16(frame, at, length);
-            frame.extend([0; 4]);
-            if !is_tcp(frame) {
-                let length = get16(frame, l4(frame) + 4) + 4;
-                udp_length(frame, length);
-            }
-            mend(frame);
-        };
+        let longer = |frame: &mut Vec<u8>, _: &mut SkbFields| lengthen(frame, 4);
         for (connection, said, proven) in in_a_vrf(came, ingress, longer) {
             assert!(!proven, "{name}: longer: {}: {said:?}", connection.original);
         }
     }
     // The packet came in otherwise than over PPP.
-    for (connection, said, proven) in in_a_vrf(&plain, PPP, |_| {}) {
+    for (connection, said, proven) in in_a_vrf(&plain, PPP, |_, _| {}) {
         assert!(
             !proven,
             "PPP, and no session: {}: {said:?}",
@@ -346,6 +349,27 @@ fn a_packet_that_leaves_by_two_ports_proves_nothing() {
                 }
             }
             router.forwards(LAN, &connection.frame(ORIGINAL), "no longer copied");
+        }
+    }
+}
+
+/// What XDP saw as single frames GRO may have merged before it leaves: the one on trial is the last of them.
+#[test]
+fn the_packet_on_trial_may_have_been_merged_with_those_before_it() {
+    for (gso_segs, fits) in [(3, true), (2, false), (0, false)] {
+        let merged = |frame: &mut Vec<u8>, fields: &mut SkbFields| {
+            if frame[12..14] == [8, 0] {
+                let last = get16(frame, 18);
+                put16(frame, 18, last.wrapping_sub(2));
+            }
+            lengthen(frame, 2_000);
+            (fields.gso_size, fields.gso_segs) = (if gso_segs > 0 { 1_000 } else { 0 }, gso_segs);
+        };
+        for (connection, said, proven) in in_a_vrf(&Behind::default(), VRF, merged) {
+            let tcp = is_tcp(&connection.frame(ORIGINAL).bytes());
+            let fits = fits || connection.is_ipv6() && gso_segs > 0;
+            let place = format!("{gso_segs} merged: {}: {said:?}", connection.original);
+            assert!(!tcp || proven == fits, "{place}");
         }
     }
 }
