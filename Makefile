@@ -99,8 +99,12 @@ fuzz: ## fuzzes every target for SECONDS_PER_TARGET
 fuzz-short: ## fuzzes every target for 10 seconds
 	scripts/fuzz --seconds 10
 
-vm-short: ## runs the short VM list on kernel 6.12
+# On the older kernel, whose verifier knows less, every compiler's programs are loaded, and something is forwarded.
+vm-short: ## runs the short VM list on kernel 6.12, and loads all programs on 6.1
 	tests/vm/run --kernel 6.12 short
+	scripts/vm --kernel 6.1 --smp 1 -- bash -c 'mkdir -p /run/lock; for compiler in $(shell scripts/compilers); do \
+		WEIR_OBJECTS=$(abspath $(TARGET_DIR))/objects/$$compiler $(TARGET_DIR)/debug/bench verifier || exit; done'
+	WEIR_OBJECTS=$(abspath $(TARGET_DIR))/objects/$(lastword $(shell scripts/compilers)) tests/vm/run --kernel 6.1 oldest
 
 # What npm installed, as npm itself notes it down.
 WEB_TOOLS := web/node_modules/.package-lock.json
@@ -132,7 +136,7 @@ instructions: ## compares the packet path's instructions per packet, and the ver
 instructions-record: ## records them anew, after a change that is worth its price
 	scripts/vm --icount --timeout 600 --out bench -- bash -c \
 		'mkdir -p /run/lock; $(TARGET_DIR)/debug/bench instructions --record --file $$VM_OUT/instructions.json'
-	@for kernel in $(KERNELS); do scripts/vm --kernel $$kernel --out bench -- bash -c \
+	@for kernel in $(KERNELS); do scripts/vm --kernel $$kernel --smp 1 --out bench -- bash -c \
 		'mkdir -p /run/lock; for compiler in $(shell scripts/compilers); do \
 			WEIR_OBJECTS=$(abspath $(TARGET_DIR))/objects/$$compiler $(TARGET_DIR)/debug/bench verifier \
 				--record bench/verifier.json || exit 1; done; cp bench/verifier.json $$VM_OUT/' || exit 1; done

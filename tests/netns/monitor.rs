@@ -270,6 +270,18 @@ fn every_packet_is_counted_once() {
     all(run);
 }
 
+/// What `make test` shows on the oldest kernel, too: everything is loaded, a connection is forwarded, and it is counted.
+#[test]
+fn what_is_forwarded_is_counted() -> Result<(), Error> {
+    let scene = Scene::begin(Runs::With("tc"), "")?;
+    wait_until("what is forwarded is counted", LIMIT, || {
+        scene.speak(20)?;
+        let devices = scene.devices()?;
+        let client = device(&devices, &scene.lab, "client");
+        Ok(client.is_ok_and(|client| client.forwarded.packets > 100))
+    })
+}
+
 /// A device is called as its lease says; what it talks to as it was told by DNS, or said itself by TLS.
 #[test]
 fn devices_and_far_ends_have_names() -> Result<(), Error> {
