@@ -64,10 +64,11 @@ int weir_bridge_xdp(struct xdp_md *ctx)
 
 	reason = bridge_decide(&f, ctx->ingress_ifindex, 1, &none, &c, &p);
 	if (!reason) {
-		if (buffers)
-			len = bpf_xdp_get_buff_len(ctx);
 		len -= L3_ETHERNET + c.shift;
-		if (len > READ_ONCE(p.flow->len))
+		/* In several buffers: Linux 5.18 to 6.2 send none such, later ones by devices that can. */
+		if (buffers && bpf_xdp_get_buff_len(ctx) != f.len)
+			reason = REASON_HOOK;
+		else if (len > READ_ONCE(p.flow->len))
 			reason = REASON_LENGTH;
 		else if (bridge_retags(&c, p.hop) && bridge_retag_xdp(ctx, &c, p.hop))
 			reason = REASON_HOOK;

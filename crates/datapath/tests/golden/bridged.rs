@@ -339,3 +339,31 @@ fn routed_connections_are_not_touched() {
         assert!(!router.proven(&connection, ORIGINAL));
     }
 }
+
+/// No device takes a frame in several buffers from XDP before Linux 6.3, and not all do later.
+#[test]
+fn a_frame_in_several_buffers_is_passed_by_xdp() {
+    let mut router = bridged();
+    // Of a super-packet the segments count.
+    let short = frame(BOB, ANN, &[0x88b5], 1, 3000);
+    let fields = || SkbFields {
+        ingress: LAN,
+        gso_size: 8000,
+        gso_segs: 2,
+        ..Default::default()
+    };
+    for _ in 0..TRIES {
+        if proven(&mut router, 0) {
+            break;
+        }
+        router.run_skb(LAN, &short, &mut fields());
+        router.leave_skb(WAN, &short, &mut fields());
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    assert!(proven(&mut router, 0));
+    let long = frame(BOB, ANN, &[0x88b5], 1, 8000);
+    let outcome = router.run(Hook::Xdp, LAN, &long);
+    assert_eq!(outcome, Outcome::Passed(Reason::Hook));
+    let outcome = router.run(Hook::Xdp, LAN, &short);
+    assert_eq!(outcome, Outcome::Forwarded(short));
+}
