@@ -13,6 +13,7 @@ use libbpf_rs::{
 use crate::error::Error;
 use crate::load;
 use crate::skel::WeirSkel;
+use crate::tcx;
 
 /// Where packets of a port are taken over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,6 +164,9 @@ pub(crate) fn attach_tc(
         "{:?} is missing in TC_PROGRAMS",
         program.name()
     );
+    if let Some(own) = program_id(program) {
+        tcx::is_ours(own);
+    }
     let point = place.point();
     let kind = if point == TC_INGRESS {
         libbpf_sys::BPF_TCX_INGRESS

@@ -1,7 +1,7 @@
 //! Filters at TC ingress and egress of a device (`include/uapi/linux/pkt_cls.h`), as far as to name them. What they match is not
 //! looked at: packets that go another way would miss them, whatever they do.
 //!
-//! Programs attached with TCX (Linux 6.6) are no filters, and rtnetlink does not tell of them.
+//! Programs attached with TCX (Linux 6.6) are no filters, and rtnetlink does not tell of them: `datapath::foreign_tcx` does.
 
 use std::fmt;
 

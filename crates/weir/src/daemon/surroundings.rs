@@ -160,7 +160,14 @@ impl Surroundings {
         let tags = tags.and_then(|e| e.hidden_tags(link.index).ok().flatten());
         let ingress_chains = chains(&self.findings, Kind::IngressChain, &link.name);
         let egress_chains = chains(&self.findings, Kind::EgressChain, &link.name);
-        let (ingress_filters, egress_filters) = self.filters(link.index);
+        let (mut ingress_filters, mut egress_filters) = self.filters(link.index);
+        // Nothing tells of these.
+        let (at_ingress, at_egress) = datapath::foreign_tcx(link.index).unwrap_or_else(|error| {
+            debug!(%error, link.name, "programs cannot be listed");
+            Attached::default()
+        });
+        ingress_filters.extend(at_ingress);
+        egress_filters.extend(at_egress);
         PortFacts {
             driver: if link.kind.is_empty() {
                 facts::driver(&link.name).unwrap_or_default()

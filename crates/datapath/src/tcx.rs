@@ -1,0 +1,85 @@
+//! Programs that others attached to a device by TCX (Linux 6.6). They are no filters: rtnetlink does not tell of them.
+
+use std::collections::BTreeSet;
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::sync::{Mutex, PoisonError};
+
+use crate::hook::{TC_PROGRAMS, info};
+
+/// Programs of one device and side that are listed; the kernel takes 64.
+const MOST: usize = 64;
+
+/// The kernel's numbers of what this process attached at TC: names can be asked for by CAP_SYS_ADMIN only.
+static OWN: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+/// Notes that a program is weir's own.
+pub(crate) fn is_ours(program: u32) {
+    let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+    own.insert(program);
+}
+
+/// Somebody's programs at TC ingress and at egress of a device, in words; none where the kernel has no TCX, or no such device.
+///
+/// # Errors
+/// The kernel refused to tell.
+pub fn foreign_tcx(link: u32) -> io::Result<(Vec<String>, Vec<String>)> {
+    let of = |kind| {
+        let programs = attached(link, kind)?.into_iter();
+        Ok::<_, io::Error>(programs.filter_map(foreign).collect())
+    };
+    Ok((
+        of(libbpf_sys::BPF_TCX_INGRESS)?,
+        of(libbpf_sys::BPF_TCX_EGRESS)?,
+    ))
+}
+
+/// A program in words, unless it is weir's: of this process, or by its name.
+fn foreign(program: u32) -> Option<String> {
+    let own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if own.contains(&program) {
+        return None;
+    }
+    match name(program) {
+        Some(name) if TC_PROGRAMS.contains(&name.as_str()) => None,
+        Some(name) if !name.is_empty() => Some(format!("the program {name}")),
+        _ => Some(format!("the program number {program}")),
+    }
+}
+
+/// The name of a loaded program, for whoever may know.
+fn name(program: u32) -> Option<String> {
+    // SAFETY: takes a number and gives a descriptor or an error.
+    let fd = unsafe { libbpf_sys::bpf_prog_get_fd_by_id(program) };
+    if fd < 0 {
+        return None;
+    }
+    // SAFETY: a descriptor just made, owned by nobody else.
+    let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+    let info = info(fd.as_fd()).ok()?;
+    let name = info.name.map(|octet| octet as u8);
+    let name = CStr::from_bytes_until_nul(&name).ok()?;
+    Some(name.to_string_lossy().into_owned())
+}
+
+/// The kernel's numbers of what is attached.
+fn attached(link: u32, kind: u32) -> io::Result<Vec<u32>> {
+    let mut programs = [0u32; MOST];
+    // SAFETY: all-zero options are valid; sz tells libbpf how much of the struct we know.
+    let mut options: libbpf_sys::bpf_prog_query_opts = unsafe { std::mem::zeroed() };
+    options.sz = size_of::<libbpf_sys::bpf_prog_query_opts>() as libbpf_sys::size_t;
+    options.prog_ids = programs.as_mut_ptr();
+    options.__bindgen_anon_1.count = MOST as u32;
+    // SAFETY: options and the list, which is as long as said, outlive the call.
+    let failed = unsafe { libbpf_sys::bpf_prog_query_opts(link as i32, kind, &raw mut options) };
+    match -failed {
+        // SAFETY: both fields of the union are one number.
+        0 | libc::ENOSPC => {
+            Ok(programs[..MOST.min(unsafe { options.__bindgen_anon_1.count } as usize)].to_vec())
+        }
+        // No TCX; nothing attached; no such device.
+        libc::EINVAL | libc::ENOENT | libc::ENODEV => Ok(Vec::new()),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
