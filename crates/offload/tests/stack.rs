@@ -428,6 +428,30 @@ fn a_shaper_on_what_stands_on_a_port_keeps_what_leaves() {
     );
 }
 
+/// An offloading card encrypts what has macsec's mark, which weir's packets do not have.
+#[test]
+fn nothing_leaves_where_macsec_stands() {
+    let macsec = |lower| Link {
+        lower: Some(lower),
+        ..of_kind(30, "macsec0", "macsec")
+    };
+    for (lower, concerned) in [(ETH0, &[ETH0][..]), (12, &[ETH0]), (10, &[4, 5])] {
+        let mut world = home_router();
+        world.links.push(macsec(lower));
+        for port in [ETH0, 4, 5] {
+            let plan = world.plan(port);
+            let limits: Vec<_> = plan.limits.iter().map(|l| (&l.of, &l.reason)).collect();
+            if !concerned.contains(&port) {
+                assert_eq!((plan.out, limits), (true, vec![]));
+                continue;
+            }
+            assert_eq!((plan.hook, plan.into, plan.out), (Hook::Xdp, true, false));
+            let reason = above("macsec0", PortReason::NotYet("macsec".into()));
+            assert_eq!(limits, [(&Use::Out, &reason)]);
+        }
+    }
+}
+
 #[test]
 fn a_shaper_below_queues_or_a_rate_is_one() {
     let listed = |kind: &str, root, rate| Listed {

@@ -26,6 +26,9 @@ const HARMLESS_ABOVE: [&str; 9] = [
     "", "dsa", "vlan", "bridge", "vrf", "macvlan", "macvtap", "ipvlan", "ipvtap",
 ];
 
+/// The kind of device that encrypts frames.
+const MACSEC: &str = "macsec";
+
 /// A bridge must remember a station for so many re-proofs: each shows the kernel one frame of it.
 const AGEING_REPROOFS: u64 = 3;
 
@@ -245,6 +248,7 @@ impl<'a> Router<'a> {
         for (_, upper) in &uppers {
             limits.extend(self.limits_above(upper));
         }
+        limits.extend(self.macsec(link.index));
         let allowed = |of: Use| !limits.iter().any(|limit| limit.of == of);
         let (into, out) = (allowed(Use::In), allowed(Use::Out));
         if let (false, false, Some(first)) = (into, out, limits.first()) {
@@ -302,6 +306,23 @@ impl<'a> Router<'a> {
             carries,
             stands_on: Vec::new(),
         }
+    }
+
+    /// What MACsec keeps from leaving by a port, on which it stands over whatever. A card that encrypts does so with the kernel's own packets
+    /// only; weir's would leave as they are.
+    fn macsec(&self, port: u32) -> impl Iterator<Item = Limit> + '_ {
+        let stands_here = move |device: &&Device<'_>| {
+            let lower = device.link.lower.filter(|_| device.link.kind == MACSEC);
+            lower.is_some_and(|lower| lower == port || self.stack.lowest(lower).contains(&port))
+        };
+        let found = self.devices.values().filter(stands_here);
+        found.map(|device| Limit {
+            of: Use::Out,
+            reason: PortReason::Above {
+                device: device.link.name.clone(),
+                reason: Box::new(PortReason::NotYet(MACSEC.to_owned())),
+            },
+        })
     }
 
     /// Whether frames here have tags of a switch: the kernel says so, or ports of a switch are on it.
