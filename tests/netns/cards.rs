@@ -1,12 +1,13 @@
-//! Network cards whose driver (`virtio_net`) transmits frames of other devices' XDP programs only while a program is attached to the card
-//! itself: one port at XDP, the other at TC.
+//! Devices that do not take frames of others' XDP programs, or should not. Network cards whose driver (`virtio_net`) transmits such only while a
+//! program is attached to the card itself: one port at XDP, the other at TC. Slower cards. Virtual ones whose other end sleeps.
 
 use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lab::gateway::{CLIENT, ROUTER_LAN, ROUTER_WAN, SERVER};
 use lab::talk::Talk;
-use lab::{Error, Lab};
+use lab::{Error, Lab, Namespace, Options};
+use weir_tests::scene::{self, By};
 use weir_tests::{LIMIT, Weir};
 
 /// Where echoes are.
@@ -91,12 +92,17 @@ fn lost(lan: &str, wan: &str) -> Result<usize, Error> {
         "weir forwarded {forwarded}"
     );
     drop(weir);
-    // Back to the first namespace, for the next: with its own namespace a card would go there, too, but only some time later.
+    give_back(&lab)?;
+    Ok(lost)
+}
+
+/// Back to the first namespace, for the next: with its own namespace a card would go there, too, but only some time later.
+fn give_back(lab: &Lab) -> Result<(), Error> {
     for (number, (role, device, _, _)) in ENDS.iter().enumerate() {
         let node = lab.node(role)?;
         node.run(&format!("ip link set {device} netns 1 name card{number}"))?;
     }
-    Ok(lost)
+    Ok(())
 }
 
 #[test]
@@ -106,4 +112,98 @@ fn a_card_without_a_program_gets_no_frames_from_xdp() {
         let lost = lost(lan, wan).unwrap_or_else(|error| panic!("lan {lan}, wan {wan}: {error}"));
         assert_eq!(lost, 0, "of {ECHOES} echoes, lan {lan}, wan {wan}");
     }
+}
+
+/// What came in fast, and leaves by a slow card, is put in the card's queue by the qdisc, which can drop early and mark.
+#[test]
+#[ignore = "needs two wires between virtio cards: run by tests/vm/run"]
+fn a_slower_card_keeps_its_qdisc() {
+    let of = |wan: u32| queued(1000, wan).unwrap_or_else(|error| panic!("{wan} Mbit/s: {error}"));
+    let (seen, said) = of(100);
+    assert!(seen > ECHOES as u64 * 9 / 10, "{seen} of {ECHOES}");
+    assert_eq!(said.as_deref(), Some("slower"));
+    let (seen, said) = of(1000);
+    assert!(seen < ECHOES as u64 / 2, "XDP sends: {seen} of {ECHOES}");
+    assert_eq!(said, None);
+}
+
+/// How many of [`ECHOES`] questions the qdisc of wan0 saw, and what `weir ports` says of it; both cards at XDP.
+fn queued(lan: u32, wan: u32) -> Result<(u64, Option<String>), Error> {
+    let lab = cards()?;
+    let router = lab.node("router")?;
+    for (device, speed) in [("lan0", lan), ("wan0", wan)] {
+        router.run(&format!("ethtool -s {device} speed {speed} duplex full"))?;
+    }
+    let config = "[ports.lan0]\nhook = \"xdp\"\n[ports.wan0]\nhook = \"xdp\"\n";
+    let weir = Weir::start(router, config, &[])?;
+    weir.wait_for_ports(2)?;
+    let (client, server) = (lab.node("client")?, lab.node("server")?);
+    let talk = Talk::open(client, Some(CLIENT), server, SocketAddr::new(SERVER, ECHO))?;
+    assert!(talk.ask(b"first", LIMIT)?.is_some(), "the kernel forwards");
+    weir.wait_for_known(1)?;
+    for _ in 0..10 {
+        talk.ask(b"proves", LIMIT)?;
+    }
+    let before = (sent(router)?, weir.forwarded()?);
+    for number in 0..ECHOES {
+        let text = format!("echo {number}");
+        assert!(talk.ask(text.as_bytes(), LIMIT)?.is_some(), "{number}");
+    }
+    let after = (sent(router)?, weir.forwarded()?);
+    assert!(after.1 - before.1 > ECHOES as u64, "weir forwarded");
+    let (_, said) = told(&weir)?;
+    drop(weir);
+    give_back(&lab)?;
+    Ok((after.0 - before.0, said))
+}
+
+/// Whether XDP sends to wan0, and what `weir ports` says of it.
+fn told(weir: &Weir) -> Result<(bool, Option<String>), Error> {
+    let ports = weir.client()?.ports();
+    let ports = ports.map_err(|error| Error::Unexpected(error.to_string()))?;
+    let port = ports.into_iter().find(|port| port.name == "wan0");
+    let port = port.ok_or_else(|| Error::Unexpected("no wan0".into()))?;
+    let mut limits = port.stack.limits.into_iter();
+    Ok((
+        port.xdp_transmit,
+        limits.next().map(|limit| limit.reason.code),
+    ))
+}
+
+/// What XDP sends to a veth device waits for the other end to poll, which it does with GRO or XDP only.
+#[test]
+fn why_xdp_does_not_send_to_a_veth_device_is_told() {
+    let sleeping = || -> Result<(), Error> {
+        let by = By::Weir("xdp");
+        let lab = scene::lab(by, &Options::default())?;
+        let server = lab.node("server")?;
+        server.run("ethtool -K eth0 gro off")?;
+        let weir = scene::weir(by, &lab, "")?.expect("weir");
+        let asleep = (false, Some("peer-sleeps".to_owned()));
+        for (gro, expected) in [
+            ("off", asleep.clone()),
+            ("on", (true, None)),
+            ("off", asleep),
+        ] {
+            server.run(&format!("ethtool -K eth0 gro {gro}"))?;
+            let end = Instant::now() + LIMIT;
+            while told(&weir)? != expected {
+                assert!(Instant::now() < end, "GRO {gro}: {:?}", told(&weir)?);
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        }
+        Ok(())
+    };
+    sleeping().expect("a router");
+}
+
+/// Packets that the root qdisc of wan0 has let go.
+fn sent(router: &Namespace) -> Result<u64, Error> {
+    let text = router.run("tc -s qdisc show dev wan0")?;
+    let root = text
+        .split("root")
+        .nth(1)
+        .and_then(|part| part.split("Sent ").nth(1));
+    root.and_then(|sent| sent.split(' ').nth(2)?.parse().ok())
+        .ok_or_else(|| Error::Unexpected(format!("no root qdisc in {text}")))
 }

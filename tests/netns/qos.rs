@@ -3,6 +3,8 @@
 
 #[path = "qos/classes.rs"]
 mod classes;
+#[path = "qos/hosts.rs"]
+mod hosts;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -390,4 +392,53 @@ fn a_policer_keeps_its_rate() {
         ],
         &["tc qdisc del dev lan0 ingress"],
     );
+}
+
+/// A queue that somebody put there with a length of his own neither shapes nor classifies, but what it is for only happens to packets that it
+/// sees: XDP sends by TC.
+#[test]
+fn a_queue_that_somebody_tuned_sees_each_packet() {
+    at_once(&WAYS, |by| {
+        let lab = scene::lab(by, &untranslated())?;
+        let weir = scene::weir(by, &lab, NO_REPROOF)?;
+        let (client, server) = (lab.node("client")?, lab.node("server")?);
+        let to = SocketAddr::new(SERVER, PORT);
+        let transfer = Transfer::start(client, server, to, 1, Some(OFFERED))?;
+        lives(&transfer, weir.as_ref())?;
+        let router = lab.node("router")?;
+        router.run("tc qdisc add dev wan0 root pfifo limit 500")?;
+        std::thread::sleep(SETTLED);
+        let before = (received(server)?, queued(router)?);
+        transfer.advance(ENOUGH, LIMIT)?;
+        lives(&transfer, weir.as_ref())?;
+        let after = (received(server)?, queued(router)?);
+        let (octets, seen) = (after.0 - before.0, after.1 - before.1);
+        if seen < octets * 9 / 10 {
+            let ports = described(weir.as_ref());
+            return Err(Error::Unexpected(format!(
+                "the queue saw {seen} of {octets} octets: {ports}"
+            )));
+        }
+        if by == By::Weir("xdp") {
+            let found = ports(weir.as_ref().expect("weir"))?.into_iter();
+            let mut found = found.filter(|port| port.name == "wan0");
+            let told = found.any(|port| {
+                let limits = &port.stack.limits;
+                !port.xdp_transmit && limits.iter().any(|l| l.reason.code == "queue")
+            });
+            assert!(told, "why XDP does not send there is not told");
+        }
+        transfer.stop().map(drop)
+    });
+}
+
+/// Octets that the root qdisc of wan0 has let go.
+fn queued(router: &Namespace) -> Result<u64, Error> {
+    let text = router.run("tc -s qdisc show dev wan0")?;
+    let sent = text
+        .split("root")
+        .nth(1)
+        .and_then(|part| part.split("Sent ").nth(1));
+    sent.and_then(|sent| sent.split(' ').next()?.parse().ok())
+        .ok_or_else(|| Error::Unexpected(format!("no root qdisc in {text}")))
 }

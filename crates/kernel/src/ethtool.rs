@@ -1,13 +1,22 @@
-//! The generic netlink family `ethtool` (`include/uapi/linux/ethtool_netlink.h`): what a device does with VLAN tags.
+//! The generic netlink family `ethtool` (`include/uapi/linux/ethtool_netlink.h`): what a device does with VLAN tags, and how fast it is.
 
 use crate::encode::{Encoder, NLM_F_REQUEST};
 use crate::message::{Attribute, DecodeError, Message};
 
+const LINKMODES_GET: u8 = 4;
+const LINKMODES_GET_REPLY: u8 = 4;
+const LINKMODES_HEADER: u16 = 1;
+const LINKMODES_SPEED: u16 = 5;
+/// `SPEED_UNKNOWN`.
+const SPEED_UNKNOWN: u32 = u32::MAX;
 const FEATURES_GET: u8 = 11;
 const FEATURES_GET_REPLY: u8 = 11;
 const FEATURES_HEADER: u16 = 1;
 const FEATURES_ACTIVE: u16 = 4;
 const HEADER_DEV_INDEX: u16 = 1;
+const HEADER_FLAGS: u16 = 3;
+/// `ETHTOOL_FLAG_COMPACT_BITSETS`: without the name of each mode.
+const COMPACT: u32 = 1;
 const BITSET_BITS: u16 = 3;
 const BITSET_BITS_BIT: u16 = 1;
 const BITSET_BIT_NAME: u16 = 2;
@@ -81,6 +90,45 @@ fn active(set: &Attribute<'_>) -> Result<HiddenTags, DecodeError> {
     }
 }
 
+/// Decodes an answer of `family` about the speed of a device, in Mbit/s: the inner `None` where that is not known. `None`: another message.
+///
+/// # Errors
+/// Names the attribute that is cut short or of a wrong length.
+pub fn decode_speed(
+    message: &Message<'_>,
+    family: u16,
+) -> Result<Option<Option<u32>>, DecodeError> {
+    if message.kind != family {
+        return Ok(None);
+    }
+    let (fixed, attributes) = message.split::<4>("genlmsghdr")?;
+    if fixed[0] != LINKMODES_GET_REPLY {
+        return Ok(None);
+    }
+    let mut speed = None;
+    for attribute in attributes {
+        let attribute = attribute?;
+        if attribute.kind == LINKMODES_SPEED {
+            let told = attribute.u32_native("ETHTOOL_A_LINKMODES_SPEED")?;
+            speed = Some(told).filter(|speed| !matches!(*speed, 0 | SPEED_UNKNOWN));
+        }
+    }
+    Ok(Some(speed))
+}
+
+/// Asks for the speed of one device.
+pub(crate) fn get_speed(family: u16, link: u32, sequence: u32) -> Vec<u8> {
+    let mut encoder = Encoder::default();
+    encoder.message(family, NLM_F_REQUEST, sequence, |e| {
+        e.fixed(&[LINKMODES_GET, 1, 0, 0]);
+        e.nested(LINKMODES_HEADER, |e| {
+            e.attribute(HEADER_DEV_INDEX, &link.to_ne_bytes());
+            e.attribute(HEADER_FLAGS, &COMPACT.to_ne_bytes());
+        });
+    });
+    encoder.finish()
+}
+
 /// Asks for the features of one device, by their names.
 pub(crate) fn get_features(family: u16, link: u32, sequence: u32) -> Vec<u8> {
     let mut encoder = Encoder::default();
@@ -138,6 +186,27 @@ mod tests {
         assert_eq!(of(&["rx-checksum", "rx-vlan-filter"]), tags(false, false));
         assert_eq!(of(&["rx-checksum", hardware[0]]), tags(true, false));
         assert_eq!(of(&hardware), tags(true, true));
+    }
+
+    #[test]
+    fn a_speed_is_known_or_not() {
+        let of = |command, speeds: &[u32]| {
+            let mut encoder = Encoder::default();
+            encoder.message(21, 0, 0, |e| {
+                e.fixed(&[command, 1, 0, 0]);
+                for speed in speeds {
+                    e.attribute(LINKMODES_SPEED, &speed.to_ne_bytes());
+                }
+            });
+            let bytes = encoder.finish();
+            let message = Messages::new(&bytes).next().expect("a message");
+            decode_speed(&message.expect("whole"), 21).expect("understood")
+        };
+        assert_eq!(of(4, &[2_500]), Some(Some(2_500)));
+        assert_eq!(of(4, &[SPEED_UNKNOWN]), Some(None));
+        assert_eq!(of(4, &[0]), Some(None));
+        assert_eq!(of(4, &[]), Some(None));
+        assert_eq!(of(11, &[1_000]), None);
     }
 
     #[test]

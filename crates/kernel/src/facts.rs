@@ -21,6 +21,20 @@ fn driver_below(root: &Path, name: &str) -> Option<String> {
     Some(target.file_name()?.to_string_lossy().into_owned())
 }
 
+/// How fast a device is, in Mbit/s (`/sys/class/net/NAME/speed`), for kernels without the family `ethtool`. `None` where nobody knows.
+pub fn speed(name: &str) -> Option<u32> {
+    speed_below(Path::new("/sys/class/net"), name)
+}
+
+fn speed_below(root: &Path, name: &str) -> Option<u32> {
+    if !is_device_name(name) {
+        return None;
+    }
+    // -1 is no speed, 0 neither.
+    let text = fs::read_to_string(root.join(name).join("speed")).ok()?;
+    text.trim().parse().ok().filter(|speed| *speed != 0)
+}
+
 /// Which tag frames have between this machine and a switch (`/sys/class/net/NAME/dsa/tagging`), in the kernel's words: `mtk`, `qca`,
 /// … `None` for devices that are no conduit of a switch.
 pub fn tagging(name: &str) -> Option<String> {
@@ -223,6 +237,12 @@ mod tests {
             .expect("link");
         let found = driver_below(&root, "eth0");
         let none = driver_below(&root, "eth1");
+        let speeds = ["1000\n", "-1\n", "0\n"].map(|text| {
+            fs::write(root.join("eth0/speed"), text).expect("file");
+            speed_below(&root, "eth0")
+        });
+        assert_eq!(speeds, [Some(1000), None, None]);
+        assert_eq!(speed_below(&root, "eth1"), None);
         fs::create_dir_all(root.join("eth0/dsa")).expect("directory");
         fs::write(root.join("eth0/dsa/tagging"), "mtk\n").expect("file");
         let tags = ["eth0", "eth1", "../eth0"].map(|name| tagging_below(&root, name));

@@ -32,6 +32,8 @@ const RTM_DELRULE: u16 = 33;
 const RTM_NEWQDISC: u16 = 36;
 const RTM_DELQDISC: u16 = 37;
 const RTM_GETQDISC: u16 = 38;
+const RTM_NEWTCLASS: u16 = 40;
+const RTM_GETTCLASS: u16 = 42;
 const RTM_NEWTFILTER: u16 = 44;
 const RTM_DELTFILTER: u16 = 45;
 const RTM_GETTFILTER: u16 = 46;
@@ -96,7 +98,7 @@ pub fn decode(datagram: &[u8], out: &mut Vec<Event>) -> Tally {
     decode_datagram(datagram, 0, out, decode_message)
 }
 
-/// Decodes one message. `None`: of no concern (cached routes, classes, filters of a root qdisc, proxied neighbours).
+/// Decodes one message. `None`: of no concern (cached routes, classes, proxied neighbours).
 ///
 /// # Errors
 /// Names the attribute that is cut short, missing or of a wrong length.

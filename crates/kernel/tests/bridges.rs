@@ -233,6 +233,10 @@ fn tags_that_a_device_takes_off_are_told() {
         }
         assert_eq!(seen, [(true, true), (false, true), (false, false)]);
         assert_eq!(ethtool.hidden_tags(9999).expect("an answer"), None);
+        // In Mbit/s, as the driver of veth has it.
+        assert_eq!(ethtool.speed(v0).expect("an answer"), Some(10_000));
+        assert_eq!(ethtool.speed(1).expect("an answer"), None, "lo has none");
+        assert_eq!(ethtool.speed(9999).expect("an answer"), None);
     });
 }
 
@@ -269,6 +273,47 @@ fn a_shaper_below_queues_is_told_and_listed() {
         until(&mut events, |event| *event == Event::Qdiscs(v0)).await;
         assert!(!list().iter().any(|(kind, _)| kind == "tbf"));
         assert_eq!(events.tally().malformed, 0);
+    });
+}
+
+#[test]
+fn filters_of_qdiscs_and_of_classes_are_listed() {
+    in_namespace(|| async {
+        run(
+            "ip link add v0 type veth peer name v1; ip link set v0 up; ip link set v1 up\n\
+             tc qdisc add dev v0 root handle 1: htb default 10\n\
+             tc class add dev v0 parent 1: classid 1:1 htb rate 1gbit\n\
+             tc class add dev v0 parent 1:1 classid 1:10 htb rate 1gbit",
+        );
+        let mut requests = Requests::open().expect("requests");
+        let mut links = links(&mut requests).await.into_iter();
+        let v0 = links.find(|link| link.name == "v0").expect("there").index;
+        let mut events = Events::open(Source::Route).expect("events");
+        let mut filters = Filters::open().expect("a socket");
+        let mut list = || {
+            let mut own = filters.qdiscs().expect("an answer");
+            own.retain(|qdisc| qdisc.link == v0);
+            filters.choosing(v0, &own).expect("an answer")
+        };
+        assert_eq!(list(), []);
+        // Those of u32 with one priority are listed with each of their qdisc's lists.
+        let filter = |pref| format!("pref {pref} protocol all u32 match u32 0 0");
+        run(&format!(
+            "tc filter add dev v0 parent 1: {} flowid 1:1\n\
+             tc filter add dev v0 parent 1:1 {} flowid 1:10 action mirred egress mirror dev v1",
+            filter(1),
+            filter(2)
+        ));
+        until(&mut events, |event| *event == Event::Qdiscs(v0)).await;
+        let found = list();
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(
+            found
+                .iter()
+                .all(|filter| filter.kind == "u32" && !filter.asks)
+        );
+        let to: Vec<_> = found.iter().flat_map(|filter| &filter.actions).collect();
+        assert!(matches!(&to[..], [one] if one.to.is_some()), "{found:?}");
     });
 }
 

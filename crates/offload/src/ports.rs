@@ -7,6 +7,7 @@ mod members;
 mod qdisc;
 mod reason;
 mod router;
+mod transmit;
 mod vlan;
 
 use kernel::ethtool::HiddenTags;
@@ -74,6 +75,10 @@ pub struct PortFacts {
     pub shaper: Option<String>,
     /// Of a bridge: what looks at each frame that it passes on, in words.
     pub bridge_filters: Vec<String>,
+    /// Mbit/s; `None` where nobody knows.
+    pub speed: Option<u32>,
+    /// What among its qdiscs and their filters looks at a packet's connection or route, in words.
+    pub asking: Vec<String>,
     /// nftables chains at this device's ingress, as `family table chain`.
     pub ingress_chains: Vec<String>,
     /// nftables chains at this device's egress, as `family table chain`.
@@ -105,7 +110,7 @@ pub struct PortPlan {
     pub ppp_in: bool,
     /// Weir may send out by PPPoE here.
     pub ppp_out: bool,
-    /// XDP on other devices may send here: the driver takes frames, and the qdisc may be passed by.
+    /// XDP on other devices may send here: the driver takes frames, the qdisc may be passed by, and they come no faster than they leave.
     pub xdp_transmit: bool,
     /// The root qdisc and those below it neither shape nor classify. If not (or not known), whatever leaves here must go through it.
     pub direct: bool,

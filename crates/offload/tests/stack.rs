@@ -457,8 +457,11 @@ fn a_shaper_below_queues_or_a_rate_is_one() {
     let listed = |kind: &str, root, rate| Listed {
         link: ETH0,
         kind: kind.into(),
+        handle: 1,
         root,
         rate,
+        tuned: false,
+        nat: false,
     };
     let (mq, fq) = (listed("mq", true, false), listed("fq", false, false));
     let below = |qdisc: &Listed| shaper(&[mq.clone(), fq.clone(), qdisc.clone()]);
@@ -476,7 +479,18 @@ fn a_shaper_below_queues_or_a_rate_is_one() {
     assert_eq!(shaper(&[listed("fq", true, true)]), words("fq with a rate"));
     // The device may have it before it is told.
     assert_eq!(shaper(&[listed("htb", true, false)]), words("htb"));
-    assert!(has_details("mq") && has_details("fq") && !has_details("noqueue"));
+    let tuned = Listed {
+        tuned: true,
+        ..listed("fq_codel", false, false)
+    };
+    assert_eq!(
+        below(&tuned),
+        words("fq_codel with options of its own below mq")
+    );
+    for kind in ["mq", "fq", "fq_codel", "pfifo"] {
+        assert!(has_details(kind), "{kind}");
+    }
+    assert!(!has_details("noqueue") && !has_details("cake"));
 
     let shaped = |index| home_router().fact(index, |f| f.shaper = words("tbf below mq"));
     let plan = shaped(ETH0).plan(ETH0);

@@ -138,6 +138,8 @@ pub enum PortUse {
     PppIn,
     /// What leaves by PPPoE.
     PppOut,
+    /// What XDP at other ports sends here: it goes by TC instead.
+    Xdp,
     /// A part of what comes in: the reason tells which.
     Some,
 }

@@ -1,10 +1,10 @@
-//! What devices do with VLAN tags, asked for.
+//! What devices do with VLAN tags, and how fast they are, asked for.
 
 use nix::errno::Errno;
 
 use super::RequestError;
 use super::asked::Asker;
-use crate::ethtool::{HiddenTags, decode_features, get_features};
+use crate::ethtool::{HiddenTags, decode_features, decode_speed, get_features, get_speed};
 
 /// The family `ethtool` of this kernel.
 #[derive(Debug)]
@@ -43,6 +43,27 @@ impl Ethtool {
                 ..
             }) => Ok(None),
             other => other.map(Some),
+        }
+    }
+
+    /// How fast a device is, in Mbit/s; `None` where nobody knows, or there is no such device. Does not wait.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    pub fn speed(&mut self, link: u32) -> Result<Option<u32>, RequestError> {
+        let family = self.family;
+        let answer = self.requests.ask_one(
+            "speed of a device",
+            |sequence| get_speed(family, link, sequence),
+            |message| decode_speed(message, family),
+        );
+        match answer {
+            // It is gone, its driver does not say, or it is down.
+            Err(RequestError::Refused {
+                errno: Errno::ENODEV | Errno::EOPNOTSUPP | Errno::EINVAL,
+                ..
+            }) => Ok(None),
+            other => other,
         }
     }
 }

@@ -13,9 +13,25 @@ use crate::route::{self, Table};
 
 /// How often a list that changed while it was read is read again.
 const RETRIES: u32 = 4;
+/// Classes of a device whose filters are looked at.
+const CLASSES: usize = 512;
 const REQUEST: &str = "filters of a device";
 const QDISCS: &str = "all qdiscs";
+const CLASSES_BELOW: &str = "classes of a device";
 const VLANS: &str = "VLANs of bridges";
+
+/// Qdiscs that choose among nothing, or not by filters.
+const WITHOUT_FILTERS: [&str; 9] = [
+    "noqueue",
+    "noop",
+    "mq",
+    "pfifo_fast",
+    "pfifo",
+    "bfifo",
+    "fq",
+    "tbf",
+    "netem",
+];
 
 /// Asks for filters, qdiscs and VLANs of bridges.
 #[derive(Debug)]
@@ -52,6 +68,38 @@ impl Filters {
             self.list(link, Side::Egress)?
         };
         Ok(Attached { ingress, egress })
+    }
+
+    /// The filters by which the qdiscs of a device and their classes choose; `qdiscs`: those of this device. Does not wait.
+    ///
+    /// # Errors
+    /// The kernel refused, its answer was not understood, the list changes all the time, or there are very many classes.
+    pub fn choosing(&mut self, link: u32, qdiscs: &[Listed]) -> Result<Vec<Filter>, RequestError> {
+        let numbered = |qdisc: &&Listed| qdisc.root || qdisc.handle != 0;
+        let mut handles: Vec<u32> = (qdiscs.iter().filter(numbered))
+            .filter(|qdisc| !WITHOUT_FILTERS.contains(&qdisc.kind.as_str()))
+            .map(|qdisc| qdisc.handle)
+            .collect();
+        // Only in these do classes have filters of their own; and only those with others below them go by them.
+        if qdiscs
+            .iter()
+            .any(|q| matches!(q.kind.as_str(), "htb" | "hfsc"))
+        {
+            let encode = |sequence| qdisc::dump_classes(link, sequence);
+            let mut inner = self.repeat(CLASSES_BELOW, encode, qdisc::decode_inner)?;
+            inner.sort_unstable();
+            inner.dedup();
+            if inner.len() > CLASSES {
+                let request = CLASSES_BELOW;
+                return Err(RequestError::NoAnswer { request });
+            }
+            handles.extend(inner);
+        }
+        let mut found = Vec::new();
+        for handle in handles {
+            found.extend(self.list(link, Side::Of(handle))?);
+        }
+        Ok(found)
     }
 
     /// The qdiscs of all devices, those that only hold filters apart. Does not wait.

@@ -1,5 +1,6 @@
-//! Filters at TC ingress and egress of a device (`include/uapi/linux/pkt_cls.h`), as far as to name them. What they match is not
-//! looked at: packets that go another way would miss them, whatever they do.
+//! Filters of a device (`include/uapi/linux/pkt_cls.h`), as far as to name them. What those at TC ingress and egress match is not
+//! looked at: packets that go another way would miss them, whatever they do. Those of qdiscs and classes see packets of weir's, but without
+//! what the kernel's own have: their connection and route.
 //!
 //! Programs attached with TCX (Linux 6.6) are no filters, and rtnetlink does not tell of them: `datapath::foreign_tcx` does.
 
@@ -8,13 +9,25 @@ use std::fmt;
 use super::{RTM_GETTFILTER, RTM_NEWTFILTER};
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::event::Event;
-use crate::message::{Attribute, DecodeError, Message, u32_at};
+use crate::message::{Attribute, DecodeError, Message, u16_at, u32_at};
 
 const TCA_KIND: u16 = 1;
 const TCA_OPTIONS: u16 = 2;
 const TCA_BPF_NAME: u16 = 7;
 /// A hash table of u32, not a filter.
 const TCA_U32_DIVISOR: u16 = 4;
+
+const TCA_FLOW_KEYS: u16 = 1;
+/// `FLOW_KEY_NFCT` to `FLOW_KEY_SKGID`: of conntrack, the route and the socket.
+const KEYS_OF_THE_KERNEL: u32 = 0x7f << 8;
+/// `TCA_FLOWER_KEY_CT_STATE` to `TCA_FLOWER_KEY_CT_LABELS_MASK`.
+const FLOWER_CONNTRACK: std::ops::RangeInclusive<u16> = 91..=98;
+const TCA_EMATCH_TREE_LIST: u16 = 2;
+/// Extended matches that may look at what only the kernel's packets have: `meta`, and those of iptables.
+const EMATCH_META: u16 = 4;
+const EMATCH_IPT: u16 = 9;
+/// Actions that look at a packet's connection, or may (`xt`).
+const ASKING: [&str; 5] = ["connmark", "ctinfo", "ct", "ipt", "xt"];
 
 const TCA_ACT_KIND: u16 = 1;
 const TCA_ACT_OPTIONS: u16 = 2;
@@ -34,6 +47,8 @@ pub enum Side {
     Egress,
     /// The qdisc `ingress`, and nothing where it is a clsact: this tells them apart.
     IngressQdisc,
+    /// What the qdisc or class of this handle goes by; 0: the root qdisc.
+    Of(u32),
 }
 
 impl Side {
@@ -42,6 +57,7 @@ impl Side {
             Self::Ingress => 0xffff_fff2,
             Self::Egress => 0xffff_fff3,
             Self::IngressQdisc => INGRESS_HANDLE,
+            Self::Of(handle) => handle,
         }
     }
 }
@@ -64,6 +80,8 @@ pub struct Filter {
     pub name: String,
     /// Actions, as far as they are told by the kinds known here.
     pub actions: Vec<FilterAction>,
+    /// It, or one of its actions, looks at a packet's connection in conntrack, its route or its socket, or may.
+    pub asks: bool,
 }
 
 impl fmt::Display for Filter {
@@ -80,14 +98,14 @@ impl fmt::Display for Filter {
     }
 }
 
-/// That filters of a device changed, if they are at its ingress or egress.
+/// That filters of a device changed: those at its ingress or egress, or those of its other qdiscs.
 pub(super) fn changed(message: &Message<'_>) -> Result<Option<Event>, DecodeError> {
     let (fixed, _) = message.split::<20>("tcmsg")?;
     let (link, parent) = (u32_at(fixed, 4), u32_at(fixed, 12));
     Ok(match link {
         BLOCK => Some(Event::Filters(0)),
-        // Those of a root qdisc only choose among its classes.
-        _ if parent & 0xffff_0000 != INGRESS_HANDLE => None,
+        // Those of other qdiscs choose among their classes.
+        _ if parent & 0xffff_0000 != INGRESS_HANDLE => Some(Event::Qdiscs(link)),
         _ => Some(Event::Filters(link)),
     })
 }
@@ -105,6 +123,7 @@ pub fn decode(message: &Message<'_>) -> Result<Option<Filter>, DecodeError> {
         kind: String::new(),
         name: String::new(),
         actions: Vec::new(),
+        asks: false,
     };
     let mut options = None;
     for attribute in attributes {
@@ -119,20 +138,55 @@ pub fn decode(message: &Message<'_>) -> Result<Option<Filter>, DecodeError> {
     if handle == 0 {
         return Ok(None);
     }
+    filter.asks = filter.kind == "route";
     for option in options.iter().flat_map(|o| o.nested("TCA_OPTIONS")) {
         let option = option?;
+        filter.asks |= asks(&filter.kind, &option)?;
         match (filter.kind.as_str(), option.kind) {
             ("u32", TCA_U32_DIVISOR) => return Ok(None),
             ("bpf", TCA_BPF_NAME) => filter.name = option.text(),
             (kind, number) if Some(number) == actions_of(kind) => {
                 for action in option.nested("TCA_ACT_TAB") {
-                    filter.actions.push(action_of(&action?)?);
+                    let action = action_of(&action?)?;
+                    filter.asks |= ASKING.contains(&action.kind.as_str());
+                    filter.actions.push(action);
                 }
             }
             _ => {}
         }
     }
     Ok(Some(filter))
+}
+
+/// Whether a filter of this kind looks, by this option, at what only the kernel's own packets have.
+fn asks(kind: &str, option: &Attribute<'_>) -> Result<bool, DecodeError> {
+    match (kind, option.kind) {
+        ("flow", TCA_FLOW_KEYS) => {
+            Ok(option.u32_native("TCA_FLOW_KEYS")? & KEYS_OF_THE_KERNEL != 0)
+        }
+        ("flower", key) => Ok(FLOWER_CONNTRACK.contains(&key)),
+        ("basic", 2) | ("cgroup", 3) | ("flow", 11) => asks_by_match(option),
+        _ => Ok(false),
+    }
+}
+
+fn asks_by_match(tree: &Attribute<'_>) -> Result<bool, DecodeError> {
+    for part in tree.nested("TCA_EMATCHES") {
+        let part = part?;
+        if part.kind != TCA_EMATCH_TREE_LIST {
+            continue;
+        }
+        for found in part.nested("TCA_EMATCH_TREE_LIST") {
+            // struct tcf_ematch_hdr: a number, and then the kind.
+            let found = found?;
+            let head =
+                (found.value.first_chunk::<4>()).ok_or(DecodeError::missing("tcf_ematch_hdr"))?;
+            if matches!(u16_at(head, 2), EMATCH_META | EMATCH_IPT) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// The option in which a kind of filter lists its actions.
@@ -142,7 +196,9 @@ fn actions_of(kind: &str) -> Option<u16> {
         "matchall" => 2,
         "flower" | "basic" | "cgroup" => 3,
         "fw" => 4,
+        "route" => 6,
         "u32" => 7,
+        "flow" => 9,
         _ => return None,
     })
 }

@@ -1,16 +1,31 @@
 //! Qdiscs: that one changed, and all there are, as far as to tell which of them shape.
 
-use super::{RTM_NEWQDISC, TC_H_CLSACT, TC_H_ROOT, TCA_KIND};
+use super::{RTM_GETTCLASS, RTM_NEWQDISC, RTM_NEWTCLASS, TC_H_CLSACT, TC_H_ROOT, TCA_KIND};
+use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::event::{Event, Qdisc};
-use crate::message::{DecodeError, Message, u32_at};
+use crate::message::{Attribute, DecodeError, Message, u32_at};
 
 const TCA_OPTIONS: u16 = 2;
-/// Octets per second that a flow of `fq` may send; of all flows, also forwarded ones.
-const TCA_FQ_FLOW_MAX_RATE: u16 = 7;
 const TCA_STATS2: u16 = 7;
 const TCA_STATS_QUEUE: u16 = 3;
-/// As fast as it goes.
-const NO_RATE: u32 = u32::MAX;
+
+const TCA_FQ_PLIMIT: u16 = 1;
+const TCA_FQ_FLOW_PLIMIT: u16 = 2;
+/// Octets per second that a flow of `fq` may send; of all flows, also forwarded ones.
+const TCA_FQ_FLOW_MAX_RATE: u16 = 7;
+const TCA_FQ_CE_THRESHOLD: u16 = 12;
+/// As fast as it goes, or never.
+const NEVER: u32 = u32::MAX;
+
+const TCA_FQ_CODEL_TARGET: u16 = 1;
+const TCA_FQ_CODEL_LIMIT: u16 = 2;
+const TCA_FQ_CODEL_INTERVAL: u16 = 3;
+const TCA_FQ_CODEL_ECN: u16 = 4;
+const TCA_FQ_CODEL_FLOWS: u16 = 5;
+/// Told only where there is one.
+const TCA_FQ_CODEL_CE_THRESHOLD: u16 = 7;
+
+const TCA_CAKE_NAT: u16 = 11;
 
 /// A qdisc of a device, other than those that only hold filters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -19,10 +34,16 @@ pub struct Listed {
     pub link: u32,
     /// Kind.
     pub kind: String,
+    /// Its number, by which filters name it; 0 where the kernel put it there by default.
+    pub handle: u32,
     /// At the root of the device; `false`: below another qdisc.
     pub root: bool,
     /// An `fq` with a rate, which no flow may exceed.
     pub rate: bool,
+    /// Somebody put it there, with other options than its kind has by default: limits, delays, marks of ECN.
+    pub tuned: bool,
+    /// A `cake` that asks conntrack for the addresses behind NAT.
+    pub nat: bool,
 }
 
 /// That a qdisc came, went or changed.
@@ -76,23 +97,80 @@ pub fn decode(message: &Message<'_>) -> Result<Option<Listed>, DecodeError> {
         return Ok(None);
     }
     let kind = kind.ok_or(DecodeError::missing("TCA_KIND"))?;
-    let mut rate = false;
-    for option in options
-        .iter()
-        .filter(|_| kind == "fq")
-        .flat_map(|options| options.nested("TCA_OPTIONS"))
-    {
-        let option = option?;
-        if option.kind == TCA_FQ_FLOW_MAX_RATE {
-            rate |= option.u32_native("TCA_FQ_FLOW_MAX_RATE")? != NO_RATE;
+    let handle = u32_at(fixed, 8);
+    let mut listed = Listed {
+        link: u32_at(fixed, 4),
+        handle,
+        root: parent == TC_H_ROOT,
+        rate: false,
+        // Its only option is how many packets wait.
+        tuned: handle != 0 && kind == "pfifo",
+        nat: false,
+        kind,
+    };
+    if matches!(listed.kind.as_str(), "fq" | "fq_codel" | "cake") {
+        for option in options.iter().flat_map(|o| o.nested("TCA_OPTIONS")) {
+            look(&mut listed, &option?)?;
         }
     }
-    Ok(Some(Listed {
-        link: u32_at(fixed, 4),
-        kind,
-        root: parent == TC_H_ROOT,
-        rate,
-    }))
+    Ok(Some(listed))
+}
+
+/// Whether an option says what is to be known of a qdisc. The defaults are those of `fq_init` and `fq_codel_init`; Codel counts in units of
+/// 1024 ns, and tells 5 ms as 4999 us. Memory and quantum are left out: they follow from the machine and the MTU.
+fn look(listed: &mut Listed, option: &Attribute<'_>) -> Result<(), DecodeError> {
+    let number = |part| option.u32_native(part);
+    let tuned = match (listed.kind.as_str(), option.kind) {
+        ("cake", TCA_CAKE_NAT) => {
+            listed.nat = number("TCA_CAKE_NAT")? != 0;
+            false
+        }
+        ("fq", TCA_FQ_FLOW_MAX_RATE) => {
+            listed.rate = number("TCA_FQ_FLOW_MAX_RATE")? != NEVER;
+            false
+        }
+        ("fq", TCA_FQ_PLIMIT) => number("TCA_FQ_PLIMIT")? != 10_000,
+        ("fq", TCA_FQ_FLOW_PLIMIT) => number("TCA_FQ_FLOW_PLIMIT")? != 100,
+        ("fq", TCA_FQ_CE_THRESHOLD) => number("TCA_FQ_CE_THRESHOLD")? != NEVER,
+        ("fq_codel", TCA_FQ_CODEL_TARGET) => {
+            !matches!(number("TCA_FQ_CODEL_TARGET")?, 4_999 | 5_000)
+        }
+        ("fq_codel", TCA_FQ_CODEL_LIMIT) => number("TCA_FQ_CODEL_LIMIT")? != 10_240,
+        ("fq_codel", TCA_FQ_CODEL_INTERVAL) => {
+            !matches!(number("TCA_FQ_CODEL_INTERVAL")?, 99_999 | 100_000)
+        }
+        ("fq_codel", TCA_FQ_CODEL_ECN) => number("TCA_FQ_CODEL_ECN")? != 1,
+        ("fq_codel", TCA_FQ_CODEL_FLOWS) => number("TCA_FQ_CODEL_FLOWS")? != 1024,
+        ("fq_codel", TCA_FQ_CODEL_CE_THRESHOLD) => true,
+        _ => false,
+    };
+    // Other defaults of the kernel's own (some distributions change them) are nobody's wish.
+    listed.tuned |= tuned && listed.handle != 0;
+    Ok(())
+}
+
+/// Of a message of a dump of classes: the class that another one stands below. `None`: a root class, or another message.
+///
+/// # Errors
+/// Says that it is cut short.
+pub fn decode_inner(message: &Message<'_>) -> Result<Option<u32>, DecodeError> {
+    if message.kind != RTM_NEWTCLASS {
+        return Ok(None);
+    }
+    let (fixed, _) = message.split::<20>("tcmsg")?;
+    let parent = u32_at(fixed, 12);
+    Ok((parent & 0xffff != 0 && parent != TC_H_ROOT).then_some(parent))
+}
+
+/// Asks for the classes of a device.
+pub(crate) fn dump_classes(link: u32, sequence: u32) -> Vec<u8> {
+    let mut encoder = Encoder::default();
+    encoder.message(RTM_GETTCLASS, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
+        let mut fixed = [0; 20];
+        fixed[4..8].copy_from_slice(&link.to_ne_bytes());
+        e.fixed(&fixed);
+    });
+    encoder.finish()
 }
 
 /// Of a message of a dump of qdiscs: a device, and how many packets its root qdisc dropped so far (`struct gnet_stats_queue`), those below it included.
@@ -128,14 +206,18 @@ pub fn decode_drops(message: &Message<'_>) -> Result<Option<(u32, u32)>, DecodeE
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encode::Encoder;
     use crate::fixture::datagram;
     use crate::message::Messages;
     use crate::route::{RTM_DELQDISC, decode as events};
 
     fn message(parent: u32, kind: &str, options: &[(u16, u32)]) -> Vec<u8> {
+        numbered(0, parent, kind, options)
+    }
+
+    fn numbered(handle: u32, parent: u32, kind: &str, options: &[(u16, u32)]) -> Vec<u8> {
         let mut fixed = [0; 20];
         fixed[4..8].copy_from_slice(&3u32.to_ne_bytes());
+        fixed[8..12].copy_from_slice(&handle.to_ne_bytes());
         fixed[12..16].copy_from_slice(&parent.to_ne_bytes());
         let mut encoder = Encoder::default();
         encoder.message(RTM_NEWQDISC, 0, 0, |e| {
@@ -189,8 +271,11 @@ mod tests {
             Some(Listed {
                 link: 3,
                 kind: kind.into(),
+                handle: 0,
                 root,
                 rate,
+                tuned: false,
+                nat: false,
             })
         };
         assert_eq!(
@@ -203,7 +288,9 @@ mod tests {
         assert_eq!(listed(&message(TC_H_CLSACT, "clsact", &[])), None);
         let last = datagram("qdisc-replaced");
         let last = Messages::new(&last).last().expect("some").expect("whole");
-        assert_eq!(decode(&last), Ok(of("bfifo", true, false)));
+        let last = decode(&last).expect("understood").expect("a qdisc");
+        assert_eq!((last.kind.as_str(), last.root), ("bfifo", true));
+        assert!(last.handle != 0 && !last.tuned);
     }
 
     #[test]
@@ -217,9 +304,64 @@ mod tests {
             listed(&bytes).expect("a qdisc").rate
         };
         assert!(rate("fq", 250_000) && rate("fq", 0));
-        assert!(!rate("fq", NO_RATE));
+        assert!(!rate("fq", NEVER));
         // The number means something else there.
         assert!(!rate("fq_codel", 250_000));
+    }
+
+    #[test]
+    fn what_somebody_tuned_is_told_from_defaults() {
+        let tuned = |handle, kind, options: &[(u16, u32)]| {
+            let of = |parent| listed(&numbered(handle, parent, kind, options)).expect("a qdisc");
+            assert_eq!(of(TC_H_ROOT).tuned, of(1).tuned);
+            of(1).tuned
+        };
+        // As Linux tells the defaults.
+        let usual = [
+            (TCA_FQ_CODEL_TARGET, 4_999),
+            (TCA_FQ_CODEL_LIMIT, 10_240),
+            (TCA_FQ_CODEL_INTERVAL, 99_999),
+            (TCA_FQ_CODEL_ECN, 1),
+            (TCA_FQ_CODEL_FLOWS, 1_024),
+            (6, 1_514),
+            (8, 64),
+            (9, 32 << 20),
+        ];
+        let own = 0x8001_0000;
+        assert!(!tuned(own, "fq_codel", &usual));
+        assert!(!tuned(own, "fq_codel", &[(9, 4 << 20), (6, 300)]));
+        for (option, value) in [
+            (TCA_FQ_CODEL_TARGET, 14_999),
+            (TCA_FQ_CODEL_LIMIT, 1_001),
+            (TCA_FQ_CODEL_INTERVAL, 49_999),
+            (TCA_FQ_CODEL_ECN, 0),
+            (TCA_FQ_CODEL_FLOWS, 64),
+            (TCA_FQ_CODEL_CE_THRESHOLD, 1_000),
+        ] {
+            assert!(tuned(own, "fq_codel", &[(option, value)]), "{option}");
+            assert!(!tuned(0, "fq_codel", &[(option, value)]), "the kernel's");
+        }
+        let fq = |value| {
+            let all = [
+                (TCA_FQ_PLIMIT, 10_000),
+                (TCA_FQ_FLOW_PLIMIT, 100),
+                (TCA_FQ_CE_THRESHOLD, value),
+            ];
+            tuned(own, "fq", &all)
+        };
+        assert!(fq(500) && !fq(NEVER));
+        assert!(tuned(own, "fq", &[(TCA_FQ_PLIMIT, 99)]));
+        assert!(tuned(own, "fq", &[(TCA_FQ_FLOW_PLIMIT, 99)]));
+        assert!(tuned(own, "pfifo", &[]) && !tuned(0, "pfifo", &[]));
+    }
+
+    #[test]
+    fn a_cake_that_asks_for_addresses_behind_nat() {
+        let nat = |kind, value| {
+            let bytes = numbered(0x1_0000, TC_H_ROOT, kind, &[(TCA_CAKE_NAT, value)]);
+            listed(&bytes).expect("a qdisc").nat
+        };
+        assert!(nat("cake", 1) && !nat("cake", 0) && !nat("fq_codel", 1));
     }
 
     #[test]

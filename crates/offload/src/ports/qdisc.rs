@@ -5,7 +5,7 @@ use kernel::route::qdisc::Listed;
 
 use super::PortFacts;
 
-/// Qdiscs that may be passed by: none at all, or the defaults, which neither shape nor classify.
+/// Qdiscs that may be passed by: none at all, or the defaults, which neither shape nor classify, unless somebody tuned them.
 const PASSABLE: [&str; 7] = [
     "noqueue",
     "pfifo_fast",
@@ -16,22 +16,23 @@ const PASSABLE: [&str; 7] = [
     "noop",
 ];
 
-/// Of these, whose kind does not say all: `mq` has others below it, `fq` may have a rate.
-const WITH_DETAILS: [&str; 2] = ["mq", "fq"];
+/// Of these, whose kind does not say all: `mq` has others below it, `fq` may have a rate, somebody may have tuned the others.
+const WITH_DETAILS: [&str; 4] = ["mq", "fq", "fq_codel", "pfifo"];
 
 /// Whether a device is to be asked for [`shaper`]: the kind of its root qdisc does not say all.
 pub fn has_details(root: &str) -> bool {
     WITH_DETAILS.contains(&root)
 }
 
-/// What shapes or classifies among all qdiscs of a device, in words.
+/// What shapes, classifies or was tuned by somebody, among all qdiscs of a device, in words.
 pub fn shaper(qdiscs: &[Listed]) -> Option<String> {
     let root = qdiscs.iter().find(|qdisc| qdisc.root);
     qdiscs.iter().find_map(|qdisc| {
-        let what = match (PASSABLE.contains(&qdisc.kind.as_str()), qdisc.rate) {
-            (true, false) => return None,
-            (_, true) => format!("{} with a rate", qdisc.kind),
-            (false, false) => qdisc.kind.clone(),
+        let what = match PASSABLE.contains(&qdisc.kind.as_str()) {
+            _ if qdisc.rate => format!("{} with a rate", qdisc.kind),
+            false => qdisc.kind.clone(),
+            true if qdisc.tuned => format!("{} with options of its own", qdisc.kind),
+            true => return None,
         };
         Some(match root.filter(|_| !qdisc.root) {
             Some(root) => format!("{what} below {}", root.kind),

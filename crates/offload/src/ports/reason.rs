@@ -69,6 +69,23 @@ pub enum PortReason {
     EgressFilter(String),
     /// Off for what leaves: a qdisc that must not be passed by, and would be.
     Qdisc(String),
+    /// Off for what leaves: something at its qdiscs looks at a packet's connection or route, which weir's packets do not have.
+    Asking(String),
+    /// Not straight from XDP: a qdisc that must not be passed by.
+    Queue(String),
+    /// Not straight from XDP: what comes in elsewhere may be faster, and no qdisc would keep the queue short.
+    Slower {
+        /// Mbit/s, where it is known.
+        speed: Option<u32>,
+        /// Name of the port that may be faster.
+        than: String,
+        /// Its Mbit/s, where it is known.
+        its: Option<u32>,
+    },
+    /// Not straight from XDP: the driver does not take frames of other devices, or not now.
+    NoRings,
+    /// Not straight from XDP: the other end of a veth device would not fetch them.
+    PeerSleeps,
     /// Off for what leaves: a bridge may send copies of it by this member, where nothing of weir's is attached.
     Unseen(String),
     /// Off for frames of these VLANs: more hardware addresses than a port can have.
@@ -143,6 +160,17 @@ impl PortReason {
             Self::IngressFilter(filter) => format!("{filter} at TC ingress would be skipped"),
             Self::EgressFilter(filter) => format!("{filter} at TC egress would be skipped"),
             Self::Qdisc(kind) => format!("the qdisc {kind} would be skipped"),
+            Self::Asking(what) => format!(
+                "{what} asks for a packet's connection or route, and what weir sends has none"
+            ),
+            Self::Queue(kind) => format!("the qdisc {kind} is to see it"),
+            Self::Slower { speed, than, its } => slower(*speed, than, *its),
+            Self::NoRings => {
+                "the driver does not take frames of other devices, or only while XDP is attached here".into()
+            }
+            Self::PeerSleeps => {
+                "the other end of this veth device would not fetch frames: neither GRO nor XDP is on there".into()
+            }
             Self::Unseen(member) => format!(
                 "the bridge may send it by {member} as well, where weir is off and sees nothing"
             ),
@@ -203,6 +231,16 @@ impl PortReason {
                 "attach the filter to a class of the root qdisc, or do its work in nftables"
             }
             Self::Qdisc(_) => "shape at the lowest device instead, where weir keeps the qdisc",
+            Self::Asking(_) => {
+                "leave out what asks (`nat` of cake, connmark, nfct keys, …), or shape at an ifb behind another device"
+            }
+            Self::Queue(_) | Self::Slower { .. } => {
+                "nothing to do: packets are forwarded through the qdisc"
+            }
+            Self::NoRings => "let this device be at XDP, if its driver can",
+            Self::PeerSleeps => {
+                "switch GRO on at the other end, in its network namespace: `ethtool -K PEER gro on`"
+            }
             Self::Unseen(_) => "set that member to auto, or take it out of the bridge",
             Self::Addresses(_) => "give the VLAN devices the address of the device below",
             Self::Ageing(_) => {
@@ -220,6 +258,23 @@ impl PortReason {
             },
             Self::Gone => "plug the device in again",
         }
+    }
+}
+
+/// Why frames of a port may come faster than they leave.
+fn slower(speed: Option<u32>, than: &str, its: Option<u32>) -> String {
+    let queue = "only a qdisc keeps the queue short then";
+    match (speed, its) {
+        (Some(speed), Some(its)) => {
+            format!("it is slower ({speed} Mbit/s) than {than} ({its} Mbit/s), and {queue}")
+        }
+        (None, Some(its)) => {
+            format!("how fast it is is not known, and {than} ({its} Mbit/s) may be faster: {queue}")
+        }
+        (Some(speed), None) => format!(
+            "how fast {than} is is not known, and it may be faster than this one ({speed} Mbit/s): {queue}"
+        ),
+        (None, None) => format!("{than} may be faster, and {queue}"),
     }
 }
 
@@ -252,11 +307,13 @@ pub enum Use {
     PppOut,
     /// What a bridge passes on from here to another of its members.
     Bridged,
+    /// What XDP at other ports sends here, which goes by TC instead.
+    Xdp,
     /// What comes in for some addresses: see the reason.
     Some,
 }
 
-/// A part of the traffic of a port that is left to the kernel.
+/// A part of the traffic of a port that is left to the kernel, or to TC.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Limit {
     /// Which part.
@@ -269,6 +326,12 @@ impl Limit {
     /// What it is, in plain words.
     pub fn explain(&self) -> String {
         let part = match (&self.of, &self.reason) {
+            (Use::Xdp, reason) => {
+                return format!(
+                    "what leaves goes by TC, not straight from XDP: {}",
+                    reason.explain()
+                );
+            }
             (Use::In, _) => "what comes in".to_owned(),
             (Use::Out, _) => "what leaves".to_owned(),
             (Use::PppIn, _) => "PPPoE that comes in".to_owned(),

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use kernel::{Link, Mac};
 
 use super::vlan::{hides_tags, vlan_macs};
-use super::{
-    Below, Device, Limit, PortFacts, PortPlan, PortReason, Use, hook, kept, known_driver, xdp,
-};
+use super::{Below, Device, Limit, PortFacts, PortPlan, PortReason, Use, hook, kept};
 use crate::settings::{Hook, Settings};
 use crate::stack::{Stack, Upper, is_ppp, is_switch_port};
 
@@ -58,6 +56,7 @@ pub fn plans(devices: &[Device<'_>], settings: &Settings) -> Plans {
         .collect();
     ports.extend(uppers.into_iter().map(|plan| (plan.link, plan)));
     router.watch_members(&mut ports);
+    router.choose_transmit(&mut ports);
     Plans {
         ports: ports.into_values().collect(),
         stacks: router.stack.numbers(),
@@ -282,7 +281,6 @@ impl<'a> Router<'a> {
             }
         }
         let direct = kept(link, facts).is_none();
-        let takes_frames = takes_frames(facts, hook, device.own_xdp);
         PortPlan {
             link: link.index,
             name: link.name.clone(),
@@ -293,7 +291,8 @@ impl<'a> Router<'a> {
             out,
             ppp_in,
             ppp_out,
-            xdp_transmit: takes_frames && direct,
+            // Once all others have their plans.
+            xdp_transmit: false,
             direct,
             // A switch sends on to other ports what it has learned.
             floods: conduit || uppers.iter().any(|(_, upper)| upper.link.kind == "bridge"),
@@ -440,21 +439,11 @@ fn attached(facts: &PortFacts) -> Vec<Limit> {
         first(&facts.ingress_filters, Use::In, PortReason::IngressFilter),
         first(&facts.egress_chains, Use::Out, PortReason::EgressChain),
         first(&facts.egress_filters, Use::Out, PortReason::EgressFilter),
+        first(&facts.asking, Use::Out, PortReason::Asking),
     ]
     .into_iter()
     .flatten()
     .collect()
-}
-
-/// Whether the driver transmits XDP frames of other devices. Many drivers have rings for that only while a program is attached to
-/// the device itself, and answer -ENXIO otherwise (`ixgbe_xdp_xmit`, `virtnet_xdp_xmit`, …): each frame would be lost.
-fn takes_frames(facts: &PortFacts, hook: Hook, own_xdp: bool) -> bool {
-    match facts.xdp_features {
-        // What is told while weir's own program is there does not hold once it is taken off.
-        Some(features) => features & xdp::NDO_XMIT != 0 && (hook == Hook::Xdp || !own_xdp),
-        // Before Linux 6.3 no device tells.
-        None => known_driver(facts) && hook == Hook::Xdp,
-    }
 }
 
 /// Whether the user asked for a conduit to be the port, in place of the ports of its switch, and its tags are known (or not looked

@@ -1,5 +1,7 @@
 //! What no event tells: drivers, sysctls, filters, the ruleset's text. Looked at when something suggests that it changed.
 
+mod qdiscs;
+
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
@@ -9,10 +11,11 @@ use kernel::route::filter::Filter;
 use kernel::route::qdisc::Listed;
 use kernel::route::vlans::Tagging;
 use kernel::{Event, Link, Source, facts};
-use offload::ports::{has_details, shaper};
 use offload::ruleset::{self, Concern, Finding, Kind};
 use offload::{Limit, PortFacts, PortPlan, PortReason, Use};
 use tracing::debug;
+
+use qdiscs::words;
 
 /// Shortest and longest time from one reading of the ruleset to the next: ten times what the last one took, as nothing is proven before rules
 /// that changed are read, and reading must not take all of a processor.
@@ -32,6 +35,8 @@ pub struct Surroundings {
     filters: Option<Filters>,
     /// As last listed, by device.
     attached: HashMap<u32, Attached>,
+    /// What looks at packets' connections, as last listed, by device.
+    asking: HashMap<u32, Vec<String>>,
     /// All qdiscs, as last listed; `None`: they may have changed since.
     qdiscs: Option<Vec<Listed>>,
     /// Devices about which something may have changed since they were looked at.
@@ -65,6 +70,7 @@ impl Surroundings {
             ethtool,
             filters,
             attached: HashMap::new(),
+            asking: HashMap::new(),
             qdiscs: None,
             unlisted: BTreeSet::new(),
             findings: Vec::new(),
@@ -84,19 +90,19 @@ impl Surroundings {
     pub fn heard(&mut self, event: &Event) {
         match event {
             Event::Qdiscs(link) | Event::Qdisc(kernel::Qdisc { link, .. }) => {
-                self.qdiscs = None;
+                self.forget_qdiscs();
                 self.unlisted.insert(*link);
             }
             // It may have come up, with its default qdiscs.
             Event::Link(link) => {
-                self.qdiscs = None;
+                self.forget_qdiscs();
                 self.unlisted.insert(link.index);
             }
             Event::Forwarding(link) if *link != 0 => drop(self.unlisted.insert(*link)),
             Event::Firewall(_) | Event::Overrun(Source::Firewall) => self.stale = true,
             // Of a block, which any device may share; or nobody knows of which.
             Event::Filters(0) | Event::Overrun(Source::Route) => {
-                self.qdiscs = None;
+                self.forget_qdiscs();
                 self.unlisted
                     .extend(self.attached.drain().map(|(link, _)| link));
             }
@@ -153,11 +159,17 @@ impl Surroundings {
             .as_mut()
             .and_then(|n| n.xdp_features(link.index).ok().flatten());
         // VLAN devices, bridges and the like are no ports.
-        let tags = match link.kind.as_str() {
-            "" | "veth" | "tun" | "dsa" => self.ethtool.as_mut(),
-            _ => None,
+        let may_be_port = matches!(link.kind.as_str(), "" | "veth" | "tun" | "dsa");
+        let mut ethtool = self.ethtool.as_mut().filter(|_| may_be_port);
+        let tags = (ethtool.as_mut()).and_then(|e| e.hidden_tags(link.index).ok().flatten());
+        let speed = match ethtool {
+            Some(ethtool) => ethtool.speed(link.index).ok().flatten(),
+            None => facts::speed(&link.name).filter(|_| may_be_port),
         };
-        let tags = tags.and_then(|e| e.hidden_tags(link.index).ok().flatten());
+        let asking = match may_be_port {
+            true => self.asking(link),
+            false => Vec::new(),
+        };
         let ingress_chains = chains(&self.findings, Kind::IngressChain, &link.name);
         let egress_chains = chains(&self.findings, Kind::EgressChain, &link.name);
         let (mut ingress_filters, mut egress_filters) = self.filters(link.index);
@@ -186,6 +198,8 @@ impl Surroundings {
                 // Not readable for once is no change.
                 .or(known.multipath),
             shaper: self.shaper(link),
+            speed,
+            asking,
             bridge_filters: self.bridge_filters(link),
             ingress_chains,
             egress_chains,
@@ -209,26 +223,6 @@ impl Surroundings {
                 .unwrap_or_else(|error| vec![format!("what is unknown ({error})")]),
         );
         filters
-    }
-
-    /// What shapes in or below a root qdisc that may be passed by. Where that cannot be listed, something may.
-    fn shaper(&mut self, link: &Link) -> Option<String> {
-        if !has_details(&link.qdisc) {
-            return None;
-        }
-        if self.qdiscs.is_none() {
-            let listed = self.filters.as_mut().map(|filters| filters.qdiscs());
-            self.qdiscs = listed.and_then(|listed| {
-                listed
-                    .inspect_err(|error| debug!(%error, "qdiscs cannot be listed"))
-                    .ok()
-            });
-        }
-        let Some(all) = &self.qdiscs else {
-            return Some(format!("{}, as it cannot be looked into,", link.qdisc));
-        };
-        let own = all.iter().filter(|qdisc| qdisc.link == link.index);
-        shaper(&own.cloned().collect::<Vec<_>>())
     }
 
     /// How bridges and their ports tag. Where that cannot be listed, nothing is known of any.
@@ -272,18 +266,6 @@ fn foreign(filters: &[Filter]) -> Vec<String> {
         let program = filter.name.split(':').next().unwrap_or_default();
         filter.kind == "bpf" && datapath::TC_PROGRAMS.contains(&program)
     };
-    let words = |filter: &Filter| {
-        let mut words = filter.to_string();
-        for to in filter.actions.iter().filter_map(|action| action.to) {
-            let name = nix::net::if_::if_indextoname(to);
-            let name = name.map_or_else(
-                |_| format!("device {to}"),
-                |n| n.to_string_lossy().into_owned(),
-            );
-            words = format!("{words} to {name}");
-        }
-        words
-    };
     filters
         .iter()
         .filter(|filter| !own(filter))
@@ -316,6 +298,7 @@ fn told(limit: &Limit, device: &str) -> PortLimit {
             Use::PppIn => PortUse::PppIn,
             Use::PppOut => PortUse::PppOut,
             Use::Bridged => PortUse::Bridged,
+            Use::Xdp => PortUse::Xdp,
             Use::Some => PortUse::Some,
         },
         device: device.to_owned(),
@@ -415,6 +398,7 @@ mod tests {
                 kind: action.into(),
                 to,
             }],
+            asks: false,
         }
     }
 

@@ -62,13 +62,8 @@ fn an_ingress_qdisc_answers_for_any_side() {
 }
 
 #[test]
-fn changes_at_ingress_and_egress_are_told_and_others_are_not() {
-    for (name, times) in [
-        ("clsact", 1),
-        ("filters", 5),
-        ("filter-block", 2),
-        ("filter-root", 0),
-    ] {
+fn changes_at_ingress_and_egress_are_told_and_others_as_of_qdiscs() {
+    for (name, times) in [("clsact", 1), ("filters", 5), ("filter-block", 2)] {
         let told: Vec<Event> = datagrams(name)
             .iter()
             .flat_map(|datagram| of(datagram))
@@ -76,6 +71,9 @@ fn changes_at_ingress_and_egress_are_told_and_others_are_not() {
         assert_eq!(told.len(), times, "{name}: {told:?}");
         assert!(told.iter().all(|event| matches!(event, Event::Filters(_))));
     }
+    // Those of a root qdisc, as they may ask for what only the kernel's packets have.
+    let root = events("filter-root");
+    assert!(matches!(root[..], [Event::Qdiscs(_)]), "{root:?}");
     // One of the device, for its qdisc; one of a block, which any device may share.
     let block = events("filter-block");
     assert_eq!(block.len(), 2);
@@ -125,4 +123,49 @@ fn a_cut_action_is_an_error() {
     let bytes = encoder.finish();
     let message = Messages::new(&bytes).next().expect("one").expect("whole");
     assert_eq!(decode(&message).unwrap_err().part, "TCA_MIRRED_PARMS");
+}
+
+/// A filter of this kind, with these options.
+fn with(kind: &str, options: impl FnOnce(&mut Encoder)) -> Filter {
+    let mut encoder = Encoder::default();
+    encoder.message(RTM_NEWTFILTER, 0, 0, |e| {
+        e.fixed(&[0, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0]);
+        e.attribute(TCA_KIND, format!("{kind}\0").as_bytes());
+        e.nested(TCA_OPTIONS, options);
+    });
+    let bytes = encoder.finish();
+    let message = Messages::new(&bytes).next().expect("one").expect("whole");
+    decode(&message).expect("valid").expect("a filter")
+}
+
+#[test]
+fn what_only_the_kernels_packets_have_is_asked_for() {
+    let keys = |bit: u32| {
+        let keys = (1u32 << bit).to_ne_bytes();
+        with("flow", |e| e.attribute(TCA_FLOW_KEYS, &keys)).asks
+    };
+    let asked: Vec<u32> = (0..18).filter(|bit| keys(*bit)).collect();
+    // nfct, its four parts, the route's realm, the owner of the socket.
+    assert_eq!(asked, Vec::from_iter(8..=14));
+    assert!(with("flower", |e| e.attribute(91, &[0; 2])).asks);
+    assert!(!with("flower", |e| e.attribute(8, &[8, 0])).asks);
+    assert!(with("route", |_| {}).asks);
+    let matched = |kind: u8| {
+        let head = [0, 0, kind, 0, 0, 0, 0, 0];
+        with("basic", |e| {
+            e.nested(2, |e| {
+                e.attribute(1, &[1, 0, 0, 0]);
+                e.nested(TCA_EMATCH_TREE_LIST, |e| e.attribute(1, &head));
+            })
+        })
+        .asks
+    };
+    assert!(cfg!(target_endian = "big") || matched(4) && matched(9) && !matched(3));
+    let acts = |kind: &str| {
+        let name = format!("{kind}\0");
+        let act = |e: &mut Encoder| e.attribute(TCA_ACT_KIND, name.as_bytes());
+        with("matchall", |e| e.nested(2, |e| e.nested(1, act))).asks
+    };
+    assert!(acts("connmark") && acts("ctinfo") && acts("ct"));
+    assert!(!acts("skbedit") && !acts("police"));
 }

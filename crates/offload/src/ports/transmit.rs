@@ -1,0 +1,87 @@
+//! Which ports XDP at others may send to. Frames that it sends pass the qdisc of the way out by, and byte queue limits: where they come faster
+//! than they leave, they wait in the driver's ring, or are dropped there, and nothing marks or drops early. So TC does it then.
+
+use std::collections::BTreeMap;
+
+use super::router::Router;
+use super::{Device, Limit, PortPlan, PortReason, Use, kept, known_driver, xdp};
+use crate::settings::Hook;
+
+/// A port where XDP takes what comes in.
+struct WayIn {
+    link: u32,
+    name: String,
+    speed: Option<u32>,
+}
+
+impl Router<'_> {
+    /// Completes the plans of all ports, by what XDP at the others may send.
+    pub(super) fn choose_transmit(&self, ports: &mut BTreeMap<u32, PortPlan>) {
+        let speed = |link: &u32| self.devices.get(link)?.facts?.speed;
+        let ways_in: Vec<WayIn> = (ports.values())
+            .filter(|plan| plan.hook == Hook::Xdp && plan.into)
+            .map(|plan| WayIn {
+                link: plan.link,
+                name: plan.name.clone(),
+                speed: speed(&plan.link),
+            })
+            .collect();
+        for plan in ports.values_mut().filter(|plan| plan.forwards()) {
+            let Some(device) = self.devices.get(&plan.link) else {
+                continue;
+            };
+            let mut others = ways_in.iter().filter(|way| way.link != plan.link);
+            let against = against(device, plan.hook, &ways_in);
+            plan.xdp_transmit = against.is_none();
+            if let Some(reason) = against.filter(|_| plan.out && others.next().is_some()) {
+                let of = Use::Xdp;
+                plan.limits.push(Limit { of, reason });
+            }
+        }
+    }
+}
+
+/// What forbids sending frames of XDP programs to this port.
+fn against(device: &Device<'_>, hook: Hook, ways_in: &[WayIn]) -> Option<PortReason> {
+    let (link, facts) = (device.link, device.facts?);
+    if let Some(qdisc) = kept(link, facts) {
+        return Some(PortReason::Queue(qdisc));
+    }
+    if !takes_frames(device, hook) {
+        let asleep = link.kind == "veth" && facts.xdp_features.is_some();
+        return Some(match asleep {
+            true => PortReason::PeerSleeps,
+            false => PortReason::NoRings,
+        });
+    }
+    let faster = ways_in
+        .iter()
+        .filter(|way| may_be_faster(way.speed, facts.speed))
+        // The fastest is named; one that nobody knows of before all.
+        .max_by_key(|way| way.speed.unwrap_or(u32::MAX))?;
+    Some(PortReason::Slower {
+        speed: facts.speed,
+        than: faster.name.clone(),
+        its: faster.speed,
+    })
+}
+
+/// Whether frames may come in faster than they leave. Where neither speed is known (virtual machines), they are taken for equal.
+fn may_be_faster(into: Option<u32>, out: Option<u32>) -> bool {
+    match (into, out) {
+        (Some(into), Some(out)) => into > out,
+        (into, out) => into != out,
+    }
+}
+
+/// Whether the driver transmits XDP frames of other devices. Many drivers have rings for that only while a program is attached to
+/// the device itself, and answer -ENXIO otherwise (`ixgbe_xdp_xmit`, `virtnet_xdp_xmit`, …): each frame would be lost.
+fn takes_frames(device: &Device<'_>, hook: Hook) -> bool {
+    let facts = device.facts;
+    facts.is_some_and(|facts| match facts.xdp_features {
+        // What is told while weir's own program is there does not hold once it is taken off.
+        Some(features) => features & xdp::NDO_XMIT != 0 && (hook == Hook::Xdp || !device.own_xdp),
+        // Before Linux 6.3 no device tells.
+        None => known_driver(facts) && hook == Hook::Xdp,
+    })
+}
