@@ -93,26 +93,3 @@ fn half_each(shaper: &[&str]) {
 fn two_clients_behind_nat_have_half_each_by_cake() {
     half_each(&["tc qdisc add dev wan0 root cake bandwidth 1mbit besteffort dual-srchost nat"]);
 }
-
-/// The same below a class.
-#[test]
-#[ignore = "needs sch_cake: run by tests/vm/run"]
-fn two_clients_behind_nat_have_half_each_below_a_class() {
-    half_each(&[
-        "tc qdisc add dev wan0 root handle 1: htb default 10",
-        "tc class add dev wan0 parent 1: classid 1:10 htb rate 1mbit ceil 1mbit",
-        "tc qdisc add dev wan0 parent 1:10 cake unlimited besteffort dual-srchost nat",
-    ]);
-}
-
-/// A classifier that goes by the addresses that conntrack knows.
-#[test]
-#[ignore = "needs cls_flow and sch_drr: run by tests/vm/run"]
-fn two_clients_behind_nat_have_half_each_by_a_flow_filter() {
-    half_each(&[
-        "tc qdisc add dev wan0 root handle 1: htb default 10",
-        "tc class add dev wan0 parent 1: classid 1:10 htb rate 1mbit ceil 1mbit",
-        "tc qdisc add dev wan0 parent 1:10 handle 10: sfq",
-        "tc filter add dev wan0 parent 10: protocol all handle 1 flow hash keys nfct-src divisor 1024",
-    ]);
-}
