@@ -228,9 +228,17 @@ fn a_ruleset_tells_what_to_look_at() {
     assert_eq!(found.edges, BTreeSet::from(edges));
     // A quarter of 9 s: the set's own minute is longer.
     assert_eq!(found.keep_alive, Some(2_250));
-    let opaque: Vec<&str> = found.opaque.iter().map(String::as_str).collect();
+    let words = |all: &BTreeSet<String>| all.iter().cloned().collect::<Vec<String>>();
     assert_eq!(
-        opaque,
+        words(&found.opaque),
+        ["the time of day (inet t f, handle 42)"]
+    );
+    // Connections that such rules concern are left to the kernel, unless they are ignored.
+    assert_eq!(found.seen.len(), 3, "{:?}", found.seen);
+    let ignoring = found.ignoring();
+    assert_eq!(ignoring.seen, BTreeSet::new());
+    assert_eq!(
+        words(&ignoring.opaque),
         [
             "an iptables extension that nft does not name (inet t f, handle 41)",
             "ct expiration (inet t f, handle 32)",

@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use kernel::SetName;
 use serde_json::Value;
 
-use super::RulesetError;
+use super::classes::{Class, class};
 use super::reach::{Key, Object, Rule, Ruleset};
+use super::{Kind, RulesetError};
 
 /// Time zones differ by a multiple of this, seconds. So an edge is known to within it whichever zone `nft` prints in, and whichever the
 /// kernel goes by.
@@ -28,9 +29,18 @@ pub struct Silent {
     pub keep_alive: Option<u64>,
     /// What cannot be looked at, in words: each second proofs end.
     pub opaque: BTreeSet<String>,
+    /// The same, in rules that see each packet: what they concern is left to the kernel, unless they are ignored.
+    pub seen: BTreeSet<String>,
 }
 
 impl Silent {
+    /// Where rules that see each packet are ignored: what they go by cannot be looked at either.
+    #[must_use]
+    pub fn ignoring(mut self) -> Self {
+        self.opaque.append(&mut self.seen);
+        self
+    }
+
     /// For where the ruleset is not known.
     pub fn unknown(why: &str) -> Self {
         Self {
@@ -239,13 +249,19 @@ impl<'a> Search<'a> {
                 }
             }
             "meta" if matches!(key, Some("hour" | "day" | "time")) => {
-                self.opaque("the time of day", rule);
+                self.opaque("the time of day", class("meta", "time"), rule);
             }
-            "ct" if key == Some("expiration") => self.opaque("ct expiration", rule),
+            "ct" if key == Some("expiration") => {
+                self.opaque("ct expiration", class("ct", "expiration"), rule);
+            }
             "xt" => match inner.get("name").and_then(Value::as_str) {
-                None => self.opaque("an iptables extension that nft does not name", rule),
+                None => {
+                    let what = "an iptables extension that nft does not name";
+                    self.opaque(what, Class::Each(Kind::Opaque), rule);
+                }
                 Some(name) if MOODS.contains(&name) => {
-                    self.opaque(&format!("the iptables extension {name}"), rule);
+                    let what = format!("the iptables extension {name}");
+                    self.opaque(&what, class("xt", name), rule);
                 }
                 Some(_) => {}
             },
@@ -261,11 +277,15 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn opaque(&mut self, what: &str, rule: &Rule<'a>) {
+    /// Something that cannot be looked at, of this class.
+    fn opaque(&mut self, what: &str, class: Class, rule: &Rule<'a>) {
         let (family, table, chain) = rule.key();
         let handle = rule.home.handle;
         let what = format!("{what} ({family} {table} {chain}, handle {handle})");
-        self.found.opaque.insert(what);
+        match class {
+            Class::Each(_) => self.found.seen.insert(what),
+            _ => self.found.opaque.insert(what),
+        };
     }
 
     /// Packets of forwarded connections keep elements of this set alive.

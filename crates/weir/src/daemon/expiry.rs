@@ -45,10 +45,11 @@ impl Keeper {
         }
     }
 
-    /// The ruleset was read, or could not be.
-    pub fn rules(&mut self, silent: Result<&Silent, &str>) {
+    /// The ruleset was read, or could not be. `respected`: what rules concern that see each packet is left to the kernel.
+    pub fn rules(&mut self, silent: Result<&Silent, &str>, respected: bool) {
         let silent = match silent {
-            Ok(silent) => silent.clone(),
+            Ok(silent) if respected => silent.clone(),
+            Ok(silent) => silent.clone().ignoring(),
             Err(error) => Silent::unknown(&format!("a ruleset that cannot be read: {error}")),
         };
         self.agenda.rules(silent, self.now());

@@ -224,7 +224,8 @@ impl Router {
         self.drops.rules(rules, legacy, &mut self.path);
         if self.forwards {
             let silent = read.as_ref().map(|text| &text.silent);
-            self.expiry.rules(silent.map_err(String::as_str));
+            let respected = self.core.settings().each_packet;
+            self.expiry.rules(silent.map_err(String::as_str), respected);
         }
         match read {
             Ok(text) => {
