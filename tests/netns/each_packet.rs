@@ -2,14 +2,17 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::process::Command;
+use std::thread::sleep;
 use std::time::Duration;
 
 use lab::gateway::SERVER;
 use lab::namespace::wait_until;
 use lab::transfer::{Datagrams, Echo};
 use lab::{Error, Lab, Options};
+use serde_json::Value;
 use weir_tests::scene::{self, By, at_once};
-use weir_tests::{LIMIT, Weir};
+use weir_tests::{LIMIT, Weir, binary};
 
 /// A flow that no rule is about.
 const FREE: u16 = 7000;
@@ -136,6 +139,21 @@ fn flows(lab: &Lab, weir: Option<&Weir>) -> Result<(Vec<Echo>, Vec<Datagrams>), 
     Ok((echoes, open))
 }
 
+/// What `weir check` says of the costs of rules.
+fn costs(lab: &Lab, weir: &Weir) -> Result<Vec<u64>, Error> {
+    let mut command = Command::new(binary());
+    command
+        .args(["check", "--json"])
+        .env("WEIR_SOCKET", weir.socket());
+    let output = lab.node("router")?.enter(|| command.output())?;
+    let output = output.map_err(Error::system("weir check"))?;
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let findings = report["firewall"].as_array().expect("a list").iter();
+    Ok(findings
+        .filter_map(|one| one["connections"].as_u64())
+        .collect())
+}
+
 fn started(by: By, lab: &Lab, more: &str) -> Result<Option<Weir>, Error> {
     scene::weir(by, lab, more)
 }
@@ -163,6 +181,14 @@ fn what_the_kernel_drops_by_each_packet_is_dropped() {
                     "{reason:?}"
                 );
             }
+            let told = weir.status()?.each_packet.expect("such rules");
+            assert_eq!(told.rules.len(), CASES.len() + 1, "{told:?}");
+            assert_eq!(told.connections, CASES.len() as u64 + 1, "{told:?}");
+            assert!(
+                told.rules.iter().all(|rule| rule.connections == 1),
+                "{told:?}"
+            );
+            assert_eq!(costs(&lab, weir)?, vec![1; told.rules.len()]);
             let log = weir.log();
             assert!(log.contains("a rule looks at each packet"), "{log}");
         }
@@ -356,4 +382,29 @@ fn who_says_so_has_such_rules_ignored() {
         assert!(answered > 0, "the length is not looked at");
         Ok(())
     });
+}
+
+/// What the rule goes by changes without a message. What it concerns is the kernel's; so nobody's proofs end for it, unless it is ignored.
+#[test]
+fn a_rule_that_sees_each_packet_ends_no_proofs() {
+    let ended = |each_packet: &str| -> Result<u64, Error> {
+        let lab = scene::lab(By::Weir("tc"), &Options::default())?;
+        lab.node("router")?.nft(
+            "table inet each { chain forward { type filter hook forward priority 0;
+            udp dport 7001 ct state established ct expiration < 1s drop\n}\n}\n",
+        )?;
+        let more = format!("[offload]\neach_packet = \"{each_packet}\"\n");
+        let weir = started(By::Weir("tc"), &lab, &more)?.expect("weir runs");
+        let _flows = flows(&lab, Some(&weir))?;
+        let ends = || Ok(weir.status()?.bumps.get("expiry").copied().unwrap_or(0));
+        let before = ends()?;
+        sleep(Duration::from_millis(3_500));
+        let reason = weir.flow_at(7001)?.and_then(|flow| flow.reason);
+        let declined = reason.is_some_and(|reason| reason.code == "each-packet");
+        assert_eq!(declined, each_packet == "respect");
+        Ok(ends()? - before)
+    };
+    assert_eq!(ended("respect").expect("runs"), 0);
+    let ended = ended("ignore").expect("runs");
+    assert!((2..=5).contains(&ended), "{ended} in 3.5 s");
 }

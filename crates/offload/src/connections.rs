@@ -13,6 +13,8 @@ use crate::ruleset::{Concern, Subject};
 pub(crate) const ADMIT_PER_EVENT: usize = 64;
 /// Waiting connections let in by one tick.
 pub(crate) const ADMIT_PER_TICK: usize = 1_024;
+/// Connections times rules that are compared to tell what rules cost.
+const MOST_COMPARED: usize = 1_000_000;
 /// How old a message that a connection closes may be when it is read.
 const CLOSING: Millis = 5_000;
 /// Pause before an install that found no room is tried again.
@@ -217,13 +219,26 @@ impl Core {
 
     /// The first rule that may look at each packet of a connection, where such rules are respected.
     pub fn concern(&self, flow: &Flow) -> Option<&Concern> {
-        let subject = Subject {
-            original: &flow.id.original,
-            reply: &flow.reply,
-            mark: flow.mark,
-        };
+        let subject = subject(flow);
         let mut rules = self.concerns.iter().filter(|_| self.settings.each_packet);
         rules.find(|rule| rule.touches(&subject))
+    }
+
+    /// How many connections each rule leaves to the kernel now, in the order of [`Core::concerns`]; several may leave it the same ones.
+    pub fn costs(&self) -> Vec<usize> {
+        let mut costs = vec![0; self.concerns.len()];
+        let left = self.statistics.declined[Decline::EachPacket.index()];
+        let each = Some(Decline::EachPacket);
+        // Of very many every so-manieth stands for the others.
+        let step = 1 + left * self.concerns.len() / MOST_COMPARED;
+        let flows = self.table.iter().filter(|(_, flow)| flow.declined == each);
+        for (_, flow) in flows.step_by(step) {
+            let subject = subject(flow);
+            for (cost, rule) in costs.iter_mut().zip(&self.concerns) {
+                *cost += if rule.touches(&subject) { step } else { 0 };
+            }
+        }
+        costs
     }
 
     /// The ruleset was read: these rules look at each packet. All connections are judged by them; what weir forwarded so far and may not, ends.
@@ -461,5 +476,14 @@ impl Core {
             .map(|(id, _)| id)
             .collect();
         self.settle_all(&affected, out);
+    }
+}
+
+/// What a connection is to rules.
+fn subject(flow: &Flow) -> Subject<'_> {
+    Subject {
+        original: &flow.id.original,
+        reply: &flow.reply,
+        mark: flow.mark,
     }
 }

@@ -1,8 +1,12 @@
 //! Which connections a rule that sees each packet may concern.
 
+mod common;
+
+use common::{Rig, tcp};
 use kernel::{Protocol, Tuple};
 use serde_json::{Value, json};
 use weir_offload::ruleset::{Concern, Kind, Subject, parse, read};
+use weir_offload::{Decline, Settings};
 
 /// A chain of hook forward, and more chains that it may jump to; each with its rules. Handles are counted from 10 on.
 fn concerns(chains: &[(&str, &[Value])]) -> Vec<Concern> {
@@ -357,4 +361,33 @@ fn a_restored_mark_is_that_of_the_connection() {
     let saved = json!([{"mangle": {"key": connection, "value": mark()}}]);
     assert!(dice(&[saved.clone(), restore()], zero()));
     assert!(!dice(&[restore(), saved], zero()));
+}
+
+#[test]
+fn what_rules_cost_is_counted() {
+    let rule = |port: u16| json!([asks("tcp", "dport", json!(port)), limit(), {"drop": null}]);
+    let rules = concerns(&[(
+        "forward",
+        &[
+            rule(80),
+            rule(81),
+            json!([asks("tcp", "dport", json!({"set": [80, 443]})), limit()]),
+        ],
+    )]);
+    assert_eq!(rules.len(), 3);
+    let mut rig = Rig::new(Settings::default());
+    for (id, port) in [(1, 80), (2, 80), (3, 443), (4, 22)] {
+        rig.connection(&tcp(
+            id,
+            &format!("10.0.0.2:{}", 4_000 + id),
+            &format!("192.0.2.1:{port}"),
+        ));
+    }
+    assert!(rig.core.costs().is_empty());
+    rig.core.rules(rules, 2_000, &mut Vec::new());
+    assert_eq!(rig.core.costs(), [2, 0, 3]);
+    let left = rig.core.statistics().declined[Decline::EachPacket.index()];
+    assert_eq!(left, 3, "each once");
+    rig.core.rules(Vec::new(), 3_000, &mut Vec::new());
+    assert!(rig.core.costs().is_empty());
 }

@@ -166,6 +166,8 @@ export interface Status {
     passed: Record<string, number>;
   };
   share_of_packets?: number;
+  /** Connections left to the kernel by rules that see each packet, the dearest rule first; absent where there are no such rules. */
+  each_packet?: { connections: number; rules: { rule: string; why: string; connections: number }[] };
   heartbeat: { age_seconds: number; limit_seconds: number };
   /** Absent where no partner is configured. */
   multipath?: { partner: string; state: string };

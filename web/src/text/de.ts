@@ -90,6 +90,9 @@ export const de: Catalogue = {
   "dashboard.engine": "Von weir selbst weitergeleitet",
   "dashboard.engine.now": "der Pakete, jetzt",
   "dashboard.engine.kernel": "Den Rest macht der Kernel: neue Verbindungen und was weir ihm überlässt.",
+  "dashboard.engine.rules":
+    "Verbindungen, die ihm Regeln der Firewall lassen, die jedes Paket sehen: {count}.",
+  "dashboard.engine.rule": "Die meisten davon wegen {rule}: {count}.",
   "dashboard.engine.since": "{share} seit dem Start",
   "dashboard.engine.rate": "{rate} am Kernel vorbei",
   "dashboard.engine.idle": "Im Moment kein Paket",

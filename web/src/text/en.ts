@@ -89,6 +89,8 @@ export const en = {
   "dashboard.engine": "Forwarded by weir itself",
   "dashboard.engine.now": "of the packets, now",
   "dashboard.engine.kernel": "The kernel handles the rest: new connections, and what weir leaves to it.",
+  "dashboard.engine.rules": "Connections left to it by rules of the firewall that see each packet: {count}.",
+  "dashboard.engine.rule": "Most of them by {rule}: {count}.",
   "dashboard.engine.since": "{share} since the start",
   "dashboard.engine.rate": "{rate} past the kernel",
   "dashboard.engine.idle": "No packet, at the moment",

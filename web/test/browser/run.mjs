@@ -214,6 +214,13 @@ for (const colorScheme of ["light", "dark"]) {
   }
 }
 
+journey("what rules cost that see each packet is told", { test: mockOnly }, async (page) => {
+  await steps.logIn(page, password);
+  await steps.visit(page, "");
+  const told = await page.locator(".rules").innerText();
+  assert.match(told, /17.*forward_guest, handle 214.*14/);
+});
+
 journey("hostile names are text", { test: mockOnly }, async (page) => {
   await steps.logIn(page, password);
   for (const view of ["", "devices", "flows", "history", "picture"]) {

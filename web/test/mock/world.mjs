@@ -314,6 +314,17 @@ export function status(now, begun, speed) {
     bumps: {},
     refused: {},
     lost_events: 0,
+    each_packet: {
+      connections: 17,
+      rules: [
+        { rule: "inet fw4 forward_guest, handle 214", why: "a rate limit counts packets", connections: 14 },
+        {
+          rule: "inet fw4 forward_wan, handle 231",
+          why: "the length of each packet decides",
+          connections: 3,
+        },
+      ],
+    },
     heartbeat: { age_seconds: 0.2, limit_seconds: 2 },
     multipath: { partner: PARTNER, state: "connected", redirects: true, uplinks: 3, open: 41 },
   };

@@ -30,6 +30,7 @@ pub use probes::{Probe, ProbeKind, ProbeRecord, Probes};
 pub use problem::Problem;
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
 pub use status::{
-    FamilyFlows, FlowCounts, Heartbeat, HopCounts, Mode, PacketCounts, ShadowCounts, Status,
+    EachPacket, FamilyFlows, FlowCounts, Heartbeat, HopCounts, Mode, PacketCounts, RuleCost,
+    ShadowCounts, Status,
 };
 pub use tables::{Hop, Port, PortLimit, PortStack, PortUse, Traffic};

@@ -49,8 +49,31 @@ pub struct Status {
     /// Uplinks that are used as one; absent where the configuration names no partner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multipath: Option<PathsStatus>,
+    /// What rules cost that see each packet; absent where there are none, or where they are ignored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub each_packet: Option<EachPacket>,
     /// Whether the packet path believes that the daemon lives.
     pub heartbeat: Heartbeat,
+}
+
+/// Connections that stay with the kernel as a rule looks at each of their packets.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EachPacket {
+    /// How many.
+    pub connections: u64,
+    /// The rules, the dearest first; not more than a hundred.
+    pub rules: Vec<RuleCost>,
+}
+
+/// A rule that sees each packet, and what it costs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleCost {
+    /// Which: `inet filter forward, handle 7`.
+    pub rule: String,
+    /// What it looks at, in words.
+    pub why: String,
+    /// Connections that it leaves to the kernel now. One may be left to it by several rules.
+    pub connections: u64,
 }
 
 /// Whether flows are forwarded.

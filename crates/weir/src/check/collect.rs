@@ -4,7 +4,7 @@ use std::hash::RandomState;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use api::{Client, Forward, Port};
+use api::{Client, Forward, Port, RuleCost};
 use kernel::io::{Requests, SetError, read_members};
 use kernel::{Event, Link, Source, facts};
 
@@ -83,7 +83,12 @@ async fn look(config: &Effective, running: Option<&Running>) -> Result<CheckRepo
     let settings = settings::offload_settings(config, *config.offload.shadow);
     let legacy = facts::legacy_tables().unwrap_or_default();
     let mut firewall = firewall::findings(&surroundings.findings, &legacy);
+    firewall::cost(&mut firewall, running.map_or(&[], |told| &told.rules));
     let hasher = RandomState::new();
+    let silent = match settings.each_packet {
+        true => silent,
+        false => silent.ignoring(),
+    };
     firewall.extend(firewall::silent(&silent, |name, most| {
         matches!(
             read_members(name, most, &hasher),
@@ -145,6 +150,8 @@ struct Running {
     ports: Vec<Port>,
     /// What comes in by its partner.
     forwards: Vec<Forward>,
+    /// What rules cost that see each packet.
+    rules: Vec<RuleCost>,
 }
 
 fn running(options: &Options) -> Option<Running> {
@@ -159,5 +166,9 @@ fn running(options: &Options) -> Option<Running> {
     Some(Running {
         ports: client.ports().ok()?,
         forwards: paths.forwards,
+        rules: status
+            .each_packet
+            .map(|told| told.rules)
+            .unwrap_or_default(),
     })
 }

@@ -1,5 +1,6 @@
 //! What of the firewall weir's fast path would go past.
 
+use api::RuleCost;
 use kernel::SetName;
 use offload::expiry::{MOST_TIMED, MOST_WRITTEN};
 use offload::ruleset::{self, Silent};
@@ -16,10 +17,19 @@ pub fn findings(ruleset: &[ruleset::Finding], legacy: &[String]) -> Vec<Finding>
                 .into(),
             statement: None,
             noted: false,
+            connections: None,
             mend: Some("move the rules to nftables (iptables-nft reads the same commands)".into()),
         });
     }
     findings
+}
+
+/// Adds what a running daemon told of the costs of rules.
+pub fn cost(findings: &mut [Finding], rules: &[RuleCost]) {
+    for finding in findings.iter_mut().filter(|finding| !finding.noted) {
+        let rule = rules.iter().find(|rule| rule.rule == finding.place);
+        finding.connections = rule.map(|rule| rule.connections);
+    }
 }
 
 /// What changes without a message, as far as that costs something; `large` tells whether a set has more elements than so many.
@@ -29,6 +39,7 @@ pub fn silent(silent: &Silent, large: impl Fn(&SetName, usize) -> bool) -> Vec<F
         what: what.to_owned(),
         statement: None,
         noted: true,
+        connections: None,
         mend: None,
     };
     let most = |written: bool| if written { MOST_WRITTEN } else { MOST_TIMED };
@@ -70,6 +81,7 @@ fn told(finding: &ruleset::Finding) -> Finding {
         what: what.to_owned(),
         statement,
         noted: finding.kind.noted(),
+        connections: None,
         mend: mend(finding.mend),
     }
 }
@@ -95,6 +107,15 @@ mod tests {
         );
         assert!(found[0].what.starts_with("a rate limit") && !found[0].noted);
         assert!(found[0].mend.is_some());
+        let told = RuleCost {
+            rule: "inet t f, handle 7".into(),
+            connections: 3,
+            ..RuleCost::default()
+        };
+        let mut costs = found.clone();
+        cost(&mut costs, &[told]);
+        let costs: Vec<_> = costs.iter().map(|finding| finding.connections).collect();
+        assert_eq!(costs, [Some(3), None]);
         assert!(
             found[1].noted && found[1].mend.is_none(),
             "a counter is only noted"

@@ -101,6 +101,9 @@ pub struct Finding {
     pub statement: Option<String>,
     /// Only worth knowing: nothing goes wrong.
     pub noted: bool,
+    /// Connections that it leaves to the kernel now; absent where that is not known, as no daemon runs here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<u64>,
     /// What to do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mend: Option<String>,

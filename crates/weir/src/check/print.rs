@@ -129,6 +129,14 @@ fn finding(finding: &Finding, output: &mut Output<'_>) -> io::Result<()> {
     if let Some(statement) = &finding.statement {
         paragraph("", statement, output)?;
     }
+    match finding.connections {
+        Some(1) => paragraph("", "it leaves 1 connection to the kernel now", output)?,
+        Some(more) => {
+            let told = format!("it leaves {more} connections to the kernel now");
+            paragraph("", &told, output)?;
+        }
+        None => {}
+    }
     mend(finding.mend.as_deref(), output)
 }
 
@@ -205,6 +213,7 @@ mod tests {
                     what: "a limit counts packets".into(),
                     statement: Some("{\"limit\":{}}".into()),
                     noted: false,
+                    connections: Some(12),
                     mend: Some("match `ct state new`".into()),
                 },
                 Finding {
@@ -212,6 +221,7 @@ mod tests {
                     what: "a counter".into(),
                     statement: None,
                     noted: true,
+                    connections: None,
                     mend: None,
                 },
             ],
@@ -251,6 +261,7 @@ Firewall
   inet t forward, handle 7
            a limit counts packets
            {\"limit\":{}}
+           it leaves 12 connections to the kernel now
            mend: match `ct state new`
   1 more only worth knowing: --verbose
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use api::{FamilyFlows, FlowCounts, Mode, PartnerState, PathsStatus, Status};
+use api::{EachPacket, FamilyFlows, FlowCounts, Mode, PartnerState, PathsStatus, Status};
 use clap::Args;
 
 use super::client;
@@ -52,6 +52,9 @@ fn print(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
     output.field("forwarded", &forwarded)?;
     output.field("IPv4", &family(&status.flows.ipv4))?;
     output.field("IPv6", &family(&status.flows.ipv6))?;
+    if let Some(rules) = &status.each_packet {
+        output.field("rules", &each_packet(rules))?;
+    }
     output.field("room", &room(&status.flows, output))?;
     output.field(
         "hops",
@@ -175,6 +178,22 @@ fn family(flows: &FamilyFlows) -> String {
         "{} connections known, {} forwarded; {} declined",
         flows.known, flows.proven, flows.declined
     )
+}
+
+/// What rules cost that see each packet, and which of them most.
+fn each_packet(told: &EachPacket) -> String {
+    let sum = format!(
+        "{} connections left to the kernel",
+        units::count(told.connections)
+    );
+    match told.rules.first().filter(|rule| rule.connections > 0) {
+        Some(most) => format!(
+            "{sum}; most by {} ({})",
+            harmless(&most.rule),
+            units::count(most.connections)
+        ),
+        None => sum,
+    }
 }
 
 /// Room in the table, which both families share.

@@ -3,6 +3,7 @@
 mod account;
 mod capture;
 pub(crate) mod confine;
+mod costs;
 mod counters;
 pub(crate) mod drops;
 mod expiry;

@@ -122,6 +122,7 @@ impl Provider for Face {
             lost_events: router.lost,
             drops: super::drops::counts(router),
             multipath,
+            each_packet: super::costs::each_packet(&router.core),
             shadow: shadow.then_some(ShadowCounts {
                 same: totals.shadow_same,
                 different: totals.shadow_different,

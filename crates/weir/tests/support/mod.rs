@@ -17,11 +17,11 @@ use std::thread::JoinHandle;
 
 use api::{
     Config, Devices, Direction, Directions, DropCounts, DropPrefix, DropRoutes, DropSet, DropState,
-    Drops, Endpoints, Explanation, FamilyFlows, Flow, FlowCounts, FlowFilter, FlowId, FlowQuery,
-    FlowState, Heartbeat, History, HistoryQuery, Hook, Hop, HopCounts, LearnedDrop, LearnedDrops,
-    Limits, Listener, Mode, PacketCounts, Port, PortStack, Problem, Protocol, Provider, Reason,
-    Reloaded, Selection, Status, Talks, TalksQuery, Translated, TtlRange, Witness, WitnessName,
-    serve,
+    Drops, EachPacket, Endpoints, Explanation, FamilyFlows, Flow, FlowCounts, FlowFilter, FlowId,
+    FlowQuery, FlowState, Heartbeat, History, HistoryQuery, Hook, Hop, HopCounts, LearnedDrop,
+    LearnedDrops, Limits, Listener, Mode, PacketCounts, Port, PortStack, Problem, Protocol,
+    Provider, Reason, Reloaded, RuleCost, Selection, Status, Talks, TalksQuery, Translated,
+    TtlRange, Witness, WitnessName, serve,
 };
 use tokio::sync::oneshot;
 
@@ -301,6 +301,14 @@ impl Provider for Paper {
                 routes: 7,
             }),
             multipath: paths::paths(0).status(),
+            each_packet: Some(EachPacket {
+                connections: 12,
+                rules: vec![RuleCost {
+                    rule: "inet filter forward, handle 7".into(),
+                    why: "a rate limit counts packets".into(),
+                    connections: 9,
+                }],
+            }),
             heartbeat: Heartbeat {
                 age_seconds: 0.25,
                 limit_seconds: 2.0,

@@ -1,6 +1,6 @@
 // What one sees first: how full the uplink is, and who fills it.
 import { live, portRate, recorded } from "../../api/live";
-import type { Device, Devices, MeteredPort } from "../../api/types";
+import type { Device, Devices, MeteredPort, Status } from "../../api/types";
 import { type Alert, alerts, grave } from "../../core/alerts";
 import { nameOf, plain } from "../../core/plain";
 import { formatRoute } from "../../core/route";
@@ -135,11 +135,26 @@ function Engine() {
               ` · ${t("dashboard.engine.rate", { rate: f.rate(packets.octetRate) })}`}
           </p>
           <p class="muted small">{t("dashboard.engine.kernel")}</p>
+          <Rules told={status.each_packet} />
         </>
       ) : (
         <p>{t("dashboard.engine.off")}</p>
       )}
     </Card>
+  );
+}
+
+/** What rules cost that see each packet: the sum, and the dearest of them. */
+function Rules({ told }: { told: Status["each_packet"] }) {
+  const f = format();
+  const most = told?.rules[0];
+  if (told === undefined || most === undefined) return null;
+  return (
+    <p class="muted small rules">
+      {t("dashboard.engine.rules", { count: f.count(told.connections) })}{" "}
+      {most.connections > 0 &&
+        t("dashboard.engine.rule", { rule: plain(most.rule), count: f.count(most.connections) })}
+    </p>
   );
 }
 
