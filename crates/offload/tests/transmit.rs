@@ -94,8 +94,10 @@ fn only_ways_in_at_xdp_count() {
     let chain = |facts: &mut PortFacts| facts.ingress_chains = vec!["netdev t c".into()];
     assert_eq!(three(&auto, &chain)[1..], [may(), may()]);
     // Nothing is said where nothing would come.
-    let mut all = Settings::default();
-    all.hook = Hook::Tc;
+    let all = Settings {
+        hook: Hook::Tc,
+        ..Settings::default()
+    };
     let plans = three(&all, &|facts| facts.shaper = Some("a shaper".into()));
     assert!(plans.iter().all(|(_, reason)| reason.is_none()));
 }
