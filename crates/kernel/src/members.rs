@@ -4,10 +4,7 @@
 use std::hash::{BuildHasher, Hasher};
 
 use crate::message::{DecodeError, Message};
-use crate::sets::{
-    NFT_MSG_NEWSETELEM, NFTA_LIST_ELEM, NFTA_SET_ELEM_EXPIRATION, NFTA_SET_ELEM_FLAGS,
-    NFTA_SET_ELEM_KEY, NFTA_SET_ELEM_LIST_ELEMENTS, SUBSYSTEM,
-};
+use crate::sets::{NFTA_SET_ELEM_EXPIRATION, NFTA_SET_ELEM_FLAGS, NFTA_SET_ELEM_KEY, each_element};
 
 const NFTA_SET_ELEM_DATA: u16 = 2;
 const NFTA_SET_ELEM_KEY_END: u16 = 10;
@@ -30,48 +27,34 @@ pub fn decode_members(
     hasher: &impl BuildHasher,
     out: &mut Vec<Member>,
 ) -> Result<(), DecodeError> {
-    if message.kind != SUBSYSTEM << 8 | NFT_MSG_NEWSETELEM {
-        return Ok(());
-    }
-    let (_, attributes) = message.split::<4>("nfgenmsg")?;
-    for attribute in attributes {
-        let attribute = attribute?;
-        if attribute.kind != NFTA_SET_ELEM_LIST_ELEMENTS {
-            continue;
-        }
-        for item in attribute.nested("NFTA_SET_ELEM_LIST_ELEMENTS") {
-            let item = item?;
-            if item.kind != NFTA_LIST_ELEM {
-                continue;
-            }
-            let mut hash = hasher.build_hasher();
-            let mut expires = None;
-            for part in item.nested("NFTA_LIST_ELEM") {
-                let part = part?;
-                match part.kind {
-                    // Not what it counts, nor what its time-out was: those change and decide nothing.
-                    NFTA_SET_ELEM_KEY
-                    | NFTA_SET_ELEM_KEY_END
-                    | NFTA_SET_ELEM_DATA
-                    | NFTA_SET_ELEM_FLAGS => {
-                        hash.write_u16(part.kind);
-                        hash.write_usize(part.value.len());
-                        hash.write(part.value);
-                    }
-                    NFTA_SET_ELEM_EXPIRATION => {
-                        let octets = part.array::<8>("NFTA_SET_ELEM_EXPIRATION")?;
-                        expires = Some(u64::from_be_bytes(octets));
-                    }
-                    _ => {}
+    each_element(message, |item| {
+        let mut hash = hasher.build_hasher();
+        let mut expires = None;
+        for part in item.nested("NFTA_LIST_ELEM") {
+            let part = part?;
+            match part.kind {
+                // Not what it counts, nor what its time-out was: those change and decide nothing.
+                NFTA_SET_ELEM_KEY
+                | NFTA_SET_ELEM_KEY_END
+                | NFTA_SET_ELEM_DATA
+                | NFTA_SET_ELEM_FLAGS => {
+                    hash.write_u16(part.kind);
+                    hash.write_usize(part.value.len());
+                    hash.write(part.value);
                 }
+                NFTA_SET_ELEM_EXPIRATION => {
+                    let octets = part.array::<8>("NFTA_SET_ELEM_EXPIRATION")?;
+                    expires = Some(u64::from_be_bytes(octets));
+                }
+                _ => {}
             }
-            out.push(Member {
-                mark: hash.finish(),
-                expires,
-            });
         }
-    }
-    Ok(())
+        out.push(Member {
+            mark: hash.finish(),
+            expires,
+        });
+        Ok(())
+    })
 }
 
 #[cfg(test)]
@@ -81,6 +64,7 @@ mod tests {
     use super::*;
     use crate::encode::Encoder;
     use crate::message::Messages;
+    use crate::sets::{NFT_MSG_NEWSETELEM, NFTA_LIST_ELEM, NFTA_SET_ELEM_LIST_ELEMENTS, SUBSYSTEM};
 
     /// Parts of one element.
     type Parts<'a> = &'a [(u16, &'a [u8])];

@@ -236,6 +236,17 @@ pub fn decode_set(message: &Message<'_>) -> Result<Option<SetHeader>, DecodeErro
 /// # Errors
 /// Names the attribute that is cut short, missing or of a wrong length; keys that are not addresses have one.
 pub fn decode_elements(message: &Message<'_>, out: &mut Vec<Element>) -> Result<(), DecodeError> {
+    each_element(message, |item| {
+        out.push(element(item)?);
+        Ok(())
+    })
+}
+
+/// Gives each element in a part of the answer to a dump of a set's.
+pub(crate) fn each_element<'a>(
+    message: &Message<'a>,
+    mut take: impl FnMut(&Attribute<'a>) -> Result<(), DecodeError>,
+) -> Result<(), DecodeError> {
     if message.kind != SUBSYSTEM << 8 | NFT_MSG_NEWSETELEM {
         return Ok(());
     }
@@ -248,7 +259,7 @@ pub fn decode_elements(message: &Message<'_>, out: &mut Vec<Element>) -> Result<
         for item in attribute.nested("NFTA_SET_ELEM_LIST_ELEMENTS") {
             let item = item?;
             if item.kind == NFTA_LIST_ELEM {
-                out.push(element(&item)?);
+                take(&item)?;
             }
         }
     }
