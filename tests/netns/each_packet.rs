@@ -6,7 +6,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
-use lab::gateway::SERVER;
+use lab::gateway::{CLIENT, SERVER};
 use lab::namespace::wait_until;
 use lab::transfer::{Datagrams, Echo};
 use lab::{Error, Lab, Options};
@@ -16,8 +16,10 @@ use weir_tests::{LIMIT, Weir, binary};
 
 /// A flow that no rule is about.
 const FREE: u16 = 7000;
-/// A quota on what goes there, octets.
-const QUOTA: (u16, u64) = (7009, 20_000);
+/// Quotas on what goes there: of a rule, and of an element that a rule looks up.
+const QUOTAS: [u16; 2] = [7009, 7010];
+/// Theirs, octets.
+const QUOTA: u64 = 20_000;
 
 /// What a rule drops of the datagrams to a port: what goes through first, what does not any more, and what the client does to make it so.
 struct Case {
@@ -79,12 +81,14 @@ const CASES: [Case; 7] = [
 
 fn rules() -> String {
     let each: String = CASES.iter().map(|c| format!("{}\n", c.rule)).collect();
-    let (port, octets) = QUOTA;
+    let [by_rule, by_element] = QUOTAS;
     format!(
         "table inet each {{
+        set metered {{ type ipv4_addr; quota over {QUOTA} bytes; elements = {{ {CLIENT} }}; }}
         chain forward {{ type filter hook forward priority filter; policy accept;
         {each}
-        udp dport {port} quota over {octets} bytes drop
+        udp dport {by_rule} quota over {QUOTA} bytes drop
+        udp dport {by_element} ip saddr @metered drop
         }}
         chain post {{ type filter hook postrouting priority mangle; policy accept;
         meta mark 7 drop
@@ -120,7 +124,8 @@ fn flows(lab: &Lab, weir: Option<&Weir>) -> Result<(Vec<Echo>, Vec<Datagrams>), 
     client_does(lab, 0)?;
     let (mut echoes, mut open) = (Vec::new(), Vec::new());
     let ports = CASES.iter().map(|c| (c.port, c.good));
-    for (port, good) in ports.chain([(QUOTA.0, SHORT), (FREE, LONG)]) {
+    let quotas = QUOTAS.map(|port| (port, SHORT));
+    for (port, good) in ports.chain(quotas).chain([(FREE, LONG)]) {
         let to = SocketAddr::new(SERVER, port);
         echoes.push(Echo::serve(lab.node("server")?, to)?);
         let datagrams = Datagrams::open(lab.node("client")?, to)?;
@@ -167,7 +172,7 @@ fn what_the_kernel_drops_by_each_packet_is_dropped() {
         let weir = started(by, &lab, "")?;
         let (_echoes, open) = flows(&lab, weir.as_ref())?;
         if let Some(weir) = &weir {
-            for port in CASES.iter().map(|c| c.port).chain([QUOTA.0]) {
+            for port in CASES.iter().map(|c| c.port).chain(QUOTAS) {
                 wait_until("the flow is judged", LIMIT, || {
                     Ok(weir
                         .flow_at(port)?
@@ -182,8 +187,9 @@ fn what_the_kernel_drops_by_each_packet_is_dropped() {
                 );
             }
             let told = weir.status()?.each_packet.expect("such rules");
-            assert_eq!(told.rules.len(), CASES.len() + 1, "{told:?}");
-            assert_eq!(told.connections, CASES.len() as u64 + 1, "{told:?}");
+            let rules = CASES.len() + QUOTAS.len();
+            assert_eq!(told.rules.len(), rules, "{told:?}");
+            assert_eq!(told.connections, rules as u64, "{told:?}");
             assert!(
                 told.rules.iter().all(|rule| rule.connections == 1),
                 "{told:?}"
@@ -198,10 +204,11 @@ fn what_the_kernel_drops_by_each_packet_is_dropped() {
             assert_eq!(answered, 0, "{}", case.rule);
         }
         // 28 octets of headers; the first ones were 29 octets long.
-        let quota = &open[CASES.len()];
-        let answered = ask(quota, &[b'B'; 972], 60, Duration::from_millis(20))? as u64;
-        let most = (QUOTA.1 - 20 * 29) / 1_000;
-        assert!(answered <= most, "{answered} of {most}");
+        let most = (QUOTA - 20 * 29) / 1_000;
+        for (port, quota) in QUOTAS.iter().zip(&open[CASES.len()..]) {
+            let answered = ask(quota, &[b'B'; 972], 60, Duration::from_millis(20))? as u64;
+            assert!(answered <= most, "{port}: {answered} of {most}");
+        }
         Ok(())
     });
 }

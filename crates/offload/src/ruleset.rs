@@ -318,7 +318,8 @@ pub fn read(root: &Value) -> Result<Examined, RulesetError> {
                 else {
                     continue;
                 };
-                let sights = statements::scan(rule.expressions);
+                let kept = |set| ruleset.kept(&rule.home, set);
+                let sights = statements::scan(rule.expressions, &kept);
                 found.findings.extend(sights.iter().map(|sight| {
                     rule.home
                         .finding(rule.chain, sight.kind, Some(sight.value), Vec::new())

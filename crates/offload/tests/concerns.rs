@@ -391,3 +391,75 @@ fn what_rules_cost_is_counted() {
     rig.core.rules(Vec::new(), 3_000, &mut Vec::new());
     assert!(rig.core.costs().is_empty());
 }
+
+/// Elements of a set may have a quota or a limit each, declared with the set or by the rule that adds them: who only looks one up goes by it, too.
+#[test]
+fn what_the_elements_of_a_set_keep_sees_each_packet() {
+    let quota = || json!({"quota": {"val": 20_000, "val_unit": "bytes", "inv": true}});
+    let object = |kind: &str, name: &str, more: Value| {
+        let mut object =
+            json!({"family": "inet", "table": "t", "name": name, "type": "ipv4_addr", "handle": 2});
+        for (key, value) in more.as_object().into_iter().flatten() {
+            object[key] = value.clone();
+        }
+        json!({ kind: object })
+    };
+    let address = || json!({"payload": {"protocol": "ip", "field": "saddr"}});
+    let looks = |name: &str| asks("ip", "saddr", json!(name));
+    let ports = || asks("tcp", "dport", json!(80));
+    let sets = [
+        object("set", "metered", json!({"stmt": [quota()]})),
+        object("set", "limited", json!({"stmt": [limit()]})),
+        object("set", "counted", json!({"stmt": [{"counter": null}]})),
+        object("set", "plain", json!({})),
+        object("set", "written", json!({"flags": ["dynamic"]})),
+        object(
+            "map",
+            "verdicts",
+            json!({"map": "verdict", "stmt": [limit()]}),
+        ),
+    ];
+    let adds =
+        json!([{"set": {"op": "add", "elem": address(), "set": "@written", "stmt": [limit()]}}]);
+    for (rule, kind) in [
+        (
+            json!([ports(), looks("@metered"), {"drop": null}]),
+            Some(Kind::Quota),
+        ),
+        (
+            json!([ports(), looks("@limited"), {"accept": null}]),
+            Some(Kind::Limit),
+        ),
+        (
+            json!([ports(), {"vmap": {"key": address(), "data": "@verdicts"}}]),
+            Some(Kind::Limit),
+        ),
+        (
+            json!([ports(), looks("@written"), {"drop": null}]),
+            Some(Kind::Limit),
+        ),
+        (json!([ports(), looks("@counted"), {"drop": null}]), None),
+        (json!([ports(), looks("@plain"), {"drop": null}]), None),
+        (
+            json!([ports(), looks("@of_another_table"), {"drop": null}]),
+            None,
+        ),
+    ] {
+        let chain = json!({"chain": {"family": "inet", "table": "t", "name": "forward", "handle": 1, "hook": "forward", "type": "filter"}});
+        // Where elements are added no packet of a forwarded connection comes by.
+        let aside =
+            json!({"chain": {"family": "inet", "table": "t", "name": "aside", "handle": 3}});
+        let added = json!({"rule": {"family": "inet", "table": "t", "chain": "aside", "handle": 9, "expr": adds}});
+        let looked = json!({"rule": {"family": "inet", "table": "t", "chain": "forward", "handle": 10, "expr": rule}});
+        let mut all: Vec<Value> = sets.to_vec();
+        all.extend([chain, aside, added, looked]);
+        let found = read(&json!({ "nftables": all }))
+            .expect("a ruleset")
+            .concerns;
+        assert_eq!(found.first().map(|concern| concern.kind), kind, "{rule}");
+        for concern in &found {
+            assert!(touched(concern, Protocol::Tcp, 40_000, 80), "{rule}");
+            assert!(!touched(concern, Protocol::Tcp, 40_000, 81), "{rule}");
+        }
+    }
+}

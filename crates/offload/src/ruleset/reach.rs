@@ -84,6 +84,8 @@ pub(super) struct Ruleset<'a> {
     maps: HashMap<Key<'a>, Option<&'a Value>>,
     /// Elements of named sets that only commands change, where they were told.
     pub(super) sets: HashMap<Key<'a>, &'a Value>,
+    /// What each element of a named set or map keeps: it was declared with that, or a rule adds elements with it.
+    kept: HashMap<Key<'a>, Vec<&'a Value>>,
     /// The rules of each chain, by their places among the objects.
     rules: HashMap<Key<'a>, Vec<usize>>,
     /// The place of the first rule of a chain that ends the way of established connections there.
@@ -102,6 +104,7 @@ impl<'a> Ruleset<'a> {
             objects: Vec::new(),
             maps: HashMap::new(),
             sets: HashMap::new(),
+            kept: HashMap::new(),
             rules: HashMap::new(),
             settles: HashMap::new(),
             marks: HashMap::new(),
@@ -150,6 +153,9 @@ impl<'a> Ruleset<'a> {
     }
 
     fn add(&mut self, kind: &str, fields: &Fields<'a>, home: Home<'a>) -> Result<(), RulesetError> {
+        if let ("map" | "set", Some(kept)) = (kind, fields.map.get("stmt")) {
+            self.keep(home, fields.text("name")?, kept);
+        }
         match kind {
             "chain" => self.objects.push(Object::Chain(Chain {
                 home,
@@ -194,11 +200,25 @@ impl<'a> Ruleset<'a> {
                     expressions,
                     order: self.objects.len(),
                 };
+                for (set, kept) in expressions.iter().filter_map(statements::keeping) {
+                    self.keep(home, set, kept);
+                }
                 self.rules.entry(rule.key()).or_default().push(rule.order);
                 self.objects.push(Object::Rule(rule));
             }
         }
         Ok(())
+    }
+
+    fn keep(&mut self, home: Home<'a>, set: &'a str, kept: &'a Value) {
+        let all = self.kept.entry((home.family, home.table, set)).or_default();
+        all.extend(statements::each(kept));
+    }
+
+    /// What elements of a set keep that a rule of this table names.
+    pub(super) fn kept(&self, home: &Home<'a>, set: &'a str) -> &[&'a Value] {
+        let all = self.kept.get(&(home.family, home.table, set));
+        all.map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Finds the first rule of each chain that ends the way of established connections.

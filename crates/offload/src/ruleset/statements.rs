@@ -15,9 +15,12 @@ pub(super) struct Sight<'a> {
     pub(super) asked: usize,
 }
 
+/// Tells what each element of a named set or map keeps, by its name: a packet that finds one goes by that, too.
+pub(super) type Kept<'a, 'f> = &'f dyn Fn(&'a str) -> &'f [&'a Value];
+
 /// The statements of a rule that must see each packet, or are worth knowing; each kind once, with where it was found.
-pub(super) fn scan(expressions: &[Value]) -> Vec<Sight<'_>> {
-    let mut found: Vec<Sight<'_>> = Vec::new();
+pub(super) fn scan<'a>(expressions: &'a [Value], kept: Kept<'a, '_>) -> Vec<Sight<'a>> {
+    let mut found: Vec<Sight<'a>> = Vec::new();
     for (place, statement) in expressions.iter().enumerate() {
         let mut add = |kind: Kind, value, tells: bool| {
             let asked = match tells {
@@ -39,9 +42,27 @@ pub(super) fn scan(expressions: &[Value]) -> Vec<Sight<'_>> {
                 None => found.push(sight),
             }
         };
-        statement_sights(statement, &mut add);
+        statement_sights(statement, kept, &mut add);
     }
     found
+}
+
+/// The statements that a rule adds to elements of a named set, with the set's name.
+pub(super) fn keeping(statement: &Value) -> Option<(&str, &Value)> {
+    let (name, inner) = single(statement)?;
+    if !matches!(name, "set" | "map") {
+        return None;
+    }
+    let set = inner.get(name)?.as_str()?.strip_prefix('@')?;
+    Some((set, inner.get("stmt")?))
+}
+
+/// One statement, or several.
+pub(super) fn each(statements: &Value) -> &[Value] {
+    match statements {
+        Value::Array(all) => all,
+        one => std::slice::from_ref(one),
+    }
 }
 
 /// Where a rule does something with a packet that its expressions up to `place` match. `None`: it only counts.
@@ -65,7 +86,7 @@ fn effect(expressions: &[Value], place: usize) -> Option<usize> {
 type Add<'a, 'f> = &'f mut dyn FnMut(Kind, &'a Value, bool);
 
 /// What a statement does, and what its expressions ask. The last argument of `add`: whether it is only asked.
-fn statement_sights<'a>(statement: &'a Value, add: Add<'a, '_>) {
+fn statement_sights<'a>(statement: &'a Value, kept: Kept<'a, '_>, add: Add<'a, '_>) {
     let Some((name, inner)) = single(statement) else {
         // A verdict without more, such as `"accept"`, or nothing that is known.
         let known = statement
@@ -84,9 +105,9 @@ fn statement_sights<'a>(statement: &'a Value, add: Add<'a, '_>) {
                 match flags::answer(left, operator, right) {
                     Some(flags::Answer::Varies) => add(Kind::Flags, left, true),
                     Some(_) => {}
-                    None => expression_sights(left, add),
+                    None => expression_sights(left, kept, add),
                 }
-                expression_sights(right, add);
+                expression_sights(right, kept, add);
             }
         }
         "mangle" => {
@@ -96,7 +117,7 @@ fn statement_sights<'a>(statement: &'a Value, add: Add<'a, '_>) {
             inner
                 .get("value")
                 .into_iter()
-                .for_each(|value| expression_sights(value, add));
+                .for_each(|value| expression_sights(value, kept, add));
         }
         "xt" => match extension(inner) {
             Class::Each(kind) => {
@@ -109,21 +130,17 @@ fn statement_sights<'a>(statement: &'a Value, add: Add<'a, '_>) {
         "vmap" => ["key", "data"]
             .iter()
             .filter_map(|part| inner.get(part))
-            .for_each(|part| expression_sights(part, add)),
+            .for_each(|part| expression_sights(part, kept, add)),
         // Elements that a packet adds, and statements that go with them.
         "set" | "map" | "meter" => {
             add(Kind::DynamicSet, statement, false);
-            let with = inner.get("stmt").into_iter();
-            for value in with.flat_map(|value| match value {
-                Value::Array(all) => all.iter().collect(),
-                one => vec![one],
-            }) {
-                statement_sights(value, add);
+            for value in inner.get("stmt").into_iter().flat_map(each) {
+                statement_sights(value, kept, add);
             }
             let parts = ["elem", "key", "data"]
                 .iter()
                 .filter_map(|part| inner.get(part));
-            parts.for_each(|part| expression_sights(part, add));
+            parts.for_each(|part| expression_sights(part, kept, add));
         }
         _ => match class("statement", name) {
             Class::Each(kind) | Class::Noted(kind) => add(kind, statement, false),
@@ -133,10 +150,16 @@ fn statement_sights<'a>(statement: &'a Value, add: Add<'a, '_>) {
 }
 
 /// What an expression asks of a packet, however deep.
-fn expression_sights<'a>(value: &'a Value, add: Add<'a, '_>) {
+fn expression_sights<'a>(value: &'a Value, kept: Kept<'a, '_>, add: Add<'a, '_>) {
     let all = match value {
-        Value::Array(all) => return all.iter().for_each(|one| expression_sights(one, add)),
+        Value::Array(all) => return all.iter().for_each(|one| expression_sights(one, kept, add)),
         Value::Object(all) => all,
+        Value::String(text) => {
+            let named = text.strip_prefix('@').map(kept).unwrap_or_default();
+            return named
+                .iter()
+                .for_each(|one| statement_sights(one, kept, add));
+        }
         _ => return,
     };
     for (name, inner) in all {
@@ -147,7 +170,7 @@ fn expression_sights<'a>(value: &'a Value, add: Add<'a, '_>) {
             // Operators, values, sets and verdicts: what they are made of counts.
             "|" | "&" | "^" | "<<" | ">>" | "set" | "map" | "key" | "data" | "elem" | "val"
             | "expr" | "concat" => {
-                expression_sights(inner, add);
+                expression_sights(inner, kept, add);
                 continue;
             }
             "counter" => Class::Noted(Kind::Counter),
@@ -158,7 +181,7 @@ fn expression_sights<'a>(value: &'a Value, add: Add<'a, '_>) {
             | "drop" | "return" | "continue" | "jump" | "goto" | "elements" => continue,
             _ => {
                 if name == "jhash" {
-                    expression_sights(inner, add);
+                    expression_sights(inner, kept, add);
                 }
                 class("expression", name)
             }
