@@ -50,8 +50,8 @@ enum Answer {
     Missing,
 }
 
-/// What is known of the life of one entry, and of the packets that keep it alive.
-#[derive(Clone, Copy, Debug, Default)]
+/// What is known of the life of one entry.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Lifetime {
     /// When the entry times out if nothing happens: not earlier, not later.
     expires: Option<[Millis; 2]>,
@@ -60,6 +60,19 @@ pub(crate) struct Lifetime {
     /// Seconds that it gives where data are not acknowledged, where it was seen to.
     given_unacknowledged: Option<u32>,
     learned: Millis,
+    /// When conntrack was last told.
+    pub(crate) renewed: Option<Millis>,
+    /// Packets moved since the last renewal.
+    owed: bool,
+    /// It is among those that are watched for a packet that conntrack saw.
+    pub(crate) watched: bool,
+    /// Of a connection that was installed: most of a flood never are, and are to take little room.
+    trail: Option<Box<Trail>>,
+}
+
+/// The packets that keep an entry alive, as visits found them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trail {
     /// The last visit, and what it found.
     visited: Millis,
     packets: [u64; 2],
@@ -68,14 +81,8 @@ pub(crate) struct Lifetime {
     /// The visit at which each direction was last found to have moved.
     heard: [Option<Millis>; 2],
     alone: Option<Alone>,
-    /// Packets moved since the last renewal.
-    owed: bool,
-    /// When conntrack was last told.
-    pub(crate) renewed: Option<Millis>,
     /// Conntrack is being asked about a packet that came after this.
     asked: Option<Millis>,
-    /// It is among those that are watched for such a packet.
-    pub(crate) watched: bool,
 }
 
 impl Lifetime {
@@ -87,7 +94,10 @@ impl Lifetime {
             given_unacknowledged: self.given_unacknowledged,
             learned: self.learned,
             renewed: self.renewed,
-            visited: now,
+            trail: Some(Box::new(Trail {
+                visited: now,
+                ..Trail::default()
+            })),
             ..Self::default()
         };
     }
@@ -129,7 +139,7 @@ impl Lifetime {
         if self.renewed.is_some_and(told) {
             return false;
         }
-        self.asked = Some(checked);
+        self.trail.get_or_insert_default().asked = Some(checked);
         true
     }
 
@@ -143,7 +153,8 @@ impl Lifetime {
     ) -> bool {
         self.told(left, now);
         let recent = |checked| now.saturating_sub(checked) <= RECENT;
-        if !self.asked.take().is_some_and(recent) {
+        let asked = self.trail.as_mut().and_then(|trail| trail.asked.take());
+        if !asked.is_some_and(recent) {
             return false;
         }
         // Told in whole seconds, and less than one has passed.
@@ -169,17 +180,31 @@ impl Lifetime {
         bare: u64,
         now: Millis,
     ) -> Visit {
+        let mut trail = self.trail.take().unwrap_or_default();
+        let visit = self.follow(&mut trail, readings, timeouts, bare, now);
+        self.trail = Some(trail);
+        visit
+    }
+
+    fn follow(
+        &mut self,
+        trail: &mut Trail,
+        readings: &[Reading; 2],
+        timeouts: Option<&Timeouts>,
+        bare: u64,
+        now: Millis,
+    ) -> Visit {
         let mut visit = Visit::default();
-        if self.asked.take().is_some() {
+        if trail.asked.take().is_some() {
             return visit;
         }
-        let before = std::mem::replace(&mut self.visited, now);
-        visit.shown = (0..2).any(|d| readings[d].shown != self.shown[d]);
-        visit.moved = (0..2).any(|d| readings[d].packets != self.packets[d]);
+        let before = std::mem::replace(&mut trail.visited, now);
+        visit.shown = (0..2).any(|d| readings[d].shown != trail.shown[d]);
+        visit.moved = (0..2).any(|d| readings[d].packets != trail.packets[d]);
         let active: [bool; 2] = std::array::from_fn(|d| {
-            readings[d].packets != self.packets[d] || readings[d].shown != self.shown[d]
+            readings[d].packets != trail.packets[d] || readings[d].shown != trail.shown[d]
         });
-        self.hear(&active, readings, bare, now);
+        trail.hear(&active, readings, bare, now);
         let short = timeouts.map(|timeouts| {
             self.given_unacknowledged
                 .unwrap_or(timeouts.tcp_unanswered())
@@ -200,7 +225,7 @@ impl Lifetime {
             visit.renewal = seconds.map(|seconds| self.renew(seconds, Some(false), now));
             return visit;
         };
-        let answer = match self.answer() {
+        let answer = match trail.answer() {
             // A whole visit without one.
             Answer::Awaited if !active.contains(&true) => Answer::Missing,
             // Conntrack knows better of what it was shown: it may have been the last.
@@ -229,15 +254,21 @@ impl Lifetime {
                 self.owed = answer == Answer::Awaited;
             }
         } else if self.owed {
-            visit.renewal = self.rest(seconds, mark, now);
+            visit.renewal = self.rest(trail, seconds, mark, now);
         }
         visit
     }
 
     /// What is still to be told of packets that moved before the last visit.
-    fn rest(&mut self, seconds: u32, mark: Option<bool>, now: Millis) -> Option<Renewal> {
+    fn rest(
+        &mut self,
+        trail: &Trail,
+        seconds: u32,
+        mark: Option<bool>,
+        now: Millis,
+    ) -> Option<Renewal> {
         self.owed = false;
-        let last = self.heard.into_iter().flatten().max()?;
+        let last = trail.heard.into_iter().flatten().max()?;
         let ends = last.saturating_add(Millis::from(seconds) * 1_000);
         if mark.is_none() && self.expires.is_some_and(|[first, _]| first >= ends) {
             return None;
@@ -255,7 +286,9 @@ impl Lifetime {
             unacknowledged,
         }
     }
+}
 
+impl Trail {
     /// Takes in who was heard.
     fn hear(&mut self, active: &[bool; 2], readings: &[Reading; 2], bare: u64, now: Millis) {
         for (heard, active) in self.heard.iter_mut().zip(active) {

@@ -42,6 +42,10 @@ struct Slot {
     touched: u64,
 }
 
+/// A flood fills the table, on a router of 128 MB, too.
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<Slot>() <= 256);
+
 /// The connections.
 pub(crate) struct Table {
     slots: Vec<Slot>,
