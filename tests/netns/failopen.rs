@@ -283,6 +283,39 @@ fn a_second_weir_is_told() {
     });
 }
 
+/// The name by which one weir knows another is anybody's to take.
+#[test]
+fn nobody_without_rights_keeps_weir_away() {
+    check(|| {
+        let lab = Lab::gateway(&Options::default())?;
+        let router = lab.node("router")?;
+        let mut squat = std::process::Command::new("setpriv");
+        squat.args(["--reuid=65534", "--regid=65534", "--clear-groups", "socat"]);
+        squat.args(["ABSTRACT-LISTEN:weir-offload,type=5,fork", "EXEC:cat"]);
+        let squatter = router.start(&mut squat)?;
+        wait_until("somebody has the name", LIMIT, || {
+            Ok(router.run("cat /proc/net/unix")?.contains("@weir-offload"))
+        })?;
+        let first = Weir::start(router, &hooked("tc"), &[])?;
+        let refused = || {
+            let second = Weir::start(router, &hooked("tc"), &[]).err();
+            let said = second.map(|error| error.to_string()).unwrap_or_default();
+            assert!(said.contains("another weir runs"), "{said}");
+        };
+        refused();
+        drop(squatter);
+        wait_until("the name is free", LIMIT, || {
+            Ok(!router.run("cat /proc/net/unix")?.contains("@weir-offload"))
+        })?;
+        refused();
+        drop(first);
+        let inode = router.run("stat -L -c %i /proc/self/ns/net")?;
+        let file = format!("/run/weir/guard-{}.lock", inode.trim());
+        drop(Weir::start(router, &hooked("tc"), &[])?);
+        std::fs::remove_file(&file).map_err(Error::system(file))
+    });
+}
+
 /// Every sysctl of the network that does not count something.
 fn sysctls(router: &Namespace) -> Result<BTreeMap<String, String>, Error> {
     let counts = ["nf_conntrack_count", "random", "dentry", "nr_open"];

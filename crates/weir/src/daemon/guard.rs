@@ -1,30 +1,107 @@
-//! One weir in a network namespace: an abstract UNIX socket belongs to the namespace and ends with the process, so neither a
-//! crash nor a second mount namespace can confuse it.
+//! One weir in a network namespace.
+//!
+//! The name of an abstract UNIX socket belongs to the namespace and ends with the process, so neither a crash nor a second mount
+//! namespace can confuse it. But anybody may take such a name: where somebody without rights did, a lock on a file in a directory
+//! of root's stands in.
 
-use std::os::fd::OwnedFd;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
 
 use nix::errno::Errno;
-use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, bind, socket};
+use nix::fcntl::{Flock, FlockArg};
+use nix::sys::socket::sockopt::PeerCredentials;
+use nix::sys::socket::{
+    AddressFamily, Backlog, SockFlag, SockType, UnixAddr, bind, connect, getsockopt, listen, socket,
+};
+use nix::unistd::geteuid;
+use tracing::warn;
+
+const NAME: &[u8] = b"weir-offload";
 
 /// Held for as long as this weir runs.
 #[derive(Debug)]
-pub struct Guard(#[allow(dead_code)] OwnedFd);
+#[allow(dead_code)]
+pub enum Guard {
+    Name(OwnedFd),
+    File(Flock<File>),
+}
 
 /// Whether this is the only weir here; `None` when there is another.
-pub fn take() -> nix::Result<Option<Guard>> {
-    let fd = socket(
-        AddressFamily::Unix,
-        SockType::Datagram,
-        SockFlag::SOCK_CLOEXEC,
-        None,
-    )?;
-    match bind(
-        std::os::fd::AsRawFd::as_raw_fd(&fd),
-        &UnixAddr::new_abstract(b"weir-offload")?,
-    ) {
-        Ok(()) => Ok(Some(Guard(fd))),
-        Err(Errno::EADDRINUSE) => Ok(None),
-        Err(error) => Err(error),
+///
+/// # Errors
+/// The kernel refuses a socket, or a lock is needed and cannot be made.
+pub fn take() -> io::Result<Option<Guard>> {
+    let inode = api::path::netns_inode()?;
+    let file = Path::new(api::path::SOCKET_DIRECTORY).join(format!("guard-{inode}.lock"));
+    take_with(&file)
+}
+
+fn take_with(file: &Path) -> io::Result<Option<Guard>> {
+    let own = open()?;
+    match bind(own.as_raw_fd(), &UnixAddr::new_abstract(NAME)?) {
+        Ok(()) => {
+            // Who asks whether a weir has the name is told by the kernel, by the rights with which this was called.
+            listen(&own, Backlog::MAXCONN)?;
+            // From when somebody else had the name.
+            let free = !file.exists() || lock(file)?.is_some();
+            return Ok(free.then_some(Guard::Name(own)));
+        }
+        Err(Errno::EADDRINUSE) => {}
+        Err(error) => return Err(error.into()),
+    }
+    if is_weirs()? {
+        return Ok(None);
+    }
+    let Some(lock) = lock(file)? else {
+        return Ok(None);
+    };
+    // A weir may have got the name before there was a file to look at.
+    if is_weirs()? {
+        return Ok(None);
+    }
+    warn!(
+        "somebody without rights has the name by which one weir knows another (`ss -xlp | grep weir-offload` shows who): a lock file stands in"
+    );
+    Ok(Some(Guard::File(lock)))
+}
+
+fn open() -> nix::Result<OwnedFd> {
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    socket(AddressFamily::Unix, SockType::SeqPacket, flags, None)
+}
+
+/// Whether who has the name has the rights that a weir needs.
+fn is_weirs() -> nix::Result<bool> {
+    let asking = open()?;
+    // Whoever does not listen, or takes nobody in, is no weir.
+    if connect(asking.as_raw_fd(), &UnixAddr::new_abstract(NAME)?).is_err() {
+        return Ok(false);
+    }
+    let user = getsockopt(&asking, PeerCredentials)?.uid();
+    Ok(user == 0 || user == geteuid().as_raw())
+}
+
+fn lock(path: &Path) -> io::Result<Option<Flock<File>>> {
+    if let Some(directory) = path.parent() {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(directory)?;
+    }
+    // Whoever may open it may lock it.
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)?;
+    match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+        Ok(lock) => Ok(Some(lock)),
+        Err((_, Errno::EWOULDBLOCK)) => Ok(None),
+        Err((_, error)) => Err(error.into()),
     }
 }
 
@@ -32,17 +109,25 @@ pub fn take() -> nix::Result<Option<Guard>> {
 mod tests {
     use super::*;
 
+    /// In a namespace of its own, so that a weir that runs on this machine does not matter.
+    fn alone<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+        let thread = std::thread::spawn(|| {
+            nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).expect("needs root");
+            work()
+        });
+        thread.join().unwrap()
+    }
+
     #[test]
     fn the_second_is_told() {
-        // In a namespace of its own, so that a weir that runs on this machine does not matter.
-        let first_and_second = std::thread::spawn(|| {
-            nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).expect("needs root");
-            let first = take().unwrap();
-            let second = take().unwrap();
-            let taken = (first.is_some(), second.is_some());
+        let file = std::env::temp_dir().join(format!("weir-guard-{}", std::process::id()));
+        let seen = alone(move || {
+            let first = take_with(&file).unwrap();
+            let second = take_with(&file).unwrap();
+            let taken = (first.is_some(), second.is_some(), file.exists());
             drop(first);
-            (taken, take().unwrap().is_some())
+            (taken, take_with(&file).unwrap().is_some())
         });
-        assert_eq!(first_and_second.join().unwrap(), ((true, false), true));
+        assert_eq!(seen, ((true, false, false), true));
     }
 }
