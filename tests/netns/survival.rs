@@ -140,7 +140,7 @@ fn block(scene: &Scene, rule: &str) -> Result<(), Error> {
     scene.router()?.nft(&table).map(drop)
 }
 
-const CUTS: [Cut; 8] = [
+const CUTS: [Cut; 9] = [
     Cut {
         what: "a rule drops the flow, established or not",
         begin: |scene| block(scene, &format!("tcp dport {PORT} drop")),
@@ -219,6 +219,18 @@ const CUTS: [Cut; 8] = [
         wire: AT_SERVER,
         settle: SETTLED,
         end: "ip link set wan0 up",
+    },
+    // The last, as its table stays.
+    Cut {
+        what: "the first rule of the old iptables, which tells nobody",
+        begin: |scene| {
+            let line = format!("iptables-legacy -A FORWARD -p tcp --dport {PORT} -j DROP");
+            scene.router()?.run(&line).map(drop)
+        },
+        wire: AT_SERVER,
+        // Its tables are looked at every second, and proofs end every second.
+        settle: Duration::from_secs(3),
+        end: "iptables-legacy -F FORWARD",
     },
 ];
 

@@ -15,7 +15,7 @@ use crate::settings::Settings;
 use crate::statistics::Statistics;
 use crate::surroundings::Surroundings;
 use crate::table::Table;
-use crate::upkeep::Sweep;
+use crate::upkeep::{LEGACY, Sweep};
 use crate::watch::Watch;
 
 /// A dump of one source: asked for, and what it will have shown by its end.
@@ -62,6 +62,7 @@ pub struct Core {
     pub(crate) reproof: Sweep,
     pub(crate) refresh: Sweep,
     pub(crate) watch: Watch,
+    /// When all proofs end next, as a firewall is in use that tells of no changes.
     pub(crate) legacy: Option<Millis>,
     pub(crate) pairs: Pairs,
     /// TCP flows that forwarded much since the kernel saw them.
@@ -152,6 +153,22 @@ impl Core {
     pub fn expired(&mut self, now: Millis, out: &mut Vec<Action>) {
         self.clock(now);
         self.bump(Cause::Expiry, out);
+    }
+
+    /// Whether a firewall is in use that tells of no changes (iptables-legacy): all proofs end each second then. Whether that is new.
+    pub fn legacy_firewall(&mut self, in_use: bool, now: Millis, out: &mut Vec<Action>) -> bool {
+        if in_use == self.has_legacy_firewall() {
+            return false;
+        }
+        self.clock(now);
+        self.bump(Cause::Legacy, out);
+        self.legacy = in_use.then_some(now + LEGACY);
+        true
+    }
+
+    /// Whether such a firewall is in use.
+    pub fn has_legacy_firewall(&self) -> bool {
+        self.legacy.is_some()
     }
 
     /// To be called several times a second: refreshes conntrack time-outs, spreads re-proofs, frees numbers, repeats what went

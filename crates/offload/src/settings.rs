@@ -113,8 +113,6 @@ pub struct Settings {
     pub hook: Hook,
     /// Device name → where to attach.
     pub ports: BTreeMap<String, Hook>,
-    /// A firewall is in use that tells of no changes: end all proofs every second.
-    pub legacy_firewall: bool,
     /// The kernel tells nothing of connections made before anybody listened (`nf_conntrack_events` = 2): those that were found at
     /// the start are asked for again now and then, so that their end is noticed.
     pub events_withheld: bool,
@@ -139,7 +137,6 @@ impl Default for Settings {
             timeouts: Timeouts::default(),
             hook: Hook::Auto,
             ports: BTreeMap::new(),
-            legacy_firewall: false,
             events_withheld: false,
             bridge: false,
             max_pairs: 4_096,

@@ -15,7 +15,7 @@ const RELEARN: Millis = 60_000;
 /// `nf_tables_trans_destroy_work`).
 const GIVEN_BACK: Millis = 1_000;
 /// A firewall that tells of no changes: how long a proof may last.
-const LEGACY: Millis = 1_000;
+pub(crate) const LEGACY: Millis = 1_000;
 /// A TCP flow that forwarded so many octets proves anew: where its streams are is only known near what was last seen of them, within 1 GiB
 /// (bpf/include/window.h).
 const MOVED_FAR: u64 = 256 << 20;
@@ -61,16 +61,9 @@ impl Core {
     ) {
         let now = self.now;
         self.repeat_requests(out);
-        if self.settings.legacy_firewall {
-            if self
-                .legacy
-                .is_none_or(|last| now.saturating_sub(last) >= LEGACY)
-            {
-                self.legacy = Some(now);
-                self.bump(Cause::Legacy, out);
-            }
-        } else {
-            self.legacy = None;
+        if self.legacy.is_some_and(|due| now >= due) {
+            self.legacy = Some(now + LEGACY);
+            self.bump(Cause::Legacy, out);
         }
 
         self.show_far(out);

@@ -215,16 +215,21 @@ fn a_tick_visits_a_share_and_not_all() {
 
 #[test]
 fn a_firewall_that_tells_nothing_ends_all_proofs_every_second() {
-    let mut rig = Rig::new(Settings {
-        legacy_firewall: true,
-        ..Settings::default()
-    });
+    let mut rig = Rig::new(Settings::default());
+    let is_in_use = |rig: &mut Rig, in_use| {
+        let mut out = Vec::new();
+        rig.core.legacy_firewall(in_use, rig.now, &mut out);
+        rig.core.flush(&mut out);
+        out
+    };
+    assert_eq!(is_in_use(&mut rig, true), [Action::Bump(Cause::Legacy)]);
+    assert_eq!(is_in_use(&mut rig, true), []);
     let bumps: usize = (0..100)
         .map(|_| rig.pass(100))
         .filter(|out| *out == [Action::Bump(Cause::Legacy)])
         .count();
     assert_eq!(bumps, 10);
-    rig.reload(Settings::default());
+    assert_eq!(is_in_use(&mut rig, false), [Action::Bump(Cause::Legacy)]);
     assert_eq!(rig.pass(5_000), []);
 }
 

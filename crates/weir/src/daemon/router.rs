@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use datapath::Datapath;
 use kernel::io::Requests;
-use kernel::{ConnectionId, Event, Link, SetEvent, Source};
+use kernel::{ConnectionId, Event, Link, SetEvent, Source, facts};
 use offload::ruleset::Concern;
 use offload::{Action, Core, FlowId, Millis, Reading};
 use tracing::{info, warn};
@@ -216,7 +216,7 @@ impl Router {
     /// The ruleset was read, or could not be.
     pub fn ruleset_read(&mut self, read: Result<RulesetText, String>) {
         self.surroundings.read();
-        let legacy = self.core.settings().legacy_firewall;
+        let legacy = self.core.has_legacy_firewall();
         let rules = read
             .as_ref()
             .map(|text| &text.rules)
@@ -338,6 +338,7 @@ impl Router {
 
     /// Looks at devices again, as not everything about them is told; due every second. Where there are very many, they take turns.
     pub fn look_around(&mut self) {
+        self.look_for_legacy();
         let next = self.look_next;
         let mut turn: Vec<u32> = self.core.links_from(next, LOOKS).map(|l| l.index).collect();
         let rest = self.core.links_from(0, LOOKS - turn.len());
@@ -349,6 +350,20 @@ impl Router {
         turn.dedup();
         let links = turn.iter().filter_map(|index| self.core.known_link(*index));
         self.look_at_all(links.cloned().collect());
+    }
+
+    /// The old iptables tells of nothing, not even of its first rule.
+    fn look_for_legacy(&mut self) {
+        // Not readable for once is no change.
+        let Ok(tables) = facts::legacy_tables() else {
+            return;
+        };
+        let mut actions = Vec::new();
+        let in_use = !tables.is_empty();
+        if self.core.legacy_firewall(in_use, self.now(), &mut actions) {
+            self.sets_changed(&mut vec![SetEvent::Rules]);
+        }
+        self.apply(actions);
     }
 
     /// Looks at these devices, and does what follows from it.

@@ -168,7 +168,6 @@ pub fn offload_settings(effective: &Effective, shadow: bool) -> offload::Setting
                 (name.clone(), hook)
             })
             .collect(),
-        legacy_firewall: facts::legacy_tables().is_ok_and(|tables| !tables.is_empty()),
         events_withheld,
         bridge: bridges(effective),
         max_pairs: max_pairs(effective) as usize,
