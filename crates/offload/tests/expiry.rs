@@ -260,6 +260,54 @@ fn what_established_packets_do_not_come_to_is_not_looked_at() {
     assert_eq!(silent(&rules), Ok(Silent::default()));
 }
 
+/// Rules of one chain, by their expressions.
+fn rules_of(hook: &str, rules: &[&str]) -> String {
+    let rule = |expressions: &&str| {
+        format!(
+            r#", {{"rule": {{"family": "inet", "table": "t", "chain": "c", "handle": 7, "expr": [{expressions}]}}}}"#
+        )
+    };
+    let rules: String = rules.iter().map(rule).collect();
+    format!(
+        r#"{{"nftables": [{{"chain": {{"family": "inet", "table": "t", "name": "c", "handle": 1, "type": "filter", "hook": "{hook}", "prio": 0, "policy": "accept"}}}}{rules}]}}"#
+    )
+}
+
+#[test]
+fn sockets_and_hidden_ends_are_told_by_nothing() {
+    let opaque = |hook, rules: &[&str]| {
+        let found = silent(&rules_of(hook, rules)).expect("a ruleset");
+        found.opaque.into_iter().collect::<Vec<String>>()
+    };
+    let sockets = ["which sockets there are (inet t c, handle 7)"];
+    let socket = r#"{"match": {"op": "==", "left": {"socket": {"key": "transparent"}}, "right": 1}}, {"accept": null}"#;
+    assert_eq!(opaque("prerouting", &[socket]), sockets);
+    let xt = r#"{"xt": {"type": "match", "name": "socket"}}, {"accept": null}"#;
+    let told = ["the iptables extension socket (inet t c, handle 7)"];
+    assert_eq!(opaque("prerouting", &[xt]), told);
+
+    let events = |value| {
+        format!(r#"{{"mangle": {{"key": {{"ct": {{"key": "event"}}}}, "value": {value}}}}}"#)
+    };
+    let established = r#"{"match": {"op": "in", "left": {"ct": {"key": "state"}}, "right": "established"}}, {"accept": null}"#;
+    for value in [
+        r#""new""#,
+        r#"["new", "reply"]"#,
+        r#"{"|": ["new", "reply"]}"#,
+    ] {
+        let found = opaque("prerouting", &[established, &events(value)]);
+        assert_eq!(found.len(), 1, "{value}: {found:?}");
+        assert!(found[0].contains("destroy"), "{found:?}");
+    }
+    for value in [
+        r#""destroy""#,
+        r#"["new", "destroy"]"#,
+        r#"{"|": ["new", "destroy"]}"#,
+    ] {
+        assert_eq!(opaque("prerouting", &[&events(value)]), [""; 0], "{value}");
+    }
+}
+
 #[test]
 fn what_is_no_ruleset_is_an_error() {
     for text in ["", "{}", r#"{"nftables": [7]}"#] {

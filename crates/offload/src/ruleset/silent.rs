@@ -16,7 +16,15 @@ pub(crate) const QUARTER: u32 = 900;
 /// Elements that packets keep alive are to be seen by the kernel at least so often, milliseconds.
 const MOST_OFTEN: u64 = 250;
 /// Extensions of iptables whose answer changes by time, by other packets, or by a command that nothing tells of.
-const MOODS: [&str; 6] = ["condition", "nfacct", "rateest", "recent", "set", "time"];
+const MOODS: [&str; 7] = [
+    "condition",
+    "nfacct",
+    "rateest",
+    "recent",
+    "set",
+    "socket",
+    "time",
+];
 
 /// What established connections are judged by, and no message tells of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -100,12 +108,34 @@ pub fn silent(json: &str) -> Result<Silent, RulesetError> {
         }
         _ => None,
     }));
+    // A connection is made with it, be it by a rule that established packets do not come to.
+    for rule in rules().filter(|rule| rule.expressions.iter().any(hides_ends)) {
+        let what =
+            "connections whose end is told to nobody, as `ct event set` leaves out `destroy`";
+        search.opaque(what, class("ct", "event"), rule);
+    }
     for rule in rules().filter(|rule| reached.contains(&rule.key()) && !ruleset.settled(rule)) {
         for expression in rule.expressions {
             search.look(expression, rule);
         }
     }
     Ok(search.finish())
+}
+
+/// The connections that this makes end without a message.
+fn hides_ends(statement: &Value) -> bool {
+    fn names(value: &Value) -> bool {
+        match value {
+            Value::String(word) => word == "destroy",
+            Value::Array(values) => values.iter().any(names),
+            Value::Object(map) => map.values().any(names),
+            _ => false,
+        }
+    }
+    statement.get("mangle").is_some_and(|write| {
+        write.pointer("/key/ct/key").and_then(Value::as_str) == Some("event")
+            && !write.get("value").is_some_and(names)
+    })
 }
 
 /// What is known of a set or map by its declaration.
@@ -251,6 +281,11 @@ impl<'a> Search<'a> {
             "meta" if matches!(key, Some("hour" | "day" | "time")) => {
                 self.opaque("the time of day", class("meta", "time"), rule);
             }
+            "socket" => self.opaque(
+                "which sockets there are",
+                class("expression", "socket"),
+                rule,
+            ),
             "ct" if key == Some("expiration") => {
                 self.opaque("ct expiration", class("ct", "expiration"), rule);
             }
