@@ -316,6 +316,53 @@ fn nobody_without_rights_keeps_weir_away() {
     });
 }
 
+/// A program that the kernel's verifier refuses: who starts weir is told which, by which kernel, and why.
+#[test]
+fn a_program_that_the_verifier_refuses_is_told() {
+    check(|| {
+        let namespace = Namespace::new("router")?;
+        // As `make lint` leaves them.
+        let built = weir_tests::binary().with_file_name("../objects/clang");
+        let broken = std::env::temp_dir().join(format!("weir-broken-{}", std::process::id()));
+        std::fs::create_dir_all(&broken).map_err(Error::system("a folder"))?;
+        for name in ["weir.bpf.o", "compiler"] {
+            let file = built.join(name);
+            let mut octets = std::fs::read(&file).map_err(Error::system(format!(
+                "{} (scripts/lint-bpf makes it)",
+                file.display()
+            )))?;
+            // `r0 = N; exit` becomes `r0 = N; r0 = 0`: the program runs on, into what is no part of it.
+            for at in (0..octets.len().saturating_sub(16)).step_by(8) {
+                let (load, exit) = octets[at..at + 16].split_at_mut(8);
+                if matches!(load[..4], [0xb4 | 0xb7, 0, 0, 0])
+                    && exit == [0x95, 0, 0, 0, 0, 0, 0, 0]
+                {
+                    exit[0] = 0xb7;
+                }
+            }
+            std::fs::write(broken.join(name), octets).map_err(Error::system("a file"))?;
+        }
+        let mut command = std::process::Command::new(weir_tests::binary());
+        command.env("WEIR_OBJECTS", &broken).arg("run");
+        command.arg("--socket").arg(broken.join("socket"));
+        let run = namespace
+            .enter(|| command.output())?
+            .map_err(Error::system("weir run"))?;
+        let said = String::from_utf8_lossy(&run.stderr);
+        assert_eq!(run.status.code(), Some(1), "{said}");
+        for word in [
+            "the verifier of Linux",
+            "refuses the program weir_",
+            "built by clang",
+            "\n    ",
+        ] {
+            assert!(said.contains(word), "{word}: {said}");
+        }
+        assert!(!said.contains("root"), "{said}");
+        std::fs::remove_dir_all(&broken).map_err(Error::system("a folder"))
+    });
+}
+
 /// Every sysctl of the network that does not count something.
 fn sysctls(router: &Namespace) -> Result<BTreeMap<String, String>, Error> {
     let counts = ["nf_conntrack_count", "random", "dentry", "nr_open"];

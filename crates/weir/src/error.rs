@@ -50,6 +50,8 @@ impl Error {
         let mut why: Vec<String> = causes.map(ToString::to_string).collect();
         // Many an error has its cause in its own words already.
         why.dedup_by(|cause, of| of.contains(cause.as_str()));
+        let why = why.iter().flat_map(|cause| cause.lines());
+        let why = why.map(str::to_owned).collect();
         Self::Told {
             what: what.into(),
             why,
