@@ -11,10 +11,13 @@ use crate::namespace::wait_until;
 use crate::random::Random;
 use crate::{Error, Namespace};
 
-/// How long a connection may be silent before it counts as dead; longer than several retransmissions.
-const SILENCE: Duration = Duration::from_secs(30);
+/// How long a transfer may be silent before it counts as dead: TCP that was cut off for 20 seconds, as on a busy emulated machine, may wait as long
+/// again before it sends the next segment.
+const SILENCE: Duration = Duration::from_secs(75);
+/// How long an answer may take.
+const ANSWER: Duration = Duration::from_secs(30);
 /// How long an end may take to begin or end.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(90);
 /// Octets written at once.
 const CHUNK: usize = 16 << 10;
 
@@ -270,7 +273,7 @@ fn echo_tcp(listener: &TcpListener, stop: &AtomicBool) {
 
 fn echo_stream(stream: TcpStream) -> io::Result<()> {
     stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(SILENCE))?;
+    stream.set_read_timeout(Some(ANSWER))?;
     let mut reader = stream.try_clone()?;
     io::copy(&mut reader, &mut &stream)?;
     stream.shutdown(Shutdown::Write)
@@ -288,8 +291,8 @@ fn echo_udp(socket: &UdpSocket, stop: &AtomicBool) {
 /// Sends `payload` over TCP from a namespace to an [`Echo`] and returns what comes back.
 pub fn ask_tcp(from: &Namespace, to: SocketAddr, payload: &[u8]) -> Result<Vec<u8>, Error> {
     let ask = || -> io::Result<Vec<u8>> {
-        let mut stream = TcpStream::connect_timeout(&to, SILENCE)?;
-        stream.set_read_timeout(Some(SILENCE))?;
+        let mut stream = TcpStream::connect_timeout(&to, ANSWER)?;
+        stream.set_read_timeout(Some(ANSWER))?;
         stream.write_all(payload)?;
         stream.shutdown(Shutdown::Write)?;
         let mut answer = Vec::new();
