@@ -32,6 +32,10 @@ impl Core {
             return;
         };
         let before = (flow.tcp_state, flow.status);
+        let returned = |seconds| flow.life.returned(seconds, now);
+        if flow.refusal == Some(Decline::Untracked) && connection.timeout.is_some_and(returned) {
+            flow.refusal = None;
+        }
         flow.merge(connection, generation, now);
         self.learn(id, before, connection.timeout, out);
         let Some(flow) = self.table.get(id) else {
@@ -312,7 +316,7 @@ impl Core {
         let Some(flow) = self.table.get_mut(id) else {
             return;
         };
-        flow.life.begin(self.now);
+        flow.life.begin(self.now, self.round);
         flow.unseen = 0;
         if let Some(reason) = flow.declined.take() {
             self.statistics.declined[reason.index()] -= 1;

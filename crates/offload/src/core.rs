@@ -70,6 +70,8 @@ pub struct Core {
     /// Connections of before the start of which no event may ever tell.
     pub(crate) inherited: Vec<ConnectionId>,
     inherited_once: bool,
+    /// Ends of all proofs.
+    pub(crate) round: u64,
 }
 
 impl Core {
@@ -100,6 +102,7 @@ impl Core {
             far: Vec::new(),
             inherited: Vec::new(),
             inherited_once: false,
+            round: 0,
         }
     }
 
@@ -335,6 +338,7 @@ impl Core {
     /// Ends all proofs.
     pub(crate) fn bump(&mut self, cause: Cause, out: &mut Vec<Action>) {
         *self.statistics.bumps.entry(cause.word()).or_default() += 1;
+        self.round += 1;
         out.push(Action::Bump(cause));
     }
 

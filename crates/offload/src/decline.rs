@@ -24,6 +24,8 @@ pub enum Decline {
     SequenceAdjusted,
     /// An nftables flowtable has it.
     Flowtable,
+    /// Conntrack does not see its packets any more.
+    Untracked,
     /// Its mark is the one to leave alone.
     OptedOut,
     /// A rule may look at each of its packets.
@@ -57,7 +59,7 @@ impl Decline {
     pub const COUNT: usize = Self::ALL.len();
 
     /// All reasons, in the order of [`Decline::index`].
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::ProtocolOff,
         Self::StatusUnknown,
         Self::NotConfirmed,
@@ -66,6 +68,7 @@ impl Decline {
         Self::Helper,
         Self::SequenceAdjusted,
         Self::Flowtable,
+        Self::Untracked,
         Self::OptedOut,
         Self::EachPacket,
         Self::Malformed,
@@ -97,6 +100,7 @@ impl Decline {
             Self::Helper => "helper",
             Self::SequenceAdjusted => "sequence-adjusted",
             Self::Flowtable => "flowtable",
+            Self::Untracked => "untracked",
             Self::OptedOut => "opted-out",
             Self::EachPacket => "each-packet",
             Self::Malformed => "malformed",
@@ -128,6 +132,9 @@ impl Decline {
                 "the kernel changes the TCP sequence numbers of this connection (helper or SYN proxy)"
             }
             Self::Flowtable => "an nftables flowtable already forwards this connection",
+            Self::Untracked => {
+                "conntrack does not see its packets (a `notrack` rule, no rule that needs conntrack, or a drop before it)"
+            }
             Self::OptedOut => "its connection mark says to leave it alone",
             Self::EachPacket => "a rule of the firewall may look at each of its packets",
             Self::Malformed => "the kernel told two directions that do not belong together",
@@ -164,6 +171,9 @@ impl Decline {
             }
             Self::SequenceAdjusted => "do without the helper or the SYN proxy for this traffic",
             Self::Flowtable => "remove the `flow add` rule, or leave this traffic to the flowtable",
+            Self::Untracked => {
+                "let conntrack see its packets: it is taken over again within a minute"
+            }
             Self::OptedOut => "change the rule that sets the connection mark",
             Self::EachPacket => {
                 "let the rule ask for what it is for, or let `ct state established,related accept` come before it; or set each_packet = \"ignore\""

@@ -9,6 +9,9 @@ use crate::lifetime::Lifetime;
 /// TCP_CONNTRACK_ESTABLISHED (include/uapi/linux/netfilter/nf_conntrack_tcp.h).
 pub(crate) const TCP_ESTABLISHED: u8 = 3;
 
+/// IPS_FIXED_TIMEOUT (include/uapi/linux/netfilter/nf_conntrack_common.h): no packet renews the entry.
+pub(crate) const FIXED_TIMEOUT: u32 = 1 << 10;
+
 /// A UDP connection this old is a stream (net/netfilter/nf_conntrack_proto_udp.c).
 pub(crate) const UDP_STREAM_AGE: Millis = 2_000;
 

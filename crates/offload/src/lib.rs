@@ -22,6 +22,7 @@ mod pairs;
 pub mod ports;
 pub mod ruleset;
 mod settings;
+mod sight;
 pub mod stack;
 mod stations;
 mod statistics;

@@ -8,6 +8,7 @@
 
 use crate::action::{Millis, Reading};
 use crate::settings::Timeouts;
+use crate::sight::Sight;
 
 /// What was learned is learned anew after this time: sysctls and policies may be changed without a
 /// word.
@@ -83,11 +84,19 @@ struct Trail {
     alone: Option<Alone>,
     /// Conntrack is being asked about a packet that came after this.
     asked: Option<Millis>,
+    sight: Sight,
+    /// Conntrack was asked whether it saw what moved before this rest.
+    inquired: bool,
 }
 
 impl Lifetime {
     /// Packets are counted from nothing.
-    pub(crate) fn begin(&mut self, now: Millis) {
+    pub(crate) fn begin(&mut self, now: Millis, round: u64) {
+        let mut sight = self
+            .trail
+            .as_ref()
+            .map_or_else(Sight::default, |trail| trail.sight);
+        sight.begin(self.trail.is_none(), round, now);
         *self = Self {
             expires: self.expires,
             given: self.given,
@@ -96,6 +105,7 @@ impl Lifetime {
             renewed: self.renewed,
             trail: Some(Box::new(Trail {
                 visited: now,
+                sight,
                 ..Trail::default()
             })),
             ..Self::default()
@@ -126,6 +136,18 @@ impl Lifetime {
         self.given.is_none() || now.saturating_sub(self.learned) >= LEARNED
     }
 
+    /// Conntrack does not see the packets that it is shown.
+    pub(crate) fn lost(&self) -> bool {
+        self.trail.as_ref().is_some_and(|trail| trail.sight.lost())
+    }
+
+    /// It saw one again, as what is left says.
+    pub(crate) fn returned(&self, seconds: u32, now: Millis) -> bool {
+        let end = now.saturating_add(Millis::from(seconds) * 1_000);
+        let trail = self.trail.as_ref();
+        trail.is_some_and(|trail| trail.sight.returned(end))
+    }
+
     /// What conntrack gives is not known.
     pub(crate) fn unknown(&self) -> bool {
         self.given.is_none()
@@ -139,7 +161,9 @@ impl Lifetime {
         if self.renewed.is_some_and(told) {
             return false;
         }
-        self.trail.get_or_insert_default().asked = Some(checked);
+        let trail = self.trail.get_or_insert_default();
+        trail.asked = Some(checked);
+        trail.sight.shown(checked);
         true
     }
 
@@ -149,12 +173,15 @@ impl Lifetime {
         left: u32,
         unacknowledged: bool,
         timeouts: Option<&Timeouts>,
+        round: u64,
         now: Millis,
     ) -> bool {
         self.told(left, now);
+        let end = now.saturating_add(Millis::from(left) * 1_000);
+        let trail = self.trail.get_or_insert_default();
+        let missed = trail.sight.looked(end, now, round);
         let recent = |checked| now.saturating_sub(checked) <= RECENT;
-        let asked = self.trail.as_mut().and_then(|trail| trail.asked.take());
-        if !asked.is_some_and(recent) {
+        if !trail.asked.take().is_some_and(recent) || missed {
             return false;
         }
         // Told in whole seconds, and less than one has passed.
@@ -178,10 +205,15 @@ impl Lifetime {
         readings: &[Reading; 2],
         timeouts: Option<&Timeouts>,
         bare: u64,
+        round: u64,
         now: Millis,
     ) -> Visit {
         let mut trail = self.trail.take().unwrap_or_default();
-        let visit = self.follow(&mut trail, readings, timeouts, bare, now);
+        let visit = self.follow(&mut trail, readings, (timeouts, bare), round, now);
+        if let Some(renewal) = visit.renewal {
+            let end = now.saturating_add(Millis::from(renewal.seconds) * 1_000);
+            trail.sight.told(end, now, round);
+        }
         self.trail = Some(trail);
         visit
     }
@@ -190,8 +222,8 @@ impl Lifetime {
         &mut self,
         trail: &mut Trail,
         readings: &[Reading; 2],
-        timeouts: Option<&Timeouts>,
-        bare: u64,
+        (timeouts, bare): (Option<&Timeouts>, u64),
+        round: u64,
         now: Millis,
     ) -> Visit {
         let mut visit = Visit::default();
@@ -214,6 +246,7 @@ impl Lifetime {
             .unwrap_or(u32::MAX)
             .min(self.given.unwrap_or(u32::MAX));
         if visit.shown {
+            trail.sight.shown(before);
             let ends = before.saturating_add(Millis::from(least) * 1_000);
             let latest = now.saturating_add(Millis::from(self.given.unwrap_or(0)) * 1_000);
             let [first, last] = self.expires.unwrap_or([ends, latest]);
@@ -221,7 +254,8 @@ impl Lifetime {
         }
         let Some(given) = self.given else {
             // Without the mark the next packet may tell.
-            let seconds = self.given_unacknowledged.filter(|_| visit.moved);
+            let seen = !trail.sight.doubtful();
+            let seconds = self.given_unacknowledged.filter(|_| visit.moved && seen);
             visit.renewal = seconds.map(|seconds| self.renew(seconds, Some(false), now));
             return visit;
         };
@@ -245,14 +279,25 @@ impl Lifetime {
             .map_or([0; 2], |expires| expires.map(|end| end.saturating_sub(now)));
         if active.contains(&true) {
             self.owed = true;
+            trail.inquired = false;
             let early = least_left > Millis::from(least) * 750;
             let too_much =
                 answer == Answer::Missing && most_left > Millis::from(seconds) * 1_000 + 1_000;
-            if !early || too_much {
+            // Packets that are shown now renew it, if conntrack sees them; and if nothing is heard, weir does in time.
+            let waits = trail.sight.doubtful()
+                || !trail.sight.sure(round, now) && least_left > Millis::from(least) * 350;
+            if !early && waits && !too_much {
+                visit.doubtful = true;
+            } else if !early || too_much {
                 visit.renewal = Some(self.renew(seconds, mark, now));
                 // What was not given yet is, once the answer is there.
                 self.owed = answer == Answer::Awaited;
             }
+        } else if self.owed && trail.sight.doubtful() {
+            self.owed = false;
+        } else if self.owed && !trail.sight.sure(round, now) && !trail.inquired {
+            trail.inquired = true;
+            visit.inquiry = true;
         } else if self.owed {
             visit.renewal = self.rest(trail, seconds, mark, now);
         }
@@ -351,6 +396,10 @@ pub(crate) struct Visit {
     pub(crate) shown: bool,
     /// What it is to be told.
     pub(crate) renewal: Option<Renewal>,
+    /// Before it is told more, it is to be shown packets: perhaps it does not see them.
+    pub(crate) doubtful: bool,
+    /// The same of packets that moved before: it is to be asked what is left.
+    pub(crate) inquiry: bool,
 }
 
 /// The longest segment without data of this family.

@@ -136,16 +136,20 @@ impl Core {
         read: &mut dyn FnMut(FlowId) -> [Reading; 2],
         out: &mut Vec<Action>,
     ) {
-        let now = self.now;
+        let (now, round) = (self.now, self.round);
         let Some(flow) = self.table.get_mut(id).filter(|flow| flow.installed()) else {
             return;
         };
+        if flow.life.lost() {
+            flow.refusal = Some(Decline::Untracked);
+            return self.settle(id, out);
+        }
         let original = flow.id.original;
         let timeouts = (original.protocol == Protocol::Tcp).then_some(&self.settings.timeouts);
         let readings = read(id);
         let visit = flow
             .life
-            .visit(&readings, timeouts, bare(original.is_ipv6()), now);
+            .visit(&readings, timeouts, bare(original.is_ipv6()), round, now);
         if let Some(renewal) = visit.renewal {
             self.statistics.refreshes += 1;
             out.push(Action::Refresh {
@@ -154,11 +158,14 @@ impl Core {
                 unacknowledged: renewal.unacknowledged,
             });
         }
+        if visit.inquiry {
+            out.push(Action::Look(flow.id));
+        }
         let shortest = flow.life.shortest();
         self.watch.note(shortest, now);
         // Conntrack would have made it a stream, or has yet to show what it gives.
         let unknown = flow.life.unknown() && (visit.moved || visit.shown);
-        if unknown || visit.moved && flow.ripe(now) {
+        if unknown || visit.doubtful || visit.moved && flow.ripe(now) {
             self.show(id, &readings, out);
         }
     }
@@ -173,9 +180,9 @@ impl Core {
         self.now = self.now.max(now);
         for slot in 0..self.table.len() {
             let id = FlowId(slot as u32);
-            // Once for what moved since the last visit, and once for the rest.
+            // Once for what moved since the last visit, and once for the rest; of which conntrack would have been asked before, once.
             let mut last = Vec::new();
-            for _ in 0..2 {
+            for _ in 0..3 {
                 self.refresh_flow(id, read, &mut last);
             }
             last.retain(|action| matches!(action, Action::Refresh { .. }));
@@ -183,8 +190,8 @@ impl Core {
         }
     }
 
-    /// Dumps that were not answered, and those that tell what no event does: of forgotten connections once there is room, of those older than the listener, and
-    /// of those that a flowtable had. The kernel sets and clears IPS_OFFLOAD without a word.
+    /// Dumps that were not answered, and those that tell what no event does: of forgotten connections once there is room, of those older than the listener,
+    /// of those that a flowtable had, and of those whose packets conntrack did not see. The kernel sets and clears IPS_OFFLOAD without a word.
     fn repeat_requests(&mut self, out: &mut Vec<Action>) {
         let now = self.now;
         for source in [Source::Route, Source::Conntrack] {
@@ -214,7 +221,9 @@ impl Core {
             self.inherited = inherited;
             ask |= !self.inherited.is_empty();
         }
-        let elsewhere = self.statistics.declined[Decline::Flowtable.index()] > 0;
+        let elsewhere = [Decline::Flowtable, Decline::Untracked]
+            .iter()
+            .any(|reason| self.statistics.declined[reason.index()] > 0);
         ask |= elsewhere;
         let changed = self
             .rules_changed

@@ -9,7 +9,7 @@ use kernel::{ConnectionId, Protocol};
 
 use crate::action::{Action, FlowId, Millis, Reading};
 use crate::core::Core;
-use crate::flow::{TCP_ESTABLISHED, UDP_STREAM_AGE};
+use crate::flow::{FIXED_TIMEOUT, TCP_ESTABLISHED, UDP_STREAM_AGE};
 
 /// How long a packet is waited for.
 const PATIENCE: Millis = 5_000;
@@ -144,7 +144,7 @@ impl Core {
     /// Conntrack answered an [`Action::Look`].
     pub fn looked(&mut self, looked: &Looked, now: Millis) {
         self.now = self.now.max(now);
-        let now = self.now;
+        let (now, round) = (self.now, self.round);
         let told = &looked.connection;
         let Some(id) = self.table.find(&told.id) else {
             return;
@@ -159,13 +159,13 @@ impl Core {
         } else {
             told.status != flow.status
         };
-        if !flow.installed() || changed {
+        if !flow.installed() || changed || flow.has(FIXED_TIMEOUT) {
             return;
         }
         let timeouts = tcp.then_some(&self.settings.timeouts);
         if flow
             .life
-            .answered(left, looked.unacknowledged, timeouts, now)
+            .answered(left, looked.unacknowledged, timeouts, round, now)
         {
             flow.life.watched = false;
         }

@@ -32,7 +32,7 @@ fn passing(
     found
 }
 
-/// The time-outs told in it; of nothing else.
+/// The time-outs told in it; besides, no more than proofs end, for conntrack to be shown a packet.
 fn refreshes(
     rig: &mut Rig,
     millis: Millis,
@@ -40,10 +40,11 @@ fn refreshes(
 ) -> Vec<(Millis, u32)> {
     let found = passing(rig, millis, read).into_iter();
     let refresh = |(when, action)| match action {
-        Action::Refresh { seconds, .. } => (when, seconds),
+        Action::Refresh { seconds, .. } => Some((when, seconds)),
+        Action::Prove { .. } => None,
         other => panic!("{other:?}"),
     };
-    found.map(refresh).collect()
+    found.filter_map(refresh).collect()
 }
 
 /// A UDP stream from its first packet on.
@@ -88,8 +89,8 @@ fn a_udp_stream_that_moves_never_times_out() {
         expires = when + 120_000;
     }
     assert!(
-        (10..=21).contains(&told.len()),
-        "a quarter of 120 s between: {}",
+        (8..=21).contains(&told.len()),
+        "a quarter of 120 s between, and more while conntrack does not answer: {}",
         told.len()
     );
 }

@@ -96,6 +96,10 @@ pub(crate) struct World {
     pub(crate) ticked: Millis,
     /// What weir told conntrack.
     pub(crate) told: Vec<(Millis, u32)>,
+    /// Conntrack sees the packets that it is shown, and those of the kernel alone.
+    pub(crate) seen: bool,
+    /// Weir left it to the kernel.
+    pub(crate) left: bool,
 }
 
 impl World {
@@ -133,6 +137,8 @@ impl World {
             sent: [1; 2],
             ticked,
             told: Vec::new(),
+            seen: true,
+            left: false,
         }
     }
 
@@ -146,20 +152,22 @@ impl World {
     pub(crate) fn send(&mut self, d: usize, data: u32, ack: u32) {
         let now = self.rig.now;
         let packet = (d, self.sent[d], ack);
-        self.alone.see(packet, now);
-        if self.proven[d] {
+        if self.seen {
+            self.alone.see(packet, now);
+        }
+        if self.proven[d] && !self.left {
             self.packets[d] += 1;
             self.octets[d] += u64::from(52 + data);
             return;
         }
         assert!(
-            self.beside.expires > now,
+            self.beside.expires > now || !self.seen,
             "ended under live traffic at {now}"
         );
         self.shown[d] += 1;
         self.shown_length[d] = 52 + data as u16;
         self.proven[d] = true;
-        if self.beside.see(packet, now) {
+        if self.seen && self.beside.see(packet, now) {
             self.connection.status = Some(UP);
             self.connection.timeout = Some(self.beside.policy.long);
             let out = self.rig.connection(&self.connection.clone());
@@ -181,7 +189,14 @@ impl World {
                         self.beside.unacknowledged = [*waits; 2];
                     }
                 }
-                Action::Prove { .. } => self.proven = [false; 2],
+                Action::Prove { .. } | Action::Bump(_) => self.proven = [false; 2],
+                Action::Remove { .. } => self.left = true,
+                Action::Relax(_) | Action::Dump(_) => {}
+                Action::Install { .. } => {
+                    self.left = false;
+                    self.proven = [false; 2];
+                    (self.packets, self.octets) = ([0; 2], [0; 2]);
+                }
                 Action::Look(_) => {
                     let left = self.beside.expires.saturating_sub(self.rig.now) / 1_000;
                     let mut connection = self.connection.clone();
@@ -222,7 +237,7 @@ impl World {
             self.apply(&out);
             let now = self.rig.now;
             assert!(
-                self.beside.expires > now || self.alone.expires <= now,
+                self.beside.expires > now || self.alone.expires <= now || !self.seen,
                 "ended at {} of {}",
                 self.beside.expires,
                 self.alone.expires

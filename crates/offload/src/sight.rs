@@ -1,0 +1,111 @@
+//! Whether conntrack sees the packets of a connection that it is shown.
+//!
+//! It may come to see them no more without a word about the connection: the last rule that needs
+//! conntrack goes, and its hooks with it; a `notrack` rule comes; a rule drops them before. Then no
+//! packet renews the entry, and weir must not either. What tells is the entry: it goes on to end at
+//! the same time, although packets were shown.
+
+use crate::action::Millis;
+
+/// From a look at the entry to a packet that must have moved its end.
+const APART: Millis = 3_000;
+/// What is left is told in whole seconds, and half a second later perhaps.
+const TOLERANCE: Millis = 1_500;
+/// So often in a row, and the packets are not seen: once may be chance, where one packet gave less
+/// time than the last.
+const MISSED: u8 = 2;
+/// What was seen counts so long: twice the time after which is learned anew what packets give.
+const FRESH: Millis = 120_000;
+
+/// What is known of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sight {
+    stood: Option<Stood>,
+    /// A packet was shown since, and long enough after it.
+    shown: bool,
+    /// Looks in a row that found the end where it was, although packets were shown.
+    missed: u8,
+    /// The round in which conntrack was last known to see them, and when.
+    seen: Option<(u64, Millis)>,
+}
+
+/// Where the end of the entry stood.
+#[derive(Clone, Copy, Debug)]
+struct Stood {
+    end: Millis,
+    at: Millis,
+    /// Rounds are from one end of all proofs to the next one.
+    round: u64,
+}
+
+impl Sight {
+    /// Packets of before the first install were seen: they made the entry.
+    pub(crate) fn begin(&mut self, first: bool, round: u64, now: Millis) {
+        self.missed = 0;
+        self.shown = false;
+        if first {
+            self.seen = Some((round, now));
+        }
+    }
+
+    /// The entry is to end then, by what weir told conntrack or conntrack weir.
+    pub(crate) fn told(&mut self, end: Millis, at: Millis, round: u64) {
+        self.stood = Some(Stood { end, at, round });
+        self.shown = false;
+    }
+
+    /// A packet was shown after `since`.
+    pub(crate) fn shown(&mut self, since: Millis) {
+        let apart = |stood: Stood| since >= stood.at.saturating_add(APART);
+        self.shown |= self.stood.is_some_and(apart);
+    }
+
+    /// The entry was looked at. Whether a packet must have moved its end, and did not.
+    pub(crate) fn looked(&mut self, end: Millis, at: Millis, round: u64) -> bool {
+        let now = Stood { end, at, round };
+        let Some(stood) = self.stood else {
+            self.stood = Some(now);
+            return false;
+        };
+        if end.abs_diff(stood.end) > TOLERANCE {
+            self.missed = 0;
+            // Since then: perhaps before the rounds that came after.
+            self.seen = self.seen.max(Some((stood.round, stood.at)));
+            self.told(end, at, round);
+            return false;
+        }
+        let missed = std::mem::take(&mut self.shown);
+        if missed {
+            self.missed = self.missed.saturating_add(1);
+            self.seen = None;
+            // Not the new end: errors must not add up.
+            self.stood = Some(Stood {
+                end: stood.end,
+                ..now
+            });
+        }
+        missed
+    }
+
+    /// Conntrack sees them, as far as is known.
+    pub(crate) fn sure(&self, round: u64, now: Millis) -> bool {
+        let fresh = |(seen, at)| seen == round && now.saturating_sub(at) < FRESH;
+        self.missed == 0 && self.seen.is_some_and(fresh)
+    }
+
+    /// The last look says that it does not.
+    pub(crate) fn doubtful(&self) -> bool {
+        self.missed > 0
+    }
+
+    /// It does not.
+    pub(crate) fn lost(&self) -> bool {
+        self.missed >= MISSED
+    }
+
+    /// Of a connection that is the kernel's: whether a packet has moved its end.
+    pub(crate) fn returned(&self, end: Millis) -> bool {
+        self.stood
+            .is_some_and(|stood| end.abs_diff(stood.end) > APART)
+    }
+}

@@ -1,0 +1,170 @@
+//! Packets that conntrack comes to see no more, because nothing needs it or a rule says `notrack`: their entries end, with weir as with the kernel alone, and are in
+//! nobody's way when a rule refuses new connections.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lab::gateway::SERVER;
+use lab::namespace::wait_until;
+use lab::transfer::{Datagrams, Echo, Transfer};
+use lab::{Error, Options};
+use weir_tests::LIMIT;
+use weir_tests::conntrack::entry_to;
+use weir_tests::scene::{self, By, PORT, WAYS, at_once};
+
+/// Seconds that a packet gives to an entry of UDP and of TCP.
+const STREAM: u64 = 8;
+const ESTABLISHED: u64 = 12;
+/// UDP goes to this port.
+const ECHO: u16 = 7;
+/// Shorter than the entries live.
+const REPROOF: &str = "[offload]\nreprove = \"2s\"\n";
+
+/// Needs conntrack.
+const PLAIN: &str = "table inet rules { chain forward { type filter hook forward priority 0; ct state established accept; }; }";
+const UNTRACKED: &str =
+    "table inet first { chain in { type filter hook prerouting priority raw; notrack; }; }";
+const REFUSE: &str = "table inet last { chain forward { type filter hook forward priority 9; ct state new drop; }; }";
+
+/// A question each 20 ms, and how many answers came.
+struct Talk {
+    datagrams: Datagrams,
+    over: AtomicBool,
+    answers: AtomicU64,
+}
+
+impl Talk {
+    fn run(&self) -> Result<(), Error> {
+        while !self.over.load(Ordering::Relaxed) {
+            // A socket hears of an ICMP error by an error of its own.
+            let answered = self.datagrams.ask(b"again", Duration::from_millis(50));
+            self.answers
+                .fetch_add(u64::from(answered.unwrap_or(false)), Ordering::Relaxed);
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    fn answers(&self) -> u64 {
+        self.answers.load(Ordering::Relaxed)
+    }
+}
+
+/// Both flows are live, packets of both are lost to conntrack by `lose`, and then `refuse` refuses what is new.
+fn ends(
+    by: By,
+    nat: bool,
+    rules: Option<&str>,
+    lose: &[&str],
+    refuse: &[&str],
+) -> Result<(), Error> {
+    let options = Options {
+        nat,
+        ..Options::default()
+    };
+    let lab = scene::lab(by, &options)?;
+    let (client, router, server) = (
+        lab.node("client")?,
+        lab.node("router")?,
+        lab.node("server")?,
+    );
+    for (key, seconds) in [
+        ("udp_timeout", STREAM - 1),
+        ("udp_timeout_stream", STREAM),
+        ("tcp_timeout_established", ESTABLISHED),
+        ("tcp_timeout_unacknowledged", ESTABLISHED - 2),
+    ] {
+        router.sysctl(&format!("net.netfilter.nf_conntrack_{key}"), seconds)?;
+    }
+    if let Some(rules) = rules {
+        router.nft(rules)?;
+    }
+    let weir = scene::weir(by, &lab, REPROOF)?;
+    let to = SocketAddr::new(SERVER, ECHO);
+    let _echo = Echo::serve(server, to)?;
+    let talk = Talk {
+        datagrams: Datagrams::open(client, to)?,
+        over: AtomicBool::new(false),
+        answers: AtomicU64::new(0),
+    };
+    let far = SocketAddr::new(SERVER, PORT);
+    let transfer = Transfer::start(client, server, far, 1, Some(1 << 20))?;
+    transfer.advance(1, LIMIT)?;
+
+    let follow = || -> Result<(), Error> {
+        let known = [ECHO, PORT];
+        for port in known {
+            if let Some(weir) = &weir {
+                weir.wait_for_forwarding(port)?;
+            }
+        }
+        // Long enough for the kernel to make a stream of it, and for weir to renew entries.
+        thread::sleep(Duration::from_secs(STREAM));
+        for port in known {
+            assert!(entry_to(router, port)?.is_some(), "{by:?}: {port} lives");
+        }
+        for rules in lose {
+            router.nft(rules)?;
+        }
+        let lost = Instant::now();
+        for (port, seconds) in [(ECHO, STREAM), (PORT, ESTABLISHED)] {
+            // What weir had told conntrack just then, and what it takes to find out.
+            let limit = Duration::from_secs(seconds + 4).saturating_sub(lost.elapsed());
+            wait_until(&format!("the entry of port {port} ends"), limit, || {
+                Ok(entry_to(router, port)?.is_none())
+            })?;
+        }
+        // Without translation nothing is wrong with the packets.
+        let (answers, octets) = (talk.answers(), transfer.progress());
+        thread::sleep(Duration::from_secs(1));
+        let went = talk.answers() > answers && transfer.progress() > octets;
+        assert_eq!(went, !nat, "{by:?}: untracked packets are forwarded");
+        for rules in refuse {
+            router.nft(rules)?;
+        }
+        thread::sleep(Duration::from_secs(1));
+        let (answers, octets) = (talk.answers(), transfer.progress());
+        thread::sleep(Duration::from_secs(2));
+        let more = (talk.answers() - answers, transfer.progress() - octets);
+        assert_eq!(more, (0, 0), "{by:?}: went on");
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let asking = scope.spawn(|| talk.run());
+        // A panic must not leave the other thread alone.
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(follow));
+        talk.over.store(true, Ordering::Relaxed);
+        let _ = asking.join();
+        match outcome {
+            Ok(outcome) => outcome,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+/// The last rule that needs conntrack goes, and with it its hooks.
+#[test]
+fn entries_end_where_nothing_needs_conntrack() {
+    at_once(&WAYS, |by| {
+        ends(by, false, Some(PLAIN), &["flush ruleset"], &[REFUSE])
+    });
+}
+
+#[test]
+fn entries_end_behind_a_notrack_rule() {
+    at_once(&WAYS, |by| {
+        // The other way around a packet might come in between.
+        let refuse = [REFUSE, "delete table inet first"];
+        ends(by, false, Some(PLAIN), &[UNTRACKED], &refuse)
+    });
+}
+
+/// Nor are packets translated then.
+#[test]
+fn entries_of_what_is_translated_no_more_end() {
+    at_once(&WAYS, |by| {
+        ends(by, true, None, &["flush ruleset"], &[REFUSE])
+    });
+}
