@@ -180,9 +180,9 @@ impl Core {
         self.now = self.now.max(now);
         for slot in 0..self.table.len() {
             let id = FlowId(slot as u32);
-            // Once for what moved since the last visit, and once for the rest; of which conntrack would have been asked before, once.
+            // Once each for a question under way, for what moved since the last visit, for what conntrack would be asked of it, and for the rest.
             let mut last = Vec::new();
-            for _ in 0..3 {
+            for _ in 0..4 {
                 self.refresh_flow(id, read, &mut last);
             }
             last.retain(|action| matches!(action, Action::Refresh { .. }));

@@ -414,6 +414,24 @@ fn a_connection_that_is_seen_again_is_taken_over_again() {
     world.rest(bound(30));
 }
 
+/// The same just after rules changed, when nothing is known of what conntrack sees.
+#[test]
+fn what_moved_last_is_told_at_the_end_after_a_change_of_rules() {
+    let policy = Policy {
+        long: 120,
+        short: 30,
+    };
+    let mut world = World::new(false, policy, settings(0));
+    world.exchange(47_000);
+    change(&mut world, 2);
+    world.exchange(9_000);
+    let (now, mut out) = (world.rig.now, Vec::new());
+    let readings = world.readings();
+    world.rig.core.finish(now, &mut |_| readings, &mut out);
+    world.apply(&out);
+    assert!(world.beside.expires >= world.alone.expires, "{out:?}");
+}
+
 /// Rules that change all the time leave entries what they would have.
 #[test]
 fn changes_of_rules_end_no_entry_that_packets_renew() {
