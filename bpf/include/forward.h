@@ -170,6 +170,22 @@ always_inline int port_owns(const struct port *port, const struct frame *f, cons
 }
 
 /*
+ * Whether a bridge drops a frame for its source, which is no address of a station (br_handle_frame in net/bridge/br_input.c). Where no bridge is, the
+ * kernel does not look at it.
+ */
+always_inline int source_refused(const struct port *port, const struct frame *f, const struct link *l)
+{
+	void *from;
+
+	if (!(port->flags & PORT_FLOODS))
+		return 0;
+	from = __builtin_constant_p(l->ahead) ? f->data + l->ahead + ETH_ALEN : pinned(f->data + l->ahead + ETH_ALEN);
+	if (!__builtin_constant_p(l->ahead) && from + ETH_ALEN > f->end)
+		return 1; /* for the verifier */
+	return *(__u8 *)from & 1 || !(*(__u16 *)from | *(__u32 *)(from + 2));
+}
+
+/*
  * A packet's TOS is not its record's. Where it is only the record's mark that makes the difference (FLOW_TIMED), what is left to compare is
  * compared here, and a packet that agrees is timed, unless XDP passes it up: TC will see it.
  */
@@ -214,7 +230,7 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 		return because(REASON_PORT);
 	if (unlikely(port->dsa && !l->dsa))
 		return because(REASON_TAG); /* a type that stands where the tag should: the device took the tag off */
-	if (!port_owns(port, f, l))
+	if (!port_owns(port, f, l) || unlikely(source_refused(port, f, l)))
 		return because(REASON_NOT_OURS);
 
 	reason = ipv6 ? parse_ipv6(f, L3_ETHERNET + l->shift, p) : parse_ipv4(f, L3_ETHERNET + l->shift, p);

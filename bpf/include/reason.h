@@ -12,7 +12,7 @@ enum reason {
 	/* the packet */
 	REASON_PORT,      /* the device is not one of weir's ports, or is switched off */
 	REASON_SILENT,    /* the daemon's heartbeat is overdue */
-	REASON_NOT_OURS,  /* not addressed to this port's MAC: broadcast, multicast, bridged */
+	REASON_NOT_OURS,  /* not addressed to this port's MAC: broadcast, multicast, bridged; or from no station's, at a bridge */
 	REASON_ETHERTYPE, /* neither IPv4 nor IPv6, or behind an encapsulation weir does not parse */
 	REASON_TAG,       /* a switch's tag that weir does not know, or that speaks of the switch itself */
 	REASON_TRUNCATED, /* headers longer than the frame */

@@ -14,6 +14,8 @@ use lab::{Arrangement, Error, Lab, Options, Tap};
 use weir_tests::scene::{By, WAYS, at_once, lab, weir};
 use weir_tests::{LIMIT, Weir, hooked_at};
 
+#[path = "stations/sources.rs"]
+mod sources;
 #[path = "stations/streams.rs"]
 mod streams;
 

@@ -158,6 +158,8 @@ pub struct Link {
     pub proxies: bool,
     /// Stands for all settings of a VLAN device, or those of a bridge that steer unicast frames: only to be compared.
     pub settings: u64,
+    /// As the port of a bridge it takes frames from stations only that the bridge knows behind it (802.1X).
+    pub locked: bool,
     /// The same for a port of a bridge, as a port: see [`Bridging::port`].
     pub port: Option<u64>,
     /// Number of transmit queues.
@@ -216,6 +218,8 @@ pub struct Bridging {
     pub proxies: Option<bool>,
 }
 
+    /// [`Link::locked`], where told.
+    pub locked: Option<bool>,
 /// An address of this router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Address {

@@ -52,6 +52,11 @@ impl Core {
             self.around.unplanned = true;
             changed = true;
         }
+        if let Some(locked) = told.locked.filter(|locked| link.locked != *locked) {
+            link.locked = locked;
+            self.around.unplanned = true;
+            changed = true;
+        }
         if let Some(vlans) = told.vlans {
             changed |= self.around.vlans.insert(told.link, vlans) != Some(vlans);
         }

@@ -132,3 +132,47 @@ fn nobody_looks_where_it_does_not_matter() {
     let plans = planned(&apart, &Settings::default(), Some(facts()));
     assert_eq!(plan(&plans, OTHER).hook, Hook::Off, "no member");
 }
+
+/// A locked member asks for each frame's station, which weir does not look up.
+#[test]
+fn nothing_comes_in_by_a_locked_member() {
+    let limit = |reason| Limit {
+        of: Use::In,
+        reason,
+    };
+    let mut links = world(link(OTHER, "lan2"));
+    links[1].locked = true;
+    let settings = Settings {
+        bridge: true,
+        ..Settings::default()
+    };
+    let plans = planned(&links, &settings, Some(facts()));
+    let locked = plan(&plans, LAN0);
+    assert!(locked.forwards() && !locked.into && locked.out && !locked.bridges);
+    assert_eq!(locked.limits[0], limit(PortReason::Locked));
+    for index in [WAN, LAN1, OTHER] {
+        assert!(plan(&plans, index).into, "{index}");
+    }
+
+    // A VLAN device as the member: its port tells no VLAN from another.
+    let on_lan1 = Link {
+        kind: "vlan".into(),
+        lower: Some(LAN1),
+        vlan: Some(kernel::Vlan {
+            id: 5,
+            protocol: 0x8100,
+        }),
+        locked: true,
+        ..link(OTHER, "lan1.5")
+    };
+    let mut links = world(on_lan1);
+    links[2].master = None;
+    let plans = planned(&links, &Settings::default(), Some(facts()));
+    let reason = PortReason::Above {
+        device: "lan1.5".into(),
+        reason: Box::new(PortReason::Locked),
+    };
+    let below = plan(&plans, LAN1);
+    assert!(!below.into && below.out);
+    assert_eq!(below.limits, [limit(reason)]);
+}

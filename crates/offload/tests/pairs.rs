@@ -129,6 +129,7 @@ fn a_pair_ends_with_what_the_bridge_knows() {
                 port: None,
                 vlans: None,
                 proxies: Some(true),
+                locked: None,
             }),
             "the port answers for others",
         ),

@@ -249,6 +249,7 @@ fn how_a_device_bridges_bumps_only_when_it_is_another_way() {
             port,
             vlans,
             proxies: None,
+            locked: None,
         })
     };
     let change = [Action::Bump(Cause::Link("lan0".into()))];
@@ -271,11 +272,26 @@ fn how_a_device_bridges_bumps_only_when_it_is_another_way() {
         [],
         "of a device that is not known"
     );
+    // Locked: its port is planned anew.
+    let locked = |locked| {
+        Event::Bridging(Bridging {
+            link: 4,
+            port: None,
+            vlans: None,
+            proxies: None,
+            locked: Some(locked),
+        })
+    };
+    assert_eq!(rig.tell(locked(false)), []);
+    assert_ne!(bumps(&rig.tell(locked(true))), 0);
+    assert!(rig.core.known_link(4).is_some_and(|link| link.locked));
+    assert_eq!(rig.tell(locked(true)), []);
     let unknown = Event::Bridging(Bridging {
         link: 99,
         port: Some(1),
         vlans: Some(1),
         proxies: None,
+        locked: None,
     });
     assert_eq!(rig.tell(unknown), []);
 }

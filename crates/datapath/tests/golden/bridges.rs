@@ -163,6 +163,41 @@ fn a_station_that_moves() {
     }
 }
 
+/// A bridge drops what no station can have sent; where none is, the kernel does not look.
+#[test]
+fn a_source_that_no_station_has_is_left_to_the_bridge() {
+    let sources = [[0; 6], [0xff; 6], [1, 0, 0x5e, 0, 0, 1], [3, 0, 0, 0, 0, 0]];
+    let mut router = Router::standard();
+    router.prove_all();
+    for floods in [false, true] {
+        let port = Port {
+            floods,
+            ..Port::new(LAN, ROUTER_LAN, true)
+        };
+        router.path.declare(&port).expect("a port");
+        for connection in router.connections.clone() {
+            for source_mac in sources {
+                let mut forged = connection.frame(ORIGINAL);
+                forged.source_mac = source_mac;
+                for hook in [Hook::Xdp, Hook::Tc] {
+                    let outcome = router.run(hook, LAN, &forged.bytes());
+                    let passed = outcome == Outcome::Passed(Reason::NotOurs);
+                    assert_eq!(passed, floods, "{source_mac:02x?} {hook:?}: {outcome:?}");
+                }
+                // Nor does it end anything.
+                let forged = forged.flags(RST | ACK);
+                if floods && connection.is_tcp() {
+                    let outcome = router.run(Hook::Tc, LAN, &forged.bytes());
+                    assert_eq!(outcome, Outcome::Passed(Reason::NotOurs));
+                }
+            }
+            let mut other = connection.frame(ORIGINAL);
+            other.source_mac = [2, 0, 0, 0, 0, 0];
+            router.forwards(LAN, &other, "another station's");
+        }
+    }
+}
+
 /// The kernel remembers the topmost device a packet came in by; ingress knows the lowest.
 #[test]
 fn the_device_that_the_kernel_remembers() {

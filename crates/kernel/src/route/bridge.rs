@@ -27,6 +27,7 @@ const OF_PORTS: [u16; 10] = [1, 4, 8, 9, 29, 33, 34, 39, 40, 44];
 const OF_BRIDGES: [u16; 7] = [5, 7, 8, 36, 37, 39, 46];
 /// IFLA_BRPORT_PROXYARP, PROXYARP_WIFI, NEIGH_SUPPRESS, NEIGH_VLAN_SUPPRESS.
 const PROXIES: [u16; 4] = [10, 11, 32, 45];
+const IFLA_BRPORT_LOCKED: u16 = 39;
 const IFLA_BR_AGEING_TIME: u16 = 4;
 /// IFLA_BR_NF_CALL_IPTABLES, IP6TABLES, ARPTABLES.
 const NF_CALLS: [u16; 3] = [36, 37, 38];
@@ -91,6 +92,17 @@ pub(super) fn proxies(attributes: Attributes<'_>) -> Result<bool, DecodeError> {
     Ok(any)
 }
 
+/// Whether a port (as for [`membership`]) takes frames from known stations only.
+pub(super) fn locked(attributes: Attributes<'_>) -> Result<bool, DecodeError> {
+    let mut locked = false;
+    for attribute in attributes {
+        let attribute = attribute?;
+        locked |= attribute.kind == IFLA_BRPORT_LOCKED
+            && attribute.value.first().is_some_and(|on| *on != 0);
+    }
+    Ok(locked)
+}
+
 /// Settings and state of a port (IFLA_INFO_SLAVE_DATA, or IFLA_PROTINFO of AF_BRIDGE, which hold the same).
 pub(super) fn membership(attributes: Attributes<'_>) -> Result<u64, DecodeError> {
     digest(attributes, |kind| OF_PORTS.contains(&kind))
@@ -98,13 +110,14 @@ pub(super) fn membership(attributes: Attributes<'_>) -> Result<u64, DecodeError>
 
 /// A device as the port of a bridge, or a bridge (RTM_NEWLINK of AF_BRIDGE).
 pub(super) fn port(link: u32, attributes: Attributes<'_>) -> Result<Option<Event>, DecodeError> {
-    let (mut port, mut vlans, mut answers) = (None, None, None);
+    let (mut port, mut vlans, mut answers, mut locks) = (None, None, None, None);
     for attribute in attributes {
         let attribute = attribute?;
         match attribute.kind {
             IFLA_PROTINFO => {
                 port = Some(membership(attribute.nested("IFLA_PROTINFO"))?);
                 answers = Some(proxies(attribute.nested("IFLA_PROTINFO"))?);
+                locks = Some(locked(attribute.nested("IFLA_PROTINFO"))?);
             }
             IFLA_AF_SPEC => {
                 let of_vlans = |kind| OF_VLANS.contains(&kind);
@@ -119,6 +132,7 @@ pub(super) fn port(link: u32, attributes: Attributes<'_>) -> Result<Option<Event
         port,
         vlans,
         proxies: answers,
+        locked: locks,
     })))
 }
 

@@ -63,6 +63,7 @@ pub(super) fn link(message: &Message<'_>) -> Result<Option<Event>, DecodeError> 
         filters_vlans: false,
         bridge: None,
         proxies: false,
+        locked: false,
         settings: 0,
         port: None,
         tx_queues: 1,
@@ -147,6 +148,7 @@ fn information(attribute: &Attribute<'_>, link: &mut Link) -> Result<(), DecodeE
             membership.nested("IFLA_INFO_SLAVE_DATA"),
         )?);
         link.proxies = bridge::proxies(membership.nested("IFLA_INFO_SLAVE_DATA"))?;
+        link.locked = bridge::locked(membership.nested("IFLA_INFO_SLAVE_DATA"))?;
     }
     Ok(())
 }

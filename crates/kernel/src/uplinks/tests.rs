@@ -18,6 +18,7 @@ fn link(index: u32, name: &str, hardware: u16) -> Link {
         filters_vlans: false,
         bridge: None,
         proxies: false,
+        locked: false,
         settings: 0,
         port: None,
         tx_queues: 1,

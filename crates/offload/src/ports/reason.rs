@@ -61,6 +61,8 @@ pub enum PortReason {
     ForeignXdp,
     /// Off for what comes in: an nftables chain at ingress.
     IngressChain(String),
+    /// Off for what comes in: a locked member of a bridge.
+    Locked,
     /// Off for what leaves: an nftables chain at egress.
     EgressChain(String),
     /// Off for what comes in: a filter at TC ingress.
@@ -157,6 +159,9 @@ impl PortReason {
             Self::IngressChain(chain) | Self::EgressChain(chain) => {
                 format!("the nftables chain {chain} would be skipped")
             }
+            Self::Locked => {
+                "the bridge takes frames here only from stations that it was told of (locked)".into()
+            }
             Self::IngressFilter(filter) => format!("{filter} at TC ingress would be skipped"),
             Self::EgressFilter(filter) => format!("{filter} at TC egress would be skipped"),
             Self::Qdisc(kind) => format!("the qdisc {kind} would be skipped"),
@@ -225,6 +230,9 @@ impl PortReason {
             }
             Self::ForeignXdp => "detach the program, or set this device to tc to run after it",
             Self::IngressChain(_) => "move the chain's rules to prerouting or forward",
+            Self::Locked => {
+                "nothing to do; `bridge link set dev DEV locked off` takes all stations"
+            }
             Self::EgressChain(_) => "move the chain's rules to postrouting",
             Self::IngressFilter(_) => "shape at the egress of the other device instead",
             Self::EgressFilter(_) => {

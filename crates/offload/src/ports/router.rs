@@ -161,6 +161,7 @@ impl<'a> Router<'a> {
             });
         }
         limits.extend(attached(facts));
+        limits.extend(locked(device.link));
         if let Some(qdisc) = kept(device.link, facts) {
             let reason = PortReason::Qdisc(qdisc);
             limits.push(Limit {
@@ -244,6 +245,7 @@ impl<'a> Router<'a> {
             (Err(reason), _) => return off(reason),
         };
         let mut limits = attached(facts);
+        limits.extend(locked(link));
         for (_, upper) in &uppers {
             limits.extend(self.limits_above(upper));
         }
@@ -444,6 +446,14 @@ fn attached(facts: &PortFacts) -> Vec<Limit> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// A member of a bridge that asks for each frame's station: with what comes in there, the bridge is to be asked.
+fn locked(link: &Link) -> Option<Limit> {
+    link.locked.then_some(Limit {
+        of: Use::In,
+        reason: PortReason::Locked,
+    })
 }
 
 /// Whether the user asked for a conduit to be the port, in place of the ports of its switch, and its tags are known (or not looked

@@ -74,6 +74,7 @@ pub fn link(index: u32, name: &str) -> Link {
         filters_vlans: false,
         bridge: None,
         proxies: false,
+        locked: false,
         settings: 0,
         port: None,
         tx_queues: 4,

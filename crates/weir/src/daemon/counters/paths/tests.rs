@@ -19,6 +19,7 @@ pub(crate) fn link(index: u32, kind: &str) -> Link {
         filters_vlans: false,
         bridge: None,
         proxies: false,
+        locked: false,
         settings: 0,
         port: None,
         tx_queues: 1,
