@@ -1,12 +1,13 @@
-//! IPsec: a policy that appears during a flow must end its plain packets at once.
+//! IPsec: a policy that appears during a flow must end its plain packets at once; one that lets them pass ends when it does by the kernel alone.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lab::gateway::{self, Options};
 use lab::namespace::wait_until;
 use lab::transfer::{Datagrams, Echo};
 use lab::{Error, Lab, Tap};
-use weir_tests::{LIMIT, gateway_weir};
+use weir_tests::scene::{self, WAYS, at_once};
+use weir_tests::{LIMIT, Weir, gateway_weir};
 
 #[test]
 fn an_ipsec_policy_ends_plain_packets() -> Result<(), Error> {
@@ -50,4 +51,107 @@ fn an_ipsec_policy_ends_plain_packets() -> Result<(), Error> {
         drop(echo);
     }
     Ok(())
+}
+
+/// One who asks, and weir, where there is one.
+struct Allowed {
+    weir: Option<Weir>,
+    talk: Datagrams,
+    _echo: Echo,
+    lab: Lab,
+    since: Instant,
+}
+
+impl Allowed {
+    fn in_lab(by: scene::By, lab: Lab) -> Result<Self, Error> {
+        let weir = scene::weir(by, &lab, "[offload]\nreprove = \"10m\"\n")?;
+        let to = (gateway::SERVER, 7).into();
+        let echo = Echo::serve(lab.node("server")?, to)?;
+        let talk = Datagrams::open(lab.node("client")?, to)?;
+        let allowed = Self {
+            talk,
+            _echo: echo,
+            weir,
+            since: Instant::now(),
+            lab,
+        };
+        allowed.forwards()?;
+        Ok(allowed)
+    }
+
+    /// All is blocked but by a policy with this limit.
+    fn new(by: scene::By, limit: &str) -> Result<Self, Error> {
+        let mut allowed = Self::in_lab(by, scene::lab(by, &Options::default())?)?;
+        let router = allowed.lab.node("router")?;
+        router.run(&format!(
+            "ip xfrm policy add src 0.0.0.0/0 dst 10.0.0.2/32 dir out action allow limit {limit}"
+        ))?;
+        allowed.since = Instant::now();
+        router.run("ip xfrm policy add src 0.0.0.0/0 dst 10.0.0.0/24 dir out action block")?;
+        allowed.forwards()?;
+        Ok(allowed)
+    }
+
+    fn asked(&self) -> Result<bool, Error> {
+        self.talk.ask(b"hello", Duration::from_millis(500))
+    }
+
+    fn packets(&self) -> Result<u64, Error> {
+        let Some(weir) = &self.weir else { return Ok(0) };
+        let flow = weir.flow_at(7)?;
+        Ok(flow.map_or(0, |flow| flow.directions.original.packets))
+    }
+
+    /// It is answered, and weir, where there is one, forwards that.
+    fn forwards(&self) -> Result<(), Error> {
+        let before = self.packets()?;
+        wait_until("weir forwards the flow", LIMIT, || {
+            let answered = self.asked()?;
+            Ok(answered && (self.weir.is_none() || self.packets()? > before + 10))
+        })
+    }
+
+    /// Asks until so long after the policy came, and counts questions and answers.
+    fn until(&self, seconds: u64) -> Result<(u64, u64), Error> {
+        let (mut asked, mut answered) = (0, 0);
+        while self.since.elapsed() < Duration::from_secs(seconds) {
+            asked += 1;
+            answered += u64::from(self.asked()?);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok((asked, answered))
+    }
+
+    fn over(&self, by: scene::By) -> Result<(), Error> {
+        for _ in 0..5 {
+            assert!(!self.asked()?, "{by:?}: answered, although it is over");
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_policy_ends_when_its_time_is_over() {
+    at_once(&WAYS, |by| {
+        let allowed = Allowed::new(by, "time-hard 12")?;
+        let (asked, answered) = allowed.until(10)?;
+        assert_eq!(asked, answered, "{by:?}: too soon");
+        allowed.until(14)?;
+        allowed.over(by)
+    });
+}
+
+#[test]
+fn a_policy_that_lives_by_use_lives_with_the_flow() {
+    at_once(&WAYS, |by| {
+        let allowed = Allowed::new(by, "time-use-hard 5")?;
+        let before = allowed.packets()?;
+        let (asked, answered) = allowed.until(20)?;
+        assert_eq!(asked, answered, "{by:?}: it was in use");
+        let forwarded = allowed.packets()? - before;
+        let most = allowed.weir.is_none() || forwarded > asked / 2;
+        assert!(most, "{by:?}: {forwarded} of {asked}");
+        std::thread::sleep(Duration::from_secs(8));
+        allowed.over(by)
+    });
 }

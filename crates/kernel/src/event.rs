@@ -20,8 +20,10 @@ pub enum Event {
     LinkGone(u32),
     /// An address of this router appeared (`true`) or went.
     Address(Address, bool),
-    /// A route, rule, next-hop object or IPsec policy appeared, changed or went. Weir evaluates none of them: that one changed is all it needs.
+    /// A route, rule or next-hop object appeared, changed or went. Weir evaluates none of them: that one changed is all it needs.
     Routing,
+    /// The same of an IPsec policy or state.
+    Policies,
     /// Forwarding, reverse-path filtering or another such setting of this device was switched; 0: of all devices, or of those to come.
     Forwarding(u32),
     /// A neighbour's hardware address is known, or is not (`None`: failed, incomplete, deleted).
@@ -156,10 +158,10 @@ pub struct Link {
     pub bridge: Option<BridgeSettings>,
     /// As the port of a bridge it answers for others (`proxy_arp`, `proxy_arp_wifi`, `neigh_suppress`).
     pub proxies: bool,
-    /// Stands for all settings of a VLAN device, or those of a bridge that steer unicast frames: only to be compared.
-    pub settings: u64,
     /// As the port of a bridge it takes frames from stations only that the bridge knows behind it (802.1X).
     pub locked: bool,
+    /// Stands for all settings of a VLAN device, or those of a bridge that steer unicast frames: only to be compared.
+    pub settings: u64,
     /// The same for a port of a bridge, as a port: see [`Bridging::port`].
     pub port: Option<u64>,
     /// Number of transmit queues.
@@ -216,10 +218,10 @@ pub struct Bridging {
     pub vlans: Option<u64>,
     /// [`Link::proxies`], where told.
     pub proxies: Option<bool>,
-}
-
     /// [`Link::locked`], where told.
     pub locked: Option<bool>,
+}
+
 /// An address of this router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Address {

@@ -34,6 +34,7 @@ mod sets;
 mod socket;
 mod subflows;
 mod updates;
+mod xfrm;
 
 pub use device::Device;
 pub use ethtool::Ethtool;
@@ -51,6 +52,7 @@ pub use routes::{RoutesError, read_lifetimes, read_routes};
 pub use sets::{SetError, SetEvents, read_members, read_set};
 pub use subflows::Subflows;
 pub use updates::Outcome;
+pub use xfrm::read_idle_limit;
 
 use crate::message::DecodeError;
 

@@ -30,6 +30,7 @@ pub mod sysctls;
 pub mod talk;
 pub mod tuple;
 pub mod uplinks;
+pub mod xfrm;
 
 pub use event::*;
 pub use prefix::{Prefix, PrefixError};

@@ -95,7 +95,7 @@ impl fmt::Display for Cause {
             Self::Firewall(generation) => {
                 write!(f, "the firewall changed (generation {generation})")
             }
-            Self::Routing => f.write_str("a route, rule or next hop changed"),
+            Self::Routing => f.write_str("a route, rule, next hop or IPsec policy changed"),
             Self::Link(name) => write!(f, "device {name} changed"),
             Self::Address => f.write_str("an address of this router changed"),
             Self::Neighbours => {

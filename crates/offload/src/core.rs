@@ -123,7 +123,9 @@ impl Core {
             Event::LinkGone(index) => self.link_gone(index, out),
             Event::Address(address, true) => self.address(address, out),
             Event::Address(address, false) => self.address_gone(&address, out),
-            Event::Routing | Event::Forwarding(_) => self.bump(Cause::Routing, out),
+            Event::Routing | Event::Policies | Event::Forwarding(_) => {
+                self.bump(Cause::Routing, out)
+            }
             Event::Neighbour(neighbour) => self.neighbour(neighbour, out),
             Event::Fdb(fdb) => self.station(&fdb),
             Event::Bridging(bridging) => self.bridging(&bridging, out),

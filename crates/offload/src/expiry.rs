@@ -53,6 +53,8 @@ pub struct Asked {
     pub sets: Vec<(SetName, usize)>,
     /// The life times of routes.
     pub routes: bool,
+    /// IPsec policies.
+    pub policies: bool,
 }
 
 #[derive(Debug, Default)]
@@ -76,6 +78,11 @@ pub struct Agenda {
     /// Ends of elements and routes that are to come, by whose they are; the next one last.
     ends: BTreeMap<Option<SetName>, Vec<Span>>,
     routes_due: Option<Millis>,
+    policies_due: Option<Millis>,
+    /// They are not read again before.
+    policies_rest: Millis,
+    /// So often packets have to be seen for the IPsec policies that live by them.
+    policies_alive: Option<Millis>,
     /// Milliseconds since 1970 at the caller's zero.
     epoch: Option<u64>,
     edge: Option<Span>,
@@ -128,6 +135,28 @@ impl Agenda {
         self.routes_due.get_or_insert(now);
     }
 
+    /// IPsec policies may have come or gone.
+    pub fn policed(&mut self, now: Millis) {
+        self.policies_due.get_or_insert(now.max(self.policies_rest));
+    }
+
+    /// IPsec policies were read, from `begun` to `now`: after how many seconds without a packet the first of them ends, if any does so. Or they could
+    /// not be.
+    pub fn policies_read(&mut self, idle: Result<Option<u64>, ()>, begun: Millis, now: Millis) {
+        self.policies_rest = now + (now - begun).saturating_mul(SHARE).max(PAUSE);
+        let alive = match idle {
+            // The kernel counts in whole seconds: one may be as good as over.
+            Ok(idle) => idle.map(|idle| idle.saturating_sub(1).saturating_mul(1_000) / 4),
+            Err(()) => {
+                self.policies_due = Some(now + RETRY);
+                Some(BLIND)
+            }
+        };
+        // What was proven until now may have been for longer.
+        self.changed |= alive.is_some() && alive != self.policies_alive;
+        self.policies_alive = alive;
+    }
+
     /// What time it is: milliseconds since 1970.
     pub fn wall(&mut self, unix: u64, now: Millis) {
         let epoch = unix.saturating_sub(now);
@@ -146,6 +175,7 @@ impl Agenda {
         let due = |due: &mut Option<Millis>| due.take_if(|due| *due <= now).is_some();
         let mut asked = Asked {
             routes: due(&mut self.routes_due),
+            policies: due(&mut self.policies_due),
             ..Asked::default()
         };
         for (name, set) in &mut self.sets {
@@ -279,7 +309,8 @@ impl Agenda {
             .min()
             .map(|at| at.max(self.allowed()));
         let reads = self.sets.values().filter_map(|set| set.due);
-        end.into_iter().chain(reads).chain(self.routes_due).min()
+        let reads = reads.chain(self.routes_due).chain(self.policies_due);
+        end.into_iter().chain(reads).min()
     }
 
     /// Sets that cannot be looked at: proofs end each second.
@@ -302,7 +333,11 @@ impl Agenda {
     /// When proofs end for being old: something cannot be looked at, or packets keep something alive.
     fn turn_over(&self) -> Option<Millis> {
         let blind = !self.silent.opaque.is_empty() || self.blind().next().is_some();
-        let turns = [blind.then_some(BLIND), self.silent.keep_alive];
+        let turns = [
+            blind.then_some(BLIND),
+            self.silent.keep_alive,
+            self.policies_alive,
+        ];
         Some(self.ended + turns.into_iter().flatten().min()?)
     }
 

@@ -204,6 +204,39 @@ fn packets_that_keep_an_element_alive_are_seen() {
 }
 
 #[test]
+fn packets_that_keep_a_policy_alive_are_seen() {
+    let mut agenda = Agenda::default();
+    assert!(!agenda.asks(1_000).policies);
+    agenda.policed(1_000);
+    assert_eq!(agenda.wake(), Some(1_000));
+    assert!(agenda.asks(1_000).policies);
+    agenda.policies_read(Ok(None), 1_000, 1_000);
+    assert_eq!((agenda.until(), agenda.wake()), (None, None));
+
+    // Not read again at once, however often something is told.
+    agenda.policed(1_010);
+    assert!(!agenda.asks(1_099).policies && agenda.asks(1_100).policies);
+    agenda.policies_read(Ok(Some(9)), 1_100, 1_100);
+    assert!(agenda.ends(1_100), "proven for longer");
+    assert_eq!(agenda.until(), Some(3_100));
+    assert_eq!(ends(&mut agenda, 1_101..8_000), [3_100, 5_100, 7_100]);
+
+    // The shortest of all decides, twice a second at most in the long run.
+    agenda.policed(8_000);
+    assert!(agenda.asks(8_000).policies);
+    agenda.policies_read(Ok(Some(1)), 8_000, 8_000);
+    let often = ends(&mut agenda, 8_000..28_000).len();
+    assert!((38..=46).contains(&often), "{often}");
+
+    // One that cannot be read may live by anything.
+    agenda.policed(30_000);
+    assert!(agenda.asks(30_000).policies);
+    agenda.policies_read(Err(()), 30_000, 30_000);
+    assert!(ends(&mut agenda, 30_000..40_000).len() >= 9);
+    assert!(agenda.asks(40_000).policies, "asked again");
+}
+
+#[test]
 fn a_ruleset_tells_what_to_look_at() {
     let found = silent(RULES).expect("a ruleset");
     let sets: Vec<(String, bool)> = found

@@ -28,8 +28,8 @@ const BRIDGE_VLAN_GROUP: u32 = 33;
 /// NFNLGRP_NFTABLES.
 const FIREWALL_GROUPS: u32 = group(7);
 
-/// XFRMNLGRP_SA and POLICY.
-const POLICY_GROUPS: u32 = group(3) | group(4);
+/// XFRMNLGRP_EXPIRE, which alone tells of the end of what had a limit, SA and POLICY.
+const POLICY_GROUPS: u32 = group(2) | group(3) | group(4);
 
 const fn group(number: u32) -> u32 {
     1 << (number - 1)
@@ -37,8 +37,8 @@ const fn group(number: u32) -> u32 {
 
 /// Whatever XFRM says, what leaves unencrypted may have changed.
 fn policy(out: &mut Vec<Event>) -> Tally {
-    if out.last() != Some(&Event::Routing) {
-        out.push(Event::Routing);
+    if out.last() != Some(&Event::Policies) {
+        out.push(Event::Policies);
     }
     Tally {
         understood: 1,

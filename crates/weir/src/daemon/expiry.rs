@@ -3,7 +3,7 @@
 use std::hash::RandomState;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use kernel::io::{read_lifetimes, read_members};
+use kernel::io::{read_idle_limit, read_lifetimes, read_members};
 use kernel::{Event, Source};
 use offload::ruleset::Silent;
 use offload::{Agenda, Millis};
@@ -27,6 +27,7 @@ impl Keeper {
     pub fn new(started: Instant) -> Self {
         let mut agenda = Agenda::default();
         agenda.routed(0);
+        agenda.policed(0);
         Self {
             agenda,
             hasher: RandomState::new(),
@@ -41,6 +42,7 @@ impl Keeper {
         match event {
             Event::Firewall(_) | Event::Overrun(Source::Firewall) => self.agenda.commanded(now),
             Event::Routing | Event::Overrun(Source::Route) => self.agenda.routed(now),
+            Event::Policies | Event::Overrun(Source::Policy) => self.agenda.policed(now),
             _ => {}
         }
     }
@@ -76,6 +78,12 @@ impl Keeper {
                 .inspect_err(|error| debug!(%error, "life times of routes cannot be read"));
             self.agenda
                 .routes_read(lives.ok().as_deref(), begun, self.now());
+        }
+        if asked.policies {
+            let begun = self.now();
+            let idle =
+                read_idle_limit().map_err(|error| debug!(%error, "IPsec policies cannot be read"));
+            self.agenda.policies_read(idle, begun, self.now());
         }
         self.tell();
         self.agenda.ends(self.now())
