@@ -64,6 +64,32 @@ pub fn forwarding(name: &str) -> io::Result<(bool, bool)> {
     Ok((of("ipv4")?.unwrap_or(0) != 0, of("ipv6")?.unwrap_or(0) != 0))
 }
 
+/// Files of [`switches`], below `/proc/sys/net`: family, switch.
+const SWITCHES: [(&str, &str); 4] = [
+    ("ipv4", "disable_policy"),
+    ("ipv4", "disable_xfrm"),
+    ("ipv4", "src_valid_mark"),
+    ("ipv6", "disable_policy"),
+];
+
+/// Whether IPsec policies hold at a device, and whether marks count where sources are checked. The kernel tells nothing when these change.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Switches([Option<String>; SWITCHES.len()]);
+
+/// Reads these switches of a device, or of `all`; only to be compared.
+///
+/// # Errors
+/// A sysctl exists but cannot be read.
+pub fn switches(name: &str) -> io::Result<Switches> {
+    let mut switches = Switches::default();
+    if is_device_name(name) {
+        for (switch, (family, file)) in switches.0.iter_mut().zip(SWITCHES) {
+            *switch = read(&format!("/proc/sys/net/{family}/conf/{name}/{file}"))?;
+        }
+    }
+    Ok(switches)
+}
+
 /// Files of [`multipath`], below `/proc/sys/net`. Not all kernels have each: the fields are from 5.14 on, the seed from 6.11.
 const MULTIPATH: [&str; 6] = [
     "ipv4/fib_multipath_hash_policy",

@@ -381,6 +381,21 @@ fn facts_are_those_of_this_namespace() {
             facts::forwarding("weir-none").expect("nothing there"),
             (false, false)
         );
+        let before = facts::switches("weir.0").expect("readable");
+        let switches = [
+            ("ipv4", "disable_policy"),
+            ("ipv4", "disable_xfrm"),
+            ("ipv4", "src_valid_mark"),
+            ("ipv6", "disable_policy"),
+        ];
+        for (family, switch) in switches {
+            let path = format!("/proc/sys/net/{family}/conf/weir.0/{switch}");
+            for (value, same) in [("1", false), ("0", true)] {
+                std::fs::write(&path, value).expect("writable");
+                let now = facts::switches("weir.0").expect("readable");
+                assert_eq!(now == before, same, "{path}");
+            }
+        }
         std::fs::write("/proc/sys/net/netfilter/nf_conntrack_udp_timeout", "77").expect("writable");
         let before = facts::multipath().expect("readable");
         assert_eq!(facts::multipath().expect("readable"), before);

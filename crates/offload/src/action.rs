@@ -62,7 +62,7 @@ pub enum Cause {
     Overrun(Source),
     /// New settings.
     Reload,
-    /// Forwarding was switched on or off on a device.
+    /// Forwarding, or whether IPsec policies or marks count, was switched on a device.
     Forwarding,
     /// A firewall that tells of no changes (iptables-legacy) is in use.
     Legacy,
@@ -104,7 +104,9 @@ impl fmt::Display for Cause {
             Self::Stations => f.write_str("a station of a bridge moved or was forgotten"),
             Self::Overrun(source) => write!(f, "events of {source:?} were lost"),
             Self::Reload => f.write_str("new settings"),
-            Self::Forwarding => f.write_str("forwarding was switched"),
+            Self::Forwarding => f.write_str(
+                "forwarding, or a switch of IPsec or of the reverse-path filter, was switched",
+            ),
             Self::Legacy => f.write_str("a firewall that tells of no changes is in use"),
             Self::Expiry => f.write_str("something expired, or was written by a packet"),
         }

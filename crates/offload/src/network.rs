@@ -224,7 +224,10 @@ impl Core {
         if old == Some(&facts) {
             return;
         }
-        let switched = old.is_some_and(|old| forwarding(old) != forwarding(&facts));
+        let switched = old.is_some_and(|old| {
+            let quietly = old.switches.is_some() && old.switches != facts.switches;
+            quietly || forwarding(old) != forwarding(&facts)
+        });
         let other_hops =
             old.is_some_and(|old| old.multipath.is_some() && old.multipath != facts.multipath);
         if switched {

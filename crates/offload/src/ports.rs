@@ -11,7 +11,7 @@ mod transmit;
 mod vlan;
 
 use kernel::ethtool::HiddenTags;
-use kernel::facts::Multipath;
+use kernel::facts::{Multipath, Switches};
 use kernel::{Link, Mac};
 
 use crate::settings::{Hook, Settings};
@@ -63,6 +63,8 @@ pub struct PortFacts {
     pub forwarding_v6: bool,
     /// Of the loopback device only, which each network namespace has: what decides among several next hops, in all of it.
     pub multipath: Option<Multipath>,
+    /// What else is switched here, without a word; of the loopback device, for all devices.
+    pub switches: Option<Switches>,
     /// Id of weir's own XDP program here, once attached.
     pub own_program: Option<u32>,
     /// Somebody else's XDP program was found to be attached, otherwise than by the link's own telling.

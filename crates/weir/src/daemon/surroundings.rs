@@ -197,6 +197,7 @@ impl Surroundings {
                 .flatten()
                 // Not readable for once is no change.
                 .or(known.multipath),
+            switches: switches(link).or(known.switches),
             shaper: self.shaper(link),
             speed,
             asking,
@@ -258,6 +259,16 @@ impl Surroundings {
             }
         }
     }
+}
+
+/// What is switched at a device without a word. Nothing goes by the loopback device: it stands for all.
+fn switches(link: &Link) -> Option<facts::Switches> {
+    let name = match link.hardware {
+        LOOPBACK => "all",
+        _ => &link.name,
+    };
+    // Not readable for once is no change.
+    facts::switches(name).ok()
 }
 
 /// Filters that are not weir's, in words.
