@@ -49,7 +49,7 @@ fn foreign(program: u32) -> Option<String> {
 }
 
 /// The name of a loaded program, for whoever may know.
-fn name(program: u32) -> Option<String> {
+pub(crate) fn name(program: u32) -> Option<String> {
     // SAFETY: takes a number and gives a descriptor or an error.
     let fd = unsafe { libbpf_sys::bpf_prog_get_fd_by_id(program) };
     if fd < 0 {

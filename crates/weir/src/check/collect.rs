@@ -83,6 +83,10 @@ async fn look(config: &Effective, running: Option<&Running>) -> Result<CheckRepo
     let settings = settings::offload_settings(config, *config.offload.shadow);
     let legacy = facts::legacy_tables().unwrap_or_default();
     let mut firewall = firewall::findings(&surroundings.findings, &legacy);
+    // Whoever may not ask is told of none.
+    firewall.extend(firewall::programs(
+        &datapath::netfilter_programs().unwrap_or_default(),
+    ));
     firewall::cost(&mut firewall, running.map_or(&[], |told| &told.rules));
     let hasher = RandomState::new();
     let silent = match settings.each_packet {

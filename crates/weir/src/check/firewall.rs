@@ -1,6 +1,7 @@
 //! What of the firewall weir's fast path would go past.
 
 use api::RuleCost;
+use datapath::NetfilterProgram;
 use kernel::SetName;
 use offload::expiry::{MOST_TIMED, MOST_WRITTEN};
 use offload::ruleset::{self, Silent};
@@ -22,6 +23,26 @@ pub fn findings(ruleset: &[ruleset::Finding], legacy: &[String]) -> Vec<Finding>
         });
     }
     findings
+}
+
+/// BPF programs at netfilter's hooks.
+pub fn programs(programs: &[NetfilterProgram]) -> Vec<Finding> {
+    let finding = |program: &NetfilterProgram| {
+        let family = if program.ipv6 { "IPv6" } else { "IPv4" };
+        Finding {
+            place: format!(
+                "the BPF program {} at {}, {family}, priority {}",
+                program.name, program.hook, program.priority
+            ),
+            what: "it does not see what weir forwards, if it is of this network namespace, and weir does not hear of its coming and going"
+                .into(),
+            statement: None,
+            noted: false,
+            connections: None,
+            mend: Some("do it by rules of nftables, or leave its connections to the kernel by their mark (opt_out_mark)".into()),
+        }
+    };
+    programs.iter().map(finding).collect()
 }
 
 /// Adds what a running daemon told of the costs of rules.
@@ -127,6 +148,20 @@ mod tests {
         assert!(findings(&[], &[]).is_empty());
         let found = findings(&[], &["filter".into(), "ip6:nat".into()]);
         assert_eq!(found[0].place, "iptables (legacy), tables filter, ip6:nat");
+        assert!(found[0].mend.is_some() && !found[0].noted);
+    }
+
+    #[test]
+    fn a_program_at_netfilter_is_a_finding() {
+        let program = NetfilterProgram {
+            name: "guard".into(),
+            ipv6: false,
+            hook: "forward",
+            priority: -5,
+        };
+        let found = programs(&[program]);
+        let place = "the BPF program guard at forward, IPv4, priority -5";
+        assert_eq!(found[0].place, place);
         assert!(found[0].mend.is_some() && !found[0].noted);
     }
 

@@ -1,0 +1,91 @@
+//! BPF programs at netfilter's hooks (`BPF_PROG_TYPE_NETFILTER`, Linux 6.4). They are no rules: nft does not list them, and nothing tells that one came.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use crate::tcx::name;
+
+/// One of them, in whatever network namespace: the kernel does not tell in which.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetfilterProgram {
+    /// Its name, or number.
+    pub name: String,
+    /// Of packets of IPv6, not IPv4.
+    pub ipv6: bool,
+    /// `prerouting`, `forward`, …
+    pub hook: &'static str,
+    /// Its place among all that is at that hook.
+    pub priority: i32,
+}
+
+/// All that are attached. Needs CAP_SYS_ADMIN.
+///
+/// # Errors
+/// The kernel refused to tell.
+pub fn netfilter_programs() -> io::Result<Vec<NetfilterProgram>> {
+    let mut programs = Vec::new();
+    let mut link = 0;
+    while let Some(next) = after(link)? {
+        link = next;
+        programs.extend(netfilter(link)?);
+    }
+    Ok(programs)
+}
+
+/// The link with the next number.
+fn after(link: u32) -> io::Result<Option<u32>> {
+    let mut next = 0;
+    // SAFETY: the number is written before the call ends.
+    match -unsafe { libbpf_sys::bpf_link_get_next_id(link, &raw mut next) } {
+        0 => Ok(Some(next)),
+        // No more; or, of a kernel before 5.8, none at all.
+        libc::ENOENT | libc::EINVAL => Ok(None),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
+fn netfilter(link: u32) -> io::Result<Option<NetfilterProgram>> {
+    // SAFETY: takes a number and gives a descriptor or an error.
+    let fd = unsafe { libbpf_sys::bpf_link_get_fd_by_id(link) };
+    match -fd {
+        ..=0 => {}
+        // It has just gone.
+        libc::ENOENT => return Ok(None),
+        error => return Err(io::Error::from_raw_os_error(error)),
+    }
+    // SAFETY: a descriptor just made, owned by nobody else.
+    let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+    let info = info(fd.as_fd())?;
+    if info.type_ != libbpf_sys::BPF_LINK_TYPE_NETFILTER {
+        return Ok(None);
+    }
+    // SAFETY: a link of this type has this part of the union; all of it was set to zero before.
+    let at = unsafe { info.__bindgen_anon_1.netfilter };
+    let known = name(info.prog_id).filter(|name| !name.is_empty());
+    Ok(Some(NetfilterProgram {
+        name: known.unwrap_or_else(|| format!("number {}", info.prog_id)),
+        ipv6: at.pf == libc::NFPROTO_IPV6 as u32,
+        hook: match at.hooknum as i32 {
+            libc::NF_INET_PRE_ROUTING => "prerouting",
+            libc::NF_INET_LOCAL_IN => "input",
+            libc::NF_INET_FORWARD => "forward",
+            libc::NF_INET_LOCAL_OUT => "output",
+            _ => "postrouting",
+        },
+        priority: at.priority,
+    }))
+}
+
+fn info(link: BorrowedFd<'_>) -> io::Result<libbpf_sys::bpf_link_info> {
+    // SAFETY: all-zero is a valid value of this plain struct.
+    let mut info: libbpf_sys::bpf_link_info = unsafe { std::mem::zeroed() };
+    let mut length = size_of_val(&info) as u32;
+    // SAFETY: the buffer is ours and as long as said.
+    let failed = unsafe {
+        libbpf_sys::bpf_obj_get_info_by_fd(link.as_raw_fd(), (&raw mut info).cast(), &mut length)
+    };
+    match failed {
+        0 => Ok(info),
+        error => Err(io::Error::from_raw_os_error(-error)),
+    }
+}
