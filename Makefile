@@ -18,7 +18,7 @@ SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run packaging/openwrt/fi
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build web web-test test test-vm lint compile unit system compilers demo bench day fuzz fuzz-short vm-short instructions instructions-record paths install clean
+.PHONY: help setup setup-demo build web web-test test test-vm lint compile unit system compilers demo bench day fuzz fuzz-short vm-short instructions instructions-record paths install clean
 MAKEFLAGS += --no-print-directory
 
 help: ## lists the targets
@@ -27,6 +27,9 @@ help: ## lists the targets
 
 setup: ## installs what is missing to build and test (Debian; root or sudo)
 	@scripts/setup
+
+setup-demo: ## the same for the demonstration alone
+	@scripts/setup --demo
 
 build: web ## builds target/release/weir, the web page in it
 	$(CARGO) build --release $(WORKSPACE) --bins
@@ -67,7 +70,7 @@ compilers: ## loads the programs of every other compiler that scripts/compilers 
 			$(CARGO) test $(WORKSPACE) --test parser --test golden --no-fail-fast -- \
 			frames_ octets_ forwarding:: encapsulations:: checksums:: witness:: --test-threads=2 || exit 1; done
 
-demo: setup build ## shows a router being taken over, in namespaces, with figures
+demo: setup-demo build ## shows a router being taken over, in namespaces, with figures
 	scripts/as-root $(TARGET_DIR)/release/demo
 
 # What was measured, before it is put into the documentation.
