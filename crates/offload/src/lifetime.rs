@@ -141,6 +141,19 @@ impl Lifetime {
         self.trail.as_ref().is_some_and(|trail| trail.sight.lost())
     }
 
+    /// What it is told at last, where it does not see them: the time that the last packet which it saw gave. The entry may have less, as data went by
+    /// unacknowledged then.
+    pub(crate) fn last_word(&mut self, round: u64, now: Millis) -> Option<Renewal> {
+        let (given, trail) = (self.given?, self.trail.as_mut()?);
+        let end = trail.sight.last() + Millis::from(given) * 1_000;
+        let more = self.expires.is_some_and(|[_, latest]| latest < end);
+        if !more || end <= now || trail.answer() == Answer::Missing {
+            return None;
+        }
+        trail.sight.told(end, now, round);
+        Some(self.renew(((end - now) / 1_000).max(1) as u32, None, now))
+    }
+
     /// It saw one again, as what is left says.
     pub(crate) fn returned(&self, seconds: u32, now: Millis) -> bool {
         let end = now.saturating_add(Millis::from(seconds) * 1_000);
@@ -277,6 +290,8 @@ impl Lifetime {
         let [least_left, most_left] = self
             .expires
             .map_or([0; 2], |expires| expires.map(|end| end.saturating_sub(now)));
+        // The next visit is in time, even if it comes a little late.
+        let in_time = now.saturating_sub(before) + 1_000;
         if active.contains(&true) {
             self.owed = true;
             trail.inquired = false;
@@ -285,7 +300,8 @@ impl Lifetime {
                 answer == Answer::Missing && most_left > Millis::from(seconds) * 1_000 + 1_000;
             // Packets that are shown now renew it, if conntrack sees them; and if nothing is heard, weir does in time.
             let waits = trail.sight.doubtful()
-                || !trail.sight.sure(round, now) && least_left > Millis::from(least) * 350;
+                || !trail.sight.sure(round, now)
+                    && least_left > in_time.max(Millis::from(least) * 350);
             if !early && waits && !too_much {
                 visit.doubtful = true;
             } else if !early || too_much {
@@ -295,7 +311,11 @@ impl Lifetime {
             }
         } else if self.owed && trail.sight.doubtful() {
             self.owed = false;
-        } else if self.owed && !trail.sight.sure(round, now) && !trail.inquired {
+        } else if self.owed
+            && !trail.sight.sure(round, now)
+            && !trail.inquired
+            && least_left > in_time
+        {
             trail.inquired = true;
             visit.inquiry = true;
         } else if self.owed {

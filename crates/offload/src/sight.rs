@@ -27,6 +27,8 @@ pub(crate) struct Sight {
     missed: u8,
     /// The round in which conntrack was last known to see them, and when.
     seen: Option<(u64, Millis)>,
+    /// The same, whatever was missed since: it saw one then, or later.
+    last: Millis,
 }
 
 /// Where the end of the entry stood.
@@ -45,6 +47,7 @@ impl Sight {
         self.shown = false;
         if first {
             self.seen = Some((round, now));
+            self.last = now;
         }
     }
 
@@ -71,6 +74,7 @@ impl Sight {
             self.missed = 0;
             // Since then: perhaps before the rounds that came after.
             self.seen = self.seen.max(Some((stood.round, stood.at)));
+            self.last = self.last.max(stood.at);
             self.told(end, at, round);
             return false;
         }
@@ -96,6 +100,11 @@ impl Sight {
     /// The last look says that it does not.
     pub(crate) fn doubtful(&self) -> bool {
         self.missed > 0
+    }
+
+    /// When it last saw one, or earlier.
+    pub(crate) fn last(&self) -> Millis {
+        self.last
     }
 
     /// It does not.

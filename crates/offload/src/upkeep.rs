@@ -142,6 +142,14 @@ impl Core {
         };
         if flow.life.lost() {
             flow.refusal = Some(Decline::Untracked);
+            if let Some(renewal) = flow.life.last_word(round, now) {
+                self.statistics.refreshes += 1;
+                out.push(Action::Refresh {
+                    id: flow.id,
+                    seconds: renewal.seconds,
+                    unacknowledged: renewal.unacknowledged,
+                });
+            }
             return self.settle(id, out);
         }
         let original = flow.id.original;

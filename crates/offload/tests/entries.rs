@@ -356,11 +356,36 @@ fn an_entry_whose_packets_are_not_seen_is_not_kept() {
                 world.pass(pause);
             }
             let told = &world.told[least..];
-            assert!(
-                told.len() <= 2,
-                "{is_tcp} {} {phase} {pause}: {told:?}",
-                policy.long
-            );
+            let case = format!("{is_tcp} {} {phase} {pause}: {told:?}", policy.long);
+            assert!(told.len() <= 3, "{case}");
+            // It ends when the kernel alone would have it end.
+            let (alone, beside) = (world.alone.expires, world.beside.expires);
+            let earlier = alone.saturating_sub(beside);
+            assert!(earlier <= 60_000, "{earlier} earlier, {case}");
+            assert!(beside <= alone + 60_000, "{beside}, not {alone}, {case}");
+        }
+    }
+}
+
+/// Proofs that last, and packets that come when most of the time is over.
+#[test]
+fn a_flow_that_moves_now_and_then_lives_however_long_proofs_last() {
+    let policy = Policy { long: 20, short: 8 };
+    for reprove in [20_000, 600_000] {
+        for (phase, pause) in (0..20).flat_map(|phase| [13_000, 15_000, 15_950].map(|p| (phase, p)))
+        {
+            let mut settings = tcp_timeouts(policy);
+            settings.reprove = reprove;
+            let mut world = World::new(true, policy, settings);
+            world.exchange(30_000 + phase * STEP * 5);
+            for _ in 0..30 {
+                world.pass(pause);
+                world.packet(0, 100, true);
+                world.pass(STEP);
+                world.packet(1, 100, true);
+                world.pass(STEP);
+                world.packet(0, 0, true);
+            }
         }
     }
 }
