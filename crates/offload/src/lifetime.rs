@@ -141,16 +141,25 @@ impl Lifetime {
         self.trail.as_ref().is_some_and(|trail| trail.sight.lost())
     }
 
-    /// What it is told at last, where it does not see them: the time that the last packet which it saw gave. The entry may have less, as data went by
-    /// unacknowledged then.
+    /// What it is told at last, where it does not see them.
     pub(crate) fn last_word(&mut self, round: u64, now: Millis) -> Option<Renewal> {
-        let (given, trail) = (self.given?, self.trail.as_mut()?);
-        let end = trail.sight.last() + Millis::from(given) * 1_000;
+        let mut trail = self.trail.take()?;
+        let renewal = self.as_last_seen(&trail, now);
+        if let Some(renewal) = renewal {
+            let end = now.saturating_add(Millis::from(renewal.seconds) * 1_000);
+            trail.sight.told(end, now, round);
+        }
+        self.trail = Some(trail);
+        renewal
+    }
+
+    /// The time that the last packet which it saw gave. The entry may have less, as data went by unacknowledged then.
+    fn as_last_seen(&mut self, trail: &Trail, now: Millis) -> Option<Renewal> {
+        let end = trail.sight.last() + Millis::from(self.given?) * 1_000;
         let more = self.expires.is_some_and(|[_, latest]| latest < end);
         if !more || end <= now || trail.answer() == Answer::Missing {
             return None;
         }
-        trail.sight.told(end, now, round);
         Some(self.renew(((end - now) / 1_000).max(1) as u32, None, now))
     }
 
@@ -311,6 +320,7 @@ impl Lifetime {
             }
         } else if self.owed && trail.sight.doubtful() {
             self.owed = false;
+            visit.renewal = self.as_last_seen(trail, now);
         } else if self.owed
             && !trail.sight.sure(round, now)
             && !trail.inquired
