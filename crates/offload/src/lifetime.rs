@@ -299,8 +299,11 @@ impl Lifetime {
         let [least_left, most_left] = self
             .expires
             .map_or([0; 2], |expires| expires.map(|end| end.saturating_sub(now)));
-        // The next visit is in time, even if it comes a little late.
-        let in_time = now.saturating_sub(before) + 1_000;
+        // While nothing says that it may not see them: the next visit is in time, even if it comes a little late.
+        let in_time = match trail.sight.changed(round) {
+            true => 0,
+            false => now.saturating_sub(before) + 1_000,
+        };
         if active.contains(&true) {
             self.owed = true;
             trail.inquired = false;
@@ -324,7 +327,7 @@ impl Lifetime {
         } else if self.owed
             && !trail.sight.sure(round, now)
             && !trail.inquired
-            && least_left > in_time
+            && least_left >= in_time
         {
             trail.inquired = true;
             visit.inquiry = true;

@@ -97,6 +97,11 @@ impl Sight {
         self.missed == 0 && self.seen.is_some_and(fresh)
     }
 
+    /// Proofs ended since it was last known to see them: rules may have changed.
+    pub(crate) fn changed(&self, round: u64) -> bool {
+        self.seen.is_none_or(|(seen, _)| seen != round)
+    }
+
     /// The last look says that it does not.
     pub(crate) fn doubtful(&self) -> bool {
         self.missed > 0
