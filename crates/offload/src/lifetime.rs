@@ -8,7 +8,7 @@
 
 use crate::action::{Millis, Reading};
 use crate::settings::Timeouts;
-use crate::sight::Sight;
+use crate::sight::{Look, Sight};
 
 /// What was learned is learned anew after this time: sysctls and policies may be changed without a
 /// word.
@@ -201,9 +201,15 @@ impl Lifetime {
         self.told(left, now);
         let end = now.saturating_add(Millis::from(left) * 1_000);
         let trail = self.trail.get_or_insert_default();
-        let missed = trail.sight.looked(end, now, round);
+        // Of a packet that it did not see the end tells nothing.
+        let sure = trail.sight.sure(round, now);
+        let seen = match trail.sight.looked(end, now, round) {
+            Look::Moved => true,
+            Look::Missed => false,
+            Look::Open => sure,
+        };
         let recent = |checked| now.saturating_sub(checked) <= RECENT;
-        if !trail.asked.take().is_some_and(recent) || missed {
+        if !trail.asked.take().is_some_and(recent) || !seen {
             return false;
         }
         // Told in whole seconds, and less than one has passed.
@@ -314,7 +320,11 @@ impl Lifetime {
             let waits = trail.sight.doubtful()
                 || !trail.sight.sure(round, now)
                     && least_left > in_time.max(Millis::from(least) * 350);
-            if !early && waits && !too_much {
+            if too_much && !trail.sight.sure(round, now) {
+                // Only if it saw what it was shown.
+                visit.inquiry = true;
+                visit.doubtful = !early;
+            } else if !early && waits && !too_much {
                 visit.doubtful = true;
             } else if !early || too_much {
                 visit.renewal = Some(self.renew(seconds, mark, now));

@@ -9,8 +9,10 @@ use crate::action::Millis;
 
 /// From a look at the entry to a packet that must have moved its end.
 const APART: Millis = 3_000;
-/// What is left is told in whole seconds, and half a second later perhaps.
-const TOLERANCE: Millis = 1_500;
+/// What is left is told in whole seconds, and less than this after it was read.
+const WHOLE: Millis = 1_000;
+/// What weir tells conntrack reaches it later, and what that tells comes later.
+const DELAY: Millis = 500;
 /// So often in a row, and the packets are not seen: once may be chance, where one packet gave less
 /// time than the last.
 const MISSED: u8 = 2;
@@ -31,10 +33,22 @@ pub(crate) struct Sight {
     last: Millis,
 }
 
+/// What a look at the entry says of the packets that it was shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// A packet moved its end.
+    Moved,
+    /// One must have, and did not.
+    Missed,
+    /// Nothing.
+    Open,
+}
+
 /// Where the end of the entry stood.
 #[derive(Clone, Copy, Debug)]
 struct Stood {
-    end: Millis,
+    /// Not earlier, not later.
+    end: [Millis; 2],
     at: Millis,
     /// Rounds are from one end of all proofs to the next one.
     round: u64,
@@ -51,8 +65,12 @@ impl Sight {
         }
     }
 
-    /// The entry is to end then, by what weir told conntrack or conntrack weir.
+    /// Weir told conntrack to end it then.
     pub(crate) fn told(&mut self, end: Millis, at: Millis, round: u64) {
+        self.stand([end, end + DELAY], at, round);
+    }
+
+    fn stand(&mut self, end: [Millis; 2], at: Millis, round: u64) {
         self.stood = Some(Stood { end, at, round });
         self.shown = false;
     }
@@ -63,32 +81,29 @@ impl Sight {
         self.shown |= self.stood.is_some_and(apart);
     }
 
-    /// The entry was looked at. Whether a packet must have moved its end, and did not.
-    pub(crate) fn looked(&mut self, end: Millis, at: Millis, round: u64) -> bool {
-        let now = Stood { end, at, round };
+    /// The entry was looked at: it ends then, in less than a whole second more.
+    pub(crate) fn looked(&mut self, end: Millis, at: Millis, round: u64) -> Look {
+        let [first, last] = [end.saturating_sub(DELAY), end + WHOLE];
         let Some(stood) = self.stood else {
-            self.stood = Some(now);
-            return false;
+            self.stand([first, last], at, round);
+            return Look::Open;
         };
-        if end.abs_diff(stood.end) > TOLERANCE {
+        if first > stood.end[1] || last < stood.end[0] {
             self.missed = 0;
             // Since then: perhaps before the rounds that came after.
             self.seen = self.seen.max(Some((stood.round, stood.at)));
             self.last = self.last.max(stood.at);
-            self.told(end, at, round);
-            return false;
+            self.stand([first, last], at, round);
+            return Look::Moved;
         }
-        let missed = std::mem::take(&mut self.shown);
-        if missed {
-            self.missed = self.missed.saturating_add(1);
-            self.seen = None;
-            // Not the new end: errors must not add up.
-            self.stood = Some(Stood {
-                end: stood.end,
-                ..now
-            });
+        if !self.shown {
+            return Look::Open;
         }
-        missed
+        self.missed = self.missed.saturating_add(1);
+        self.seen = None;
+        // Where it stands now: it may have been moved a little, by a packet of just after it stood there.
+        self.stand([first, last], at, round);
+        Look::Missed
     }
 
     /// Conntrack sees them, as far as is known.
@@ -120,6 +135,6 @@ impl Sight {
     /// Of a connection that is the kernel's: whether a packet has moved its end.
     pub(crate) fn returned(&self, end: Millis) -> bool {
         self.stood
-            .is_some_and(|stood| end.abs_diff(stood.end) > APART)
+            .is_some_and(|stood| end.abs_diff(stood.end[0]) > APART)
     }
 }

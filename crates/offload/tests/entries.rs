@@ -367,6 +367,34 @@ fn an_entry_whose_packets_are_not_seen_is_not_kept() {
     }
 }
 
+/// The same where packets come from one side only, and never prove: NAT is gone, and nobody answers.
+#[test]
+fn nor_is_one_whose_packets_come_to_nothing() {
+    for (is_tcp, policy) in POLICIES {
+        for (phase, often) in (0..12).flat_map(|phase| [1, 2, 30].map(|often| (phase, often))) {
+            let mut settings = tcp_timeouts(policy);
+            settings.reprove = 2_000;
+            let mut world = World::new(is_tcp, policy, settings);
+            world.exchange(8_000 + phase * 7 * STEP);
+            let least = world.told.len();
+            world.seen = false;
+            world.proves = false;
+            change(&mut world, 2);
+            while world.rig.now < world.beside.expires.min(1_000_000) {
+                world.packet(0, 100, is_tcp);
+                world.pass(often * STEP);
+            }
+            let told = &world.told[least..];
+            let case = format!("{is_tcp} {} {phase} {often}: {told:?}", policy.long);
+            assert!(told.len() <= 3, "{case}");
+            let (alone, beside) = (world.alone.expires, world.beside.expires);
+            // Renewed once more at most, where it would end before it is found out.
+            let late = Millis::from(policy.long.min(60)) * 1_000 + 4_000;
+            assert!(beside <= alone + late, "{beside}, not {alone}, {case}");
+        }
+    }
+}
+
 /// Proofs that last, and packets that come when most of the time is over.
 #[test]
 fn a_flow_that_moves_now_and_then_lives_however_long_proofs_last() {

@@ -98,6 +98,8 @@ pub(crate) struct World {
     pub(crate) told: Vec<(Millis, u32)>,
     /// Conntrack sees the packets that it is shown, and those of the kernel alone.
     pub(crate) seen: bool,
+    /// A packet that the kernel sent on proves; otherwise it comes to nothing there, or goes where nothing is proven.
+    pub(crate) proves: bool,
     /// Weir left it to the kernel.
     pub(crate) left: bool,
 }
@@ -138,6 +140,7 @@ impl World {
             ticked,
             told: Vec::new(),
             seen: true,
+            proves: true,
             left: false,
         }
     }
@@ -166,7 +169,7 @@ impl World {
         );
         self.shown[d] += 1;
         self.shown_length[d] = 52 + data as u16;
-        self.proven[d] = true;
+        self.proven[d] = self.proves;
         if self.seen && self.beside.see(packet, now) {
             self.connection.status = Some(UP);
             self.connection.timeout = Some(self.beside.policy.long);
