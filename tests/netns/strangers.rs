@@ -2,6 +2,8 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -27,7 +29,10 @@ struct Talk {
 impl Talk {
     /// Weir, where it runs, forwards it.
     fn new(by: By) -> Result<Self, Error> {
-        let lab = scene::lab(by, &Options::default())?;
+        Self::through(scene::lab(by, &Options::default())?, by)
+    }
+
+    fn through(lab: Lab, by: By) -> Result<Self, Error> {
         let weir = scene::weir(by, &lab, "")?;
         let to = SocketAddr::new(SERVER, PORT);
         let system = |error| Error::system("talk")(error);
@@ -264,6 +269,76 @@ fn an_abort_after_more_than_two_gibioctets_arrives() {
         };
         stream().unwrap_or_else(|error: Error| panic!("{by:?}: {error}"));
     }
+}
+
+/// The other end has not acknowledged for long, as what went to it was lost: an end that aborts then is no stranger.
+#[test]
+fn an_abort_far_beyond_what_was_acknowledged_is_no_strangers() {
+    scene::at_once(&WEIR, |by| {
+        let lab = scene::lab(by, &Options::default())?;
+        // Has as much on its way as the window lets it, however quick the way is.
+        lab.node("client")?
+            .sysctl("net.ipv4.tcp_congestion_control", "reno")?;
+        let mut talk = Talk::through(lab, by)?;
+        let server = talk.lab.node("server")?;
+        let stream = |end: &TcpStream| end.try_clone().map_err(Error::system("a stream"));
+        let (mut to, mut from) = (stream(&talk.client)?, stream(&talk.server)?);
+        to.set_write_timeout(Some(Duration::from_secs(1)))
+            .map_err(Error::system("a limit"))?;
+        let sender = thread::spawn(move || {
+            let chunk = vec![0; 1 << 20];
+            while to.write_all(&chunk).is_ok() {}
+        });
+        let got = Arc::new(AtomicUsize::new(0));
+        let count = got.clone();
+        let receiver = thread::spawn(move || {
+            let mut buffer = vec![0; 1 << 20];
+            while let Ok(read @ 1..) = lab::uninterrupted(|| from.read(&mut buffer)) {
+                count.fetch_add(read, Ordering::Relaxed);
+            }
+        });
+        // Until much is on its way.
+        wait_until("a stream", LIMIT, || {
+            Ok(got.load(Ordering::Relaxed) > 64 << 20)
+        })?;
+        server.nft(&format!(
+                "table ip lost {{ chain in {{ type filter hook prerouting priority -400; tcp dport {PORT} meta length > 1000 counter drop; }}; }}"
+            ))?;
+        // What the server says meanwhile, with each proof to the kernel, too.
+        for _ in 0..30 {
+            talk.server
+                .write_all(&[2; 64])
+                .map_err(Error::system("talk"))?;
+            thread::sleep(Duration::from_millis(100));
+        }
+        let lost = server.run("nft list table ip lost")?;
+        let octets = lost
+            .split("bytes ")
+            .nth(1)
+            .and_then(|t| t.split(' ').next()?.parse::<u64>().ok());
+        assert!(
+            octets > Some(300_000),
+            "{by:?}: too little was lost: {lost}"
+        );
+        socket2::SockRef::from(&talk.client)
+            .set_linger(Some(Duration::ZERO))
+            .map_err(Error::system("linger"))?;
+        sender.join().expect("sends");
+        drop(talk.client);
+        thread::sleep(Duration::from_secs(1));
+        // Reset or not, the receiver ends.
+        let _ = talk.server.shutdown(Shutdown::Both);
+        receiver.join().expect("receives");
+        let weir = talk.weir.as_ref().expect("weir runs");
+        let status = weir.status()?;
+        assert_eq!(
+            status.packets.passed.get("window"),
+            None,
+            "{by:?}: {:?}",
+            status.packets
+        );
+        Ok(())
+    });
 }
 
 /// One end aborts with a RST.

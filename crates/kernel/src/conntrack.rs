@@ -55,6 +55,8 @@ const CTA_PROTO_DST_PORT: u16 = 3;
 
 const CTA_PROTOINFO_TCP: u16 = 1;
 const CTA_PROTOINFO_TCP_STATE: u16 = 1;
+/// TCP_CONNTRACK_SYN_RECV to TCP_CONNTRACK_TIME_WAIT (include/uapi/linux/netfilter/nf_conntrack_tcp.h): both ends have said what they can.
+const HANDSHAKEN: std::ops::RangeInclusive<u8> = 2..=7;
 const CTA_PROTOINFO_TCP_WSCALE_ORIGINAL: u16 = 2;
 const CTA_PROTOINFO_TCP_WSCALE_REPLY: u16 = 3;
 const CTA_PROTOINFO_TCP_FLAGS_ORIGINAL: u16 = 4;
@@ -327,9 +329,12 @@ impl Tcp {
         flags.fold(0, |all, flags| all | flags) & TCP_DATA_UNACKNOWLEDGED != 0
     }
 
-    /// Both scales, where they are known. An entry that was made of packets in the middle of a connection is liberal and knows none; one that
-    /// is liberal and knows them was relaxed since.
+    /// Both scales, where they are known: once the second SYN was seen. An entry that was made of packets in the middle of a connection is
+    /// liberal and knows none; one that is liberal and knows them was relaxed since.
     fn window_scales(&self) -> Option<[u8; 2]> {
+        if !HANDSHAKEN.contains(&self.state?) {
+            return None;
+        }
         let flags = [self.flags[0]?, self.flags[1]?];
         let scales = [self.scales[0]?, self.scales[1]?];
         let all = |flag| flags.iter().all(|flags| flags & flag != 0);

@@ -64,6 +64,29 @@ fn connections_come_change_and_go() {
     });
 }
 
+/// At the first SYN the kernel says 0 of the end that said nothing yet.
+#[test]
+fn window_scales_are_known_when_both_ends_have_told_theirs() {
+    in_namespace(|| async {
+        run(
+            "nft 'table ip t { chain in { type filter hook input priority 0; ct state established accept; }; }'",
+        );
+        let mut events = Events::open(Source::Conntrack).expect("events");
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let to = listener.local_addr().expect("an address");
+        let _client = std::net::TcpStream::connect(to).expect("a connection");
+        let up = |event: &Event| matches!(event, Event::Connection(connection) if connection.tcp_state == Some(3));
+        let seen = until(&mut events, up).await;
+        let told: Vec<_> = connections(&seen)
+            .iter()
+            .map(|connection| (connection.tcp_state, connection.window_scales))
+            .collect();
+        assert_eq!(told.first(), Some(&(Some(1), None)), "{told:?}");
+        let last = told.last().and_then(|(_, scales)| *scales);
+        assert!(last.is_some_and(|s| s[0] > 0 && s[0] == s[1]), "{told:?}");
+    });
+}
+
 #[test]
 fn a_dump_shows_all_connections_while_events_go_on() {
     in_namespace(|| async {
