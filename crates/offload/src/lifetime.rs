@@ -6,7 +6,9 @@
 //! (net/netfilter/nf_conntrack_proto_tcp.c, `IP_CT_TCP_FLAG_DATA_UNACKNOWLEDGED`). So what a packet
 //! gives is learned where conntrack saw one, and given on for those that it did not see.
 
-use crate::action::{Millis, Reading};
+use kernel::ConnectionId;
+
+use crate::action::{Action, Millis, Reading};
 use crate::settings::Timeouts;
 use crate::sight::{Look, Sight};
 
@@ -30,6 +32,17 @@ pub(crate) struct Renewal {
     pub(crate) seconds: u32,
     /// Of TCP: data were not acknowledged, as far as can be seen.
     pub(crate) unacknowledged: Option<bool>,
+}
+
+impl Renewal {
+    /// The same as an action, of this connection.
+    pub(crate) fn of(self, id: ConnectionId) -> Action {
+        Action::Refresh {
+            id,
+            seconds: self.seconds,
+            unacknowledged: self.unacknowledged,
+        }
+    }
 }
 
 /// One side has been heard alone since the other one was.

@@ -144,11 +144,7 @@ impl Core {
             flow.refusal = Some(Decline::Untracked);
             if let Some(renewal) = flow.life.last_word(round, now) {
                 self.statistics.refreshes += 1;
-                out.push(Action::Refresh {
-                    id: flow.id,
-                    seconds: renewal.seconds,
-                    unacknowledged: renewal.unacknowledged,
-                });
+                out.push(renewal.of(flow.id));
             }
             return self.settle(id, out);
         }
@@ -160,11 +156,7 @@ impl Core {
             .visit(&readings, timeouts, bare(original.is_ipv6()), round, now);
         if let Some(renewal) = visit.renewal {
             self.statistics.refreshes += 1;
-            out.push(Action::Refresh {
-                id: flow.id,
-                seconds: renewal.seconds,
-                unacknowledged: renewal.unacknowledged,
-            });
+            out.push(renewal.of(flow.id));
         }
         if visit.inquiry {
             out.push(Action::Look(flow.id));
