@@ -17,6 +17,8 @@ use weir_tests::{LIMIT, Weir};
 const ECHO: u16 = 7;
 /// Datagrams each way, of each family and length: many more than prove.
 const ROUNDS: usize = 120;
+/// After so many of them weir, where it runs, gets time to take the flow over.
+const TAKEN: usize = 5;
 /// Octets of payload: none so short that Ethernet fills the frame up, as a card would count what is filled up and weir does not.
 const LENGTHS: [usize; 2] = [100, 1300];
 /// How often something else may happen to be sent meanwhile before that counts as an error.
@@ -153,6 +155,9 @@ impl Talk {
             let datagrams = Datagrams::open(self.lab.node("client")?, to)?;
             for length in LENGTHS {
                 for round in 0..rounds {
+                    if round == TAKEN {
+                        thread::sleep(Duration::from_millis(200));
+                    }
                     let payload = vec![b'w'; length];
                     if !datagrams.ask(&payload, LIMIT)? {
                         let lost = format!("{to}: no answer of {length} octets in round {round}");

@@ -250,10 +250,15 @@ fn floods_fill_nothing() {
             after.known > 1000 && after.known <= after.capacity,
             "{after:#?}"
         );
-        assert_eq!(after.cached, 1, "{after:#?}");
-        let same = after.tuples.iter().find(|t| t.cached).expect("still there");
-        assert_eq!(same.endpoints.source_port, 40000);
+        let is_it = |tuple: &&api::LearnedDrop| tuple.endpoints.source_port == 40000;
+        let same = after.tuples.iter().find(is_it).expect("still there");
         assert!(same.dropped > before.tuples[0].dropped, "{after:#?}");
+        // It may have lapsed where the kernel took its time (PATIENCE in crates/datapath/src/drops.rs), and is not learned from nothing.
+        fence.flood("it is dropped", std::slice::from_ref(&held), |f| {
+            let learned = f.drops()?.learned;
+            let now = learned.tuples.iter().find(is_it);
+            Ok(now.is_some_and(|tuple| tuple.cached && tuple.dropped > same.dropped))
+        })?;
 
         assert_eq!(fence.weir.flows()?.len(), flows, "no flow came of it");
         let forwarded = fence.weir.forwarded()?;

@@ -99,7 +99,7 @@ impl Talk {
             .map_err(|error| Error::Unexpected(format!("{error}: {:?}", self.entry())))
     }
 
-    /// Sends a segment with one end's addresses, from a host at either wire.
+    /// Sends a segment with one end's addresses, from a host at either wire. `numbers`: where the client's stream is, and the server's.
     fn forge(
         &self,
         at: &str,
@@ -118,11 +118,12 @@ impl Talk {
         };
         let from_mac = mac(self.lab.node(host)?, "eth0")?;
         let to_mac = mac(self.lab.node("router")?, router)?;
-        let (from, to, ports) = if from_client {
-            (CLIENT, SERVER, (port, PORT))
+        let [own, other] = numbers;
+        let (from, to, ports, numbers) = if from_client {
+            (CLIENT, SERVER, (port, PORT), [own, other])
         } else {
             // Masquerading keeps the port.
-            (SERVER, ROUTER_WAN, (PORT, port))
+            (SERVER, ROUTER_WAN, (PORT, port), [other, own])
         };
         let segment = Tcp {
             from: ports.0,

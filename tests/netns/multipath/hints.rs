@@ -192,8 +192,10 @@ fn another_word_is_heeded_at_once_and_breaks_nothing() -> Result<(), Error> {
         sleep(ms(3));
     }
     told(PathUse::Backup, false)?;
-    let connections = pair.paths()?.connections;
-    assert_eq!((connections.all, connections.direct), (1, 0));
+    // While a change is made nothing is told.
+    pair.wait_for("the one connection is still carried", |told| {
+        (told.connections.all, told.connections.direct) == (1, 0)
+    })?;
     goodput.stop().map(drop)
 }
 
