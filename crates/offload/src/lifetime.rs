@@ -183,6 +183,18 @@ impl Lifetime {
         trail.is_some_and(|trail| trail.sight.returned(end))
     }
 
+    /// Seconds that a packet gives where data are not acknowledged. Of TCP.
+    fn short(&self, timeouts: Option<&Timeouts>) -> Option<u32> {
+        let known = self.given_unacknowledged;
+        timeouts.map(|timeouts| known.unwrap_or(timeouts.tcp_unanswered()))
+    }
+
+    /// The least that a packet may leave the entry with.
+    fn least(&self, timeouts: Option<&Timeouts>) -> u32 {
+        let short = self.short(timeouts).unwrap_or(u32::MAX);
+        short.min(self.given.unwrap_or(u32::MAX))
+    }
+
     /// What conntrack gives is not known.
     pub(crate) fn unknown(&self) -> bool {
         self.given.is_none()
@@ -213,16 +225,25 @@ impl Lifetime {
     ) -> bool {
         self.told(left, now);
         let end = now.saturating_add(Millis::from(left) * 1_000);
+        let least = self
+            .given
+            .map_or(0, |given| given.min(self.least(timeouts)));
         let trail = self.trail.get_or_insert_default();
+        let asked = trail.asked.take();
+        // Told in whole seconds, twice.
+        let short = |checked| end + 2_000 < checked + Millis::from(least) * 1_000;
         // Of a packet that it did not see the end tells nothing.
         let sure = trail.sight.sure(round, now);
-        let seen = match trail.sight.looked(end, now, round) {
+        let seen = match trail
+            .sight
+            .looked(end, asked.is_some_and(short), now, round)
+        {
             Look::Moved => true,
             Look::Missed => false,
             Look::Open => sure,
         };
         let recent = |checked| now.saturating_sub(checked) <= RECENT;
-        if !trail.asked.take().is_some_and(recent) || !seen {
+        if !asked.is_some_and(recent) || !seen {
             return false;
         }
         // Told in whole seconds, and less than one has passed.
@@ -278,14 +299,8 @@ impl Lifetime {
             readings[d].packets != trail.packets[d] || readings[d].shown != trail.shown[d]
         });
         trail.hear(&active, readings, bare, now);
-        let short = timeouts.map(|timeouts| {
-            self.given_unacknowledged
-                .unwrap_or(timeouts.tcp_unanswered())
-        });
-        // The least that such a packet may have left it with.
-        let least = short
-            .unwrap_or(u32::MAX)
-            .min(self.given.unwrap_or(u32::MAX));
+        let short = self.short(timeouts);
+        let least = self.least(timeouts);
         if visit.shown {
             trail.sight.shown(before);
             let ends = before.saturating_add(Millis::from(least) * 1_000);
