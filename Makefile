@@ -18,7 +18,7 @@ SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run packaging/openwrt/fi
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-demo build web web-test test test-vm lint compile unit system compilers demo bench day fuzz fuzz-short vm-short instructions instructions-record paths install clean
+.PHONY: help setup setup-demo build web web-test test test-vm lint compile unit system compilers demo bench day fuzz fuzz-short vm-short vm-oldest vm-rest instructions instructions-record paths install clean
 MAKEFLAGS += --no-print-directory
 
 help: ## lists the targets
@@ -36,7 +36,7 @@ build: web ## builds target/release/weir, the web page in it
 
 # Cargo cannot wait for a directory that is not there yet: the touched file has it look again.
 test: ## everything that must pass: setup, lint, all tests, a little fuzzing, some tests in a VM
-	@MAKE='$(MAKE)' scripts/stages setup web-test lint compile unit system compilers fuzz-short vm-short instructions
+	@MAKE='$(MAKE)' scripts/stages setup web-test lint compile unit system compilers fuzz-short vm-short+vm-rest
 
 test-vm: setup ## runs the whole VM list on each kernel of KERNELS
 	@for kernel in $(KERNELS); do \
@@ -60,7 +60,7 @@ unit: ## tests inside the crates
 
 # Two at a time: each builds routers in namespaces, and shares the processors with their traffic.
 system: ## tests that need the kernel: routers in namespaces, the command line, golden packets
-	$(ROOT_RUNNER) $(CARGO) test $(WORKSPACE) --test '*' --no-fail-fast -- --test-threads=2
+	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) --test '*' --no-fail-fast -- --test-threads=2
 
 # Of the golden packets those by which one program after the other is loaded; random frames go through all of them.
 compilers: ## loads the programs of every other compiler that scripts/compilers names, and runs frames through them
@@ -102,9 +102,13 @@ fuzz: ## fuzzes every target for SECONDS_PER_TARGET
 fuzz-short: ## fuzzes every target for 10 seconds
 	scripts/fuzz --seconds 10
 
-# On the older kernel, whose verifier knows less, every compiler's programs are loaded, and something is forwarded.
-vm-short: ## runs the short VM list on kernel 6.12, and loads all programs on 6.1
+vm-short: ## runs the short VM list on kernel 6.12
 	tests/vm/run --kernel 6.12 short
+
+vm-rest: vm-oldest instructions ## what else machines show, beside it
+
+# Its verifier knows less: every compiler's programs are loaded, and something is forwarded.
+vm-oldest: ## loads all programs on kernel 6.1
 	scripts/vm --kernel 6.1 --smp 1 -- bash -c 'mkdir -p /run/lock; for compiler in $(shell scripts/compilers); do \
 		WEIR_OBJECTS=$(abspath $(TARGET_DIR))/objects/$$compiler $(TARGET_DIR)/debug/bench verifier || exit; done'
 	WEIR_OBJECTS=$(abspath $(TARGET_DIR))/objects/$(lastword $(shell scripts/compilers)) tests/vm/run --kernel 6.1 oldest

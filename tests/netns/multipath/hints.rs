@@ -85,7 +85,7 @@ fn backup(transport: Transport) -> Result<(), Error> {
     ] {
         match transport {
             Transport::Udp => takes_over(&pair, &demand.with_rate(2_000_000), 1.0 * MBIT)?,
-            _ => takes_over(&pair, &demand, 14.0 * MBIT)?,
+            _ => takes_over(&pair, &demand, 10.0 * MBIT)?,
         }
     }
     Ok(())
