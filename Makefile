@@ -43,9 +43,15 @@ test-vm: setup ## runs the whole VM list on each kernel of KERNELS
 		scripts/vm --kernel $$kernel -- bash -c 'mkdir -p /run/lock; $(TARGET_DIR)/debug/bench verifier' || exit 1; \
 		tests/vm/run --kernel $$kernel all || exit 1; done
 
-lint: ## formatting, clippy, warnings of the BPF sources, shell scripts
-	$(CARGO) fmt --all --check
+# The programs of each compiler, without warnings.
+OBJECTS := $(TARGET_DIR)/objects/.made
+
+$(OBJECTS): $(shell find bpf -type f) scripts/lint-bpf scripts/compilers Cargo.lock
 	scripts/lint-bpf
+	@touch $@
+
+lint: $(OBJECTS) ## formatting, clippy, warnings of the BPF sources, shell scripts
+	$(CARGO) fmt --all --check
 	shellcheck $(SHELL_SCRIPTS)
 	$(CARGO) clippy $(WORKSPACE) --all-targets -- -D warnings
 
@@ -63,7 +69,7 @@ system: ## tests that need the kernel: routers in namespaces, the command line, 
 	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) --test '*' --no-fail-fast -- --test-threads=2
 
 # Of the golden packets those by which one program after the other is loaded; random frames go through all of them.
-compilers: ## loads the programs of every other compiler that scripts/compilers names, and runs frames through them
+compilers: $(OBJECTS) ## loads the programs of every other compiler that scripts/compilers names, and runs frames through them
 	@for compiler in $$(scripts/compilers | tail -n +2); do \
 		echo "-- the programs of $$compiler"; \
 		WEIR_OBJECTS=$(abspath $(TARGET_DIR))/objects/$$compiler $(ROOT_RUNNER) \
@@ -108,7 +114,7 @@ vm-short: ## runs the short VM list on kernel 6.12
 vm-rest: vm-oldest instructions ## what else machines show, beside it
 
 # Its verifier knows less: every compiler's programs are loaded, and something is forwarded.
-vm-oldest: ## loads all programs on kernel 6.1
+vm-oldest: $(OBJECTS) ## loads all programs on kernel 6.1
 	scripts/vm --kernel 6.1 --smp 1 -- bash -c 'mkdir -p /run/lock; for compiler in $(shell scripts/compilers); do \
 		WEIR_OBJECTS=$(abspath $(TARGET_DIR))/objects/$$compiler $(TARGET_DIR)/debug/bench verifier || exit; done'
 	WEIR_OBJECTS=$(abspath $(TARGET_DIR))/objects/$(lastword $(shell scripts/compilers)) tests/vm/run --kernel 6.1 oldest
@@ -135,12 +141,12 @@ install: ## installs binary, man pages, completions and service under DESTDIR an
 	scripts/install $(TARGET_DIR)/release/weir "$(DESTDIR)" "$(PREFIX)" "$(UNITDIR)"
 
 # In the machine, the clock counts instructions: they repeat exactly.
-instructions: ## compares the packet path's instructions per packet, and the verifier's work, with what is recorded in bench/
+instructions: $(OBJECTS) ## compares the packet path's instructions per packet, and the verifier's work, with what is recorded in bench/
 	scripts/vm --icount --timeout 600 -- bash -c 'mkdir -p /run/lock; $(TARGET_DIR)/debug/bench instructions || exit; \
 		for compiler in $(shell scripts/compilers); do \
 			WEIR_OBJECTS=$(abspath $(TARGET_DIR))/objects/$$compiler $(TARGET_DIR)/debug/bench verifier || exit; done'
 
-instructions-record: ## records them anew, after a change that is worth its price
+instructions-record: $(OBJECTS) ## records them anew, after a change that is worth its price
 	scripts/vm --icount --timeout 600 --out bench -- bash -c \
 		'mkdir -p /run/lock; $(TARGET_DIR)/debug/bench instructions --record --file $$VM_OUT/instructions.json'
 	@for kernel in $(KERNELS); do scripts/vm --kernel $$kernel --smp 1 --out bench -- bash -c \

@@ -186,16 +186,17 @@ struct trial {
 	__u32 once_at;  /* what its proof would have been then; 0: it did not */
 	__be32 label;   /* IPv6 flow label; of IPv4 0 */
 	/* What this end said last of both streams, see window.h. */
-	__u32 seq;   /* of its own: behind the last octet */
-	__u32 ack;   /* of the other's: what it had got */
-	__u32 own;   /* how far this direction had come then */
-	__u32 other; /* and the other one */
-	__u32 asked; /* this acknowledgement answers a SYN of its */
-	__u16 paths; /* control.paths then */
-	__u8 scale;  /* of the windows it announces (RFC 7323), and one; 0: not known, or windows are not looked at */
-	__u8 sample; /* enum window_sample */
-	__u16 id;    /* IPv4 identification of the packet on trial; of IPv6 0 */
-	__u8 copied; /* a packet left by two ways: one is no proof any more */
-	__u8 reserved[5];
+	__u32 seq;    /* of its own: behind the last octet */
+	__u32 ack;    /* of the other's: what it had got */
+	__u32 own;    /* how far this direction had come then */
+	__u32 other;  /* and the other one */
+	__u32 asked;  /* this acknowledgement answers a SYN of its */
+	__u16 paths;  /* control.paths then */
+	__u8 scale;   /* of the windows it announces (RFC 7323), and one; 0: not known, or windows are not looked at */
+	__u8 sample;  /* enum window_sample */
+	__u16 id;     /* IPv4 identification of the packet on trial; of IPv6 0 */
+	__u16 window; /* what it offered, not scaled, see window.h */
+	__u8 copied;  /* a packet left by two ways: one is no proof any more */
+	__u8 reserved[3];
 };
 _Static_assert(sizeof(struct trial) == 80, "trial");

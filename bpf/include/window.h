@@ -14,6 +14,8 @@
 
 #define WINDOW_UNIT 8               /* streams are measured by 256 octets: 32 bits for all that `count` has */
 #define WINDOW_FAR (1u << (30 - 8)) /* the stream moved 1 GiB since the sample: it says too little */
+#define WINDOW_BEHIND (1u << 17)    /* sent again, or overtaken */
+#define WINDOW_AHEAD (1u << 18)     /* the window grew since the sample, and what was sent in it was lost on the way here */
 
 enum window_sample { /* bits of trial.sample */
 	WINDOW_TAKEN = 1,
@@ -33,6 +35,7 @@ struct segment {
 	__u32 end; /* behind its last octet */
 	__u32 ack;
 	__u32 flags;
+	__u16 window; /* as announced, not scaled */
 };
 
 /* Octets of packets that no flow could be found for (fragments, options), by WINDOW_UNIT: they may have been of any. */
@@ -56,16 +59,20 @@ always_inline int segment_read(const struct frame *f, __u32 l3_at, int ipv6, con
 	s->ack = bpf_ntohl(tcp[2]);
 	s->end = s->seq + p->len - ip_size - p->l4_len;
 	s->flags = p->tcp_flags;
+	s->window = bpf_ntohl(tcp[3]);
 	return 1;
 }
 
-/* Whether a number lies about `base`, from which its stream moved on by so much; `scale`: of the window in which its sender sends. */
-always_inline int number_fits(__u32 number, __u32 base, __u32 moved, __u8 scale)
+/* Whether a number lies from so far behind `base` to so far ahead of it, and of what its stream moved on by. */
+always_inline int number_fits(__u32 number, __u32 base, __u32 moved, __u32 behind, __u32 ahead)
 {
-	/* A window is shorter than this (RFC 7323, 2.3). Twice that and 1 GiB are less than the numbers' range. */
-	__u32 window = 1u << (16 + (scale & 15));
+	return number - (base - behind) <= behind + ahead + ((moved + 2) << WINDOW_UNIT);
+}
 
-	return number - (base - window) <= 2 * window + ((moved + 2) << WINDOW_UNIT);
+/* Octets; `scale`: as in a trial. */
+always_inline __u32 window_scaled(__u32 window, __u8 scale)
+{
+	return window << ((scale - 1) & 15);
 }
 
 /* Whether the other end's sample has anything to say: it was taken, no port came or went since, and both windows are known. */
@@ -74,17 +81,22 @@ always_inline int window_known(const struct trial *t, const struct trial *other)
 	return other->sample & WINDOW_TAKEN && t->scale && other->scale && other->paths == (__u16)READ_ONCE(control.paths);
 }
 
-/* A segment of `flow` against what the other end said last. */
+/*
+ * A segment of `flow` against what the other end said last. Nobody sends beyond the window that he was offered: its right edge never goes back, and
+ * moves on by less than what was sent, but where the window grew. What is acknowledged was sent, though not all of it may have been seen: there, the
+ * longest window of the scale is allowed, of less than 2^(16 + scale) octets (RFC 7323, 2.3).
+ */
 always_inline int window_judge(const struct segment *s, const struct flow *flow, const struct trial *t, const struct flow *other,
 			       const struct trial *said)
 {
 	__u32 moved = window_clock(flow) - said->other, back = window_clock(other) - said->own;
+	__u32 longest = window_scaled(1u << 16, t->scale);
 
 	if (!window_known(t, said) || moved >= WINDOW_FAR || back >= WINDOW_FAR)
 		return WINDOW_UNKNOWN;
-	if (!number_fits(s->seq, said->ack, moved, said->scale - 1))
+	if (!number_fits(s->seq, said->ack, moved, WINDOW_BEHIND, WINDOW_AHEAD + window_scaled(said->window, said->scale)))
 		return WINDOW_CONTRADICTS;
-	if (s->flags & TCP_ACK && !number_fits(s->ack, said->seq, back, t->scale - 1))
+	if (s->flags & TCP_ACK && !number_fits(s->ack, said->seq, back, longest, longest))
 		return WINDOW_CONTRADICTS;
 	return WINDOW_AGREES;
 }
@@ -113,6 +125,7 @@ always_inline void window_sample(const struct segment *s, const struct flow *flo
 	/* Another processor may do the same: all of it is then of packets that were on their way together. */
 	t->seq = s->end;
 	t->ack = s->ack;
+	t->window = s->window;
 	t->own = own;
 	t->other = back;
 	t->paths = READ_ONCE(control.paths);

@@ -74,6 +74,12 @@ pub fn numbers(frame: &mut [u8], sequence: u32, acknowledgement: u32) {
     frame[at + 4..at + 8].copy_from_slice(&acknowledgement.to_be_bytes());
 }
 
+/// TCP: the window, not scaled.
+pub fn offered(frame: &mut [u8], window: u16) {
+    let at = l4(frame) + 14;
+    frame[at..at + 2].copy_from_slice(&window.to_be_bytes());
+}
+
 /// IPv4: flags and fragment offset as one word.
 pub fn fragment(frame: &mut [u8], word: u16) {
     put16(frame, L3 + 6, word);
