@@ -20,14 +20,17 @@ fn may_be_watched(reason: &PortReason) -> bool {
 impl Router<'_> {
     /// Completes the plans of all devices by what members of bridges have to do with each other.
     pub(super) fn watch_members(&self, ports: &mut BTreeMap<u32, PortPlan>) {
-        let all = || self.devices.values();
-        for bridge in all().filter(|device| device.link.kind == "bridge") {
+        let mut bridges: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for link in self.devices.values().map(|device| device.link) {
+            let master = link.master.and_then(|master| self.devices.get(&master));
             // Nothing is flooded to a member that is down. Once it is up, all is planned anew.
-            let members: Vec<u32> = all()
-                .filter(|device| device.link.master == Some(bridge.link.index) && device.link.up)
-                .map(|device| device.link.index)
-                .collect();
-            self.watch(&members, ports);
+            if let Some(bridge) = master.filter(|m| m.link.kind == "bridge" && link.up) {
+                let members = bridges.entry(bridge.link.index).or_default();
+                members.push(link.index);
+            }
+        }
+        for members in bridges.values() {
+            self.watch(members, ports);
         }
     }
 

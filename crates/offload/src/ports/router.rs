@@ -1,6 +1,6 @@
 //! All devices together: what stands on a port has a say in its plan.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::{Link, Mac};
 
@@ -68,6 +68,10 @@ pub(super) struct Router<'a> {
     pub(super) devices: BTreeMap<u32, Device<'a>>,
     pub(super) stack: Stack,
     settings: &'a Settings,
+    /// Devices that ports of a switch stand on.
+    conduits: BTreeSet<u32>,
+    /// What encrypts, and what it stands on.
+    macsec: Vec<(&'a Link, u32)>,
     /// What PPP devices forbid on every port, as the kernel does not tell which one they stand on.
     ppp: Vec<Limit>,
     /// Some PPP device forwards.
@@ -86,7 +90,14 @@ impl<'a> Router<'a> {
         let stack = Stack::with_apart(devices.values().map(|device| device.link), |link| {
             is_switch_port(link) && !at_conduit(link)
         });
+        let links = || devices.values().map(|device| device.link);
+        let on_it = links().filter(|link| is_switch_port(link));
+        let encrypt = links().filter(|link| link.kind == MACSEC);
         let mut router = Self {
+            conduits: on_it.filter_map(|port| port.lower).collect(),
+            macsec: encrypt
+                .filter_map(|link| Some((link, link.lower?)))
+                .collect(),
             devices,
             stack,
             settings,
@@ -312,15 +323,14 @@ impl<'a> Router<'a> {
     /// What MACsec keeps from leaving by a port, on which it stands over whatever. A card that encrypts does so with the kernel's own packets
     /// only; weir's would leave as they are.
     fn macsec(&self, port: u32) -> impl Iterator<Item = Limit> + '_ {
-        let stands_here = move |device: &&Device<'_>| {
-            let lower = device.link.lower.filter(|_| device.link.kind == MACSEC);
-            lower.is_some_and(|lower| lower == port || self.stack.lowest(lower).contains(&port))
+        let stands_here = move |(_, lower): &&(&Link, u32)| {
+            *lower == port || self.stack.lowest(*lower).contains(&port)
         };
-        let found = self.devices.values().filter(stands_here);
-        found.map(|device| Limit {
+        let found = self.macsec.iter().filter(stands_here);
+        found.map(|(link, _)| Limit {
             of: Use::Out,
             reason: PortReason::Above {
-                device: device.link.name.clone(),
+                device: link.name.clone(),
                 reason: Box::new(PortReason::NotYet(MACSEC.to_owned())),
             },
         })
@@ -328,11 +338,8 @@ impl<'a> Router<'a> {
 
     /// Whether frames here have tags of a switch: the kernel says so, or ports of a switch are on it.
     fn is_conduit(&self, device: &Device<'_>) -> bool {
-        let on_it = |port: &Device<'_>| {
-            port.link.lower == Some(device.link.index) && is_switch_port(port.link)
-        };
         device.facts.is_some_and(|facts| facts.tagging.is_some())
-            || self.devices.values().any(on_it)
+            || self.conduits.contains(&device.link.index)
     }
 
     /// What forbids a hook on the conduit of a switch.

@@ -9,31 +9,44 @@ use crate::settings::Hook;
 
 /// A port where XDP takes what comes in.
 struct WayIn {
-    link: u32,
     name: String,
     speed: Option<u32>,
+}
+
+/// Of all ways in.
+struct Fastest {
+    /// One that nobody knows of before all.
+    any: Option<WayIn>,
+    /// Of those whose speed is known.
+    known: Option<WayIn>,
 }
 
 impl Router<'_> {
     /// Completes the plans of all ports, by what XDP at the others may send.
     pub(super) fn choose_transmit(&self, ports: &mut BTreeMap<u32, PortPlan>) {
         let speed = |link: &u32| self.devices.get(link)?.facts?.speed;
-        let ways_in: Vec<WayIn> = (ports.values())
-            .filter(|plan| plan.hook == Hook::Xdp && plan.into)
-            .map(|plan| WayIn {
-                link: plan.link,
-                name: plan.name.clone(),
-                speed: speed(&plan.link),
-            })
-            .collect();
+        let comes_in = |plan: &PortPlan| plan.hook == Hook::Xdp && plan.into;
+        let ways_in = || ports.values().filter(|plan| comes_in(plan));
+        let number = ways_in().count();
+        let way = |(plan, speed): (&PortPlan, Option<u32>)| WayIn {
+            name: plan.name.clone(),
+            speed,
+        };
+        let with_speed = || ways_in().map(|plan| (plan, speed(&plan.link)));
+        let fastest = Fastest {
+            any: (with_speed().max_by_key(|(_, speed)| speed.unwrap_or(u32::MAX))).map(way),
+            known: (with_speed().filter(|(_, speed)| speed.is_some()))
+                .max_by_key(|(_, speed)| *speed)
+                .map(way),
+        };
         for plan in ports.values_mut().filter(|plan| plan.forwards()) {
             let Some(device) = self.devices.get(&plan.link) else {
                 continue;
             };
-            let mut others = ways_in.iter().filter(|way| way.link != plan.link);
-            let against = against(device, plan.hook, &ways_in);
+            let others = number > usize::from(comes_in(plan));
+            let against = against(device, plan.hook, &fastest);
             plan.xdp_transmit = against.is_none();
-            if let Some(reason) = against.filter(|_| plan.out && others.next().is_some()) {
+            if let Some(reason) = against.filter(|_| plan.out && others) {
                 let of = Use::Xdp;
                 plan.limits.push(Limit { of, reason });
             }
@@ -42,7 +55,7 @@ impl Router<'_> {
 }
 
 /// What forbids sending frames of XDP programs to this port.
-fn against(device: &Device<'_>, hook: Hook, ways_in: &[WayIn]) -> Option<PortReason> {
+fn against(device: &Device<'_>, hook: Hook, fastest: &Fastest) -> Option<PortReason> {
     let (link, facts) = (device.link, device.facts?);
     if let Some(qdisc) = kept(link, facts) {
         return Some(PortReason::Queue(qdisc));
@@ -54,11 +67,13 @@ fn against(device: &Device<'_>, hook: Hook, ways_in: &[WayIn]) -> Option<PortRea
             false => PortReason::NoRings,
         });
     }
-    let faster = ways_in
-        .iter()
-        .filter(|way| may_be_faster(way.speed, facts.speed))
-        // The fastest is named; one that nobody knows of before all.
-        .max_by_key(|way| way.speed.unwrap_or(u32::MAX))?;
+    // The fastest is named.
+    let fastest = match facts.speed {
+        Some(_) => &fastest.any,
+        None => &fastest.known,
+    };
+    let faster = fastest.as_ref();
+    let faster = faster.filter(|way| may_be_faster(way.speed, facts.speed))?;
     Some(PortReason::Slower {
         speed: facts.speed,
         than: faster.name.clone(),

@@ -1,6 +1,6 @@
 //! Rules change, and conntrack may see the packets no more.
 
-use weir_offload::{Decline, Millis};
+use weir_offload::Decline;
 
 use crate::world::{Policy, STEP, World};
 use crate::{bound, settings, tcp_timeouts};
