@@ -96,6 +96,9 @@ always_inline int window_judge(const struct segment *s, const struct flow *flow,
 		return WINDOW_UNKNOWN;
 	if (!number_fits(s->seq, said->ack, moved, WINDOW_BEHIND, WINDOW_AHEAD + window_scaled(said->window, said->scale)))
 		return WINDOW_CONTRADICTS;
+	/* Some old stacks set ACK in a RST, and acknowledge nothing. */
+	if (s->flags & TCP_RST && !s->ack)
+		return WINDOW_AGREES;
 	if (s->flags & TCP_ACK && !number_fits(s->ack, said->seq, back, longest, longest))
 		return WINDOW_CONTRADICTS;
 	return WINDOW_AGREES;
@@ -110,12 +113,19 @@ always_inline void window_sample(const struct segment *s, const struct flow *flo
 
 	if ((s->flags & (TCP_SYN | TCP_RST | TCP_ACK)) != TCP_ACK || !t->scale)
 		return;
+	/* Who is where one of the ends is must not speak for both. */
+	if (t->in == said->in)
+		return;
 	verdict = window_judge(s, flow, t, other, said);
 	if (verdict == WINDOW_CONTRADICTS) {
 		if (said->sample & WINDOW_AGREED)
 			return;                /* conntrack does not look at windows any more: this may be anybody's */
 		said->sample &= ~WINDOW_TAKEN; /* one of them is wrong */
 	}
+	/* Nobody acknowledges what was not sent. What is believed of one end is the measure of the other, and goes forward only. */
+	if (verdict == WINDOW_AGREES && said->sample & WINDOW_AGREED &&
+	    !number_fits(s->ack, said->seq, back - said->own, 1u << 30, WINDOW_BEHIND))
+		return;
 	if (verdict == WINDOW_AGREES)
 		said->sample |= WINDOW_AGREED;
 	/* Sent again, or overtaken: what was said before is newer, and no less true. */

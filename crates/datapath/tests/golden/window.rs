@@ -295,3 +295,76 @@ fn a_refused_syn_is_heard_of() {
         assert_eq!(heard, PASSED, "{}", connection.original);
     }
 }
+
+/// Some old stacks set ACK in a RST that acknowledges nothing; conntrack goes by its sequence number then (nf_conntrack_proto_tcp.c, `tcp_in_window`).
+#[test]
+fn an_abort_that_acknowledges_nothing_goes_by_its_sequence_number() {
+    let mut router = Router::standard();
+    let connection = router.connections[0];
+    router.path.guard(connection.id, SCALES);
+    let streams = [3_000_000_000, 2_000_000_000];
+    for side in SIDES {
+        let own = numbers_of(streams, side).0;
+        for (flags, sequence, expected) in [
+            (RST | ACK, own, PASSED),
+            (RST | ACK, own.wrapping_add(1 << 31), DROPPED),
+            (FIN | ACK, own, DROPPED),
+        ] {
+            speak(&mut router, &connection, streams);
+            let hook = (Hook::Xdp, flags);
+            let outcome = farewell(&mut router, &connection, side, hook, (sequence, 0));
+            assert_eq!(outcome, expected, "{side:?} {flags:#x} {sequence}");
+        }
+    }
+}
+
+/// What acknowledges octets that nobody sent is no end's word, though it is within the longest window.
+#[test]
+fn what_acknowledges_too_much_is_no_sample() {
+    let (mut router, connections) = guarded();
+    for connection in connections {
+        for side in SIDES {
+            let (own, other) = numbers_of(STREAMS, side);
+            let ahead = other.wrapping_add(longest(side).min(400_000));
+            show(&mut router, &connection, side, (own, ahead));
+        }
+        for side in SIDES {
+            let said = numbers_of(STREAMS, side);
+            let genuine = farewell(&mut router, &connection, side, (Hook::Tc, FIN | ACK), said);
+            assert_eq!(genuine, PASSED, "{} {side:?}", connection.original);
+        }
+    }
+}
+
+/// Somebody in the LAN who knows the connection speaks for both ends, while nothing is known of either: what the ends say themselves still passes.
+#[test]
+fn who_speaks_for_both_ends_at_one_port_is_not_believed() {
+    let wild = [1_234_567_890, 3_987_654_321];
+    for first in [true, false] {
+        let mut router = Router::standard();
+        let connection = router.connections[0];
+        router.path.guard(connection.id, SCALES);
+        if !first {
+            speak(&mut router, &connection, STREAMS);
+            // What is known of numbers ends, where both ends are does not.
+            router.path.detach(WAN_TOO).expect("no port");
+        }
+        let mut seen = 0;
+        for _ in 0..200 {
+            for side in SIDES {
+                let frame = connection.frame(side);
+                let said = numbers_of(wild, side);
+                let leaves = incoming(&connection.sent(side, &frame), said);
+                router.path.prove(connection.id);
+                router.run(Hook::Tc, LAN, &incoming(&frame, said));
+                seen += u32::from(router.leave(links(side).1, &leaves).is_none());
+            }
+        }
+        assert!(seen > 10, "{first}: {seen} were witnessed");
+        for side in SIDES {
+            let said = numbers_of(STREAMS, side);
+            let genuine = farewell(&mut router, &connection, side, (Hook::Tc, FIN | ACK), said);
+            assert_eq!(genuine, PASSED, "{first} {side:?}");
+        }
+    }
+}
