@@ -44,7 +44,7 @@ const fn case(port: u16, rule: &'static str, good: &'static [u8], bad: &'static 
     }
 }
 
-const CASES: [Case; 7] = [
+const CASES: [Case; 8] = [
     case(7001, "udp dport 7001 meta length < 100 drop", LONG, SHORT),
     case(7002, "udp dport 7002 @th,64,8 0x41 drop", b"B", b"A"),
     case(7003, "udp dport 7003 udp length < 50 drop", LONG, SHORT),
@@ -77,6 +77,8 @@ const CASES: [Case; 7] = [
             LONG,
         )
     },
+    // In a chain before conntrack: see below.
+    case(7008, "", LONG, SHORT),
 ];
 
 fn rules() -> String {
@@ -89,6 +91,10 @@ fn rules() -> String {
         {each}
         udp dport {by_rule} quota over {QUOTA} bytes drop
         udp dport {by_element} ip saddr @metered drop
+        }}
+        chain early {{ type filter hook prerouting priority raw; policy accept;
+        ct state established,related accept
+        udp dport 7008 meta length < 100 drop
         }}
         chain post {{ type filter hook postrouting priority mangle; policy accept;
         meta mark 7 drop
@@ -181,10 +187,7 @@ fn what_the_kernel_drops_by_each_packet_is_dropped() {
                 let reason = weir.flow_at(port)?.and_then(|flow| flow.reason);
                 let reason = reason.expect("a reason");
                 assert_eq!(reason.code, "each-packet", "{port}: {reason:?}");
-                assert!(
-                    reason.text.contains("inet each forward, handle"),
-                    "{reason:?}"
-                );
+                assert!(reason.text.contains("(inet each "), "{reason:?}");
             }
             let told = weir.status()?.each_packet.expect("such rules");
             let rules = CASES.len() + QUOTAS.len();
@@ -201,7 +204,7 @@ fn what_the_kernel_drops_by_each_packet_is_dropped() {
         client_does(&lab, 1)?;
         for (case, from) in CASES.iter().zip(&open) {
             let answered = ask(from, case.bad, 10, Duration::from_millis(20))?;
-            assert_eq!(answered, 0, "{}", case.rule);
+            assert_eq!(answered, 0, "{}: {}", case.port, case.rule);
         }
         // 28 octets of headers; the first ones were 29 octets long.
         let most = (QUOTA - 20 * 29) / 1_000;

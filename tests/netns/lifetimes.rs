@@ -113,6 +113,66 @@ fn an_idle_connection_lives_as_long_as_with_the_kernel_alone() {
     });
 }
 
+/// A rule comes that sees each packet, in the middle of a download: the kernel goes on with the connection, and knows little of its data.
+#[test]
+fn a_connection_that_is_given_back_has_five_days() {
+    at_once(&WAYS, |by| {
+        let (lab, weir) = router(by, &[])?;
+        let mut stream = connect(&lab)?;
+        download(&mut stream)?;
+        forwarded(weir.as_ref(), PORT, 100)?;
+        let failed = || Error::system("download");
+        stream.write_all(&[1; 20]).map_err(failed())?;
+        let mut octets = vec![0; DOWNLOAD];
+        let rule = "table inet each { chain forward { type filter hook forward priority 1; meta length > 65000 drop; }; }";
+        for round in 0..20 {
+            if round == 10 {
+                lab.node("router")?.nft(rule)?;
+            }
+            stream.read_exact(&mut octets).map_err(failed())?;
+        }
+        if let Some(weir) = &weir {
+            wait_until("weir leaves it to the kernel", LIMIT, || {
+                Ok(weir
+                    .flow_at(PORT)?
+                    .is_some_and(|flow| flow.state == api::FlowState::Declined))
+            })?;
+        }
+        stream.write_all(&[1]).map_err(failed())?;
+        stream.read_exact(&mut octets).map_err(failed())?;
+        thread::sleep(Duration::from_secs(1));
+        let left = entry(lab.node("router")?, PORT)?.timeout;
+        assert!(left > 300, "{by:?}: {left} s are left");
+        Ok(())
+    });
+}
+
+/// Entries that are older than every listener tell nothing (`nf_conntrack_events` = 2), not even that they close.
+#[test]
+fn a_connection_that_closes_unheard_is_not_kept() {
+    at_once(&WAYS, |by| {
+        let lab = scene::lab(by, &Options::default())?;
+        let node = lab.node("router")?;
+        let events = |on: u8| node.sysctl("net.netfilter.nf_conntrack_events", on);
+        events(0)?;
+        let mut stream = connect(&lab)?;
+        stream.write_all(&[1]).map_err(Error::system("ask"))?;
+        events(2)?;
+        let weir = scene::weir(by, &lab, REPROOF)?;
+        let mut octets = vec![0; DOWNLOAD];
+        let read = stream.read_exact(&mut octets);
+        read.map_err(Error::system("download"))?;
+        download(&mut stream)?;
+        forwarded(weir.as_ref(), PORT, 100)?;
+        drop(stream);
+        // Twice as long as a visit to all connections takes, and a second look.
+        thread::sleep(Duration::from_secs(25));
+        let left = entry_to(node, PORT)?.map_or(0, |entry| entry.timeout);
+        assert!(left <= 120, "{by:?}: {left} s are left");
+        Ok(())
+    });
+}
+
 /// The same with the kernel's own time-outs: five days are given, not five minutes.
 #[test]
 fn an_idle_connection_has_five_days() {

@@ -140,7 +140,7 @@ fn block(scene: &Scene, rule: &str) -> Result<(), Error> {
     scene.router()?.nft(&table).map(drop)
 }
 
-const CUTS: [Cut; 9] = [
+const CUTS: [Cut; 10] = [
     Cut {
         what: "a rule drops the flow, established or not",
         begin: |scene| block(scene, &format!("tcp dport {PORT} drop")),
@@ -194,6 +194,17 @@ const CUTS: [Cut; 9] = [
         wire: AT_SERVER,
         settle: SETTLED,
         end: "nft delete table netdev cut",
+    },
+    Cut {
+        what: "the device is put in a group that a rule drops",
+        begin: |scene| {
+            block(scene, "iifgroup 66 drop")?;
+            scene.lives("a rule for a group without devices")?;
+            scene.router()?.run("ip link set lan0 group 66").map(drop)
+        },
+        wire: AT_SERVER,
+        settle: SETTLED,
+        end: "ip link set lan0 group 0",
     },
     Cut {
         what: "a route into nothing",

@@ -148,6 +148,8 @@ pub struct Link {
     pub kind: String,
     /// Index of the master (bridge, bond, VRF), where enslaved.
     pub master: Option<u32>,
+    /// IFLA_GROUP: what rules and routes call several devices by.
+    pub group: u32,
     /// IFLA_LINK: index of the device below (VLAN) or of the peer (veth), where in this namespace.
     pub lower: Option<u32>,
     /// What a VLAN device is for.

@@ -275,8 +275,16 @@ impl Core {
 
     /// Declines a connection, and removes it where it is installed.
     fn revoke(&mut self, id: FlowId, reason: Decline, out: &mut Vec<Action>) {
-        let installed = self.table.get(id).is_some_and(Flow::installed);
-        if installed {
+        let flow = self.table.get_mut(id).filter(|flow| flow.installed());
+        if let Some(flow) = flow {
+            let tcp = flow.id.original.protocol == Protocol::Tcp;
+            let goes_on = reason
+                .goes_on()
+                .then(|| flow.life.given_back(tcp, self.now));
+            if let Some(renewal) = goes_on.flatten() {
+                self.statistics.refreshes += 1;
+                out.push(renewal.of(flow.id));
+            }
             out.push(Action::Remove { flow: id });
             self.statistics.removes += 1;
             self.table.touch(id);

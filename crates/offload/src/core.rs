@@ -353,6 +353,12 @@ impl Core {
                 .filter(|(_, flow)| flow.installed() || flow.declined == Some(Decline::Flowtable))
                 .map(|(_, flow)| flow.id);
             self.inherited = inherited.collect();
+            for id in &self.inherited {
+                let flow = self.table.find(id);
+                if let Some(flow) = flow.and_then(|flow| self.table.get_mut(flow)) {
+                    flow.life.unheard = true;
+                }
+            }
         }
         self.inherited_once = true;
     }

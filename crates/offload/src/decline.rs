@@ -55,6 +55,23 @@ pub enum Decline {
 }
 
 impl Decline {
+    /// Whether a connection that was weir's goes on by the kernel, as it was.
+    pub(crate) fn goes_on(self) -> bool {
+        matches!(
+            self,
+            Self::ProtocolOff
+                | Self::Helper
+                | Self::SequenceAdjusted
+                | Self::OptedOut
+                | Self::EachPacket
+                | Self::LocalIn
+                | Self::LocalOut
+                | Self::Ambiguous
+                | Self::Crowded
+                | Self::TableFull
+        )
+    }
+
     /// How many reasons there are.
     pub const COUNT: usize = Self::ALL.len();
 

@@ -78,6 +78,8 @@ pub(crate) struct Lifetime {
     pub(crate) renewed: Option<Millis>,
     /// Packets moved since the last renewal.
     owed: bool,
+    /// No message tells when it changes.
+    pub(crate) unheard: bool,
     /// It is among those that are watched for a packet that conntrack saw.
     pub(crate) watched: bool,
     /// Of a connection that was installed: most of a flood never are, and are to take little room.
@@ -116,6 +118,7 @@ impl Lifetime {
             given_unacknowledged: self.given_unacknowledged,
             learned: self.learned,
             renewed: self.renewed,
+            unheard: self.unheard,
             trail: Some(Box::new(Trail {
                 visited: now,
                 sight,
@@ -363,9 +366,9 @@ impl Lifetime {
             self.owed = false;
             visit.renewal = self.as_last_seen(trail, now);
         } else if self.owed
-            && !trail.sight.sure(round, now)
             && !trail.inquired
-            && least_left >= in_time
+            // It may have closed.
+            && (self.unheard || !trail.sight.sure(round, now) && least_left >= in_time)
         {
             trail.inquired = true;
             visit.inquiry = true;
@@ -373,6 +376,30 @@ impl Lifetime {
             visit.renewal = self.rest(trail, seconds, mark, now);
         }
         visit
+    }
+
+    /// The connection is to be the kernel's again: what is to be told of packets that moved. The kernel does not get to know that
+    /// what it saw of the data was acknowledged, as its window stands far behind.
+    pub(crate) fn given_back(&mut self, tcp: bool, now: Millis) -> Option<Renewal> {
+        let trail = self.trail.take()?;
+        let moves = trail.heard.contains(&Some(trail.visited));
+        let mark = tcp.then_some(false);
+        let known = self.given.or(self.given_unacknowledged);
+        let known = known.filter(|_| trail.answer() == Answer::Given && !trail.sight.doubtful());
+        let renewal = match known {
+            // Perhaps still now.
+            Some(seconds) if moves => Some(self.renew(seconds, mark, now)),
+            Some(seconds) if self.owed => self.rest(&trail, seconds, mark, now),
+            // What moved since the last visit was not looked at: the next packet that conntrack sees gives all, and until then it has what it had.
+            Some(_) if tcp => {
+                let first = self.expires.map(|[first, _]| first);
+                let left = first.map_or(0, |first| first.saturating_sub(now) / 1_000);
+                (left > 0).then(|| self.renew(left as u32, mark, now))
+            }
+            _ => None,
+        };
+        self.trail = Some(trail);
+        renewal
     }
 
     /// What is still to be told of packets that moved before the last visit.

@@ -7,6 +7,7 @@
 mod area;
 mod classes;
 mod concern;
+mod early;
 mod flags;
 mod marks;
 mod reach;
@@ -269,15 +270,17 @@ pub struct Examined {
     pub concerns: Vec<Concern>,
 }
 
-/// The JSON of `nft -j list ruleset`.
+/// The JSON of `nft -j list ruleset`, with nothing of connections in rules that come before conntrack.
 ///
 /// # Errors
 /// It is not JSON.
 pub fn parse(json: &str) -> Result<Value, RulesetError> {
-    serde_json::from_str(json).map_err(|error| RulesetError {
+    let mut root = serde_json::from_str(json).map_err(|error| RulesetError {
         place: format!("line {}, column {}", error.line(), error.column()),
         problem: error.to_string(),
-    })
+    })?;
+    early::forget(&mut root);
+    Ok(root)
 }
 
 /// The same as [`examine`], of what was parsed, with the flows that are concerned.

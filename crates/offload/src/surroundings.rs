@@ -79,7 +79,7 @@ impl Surroundings {
 /// Whether the difference between two states of a device can change how a packet is forwarded through it.
 pub(crate) fn matters(old: &Link, new: &Link) -> bool {
     let look = |link: &Link| {
-        let own = (link.up, link.mac, link.mtu, link.master);
+        let own = (link.up, link.mac, link.mtu, link.master, link.group);
         (own, link.vlan, link.settings, link.port)
     };
     look(old) != look(new) || old.name != new.name || old.qdisc != new.qdisc

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use kernel::conntrack::Looked;
-use kernel::{ConnectionId, Protocol};
+use kernel::{Connection, ConnectionId, Protocol};
 
 use crate::action::{Action, FlowId, Millis, Reading};
 use crate::core::Core;
@@ -142,7 +142,7 @@ impl Core {
     }
 
     /// Conntrack answered an [`Action::Look`].
-    pub fn looked(&mut self, looked: &Looked, now: Millis) {
+    pub fn looked(&mut self, looked: &Looked, now: Millis, out: &mut Vec<Action>) {
         self.now = self.now.max(now);
         let (now, round) = (self.now, self.round);
         let told = &looked.connection;
@@ -153,14 +153,25 @@ impl Core {
             return;
         };
         let tcp = told.id.original.protocol == Protocol::Tcp;
-        // It has ended, or has become a stream, and a message about that is on its way.
+        // It has ended, or has become a stream. A message about that is on its way, but for entries of which the kernel tells nothing.
         let changed = if tcp {
             told.tcp_state != Some(TCP_ESTABLISHED)
         } else {
             told.status != flow.status
         };
-        if !flow.installed() || changed || flow.has(FIXED_TIMEOUT) {
+        if !flow.installed() || flow.has(FIXED_TIMEOUT) {
             return;
+        }
+        if changed {
+            // What is left was given some time ago.
+            let timeout = None;
+            return self.connection(
+                &Connection {
+                    timeout,
+                    ..told.clone()
+                },
+                out,
+            );
         }
         let timeouts = tcp.then_some(&self.settings.timeouts);
         if flow

@@ -1,6 +1,8 @@
 //! How long entries live.
 
 mod common;
+#[path = "entries/leaving.rs"]
+mod leaving;
 #[path = "entries/unseen.rs"]
 mod unseen;
 #[path = "entries/world.rs"]
@@ -200,7 +202,7 @@ fn what_an_inherited_connection_is_given_is_learned() {
                             unacknowledged: false,
                         };
                         let now = rig.now;
-                        rig.core.looked(&looked, now);
+                        rig.core.looked(&looked, now, &mut Vec::new());
                     }
                     Action::Refresh { seconds, .. } => told.push(seconds),
                     Action::Prove { .. } => {}
@@ -272,7 +274,7 @@ fn a_mark_in_the_way_of_learning_is_taken_away() {
                         unacknowledged: marked,
                     };
                     let now = rig.now;
-                    rig.core.looked(&looked, now);
+                    rig.core.looked(&looked, now, &mut Vec::new());
                 }
                 Action::Refresh {
                     seconds,

@@ -319,6 +319,10 @@ fn sockets_and_hidden_ends_are_told_by_nothing() {
     let told = ["the iptables extension socket (inet t c, handle 7)"];
     assert_eq!(opaque("prerouting", &[xt]), told);
 
+    let kept = r#"{"xt": {"type": "target", "name": "SET"}}"#;
+    let told = ["the iptables extension SET (inet t c, handle 7)"];
+    assert_eq!(opaque("forward", &[kept]), told);
+
     let events = |value| {
         format!(r#"{{"mangle": {{"key": {{"ct": {{"key": "event"}}}}, "value": {value}}}}}"#)
     };

@@ -79,7 +79,7 @@ fn a_device_bumps_only_for_what_matters() {
         change(&mut changed);
         assert_eq!(bumps(&tell(&mut rig, &changed)), 0);
     }
-    let important: [fn(&mut Link); 9] = [
+    let important: [fn(&mut Link); 10] = [
         |l| {
             l.vlan = Some(kernel::Vlan {
                 id: 5,
@@ -92,6 +92,7 @@ fn a_device_bumps_only_for_what_matters() {
         |l| l.mac = Some([9; 6]),
         |l| l.mtu = 1400,
         |l| l.master = Some(9),
+        |l| l.group = 66,
         |l| l.name = "wan9".into(),
         |l| l.qdisc = "cake".into(),
     ];

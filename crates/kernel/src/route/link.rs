@@ -13,6 +13,7 @@ const IFLA_QDISC: u16 = 6;
 const IFLA_MASTER: u16 = 10;
 const IFLA_WIRELESS: u16 = 11;
 const IFLA_LINKINFO: u16 = 18;
+const IFLA_GROUP: u16 = 27;
 const IFLA_EXT_MASK: u16 = 29;
 const IFLA_NUM_TX_QUEUES: u16 = 31;
 const IFLA_LINK_NETNSID: u16 = 37;
@@ -58,6 +59,7 @@ pub(super) fn link(message: &Message<'_>) -> Result<Option<Event>, DecodeError> 
         mtu: 0,
         kind: String::new(),
         master: None,
+        group: 0,
         lower: None,
         vlan: None,
         filters_vlans: false,
@@ -86,6 +88,7 @@ pub(super) fn link(message: &Message<'_>) -> Result<Option<Event>, DecodeError> 
             IFLA_MASTER => {
                 link.master = Some(attribute.u32_native("IFLA_MASTER")?).filter(|index| *index != 0)
             }
+            IFLA_GROUP => link.group = attribute.u32_native("IFLA_GROUP")?,
             // A message of the wireless extensions: nothing but a name, the rest would read as zero.
             IFLA_WIRELESS => return Ok(None),
             IFLA_LINKINFO => information(&attribute, &mut link)?,

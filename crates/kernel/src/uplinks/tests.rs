@@ -13,6 +13,7 @@ fn link(index: u32, name: &str, hardware: u16) -> Link {
         mtu: 1500,
         kind: String::new(),
         master: None,
+        group: 0,
         lower: None,
         vlan: None,
         filters_vlans: false,

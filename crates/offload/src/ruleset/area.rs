@@ -183,6 +183,9 @@ impl Area {
     }
 
     fn narrow(&mut self, left: &Value, operator: &str, values: &[&Value], negated: bool) {
+        if left.pointer("/payload/tunnel").is_some() {
+            return; // of the packet inside
+        }
         let word = |of: &str, name: &str| left.get(of)?.get(name)?.as_str();
         match (
             word("payload", "protocol"),
@@ -231,7 +234,8 @@ impl Area {
             Value::Array(all) => all.iter().for_each(|one| self.imply(one)),
             Value::Object(all) => {
                 for (name, inner) in all {
-                    let protocol = inner.get("protocol").and_then(Value::as_str);
+                    let tunnel = inner.get("tunnel").and_then(Value::as_str);
+                    let protocol = tunnel.or_else(|| inner.get("protocol")?.as_str());
                     match (name.as_str(), protocol) {
                         ("payload", Some(protocol)) => self.imply_protocol(protocol),
                         ("sctp chunk" | "dccp option", _) => self.protocols = 0,

@@ -62,7 +62,8 @@ pub(super) fn answer(left: &Value, operator: &str, right: &Value) -> Option<Answ
 fn mask(left: &Value) -> Option<Option<u8>> {
     if let Some(payload) = left.get("payload") {
         let word = |name| payload.get(name).and_then(Value::as_str);
-        return (word("protocol") == Some("tcp") && word("field") == Some("flags"))
+        let outer = payload.get("tunnel").is_none();
+        return (outer && word("protocol") == Some("tcp") && word("field") == Some("flags"))
             .then_some(Some(0xff));
     }
     let [inner, by] = left.get("&")?.as_array()?.as_slice() else {

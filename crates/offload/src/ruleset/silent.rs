@@ -15,8 +15,10 @@ use super::{Kind, RulesetError};
 pub(crate) const QUARTER: u32 = 900;
 /// Elements that packets keep alive are to be seen by the kernel at least so often, milliseconds.
 const MOST_OFTEN: u64 = 250;
-/// Extensions of iptables whose answer changes by time, by other packets, or by a command that nothing tells of.
-const MOODS: [&str; 7] = [
+/// Extensions of iptables whose answer changes by time, by other packets, or by a command that nothing tells of; or that keep what
+/// others ask for alive by packets.
+const MOODS: [&str; 8] = [
+    "SET",
     "condition",
     "nfacct",
     "rateest",
@@ -64,10 +66,7 @@ impl Silent {
 /// As for [`super::examine`].
 pub fn silent(json: &str) -> Result<Silent, RulesetError> {
     let wrong = |place: String, problem: String| RulesetError { place, problem };
-    let root: Value = serde_json::from_str(json).map_err(|error| {
-        let place = format!("line {}, column {}", error.line(), error.column());
-        wrong(place, error.to_string())
-    })?;
+    let root = super::parse(json)?;
     let objects = root
         .get("nftables")
         .and_then(Value::as_array)

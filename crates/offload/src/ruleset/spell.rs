@@ -49,6 +49,7 @@ pub fn spell(root: &mut Value, rules: &[RuleExtensions]) {
             }
         }
     }
+    super::early::forget(root);
 }
 
 fn is_read(expression: &Value) -> bool {

@@ -211,6 +211,10 @@ fn stateful(kind: Kind) -> bool {
 /// A field of a packet.
 fn field(payload: &Value) -> Class {
     let word = |name| payload.get(name).and_then(Value::as_str);
+    if payload.get("tunnel").is_some() {
+        // Of the packet inside.
+        return Class::Each(Kind::Payload);
+    }
     if let (Some(protocol), Some(field)) = (word("protocol"), word("field")) {
         return class(&format!("payload {protocol}"), field);
     }

@@ -69,6 +69,7 @@ pub fn link(index: u32, name: &str) -> Link {
         mtu: 1500,
         kind: String::new(),
         master: None,
+        group: 0,
         lower: None,
         vlan: None,
         filters_vlans: false,

@@ -209,7 +209,9 @@ impl World {
                         unacknowledged: self.beside.unacknowledged.contains(&true),
                     };
                     let now = self.rig.now;
-                    self.rig.core.looked(&looked, now);
+                    let mut more = Vec::new();
+                    self.rig.core.looked(&looked, now, &mut more);
+                    self.apply(&more);
                 }
                 other => panic!("{other:?}"),
             }

@@ -96,7 +96,7 @@ impl Router {
             .collect();
         let (looked, looks) = self.updates.look(&look);
         for looked in &looked {
-            self.core.looked(looked, self.now());
+            self.core.looked(looked, self.now(), more);
         }
         let mut gone = Vec::new();
         for outcome in [

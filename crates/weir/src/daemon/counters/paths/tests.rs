@@ -14,6 +14,7 @@ pub(crate) fn link(index: u32, kind: &str) -> Link {
         mac: None,
         mtu: 1500,
         master: None,
+        group: 0,
         lower: None,
         vlan: None,
         filters_vlans: false,
