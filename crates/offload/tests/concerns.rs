@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::slice;
+
 use common::{Rig, tcp};
 use kernel::{Protocol, Tuple};
 use serde_json::{Value, json};
@@ -503,15 +505,18 @@ fn before_conntrack_no_rule_settles_anything() {
         assert_eq!(settled, expected, "{priority}");
         let below = before_conntrack(
             priority,
-            &[visits.clone()],
+            slice::from_ref(&visits),
             &[accept.clone(), limited.clone()],
         );
         assert_eq!(below, expected, "{priority}, in another chain");
         assert_eq!(
-            before_conntrack(priority, &[invalid.clone()], &[]),
+            before_conntrack(priority, slice::from_ref(&invalid), &[]),
             expected
         );
-        assert_eq!(before_conntrack(priority, &[marked.clone()], &[]), expected);
+        assert_eq!(
+            before_conntrack(priority, slice::from_ref(&marked), &[]),
+            expected
+        );
     }
 }
 
