@@ -43,6 +43,8 @@ const RTM_NEWNEXTHOP: u16 = 104;
 const RTM_DELNEXTHOP: u16 = 105;
 const RTM_NEWVLAN: u16 = 112;
 const RTM_DELVLAN: u16 = 113;
+/// A bucket of a resilient group has another next hop.
+const RTM_NEWNEXTHOPBUCKET: u16 = 116;
 
 const AF_UNSPEC: u8 = 0;
 const AF_BRIDGE: u8 = 7;
@@ -108,7 +110,9 @@ pub fn decode_message(message: &Message<'_>) -> Result<Option<Event>, DecodeErro
         RTM_DELLINK => link::gone(message),
         RTM_NEWADDR | RTM_DELADDR => address(message),
         RTM_NEWROUTE | RTM_DELROUTE => route(message),
-        RTM_NEWRULE | RTM_DELRULE | RTM_NEWNEXTHOP | RTM_DELNEXTHOP => Ok(Some(Event::Routing)),
+        RTM_NEWRULE | RTM_DELRULE | RTM_NEWNEXTHOP | RTM_DELNEXTHOP | RTM_NEWNEXTHOPBUCKET => {
+            Ok(Some(Event::Routing))
+        }
         RTM_NEWNETCONF | RTM_DELNETCONF => netconf(message),
         RTM_NEWNEIGH => neighbour(message, true),
         RTM_DELNEIGH => neighbour(message, false),

@@ -90,7 +90,8 @@ impl Flow {
         if let Some(state) = connection.tcp_state {
             self.tcp_state = Some(state);
         }
-        self.window_scales = self.window_scales.or(connection.window_scales);
+        // Both ends may have begun anew in the same entry.
+        self.window_scales = connection.window_scales.or(self.window_scales);
         self.helper |= connection.helper;
         self.sequence_adjusted |= connection.sequence_adjusted;
         if let Some(seconds) = connection.timeout {

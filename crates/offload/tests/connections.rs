@@ -271,6 +271,27 @@ fn leaving_established_removes_at_once_and_coming_back_takes_another_number() {
     }));
 }
 
+/// Both ends forgot the connection, and began anew with the same tuple: the kernel goes on with the entry.
+#[test]
+fn window_scales_are_those_of_the_last_handshake() {
+    let mut rig = rig();
+    let mut c = one();
+    let installed = |actions: &[Action]| {
+        actions.iter().find_map(|action| match action {
+            Action::Install { window_scales, .. } => Some(*window_scales),
+            _ => None,
+        })
+    };
+    c.window_scales = Some([0, 0]);
+    assert_eq!(installed(&rig.connection(&c)), Some(Some([0, 0])));
+    for (state, scales) in [(2, Some([7, 7])), (3, None)] {
+        (c.tcp_state, c.window_scales) = (Some(state), scales);
+        let actions = rig.connection(&c);
+        let expected = (state == 3).then_some(Some([7, 7]));
+        assert_eq!(installed(&actions), expected, "{state}");
+    }
+}
+
 #[test]
 fn an_old_end_does_not_touch_the_successor() {
     let mut rig = rig();
