@@ -302,9 +302,24 @@ fn an_abort_far_beyond_what_was_acknowledged_is_no_strangers() {
         wait_until("a stream", LIMIT, || {
             Ok(got.load(Ordering::Relaxed) > 64 << 20)
         })?;
-        server.nft(&format!(
+        let lost = || -> Result<Option<u64>, Error> {
+            let told = server.run("nft list table ip lost")?;
+            let octets = told.split("bytes ").nth(1);
+            Ok(octets.and_then(|t| t.split(' ').next()?.parse().ok()))
+        };
+        // Now and then little is on its way, as a busy machine stops and goes.
+        wait_until("much to be lost at once", LIMIT, || {
+            server.nft(&format!(
                 "table ip lost {{ chain in {{ type filter hook prerouting priority -400; tcp dport {PORT} meta length > 1000 counter drop; }}; }}"
             ))?;
+            thread::sleep(Duration::from_millis(100));
+            let much = lost()? > Some(300_000);
+            if !much {
+                server.run("nft delete table ip lost")?;
+                thread::sleep(Duration::from_millis(500));
+            }
+            Ok(much)
+        })?;
         // What the server says meanwhile, with each proof to the kernel, too.
         for _ in 0..30 {
             talk.server
@@ -312,15 +327,6 @@ fn an_abort_far_beyond_what_was_acknowledged_is_no_strangers() {
                 .map_err(Error::system("talk"))?;
             thread::sleep(Duration::from_millis(100));
         }
-        let lost = server.run("nft list table ip lost")?;
-        let octets = lost
-            .split("bytes ")
-            .nth(1)
-            .and_then(|t| t.split(' ').next()?.parse::<u64>().ok());
-        assert!(
-            octets > Some(300_000),
-            "{by:?}: too little was lost: {lost}"
-        );
         socket2::SockRef::from(&talk.client)
             .set_linger(Some(Duration::ZERO))
             .map_err(Error::system("linger"))?;
