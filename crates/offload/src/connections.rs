@@ -275,13 +275,11 @@ impl Core {
 
     /// Declines a connection, and removes it where it is installed.
     fn revoke(&mut self, id: FlowId, reason: Decline, out: &mut Vec<Action>) {
-        let flow = self.table.get_mut(id).filter(|flow| flow.installed());
-        if let Some(flow) = flow {
+        if let Some(flow) = self.table.get_mut(id).filter(|flow| flow.installed()) {
             let tcp = flow.id.original.protocol == Protocol::Tcp;
-            let goes_on = reason
-                .goes_on()
-                .then(|| flow.life.given_back(tcp, self.now));
-            if let Some(renewal) = goes_on.flatten() {
+            if reason.goes_on()
+                && let Some(renewal) = flow.life.given_back(tcp, self.now)
+            {
                 self.statistics.refreshes += 1;
                 out.push(renewal.of(flow.id));
             }

@@ -28,6 +28,7 @@ mod stations;
 mod statistics;
 mod surroundings;
 mod table;
+mod trail;
 mod upkeep;
 mod watch;
 

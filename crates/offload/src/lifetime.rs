@@ -11,6 +11,7 @@ use kernel::ConnectionId;
 use crate::action::{Action, Millis, Reading};
 use crate::settings::Timeouts;
 use crate::sight::{Look, Sight};
+use crate::trail::{Answer, Trail};
 
 /// What was learned is learned anew after this time: sysctls and policies may be changed without a
 /// word.
@@ -21,9 +22,6 @@ const RECENT: Millis = 700;
 /// A segment without data: IP and TCP headers with all the options that an acknowledgement may
 /// have.
 const BARE: [u64; 2] = [80, 100];
-/// One side says nothing for this time while the other one does: whatever that says, it is not
-/// answered.
-const UNANSWERED: Millis = 60_000;
 
 /// What is to be told conntrack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,25 +41,6 @@ impl Renewal {
             unacknowledged: self.unacknowledged,
         }
     }
-}
-
-/// One side has been heard alone since the other one was.
-#[derive(Clone, Copy, Debug)]
-struct Alone {
-    direction: usize,
-    /// Visits that found it so.
-    visits: u8,
-    /// It sent more than acknowledgements.
-    data: bool,
-}
-
-/// Whether what one side sends is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answer {
-    Given,
-    /// Data went by since the last visit: the answer may be on its way.
-    Awaited,
-    Missing,
 }
 
 /// What is known of the life of one entry.
@@ -86,24 +65,6 @@ pub(crate) struct Lifetime {
     trail: Option<Box<Trail>>,
 }
 
-/// The packets that keep an entry alive, as visits found them.
-#[derive(Clone, Copy, Debug, Default)]
-struct Trail {
-    /// The last visit, and what it found.
-    visited: Millis,
-    packets: [u64; 2],
-    octets: [u64; 2],
-    shown: [u32; 2],
-    /// The visit at which each direction was last found to have moved.
-    heard: [Option<Millis>; 2],
-    alone: Option<Alone>,
-    /// Conntrack is being asked about a packet that came after this.
-    asked: Option<Millis>,
-    sight: Sight,
-    /// Conntrack was asked whether it saw what moved before this rest.
-    inquired: bool,
-}
-
 impl Lifetime {
     /// Packets are counted from nothing.
     pub(crate) fn begin(&mut self, now: Millis, round: u64) {
@@ -119,11 +80,7 @@ impl Lifetime {
             learned: self.learned,
             renewed: self.renewed,
             unheard: self.unheard,
-            trail: Some(Box::new(Trail {
-                visited: now,
-                sight,
-                ..Trail::default()
-            })),
+            trail: Some(Box::new(Trail::begin(sight, now))),
             ..Self::default()
         };
     }
@@ -427,60 +384,6 @@ impl Lifetime {
         Renewal {
             seconds,
             unacknowledged,
-        }
-    }
-}
-
-impl Trail {
-    /// Takes in who was heard.
-    fn hear(&mut self, active: &[bool; 2], readings: &[Reading; 2], bare: u64, now: Millis) {
-        for (heard, active) in self.heard.iter_mut().zip(active) {
-            if *active {
-                *heard = Some(now);
-            }
-        }
-        if active[0] && active[1] {
-            self.alone = None;
-        } else if let Some(direction) = active.iter().position(|active| *active) {
-            let packets = readings[direction]
-                .packets
-                .wrapping_sub(self.packets[direction]);
-            let octets = readings[direction]
-                .octets
-                .wrapping_sub(self.octets[direction]);
-            let reading = &readings[direction];
-            let shown =
-                reading.shown != self.shown[direction] && u64::from(reading.shown_length) > bare;
-            let data = shown || octets > packets.saturating_mul(bare);
-            let former = self.alone.filter(|alone| alone.direction == direction);
-            self.alone = Some(Alone {
-                direction,
-                visits: former.map_or(0, |alone| alone.visits).saturating_add(1),
-                data: data || former.is_some_and(|alone| alone.data),
-            });
-        }
-        self.packets = readings.map(|reading| reading.packets);
-        self.octets = readings.map(|reading| reading.octets);
-        self.shown = readings.map(|reading| reading.shown);
-    }
-
-    /// Whether what one side sends is answered. Of a side that was never heard nothing can be
-    /// said: its packets may come by a device that is no port.
-    fn answer(&self) -> Answer {
-        let Some(alone) = self.alone else {
-            return Answer::Given;
-        };
-        let (Some(last), Some(other)) =
-            (self.heard[alone.direction], self.heard[1 - alone.direction])
-        else {
-            return Answer::Given;
-        };
-        let long = last.saturating_sub(other) >= UNANSWERED;
-        match (alone.data, alone.visits) {
-            (true, 2..) => Answer::Missing,
-            _ if long => Answer::Missing,
-            (true, _) => Answer::Awaited,
-            (false, _) => Answer::Given,
         }
     }
 }
