@@ -19,9 +19,12 @@ pub struct Lock(#[allow(dead_code)] Flock<File>);
 impl Lock {
     /// Waits until no other bench runs on this machine.
     pub fn take() -> Result<Self, Error> {
-        let path = PathBuf::from("/run/lock/weir-bench");
-        let file =
-            File::create(&path).map_err(Error::system(format!("open {}", path.display())))?;
+        let directory = Path::new("/run/lock");
+        let path = directory.join("weir-bench");
+        // A container's /run is empty.
+        let file = fs::create_dir_all(directory)
+            .and_then(|()| File::create(&path))
+            .map_err(Error::system(format!("open {}", path.display())))?;
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(lock) => Ok(Self(lock)),
             Err((file, _)) => {

@@ -270,7 +270,7 @@ fn every_packet_is_counted_once() {
     all(run);
 }
 
-/// What `make test` shows on the oldest kernel, too: everything is loaded, a connection is forwarded, and it is counted.
+/// What `make test-long` shows on the oldest kernel, too: everything is loaded, a connection is forwarded, and it is counted.
 #[test]
 fn what_is_forwarded_is_counted() -> Result<(), Error> {
     let scene = Scene::begin(Runs::With("tc"), "")?;

@@ -238,10 +238,11 @@ impl Drop for Scene {
     }
 }
 
-/// hostapd, as distributions have it. `relay`: stations may relay for others, each with a device of its own.
+/// hostapd, as distributions have it, but that it asks after 20 s whether a station is there: one that gave up while it was not heard says no
+/// goodbye. `relay`: stations may relay for others, each with a device of its own.
 fn access_point(router: &Namespace, folder: &Path, relay: bool) -> Result<Process, Error> {
     let settings = format!(
-        "interface={RADIO}\nbridge=br-lan\nssid={SSID}\nhw_mode=g\nchannel=1\ndisassoc_low_ack=0\nwds_sta={}\n",
+        "interface={RADIO}\nbridge=br-lan\nssid={SSID}\nhw_mode=g\nchannel=1\ndisassoc_low_ack=0\nap_max_inactivity=20\nwds_sta={}\n",
         u8::from(relay)
     );
     let file = folder.join("hostapd.conf");

@@ -41,6 +41,8 @@ const QUESTION: usize = 1_000;
 const STRANGER: &str = "02:00:00:00:99:99";
 /// How long an answer may take by TCP: several times sent again.
 const PATIENCE: Duration = Duration::from_secs(4);
+/// Between two tries to connect.
+const RETRY: Duration = Duration::from_millis(100);
 /// A new connection each so many milliseconds.
 const NEW: u64 = 15_000;
 /// One of so many has an end that dies.
@@ -125,7 +127,7 @@ fn datagrams(lab: &Lab, own: u16, to: u16) -> Result<UdpSocket, Error> {
         .map_err(Error::system("open a socket"))
 }
 
-/// Connects from a port that is the same in all worlds.
+/// Connects from a port that is the same in all worlds. Where the WAN is still dialling, as it may be on a busy machine, it is tried again.
 fn stream(lab: &Lab, own: u16) -> Result<TcpStream, Error> {
     let open = || -> io::Result<TcpStream> {
         let own = SockaddrStorage::from(SocketAddr::new(CLIENT, own));
@@ -140,9 +142,18 @@ fn stream(lab: &Lab, own: u16) -> Result<TcpStream, Error> {
         stream.set_read_timeout(Some(PATIENCE))?;
         Ok(stream)
     };
-    lab.node("client")?
-        .enter(open)?
-        .map_err(Error::system("connect"))
+    let (client, begun) = (lab.node("client")?, Instant::now());
+    loop {
+        match client.enter(open)? {
+            Err(error) if no_way(&error) && begun.elapsed() < PATIENCE => sleep(RETRY),
+            made => return made.map_err(Error::system("connect")),
+        }
+    }
+}
+
+fn no_way(error: &io::Error) -> bool {
+    use io::ErrorKind::{HostUnreachable, NetworkUnreachable};
+    matches!(error.kind(), HostUnreachable | NetworkUnreachable)
 }
 
 /// Answers, however long a connection rests.
