@@ -1,5 +1,7 @@
 //! The command as it is typed: what it prints, where, and with which exit code.
 
+#[path = "cli/configuration.rs"]
+mod configuration;
 mod support;
 
 use std::fs;
@@ -471,63 +473,6 @@ fn following_goes_on_until_the_reader_leaves() {
     assert_eq!(headings, 2);
     let ran = ran(child.wait_with_output().expect("ends"));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
-}
-
-#[test]
-fn the_configuration_is_printed_as_a_file_again() {
-    let directory = Directory::new();
-    let file = directory.path().join("weir.toml");
-    let path = file.to_str().expect("text");
-    fs::write(
-        &file,
-        "[offload]\ntcp = false\n\n[ports.\"eth0.10\"]\nhook = \"off\"\n",
-    )
-    .expect("written");
-    let printed = run(&["config", "--config", path]);
-    assert_eq!(printed.code, Some(0), "{}", printed.err);
-    golden("config.txt", &printed.out.replace(path, "FILE"));
-
-    let again = directory.path().join("again.toml");
-    fs::write(&again, &printed.out).expect("written");
-    let values = |path: &str| -> Vec<(String, serde_json::Value)> {
-        let out = run(&["config", "--json", "--config", path]).out;
-        let config: api::Config = serde_json::from_str(&out).expect("JSON");
-        config
-            .entries
-            .into_iter()
-            .map(|entry| (entry.key, entry.value))
-            .collect()
-    };
-    assert_eq!(values(again.to_str().expect("text")), values(path));
-    golden("config-keys.txt", &run(&["config", "--keys"]).out);
-}
-
-#[test]
-fn a_bad_configuration_is_told_whole() {
-    let directory = Directory::new();
-    let file = directory.path().join("weir.toml");
-    let path = file.to_str().expect("text");
-    fs::write(&file, "[offload]\ntpc = true\nreprove = 3\n").expect("written");
-    for command in ["config", "run", "check"] {
-        let ran = run(&[command, "--config", path]);
-        assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{command}");
-        assert_eq!(
-            ran.err.replace(path, "FILE"),
-            "weir: the configuration has 2 errors\n  \
-             FILE:2:1: offload.tpc: unknown key; did you mean `tcp`?\n  \
-             FILE:3:11: offload.reprove: cannot be the number 3; \
-             write a time from \"1s\" to \"10m\": a whole number and ms, s or m, in quotes\n  \
-             mend: nothing was changed; `weir config --keys` lists what there is\n"
-        );
-    }
-    let ran = run(&["run", "--config", "/nonexistent/weir.toml"]);
-    assert_eq!(ran.code, Some(1));
-    assert!(
-        ran.err
-            .contains("/nonexistent/weir.toml: cannot be read: No such file"),
-        "{}",
-        ran.err
-    );
 }
 
 #[test]

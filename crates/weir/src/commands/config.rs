@@ -10,6 +10,7 @@ use super::client;
 use crate::Error;
 use crate::cli::{Connection, Format};
 use crate::config::{Source, help};
+use crate::daemon::page;
 use crate::output::{Align, Cell, Output, Table, Tone, harmless};
 
 /// Print the configuration as it takes effect
@@ -45,12 +46,18 @@ pub(super) fn run(args: &ConfigArgs, output: &mut Output<'_>) -> Result<(), Erro
     let config = if args.running {
         client(&args.connection)?.config()?
     } else {
-        Source {
+        let source = Source {
             file: args.config.clone(),
             ..Source::default()
+        };
+        let effective = source.load()?;
+        if let Some(error) = page::refused(&effective.web) {
+            eprintln!(
+                "weir: warning: no page will be served: {error}\n  mend: {}",
+                error.mend()
+            );
         }
-        .load()?
-        .to_api()
+        effective.to_api()
     };
     if args.format.json {
         output.json(&config)?

@@ -73,6 +73,14 @@ impl Page {
     }
 }
 
+/// Why there would be no page, as far as the configuration alone tells.
+pub fn refused(config: &Web) -> Option<web::WebError> {
+    if !*config.enabled {
+        return None;
+    }
+    settings(config).check().err()
+}
+
 /// Directories in which the page reads and writes: the password's, and that of TLS.
 pub fn places(config: &Web) -> Vec<PathBuf> {
     let mut places: Vec<PathBuf> = config

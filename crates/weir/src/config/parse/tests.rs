@@ -1,0 +1,443 @@
+use std::time::Duration;
+
+use multipath::Pairing;
+use multipath::hints::Use;
+use proptest::prelude::*;
+
+use super::super::settings::{
+    Collector, EachPacket, Fallback, FlowRoom, HookChoice, LogLevel, Mark, MeterRoom, MetricsFor,
+    Octets, PortHook, QuotaAction, QuotaPeriod, WebTls,
+};
+use super::*;
+
+fn errors(text: &str) -> Vec<String> {
+    parse(text, "weir.toml")
+        .expect_err("to have errors")
+        .iter()
+        .map(ToString::to_string)
+        .collect()
+}
+
+#[test]
+fn a_line_that_is_no_toml_is_told_of_once() {
+    for line in ["hook: \"xdp\"", "= = =", "a: b: c: d", "[[["] {
+        let text = format!("[offload]\ntcp = true\n{line}\n");
+        let errors = errors(&text);
+        assert_eq!(errors.len(), 1, "{errors:#?}");
+        assert!(errors[0].starts_with("weir.toml:3:"), "{errors:#?}");
+    }
+    assert_eq!(errors("a: b: c\n[offload]\nd: e: f\n").len(), 2);
+}
+
+#[test]
+fn nothing_is_the_default() {
+    for text in ["", "\n\n", "# only a comment\n", "[offload]\n", "[ports]\n"] {
+        assert_eq!(
+            parse(text, "weir.toml"),
+            Ok(Effective::default()),
+            "{text:?}"
+        );
+    }
+}
+
+#[test]
+fn every_key_is_read_with_its_line() {
+    let text = r#"
+[offload]
+enabled = false
+tcp = false
+udp = false
+reprove = "1m"
+flows = 65536
+opt_out_mark = "0x10/0xF0"
+each_packet = "ignore"
+hook = "tc"
+bridge = true
+shadow = true
+
+[ports.wan0]
+hook = "xdp"
+[ports."eth0.10"]
+hook = "off"
+
+[api]
+socket = "/run/other.sock"
+
+[log]
+level = "debug"
+
+[drops]
+learn = true
+sets = ["inet fw4 a"]
+ports = ["wan0"]
+verify = false
+routes = true
+
+[monitor]
+enabled = false
+size = "cache"
+names = false
+leases = ["/tmp/a.leases"]
+probes = ["drops"]
+
+[monitor.ipfix]
+collector = "[::1]:4739"
+biflow = true
+active = "30s"
+nat_events = true
+
+[history]
+enabled = false
+file = "/tmp/history.db"
+flush = "1m"
+limit = "8MiB"
+month_begins = 15
+
+[multipath]
+partner = "weir1-fPgJ7NjhbUHQ_CnG7VY1aPX9jNvoBGOMtL9j4fLKfDRnbpo0lhDpJJr-kWw@partner.example:9349"
+fallback = "stop"
+encrypt = "all"
+direct = ["198.51.100.0/24"]
+direct_ports = ["tcp/25", "udp/5060-5090"]
+direct_devices = ["02:00:5e:10:00:07", "192.168.1.7"]
+forward = ["tcp/8022 = 192.168.1.2:22"]
+
+[multipath.paths.wwan0]
+use = "backup"
+weight = 50
+up = "1500kbit"
+down = "20Mbit"
+
+[web]
+enabled = false
+listen = ["192.168.1.1:443", "[::1]:9347"]
+hosts = ["router.lan"]
+tls = "own"
+certificate = "/tmp/c.pem"
+key = "/tmp/k.pem"
+insecure = true
+password = "/tmp/password"
+metrics = "loopback"
+
+[quotas."02:00:00:00:00:01"]
+limit = "50GB"
+per = "week"
+warn = 90
+action = "cut"
+"#;
+    let read = parse(text, "weir.toml").expect("good");
+    assert!(
+        !*read.offload.enabled
+            && !*read.offload.tcp
+            && !*read.offload.udp
+            && *read.offload.bridge
+            && *read.offload.shadow
+    );
+    assert_eq!(*read.offload.reprove, Duration::from_secs(60));
+    assert_eq!(*read.offload.flows, FlowRoom::Connections(65536));
+    assert_eq!(
+        *read.offload.opt_out_mark,
+        Some(Mark {
+            value: 0x10,
+            mask: 0xf0
+        })
+    );
+    assert_eq!(*read.offload.each_packet, EachPacket::Ignore);
+    assert_eq!(*read.offload.hook, HookChoice::Tc);
+    let quota = &read.quotas["02:00:00:00:00:01"];
+    assert_eq!(
+        (*quota.limit, *quota.per, *quota.warn, *quota.action),
+        (
+            Octets(50_000_000_000),
+            QuotaPeriod::Week,
+            90,
+            QuotaAction::Cut
+        )
+    );
+    assert_eq!(
+        (*read.history.limit, *read.history.month_begins),
+        (Octets(8 << 20), 15)
+    );
+    let multipath = &read.multipath;
+    let partner = multipath.partner.as_ref().map(Pairing::address);
+    assert_eq!(partner.as_deref(), Some("partner.example:9349"));
+    assert_eq!(
+        (*multipath.fallback, multipath.direct.len()),
+        (Fallback::Stop, 1)
+    );
+    let path = &multipath.paths["wwan0"];
+    assert_eq!(
+        (
+            *path.used,
+            *path.weight,
+            path.up.map(|rate| rate.0),
+            path.down.map(|rate| rate.0)
+        ),
+        (Use::Backup, 50, Some(1_500_000), Some(20_000_000))
+    );
+    assert_eq!(
+        (multipath.direct_ports.len(), multipath.direct_devices.len()),
+        (2, 2)
+    );
+    let forward = multipath.forward.iter().map(ToString::to_string);
+    assert_eq!(forward.collect::<Vec<_>>(), ["tcp/8022 = 192.168.1.2:22"]);
+    assert_eq!(
+        (&*read.web.tls, &*read.web.metrics),
+        (&WebTls::Own, &MetricsFor::Loopback)
+    );
+    assert_eq!(*read.monitor.size, MeterRoom::Cache);
+    assert_eq!(*read.monitor.probes, [monitor::probes::PROBES[0]]);
+    assert_eq!(
+        *read.monitor.ipfix.collector,
+        Some(Collector("[::1]:4739".into()))
+    );
+    assert_eq!(*read.ports["wan0"].hook, PortHook::Xdp);
+    assert_eq!(*read.ports["eth0.10"].hook, PortHook::Off);
+    assert_eq!(
+        read.api.socket.as_deref(),
+        Some(std::path::Path::new("/run/other.sock"))
+    );
+    assert_eq!(*read.log.level, LogLevel::Debug);
+    assert_eq!(
+        read.offload.reprove.origin,
+        Origin::File {
+            name: "weir.toml".into(),
+            line: 6
+        }
+    );
+    assert_eq!(
+        read.ports["eth0.10"].hook.origin.to_string(),
+        "weir.toml:17"
+    );
+    assert!(
+        read.entries()
+            .iter()
+            .all(|entry| entry.origin.starts_with("weir.toml:"))
+    );
+}
+
+#[test]
+fn all_errors_are_told_in_order() {
+    let text = "[ofload]\n[offload]\ntpc = true\nreprove = 20\nflows = 7\nhook = \"xpd\"\ncolour = 1\n[log]\nlevel = \"loud\"\n";
+    assert_eq!(
+        errors(text),
+        [
+            "weir.toml:1:2: ofload: unknown section; did you mean [offload]?",
+            "weir.toml:3:1: offload.tpc: unknown key; did you mean `tcp`?",
+            "weir.toml:4:11: offload.reprove: cannot be the number 20; \
+             write a time from \"1s\" to \"10m\": a whole number and ms, s or m, in quotes",
+            "weir.toml:5:9: offload.flows: cannot be the number 7; \
+             write \"auto\", or a number of connections from 1024 to 4194304, without quotes",
+            "weir.toml:6:8: offload.hook: cannot be \"xpd\"; did you mean \"xdp\"? Write \"auto\", \"xdp\" or \"tc\"",
+            "weir.toml:7:1: offload.colour: unknown key; \
+             there are enabled, tcp, udp, reprove, flows, opt_out_mark, each_packet, hook, bridge, shadow",
+            "weir.toml:9:9: log.level: cannot be \"loud\"; \
+             write \"error\", \"warn\", \"info\", \"debug\" or \"trace\"",
+        ]
+    );
+}
+
+#[test]
+fn ports_lead_to_one_host() {
+    let text =
+        "[multipath]\nforward = [\"tcp/8022 = 192.168.1.2:22\", \"tcp/8000-8099 = 192.168.1.3\"]\n";
+    assert_eq!(
+        errors(text),
+        [
+            "weir.toml:2:11: multipath.forward: has \"tcp/8022 = 192.168.1.2:22\" and \"tcp/8000-8099 = 192.168.1.3\": which of them?; \
+             let each port lead to one host",
+        ]
+    );
+}
+
+#[test]
+fn syntax_errors_do_not_hide_the_others() {
+    let found = errors("[offload]\ntcp = \nudp = yes\nshadow = 1\n");
+    assert_eq!(found.len(), 3, "{found:#?}");
+    assert!(found[0].starts_with("weir.toml:2:"), "{found:#?}");
+    assert!(found[1].starts_with("weir.toml:3:"), "{found:#?}");
+    assert!(
+        found[2].starts_with("weir.toml:4:10: offload.shadow: cannot be the number 1;"),
+        "{found:#?}"
+    );
+    assert_eq!(errors("[offload]\ntcp = true\ntcp = false\n").len(), 1);
+}
+
+#[test]
+fn sections_and_devices_are_looked_at() {
+    for (text, error) in [
+        (
+            "tcp = true",
+            "weir.toml:1:1: tcp: unknown section; `tcp` belongs into [offload]",
+        ),
+        (
+            "zzz = true",
+            "weir.toml:1:1: zzz: unknown section; there are [offload], [drops], [monitor], [monitor.ipfix], [history], [multipath], [web], [api], [log], [ports], [quotas]",
+        ),
+        (
+            "offload = 1",
+            "weir.toml:1:11: offload: has to be a section; write [offload] on a line of its own, and the keys below it",
+        ),
+        (
+            "[ports.\"a/b\"]",
+            "weir.toml:1:8: ports.a/b: not the name of a network device; \
+             a device's name has 1 to 15 octets, without spaces, `/` and `:`; see `ip link`",
+        ),
+        (
+            "[ports.a]\nhok = \"tc\"",
+            "weir.toml:2:1: ports.a.hok: unknown key; did you mean `hook`?",
+        ),
+    ] {
+        assert_eq!(errors(text), [error]);
+    }
+}
+
+#[test]
+fn marks_that_fit_nothing_or_everything_are_errors() {
+    for (mark, part) in [
+        ("0x1/0x0", "the mask is 0"),
+        ("0x10/0x0f", "bits outside of the mask"),
+        ("16/0xff", "cannot be"),
+        ("0x1ffffffff/0xff", "cannot be"),
+        ("0x+1/0xff", "cannot be"),
+        ("", "cannot be"),
+    ] {
+        let found = errors(&format!("[offload]\nopt_out_mark = \"{mark}\"\n"));
+        assert!(
+            found.len() == 1 && found[0].contains(part),
+            "{mark}: {found:?}"
+        );
+    }
+    assert_eq!(
+        parse("offload.opt_out_mark = \"none\"", "f")
+            .expect("good")
+            .offload
+            .opt_out_mark
+            .value,
+        None
+    );
+}
+
+#[test]
+fn times_and_paths_have_bounds() {
+    for time in [
+        "0s",
+        "999ms",
+        "11m",
+        "-1s",
+        "1.5s",
+        "s",
+        "20",
+        "99999999999999999999s",
+        "18446744073709551615m",
+    ] {
+        assert_eq!(
+            errors(&format!("offload.reprove = \"{time}\"")).len(),
+            1,
+            "{time}"
+        );
+    }
+    assert_eq!(
+        *parse("offload.reprove = \"1500ms\"", "f")
+            .expect("good")
+            .offload
+            .reprove,
+        Duration::from_millis(1500)
+    );
+    for path in [
+        "run/x",
+        "/run/",
+        "",
+        "/\\u0000",
+        &format!("/{}", "x".repeat(107)),
+    ] {
+        assert_eq!(
+            errors(&format!("api.socket = \"{path}\"")).len(),
+            1,
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn lists_of_sets_and_devices_are_read() {
+    let text = "[drops]\nlearn = true\nsets = [\"inet fw4 a\", \"ip6 t b\", \"inet fw4 a\"]\nports = [\"wan0\"]\nverify = false\nroutes = true\n";
+    let read = parse(text, "f").expect("good").drops;
+    let sets: Vec<String> = read.sets.iter().map(ToString::to_string).collect();
+    assert_eq!(sets, ["inet fw4 a", "ip6 t b"], "each once");
+    assert_eq!(read.ports.value, [DeviceName("wan0".into())]);
+    assert!(*read.learn && !*read.verify && *read.routes);
+    let default = Effective::default().drops;
+    assert!(!*default.learn && *default.verify && !*default.routes);
+    let many = vec!["\"ip t s\""; 65].join(", ");
+    for (text, part) in [
+        (
+            "sets = \"inet fw4 a\"",
+            "cannot be \"inet fw4 a\"; write a list of sets",
+        ),
+        (
+            "sets = [\"fw4 a\"]",
+            "cannot have \"fw4 a\" in it; write a list of sets",
+        ),
+        ("sets = [\"ipv4 fw4 a\"]", "cannot have"),
+        ("sets = [1]", "cannot have the number 1 in it"),
+        (
+            "ports = [\"a/b\"]",
+            "cannot have \"a/b\" in it; write a list of devices",
+        ),
+        ("ports = \"wan0\"", "cannot be"),
+        (
+            &format!("sets = [{many}]"),
+            "has 65 entries; write 64 of them at most",
+        ),
+        ("lern = true", "did you mean `learn`?"),
+    ] {
+        let found = errors(&format!("[drops]\n{text}\n"));
+        assert!(
+            found.len() == 1 && found[0].contains(part),
+            "{text}: {found:?}"
+        );
+    }
+}
+
+proptest! {
+    #[test]
+    fn never_panics(text in "\\PC*") {
+        let _ = parse(&text, "weir.toml");
+    }
+
+    #[test]
+    fn never_panics_on_what_looks_like_it(
+        lines in proptest::collection::vec(
+            "(\\[(offload|ports\\.[a-z.\"]{0,5}|api|log|[a-z]{0,4})\\]|(tcp|hook|flows|reprove|opt_out_mark|socket|level|[a-zé]{0,5}) ?= ?(true|\"\\PC{0,12}\"|-?[0-9a-fx_]{0,25}|\\[.{0,4}\\]|\\{.{0,6}\\}|[0-9.e]{1,5})?)",
+            0..12,
+        )
+    ) {
+        let text = lines.join("\n");
+        match parse(&text, "weir.toml") {
+            Ok(read) => prop_assert!(read.entries().len() >= 10),
+            Err(errors) => {
+                prop_assert!(!errors.is_empty());
+                for error in errors {
+                    prop_assert!(error.line >= 1 && error.line <= lines.len().max(1) && error.column >= 1);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_shown_can_be_read(tcp: bool, seconds in 1..600u64, flows in 1024..4_194_304u32, value: u32, mask in 1..u32::MAX) {
+        let mark = Mark { value: value & mask, mask };
+        let text = format!(
+            "[offload]\ntcp = {tcp}\nreprove = \"{seconds}s\"\nflows = {flows}\nopt_out_mark = \"{mark}\"\n"
+        );
+        let read = parse(&text, "f").expect("good");
+        let again: String =
+            read.entries().iter().map(|entry| format!("{} = {}\n", entry.key, entry.value)).collect();
+        let again = parse(&again, "f").expect("good");
+        prop_assert_eq!(*again.offload.tcp, tcp);
+        prop_assert_eq!(*again.offload.reprove, Duration::from_secs(seconds));
+        prop_assert_eq!(*again.offload.flows, FlowRoom::Connections(flows));
+        prop_assert_eq!(*again.offload.opt_out_mark, Some(mark));
+    }
+}
