@@ -197,6 +197,7 @@ struct trial {
 	__u16 id;     /* IPv4 identification of the packet on trial; of IPv6 0 */
 	__u16 window; /* what it offered, not scaled, see window.h */
 	__u8 copied;  /* a packet left by two ways: one is no proof any more */
-	__u8 reserved[3];
+	__u8 reserved;
+	__u16 asked_at; /* how many packets of both directions had been forwarded when it asked */
 };
 _Static_assert(sizeof(struct trial) == 80, "trial");

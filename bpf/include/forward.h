@@ -38,7 +38,7 @@ always_inline const struct flow_delta *flow_delta(const struct flow *flow, int i
 always_inline void trial_open(const struct frame *f, __u32 l3_at, int ipv6, __u32 ref, const struct packet *p, __u64 in, __u32 epoch,
 			      __u32 reason)
 {
-	struct trial *t = trial_get(ref);
+	struct trial *t = trial_get(ref), *said;
 
 	if (!t)
 		return;
@@ -54,8 +54,11 @@ always_inline void trial_open(const struct frame *f, __u32 l3_at, int ipv6, __u3
 	t->reason = reason;
 	barrier();
 	WRITE_ONCE(t->epoch, epoch);
-	if (p->proto == IPPROTO_TCP)
-		window_passed(t, trial_get(t->peer), p->len);
+	if (p->proto == IPPROTO_TCP) {
+		said = trial_get(t->peer);
+		window_passed(t, said, p->len);
+		window_heard(t, said);
+	}
 }
 
 /* A FIN, RST or SYN goes by: conntrack decides what it means. Until user space has heard of it, nothing is proven. */
@@ -203,7 +206,25 @@ always_inline int unlike_tos(const struct frame *f, const struct link *l, const 
 	return REASON_NONE;
 }
 
-/* Whether a packet may be forwarded: REASON_NONE and the verdict, or why not. `xdp`: frames only, no qdisc. */
+/*
+ * Whether a packet that came as far as its flow's proof is a FIN or RST that neither end can have sent, as it seems: all others are the
+ * kernel's before that. By what it is, and not by a mark, of which the verifier would follow both values through all that comes after.
+ */
+always_inline int doubtful(const struct packet *p)
+{
+	return p->proto == IPPROTO_TCP && p->tcp_flags & (TCP_FIN | TCP_RST);
+}
+
+/* Why a packet is not forwarded by its flow's proof. Conntrack, which was asked not to look at windows, would believe a doubtful one: it is dropped. */
+always_inline int refused(const struct packet *p, int reason)
+{
+	return doubtful(p) ? because(REASON_WINDOW) : because(reason);
+}
+
+/*
+ * Whether a packet may be forwarded: REASON_NONE and the verdict, or why not. `xdp`: frames only, no qdisc. A doubtful one is judged as any
+ * other of its flow, but may not be what proves it.
+ */
 always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp, const struct link *l, struct packet *p,
 			 struct verdict *v)
 {
@@ -251,16 +272,16 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 		return because(REASON_UNKNOWN);
 	}
 	if (p->proto == IPPROTO_TCP && (p->tcp_flags & (TCP_FIN | TCP_SYN | TCP_RST | TCP_ACK)) != TCP_ACK) {
-		if (p->tcp_flags & (TCP_FIN | TCP_SYN | TCP_RST)) {
-			if (window_forged(f, L3_ETHERNET + l->shift, ipv6, p, flow, v->ref) && !shadow)
-				return because(REASON_WINDOW);
+		if (!(p->tcp_flags & (TCP_FIN | TCP_SYN | TCP_RST)))
+			return because(REASON_TCP_FLAGS);
+		if (shadow || !window_forged(f, L3_ETHERNET + l->shift, ipv6, p, flow, v->ref)) {
 			if (!l->stranger && flow_may_come(flow, in))
 				flow_disturb(flow, v->ref);
+			return because(REASON_TCP_FLAGS);
 		}
-		return because(REASON_TCP_FLAGS);
 	}
 	if (p->ttl <= 1)
-		return because(REASON_TTL);
+		return refused(p, REASON_TTL);
 
 	epoch = READ_ONCE(control.epoch);
 	v->in = in;
@@ -270,7 +291,7 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 		fence_full(&flow->owner);
 	hop_slot = flow->hop;
 	if (hop_slot >= HOPS_MAX)
-		return because(REASON_HOP);
+		return refused(p, REASON_HOP);
 	hop = hop_of(hop_slot);
 
 	if (unlikely(proof != epoch + READ_ONCE(hop->epoch)))
@@ -290,6 +311,8 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 	if (unlikely(reason == REASON_TOS))
 		reason = unlike_tos(f, l, p, flow, hop, v->ref, ipv6, xdp);
 	if (unlikely(reason)) {
+		if (doubtful(p))
+			return because(REASON_WINDOW);
 		/* XDP may not see a tag that the device took off: TC, which does, comes next. */
 		if (!xdp && reason == REASON_MOVED && port->flags & PORT_FLOODS && (flow->in ^ in) & IN_NETWORK)
 			flow_moved(v->ref);
@@ -309,13 +332,15 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 	return REASON_NONE;
 }
 
-/* The length check stands apart: at TC it is a segment of a super-packet that counts. */
+/* The length check stands apart: at TC it is a segment of a super-packet that counts. REASON_NONE where it fits. */
 always_inline int fits(const struct frame *f, __u32 l3_at, int ipv6, struct verdict *v, const struct packet *p, __u32 len)
 {
 	if (likely(len <= READ_ONCE(v->flow->len)))
-		return 1;
+		return REASON_NONE;
+	if (doubtful(p))
+		return because(REASON_WINDOW);
 	trial_open(f, l3_at, ipv6, v->ref, p, v->in, READ_ONCE(control.epoch), REASON_LENGTH);
-	return 0;
+	return because(REASON_LENGTH);
 }
 
 always_inline void flow_count(struct flow *flow, __u64 packets, __u32 octets)

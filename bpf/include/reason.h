@@ -33,7 +33,7 @@ enum reason {
 	REASON_LENGTH,   /* longer than what the kernel was seen to send unfragmented */
 	REASON_HOOK,     /* the way out is not for this hook: a qdisc, no XDP transmit, a header that cannot be made here */
 	REASON_HOP,      /* the hop is gone */
-	REASON_WINDOW,   /* a FIN or RST that neither end can have sent, by its sequence numbers: dropped */
+	REASON_WINDOW,   /* a FIN or RST that neither end can have sent, by its sequence numbers, and no proof to go by: dropped */
 	REASON_DROPPED,  /* dropped early, as netfilter or a route would: see drop.h */
 	/* the witness */
 	REASON_NOT_SEEN,    /* left, but no matching packet was seen at ingress */

@@ -47,6 +47,23 @@ always_inline void sum_first(struct __sk_buff *skb, int ipv6, __u32 l3_at, __u32
 	bpf_tail_call(skb, &parts, PART_SUM);
 }
 
+/*
+ * Whether the kernel leaves the sum to the device (CHECKSUM_PARTIAL): anybody can send the field as it is then. No helper tells, but one leaves such
+ * a field as it is where it would change any other (inet_proto_csum_replace_by_diff in net/core/utils.c). `at`: of the field.
+ */
+always_inline int sum_unfinished(struct __sk_buff *skb, __u32 at, __u16 check)
+{
+	__u16 after = 0;
+
+	if (bpf_l4_csum_replace(skb, at, 0, 1, 0) || bpf_skb_load_bytes(skb, at, &after, 2))
+		return 0;
+	if (after == check)
+		return 1;
+	/* It was changed: back to what it was. */
+	bpf_skb_store_bytes(skb, at, &check, 2, 0);
+	return 0;
+}
+
 SEC("tc")
 int weir_sum(struct __sk_buff *skb)
 {
@@ -65,7 +82,7 @@ int weir_sum(struct __sk_buff *skb)
 		return TC_ACT_UNSPEC;
 	sum = bpf_csum_diff(NULL, 0, (__be32 *)part, SUM_PART, bpf_htons(proto) + bpf_htons(end - at));
 	/* From a sender on this machine: the device is to do the rest, and the field has the sum so far. */
-	if (check == csum_fold64(sum))
+	if (check == csum_fold64(sum) && sum_unfinished(skb, at + (proto == IPPROTO_TCP ? 16 : 6), check))
 		goto right;
 	for (i = 0; i < SUM_PARTS && at + SUM_PART <= end; i++) {
 		if (bpf_skb_load_bytes(skb, at, part, SUM_PART))

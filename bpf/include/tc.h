@@ -203,7 +203,8 @@ always_inline int tc_pass(struct __sk_buff *skb, int reason)
 	reason += nothing(skb->len);
 	bridge_later_tc(skb, reason);
 	count_passed(reason);
-	if (reason == REASON_FRAGMENT || reason == REASON_OPTIONS)
+	/* Longer than IP can tell (BIG TCP): merged here, and of any flow. */
+	if (reason == REASON_FRAGMENT || reason == REASON_OPTIONS || skb->len > 0xffff)
 		__sync_fetch_and_add(&unseen, (skb->len >> WINDOW_UNIT) + 1);
 	return TC_ACT_UNSPEC;
 }
@@ -236,11 +237,10 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 			segments = skb->gso_segs ? skb->gso_segs : 1;
 			octets += (segments - 1) * (l4_at - l3_at + p.l4_len); /* as on the wire: each has its headers */
 		}
-		if (!fits(&f, l3_at, ipv6, &v, &p, segment)) {
-			reason = because(REASON_LENGTH);
-		} else if (!(l->able & v.hop->key.able & (skb->gso_size ? ABLE_SUPER : ABLE_TC))) {
-			reason = because(REASON_HOOK);
-		} else if (shadow) {
+		reason = fits(&f, l3_at, ipv6, &v, &p, segment);
+		if (!reason && !(l->able & v.hop->key.able & (skb->gso_size ? ABLE_SUPER : ABLE_TC)))
+			reason = refused(&p, REASON_HOOK);
+		if (!reason && shadow) {
 			shadow_expect(&f, l->shift, ipv6, &p, &v, 0);
 			reason = because(REASON_SHADOW);
 		}

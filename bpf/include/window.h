@@ -20,7 +20,7 @@
 enum window_sample { /* bits of trial.sample */
 	WINDOW_TAKEN = 1,
 	WINDOW_AGREED = 2, /* with what the other end said */
-	WINDOW_ASKED = 4,  /* a SYN went by: see trial.asked */
+	WINDOW_ASKED = 4,  /* a SYN went by, and nothing since: see trial.asked */
 };
 
 enum window_verdict {
@@ -142,6 +142,12 @@ always_inline void window_sample(const struct segment *s, const struct flow *flo
 	t->sample = (t->sample & WINDOW_ASKED) | WINDOW_TAKEN | (verdict == WINDOW_AGREES ? WINDOW_AGREED : 0);
 }
 
+/* Packets of both directions that were forwarded, of which conntrack knows nothing. */
+always_inline __u16 window_packets(const struct flow *flow, const struct flow *other)
+{
+	return (READ_ONCE(flow->count) >> 40) + (READ_ONCE(other->count) >> 40);
+}
+
 /* Octets of a direction that its record does not count: the kernel forwards them. `other`: the trial of the other direction. */
 always_inline void window_passed(struct trial *t, struct trial *other, __u32 octets)
 {
@@ -152,9 +158,19 @@ always_inline void window_passed(struct trial *t, struct trial *other, __u32 oct
 		__sync_fetch_and_add(&other->other, back);
 }
 
+/* Conntrack sees a packet that asks for nothing: it remembers no SYN any more. */
+always_inline void window_heard(struct trial *t, struct trial *other)
+{
+	if (t->sample & WINDOW_ASKED)
+		t->sample &= ~WINDOW_ASKED;
+	if (other && other->sample & WINDOW_ASKED)
+		other->sample &= ~WINDOW_ASKED;
+}
+
 /*
  * Whether neither end can have sent this FIN or RST. One RST answers a SYN, outside of any window: of a host that knows nothing of the
- * connection, where the other began to use its tuple again.
+ * connection, where the other began to use its tuple again. Conntrack takes it where the SYN was the last that it saw (`last_index` in
+ * nf_conntrack_proto_tcp.c); so it is let through where nothing went by since.
  */
 always_inline int window_forged(const struct frame *f, __u32 l3_at, int ipv6, const struct packet *p, struct flow *flow, __u32 ref)
 {
@@ -172,10 +188,12 @@ always_inline int window_forged(const struct frame *f, __u32 l3_at, int ipv6, co
 		return 0;
 	if (s.flags & TCP_SYN) {
 		t->asked = s.end + 1;
+		t->asked_at = window_packets(flow, other);
 		t->sample |= WINDOW_ASKED;
 		return 0;
 	}
-	if (s.flags & TCP_RST && s.flags & TCP_ACK && said->sample & WINDOW_ASKED && s.ack == said->asked)
+	if (s.flags & TCP_RST && s.flags & TCP_ACK && said->sample & WINDOW_ASKED && s.ack == said->asked &&
+	    said->asked_at == window_packets(flow, other))
 		return 0;
 	return said->sample & WINDOW_AGREED && window_judge(&s, flow, t, other, said) == WINDOW_CONTRADICTS;
 }

@@ -97,8 +97,8 @@ always_inline int xdp_forward(struct xdp_md *ctx, int ipv6, const struct link *l
 	int reason;
 
 	reason = decide(&f, ctx->ingress_ifindex, ipv6, 1, l, &p, &v);
-	if (!reason && !fits(&f, L3_ETHERNET + l->shift, ipv6, &v, &p, p.len))
-		reason = because(REASON_LENGTH);
+	if (!reason)
+		reason = fits(&f, L3_ETHERNET + l->shift, ipv6, &v, &p, p.len);
 	/* In several buffers, with the packet's end in the first: cutting the last ones does not cut there. */
 	if (!reason && unlikely(f.len > L3_ETHERNET + l->shift + p.len) && buffers && bpf_xdp_get_buff_len(ctx) != f.len)
 		reason = because(REASON_HOOK);

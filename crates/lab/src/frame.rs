@@ -133,6 +133,8 @@ pub enum Checksum {
     Zero,
     /// The right one with these bits turned over.
     Wrong(u16),
+    /// The sum of the pseudo-header alone, as a packet has it whose checksum the network card is to finish.
+    Unfinished,
 }
 
 impl Packet {
@@ -232,6 +234,7 @@ impl Packet {
             // Not 0, which would mean that there is none.
             Checksum::Wrong(bits) if right ^ bits == 0 => right ^ 0x5555,
             Checksum::Wrong(bits) => right ^ bits,
+            Checksum::Unfinished => !checksum(start, &[]),
         };
         bytes[field..field + 2].copy_from_slice(&sum.to_be_bytes());
         (protocol, bytes)

@@ -157,6 +157,7 @@ fn mangle(
         Kind::IpOptions => packet.options = options(random),
         Kind::Extensions => packet.extensions = extensions(random),
         Kind::IpChecksum => packet.lies.ip_checksum = bits(random),
+        Kind::Checksum if random.one_in(2) => packet.lies.checksum = Checksum::Unfinished,
         Kind::Checksum => packet.lies.checksum = Checksum::Wrong(bits(random)),
         Kind::UdpNoChecksum => packet.lies.checksum = Checksum::Zero,
         Kind::Short => short(packet, random),
