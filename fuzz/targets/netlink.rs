@@ -3,7 +3,7 @@
 #![no_main]
 
 use kernel::message::Messages;
-use kernel::{conntrack, firewall, mptcp, netdev, nl80211, policy, route, subflows};
+use kernel::{conntrack, firewall, mptcp, netdev, nexthops, nl80211, policy, route, subflows};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -24,6 +24,7 @@ fuzz_target!(|data: &[u8]| {
                 let _ = route::decode_address(&message).map(|address| format!("{address:?}"));
                 let _ = policy::decode_rule(&message).map(|rule| format!("{rule:?}"));
                 let _ = policy::decode_route(&message).map(|route| format!("{route:?}"));
+                let _ = nexthops::decode_bucket_idle(&message);
             }
         }
         2 => drop(firewall::decode(datagram, &mut events)),

@@ -3,6 +3,9 @@
 //! ranges and without.
 #![no_main]
 
+use std::collections::BTreeSet;
+
+use kernel::kept::{decode_kept, decode_open_set};
 use kernel::message::Messages;
 use kernel::sets::{SetContent, SetHeader, decode_elements, decode_event, decode_set, set_flags};
 use libfuzzer_sys::fuzz_target;
@@ -31,6 +34,11 @@ fuzz_target!(|data: &[u8]| {
         }
         // What came before a part that cannot be read is dropped by who reads sets; here it is tried all the same.
         let _ = decode_elements(&message, &mut elements);
+        let _ = decode_open_set(&message).map(|set| format!("{set:?}"));
+        let mut kept = BTreeSet::new();
+        if decode_kept(&message, &mut kept).is_ok_and(|count| count == 0) {
+            assert!(kept.is_empty());
+        }
     }
     let content = SetContent { header, elements };
     match prefixes::of_set(&content, MOST) {

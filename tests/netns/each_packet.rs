@@ -243,6 +243,36 @@ fn a_rule_that_comes_later_takes_what_weir_has() {
     });
 }
 
+/// An element of a set may have a limit of its own, where packets may write the set.
+#[test]
+fn an_element_with_a_limit_takes_what_weir_has() {
+    at_once(&scene::WAYS, |by| {
+        let lab = scene::lab(by, &Options::default())?;
+        let router = lab.node("router")?;
+        router.nft(&format!(
+            "table inet later {{
+            set limited {{ type ipv4_addr; size 100; flags dynamic; elements = {{ 192.0.2.99 }}; }}
+            chain forward {{ type filter hook forward priority 0;
+            udp dport {FREE} ip saddr @limited drop\n}}\n}}\n"
+        ))?;
+        let weir = started(by, &lab, "")?;
+        let (_echoes, open) = flows(&lab, weir.as_ref())?;
+        let element = format!("{CLIENT} limit rate over 5/second burst 5 packets");
+        router.nft(&format!("add element inet later limited {{ {element} }}\n"))?;
+        if let Some(weir) = &weir {
+            wait_until("the flow is judged anew", LIMIT, || {
+                let reason = weir.flow_at(FREE)?.and_then(|flow| flow.reason);
+                Ok(reason.is_some_and(|reason| reason.code == "each-packet"))
+            })?;
+        }
+        let free = open.last().expect("opened");
+        let answered = ask(free, LONG, 60, Duration::from_millis(20))?;
+        // 1.2 s at most, and as much again for a busy machine.
+        assert!((1..=20).contains(&answered), "{answered}");
+        Ok(())
+    });
+}
+
 /// Iptables' rules, by iptables-nft: nft does not print what its extensions ask.
 #[test]
 fn what_iptables_drops_by_each_packet_is_dropped() {

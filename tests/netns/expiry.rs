@@ -1,10 +1,14 @@
 //! What ends without a message ends for a flow that weir forwards when it ends for the kernel.
 
+use std::cell::RefCell;
+use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
+use std::process::Stdio;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use lab::gateway::{CLIENT, SERVER, SERVER_INNER6, SERVER6};
+use lab::gateway::{CLIENT, ROUTER_WAN, SERVER, SERVER_INNER6, SERVER6};
 use lab::namespace::wait_until;
+use lab::topology::{mac, text};
 use lab::transfer::{Datagrams, Echo};
 use lab::{Error, Lab, Namespace, Options};
 use weir_tests::scene::{self, By, WAYS};
@@ -265,5 +269,66 @@ fn an_hour_begins() {
         );
         asker.router()?.feed("env TZ=UTC nft -f -", &rules)?;
         asker.ends_at(by, over)
+    });
+}
+
+/// The process that owns a table is killed: the kernel takes the table away, and what its rules let through stops.
+#[test]
+fn a_table_goes_with_its_owner() {
+    scene::at_once(&WAYS, |by| {
+        let lets = "table inet lets { flags owner; chain fw { type filter hook forward priority 0; meta mark set 1; }; }\n";
+        let owner = RefCell::new(None);
+        let asker = Asker::new(by, SERVER, |router| {
+            gate(
+                router,
+                &format!(
+                    "chain fw {{ type filter hook forward priority 10; policy accept;\nudp dport {ECHO} meta mark != 1 drop\n}}"
+                ),
+            )?;
+            let mut nft = router.command("nft");
+            nft.arg("-i").stdin(Stdio::piped()).stdout(Stdio::null());
+            let process = router.start(&mut nft)?;
+            let input = process.with(|child| child.stdin.take());
+            let mut input = input.expect("a pipe");
+            input
+                .write_all(lets.as_bytes())
+                .map_err(Error::system("say it to nft"))?;
+            *owner.borrow_mut() = Some((process, input));
+            wait_until("the table", LIMIT, || {
+                Ok(router.run("nft list tables")?.contains("inet lets"))
+            })
+        })?;
+        // The ruleset is read.
+        std::thread::sleep(Duration::from_millis(1500));
+        asker.settles()?;
+        drop(owner.take());
+        let gone = Instant::now();
+        let (last, _) = asker.last_answer(gone + FOUND + Duration::from_secs(1))?;
+        let late = last.saturating_duration_since(gone);
+        assert!(late < FOUND, "{by:?}: {late:?} late");
+        Ok(())
+    });
+}
+
+/// The server has another hardware address, and tells nobody: the kernel, which asks for it where packets go there, finds out.
+#[test]
+fn a_neighbour_that_changes_without_a_word_is_found() {
+    scene::at_once(&WAYS, |by| {
+        let asker = Asker::new(by, SERVER, |router| {
+            router.sysctl("net.ipv4.neigh.wan0.base_reachable_time_ms", 2000)?;
+            router.sysctl("net.ipv4.neigh.wan0.delay_first_probe_time", 1)
+        })?;
+        let server = asker.lab.node("server")?;
+        let router = text(mac("router", "wan0"));
+        server.run("ip link set eth0 address 02:00:00:00:77:77")?;
+        // It knows the router, and so need not ask for it, which would tell.
+        server.run(&format!(
+            "ip neigh replace {ROUTER_WAN} lladdr {router} dev eth0 nud permanent"
+        ))?;
+        assert!(!asker.answered(), "{by:?}: it did not change");
+        wait_until(&format!("{by:?}: the server is found"), LIMIT, || {
+            Ok(asker.answered())
+        })?;
+        asker.settles()
     });
 }

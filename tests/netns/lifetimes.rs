@@ -42,15 +42,20 @@ fn router(by: By, timeouts: &[(&str, u64)]) -> Result<(Lab, Option<Weir>), Error
     Ok((lab, weir))
 }
 
-/// A server that answers each octet with so many, and a connection to it.
+/// A server that answers each octet with a download, and a connection to it.
 fn connect(lab: &Lab) -> Result<TcpStream, Error> {
+    connect_for(lab, DOWNLOAD)
+}
+
+/// The same, with this many octets in an answer.
+fn connect_for(lab: &Lab, octets: usize) -> Result<TcpStream, Error> {
     let at = SocketAddr::new(SERVER, PORT);
     let (client, server) = (lab.node("client")?, lab.node("server")?);
     let failed = || Error::system(format!("connect to {at}"));
     let listener = server.enter(|| TcpListener::bind(at))?.map_err(failed())?;
     server.background(move || -> io::Result<()> {
         let (mut stream, _) = listener.accept()?;
-        let (mut octet, answer) = ([0], vec![7; DOWNLOAD]);
+        let (mut octet, answer) = ([0], vec![7; octets]);
         while stream.read(&mut octet)? == 1 {
             stream.write_all(&answer)?;
         }
@@ -110,6 +115,72 @@ fn an_idle_connection_lives_as_long_as_with_the_kernel_alone() {
         );
         assert!(left <= 60, "{by:?}: {left} s are left");
         Ok(())
+    });
+}
+
+/// A connection that says a little, all at once, and then rests.
+struct Brief {
+    lab: Lab,
+    _weir: Option<Weir>,
+    stream: TcpStream,
+}
+
+impl Brief {
+    fn new(by: By) -> Result<Self, Error> {
+        let lab = scene::lab(by, &Options::default())?;
+        set(&lab, &tcp(60, 12))?;
+        let weir = scene::weir(by, &lab, "")?;
+        Ok(Self {
+            stream: connect_for(&lab, 1_000)?,
+            lab,
+            _weir: weir,
+        })
+    }
+
+    fn speak(&mut self, times: usize) -> Result<(), Error> {
+        let mut octets = [0; 1_000];
+        (0..times)
+            .try_for_each(|_| {
+                self.stream.write_all(&[1])?;
+                self.stream.read_exact(&mut octets)
+            })
+            .map_err(Error::system("speak"))
+    }
+
+    /// After a while its entry has what is left of a minute.
+    fn lives(&self, by: By) -> Result<(), Error> {
+        let rest = Instant::now();
+        thread::sleep(Duration::from_secs(8));
+        let left = u64::from(entry(self.lab.node("router")?, PORT)?.timeout);
+        let passed = rest.elapsed().as_secs();
+        assert!(
+            left + passed + 3 >= 60 && left <= 60,
+            "{by:?}: {left} s are left after {passed} s"
+        );
+        Ok(())
+    }
+}
+
+#[test]
+fn a_connection_that_says_little_lives_as_long_as_with_the_kernel_alone() {
+    at_once(&WAYS, |by| {
+        let mut brief = Brief::new(by)?;
+        brief.speak(5)?;
+        brief.lives(by)
+    });
+}
+
+/// Its entry goes while it rests (as where the WAN dials again, or somebody flushes conntrack), and a few packets make another one in the middle.
+#[test]
+fn a_connection_that_is_picked_up_lives_as_long_as_with_the_kernel_alone() {
+    at_once(&WAYS, |by| {
+        let mut brief = Brief::new(by)?;
+        brief.speak(30)?;
+        thread::sleep(Duration::from_secs(3));
+        brief.lab.node("router")?.run("conntrack -F")?;
+        thread::sleep(Duration::from_secs(2));
+        brief.speak(5)?;
+        brief.lives(by)
     });
 }
 

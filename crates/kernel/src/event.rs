@@ -242,6 +242,8 @@ pub struct Neighbour {
     pub address: IpAddr,
     /// Its hardware address; `None` when the kernel does not have a usable one.
     pub mac: Option<Mac>,
+    /// Not heard of for long: the kernel asks whether it is still there once it has a packet for it.
+    pub stale: bool,
 }
 
 /// The root qdisc of a device.

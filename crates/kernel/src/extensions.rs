@@ -1,5 +1,6 @@
-//! What nft's JSON leaves out of iptables' rules: which connection states `-m conntrack` asks for, and what is asked of marks and done with
-//! them (`include/uapi/linux/netfilter/xt_conntrack.h`, `xt_mark.h`, `xt_connmark.h`, `nf_tables_compat.h`). Sockets are in [`crate::io`].
+//! What nft's JSON leaves out of iptables' rules: which connection states `-m conntrack` asks for, what is asked of marks and done with
+//! them, and which events are told of connections (`include/uapi/linux/netfilter/xt_conntrack.h`, `xt_mark.h`, `xt_connmark.h`, `xt_CT.h`,
+//! `nf_conntrack_common.h`, `nf_tables_compat.h`). Sockets are in [`crate::io`].
 
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::message::{DecodeError, Message};
@@ -29,6 +30,21 @@ const STATES: [(u16, &str); 5] = [
     (1 << 2, "related"),
     (1 << 3, "new"),
     (1 << 8, "untracked"),
+];
+
+/// `enum ip_conntrack_events`, by nft's words.
+const EVENTS: [(u32, &str); 11] = [
+    (1, "new"),
+    (1 << 1, "related"),
+    (1 << 2, "destroy"),
+    (1 << 3, "reply"),
+    (1 << 4, "assured"),
+    (1 << 5, "protoinfo"),
+    (1 << 6, "helper"),
+    (1 << 7, "mark"),
+    (1 << 8, "seqadj"),
+    (1 << 9, "secmark"),
+    (1 << 10, "label"),
 ];
 
 /// What one `-m conntrack` asks for.
@@ -85,17 +101,20 @@ pub enum Extension {
         /// Bits of the other that are taken.
         taken: u32,
     },
+    /// `-j CT`: the only events that are told of a connection, where it says which.
+    Events(Vec<&'static str>),
     /// One whose parameters are not known here.
     Unread,
 }
 
 /// What nft calls a match or target of iptables whose parameters are read: its type and its name.
-pub const READ: [(&str, &str); 5] = [
+pub const READ: [(&str, &str); 6] = [
     ("match", "conntrack"),
     ("match", "mark"),
     ("match", "connmark"),
     ("target", "MARK"),
     ("target", "CONNMARK"),
+    ("target", "CT"),
 ];
 
 /// A rule of iptables, and what its extensions of these names say, in their order.
@@ -196,6 +215,12 @@ fn extension(kind: &str, name: &str, revision: u32, info: &[u8]) -> Option<Exten
     let read = || {
         Some(match (kind, name, revision) {
             (_, "conntrack", _) => Extension::Conntrack(conntrack(revision, info)),
+            // The same in all revisions: flags and zone come before it.
+            (_, "CT", _) => {
+                let told = word(4)?;
+                let names = EVENTS.iter().filter(|(bit, _)| told & bit != 0);
+                Extension::Events(names.map(|(_, name)| *name).collect())
+            }
             ("match", _, 1) => Extension::MarkIs {
                 of: match name {
                     "mark" => Mark::Packet,
@@ -346,5 +371,21 @@ mod tests {
             })
         );
         assert_eq!(extension("match", "MARK", 2, &[]), None);
+    }
+
+    #[test]
+    fn events_are_read() {
+        let events = |told: u32| {
+            let mut info = vec![0; 64];
+            info[4..8].copy_from_slice(&told.to_ne_bytes());
+            extension("target", "CT", 2, &info)
+        };
+        let told = |names: &[&'static str]| Some(Extension::Events(names.to_vec()));
+        assert_eq!(events(0b1001), told(&["new", "reply"]));
+        assert_eq!(events(0), told(&[]), "all, as it does not say");
+        assert_eq!(
+            extension("target", "CT", 2, &[0; 4]),
+            Some(Extension::Unread)
+        );
     }
 }

@@ -15,10 +15,12 @@ pub mod firewall;
 #[cfg(test)]
 mod fixture;
 pub mod io;
+pub mod kept;
 pub mod members;
 pub mod message;
 pub mod mptcp;
 pub mod netdev;
+pub mod nexthops;
 pub mod nl80211;
 pub mod policy;
 mod prefix;

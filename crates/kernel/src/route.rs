@@ -72,6 +72,8 @@ const NDA_DST: u16 = 1;
 const NDA_LLADDR: u16 = 2;
 /// `NTF_PROXY`: an address this router answers for, not a neighbour.
 const NTF_PROXY: u8 = 0x08;
+/// The address was not confirmed for long, nor used.
+const NUD_STALE: u16 = 0x04;
 /// NUD_REACHABLE, STALE, DELAY, PROBE, NOARP and PERMANENT: the kernel sends to the address it has.
 const NUD_USABLE: u16 = 0x02 | 0x04 | 0x08 | 0x10 | 0x40 | 0x80;
 
@@ -255,6 +257,7 @@ fn neighbour(message: &Message<'_>, present: bool) -> Result<Option<Event>, Deco
         link: u32_at(fixed, 4),
         address: address.ok_or(DecodeError::missing("NDA_DST"))?,
         mac: mac.filter(|_| usable),
+        stale: usable && state & NUD_STALE != 0,
     })))
 }
 

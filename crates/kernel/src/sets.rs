@@ -329,7 +329,8 @@ pub fn decode_event(message: &Message<'_>) -> Result<Option<SetEvent>, DecodeErr
     }
 }
 
-fn set_name(message: &Message<'_>) -> Result<SetEvent, DecodeError> {
+/// The set that a message is about, if its family has a name.
+pub(crate) fn set_name(message: &Message<'_>) -> Result<SetEvent, DecodeError> {
     let (fixed, attributes) = message.split::<4>("nfgenmsg")?;
     let (mut table, mut name) = (None, None);
     for attribute in attributes {

@@ -1,4 +1,4 @@
-//! Against the running kernel: what is in a set and until when, and how long routes live.
+//! Against the running kernel: what is in a set and until when, how long routes live, and when buckets of next hops are idle.
 
 mod common;
 
@@ -7,7 +7,9 @@ use std::hash::RandomState;
 
 use common::{in_namespace, run};
 use weir_kernel::SetName;
-use weir_kernel::io::{SetError, read_lifetimes, read_members};
+use weir_kernel::io::{
+    SetError, read_bucket_idle, read_kept, read_lifetimes, read_members, read_shared_gateways,
+};
 
 /// Loads a ruleset.
 fn load(rules: &str) {
@@ -93,5 +95,81 @@ fn routes_tell_how_long_they_live() {
             "{lives:?}"
         );
         assert!(read_lifetimes(2).is_err(), "there are more routes");
+    });
+}
+
+#[test]
+fn resilient_groups_tell_when_their_buckets_are_idle() {
+    in_namespace(|| async {
+        run("ip link add v0 type veth peer name v1 && ip link set v0 up && ip link set v1 up");
+        run("ip addr add 192.0.2.1/24 dev v0");
+        run("ip nexthop add id 1 via 192.0.2.2 dev v0 && ip nexthop add id 2 via 192.0.2.3 dev v0");
+        run("ip nexthop add id 10 group 1/2");
+        assert_eq!(read_bucket_idle().expect("groups"), None);
+        for (id, timer) in [(11, 60), (12, 7)] {
+            run(&format!(
+                "ip nexthop add id {id} group 1/2 type resilient buckets 32 idle_timer {timer}"
+            ));
+            assert_eq!(read_bucket_idle().expect("groups"), Some(timer * 1_000));
+        }
+        run("ip nexthop del id 12");
+        assert_eq!(read_bucket_idle().expect("groups"), Some(60_000));
+    });
+}
+
+#[test]
+fn gateways_that_share_a_destination_are_found() {
+    in_namespace(|| async {
+        run("ip link add v0 type veth peer name v1 && ip link set v0 up && ip link set v1 up");
+        run("ip addr add 192.0.2.1/24 dev v0 && ip addr add 2001:db8::1/64 dev v0 nodad");
+        let shared = || {
+            let found = read_shared_gateways(100).expect("routes");
+            let mut found: Vec<String> = found.iter().map(|(_, ip)| ip.to_string()).collect();
+            found.sort_unstable();
+            found
+        };
+        run("ip route add default via 192.0.2.2");
+        run("ip -6 route add default via 2001:db8::2");
+        run("ip route add 198.51.100.0/24 via 192.0.2.9");
+        assert_eq!(shared(), [""; 0]);
+        run("ip -6 route append default via fe80::3 dev v0 metric 512");
+        run("ip route add 203.0.113.0/24 nexthop via 192.0.2.3 nexthop via 192.0.2.4");
+        assert_eq!(
+            shared(),
+            ["192.0.2.3", "192.0.2.4", "2001:db8::2", "fe80::3"]
+        );
+        run("ip route add default via 192.0.2.5 metric 9");
+        assert_eq!(shared()[..2], ["192.0.2.2", "192.0.2.3"]);
+        assert!(read_shared_gateways(2).is_err(), "there are more routes");
+    });
+}
+
+#[test]
+fn statements_of_single_elements_are_found() {
+    in_namespace(|| async {
+        load(
+            "table inet t {\n\
+             set plain { type ipv4_addr; elements = { 192.0.2.1 }; }\n\
+             set open { type ipv4_addr; size 65535; flags dynamic,timeout; }\n\
+             set bare { type ipv4_addr; size 65535; flags dynamic; elements = { 192.0.2.1 }; }\n\
+             set said { type ipv4_addr; size 65535; flags dynamic; counter; }\n\
+             map where { type ipv4_addr : verdict; size 65535; flags dynamic; }\n}\n\
+             add element inet t open { 192.0.2.1, 192.0.2.2 limit rate over 5/second }\n\
+             add element inet t open { 192.0.2.3 counter }\n\
+             add element inet t said { 192.0.2.3 counter }\n",
+        );
+        let found = read_kept(100, 1_000).expect("sets");
+        let found: Vec<(&str, Vec<&String>)> = found
+            .iter()
+            .map(|kept| (&*kept.set.name, kept.statements.iter().collect()))
+            .collect();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].0, "open");
+        assert_eq!(found[0].1, ["counter", "limit"]);
+        assert_eq!(
+            read_kept(0, 0).expect("sets").len(),
+            1,
+            "a message at least"
+        );
     });
 }

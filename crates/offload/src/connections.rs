@@ -5,7 +5,7 @@ use kernel::{Connection, ConnectionId, Protocol, status};
 use crate::action::{Action, FlowId, Millis, PAIRS};
 use crate::core::Core;
 use crate::decline::Decline;
-use crate::flow::{Flow, TCP_ESTABLISHED};
+use crate::flow::{Flow, TCP_ESTABLISHED, TCP_NONE};
 use crate::judge::judge;
 use crate::ruleset::{Concern, Subject};
 
@@ -129,9 +129,10 @@ impl Core {
         let Some(id) = self.insert(flow, out) else {
             return;
         };
-        // The first packet of a UDP connection; of others it is not known what they were before.
-        if connection.id.original.protocol == Protocol::Udp && bits & status::SEEN_REPLY == 0 {
-            self.learn(id, (None, None), connection.timeout, out);
+        // The first packet: of those that were answered it is not known what they were before. A TCP connection that is established with it
+        // was picked up in its middle (`tcp_new` in nf_conntrack_proto_tcp.c).
+        if connection.status.is_some() && bits & status::SEEN_REPLY == 0 {
+            self.learn(id, (Some(TCP_NONE), None), connection.timeout, out);
         }
         self.settle_with_sharers(id, out);
     }

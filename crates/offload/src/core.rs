@@ -70,6 +70,12 @@ pub struct Core {
     /// Connections of before the start of which no event may ever tell.
     pub(crate) inherited: Vec<ConnectionId>,
     inherited_once: bool,
+    /// Rules have conntrack not tell all of connections.
+    pub(crate) hidden: bool,
+    /// Rules may give an entry time-outs of its own.
+    pub(crate) policies: bool,
+    /// At the end: those that conntrack was asked for once more, and has as they were.
+    pub(crate) answered: Option<HashSet<ConnectionId>>,
     /// Ends of all proofs.
     pub(crate) round: u64,
 }
@@ -102,6 +108,9 @@ impl Core {
             far: Vec::new(),
             inherited: Vec::new(),
             inherited_once: false,
+            hidden: false,
+            policies: true,
+            answered: None,
             round: 0,
         }
     }
@@ -169,6 +178,16 @@ impl Core {
         self.bump(Cause::Legacy, out);
         self.legacy = in_use.then_some(now + LEGACY);
         true
+    }
+
+    /// Whether rules may give an entry time-outs of its own ([`crate::ruleset::has_policies`]): where none does, the sysctls tell what it has.
+    pub fn own_timeouts(&mut self, policies: bool) {
+        self.policies = policies;
+    }
+
+    /// Whether rules have conntrack not tell all that is gone by here of connections ([`crate::ruleset::Silent::hidden`]): it is asked then.
+    pub fn hidden_events(&mut self, hidden: bool) {
+        self.hidden = hidden;
     }
 
     /// Whether such a firewall is in use.
@@ -309,6 +328,7 @@ impl Core {
                 link,
                 address,
                 mac: Some(mac),
+                stale: false,
             })
     }
 

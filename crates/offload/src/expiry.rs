@@ -55,6 +55,40 @@ pub struct Asked {
     pub routes: bool,
     /// IPsec policies.
     pub policies: bool,
+    /// Groups of next hops, and gateways that share a destination.
+    pub groups: bool,
+}
+
+/// Things of a kind that live by packets.
+#[derive(Debug, Default)]
+struct Alive {
+    due: Option<Millis>,
+    /// They are not read again before.
+    rests: Millis,
+    /// So often packets have to be seen for them.
+    every: Option<Millis>,
+}
+
+impl Alive {
+    /// Some may have come or gone.
+    fn told(&mut self, now: Millis) {
+        self.due.get_or_insert(now.max(self.rests));
+    }
+
+    /// They were read, from `begun` to `now`: the first of them goes after so many milliseconds without a packet, if any does so. Or they could
+    /// not be. Whether what was proven until now may have been for longer.
+    fn read(&mut self, idle: Result<Option<u64>, ()>, begun: Millis, now: Millis) -> bool {
+        self.rests = now + (now - begun).saturating_mul(SHARE).max(PAUSE);
+        let every = match idle {
+            Ok(idle) => idle.map(|idle| idle / 4),
+            Err(()) => {
+                self.due = Some(now + RETRY);
+                Some(BLIND)
+            }
+        };
+        let before = std::mem::replace(&mut self.every, every);
+        every.is_some() && every != before
+    }
 }
 
 #[derive(Debug, Default)]
@@ -78,11 +112,10 @@ pub struct Agenda {
     /// Ends of elements and routes that are to come, by whose they are; the next one last.
     ends: BTreeMap<Option<SetName>, Vec<Span>>,
     routes_due: Option<Millis>,
-    policies_due: Option<Millis>,
-    /// They are not read again before.
-    policies_rest: Millis,
-    /// So often packets have to be seen for the IPsec policies that live by them.
-    policies_alive: Option<Millis>,
+    /// IPsec policies that live by use.
+    policies: Alive,
+    /// Resilient groups of next hops, whose buckets stay where they are by use.
+    groups: Alive,
     /// Milliseconds since 1970 at the caller's zero.
     epoch: Option<u64>,
     edge: Option<Span>,
@@ -133,28 +166,32 @@ impl Agenda {
     /// Routes may have come or gone.
     pub fn routed(&mut self, now: Millis) {
         self.routes_due.get_or_insert(now);
+        self.groups.told(now);
+    }
+
+    /// A gateway answers again, and the kernel may go back to it.
+    pub fn answers(&mut self) {
+        self.changed = true;
     }
 
     /// IPsec policies may have come or gone.
     pub fn policed(&mut self, now: Millis) {
-        self.policies_due.get_or_insert(now.max(self.policies_rest));
+        self.policies.told(now);
     }
 
     /// IPsec policies were read, from `begun` to `now`: after how many seconds without a packet the first of them ends, if any does so. Or they could
     /// not be.
     pub fn policies_read(&mut self, idle: Result<Option<u64>, ()>, begun: Millis, now: Millis) {
-        self.policies_rest = now + (now - begun).saturating_mul(SHARE).max(PAUSE);
-        let alive = match idle {
-            // The kernel counts in whole seconds: one may be as good as over.
-            Ok(idle) => idle.map(|idle| idle.saturating_sub(1).saturating_mul(1_000) / 4),
-            Err(()) => {
-                self.policies_due = Some(now + RETRY);
-                Some(BLIND)
-            }
-        };
-        // What was proven until now may have been for longer.
-        self.changed |= alive.is_some() && alive != self.policies_alive;
-        self.policies_alive = alive;
+        // The kernel counts in whole seconds: one may be as good as over.
+        let idle = idle.map(|idle| idle.map(|idle| idle.saturating_sub(1).saturating_mul(1_000)));
+        self.changed |= self.policies.read(idle, begun, now);
+    }
+
+    /// Groups of next hops were read, from `begun` to `now`: after how many milliseconds without a packet the first bucket may move, if any does so. Or
+    /// they could not be.
+    pub fn groups_read(&mut self, idle: Result<Option<u64>, ()>, begun: Millis, now: Millis) {
+        let idle = idle.map(|idle| idle.map(|idle| idle.max(4 * REST)));
+        self.changed |= self.groups.read(idle, begun, now);
     }
 
     /// What time it is: milliseconds since 1970.
@@ -175,7 +212,8 @@ impl Agenda {
         let due = |due: &mut Option<Millis>| due.take_if(|due| *due <= now).is_some();
         let mut asked = Asked {
             routes: due(&mut self.routes_due),
-            policies: due(&mut self.policies_due),
+            policies: due(&mut self.policies.due),
+            groups: due(&mut self.groups.due),
             ..Asked::default()
         };
         for (name, set) in &mut self.sets {
@@ -309,7 +347,10 @@ impl Agenda {
             .min()
             .map(|at| at.max(self.allowed()));
         let reads = self.sets.values().filter_map(|set| set.due);
-        let reads = reads.chain(self.routes_due).chain(self.policies_due);
+        let reads = reads
+            .chain(self.routes_due)
+            .chain(self.policies.due)
+            .chain(self.groups.due);
         end.into_iter().chain(reads).min()
     }
 
@@ -336,7 +377,8 @@ impl Agenda {
         let turns = [
             blind.then_some(BLIND),
             self.silent.keep_alive,
-            self.policies_alive,
+            self.policies.every,
+            self.groups.every,
         ];
         Some(self.ended + turns.into_iter().flatten().min()?)
     }

@@ -8,6 +8,8 @@ use crate::lifetime::Lifetime;
 
 /// TCP_CONNTRACK_ESTABLISHED (include/uapi/linux/netfilter/nf_conntrack_tcp.h).
 pub(crate) const TCP_ESTABLISHED: u8 = 3;
+/// TCP_CONNTRACK_NONE: before the first packet.
+pub(crate) const TCP_NONE: u8 = 0;
 
 /// IPS_FIXED_TIMEOUT (include/uapi/linux/netfilter/nf_conntrack_common.h): no packet renews the entry.
 pub(crate) const FIXED_TIMEOUT: u32 = 1 << 10;

@@ -109,6 +109,12 @@ impl Lifetime {
         self.given.is_none() || now.saturating_sub(self.learned) >= LEARNED
     }
 
+    /// Something is to be told of packets that moved, or may be.
+    pub(crate) fn owes(&self, readings: &[Reading; 2]) -> bool {
+        let moved = |trail: &Trail| (0..2).any(|d| readings[d].packets != trail.packets[d]);
+        self.owed || self.trail.as_deref().is_some_and(moved)
+    }
+
     /// Conntrack does not see the packets that it is shown.
     pub(crate) fn lost(&self) -> bool {
         self.trail.as_ref().is_some_and(|trail| trail.sight.lost())
@@ -116,13 +122,9 @@ impl Lifetime {
 
     /// What it is told at last, where it does not see them.
     pub(crate) fn last_word(&mut self, round: u64, now: Millis) -> Option<Renewal> {
-        let mut trail = self.trail.take()?;
+        let trail = self.trail.take()?;
         let renewal = self.as_last_seen(&trail, now);
-        if let Some(renewal) = renewal {
-            let end = now.saturating_add(Millis::from(renewal.seconds) * 1_000);
-            trail.sight.told(end, now, round);
-        }
-        self.trail = Some(trail);
+        self.keep(trail, renewal, round, now);
         renewal
     }
 
@@ -174,12 +176,13 @@ impl Lifetime {
         true
     }
 
-    /// What it answered. Whether something was learned.
+    /// What it answered. Whether something was learned. `by_sysctl`: no entry has time-outs of its own, so that what one packet gives tells what
+    /// the others do.
     pub(crate) fn answered(
         &mut self,
         left: u32,
         unacknowledged: bool,
-        timeouts: Option<&Timeouts>,
+        (timeouts, by_sysctl): (Option<&Timeouts>, bool),
         round: u64,
         now: Millis,
     ) -> bool {
@@ -210,6 +213,10 @@ impl Lifetime {
         let seconds = left.saturating_add(1);
         if unacknowledged {
             self.given_unacknowledged = Some(seconds);
+            // As far as that is what the sysctls say, which may have been changed: it is learned all the same.
+            let as_told = |t: &&Timeouts| by_sysctl && t.tcp_unanswered().abs_diff(seconds) <= 1;
+            let established = timeouts.filter(as_told).map(|t| t.tcp_established);
+            self.given = self.given.or(established);
             return false;
         }
         let clear = timeouts.is_none_or(|timeouts| !timeouts.ambiguous(seconds));
@@ -219,6 +226,26 @@ impl Lifetime {
             self.learn(same.unwrap_or(seconds), now);
         }
         clear
+    }
+
+    /// Conntrack has it as it was: what it is told now, and not with the next visit, as it may have closed by then.
+    pub(crate) fn confirmed(&mut self, round: u64, now: Millis) -> Option<Renewal> {
+        let mut trail = self.trail.take()?;
+        let renewal = trail.pending.take().and_then(|told| match told.rests {
+            true => self.rest(&trail, told.seconds, told.mark, now),
+            false => Some(self.renew(told.seconds, told.mark, now)),
+        });
+        self.keep(trail, renewal, round, now);
+        renewal
+    }
+
+    /// Keeps the trail, and when the entry ends by what conntrack is told.
+    fn keep(&mut self, mut trail: Box<Trail>, told: Option<Renewal>, round: u64, now: Millis) {
+        if let Some(told) = told {
+            let end = now.saturating_add(Millis::from(told.seconds) * 1_000);
+            trail.sight.told(end, now, round);
+        }
+        self.trail = Some(trail);
     }
 
     /// Looks at what moved since the last visit. `timeouts` of TCP.
@@ -232,11 +259,7 @@ impl Lifetime {
     ) -> Visit {
         let mut trail = self.trail.take().unwrap_or_default();
         let visit = self.follow(&mut trail, readings, (timeouts, bare), round, now);
-        if let Some(renewal) = visit.renewal {
-            let end = now.saturating_add(Millis::from(renewal.seconds) * 1_000);
-            trail.sight.told(end, now, round);
-        }
-        self.trail = Some(trail);
+        self.keep(trail, visit.renewal, round, now);
         visit
     }
 
@@ -252,6 +275,7 @@ impl Lifetime {
         if trail.asked.take().is_some() {
             return visit;
         }
+        trail.pending = None;
         let before = std::mem::replace(&mut trail.visited, now);
         visit.shown = (0..2).any(|d| readings[d].shown != trail.shown[d]);
         visit.moved = (0..2).any(|d| readings[d].packets != trail.packets[d]);
@@ -272,7 +296,14 @@ impl Lifetime {
             // Without the mark the next packet may tell.
             let seen = !trail.sight.doubtful();
             let seconds = self.given_unacknowledged.filter(|_| visit.moved && seen);
-            visit.renewal = seconds.map(|seconds| self.renew(seconds, Some(false), now));
+            let asked = std::mem::take(&mut trail.inquired);
+            match seconds {
+                Some(seconds) if self.unheard && !asked => {
+                    visit.inquiry = true;
+                    trail.ask_first(seconds, Some(false), false);
+                }
+                _ => visit.renewal = seconds.map(|s| self.renew(s, Some(false), now)),
+            }
             return visit;
         };
         let answer = match trail.answer() {
@@ -300,7 +331,7 @@ impl Lifetime {
         };
         if active.contains(&true) {
             self.owed = true;
-            trail.inquired = false;
+            let asked = std::mem::take(&mut trail.inquired);
             let early = least_left > Millis::from(least) * 750;
             let too_much =
                 answer == Answer::Missing && most_left > Millis::from(seconds) * 1_000 + 1_000;
@@ -314,6 +345,9 @@ impl Lifetime {
                 visit.doubtful = !early;
             } else if !early && waits && !too_much {
                 visit.doubtful = true;
+            } else if (!early || too_much) && self.unheard && !asked {
+                visit.inquiry = true;
+                trail.ask_first(seconds, mark, false);
             } else if !early || too_much {
                 visit.renewal = Some(self.renew(seconds, mark, now));
                 // What was not given yet is, once the answer is there.
@@ -329,9 +363,15 @@ impl Lifetime {
         {
             trail.inquired = true;
             visit.inquiry = true;
+            if self.unheard {
+                trail.ask_first(seconds, mark, true);
+            }
         } else if self.owed {
             visit.renewal = self.rest(trail, seconds, mark, now);
         }
+        // Before the visit after the next one.
+        let soon = now.saturating_add(2 * now.saturating_sub(before) + 1_000);
+        visit.ends = !active.contains(&true) && self.expires.is_none_or(|[first, _]| first <= soon);
         visit
     }
 
@@ -401,6 +441,8 @@ pub(crate) struct Visit {
     pub(crate) doubtful: bool,
     /// The same of packets that moved before: it is to be asked what is left.
     pub(crate) inquiry: bool,
+    /// Nothing moves, and the entry may soon be over: what comes then is conntrack's.
+    pub(crate) ends: bool,
 }
 
 /// The longest segment without data of this family.

@@ -159,6 +159,8 @@ impl Core {
                 return self.bump(Cause::Neighbours, out);
             }
             (Some(old), new) if new != Some(old) => self.bump_hops(neighbour.link, old),
+            // Packets that go past the kernel do not have it ask whether the neighbour is still there: the next ones are to.
+            (Some(old), _) if neighbour.stale => self.bump_hops(neighbour.link, old),
             _ => {}
         }
         match neighbour.mac {
@@ -205,6 +207,7 @@ impl Core {
                 link: *link,
                 address: *address,
                 mac: None,
+                stale: false,
             })
             .collect();
         lost.sort_unstable_by_key(|neighbour| (neighbour.link, neighbour.address));

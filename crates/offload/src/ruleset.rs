@@ -23,8 +23,8 @@ use serde_json::{Map, Value};
 pub use area::Subject;
 pub use concern::{Concern, RuleName};
 pub(crate) use silent::QUARTER;
-pub use silent::{Silent, silent};
-pub use spell::{has_extensions, spell};
+pub use silent::{Silent, silent, silent_in};
+pub use spell::{declare, has_extensions, has_policies, spell};
 
 /// What was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

@@ -26,6 +26,16 @@ pub(crate) enum Answer {
     Missing,
 }
 
+/// What conntrack is to be told of one that it has as it was.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pending {
+    pub(crate) seconds: u32,
+    /// As in a renewal.
+    pub(crate) mark: Option<bool>,
+    /// Nothing moves any more: it is told of the last packet.
+    pub(crate) rests: bool,
+}
+
 /// The packets that keep an entry alive, as visits found them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Trail {
@@ -40,6 +50,8 @@ pub(crate) struct Trail {
     /// Conntrack is being asked about a packet that came after this.
     pub(crate) asked: Option<Millis>,
     pub(crate) sight: Sight,
+    /// What is told of it once it is known that it did not close without a word.
+    pub(crate) pending: Option<Pending>,
     /// Conntrack was asked whether it saw what moved before this rest.
     pub(crate) inquired: bool,
 }
@@ -52,6 +64,16 @@ impl Trail {
             sight,
             ..Self::default()
         }
+    }
+
+    /// It may have closed without a word: before it is told this, conntrack is asked.
+    pub(crate) fn ask_first(&mut self, seconds: u32, mark: Option<bool>, rests: bool) {
+        self.inquired = true;
+        self.pending = Some(Pending {
+            seconds,
+            mark,
+            rests,
+        });
     }
 
     /// Takes in who was heard.

@@ -1,14 +1,19 @@
 //! What time brings: refreshed time-outs, staggered proofs, repeated requests.
 
+use std::collections::HashSet;
+
 use kernel::{Protocol, Source};
 
 use crate::action::{Action, Cause, FlowId, Millis, Reading};
 use crate::core::Core;
 use crate::decline::Decline;
+use crate::flow::Flow;
 use crate::lifetime::bare;
 
 /// A dump that has no end after this time is asked for again. A million connections take some seconds on a slow router.
 const DUMP_PATIENCE: Millis = 60_000;
+/// Most connections that are asked for at the end: that takes half a second on a slow router.
+const ASKED_LAST: usize = 65_536;
 /// Pause between dumps to learn again of connections that were forgotten.
 const RELEARN: Millis = 60_000;
 /// How long a flowtable may take to give its connections back after the rules changed: the kernel does that when the message is long sent (nf_tables_api.c,
@@ -148,6 +153,8 @@ impl Core {
             }
             return self.settle(id, out);
         }
+        // It may have been made while it was so, and stays as it was made.
+        flow.life.unheard |= self.hidden;
         let original = flow.id.original;
         let timeouts = (original.protocol == Protocol::Tcp).then_some(&self.settings.timeouts);
         let readings = read(id);
@@ -167,7 +174,31 @@ impl Core {
         let unknown = flow.life.unknown() && (visit.moved || visit.shown);
         if unknown || visit.doubtful || visit.moved && flow.ripe(now) {
             self.show(id, &readings, out);
+        } else if visit.ends && readings.iter().any(|reading| reading.proven) {
+            self.statistics.proofs += 1;
+            out.push(Action::Prove { flow: id });
         }
+    }
+
+    /// Before [`Core::finish`]: asks for connections that may have closed without a word, as a last word would keep their entries. So
+    /// many at most; the others, and those that are not answered for, are told nothing more.
+    pub fn before_finish(
+        &mut self,
+        now: Millis,
+        read: &mut dyn FnMut(FlowId) -> [Reading; 2],
+        out: &mut Vec<Action>,
+    ) {
+        self.now = self.now.max(now);
+        self.answered = Some(HashSet::new());
+        let hidden = self.hidden;
+        let unheard = self.table.iter().filter(|(id, flow)| {
+            flow.installed() && (hidden || flow.life.unheard) && flow.life.owes(&read(*id))
+        });
+        out.extend(
+            unheard
+                .take(ASKED_LAST)
+                .map(|(_, flow)| Action::Look(flow.id)),
+        );
     }
 
     /// The end: what is still to be told of packets that moved.
@@ -180,6 +211,16 @@ impl Core {
         self.now = self.now.max(now);
         for slot in 0..self.table.len() {
             let id = FlowId(slot as u32);
+            let mut unheard =
+                |flow: &Flow| (self.hidden || flow.life.unheard) && flow.life.owes(&read(id));
+            let installed = self.table.get(id).filter(|flow| flow.installed());
+            let told = |flow: &Flow| {
+                let answered = self.answered.as_ref();
+                answered.is_some_and(|answered| answered.contains(&flow.id))
+            };
+            if installed.is_some_and(|flow| unheard(flow) && !told(flow)) {
+                continue;
+            }
             // Once each for a question under way, for what moved since the last visit, for what conntrack would be asked of it, and for the rest.
             let mut last = Vec::new();
             for _ in 0..4 {
@@ -191,7 +232,7 @@ impl Core {
     }
 
     /// Dumps that were not answered, and those that tell what no event does: of forgotten connections once there is room, of those older than the listener,
-    /// of those that a flowtable had, and of those whose packets conntrack did not see. The kernel sets and clears IPS_OFFLOAD without a word.
+    /// of those of which rules have it tell less, of those that a flowtable had, and of those whose packets conntrack did not see. The kernel sets and clears IPS_OFFLOAD without a word.
     fn repeat_requests(&mut self, out: &mut Vec<Action>) {
         let now = self.now;
         for source in [Source::Route, Source::Conntrack] {
@@ -224,7 +265,7 @@ impl Core {
         let elsewhere = [Decline::Flowtable, Decline::Untracked]
             .iter()
             .any(|reason| self.statistics.declined[reason.index()] > 0);
-        ask |= elsewhere;
+        ask |= elsewhere || self.hidden;
         let changed = self
             .rules_changed
             .is_some_and(|when| now.saturating_sub(when) >= GIVEN_BACK);

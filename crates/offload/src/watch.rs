@@ -173,12 +173,23 @@ impl Core {
                 out,
             );
         }
+        if let Some(answered) = &mut self.answered {
+            answered.insert(told.id);
+        }
         let timeouts = tcp.then_some(&self.settings.timeouts);
-        if flow
-            .life
-            .answered(left, looked.unacknowledged, timeouts, round, now)
-        {
+        let by_sysctl = !self.policies && self.legacy.is_none();
+        if flow.life.answered(
+            left,
+            looked.unacknowledged,
+            (timeouts, by_sysctl),
+            round,
+            now,
+        ) {
             flow.life.watched = false;
+        }
+        if let Some(renewal) = flow.life.confirmed(round, now) {
+            self.statistics.refreshes += 1;
+            out.push(renewal.of(told.id));
         }
         let shortest = flow.life.shortest();
         self.watch.note(shortest, now);

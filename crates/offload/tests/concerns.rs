@@ -1,6 +1,8 @@
 //! Which connections a rule that sees each packet may concern.
 
 mod common;
+#[path = "concerns/declared.rs"]
+mod declared;
 #[path = "concerns/early.rs"]
 mod early;
 

@@ -152,6 +152,47 @@ fn udp_lives_as_long_as_with_the_kernel_alone() {
     }
 }
 
+/// An acknowledgement, a few packets at once, and then rest: the only one that left nothing unacknowledged is the first, of which a message told.
+#[test]
+fn a_connection_that_is_picked_up_has_what_the_kernel_alone_would_give_it() {
+    for (long, short) in [(432_000, 300), (60, 12), (20, 300)] {
+        for reprove in [0, 20_000] {
+            let mut world = World::picked_up(Policy { long, short }, long, settings(reprove));
+            for _ in 0..5 {
+                world.packet(0, 1_000, true);
+                world.packet(1, 1_000, true);
+            }
+            world.packet(0, 0, true);
+            world.rest(bound(long.min(short).min(30)));
+        }
+    }
+}
+
+/// The same where each packet that conntrack saw left data unacknowledged: the sysctls tell, where no rule gives an entry a policy of its own.
+#[test]
+fn what_no_packet_told_is_as_the_sysctls_say() {
+    let policy = Policy {
+        long: 7_200,
+        short: 60,
+    };
+    for own in [false, true] {
+        let mut world = World::picked_up(policy, policy.short, tcp_timeouts(policy));
+        world.rig.core.own_timeouts(own);
+        world.packet(0, 1_000, true);
+        world.packet(1, 1_000, true);
+        world.packet(0, 1_000, true);
+        world.pass(250);
+        world.packet(1, 1_000, true);
+        world.packet(0, 0, true);
+        if own {
+            world.pass(30_000);
+            assert!(world.beside.expires < world.alone.expires, "nothing tells");
+        } else {
+            world.rest(bound(30));
+        }
+    }
+}
+
 #[test]
 fn a_policy_of_the_entry_is_learned() {
     for (is_tcp, long, short) in [(false, 6, 6), (false, 4, 3), (true, 10, 300), (true, 40, 3)] {
@@ -331,6 +372,32 @@ fn a_flow_that_moves_now_and_then_lives_however_long_proofs_last() {
                 world.pass(STEP);
                 world.packet(0, 0, true);
             }
+        }
+    }
+}
+
+/// A packet that comes when the entry is nearly over, or is, is conntrack's: no proof outlives the entry.
+#[test]
+fn a_flow_that_sends_once_in_nearly_a_time_out_lives() {
+    for is_tcp in [true, false] {
+        let policy = Policy { long: 8, short: 8 };
+        for (phase, pause) in
+            (0..5).flat_map(|phase| (6_000..=7_950).step_by(130).map(move |p| (phase, p)))
+        {
+            let mut world = World::new(is_tcp, policy, settings(600_000));
+            world.exchange(5_000 + phase * STEP);
+            for _ in 0..10 {
+                world.pass(pause);
+                world.packet(0, 100, is_tcp);
+                world.packet(1, 100, is_tcp);
+                world.packet(0, 0, is_tcp);
+            }
+            // It is over for the kernel alone, and for weir at most a little later: then the next packet shows it.
+            world.pass(8_000 + bound(8));
+            let before = world.packets;
+            world.seen = false;
+            world.packet(0, 100, is_tcp);
+            assert_eq!(world.packets, before, "past an entry that is over");
         }
     }
 }

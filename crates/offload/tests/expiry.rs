@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use kernel::SetName;
+use kernel::extensions::{Extension, RuleExtensions};
 use kernel::members::Member;
 use weir_offload::expiry::{MOST_TIMED, MOST_WRITTEN};
-use weir_offload::ruleset::{Silent, silent};
+use weir_offload::ruleset::{self, Silent, silent, silent_in};
 use weir_offload::{Agenda, Millis};
 
 const RULES: &str = include_str!("rulesets/silent.json");
@@ -237,6 +238,39 @@ fn packets_that_keep_a_policy_alive_are_seen() {
 }
 
 #[test]
+fn packets_that_keep_buckets_of_next_hops_where_they_are_are_seen() {
+    let mut agenda = Agenda::default();
+    agenda.routed(1_000);
+    assert!(agenda.asks(1_000).groups);
+    agenda.routes_read(Some(&[]), 1_000, 1_000);
+    agenda.groups_read(Ok(None), 1_000, 1_000);
+    assert_eq!((agenda.until(), agenda.wake()), (None, None));
+
+    agenda.routed(1_010);
+    assert!(!agenda.asks(1_099).groups && agenda.asks(1_100).groups);
+    agenda.routes_read(Some(&[]), 1_100, 1_100);
+    agenda.groups_read(Ok(Some(8_000)), 1_100, 1_100);
+    assert!(agenda.ends(1_100), "proven for longer");
+    assert_eq!(ends(&mut agenda, 1_101..8_000), [3_100, 5_100, 7_100]);
+
+    // A gateway answers again: at once, and as seldom as all else.
+    agenda.answers();
+    assert!(!agenda.ends(7_200) && agenda.ends(7_350) && !agenda.ends(7_700));
+
+    // Twice a second at most, and each second where they cannot be read.
+    for (now, idle) in [(10_000, Ok(Some(10))), (30_000, Err(()))] {
+        agenda.routed(now);
+        assert!(agenda.asks(now).groups);
+        agenda.groups_read(idle, now, now);
+        let often = ends(&mut agenda, now..now + 10_000).len();
+        assert!((9..=22).contains(&often), "{idle:?}: {often}");
+    }
+    assert!(agenda.asks(40_000).groups, "asked again");
+    agenda.groups_read(Ok(None), 40_000, 40_000);
+    assert_eq!((agenda.until(), agenda.wake()), (None, None));
+}
+
+#[test]
 fn a_ruleset_tells_what_to_look_at() {
     let found = silent(RULES).expect("a ruleset");
     let sets: Vec<(String, bool)> = found
@@ -306,6 +340,31 @@ fn rules_of(hook: &str, rules: &[&str]) -> String {
     )
 }
 
+/// The kernel takes a table away with the process that owns it, and says nothing; not one that is to persist.
+#[test]
+fn a_table_may_go_with_its_owner() {
+    let rules = rules_of("forward", &[]);
+    for (flags, goes) in [
+        (r#""o""#, true),
+        (r#""owner""#, true),
+        (r#"["dormant", "owner"]"#, false),
+        (r#"["owner", "persist"]"#, false),
+        (r#""dormant""#, false),
+    ] {
+        let table = format!(
+            r#"{{"nftables": [{{"table": {{"family": "inet", "name": "t", "handle": 1, "flags": {flags}}}}}, "#
+        );
+        let whole = rules.replacen(r#"{"nftables": ["#, &table, 1);
+        let found = silent(&whole).expect("a ruleset").opaque;
+        let told = "a table that goes with its owner (inet t)".to_owned();
+        assert_eq!(found.contains(&told), goes, "{flags}: {found:?}");
+        // One through which nothing goes, as through a dormant one.
+        let idle = whole.replace(r#""hook": "forward", "#, "");
+        let found = silent(&idle).expect("a ruleset").opaque;
+        assert_eq!(found.len(), 0, "{flags}: {found:?}");
+    }
+}
+
 #[test]
 fn sockets_and_hidden_ends_are_told_by_nothing() {
     let opaque = |hook, rules: &[&str]| {
@@ -327,22 +386,57 @@ fn sockets_and_hidden_ends_are_told_by_nothing() {
         format!(r#"{{"mangle": {{"key": {{"ct": {{"key": "event"}}}}, "value": {value}}}}}"#)
     };
     let established = r#"{"match": {"op": "in", "left": {"ct": {"key": "state"}}, "right": "established"}}, {"accept": null}"#;
-    for value in [
-        r#""new""#,
-        r#"["new", "reply"]"#,
-        r#"{"|": ["new", "reply"]}"#,
+    for (value, left_out) in [
+        (r#""new""#, "`destroy`, `protoinfo`, `assured`, `mark`"),
+        (
+            r#"["new", "reply", "mark"]"#,
+            "`destroy`, `protoinfo`, `assured`",
+        ),
+        (r#"{"|": ["destroy", "protoinfo", "mark"]}"#, "`assured`"),
+        (r#"["destroy", "assured", "mark"]"#, "`protoinfo`"),
+        (r#"["destroy", "assured", "protoinfo"]"#, "`mark`"),
+        ("7", "`destroy`, `protoinfo`, `assured`, `mark`"),
     ] {
         let found = opaque("prerouting", &[established, &events(value)]);
         assert_eq!(found.len(), 1, "{value}: {found:?}");
-        assert!(found[0].contains("destroy"), "{found:?}");
+        let what = format!("leaves out {left_out}: ");
+        assert!(found[0].contains(&what), "{value}: {found:?}");
+        let rules = rules_of("prerouting", &[&events(value)]);
+        assert!(silent(&rules).is_ok_and(|found| found.hidden), "{value}");
     }
-    for value in [
-        r#""destroy""#,
-        r#"["new", "destroy"]"#,
-        r#"{"|": ["new", "destroy"]}"#,
-    ] {
-        assert_eq!(opaque("prerouting", &[&events(value)]), [""; 0], "{value}");
-    }
+    let all = events(r#"["destroy", "protoinfo", "assured", "mark"]"#);
+    assert_eq!(opaque("prerouting", &[&all]), [""; 0]);
+    // Labels, where a rule looks at them.
+    let label = r#"{"match": {"op": "in", "left": {"ct": {"key": "label"}}, "right": "x"}}, {"drop": null}"#;
+    let found = opaque("prerouting", &[&all, label]);
+    assert!(
+        found.len() == 1 && found[0].contains("leaves out `label`: "),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn events_that_iptables_hides_are_spelled_out() {
+    let target = r#"{"xt": {"type": "target", "name": "CT"}}"#;
+    let rules = rules_of("prerouting", &[target]);
+    assert!(ruleset::has_extensions(&rules));
+    let opaque = |told: &[&'static str]| {
+        let mut root = ruleset::parse(&rules).expect("a ruleset");
+        let found = RuleExtensions {
+            family: "inet",
+            table: "t".into(),
+            chain: "c".into(),
+            handle: 7,
+            extensions: vec![Extension::Events(told.to_vec())],
+        };
+        ruleset::spell(&mut root, &[found]);
+        let found = ruleset::read(&root).expect("a ruleset");
+        assert!(found.concerns.is_empty(), "{:?}", found.concerns);
+        silent_in(&root).expect("a ruleset").opaque.len()
+    };
+    assert_eq!(opaque(&[]), 0, "a zone, or nothing");
+    assert_eq!(opaque(&["new", "destroy"]), 1);
+    assert_eq!(opaque(&["destroy", "protoinfo", "assured", "mark"]), 0);
 }
 
 #[test]

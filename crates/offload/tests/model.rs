@@ -181,8 +181,8 @@ fn step(world: World) -> impl Strategy<Value = Step> {
         1 => Just(Step::Routing),
         4 => device().prop_map(Step::Link),
         1 => (5..7u32).prop_map(Step::LinkGone),
-        4 => (5..7u32, mac).prop_map(|(link, mac)| {
-            Step::Neighbour(Neighbour { link, address: "10.0.0.77".parse().unwrap(), mac })
+        4 => (5..7u32, mac, any::<bool>()).prop_map(|(link, mac, stale)| {
+            Step::Neighbour(Neighbour { link, address: "10.0.0.77".parse().unwrap(), mac, stale })
         }),
         4 => station().prop_map(Step::Fdb),
         6 => (0..500u64).prop_map(Step::Tick),
@@ -284,7 +284,7 @@ impl Model {
                     None => self.neighbours.remove(&key),
                 };
                 due.hops.extend(
-                    old.filter(|(old, _)| Some(*old) != told.mac)
+                    old.filter(|(old, _)| Some(*old) != told.mac || told.stale)
                         .map(|(old, _)| (told.link, old)),
                 );
             }

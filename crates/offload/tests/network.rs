@@ -113,13 +113,18 @@ fn a_device_bumps_only_for_what_matters() {
 fn a_neighbour_bumps_the_hops_to_what_it_was() {
     let mut rig = rig();
     let (a, b) = ([2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]);
-    let mut say = |mac| {
+    let mut tell = |mac, stale| {
         rig.tell(Event::Neighbour(Neighbour {
             link: 3,
             address: "192.0.2.1".parse().unwrap(),
             mac,
+            stale,
         }))
     };
+    assert_eq!(tell(Some(b), true), [], "nothing goes there yet");
+    assert_eq!(tell(Some(b), true), hops(3, b), "the kernel is to ask");
+    assert_eq!(tell(None, false), hops(3, b));
+    let mut say = |mac| tell(mac, false);
     assert_eq!(say(None), []);
     assert_eq!(say(Some(a)), []);
     assert_eq!(say(Some(a)), [], "refreshed");
@@ -137,6 +142,7 @@ fn neighbours_beyond_the_limit_bump_everything() {
         link: 1,
         address: std::net::Ipv4Addr::from(0x0a00_0000 + n).into(),
         mac: Some([2; 6]),
+        stale: false,
     };
     for n in 0..16_384 {
         assert_eq!(rig.tell(Event::Neighbour(at(n))), []);
@@ -164,6 +170,7 @@ fn lost_route_events_ask_for_a_dump_that_sweeps() {
         link: 3,
         address: "192.0.2.1".parse().unwrap(),
         mac: Some([7; 6]),
+        stale: false,
     };
     tell(&mut rig, &link(2, "lan0"));
     tell(&mut rig, &link(3, "wan0"));
@@ -293,6 +300,7 @@ fn an_index_that_was_reused_inherits_nothing() {
         link: 2,
         address: "10.0.0.9".parse().unwrap(),
         mac: Some([7; 6]),
+        stale: false,
     }));
     let mut other = link(2, "usb0");
     other.mac = Some([8; 6]);

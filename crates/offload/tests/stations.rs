@@ -146,6 +146,7 @@ fn more_changes_at_once_than_there_are_hops_are_one_end_of_all_proofs() {
             link: 3,
             address: std::net::Ipv4Addr::from(0x0a00_0000 + n).into(),
             mac: Some(mac(n + other)),
+            stale: false,
         })
     };
     assert_eq!(batch(&mut rig, (0..5000).map(|n| neighbour(n, 0))), []);

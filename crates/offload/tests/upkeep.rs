@@ -296,6 +296,24 @@ fn what_a_flowtable_had_at_the_start_is_asked_for_when_it_is_given_back() {
     assert_eq!(rig.known(), [], "it ended, and no event said so");
 }
 
+/// Rules may have conntrack tell less than weir goes by: then it is asked.
+#[test]
+fn what_rules_hide_is_asked_for_each_minute() {
+    let mut rig = Rig::new(Settings::default());
+    rig.core.start(rig.now, &mut Vec::new());
+    rig.tell(Event::DumpEnd(Source::Conntrack));
+    let c = udp(1, "10.0.0.2:1", "192.0.2.1:53");
+    rig.connection(&c);
+    rig.pass(61_000);
+    rig.core.hidden_events(true);
+    let dump = Action::Dump(Source::Conntrack);
+    assert!(rig.pass(250).contains(&dump));
+    rig.tell(Event::DumpEnd(Source::Conntrack));
+    assert_eq!(rig.known(), [], "it ended, and no event said so");
+    assert!(!rig.pass(30_000).contains(&dump));
+    assert!(rig.pass(31_000).contains(&dump));
+}
+
 #[test]
 fn a_tcp_flow_that_moved_far_proves_anew_and_no_old_acknowledgement_counts() {
     let mut rig = Rig::new(Settings::default());

@@ -1,8 +1,12 @@
 //! Reading routes and rules.
 
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+
 use super::RequestError;
 use super::asked::{Asker, End};
 use super::socket::Netlink;
+use crate::policy;
 use crate::policy::request::{dump_routes, dump_rules};
 use crate::routes::{Routing, decode_lifetime, decode_route, decode_rule};
 
@@ -64,4 +68,42 @@ pub fn read_lifetimes(most: usize) -> Result<Vec<u64>, RoutesError> {
         End::Enough => Err(RoutesError::TooMany(most)),
         End::Torn => Err(RoutesError::Unsteady),
     }
+}
+
+/// Reads which gateways share a destination with others, each with its device, of at most `most` routes of a family: the kernel may choose among them by
+/// whether they answer. Does not wait; takes some 50 ms for 100,000 routes.
+///
+/// # Errors
+/// See [`RoutesError`].
+pub fn read_shared_gateways(most: usize) -> Result<HashSet<(u32, IpAddr)>, RoutesError> {
+    let mut shared = HashSet::new();
+    let mut kernel = Asker::open(Netlink::Route, "routes")?;
+    for ipv6 in [false, true] {
+        let mut first = HashMap::new();
+        let mut count = 0;
+        let question = |sequence| dump_routes(ipv6, sequence);
+        let end = kernel.ask("routes", question, |message| {
+            count += 1;
+            let Some(route) = policy::decode_route(message)? else {
+                return Ok(count <= most);
+            };
+            let gateways = route.hops.iter().filter_map(|hop| {
+                let gateway = hop.gateway?;
+                Some((hop.link, gateway))
+            });
+            for gateway in gateways {
+                let known = *first.entry((route.table, route.to)).or_insert(gateway);
+                if known != gateway {
+                    shared.extend([known, gateway]);
+                }
+            }
+            Ok(count <= most)
+        })?;
+        match end {
+            End::Whole => {}
+            End::Enough => return Err(RoutesError::TooMany(most)),
+            End::Torn => return Err(RoutesError::Unsteady),
+        }
+    }
+    Ok(shared)
 }

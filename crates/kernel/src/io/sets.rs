@@ -1,5 +1,6 @@
 //! Reading sets, and listening to what happens to them.
 
+use std::collections::BTreeSet;
 use std::hash::BuildHasher;
 use std::io;
 
@@ -8,6 +9,7 @@ use nix::errno::Errno;
 use super::RequestError;
 use super::asked::{Asker, End};
 use super::socket::{BUFFER, Netlink, Received, Socket};
+use crate::kept::{Kept, decode_kept, decode_open_set, dump_sets};
 use crate::members::{Member, decode_members};
 use crate::message::Messages;
 use crate::sets::{
@@ -113,6 +115,42 @@ pub fn read_members(
         }
     }
     Err(SetError::Unsteady)
+}
+
+/// Reads what elements of sets keep that the declaration of their set does not say, in all sets where `nft` allows that: of at most `most` elements of a
+/// set, and `all` together. What is beyond that is left out. Does not wait; takes some 20 ms for 50,000 elements.
+///
+/// # Errors
+/// The kernel does not answer as it should.
+pub fn read_kept(most: usize, all: usize) -> Result<Vec<Kept>, RequestError> {
+    let mut kernel = Asker::open(Netlink::Netfilter, "sets")?;
+    let mut sets = Vec::new();
+    kernel.ask("sets", dump_sets, |message| {
+        sets.extend(decode_open_set(message)?);
+        Ok(true)
+    })?;
+    let mut found = Vec::new();
+    let mut room = all;
+    for set in sets {
+        let mut statements = BTreeSet::new();
+        let (mut count, most) = (0, most.min(room));
+        let question = |sequence| dump_elements(&set, sequence);
+        let read = kernel.ask("the elements of a set", question, |message| {
+            count += decode_kept(message, &mut statements)?;
+            Ok(count < most)
+        });
+        match read.map_err(unknown) {
+            // It went meanwhile.
+            Err(SetError::Unknown) => continue,
+            Err(SetError::Request(error)) => return Err(error),
+            _ => {}
+        }
+        room = room.saturating_sub(count);
+        if !statements.is_empty() {
+            found.push(Kept { set, statements });
+        }
+    }
+    Ok(found)
 }
 
 /// What happens to sets and rules, in the network namespace of the thread that opened this.

@@ -116,6 +116,7 @@ fn neighbours_have_a_hardware_address_while_it_is_usable() {
             link: 3,
             address: address.parse().expect("an address"),
             mac,
+            stale: false,
         })
     };
     assert_eq!(
@@ -127,6 +128,19 @@ fn neighbours_have_a_hardware_address_while_it_is_usable() {
         [neighbour("192.0.2.2", None), neighbour("192.0.2.2", None)]
     );
     assert_eq!(events("neighbour-failed"), [neighbour("192.0.2.77", None)]);
+    // Not confirmed for long.
+    let mut bytes = datagrams("neighbour").remove(0);
+    bytes[16 + 8..16 + 10].copy_from_slice(&NUD_STALE.to_ne_bytes());
+    let mut out = Vec::new();
+    decode(&bytes, &mut out);
+    assert!(matches!(
+        out[..],
+        [Event::Neighbour(Neighbour {
+            stale: true,
+            mac: Some(_),
+            ..
+        })]
+    ));
 }
 
 #[test]

@@ -28,6 +28,15 @@ const MOODS: [&str; 8] = [
     "time",
 ];
 
+/// What weir goes by with every connection: that it ends, that it closes, that rules may go by another status, and its mark. That it begins
+/// or was answered is not among them: until that is told, it is the kernel's.
+const EVENTS: [&str; 4] = ["destroy", "protoinfo", "assured", "mark"];
+/// What it goes by where rules say one of these words.
+const ASKED: [(&str, [&str; 3]); 2] = [
+    ("label", ["label", "connlabel", "connlabels"]),
+    ("secmark", ["secmark", "SECMARK", "CONNSECMARK"]),
+];
+
 /// What established connections are judged by, and no message tells of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Silent {
@@ -41,6 +50,8 @@ pub struct Silent {
     pub opaque: BTreeSet<String>,
     /// The same, in rules that see each packet: what they concern is left to the kernel, unless they are ignored.
     pub seen: BTreeSet<String>,
+    /// Of some connections conntrack does not tell all that weir goes by.
+    pub hidden: bool,
 }
 
 impl Silent {
@@ -65,8 +76,15 @@ impl Silent {
 /// # Errors
 /// As for [`super::examine`].
 pub fn silent(json: &str) -> Result<Silent, RulesetError> {
+    silent_in(&super::parse(json)?)
+}
+
+/// The same of what was parsed ([`super::parse`]), and perhaps spelled out ([`super::spell()`]).
+///
+/// # Errors
+/// As for [`super::examine`].
+pub fn silent_in(root: &Value) -> Result<Silent, RulesetError> {
     let wrong = |place: String, problem: String| RulesetError { place, problem };
-    let root = super::parse(json)?;
     let objects = root
         .get("nftables")
         .and_then(Value::as_array)
@@ -108,11 +126,23 @@ pub fn silent(json: &str) -> Result<Silent, RulesetError> {
         _ => None,
     }));
     // A connection is made with it, be it by a rule that established packets do not come to.
-    for rule in rules().filter(|rule| rule.expressions.iter().any(hides_ends)) {
-        let what =
-            "connections whose end is told to nobody, as `ct event set` leaves out `destroy`";
-        search.opaque(what, class("ct", "event"), rule);
+    let needed: Vec<&str> = EVENTS
+        .into_iter()
+        .chain(ASKED.into_iter().filter_map(|(event, words)| {
+            let asked = objects.iter().any(|object| says(object, &words));
+            asked.then_some(event)
+        }))
+        .collect();
+    for rule in rules() {
+        let hides = |expression| hidden(expression, &needed);
+        for events in rule.expressions.iter().filter_map(hides) {
+            let what =
+                format!("connections of which `ct event set` leaves out {events}: nobody is told");
+            search.opaque(&what, class("ct", "event"), rule);
+            search.found.hidden = true;
+        }
     }
+    search.found.opaque.extend(owned(objects, &ruleset));
     for rule in rules().filter(|rule| reached.contains(&rule.key()) && !ruleset.settled(rule)) {
         for expression in rule.expressions {
             search.look(expression, rule);
@@ -121,20 +151,60 @@ pub fn silent(json: &str) -> Result<Silent, RulesetError> {
     Ok(search.finish())
 }
 
-/// The connections that this makes end without a message.
-fn hides_ends(statement: &Value) -> bool {
-    fn names(value: &Value) -> bool {
-        match value {
-            Value::String(word) => word == "destroy",
-            Value::Array(values) => values.iter().any(names),
-            Value::Object(map) => map.values().any(names),
+/// Tables that go with the process that owns them (`flags owner`, without `persist`), in words: the kernel takes them away, and tells nobody
+/// (`nft_rcv_nl_event` in net/netfilter/nf_tables_api.c).
+fn owned(objects: &[Value], ruleset: &Ruleset<'_>) -> Vec<String> {
+    let hooked = |family: &str, name: &str| {
+        ruleset.objects.iter().any(|object| match object {
+            Object::Chain(chain) => {
+                !chain.is_regular() && chain.home.family == family && chain.home.table == name
+            }
             _ => false,
+        })
+    };
+    let mut found = Vec::new();
+    for table in objects.iter().filter_map(|object| object.get("table")) {
+        let flags = table.get("flags");
+        // As nft 1.0.6 says it, and as newer ones do.
+        let flag = |words: [&str; 2]| flags.is_some_and(|flags| says(flags, &words));
+        if !flag(["owner", "o"]) || flag(["persist", "p"]) {
+            continue;
+        }
+        let word = |key: &str| table.get(key).and_then(Value::as_str).unwrap_or_default();
+        let (family, name) = (word("family"), word("name"));
+        if hooked(family, name) {
+            found.push(format!(
+                "a table that goes with its owner ({family} {name})"
+            ));
         }
     }
-    statement.get("mangle").is_some_and(|write| {
-        write.pointer("/key/ct/key").and_then(Value::as_str) == Some("event")
-            && !write.get("value").is_some_and(names)
-    })
+    found
+}
+
+/// Which events this leaves out of the needed ones, in words, if it says which are told.
+fn hidden(statement: &Value, needed: &[&str]) -> Option<String> {
+    let write = statement.get("mangle")?;
+    if write.pointer("/key/ct/key").and_then(Value::as_str) != Some("event") {
+        return None;
+    }
+    let told = write.get("value");
+    let left_out = |event: &&&str| !told.is_some_and(|told| says(told, &[**event]));
+    let left_out: Vec<String> = needed
+        .iter()
+        .filter(left_out)
+        .map(|event| format!("`{event}`"))
+        .collect();
+    (!left_out.is_empty()).then(|| left_out.join(", "))
+}
+
+/// One of these words is somewhere in it.
+fn says(value: &Value, words: &[&str]) -> bool {
+    match value {
+        Value::String(text) => words.contains(&text.as_str()),
+        Value::Array(values) => values.iter().any(|inner| says(inner, words)),
+        Value::Object(map) => map.values().any(|inner| says(inner, words)),
+        _ => false,
+    }
 }
 
 /// What is known of a set or map by its declaration.

@@ -1,15 +1,21 @@
 //! Writes into nft's JSON what it leaves out of iptables' rules: the connection states they ask for, the marks that they ask for and write,
-//! as nft would have them.
+//! the events that they have told, as nft would have them.
 
 use std::collections::HashMap;
 
 use kernel::extensions::{Extension, Mark, READ, RuleExtensions};
+use kernel::kept::Kept;
 use serde_json::{Value, json};
 
 /// Whether there may be something to [`spell`].
 pub fn has_extensions(text: &str) -> bool {
     let named = |(_, name): &(&str, &str)| text.contains(&format!("\"{name}\""));
     text.contains("\"xt\"") && READ.iter().any(named)
+}
+
+/// Whether rules may give entries time-outs of their own (`ct timeout`, `-j CT --timeout`).
+pub fn has_policies(text: &str) -> bool {
+    text.contains("\"ct timeout\"") || text.contains("\"CT\"")
 }
 
 /// Replaces what was read of extensions by the statements that do the same. The rules have to be of the same ruleset; where they are not, as
@@ -52,6 +58,44 @@ pub fn spell(root: &mut Value, rules: &[RuleExtensions]) {
     super::early::forget(root);
 }
 
+/// Writes into the declarations of sets what single elements keep, as if all did. It is that of a moment ago; of sets that are not there any more nothing
+/// is written.
+pub fn declare(root: &mut Value, kept: &[Kept]) {
+    let objects = root.get_mut("nftables").and_then(Value::as_array_mut);
+    for object in objects.into_iter().flatten() {
+        let Some(set) = object.as_object_mut().and_then(|object| {
+            let kind = if object.contains_key("set") {
+                "set"
+            } else {
+                "map"
+            };
+            object.get_mut(kind)?.as_object_mut()
+        }) else {
+            continue;
+        };
+        let word = |name: &str| set.get(name).and_then(Value::as_str).unwrap_or_default();
+        let same = |kept: &&Kept| {
+            let name = &kept.set;
+            let words = [name.family.word(), &name.table, &name.name];
+            words == [word("family"), word("table"), word("name")]
+        };
+        let Some(found) = kept.iter().find(same) else {
+            continue;
+        };
+        let statement = |name: &String| {
+            // In nft's words.
+            let name = match name.as_str() {
+                "connlimit" => "ct count",
+                "last" => "counter",
+                other => other,
+            };
+            json!({ name: {} })
+        };
+        let statements: Vec<Value> = found.statements.iter().map(statement).collect();
+        set.insert("stmt".to_owned(), statements.into());
+    }
+}
+
 fn is_read(expression: &Value) -> bool {
     let word = |name: &str| expression.get("xt")?.get(name)?.as_str();
     word("type")
@@ -76,6 +120,13 @@ fn spelled(expressions: Vec<Value>, extensions: &[Extension]) -> Vec<Value> {
                 if !asks.alone {
                     all.push(expression);
                 }
+            }
+            Some(Extension::Events(names)) => {
+                if !names.is_empty() {
+                    let key = json!({"ct": {"key": "event"}});
+                    all.push(json!({"mangle": {"key": key, "value": names}}));
+                }
+                all.push(expression);
             }
             Some(Extension::MarkIs {
                 of,

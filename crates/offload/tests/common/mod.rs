@@ -118,6 +118,8 @@ pub struct Rig {
     touched: HashMap<FlowId, u64>,
     ticks: u64,
     relaxed: HashSet<ConnectionId>,
+    /// Originals of connections that were renewed.
+    renewed: HashSet<Tuple>,
     pub stacks: Vec<(u32, u32)>,
 }
 
@@ -130,6 +132,7 @@ impl Rig {
             touched: HashMap::new(),
             ticks: 0,
             relaxed: HashSet::new(),
+            renewed: HashSet::new(),
             stacks: Vec::new(),
         }
     }
@@ -253,10 +256,13 @@ impl Rig {
                     "{flow:?} is not installed"
                 ),
                 Action::Look(id) | Action::Refresh { id, .. } => {
+                    let mut installed = self.installed.values();
+                    // One that was renewed as it was given back, and had closed before.
+                    let again = matches!(action, Action::Refresh { .. })
+                        && !self.renewed.insert(id.original);
                     assert!(
-                        self.installed
-                            .values()
-                            .any(|(original, _)| *original == id.original)
+                        again || installed.any(|(original, _)| *original == id.original),
+                        "{id:?} is not installed"
                     );
                 }
                 Action::Port(plan) => assert_ne!(plan.hook, Hook::Auto),

@@ -14,30 +14,90 @@ const DEFAULTS: Policy = Policy {
 /// TCP_CONNTRACK_TIME_WAIT, and what it is given, seconds.
 const TIME_WAIT: (u8, u32) = (7, 120);
 
-/// Entries older than the listener tell nothing, not even that they close (`nf_conntrack_events` = 2).
+/// How conntrack comes to say nothing of an entry.
+#[derive(Clone, Copy, Debug)]
+enum Silence {
+    /// It is older than the listener (`nf_conntrack_events` = 2).
+    Older,
+    /// Rules say so.
+    Hidden,
+}
+
+/// One of which nothing is told, not even that it closes, after an exchange of this length.
+fn unheard(silence: Silence, time: Millis) -> World {
+    let settings = Settings {
+        events_withheld: matches!(silence, Silence::Older),
+        ..settings(20_000)
+    };
+    let mut world = World::new(true, DEFAULTS, settings);
+    let (now, connection) = (world.rig.now, world.connection.clone());
+    world.rig.core.start(now, &mut Vec::new());
+    world.rig.connection(&connection);
+    for source in [kernel::Source::Conntrack, kernel::Source::Route] {
+        world.rig.tell(Event::DumpEnd(source));
+    }
+    let hidden = matches!(silence, Silence::Hidden);
+    world.rig.core.hidden_events(hidden);
+    world.exchange(time);
+    world
+}
+
+/// Both ends close it.
+fn close(world: &mut World) {
+    let (state, seconds) = TIME_WAIT;
+    world.connection.tcp_state = Some(state);
+    let ends = world.rig.now + Millis::from(seconds) * 1_000;
+    (world.alone.expires, world.beside.expires) = (ends, ends);
+    world.told.clear();
+}
+
 #[test]
 fn an_entry_that_closes_without_a_word_is_not_kept() {
-    for phase in 0..40 {
-        let settings = Settings {
-            events_withheld: true,
-            ..settings(20_000)
-        };
-        let mut world = World::new(true, DEFAULTS, settings);
-        let (now, connection) = (world.rig.now, world.connection.clone());
-        world.rig.core.start(now, &mut Vec::new());
-        world.rig.connection(&connection);
-        for source in [kernel::Source::Conntrack, kernel::Source::Route] {
-            world.rig.tell(Event::DumpEnd(source));
+    for silence in [Silence::Older, Silence::Hidden] {
+        // It has rested for a while, and what moved is about to be told.
+        for pause in 0..80 {
+            let mut world = unheard(silence, 40_000);
+            world.pass(pause * 250);
+            close(&mut world);
+            world.pass(90_000);
+            assert_eq!(
+                world.told,
+                [],
+                "{silence:?} after {pause} quarters of a second"
+            );
         }
-        world.exchange(40_000 + phase * 7 * STEP);
-        let (state, seconds) = TIME_WAIT;
-        world.connection.tcp_state = Some(state);
-        let ends = world.rig.now + Millis::from(seconds) * 1_000;
-        (world.alone.expires, world.beside.expires) = (ends, ends);
-        world.told.clear();
-        world.pass(90_000);
-        assert_eq!(world.told, [], "{phase}");
-        assert!(world.left, "{phase}");
+        // After long, and where nothing was learned of it yet.
+        for (time, phase) in [40_000, 1_000, 80_000]
+            .into_iter()
+            .flat_map(|t| (0..40).map(move |p| (t, p)))
+        {
+            let mut world = unheard(silence, time + phase * 7 * STEP);
+            close(&mut world);
+            world.pass(90_000);
+            assert_eq!(world.told, [], "{silence:?} {time} {phase}");
+            assert!(world.left, "{silence:?} {time} {phase}");
+        }
+    }
+}
+
+#[test]
+fn one_that_closed_without_a_word_is_not_kept_by_the_last_word_either() {
+    for silence in [Silence::Older, Silence::Hidden] {
+        for phase in 0..40 {
+            let mut world = unheard(silence, 40_000 + phase * 7 * STEP);
+            close(&mut world);
+            world.stop();
+            assert_eq!(world.told, [], "{silence:?} {phase}");
+        }
+        // One that did not close is told of what moved.
+        let mut world = unheard(silence, 40_000);
+        let before = world.rig.now;
+        world.stop();
+        let ends = world.beside.expires;
+        assert!(
+            (before + 431_000_000..=before + 433_000_000).contains(&ends),
+            "{silence:?} {ends}"
+        );
     }
 }
 

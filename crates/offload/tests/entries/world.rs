@@ -106,13 +106,29 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(is_tcp: bool, policy: Policy, settings: Settings) -> Self {
+        Self::begin(is_tcp, policy, settings, None)
+    }
+
+    /// A TCP connection that conntrack first sees in its middle, by a packet that gives it so many seconds.
+    pub(crate) fn picked_up(policy: Policy, gives: u32, settings: Settings) -> Self {
+        Self::begin(true, policy, settings, Some(gives))
+    }
+
+    fn begin(is_tcp: bool, policy: Policy, settings: Settings, picked_up: Option<u32>) -> Self {
         let mut rig = Rig::new(settings);
         let mut connection = match is_tcp {
             true => tcp(1, "10.0.0.2:1", "192.0.2.1:80"),
             false => udp(1, "10.0.0.2:1", "192.0.2.1:53"),
         };
         let entry = Entry::new(is_tcp, policy, rig.now);
-        if is_tcp {
+        if let Some(gives) = picked_up {
+            connection.tcp_state = Some(3);
+            connection.status = Some(status::CONFIRMED);
+            connection.timeout = Some(gives);
+            rig.connection(&connection);
+            connection.status = Some(UP);
+            connection.timeout = Some(policy.short.min(policy.long));
+        } else if is_tcp {
             connection.tcp_state = Some(2);
             connection.timeout = Some(60);
             rig.connection(&connection);
@@ -248,6 +264,18 @@ impl World {
                 self.alone.expires
             );
         }
+    }
+
+    /// Weir is stopped.
+    pub(crate) fn stop(&mut self) {
+        let (now, readings) = (self.rig.now, self.readings());
+        let mut out = Vec::new();
+        let core = &mut self.rig.core;
+        core.before_finish(now, &mut |_: FlowId| readings, &mut out);
+        self.apply(&std::mem::take(&mut out));
+        let core = &mut self.rig.core;
+        core.finish(now, &mut |_: FlowId| readings, &mut out);
+        self.apply(&out);
     }
 
     /// An exchange of this length: a request, data, and what acknowledges them.

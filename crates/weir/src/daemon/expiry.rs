@@ -3,19 +3,22 @@
 use std::hash::RandomState;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use kernel::io::{read_idle_limit, read_lifetimes, read_members};
+use kernel::io::{
+    read_bucket_idle, read_idle_limit, read_lifetimes, read_members, read_shared_gateways,
+};
 use kernel::{Event, Source};
 use offload::ruleset::Silent;
-use offload::{Agenda, Millis};
+use offload::{Agenda, Gateways, Millis};
 use tracing::{debug, info};
 
-/// Most routes that are looked through for life times.
+/// Most routes that are looked through, for life times and for gateways.
 const ROUTES: usize = 131_072;
 
 /// What is going to be over, and what it is known from.
 #[derive(Debug)]
 pub struct Keeper {
     agenda: Agenda,
+    gateways: Gateways,
     hasher: RandomState,
     started: Instant,
     /// Said in the log already.
@@ -30,6 +33,7 @@ impl Keeper {
         agenda.policed(0);
         Self {
             agenda,
+            gateways: Gateways::default(),
             hasher: RandomState::new(),
             started,
             told: Vec::new(),
@@ -43,6 +47,7 @@ impl Keeper {
             Event::Firewall(_) | Event::Overrun(Source::Firewall) => self.agenda.commanded(now),
             Event::Routing | Event::Overrun(Source::Route) => self.agenda.routed(now),
             Event::Policies | Event::Overrun(Source::Policy) => self.agenda.policed(now),
+            Event::Neighbour(neighbour) if self.gateways.heard(neighbour) => self.agenda.answers(),
             _ => {}
         }
     }
@@ -84,6 +89,15 @@ impl Keeper {
             let idle =
                 read_idle_limit().map_err(|error| debug!(%error, "IPsec policies cannot be read"));
             self.agenda.policies_read(idle, begun, self.now());
+        }
+        if asked.groups {
+            let begun = self.now();
+            let idle = read_bucket_idle()
+                .map_err(|error| debug!(%error, "groups of next hops cannot be read"));
+            let shared = read_shared_gateways(ROUTES)
+                .inspect_err(|error| debug!(%error, "gateways are not known"));
+            self.gateways.shared(shared.unwrap_or_default());
+            self.agenda.groups_read(idle, begun, self.now());
         }
         self.tell();
         self.agenda.ends(self.now())

@@ -14,7 +14,7 @@ mod memory;
 mod monitor;
 mod multipath;
 mod notify;
-mod page;
+pub(crate) mod page;
 pub(crate) mod privileges;
 mod provider;
 mod router;

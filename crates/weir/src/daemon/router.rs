@@ -225,6 +225,11 @@ impl Router {
         if self.forwards {
             let silent = read.as_ref().map(|text| &text.silent);
             let respected = self.core.settings().each_packet;
+            if let Ok(silent) = silent {
+                self.core.hidden_events(silent.hidden);
+            }
+            self.core
+                .own_timeouts(read.as_ref().map_or(true, |text| text.policies));
             self.expiry.rules(silent.map_err(String::as_str), respected);
         }
         match read {
@@ -439,16 +444,6 @@ impl Router {
         if let Some(monitor) = &mut self.monitor {
             monitor.tick();
         }
-    }
-
-    /// The end: conntrack is told of the packets that moved last.
-    pub fn finish(&mut self) {
-        let now = self.now();
-        let mut actions = Vec::new();
-        let path = &mut self.path;
-        self.core
-            .finish(now, &mut |flow| readings(path, flow), &mut actions);
-        self.update_connections(&actions, &mut Vec::new());
     }
 
     /// Shadow mode: what the kernel did otherwise than weir would have, each time there is something new.

@@ -351,9 +351,14 @@ pub struct RulesetText {
     pub rules: offload::drops::rules::Rules,
     /// What changes without a message, for [`super::expiry`].
     pub silent: ruleset::Silent,
+    /// Rules may give entries of conntrack time-outs of their own.
+    pub policies: bool,
     /// The table of quotas is there.
     pub quotas: bool,
 }
+
+/// Most elements of a set that are looked through for statements of their own.
+const MOST_KEPT: usize = 10_000;
 
 /// Reads the ruleset with `nft`. No `nft`: nothing is found, and `weir check` says so.
 pub async fn read_ruleset() -> Result<RulesetText, String> {
@@ -378,6 +383,10 @@ pub async fn read_ruleset() -> Result<RulesetText, String> {
             Err(error) => debug!(%error, "what rules of iptables ask for is not known"),
         }
     }
+    match kernel::io::read_kept(MOST_KEPT, 5 * MOST_KEPT) {
+        Ok(kept) => ruleset::declare(&mut root, &kept),
+        Err(error) => debug!(%error, "what elements of sets keep is not known"),
+    }
     let examined = ruleset::read(&root).map_err(|e| e.to_string())?;
     // Weir's own tables look at hardware addresses and sockets for what weir itself decided: a change of that ends all proofs, too.
     let own = |concern: &Concern| {
@@ -390,7 +399,8 @@ pub async fn read_ruleset() -> Result<RulesetText, String> {
         findings: examined.findings,
         concerns,
         rules: offload::drops::rules::Rules::read(&text).map_err(|e| e.to_string())?,
-        silent: ruleset::silent(&text).map_err(|e| e.to_string())?,
+        silent: ruleset::silent_in(&root).map_err(|e| e.to_string())?,
+        policies: ruleset::has_policies(&text),
         quotas: super::firewall::has_quotas(&text),
     })
 }

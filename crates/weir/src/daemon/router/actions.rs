@@ -7,7 +7,7 @@ use kernel::{ConnectionId, Event, Source};
 use offload::{Action, Decline, Millis};
 use tracing::{debug, info, warn};
 
-use super::Router;
+use super::{Router, readings};
 
 // Said by the one, meant by the other.
 const _: () = assert!(offload::stack::OVER_PPP == datapath::STACK_PPP);
@@ -121,6 +121,21 @@ impl Router {
             }
             self.core.handle(event, now, more);
         }
+    }
+
+    /// The end: conntrack is told of the packets that moved last.
+    pub fn finish(&mut self) {
+        let now = self.now();
+        let mut actions = Vec::new();
+        let path = &mut self.path;
+        self.core
+            .before_finish(now, &mut |flow| readings(path, flow), &mut actions);
+        let mut more = Vec::new();
+        self.update_connections(&actions, &mut more);
+        let path = &mut self.path;
+        self.core
+            .finish(now, &mut |flow| readings(path, flow), &mut more);
+        self.update_connections(&more, &mut Vec::new());
     }
 
     fn perform(&mut self, action: Action, more: &mut Vec<Action>) {

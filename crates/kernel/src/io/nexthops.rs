@@ -1,0 +1,32 @@
+//! Reading groups of next hops.
+
+use nix::errno::Errno;
+
+use super::RequestError;
+use super::asked::Asker;
+use super::socket::Netlink;
+use crate::nexthops::{decode_bucket_idle, dump_groups};
+
+/// After how many milliseconds without a packet the first bucket of a resilient group of next hops may move; `None`: there is no such group. Does not
+/// wait.
+///
+/// # Errors
+/// The kernel does not answer as it should.
+pub fn read_bucket_idle() -> Result<Option<u64>, RequestError> {
+    let request = "groups of next hops";
+    let mut shortest: Option<u64> = None;
+    let mut kernel = Asker::open(Netlink::Route, request)?;
+    let answer = kernel.ask(request, dump_groups, |message| {
+        let idle = decode_bucket_idle(message)?;
+        shortest = shortest.into_iter().chain(idle).min();
+        Ok(true)
+    });
+    match answer {
+        // A kernel without them.
+        Err(RequestError::Refused {
+            errno: Errno::EOPNOTSUPP,
+            ..
+        }) => Ok(None),
+        other => other.map(|_| shortest),
+    }
+}
