@@ -105,6 +105,8 @@ impl Core {
     fn appear(&mut self, connection: &Connection, out: &mut Vec<Action>) {
         let bits = connection.status.unwrap_or(0);
         if bits & status::DYING != 0 {
+            // It may be one that was forgotten, and it is there until its end is told.
+            self.forgot_lately = true;
             return;
         }
         self.zones.insert(connection.id.zone);
