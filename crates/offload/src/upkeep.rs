@@ -73,11 +73,12 @@ impl Core {
 
         self.show_far(out);
         self.pairs_upkeep(read, out);
-        self.look(read, out);
         let length = self.table.len();
         for slot in self.refresh.share(length, self.visit_period(), now) {
             self.refresh_flow(FlowId(slot as u32), read, out);
         }
+        // After the visits: of a question that was not answered until then they expect nothing more.
+        self.look(read, out);
         let reprove = self.reprove();
         if reprove == 0 {
             return;

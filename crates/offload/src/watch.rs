@@ -105,6 +105,10 @@ impl Core {
             else {
                 return false;
             };
+            // Since just now nothing was shown.
+            if entry.checked == now {
+                return true;
+            }
             let shown = read(entry.flow).map(|reading| reading.shown);
             let checked = std::mem::replace(&mut entry.checked, now);
             let fresh = std::mem::take(&mut entry.fresh);

@@ -175,9 +175,16 @@ fn what_no_packet_told_is_as_the_sysctls_say() {
         long: 7_200,
         short: 60,
     };
-    for own in [false, true] {
-        let mut world = World::picked_up(policy, policy.short, tcp_timeouts(policy));
+    // Visits come now and then, or twice a second: some in the tick in which conntrack is asked.
+    for (own, udp, phase) in [(false, 30), (false, 2), (true, 30)]
+        .into_iter()
+        .flat_map(|(own, udp)| (0..20).map(move |phase| (own, udp, phase)))
+    {
+        let mut settings = tcp_timeouts(policy);
+        settings.timeouts.udp = udp;
+        let mut world = World::picked_up(policy, policy.short, settings);
         world.rig.core.own_timeouts(own);
+        world.pass(phase * STEP);
         world.packet(0, 1_000, true);
         world.packet(1, 1_000, true);
         world.packet(0, 1_000, true);
@@ -188,7 +195,7 @@ fn what_no_packet_told_is_as_the_sysctls_say() {
             world.pass(30_000);
             assert!(world.beside.expires < world.alone.expires, "nothing tells");
         } else {
-            world.rest(bound(30));
+            world.rest(bound(udp));
         }
     }
 }
