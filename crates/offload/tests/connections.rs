@@ -8,11 +8,11 @@ use common::{Rig, UP, connection, tcp, tuple, udp};
 use kernel::{Address, Connection, Event, Protocol, Source, status};
 use weir_offload::{Action, Cause, Decline, FlowId, Mark, Settings};
 
-pub fn rig() -> Rig {
+fn rig() -> Rig {
     Rig::new(Settings::default())
 }
 
-pub fn one() -> Connection {
+fn one() -> Connection {
     tcp(1, "10.0.0.2:4000", "192.0.2.1:80")
 }
 
