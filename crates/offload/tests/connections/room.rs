@@ -78,18 +78,19 @@ fn declined_connections_are_remembered_up_to_a_limit_and_found_again_when_there_
     assert_eq!(rig.pass(100), [Action::Dump(Source::Conntrack)]);
 }
 
+fn in_zone(id: u32, zone: u16, source: &str, bits: u32) -> Connection {
+    let mut c = udp(id, source, "192.0.2.1:53");
+    c.id.zone = zone;
+    c.status = Some(bits);
+    c
+}
+
 #[test]
 fn with_zones_nothing_is_taken_over_while_something_is_forgotten() {
     let mut rig = Rig::new(Settings {
         max_declined: 1,
         ..Settings::default()
     });
-    let in_zone = |id, zone, source: &str, bits| {
-        let mut c = udp(id, source, "192.0.2.1:53");
-        c.id.zone = zone;
-        c.status = Some(bits);
-        c
-    };
     rig.connection(&in_zone(1, 0, "10.0.0.1:1", status::CONFIRMED));
     rig.connection(&in_zone(2, 0, "10.0.0.2:1", status::CONFIRMED));
     assert_eq!(rig.core.statistics().forgotten, 1);
@@ -165,12 +166,6 @@ fn what_a_dump_tells_and_is_not_remembered_leaves_the_doubt() {
         max_declined: 1,
         ..Settings::default()
     });
-    let in_zone = |id, zone, source: &str, bits| {
-        let mut c = udp(id, source, "192.0.2.1:53");
-        c.id.zone = zone;
-        c.status = Some(bits);
-        c
-    };
     rig.connection(&in_zone(1, 0, "10.0.0.1:1", status::CONFIRMED));
     rig.connection(&in_zone(2, 5, "10.0.0.2:1", UP));
     rig.connection(&in_zone(3, 0, "10.0.0.3:1", status::CONFIRMED));
