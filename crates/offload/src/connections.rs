@@ -7,12 +7,9 @@ use crate::core::Core;
 use crate::decline::Decline;
 use crate::flow::{Flow, TCP_ESTABLISHED, TCP_NONE};
 use crate::judge::judge;
+use crate::room::ADMIT_PER_TICK;
 use crate::ruleset::{Concern, Subject};
 
-/// Waiting connections let in by one event: it ends some, mostly one, and must stay short.
-pub(crate) const ADMIT_PER_EVENT: usize = 64;
-/// Waiting connections let in by one tick.
-pub(crate) const ADMIT_PER_TICK: usize = 1_024;
 /// Connections times rules that are compared to tell what rules cost.
 const MOST_COMPARED: usize = 1_000_000;
 /// How old a message that a connection closes may be when it is read.
@@ -180,7 +177,7 @@ impl Core {
     }
 
     /// Takes a declined connection out of table, queue and counters.
-    fn take(&mut self, id: FlowId) -> Option<Flow> {
+    pub(crate) fn take(&mut self, id: FlowId) -> Option<Flow> {
         let flow = self.table.remove(id)?;
         if let Some(turn) = flow.turn {
             self.waiting.remove(&turn);
@@ -277,7 +274,7 @@ impl Core {
     }
 
     /// Declines a connection, and removes it where it is installed.
-    fn revoke(&mut self, id: FlowId, reason: Decline, out: &mut Vec<Action>) {
+    pub(crate) fn revoke(&mut self, id: FlowId, reason: Decline, out: &mut Vec<Action>) {
         if let Some(flow) = self.table.get_mut(id).filter(|flow| flow.installed()) {
             let tcp = flow.id.original.protocol == Protocol::Tcp;
             if reason.goes_on()
@@ -295,7 +292,7 @@ impl Core {
     }
 
     /// Notes a reason.
-    fn decline(&mut self, id: FlowId, reason: Decline) {
+    pub(crate) fn decline(&mut self, id: FlowId, reason: Decline) {
         let Some(flow) = self.table.get_mut(id) else {
             return;
         };
@@ -345,45 +342,6 @@ impl Core {
         self.watch_new(id);
     }
 
-    /// Queues a connection for room.
-    fn wait(&mut self, id: FlowId, not_before: Millis) {
-        self.leave_queue(id);
-        self.decline(id, Decline::TableFull);
-        self.turns += 1;
-        let turn = (not_before, self.turns);
-        if let Some(flow) = self.table.get_mut(id) {
-            flow.turn = Some(turn);
-            self.waiting.insert(turn, id);
-        }
-    }
-
-    fn leave_queue(&mut self, id: FlowId) {
-        if let Some(turn) = self.table.get_mut(id).and_then(|flow| flow.turn.take()) {
-            self.waiting.remove(&turn);
-        }
-    }
-
-    /// Lets waiting connections in, as many as there is room for, at most `budget`.
-    pub(crate) fn admit(&mut self, budget: usize, out: &mut Vec<Action>) {
-        for _ in 0..budget {
-            if self.statistics.installed >= self.settings.max_flows {
-                return;
-            }
-            let Some(entry) = self
-                .waiting
-                .first_entry()
-                .filter(|entry| entry.key().0 <= self.now)
-            else {
-                return;
-            };
-            let id = entry.remove();
-            if let Some(flow) = self.table.get_mut(id) {
-                flow.turn = None;
-            }
-            self.settle(id, out);
-        }
-    }
-
     /// The packet path refused an install.
     pub(crate) fn refuse(&mut self, id: FlowId, reason: Decline) {
         if id.0 & PAIRS != 0 {
@@ -402,52 +360,6 @@ impl Core {
             self.decline(id, reason);
         }
         self.forget_excess();
-    }
-
-    /// Removes what is installed beyond the limit.
-    pub(crate) fn trim(&mut self, out: &mut Vec<Action>) {
-        let excess = self
-            .statistics
-            .installed
-            .saturating_sub(self.settings.max_flows);
-        let ids: Vec<FlowId> = self
-            .table
-            .iter()
-            .filter(|(_, flow)| flow.installed())
-            .map(|(id, _)| id)
-            .take(excess)
-            .collect();
-        for id in ids {
-            self.revoke(id, Decline::TableFull, out);
-            self.wait(id, 0);
-        }
-    }
-
-    /// Forgets as many of those declined just now as are too many, in the order they were declined: a
-    /// newcomer before those it collides with. Called at the end of everything that may decline.
-    pub(crate) fn forget_excess(&mut self) {
-        for id in std::mem::take(&mut self.fresh) {
-            if self.statistics.declined_total() <= self.settings.max_declined {
-                return;
-            }
-            if self.table.get(id).is_some_and(|flow| !flow.installed()) {
-                let sharers = self.table.sharers(id);
-                self.take(id);
-                self.contest(&sharers);
-            }
-        }
-    }
-
-    /// A connection is not remembered. Those that share a tuple with it stay declined: its end will not be noticed.
-    fn contest(&mut self, sharers: &[FlowId]) {
-        self.statistics.forgotten += 1;
-        self.forgot = true;
-        self.forgot_lately = true;
-        for id in sharers {
-            if let Some(flow) = self.table.get_mut(*id) {
-                flow.contested = true;
-            }
-        }
     }
 
     /// The dump is complete: connections that neither it nor an event since its start told are gone.

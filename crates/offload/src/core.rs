@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashSet};
 use kernel::{Address, ConnectionId, Event, Link, Neighbour, Source, Tuple};
 
 use crate::action::{Action, Cause, FlowId, Millis, Reading};
-use crate::connections::{ADMIT_PER_EVENT, ADMIT_PER_TICK};
 use crate::decline::Decline;
 use crate::flow::Flow;
 use crate::pairs::Pairs;
 use crate::ports::{PortFacts, PortPlan};
+use crate::room::{ADMIT_PER_EVENT, ADMIT_PER_TICK};
 use crate::ruleset::Concern;
 use crate::settings::Settings;
 use crate::statistics::Statistics;

@@ -21,6 +21,7 @@ mod lifetime;
 mod network;
 mod pairs;
 pub mod ports;
+mod room;
 pub mod ruleset;
 mod settings;
 mod sight;
