@@ -216,6 +216,19 @@ impl Stage {
         Ok(())
     }
 
+    /// Goes on while weir lets a change settle: on a slow machine it takes a while to read the rules. Not for ever, as a flow without packets
+    /// stays as it is.
+    fn talk_while_quiet(&self, weir: &Weir) -> Result<(), Error> {
+        for _ in 0..10 {
+            let quiet = |flow: &api::Flow| flow.reason.as_ref().is_some_and(|r| r.code == "quiet");
+            if !weir.flows()?.iter().any(quiet) {
+                break;
+            }
+            self.talk(SETTLED)?;
+        }
+        Ok(())
+    }
+
     /// Starts weir, where it is to run.
     pub fn start(&self) -> Result<Option<Weir>, Error> {
         let By::Weir(hook) = self.by else {
@@ -365,6 +378,9 @@ impl<'a> Script<'a> {
             let say = |error: Error| Error::Unexpected(format!("{}: {error}", act.what));
             (act.act)(&stage).map_err(say)?;
             stage.talk(SETTLED).map_err(say)?;
+            if let (Some(weir), Duty::Take) = (&weir, act.duty) {
+                stage.talk_while_quiet(weir).map_err(say)?;
+            }
             let before = weir.as_ref().map(Weir::forwarded).transpose()?;
             let picture = stage.picture().map_err(say)?;
             if !picture.fits(&stage.callers, act.seen) {
