@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use api::{Client, Flow, FlowFilter, Status};
+use api::{Client, Devices, Flow, FlowList, Paths, Port, Status};
 use datapath::Hook;
 use lab::namespace::{Process, wait_until};
 use lab::{Error as LabError, Namespace};
@@ -69,7 +69,7 @@ impl Daemon {
         let there = ports.matches("hook").count();
         let daemon = Self::launch(router, binary, &format!("{more}{ports}"), &[])?;
         daemon.ready(|client| {
-            let ports = client.ports().map_err(failed)?;
+            let ports: Vec<Port> = client.get("/v1/ports").map_err(failed)?;
             let hooked = ports.iter().filter(|port| port.hook.is_some()).count();
             Ok(hooked == there)
         })?;
@@ -109,14 +109,17 @@ impl Daemon {
     ) -> Result<Self, Error> {
         let daemon = Self::launch(router, binary, config, &["--only", "multipath"])?;
         daemon.ready(|client| {
-            let told = client.paths().map_err(failed)?;
+            let told: Paths = client.get("/v1/paths").map_err(failed)?;
             Ok(told.redirects && told.paths.len() >= paths)
         })?;
         Ok(daemon)
     }
 
     fn counts(&self, ports: usize) -> Result<(), Error> {
-        self.ready(|client| Ok(client.devices().map_err(failed)?.ports.len() >= ports))
+        self.ready(|client| {
+            let told: Devices = client.get("/v1/devices").map_err(failed)?;
+            Ok(told.ports.len() >= ports)
+        })
     }
 
     fn launch(
@@ -170,7 +173,9 @@ impl Daemon {
             Ok(there(&client).unwrap_or(false))
         };
         wait_until("weir to have its ports", PATIENCE, ready).map_err(|error| {
-            let ports = self.client().map(|client| client.ports());
+            let ports = self
+                .client()
+                .map(|client| client.get::<Vec<Port>>("/v1/ports"));
             Error::Wrong(format!(
                 "{error}: it said {:?}, its ports are {ports:?}",
                 said()
@@ -194,28 +199,26 @@ impl Daemon {
 
     /// How it is doing.
     pub fn status(&self) -> Result<Status, Error> {
-        Ok(self.client()?.status()?)
+        Ok(self.client()?.get("/v1/status")?)
     }
 
     /// What it counted, by device and by port.
-    pub fn devices(&self) -> Result<api::Devices, Error> {
-        Ok(self.client()?.devices()?)
+    pub fn devices(&self) -> Result<Devices, Error> {
+        Ok(self.client()?.get("/v1/devices")?)
     }
 
     /// The same packets by the monitor and by the devices.
     pub fn books(&self) -> Result<Vec<Book>, Error> {
-        Ok(Book::all(&self.devices()?, &self.client()?.ports()?))
+        Ok(Book::all(
+            &self.devices()?,
+            &self.client()?.get::<Vec<Port>>("/v1/ports")?,
+        ))
     }
 
     /// What it knows of all flows.
     pub fn flows(&self) -> Result<Vec<Flow>, Error> {
-        let mut flows = Vec::new();
-        let take = |flow| {
-            flows.push(flow);
-            Ok(())
-        };
-        self.client()?.flows(&FlowFilter::default(), take)?;
-        Ok(flows)
+        let list: FlowList = self.client()?.get("/v1/flows")?;
+        Ok(list.flows)
     }
 
     /// Waits until it has heard of so many flows, a millisecond more for each.

@@ -127,7 +127,7 @@ impl Scene {
 
     fn pairs(&self, weir: &Weir) -> Result<Vec<api::Bridged>, Error> {
         weir.client()?
-            .bridged(&Default::default())
+            .bridged()
             .map_err(|e| Error::Unexpected(e.to_string()))
     }
 

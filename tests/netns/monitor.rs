@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use api::{Count, Device, Devices};
 use lab::namespace::{Process, wait_until};
@@ -447,5 +447,36 @@ fn a_long_hello_is_read_whole() -> Result<(), Error> {
         });
         known.map_err(|error| Error::Unexpected(format!("plain {plain}: {error}: {seen}")))?;
     }
+    Ok(())
+}
+
+/// Whoever asks often moves no clock: a rate stays what it is, however short the time between two questions.
+#[test]
+fn no_question_moves_time() -> Result<(), Error> {
+    const PATHS: [&str; 9] = [
+        "status", "flows", "hops", "ports", "drops", "talks", "paths", "probes", "config",
+    ];
+    let scene = Scene::begin(Runs::Alone, "")?;
+    let to = SocketAddr::new(scene.lab.arrangement().server(false), ECHO);
+    let datagrams = Datagrams::open(scene.client()?, to)?;
+    // Four in a second, of 1028 octets each.
+    let bits = 4 * 1028 * 8;
+    let weir = scene.weir.client()?;
+    let (begin, mut next) = (Instant::now(), Instant::now());
+    let mut most = 0;
+    while begin.elapsed() < Duration::from_secs(6) {
+        if next <= Instant::now() {
+            datagrams.ask(&[b'w'; 1000], LIMIT)?;
+            next += Duration::from_millis(250);
+        }
+        for path in PATHS {
+            weir.told(&format!("/v1/{path}")).map_err(failed)?;
+        }
+        let told = scene.devices()?;
+        let at_lan = told.devices.iter().filter(|device| device.port == "lan0");
+        most = most.max(at_lan.map(|device| device.rate.sent).max().unwrap_or(0));
+    }
+    assert!(most > bits / 2, "{most} bit/s seen of {bits}");
+    assert!(most < bits * 3, "{most} bit/s seen of {bits}");
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! A running weir, for tests: the real binary, started in a namespace of the lab, asked through its real API.
 
+pub mod client;
 pub mod conntrack;
 pub mod differential;
 pub mod partner;
@@ -10,7 +11,8 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use api::{Client, Flow, FlowFilter, FlowState, Status};
+use api::{Flow, FlowState, Status};
+use client::Client;
 use lab::namespace::{Namespace, Process, wait_until};
 use lab::{Error, Lab};
 use nix::sys::signal::{Signal, kill};
@@ -186,15 +188,9 @@ impl Weir {
     /// # Errors
     /// It does not answer.
     pub fn flows(&self) -> Result<Vec<Flow>, Error> {
-        let mut flows = Vec::new();
-        let take = |flow| {
-            flows.push(flow);
-            Ok(())
-        };
         self.client()?
-            .flows(&FlowFilter::default(), take)
-            .map_err(|e| Error::Unexpected(e.to_string()))?;
-        Ok(flows)
+            .flows()
+            .map_err(|e| Error::Unexpected(e.to_string()))
     }
 
     /// Waits until both devices of the gateway are ports.

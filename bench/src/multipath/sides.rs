@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use api::Client;
+use api::{Client, Paths};
 use lab::counters::processor_time;
 use lab::namespace::{Process, wait_until};
 use lab::uplinks::PARTNER;
@@ -109,7 +109,7 @@ impl Sides {
         let router = Daemon::multipath(uplinks.router(), binary, &config, uplinks.paths())?;
         let client = Client::new(router.socket())?;
         wait_until("the tunnel", PATIENCE, || {
-            let told = client.paths();
+            let told = client.get::<Paths>("/v1/paths");
             let told = told.map_err(|error| LabError::Unexpected(error.to_string()))?;
             Ok(told.tunnel)
         })?;

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::expression::{EXPRESSION_MEND, FlowQuery, clipped};
+use crate::expression::{EXPRESSION_MEND, FlowQuery};
 use crate::filter::{FilterError, FlowFilter};
 use crate::number::number;
 use crate::percent;
-use crate::types::Problem;
+use crate::problem::{Problem, clipped};
+use crate::query::{Pairs, Query};
 
 /// Octets of a packet that are kept when nothing else is said: all headers, and what they are followed by.
 pub const DEFAULT_OCTETS: u32 = 256;
@@ -75,12 +76,9 @@ impl fmt::Display for CaptureSide {
     }
 }
 
-impl CaptureQuery {
-    /// From decoded query parameters. A parameter given twice counts the last time.
-    ///
-    /// # Errors
-    /// What cannot be used, and what can be given instead.
-    pub fn from_pairs(pairs: &[(String, String)]) -> Result<Self, Problem> {
+impl Query for CaptureQuery {
+    /// A parameter given twice counts the last time.
+    fn from_pairs(pairs: &Pairs) -> Result<Self, Problem> {
         let mut query = Self::default();
         let mut filters = Vec::new();
         for (name, value) in pairs {
@@ -120,7 +118,7 @@ impl CaptureQuery {
                 }
             }
         }
-        query.filter = FlowFilter::from_pairs(&filters).map_err(|error| match error {
+        query.filter = FlowFilter::read(&filters).map_err(|error| match error {
             FilterError::Value {
                 name,
                 value,
@@ -144,8 +142,8 @@ impl CaptureQuery {
         Ok(query)
     }
 
-    /// As a query string, percent-encoded; empty when everything is as it is when nothing is said.
-    pub fn to_query(&self) -> String {
+    /// What is default is left out.
+    fn to_query(&self) -> String {
         let or_default = |value: u32, default: u32| (value != default).then(|| value.to_string());
         let own = [
             ("flow", self.flow.map(|flow| flow.to_string())),
@@ -166,7 +164,9 @@ impl CaptureQuery {
             _ => format!("{own}&{filter}"),
         }
     }
+}
 
+impl CaptureQuery {
     /// How long it may take.
     pub fn time(&self) -> Option<Duration> {
         self.seconds

@@ -1,28 +1,21 @@
 //! A client for programs that wait: the command line.
 
 use std::io::{self, Read, Write};
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use http_body_util::{BodyExt, Empty};
+use http_body_util::{BodyExt, Full};
 use hyper::body::{Buf, Bytes, Incoming};
 use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
-use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
-};
+use serde::Serialize;
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
 use tokio::net::UnixStream;
 use tokio::runtime::Runtime;
 
-use crate::capture::{CaptureQuery, CaptureSummary, SUMMARY_TRAILER};
-use crate::expression::FlowQuery;
-use crate::filter::FlowFilter;
-use crate::monitor::{HistoryQuery, TalksQuery};
-use crate::percent;
-use crate::types::{
-    Bridged, Config, Devices, Drops, Explanation, Flow, FlowList, History, Hop, Paths, Port,
-    Probes, Problem, Reloaded, Status, Talks,
-};
+use crate::problem::Problem;
 
 /// How long the daemon may be silent before the client gives up.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -95,149 +88,35 @@ impl Client {
         })
     }
 
-    /// `GET /v1/status`
-    pub fn status(&self) -> Result<Status, ClientError> {
-        self.ask(Method::GET, "/v1/status")
+    /// What is told at a path, of a type that has its shape.
+    pub fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
+        serde_json::from_reader(self.open(path)?).map_err(unreadable)
     }
 
-    /// `GET /v1/hops`
-    pub fn hops(&self) -> Result<Vec<Hop>, ClientError> {
-        self.ask(Method::GET, "/v1/hops")
-    }
-
-    /// `GET /v1/ports`
-    pub fn ports(&self) -> Result<Vec<Port>, ClientError> {
-        self.ask(Method::GET, "/v1/ports")
-    }
-
-    /// `GET /v1/drops`
-    pub fn drops(&self) -> Result<Drops, ClientError> {
-        self.ask(Method::GET, "/v1/drops")
-    }
-
-    /// `GET /v1/devices`
-    pub fn devices(&self) -> Result<Devices, ClientError> {
-        self.ask(Method::GET, "/v1/devices")
-    }
-
-    /// `GET /v1/talks`
-    pub fn talks(&self, asked: &TalksQuery) -> Result<Talks, ClientError> {
-        self.ask(Method::GET, &with_query("/v1/talks", &asked.to_query()))
-    }
-
-    /// `GET /v1/history`
-    pub fn history(&self, asked: &HistoryQuery) -> Result<History, ClientError> {
-        self.ask(Method::GET, &with_query("/v1/history", &asked.to_query()))
-    }
-
-    /// `GET /v1/paths`
-    pub fn paths(&self) -> Result<Paths, ClientError> {
-        self.ask(Method::GET, "/v1/paths")
-    }
-
-    /// `GET /v1/probes`
-    pub fn probes(&self) -> Result<Probes, ClientError> {
-        self.ask(Method::GET, "/v1/probes")
-    }
-
-    /// `GET /v1/explain`
-    pub fn explain(&self, flow: &FlowQuery) -> Result<Explanation, ClientError> {
-        let query = percent::encode_query([("flow", flow.to_string())]);
-        self.ask(Method::GET, &format!("/v1/explain?{query}"))
-    }
-
-    /// `GET /v1/config`
-    pub fn config(&self) -> Result<Config, ClientError> {
-        self.ask(Method::GET, "/v1/config")
-    }
-
-    /// `POST /v1/reload`
-    pub fn reload(&self) -> Result<Reloaded, ClientError> {
-        self.ask(Method::POST, "/v1/reload")
-    }
-
-    /// `POST /v1/capture`: hands over pcapng as it arrives, in pieces of any size, until the capture ends, by itself or because `stop`
-    /// came true; what was captured before that still arrives. When `stop` is asked for again and comes true a second time, or the
-    /// daemon takes too long to end, the rest is left. `None`: the summary did not arrive.
-    pub fn capture<F: Future<Output = ()>>(
+    /// Has something done that takes a body, and tells what was answered.
+    pub fn send<T: DeserializeOwned>(
         &self,
-        asked: &CaptureQuery,
-        mut stop: impl FnMut() -> F,
-        each: &mut dyn FnMut(&[u8]) -> io::Result<()>,
-    ) -> Result<Option<CaptureSummary>, ClientError> {
-        let query = asked.to_query();
-        let separator = if query.is_empty() { "" } else { "?" };
-        let mut body = self
-            .open(Method::POST, &format!("/v1/capture{separator}{query}"))?
-            .body;
-        self.runtime.block_on(async {
-            let mut stopping = false;
-            let mut stopped = Box::pin(stop());
-            loop {
-                let frame = tokio::select! {
-                    frame = tokio::time::timeout(PATIENCE, body.frame()) => frame.map_err(|_| ClientError::Silent)?,
-                    () = &mut stopped => {
-                        if std::mem::replace(&mut stopping, true) {
-                            return Ok(None);
-                        }
-                        stopped = Box::pin(stop());
-                        // A capture that ended just now is not there to be ended.
-                        self.send(Method::POST, "/v1/capture/stop").await?;
-                        continue;
-                    }
-                };
-                let Some(frame) = frame else { return Ok(None) };
-                let frame = frame.map_err(|error| ClientError::Broken(error.to_string()))?;
-                if let Some(octets) = frame.data_ref() {
-                    each(octets).map_err(ClientError::Output)?;
-                } else if let Some(trailers) = frame.trailers_ref() {
-                    let summary = trailers.get(SUMMARY_TRAILER).map(|value| value.as_bytes());
-                    return Ok(summary.and_then(|text| serde_json::from_slice(text).ok()));
-                }
-            }
-        })
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, ClientError> {
+        let body = serde_json::to_vec(body).map_err(unreadable)?;
+        serde_json::from_reader(self.request(method, path, body.into())?).map_err(unreadable)
     }
 
-    /// `GET /v1/flows`, handed over one by one as they arrive. Ends early when `each` fails. Returns how many fit the filter.
-    pub fn flows(
-        &self,
-        filter: &FlowFilter,
-        mut each: impl FnMut(Flow) -> io::Result<()>,
-    ) -> Result<u64, ClientError> {
-        let body = self.open(Method::GET, &flows_path(filter))?;
-        let mut failed = None;
-        let list = ListVisitor {
-            each: &mut each,
-            failed: &mut failed,
-        };
-        let mut reader = serde_json::Deserializer::from_reader(body);
-        let matched = list
-            .deserialize(&mut reader)
-            .and_then(|matched| reader.end().map(|()| matched));
-        match (failed, matched) {
-            (Some(error), _) => Err(ClientError::Output(error)),
-            (None, Err(error)) => Err(unreadable(error)),
-            (None, Ok(matched)) => Ok(matched),
-        }
+    /// Has something done that takes no body.
+    pub fn post<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
+        serde_json::from_reader(self.request(Method::POST, path, Bytes::new())?).map_err(unreadable)
     }
 
-    /// Stations of bridges, of `GET /v1/flows`.
-    pub fn bridged(&self, filter: &FlowFilter) -> Result<Vec<Bridged>, ClientError> {
-        let filter = FlowFilter {
-            limit: Some(0),
-            ..filter.clone()
-        };
-        self.ask::<FlowList>(Method::GET, &flows_path(&filter))
-            .map(|list| list.bridged)
+    /// What is told at a path, to be read as it arrives.
+    pub fn open(&self, path: &str) -> Result<Incomings<'_>, ClientError> {
+        self.request(Method::GET, path, Bytes::new())
     }
 
-    /// `GET /v1/flows`, copied as JSON without being looked at.
-    pub fn copy_flows(
-        &self,
-        filter: &FlowFilter,
-        output: &mut dyn Write,
-    ) -> Result<(), ClientError> {
-        let mut body = self.open(Method::GET, &flows_path(filter))?;
+    /// What is told at a path, copied as JSON without being looked at.
+    pub fn copy(&self, path: &str, output: &mut dyn Write) -> Result<(), ClientError> {
+        let mut body = self.open(path)?;
         loop {
             let octets = io::BufRead::fill_buf(&mut body).map_err(broken)?;
             if octets.is_empty() {
@@ -249,13 +128,82 @@ impl Client {
         }
     }
 
-    fn ask<T: DeserializeOwned>(&self, method: Method, path: &str) -> Result<T, ClientError> {
-        serde_json::from_reader(self.open(method, path)?).map_err(unreadable)
+    /// One JSON object with a long list in it, whose items are handed over one by one as they arrive. Ends early when `each` fails.
+    /// Returns the object's other fields.
+    pub fn list<T: DeserializeOwned, R: DeserializeOwned>(
+        &self,
+        path: &str,
+        field: &str,
+        mut each: impl FnMut(T) -> io::Result<()>,
+    ) -> Result<R, ClientError> {
+        let body = self.open(path)?;
+        let mut failed = None;
+        let list = ObjectVisitor {
+            field,
+            items: ItemsVisitor {
+                each: &mut each,
+                failed: &mut failed,
+                item: PhantomData,
+            },
+        };
+        let mut reader = serde_json::Deserializer::from_reader(body);
+        let rest = reader
+            .deserialize_map(list)
+            .and_then(|rest| reader.end().map(|()| rest))
+            .and_then(|rest| serde_json::from_value(Value::Object(rest)));
+        match (failed, rest) {
+            (Some(error), _) => Err(ClientError::Output(error)),
+            (None, rest) => rest.map_err(unreadable),
+        }
     }
 
-    fn open(&self, method: Method, path: &str) -> Result<Incomings<'_>, ClientError> {
+    /// `POST`s, and hands over what is answered as it arrives, in pieces of any size, until it ends, by itself or because `stop` came true:
+    /// then `POST`s to `stop_path`, and what was on its way still arrives. When `stop` is asked for again and comes true a second time,
+    /// or the daemon takes too long to end, the rest is left. Returns the trailer of that name, if it arrived.
+    pub fn follow<F: Future<Output = ()>>(
+        &self,
+        [path, stop_path]: [&str; 2],
+        trailer: &str,
+        mut stop: impl FnMut() -> F,
+        each: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<Option<Vec<u8>>, ClientError> {
+        let mut body = self.request(Method::POST, path, Bytes::new())?.body;
+        self.runtime.block_on(async {
+            let mut stopping = false;
+            let mut stopped = Box::pin(stop());
+            loop {
+                let frame = tokio::select! {
+                    frame = tokio::time::timeout(PATIENCE, body.frame()) => frame.map_err(|_| ClientError::Silent)?,
+                    () = &mut stopped => {
+                        if std::mem::replace(&mut stopping, true) {
+                            return Ok(None);
+                        }
+                        stopped = Box::pin(stop());
+                        // What ended just now is not there to be ended.
+                        self.converse(Method::POST, stop_path, Bytes::new()).await?;
+                        continue;
+                    }
+                };
+                let Some(frame) = frame else { return Ok(None) };
+                let frame = frame.map_err(|error| ClientError::Broken(error.to_string()))?;
+                if let Some(octets) = frame.data_ref() {
+                    each(octets).map_err(ClientError::Output)?;
+                } else if let Some(trailers) = frame.trailers_ref() {
+                    let told = trailers.get(trailer);
+                    return Ok(told.map(|value| value.as_bytes().to_owned()));
+                }
+            }
+        })
+    }
+
+    fn request(
+        &self,
+        method: Method,
+        path: &str,
+        body: Bytes,
+    ) -> Result<Incomings<'_>, ClientError> {
         let response = self.runtime.block_on(async {
-            tokio::time::timeout(PATIENCE, self.send(method, path))
+            tokio::time::timeout(PATIENCE, self.converse(method, path, body))
                 .await
                 .unwrap_or(Err(ClientError::Silent))
         })?;
@@ -274,7 +222,12 @@ impl Client {
         })
     }
 
-    async fn send(&self, method: Method, path: &str) -> Result<Response<Incoming>, ClientError> {
+    async fn converse(
+        &self,
+        method: Method,
+        path: &str,
+        body: Bytes,
+    ) -> Result<Response<Incoming>, ClientError> {
         let stream =
             UnixStream::connect(&self.socket)
                 .await
@@ -296,21 +249,9 @@ impl Client {
             .uri(path)
             .header(hyper::header::HOST, "weir")
             .header(hyper::header::TE, "trailers")
-            .body(Empty::<Bytes>::new())
+            .body(Full::new(body))
             .map_err(|error| ClientError::Broken(error.to_string()))?;
         sender.send_request(request).await.map_err(broken)
-    }
-}
-
-fn flows_path(filter: &FlowFilter) -> String {
-    with_query("/v1/flows", &filter.to_query())
-}
-
-fn with_query(path: &str, query: &str) -> String {
-    if query.is_empty() {
-        path.to_owned()
-    } else {
-        format!("{path}?{query}")
     }
 }
 
@@ -331,7 +272,7 @@ fn unreadable(error: serde_json::Error) -> ClientError {
 }
 
 /// The body of an answer, as something to read.
-struct Incomings<'a> {
+pub struct Incomings<'a> {
     runtime: &'a Runtime,
     body: Incoming,
     piece: Bytes,
@@ -367,51 +308,41 @@ impl Read for Incomings<'_> {
     }
 }
 
-/// Reads a `FlowList` without ever having all of it.
-struct ListVisitor<'a> {
-    each: &'a mut dyn FnMut(Flow) -> io::Result<()>,
-    failed: &'a mut Option<io::Error>,
+/// Reads an object with a long list in it without ever having all of it.
+struct ObjectVisitor<'a, T> {
+    field: &'a str,
+    items: ItemsVisitor<'a, T>,
 }
 
-impl<'de> DeserializeSeed<'de> for ListVisitor<'_> {
-    type Value = u64;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<u64, D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for ListVisitor<'_> {
-    type Value = u64;
+impl<'de, T: DeserializeOwned> Visitor<'de> for ObjectVisitor<'_, T> {
+    type Value = Map<String, Value>;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a list of flows")
+        write!(f, "an object with the list `{}`", self.field)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<u64, A::Error> {
-        let mut matched = None;
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut rest = Map::new();
+        let mut items = Some(self.items);
         while let Some(key) = map.next_key::<String>()? {
-            match key.as_str() {
-                "matched" => matched = Some(map.next_value()?),
-                "flows" => map.next_value_seed(EachVisitor {
-                    each: &mut *self.each,
-                    failed: &mut *self.failed,
-                })?,
-                _ => {
-                    map.next_value::<IgnoredAny>()?;
+            match items.take_if(|_| key == self.field) {
+                Some(items) => map.next_value_seed(items)?,
+                None => {
+                    rest.insert(key, map.next_value()?);
                 }
             }
         }
-        matched.ok_or_else(|| serde::de::Error::missing_field("matched"))
+        Ok(rest)
     }
 }
 
-struct EachVisitor<'a> {
-    each: &'a mut dyn FnMut(Flow) -> io::Result<()>,
+struct ItemsVisitor<'a, T> {
+    each: &'a mut dyn FnMut(T) -> io::Result<()>,
     failed: &'a mut Option<io::Error>,
+    item: PhantomData<T>,
 }
 
-impl<'de> DeserializeSeed<'de> for EachVisitor<'_> {
+impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for ItemsVisitor<'_, T> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -419,16 +350,16 @@ impl<'de> DeserializeSeed<'de> for EachVisitor<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for EachVisitor<'_> {
+impl<'de, T: DeserializeOwned> Visitor<'de> for ItemsVisitor<'_, T> {
     type Value = ();
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("flows")
+        f.write_str("a list")
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<(), A::Error> {
-        while let Some(flow) = sequence.next_element()? {
-            if let Err(error) = (self.each)(flow) {
+        while let Some(item) = sequence.next_element()? {
+            if let Err(error) = (self.each)(item) {
                 *self.failed = Some(error);
                 return Err(serde::de::Error::custom("stopped"));
             }

@@ -4,6 +4,9 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::str::FromStr;
 
+use crate::percent;
+use crate::problem::{Problem, clipped};
+use crate::query::{Pairs, Query};
 use crate::types::{Endpoints, FlowId, Protocol};
 
 /// One flow, as a person or a program asks for it.
@@ -76,6 +79,37 @@ fn around_arrow(word: &str) -> impl Iterator<Item = &str> {
     word.split('>').map(|part| part.trim_end_matches('-'))
 }
 
+/// The parameter `flow`, which has to be there.
+impl Query for FlowQuery {
+    fn from_pairs(pairs: &Pairs) -> Result<Self, Problem> {
+        let [(name, text)] = pairs else {
+            let detail = "this path takes one parameter, `flow`";
+            return Err(Problem::new(
+                400,
+                "wrong_parameters",
+                detail,
+                EXPRESSION_MEND,
+            ));
+        };
+        if name != "flow" {
+            let detail = format!("`{}` is not a parameter of this path", clipped(name));
+            return Err(Problem::new(
+                400,
+                "unknown_parameter",
+                detail,
+                "the parameter is `flow`",
+            ));
+        }
+        text.parse().map_err(|error: ExpressionError| {
+            Problem::new(400, "not_a_flow", error.to_string(), EXPRESSION_MEND)
+        })
+    }
+
+    fn to_query(&self) -> String {
+        percent::encode_query([("flow", self.to_string())])
+    }
+}
+
 impl FlowQuery {
     fn tuple(
         protocol: Option<Protocol>,
@@ -116,7 +150,7 @@ impl fmt::Display for FlowQuery {
 }
 
 /// Reads `tcp` or `udp`, in any case.
-pub(crate) fn parse_protocol(text: &str) -> Result<Protocol, ExpressionError> {
+pub fn parse_protocol(text: &str) -> Result<Protocol, ExpressionError> {
     match text.to_ascii_lowercase().as_str() {
         "tcp" => Ok(Protocol::Tcp),
         "udp" => Ok(Protocol::Udp),
@@ -134,15 +168,6 @@ fn parse_endpoint(text: &str) -> Result<SocketAddr, ExpressionError> {
 /// A link-local scope (`%2`) has no place in a flow: forwarded packets have none.
 fn scoped(address: &SocketAddr) -> bool {
     matches!(address, SocketAddr::V6(six) if six.scope_id() != 0)
-}
-
-/// What was asked goes back in an error, but not pages of it.
-pub(crate) fn clipped(text: &str) -> String {
-    const LONGEST: usize = 80;
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -4,10 +4,15 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use crate::expression::{clipped, parse_protocol};
+use hyper::Response;
+
+use crate::expression::parse_protocol;
 use crate::number::number;
 use crate::percent;
-use crate::types::{Flow, FlowId, FlowState, Protocol};
+use crate::problem::{Problem, clipped};
+use crate::query::{Pairs, Query};
+use crate::server::{Answer, json_body};
+use crate::types::{Bridged, Flow, FlowId, FlowState, Protocol};
 
 /// A filter of flows: what is `None` is not asked for. All that is asked for must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +32,8 @@ pub struct FlowFilter {
     /// No more than so many.
     pub limit: Option<u32>,
 }
+
+const FILTERS: &str = "the filters are port, address, protocol, state, device, sort and limit";
 
 /// Orders of a listing; each has the largest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,9 +162,46 @@ pub enum FilterError {
     },
 }
 
+impl Query for FlowFilter {
+    /// A parameter given twice counts the last time.
+    fn from_pairs(pairs: &Pairs) -> Result<Self, Problem> {
+        Self::read(pairs).map_err(|error| match &error {
+            FilterError::Unknown(_) => {
+                Problem::new(400, "unknown_filter", error.to_string(), FILTERS)
+            }
+            FilterError::Value { allowed, .. } => Problem::new(
+                400,
+                "wrong_filter",
+                error.to_string(),
+                format!("give {allowed}"),
+            ),
+        })
+    }
+
+    /// Empty when everything is asked for.
+    fn to_query(&self) -> String {
+        let pairs = [
+            ("port", self.port.map(|port| port.to_string())),
+            ("address", self.address.map(|prefix| prefix.to_string())),
+            (
+                "protocol",
+                self.protocol.map(|protocol| protocol.to_string()),
+            ),
+            ("state", self.state.map(|state| state.to_string())),
+            ("device", self.device.clone()),
+            ("sort", self.sort.map(|sort| sort.to_string())),
+            ("limit", self.limit.map(|limit| limit.to_string())),
+        ];
+        percent::encode_query(
+            pairs
+                .into_iter()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
+    }
+}
+
 impl FlowFilter {
-    /// From decoded query parameters. A parameter given twice counts the last time.
-    pub fn from_pairs(pairs: &[(String, String)]) -> Result<Self, FilterError> {
+    pub(crate) fn read(pairs: &Pairs) -> Result<Self, FilterError> {
         let mut filter = Self::default();
         for (name, value) in pairs {
             let wrong = |name, allowed| FilterError::Value {
@@ -202,28 +246,9 @@ impl FlowFilter {
         }
         Ok(filter)
     }
+}
 
-    /// As a query string, percent-encoded; empty when everything is asked for.
-    pub fn to_query(&self) -> String {
-        let pairs = [
-            ("port", self.port.map(|port| port.to_string())),
-            ("address", self.address.map(|prefix| prefix.to_string())),
-            (
-                "protocol",
-                self.protocol.map(|protocol| protocol.to_string()),
-            ),
-            ("state", self.state.map(|state| state.to_string())),
-            ("device", self.device.clone()),
-            ("sort", self.sort.map(|sort| sort.to_string())),
-            ("limit", self.limit.map(|limit| limit.to_string())),
-        ];
-        percent::encode_query(
-            pairs
-                .into_iter()
-                .filter_map(|(name, value)| Some((name, value?))),
-        )
-    }
-
+impl FlowFilter {
     /// Whether a flow is asked for.
     pub fn matches(&self, flow: &Flow) -> bool {
         let ends = [&flow.original, &flow.reply];
@@ -277,6 +302,26 @@ pub struct Selection {
     pub matched: u64,
     /// Those to list, in order.
     pub ids: Vec<FlowId>,
+}
+
+impl Selection {
+    /// As a [`FlowList`](crate::FlowList), whose flows are asked for as the client takes them; those that ended meanwhile are left out.
+    pub fn answer(
+        self,
+        bridged: &[Bridged],
+        flow: impl Fn(FlowId) -> Option<Flow> + 'static,
+    ) -> Response<Answer> {
+        let head = format!(r#"{{"matched":{},"flows":["#, self.matched);
+        let tail = match serde_json::to_string(bridged) {
+            Ok(text) if !bridged.is_empty() => format!(r#"],"bridged":{text}}}"#),
+            _ => "]}".to_owned(),
+        };
+        json_body(Answer::list(
+            head,
+            self.ids.into_iter().filter_map(flow),
+            tail,
+        ))
+    }
 }
 
 #[cfg(test)]
@@ -392,7 +437,7 @@ mod tests {
             ("limit=%2B1", "`+1` is not a value of `limit`: a number"),
         ] {
             assert_eq!(
-                FlowFilter::from_pairs(&pairs(query)).map_err(|error| error.to_string()),
+                FlowFilter::read(&pairs(query)).map_err(|error| error.to_string()),
                 Err(error.to_owned())
             );
         }

@@ -21,9 +21,9 @@
 //! | `POST /v1/capture?…` | pcapng, for as long as a [`CaptureQuery`] says, and a [`CaptureSummary`] as a trailer |
 //! | `POST /v1/capture/stop` | [`CaptureSummary`] of the capture that runs, which ends |
 //!
-//! Whatever goes wrong is answered by a [`Problem`]. No `GET` changes anything.
+//! Whatever goes wrong is answered by a [`Problem`]. No `GET` changes anything. Which of these a daemon has, and who may ask, is its table of
+//! [`Routes`].
 
-pub mod call;
 pub mod capture;
 pub mod client;
 pub mod expression;
@@ -34,14 +34,20 @@ mod number;
 mod openmetrics;
 pub mod path;
 mod percent;
+pub mod problem;
+pub mod query;
+pub mod route;
 pub mod server;
 pub mod types;
 
-pub use call::Call;
 pub use capture::{CaptureQuery, CaptureSide, CaptureSummary};
 pub use client::{Client, ClientError};
 pub use expression::{ExpressionError, FlowQuery};
 pub use filter::{FlowFilter, Prefix, Selection, Sort};
+pub use hyper::Method;
 pub use monitor::{HistoryBy, HistoryQuery, HistoryUnit, TalkSort, TalksQuery};
-pub use server::{Drain, Feed, Later, Limits, Listener, Provider, feed, serve};
+pub use problem::Problem;
+pub use query::{Query, with_query};
+pub use route::{Asked, Body, Later, Nothing, Refusal, Route, Routes, Who};
+pub use server::{Drain, Feed, Limits, Listener, feed, serve};
 pub use types::*;

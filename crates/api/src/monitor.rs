@@ -3,10 +3,11 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use crate::expression::clipped;
 use crate::number::number;
 use crate::percent;
-use crate::types::{Problem, Talk, Talks};
+use crate::problem::{Problem, clipped};
+use crate::query::{Pairs, Query};
+use crate::types::{Talk, Talks};
 
 /// Conversations that are told where no limit is given.
 pub const DEFAULT_TALKS: u32 = 100;
@@ -72,12 +73,9 @@ impl TalkSort {
     }
 }
 
-impl TalksQuery {
-    /// From decoded query parameters. A parameter given twice counts the last time.
-    ///
-    /// # Errors
-    /// What cannot be used, and what can be given instead.
-    pub fn from_pairs(pairs: &[(String, String)]) -> Result<Self, Problem> {
+impl Query for TalksQuery {
+    /// A parameter given twice counts the last time.
+    fn from_pairs(pairs: &Pairs) -> Result<Self, Problem> {
         let mut query = Self::default();
         for (name, value) in pairs {
             match name.as_str() {
@@ -102,8 +100,8 @@ impl TalksQuery {
         Ok(query)
     }
 
-    /// As a query string, percent-encoded; what is default is left out.
-    pub fn to_query(&self) -> String {
+    /// What is default is left out.
+    fn to_query(&self) -> String {
         let sort = (self.sort != TalkSort::default()).then(|| self.sort.to_string());
         let limit = (self.limit != DEFAULT_TALKS).then(|| self.limit.to_string());
         written([
@@ -113,7 +111,9 @@ impl TalksQuery {
             ("limit", limit),
         ])
     }
+}
 
+impl TalksQuery {
     /// Whether a conversation is asked for.
     pub fn matches(&self, talk: &Talk) -> bool {
         let device = self.device.as_deref();
@@ -202,12 +202,9 @@ impl fmt::Display for HistoryBy {
     }
 }
 
-impl HistoryQuery {
-    /// From decoded query parameters. A parameter given twice counts the last time.
-    ///
-    /// # Errors
-    /// What cannot be used, and what can be given instead.
-    pub fn from_pairs(pairs: &[(String, String)]) -> Result<Self, Problem> {
+impl Query for HistoryQuery {
+    /// A parameter given twice counts the last time.
+    fn from_pairs(pairs: &Pairs) -> Result<Self, Problem> {
         let mut query = Self::default();
         for (name, value) in pairs {
             let seconds = || {
@@ -246,8 +243,8 @@ impl HistoryQuery {
         Ok(query)
     }
 
-    /// As a query string, percent-encoded; what is default is left out.
-    pub fn to_query(&self) -> String {
+    /// What is default is left out.
+    fn to_query(&self) -> String {
         let unit = (self.unit != HistoryUnit::default()).then(|| self.unit.to_string());
         let by = (self.by != HistoryBy::default()).then(|| self.by.to_string());
         written([

@@ -13,8 +13,15 @@ use std::process::Command;
 use support::{Directory, Server, body};
 use weir_api::server::SocketError;
 use weir_api::{
-    Client, ClientError, FlowFilter, FlowList, HistoryQuery, Limits, Listener, Sort, TalksQuery,
+    Client, ClientError, Flow, FlowFilter, FlowList, Limits, Listener, Reloaded, Sort, Status,
+    with_query,
 };
+
+/// What comes beside a listing.
+#[derive(Debug, serde::Deserialize)]
+struct Rest {
+    matched: u64,
+}
 
 #[test]
 fn every_path_answers() {
@@ -93,9 +100,8 @@ fn a_daemon_without_a_monitor_says_so() {
         );
     }
     let client = Client::new(server.socket()).expect("a client");
-    let talks = client.talks(&TalksQuery::default()).map(|_| ());
-    let history = client.history(&HistoryQuery::default()).map(|_| ());
-    for answer in [client.devices().map(|_| ()), talks, history] {
+    for path in ["devices", "talks", "history"] {
+        let answer = client.get::<serde_json::Value>(&format!("/v1/{path}"));
         let Err(ClientError::Problem(problem)) = answer else {
             panic!("{answer:?}");
         };
@@ -193,15 +199,15 @@ fn a_full_table_is_listed_piece_by_piece() {
         sort: Some(Sort::Octets),
         ..FlowFilter::default()
     };
-    let matched = client
-        .flows(&filter, |flow| {
+    let rest: Rest = client
+        .list(&with_query("/v1/flows", &filter), "flows", |flow: Flow| {
             assert!(flow.octets() < last, "largest first");
             last = flow.octets();
             listed += 1;
             Ok(())
         })
         .expect("a list");
-    assert_eq!(matched, FLOWS);
+    assert_eq!(rest.matched, FLOWS);
     assert_eq!(
         listed,
         FLOWS / 10 * 9,
@@ -231,14 +237,12 @@ fn a_listing_is_one_document() {
     let client = Client::new(server.socket()).expect("a client");
     for (limit, expected) in [(None, 23), (Some(8), 7), (Some(0), 0)] {
         let mut text = Vec::new();
+        let filter = FlowFilter {
+            limit,
+            ..FlowFilter::default()
+        };
         client
-            .copy_flows(
-                &FlowFilter {
-                    limit,
-                    ..FlowFilter::default()
-                },
-                &mut text,
-            )
+            .copy(&with_query("/v1/flows", &filter), &mut text)
             .expect("a list");
         let list: FlowList = serde_json::from_slice(&text).expect("JSON");
         assert_eq!((list.matched, list.flows.len()), (25, expected));
@@ -252,7 +256,9 @@ fn a_listing_is_one_document() {
 fn the_client_says_what_is_wrong() {
     let directory = Directory::new();
     let client = Client::new(&directory.path().join("none.sock")).expect("a client");
-    let error = client.status().expect_err("nobody there");
+    let error = client
+        .get::<Status>("/v1/status")
+        .expect_err("nobody there");
     assert!(matches!(error, ClientError::NotRunning(_)));
     assert!(
         error
@@ -264,19 +270,17 @@ fn the_client_says_what_is_wrong() {
 
     let server = Server::start(0, Limits::default());
     let client = Client::new(server.socket()).expect("a client");
-    assert_eq!(
-        client.reload().expect("the first one works").changed.len(),
-        1
-    );
-    let Err(ClientError::Problem(problem)) = client.reload() else {
+    let reload = || client.post::<Reloaded>("/v1/reload");
+    assert_eq!(reload().expect("the first one works").changed.len(), 1);
+    let Err(ClientError::Problem(problem)) = reload() else {
         panic!("the second one fails")
     };
     assert_eq!(problem.errors, ["weir.toml:1:1: no"]);
 
     let server = Server::start(3, Limits::default());
     let client = Client::new(server.socket()).expect("a client");
-    let pipe = |_| Err(std::io::ErrorKind::BrokenPipe.into());
-    let Err(ClientError::Output(error)) = client.flows(&FlowFilter::default(), pipe) else {
+    let pipe = |_: Flow| Err(std::io::ErrorKind::BrokenPipe.into());
+    let Err(ClientError::Output(error)) = client.list::<_, Rest>("/v1/flows", "flows", pipe) else {
         panic!("the writer's error")
     };
     assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
@@ -305,7 +309,7 @@ fn the_client_does_not_trust_the_server() {
         });
         let error = Client::new(&socket)
             .expect("a client")
-            .flows(&FlowFilter::default(), |_| Ok(()))
+            .list::<Flow, Rest>("/v1/flows", "flows", |_| Ok(()))
             .expect_err("nothing of use");
         thread.join().expect("no panic");
         assert_eq!(
@@ -375,7 +379,7 @@ fn speak_as_nobody() {
         return;
     };
     let client = Client::new(std::path::Path::new(&socket)).expect("a client");
-    match client.status() {
+    match client.get::<Status>("/v1/status") {
         Err(ClientError::Problem(problem)) => assert_eq!(problem.status, 403),
         other => panic!("to be refused, not {other:?}"),
     }

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use api::Problem;
 use api::server::{Answer, read_body};
+use api::{Problem, Who};
 use hyper::body::Body;
 use hyper::header::{ACCEPT_ENCODING, AUTHORIZATION, IF_NONE_MATCH};
 use hyper::http::request::Parts;
@@ -16,8 +16,8 @@ use tokio::sync::Semaphore;
 use crate::WebError;
 use crate::accept::Encoding;
 use crate::assets;
+use crate::behind::Behind;
 use crate::guard::{self, CSRF_HEADER, Peer};
-use crate::handler::Handler;
 use crate::host::{Authority, Hosts};
 use crate::password::Cost;
 use crate::reply::{self, Refused};
@@ -51,7 +51,7 @@ pub struct Door {
     pub(crate) trying: Arc<Semaphore>,
     pub(crate) waiting: Cell<usize>,
     hosts: Hosts,
-    handler: Rc<dyn Handler>,
+    behind: Behind,
     #[cfg(feature = "tls")]
     pub(crate) tls: Option<crate::tls::Tls>,
 }
@@ -82,19 +82,15 @@ impl Visit<'_> {
 }
 
 impl Door {
-    /// A door to `handler`. Reads the certificate, or makes one: to be called before the daemon gives up writing files. Later it reads
+    /// A door to what is behind it. Reads the certificate, or makes one: to be called before the daemon gives up writing files. Later it reads
     /// the certificate's and the password's files, and writes the latter where a password is set or changed.
-    pub fn new(settings: Settings, handler: Rc<dyn Handler>) -> Result<Self, WebError> {
+    pub fn new(settings: Settings, behind: Behind) -> Result<Self, WebError> {
         let begin = Instant::now();
-        Self::with_clock(settings, handler, Rc::new(move || begin.elapsed()))
+        Self::with_clock(settings, behind, Rc::new(move || begin.elapsed()))
     }
 
     /// The same with another clock.
-    pub fn with_clock(
-        settings: Settings,
-        handler: Rc<dyn Handler>,
-        clock: Clock,
-    ) -> Result<Self, WebError> {
+    pub fn with_clock(settings: Settings, behind: Behind, clock: Clock) -> Result<Self, WebError> {
         settings.check()?;
         // Told now, rather than to the first who logs in.
         secret::read(&settings.password_file)?;
@@ -113,7 +109,7 @@ impl Door {
             waiting: Cell::new(0),
             hosts: Hosts::new(settings.hosts.iter().map(String::as_str)),
             clock,
-            handler,
+            behind,
             settings,
         })
     }
@@ -212,8 +208,13 @@ impl Door {
             }
             Route::Password => self.change_password(&visit, &body, allowed()).await,
             Route::Api(path) => Ok(self
-                .handler
-                .answer(method, path, parts.uri.query(), &body)
+                .behind
+                .answer(
+                    Who::User,
+                    [method, path],
+                    parts.uri.query().unwrap_or_default(),
+                    &body,
+                )
                 .await),
             Route::Metrics | Route::File(_) => Err(no_file().into()),
         }
@@ -266,7 +267,7 @@ impl Door {
                 }
             }
         }
-        let (media, text) = self.handler.metrics().ok_or_else(no_file)?;
+        let (media, text) = self.behind.metrics().ok_or_else(no_file)?;
         Ok(reply::body(media, text.into()))
     }
 }

@@ -17,11 +17,11 @@
 
 pub mod accept;
 pub mod assets;
+mod behind;
 pub mod crowd;
 mod door;
 mod error;
 mod guard;
-mod handler;
 pub mod host;
 mod login;
 pub mod password;
@@ -36,10 +36,10 @@ pub mod throttle;
 mod tls;
 mod token;
 
+pub use behind::{Behind, Figures};
 pub use door::{Clock, Door};
 pub use error::WebError;
 pub use guard::Peer;
-pub use handler::{Answering, Api, Handler};
 pub use login::SessionState;
 pub use serve::{Listeners, serve};
 pub use settings::{DEFAULT_LISTEN, DEFAULT_PASSWORD_FILE, Limits, Metrics, Settings, Tls};

@@ -326,15 +326,7 @@ mod tests {
     use tokio::task::LocalSet;
 
     use super::*;
-    use crate::{Handler, Settings};
-
-    struct Nothing;
-
-    impl Handler for Nothing {
-        fn answer(&self, _: &str, _: &str, _: Option<&str>, _: &[u8]) -> crate::Answering {
-            Box::pin(std::future::ready(reply::json(&())))
-        }
-    }
+    use crate::{Behind, Settings};
 
     /// Works that last until they are told to end: one is done at a time, four wait, and the next is sent away.
     #[test]
@@ -343,7 +335,7 @@ mod tests {
             password_file: "/nonexistent/weir/password".into(),
             ..Settings::default()
         };
-        let door = Rc::new(Door::new(settings, Rc::new(Nothing)).expect("a door"));
+        let door = Rc::new(Door::new(settings, Behind::default()).expect("a door"));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()

@@ -81,7 +81,7 @@ pub(crate) fn body(media: &'static str, octets: Bytes) -> Response<Answer> {
 pub(crate) fn refuse(refused: &Refused, script: bool, allow: Option<&str>) -> Response<Answer> {
     let problem = &refused.problem;
     let mut response = match script {
-        true => api::server::refuse(problem, None),
+        true => api::server::refuse(&problem.clone().into()),
         false => body(
             "text/plain; charset=utf-8",
             format!("{}\n\n{}\n", problem.detail, problem.mend).into(),

@@ -47,7 +47,7 @@ impl<'a> Route<'a> {
     /// Whether it takes a method. A file's head may be asked for alone.
     pub(crate) fn takes(&self, method: &str) -> bool {
         match self {
-            Self::Api(_) => matches!(method, "GET" | "POST"),
+            Self::Api(_) => matches!(method, "GET" | "POST" | "PUT" | "PATCH" | "DELETE"),
             Self::File(_) => matches!(method, "GET" | "HEAD"),
             _ => self.method() == Some(method),
         }

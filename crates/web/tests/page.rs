@@ -41,7 +41,7 @@ fn every_answer_is_protected() {
         ("GET", "/api/password", 405),
         ("POST", "/api/session", 405),
         ("OPTIONS", "/api/v1/status", 405),
-        ("PUT", "/api/v1/status", 405),
+        ("PUT", "/api/v1/status", 401),
         ("GET", "/api/v1/status", 401),
         ("POST", "/api/v1/reload", 401),
         ("GET", "/api", 401),

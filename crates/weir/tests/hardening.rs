@@ -83,7 +83,7 @@ fn a_hang_up_reloads_and_a_broken_file_changes_nothing() {
     let daemon = Daemon::start(router, "", |_| {});
     daemon.wait_for_ports(&["lan0", "wan0"]);
     let value = |key: &str| {
-        let config = daemon.client().config().expect("an answer");
+        let config: api::Config = daemon.client().get("/v1/config").expect("an answer");
         let entry = config.entries.into_iter().find(|entry| entry.key == key);
         entry.expect("a key").value
     };

@@ -2,15 +2,12 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::rc::Rc;
 use std::task::{Context, Poll};
-use std::vec::IntoIter;
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
+use serde::Serialize;
 
-use super::{Drain, Provider};
-use crate::filter::Selection;
-use crate::types::{Bridged, FlowId};
+use super::Drain;
 
 /// Octets after which a piece of a listing is sent: enough to make the system call worth it.
 const PIECE: usize = 32 * 1024;
@@ -21,8 +18,8 @@ pub struct Answer(Kind);
 enum Kind {
     /// All there, or taken.
     Whole(Option<Bytes>),
-    /// A `FlowList`, piece by piece.
-    Flows(FlowPieces),
+    /// A listing, piece by piece.
+    List(List),
     /// Octets as they come.
     Feed(Drain),
 }
@@ -38,17 +35,21 @@ impl Answer {
         Self(Kind::Feed(drain))
     }
 
-    pub(super) fn flows(
-        selection: Selection,
-        bridged: Vec<Bridged>,
-        provider: Rc<dyn Provider>,
+    /// A JSON document with a long list in it: `head`, the items with commas between them, `tail`. Each item is asked for when the client
+    /// takes it, and some hundred between two turns of the event loop; one that cannot be written is left out.
+    pub fn list<T: Serialize>(
+        head: String,
+        mut items: impl Iterator<Item = T> + 'static,
+        tail: String,
     ) -> Self {
-        let head = format!(r#"{{"matched":{},"flows":["#, selection.matched).into_bytes();
-        Self(Kind::Flows(FlowPieces {
-            provider,
-            rest: selection.ids.into_iter(),
-            begun: head,
-            bridged,
+        Self(Kind::List(List {
+            next: Box::new(move |octets| {
+                items
+                    .next()
+                    .map(|item| serde_json::to_writer(octets, &item).is_ok())
+            }),
+            begun: head.into_bytes(),
+            tail,
             first: true,
             ended: false,
             rested: true,
@@ -56,52 +57,44 @@ impl Answer {
     }
 }
 
-/// Writes flows as they are asked for, so that a table of any size needs one piece of memory, and the daemon gets a turn
-/// between two of them.
-struct FlowPieces {
-    provider: Rc<dyn Provider>,
-    rest: IntoIter<FlowId>,
+/// Appends an item; `false`: half of it. `None`: there are no more.
+type Append = Box<dyn FnMut(&mut Vec<u8>) -> Option<bool>>;
+
+/// Writes items as they are asked for, so that a table of any size needs one piece of memory, and the daemon gets a turn between two of
+/// them.
+struct List {
+    next: Append,
     /// Written last.
-    bridged: Vec<Bridged>,
+    tail: String,
     /// What is written and not sent yet.
     begun: Vec<u8>,
-    /// No flow was written yet.
+    /// No item was written yet.
     first: bool,
     ended: bool,
     /// The event loop had a turn since the last piece.
     rested: bool,
 }
 
-impl FlowPieces {
+impl List {
     fn piece(&mut self) -> Option<Bytes> {
         if self.ended {
             return None;
         }
         let mut octets = std::mem::take(&mut self.begun);
         while octets.len() < PIECE {
-            let Some(id) = self.rest.next() else {
-                octets.push(b']');
-                if !self.bridged.is_empty()
-                    && let Ok(bridged) = serde_json::to_vec(&self.bridged)
-                {
-                    octets.extend_from_slice(b",\"bridged\":");
-                    octets.extend_from_slice(&bridged);
-                }
-                octets.push(b'}');
-                self.ended = true;
-                break;
-            };
-            let Some(flow) = self.provider.flow(id) else {
-                continue;
-            };
             let before = octets.len();
             if !self.first {
                 octets.push(b',');
             }
-            match serde_json::to_writer(&mut octets, &flow) {
-                Ok(()) => self.first = false,
-                // Cannot happen with these types; leaves the flow out rather than half of it in.
-                Err(_) => octets.truncate(before),
+            match (self.next)(&mut octets) {
+                Some(true) => self.first = false,
+                Some(false) => octets.truncate(before),
+                None => {
+                    octets.truncate(before);
+                    octets.extend_from_slice(self.tail.as_bytes());
+                    self.ended = true;
+                    break;
+                }
             }
         }
         Some(Bytes::from(octets))
@@ -119,15 +112,15 @@ impl Body for Answer {
         match &mut self.get_mut().0 {
             Kind::Whole(octets) => Poll::Ready(octets.take().map(|octets| Ok(Frame::data(octets)))),
             Kind::Feed(drain) => drain.poll(context).map(|frame| frame.map(Ok)),
-            Kind::Flows(pieces) => {
+            Kind::List(list) => {
                 // A client that reads quickly must not keep the daemon from its own work.
-                if !pieces.rested {
-                    pieces.rested = true;
+                if !list.rested {
+                    list.rested = true;
                     context.waker().wake_by_ref();
                     return Poll::Pending;
                 }
-                pieces.rested = false;
-                Poll::Ready(pieces.piece().map(|octets| Ok(Frame::data(octets))))
+                list.rested = false;
+                Poll::Ready(list.piece().map(|octets| Ok(Frame::data(octets))))
             }
         }
     }
@@ -135,7 +128,7 @@ impl Body for Answer {
     fn is_end_stream(&self) -> bool {
         match &self.0 {
             Kind::Whole(octets) => octets.is_none(),
-            Kind::Flows(pieces) => pieces.ended,
+            Kind::List(list) => list.ended,
             Kind::Feed(_) => false,
         }
     }
@@ -145,7 +138,7 @@ impl Body for Answer {
             Kind::Whole(octets) => {
                 SizeHint::with_exact(octets.as_ref().map_or(0, |octets| octets.len() as u64))
             }
-            Kind::Flows(_) | Kind::Feed(_) => SizeHint::default(),
+            Kind::List(_) | Kind::Feed(_) => SizeHint::default(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Bytes};
 
-use crate::types::Problem;
+use crate::problem::Problem;
 
 /// Reads a request's body: no more than so many octets, and no longer than that.
 pub async fn read_body<B>(body: B, limit: usize, time: Duration) -> Result<Bytes, Problem>

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::rc::Rc;
 use std::time::Duration;
 
-use hyper::body::Incoming;
+use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
@@ -15,12 +15,12 @@ use tracing::debug;
 
 use super::crowd::Peer;
 use super::seat::{Hall, Seated, Visitor};
-use super::{Limits, Listener, Provider, Watched, answer, nothing_in, read_body, refuse};
-use crate::call::Call;
-use crate::types::Problem;
+use super::{Answer, Limits, Listener, Watched, or_refuse, read_body, refuse};
+use crate::problem::Problem;
+use crate::route::{Routes, Who};
 
 /// Serves until dropped. Runs on any current-thread runtime; brings its own place for the connections, which end with it.
-pub async fn serve(listener: &Listener, provider: Rc<dyn Provider>, limits: Limits) {
+pub async fn serve(listener: &Listener, routes: &Routes, limits: Limits) {
     let connections = LocalSet::new();
     let hall = Hall::new(limits.answers, limits.waiting);
     let accept = async {
@@ -40,11 +40,11 @@ pub async fn serve(listener: &Listener, provider: Rc<dyn Provider>, limits: Limi
             let peer = peer(&stream);
             let (stream, progress) = Watched::new(stream);
             let visitor = hall.enter(peer, &progress);
-            let provider = Rc::clone(&provider);
+            let routes = routes.clone();
             let allowed = peer != Peer::Stranger;
             tokio::task::spawn_local(async move {
                 let stalls = progress.stalls(limits.stall_time);
-                converse(stream, provider, visitor, limits, allowed, stalls).await;
+                converse(stream, routes, visitor, limits, allowed, stalls).await;
             });
         }
     };
@@ -53,7 +53,7 @@ pub async fn serve(listener: &Listener, provider: Rc<dyn Provider>, limits: Limi
 
 async fn converse(
     stream: Watched<UnixStream>,
-    provider: Rc<dyn Provider>,
+    routes: Routes,
     visitor: Visitor,
     limits: Limits,
     allowed: bool,
@@ -62,15 +62,15 @@ async fn converse(
     let visitor = Rc::new(visitor);
     let dismissed = Rc::clone(&visitor);
     let service = service_fn(move |request| {
-        let provider = Rc::clone(&provider);
+        let routes = routes.clone();
         let visitor = Rc::clone(&visitor);
         async move {
             Ok::<_, Infallible>(if allowed {
-                respond(request, provider, &visitor, limits).await
+                respond(request, &routes, &visitor, limits).await
             } else {
                 let detail = "only root and the user that weir runs as may speak to it";
                 let problem = Problem::new(403, "not_allowed", detail, "run the command as root");
-                refuse(&problem, None).map(|answer| Seated::new(answer, None))
+                unseated(refuse(&problem.into()))
             })
         }
     });
@@ -108,28 +108,32 @@ fn may_speak(peer: u32, own: u32) -> bool {
 
 async fn respond(
     request: Request<Incoming>,
-    provider: Rc<dyn Provider>,
+    routes: &Routes,
     visitor: &Rc<Visitor>,
     limits: Limits,
 ) -> Response<Seated> {
     let uri = request.uri();
-    let path = uri.path().to_owned();
-    let refused =
-        |problem: &Problem, allow| refuse(problem, allow).map(|answer| Seated::new(answer, None));
-    let call = match Call::parse(request.method().as_str(), &path, uri.query()) {
-        Ok(call) => call,
-        Err(problem) => return refused(&problem, Call::method_of(&path)),
+    let query = uri.query().unwrap_or_default().to_owned();
+    let found = match routes.find(request.method().as_str(), uri.path(), Who::Root) {
+        Ok(found) => found,
+        Err(refusal) => return unseated(refuse(&refusal)),
     };
-    if call.has_body()
-        && let Err(problem) = read_body(request.into_body(), limits.body, limits.request_time)
-            .await
-            .and_then(|body| nothing_in(&body))
-    {
-        return refused(&problem, None);
-    }
+    let body = match found.has_body() {
+        true => read_body(request.into_body(), limits.body, limits.request_time).await,
+        false => Ok(Bytes::new()),
+    };
+    let body = match body {
+        Ok(body) => body,
+        Err(problem) => return unseated(refuse(&problem.into())),
+    };
     let seat = visitor.seat().await;
-    let answer = answer(call, provider).await;
+    let answer = or_refuse(found.answer(&query, &body).await);
     answer.map(|answer| Seated::new(answer, Some(seat)))
+}
+
+/// What is answered to those who need no seat for it.
+fn unseated(answer: Response<Answer>) -> Response<Seated> {
+    answer.map(|answer| Seated::new(answer, None))
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ mod flow;
 mod monitor;
 mod paths;
 mod probes;
-mod problem;
 mod settings;
 mod status;
 mod tables;
@@ -27,7 +26,6 @@ pub use monitor::{
 };
 pub use paths::{Carriage, Forward, PartnerState, Path, PathUse, Paths, PathsStatus, Twin};
 pub use probes::{Probe, ProbeKind, ProbeRecord, Probes};
-pub use problem::Problem;
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
 pub use status::{
     EachPacket, FamilyFlows, FlowCounts, Heartbeat, HopCounts, Mode, PacketCounts, RuleCost,

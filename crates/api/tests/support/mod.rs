@@ -14,9 +14,10 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use weir_api::{
-    Config, ConfigChange, ConfigEntry, Direction, Directions, Endpoints, Explanation, Flow,
-    FlowFilter, FlowId, FlowQuery, FlowState, Hook, Hop, Limits, Listener, Port, Problem, Protocol,
-    Provider, Reason, Reloaded, Selection, Status, Translated, TtlRange, serve,
+    Asked, Config, ConfigChange, ConfigEntry, Devices, Direction, Directions, Endpoints,
+    Explanation, Flow, FlowFilter, FlowId, FlowQuery, FlowState, History, HistoryQuery, Hook, Hop,
+    Later, Limits, Listener, Method, Port, Problem, Protocol, Reason, Reloaded, Route, Routes,
+    Selection, Status, Talks, TalksQuery, Translated, TtlRange, Who, serve,
 };
 
 /// A directory that goes away again.
@@ -102,7 +103,7 @@ pub fn flow(number: u64) -> Flow {
     }
 }
 
-impl Provider for Paper {
+impl Paper {
     fn status(&self) -> Status {
         Status {
             version: "paper".into(),
@@ -115,12 +116,6 @@ impl Provider for Paper {
     fn flow(&self, id: FlowId) -> Option<Flow> {
         // Every flow whose number ends in 7 ends while it is listed.
         (id.0 % 10 != 7).then(|| flow(id.0))
-    }
-    fn hops(&self) -> Vec<Hop> {
-        Vec::new()
-    }
-    fn ports(&self) -> Vec<Port> {
-        Vec::new()
     }
     fn explain(&self, asked: &FlowQuery) -> Result<Explanation, Problem> {
         Ok(Explanation {
@@ -160,6 +155,52 @@ impl Provider for Paper {
     }
 }
 
+impl Paper {
+    fn routes(self) -> Routes {
+        let paper = Rc::new(self);
+        let paper = || Rc::clone(&paper);
+        let (status, listed, explains, shows, reloads) =
+            (paper(), paper(), paper(), paper(), paper());
+        Routes::new([
+            Route::get("/v1/status", Who::User, move |()| Ok(status.status())),
+            Route::raw(
+                Method::GET,
+                "/v1/flows",
+                Who::User,
+                move |asked: Asked<FlowFilter>| {
+                    let selection = listed.select(&asked.query);
+                    let paper = Rc::clone(&listed);
+                    Ok(selection.answer(&[], move |id| paper.flow(id)))
+                },
+            ),
+            Route::get("/v1/hops", Who::User, |()| Ok(Vec::<Hop>::new())),
+            Route::get("/v1/ports", Who::User, |()| Ok(Vec::<Port>::new())),
+            Route::get("/v1/devices", Who::User, |()| {
+                Err::<Devices, _>(Problem::no_monitor())
+            }),
+            Route::get("/v1/talks", Who::User, |_: TalksQuery| {
+                Err::<Talks, _>(Problem::no_monitor())
+            }),
+            Route::later(
+                Method::GET,
+                "/v1/history",
+                Who::User,
+                |_: Asked<HistoryQuery>| {
+                    let answer: Later<History> = Box::pin(async { Err(Problem::no_monitor()) });
+                    answer
+                },
+            ),
+            Route::get("/v1/explain", Who::User, move |asked: FlowQuery| {
+                explains.explain(&asked)
+            }),
+            Route::get("/v1/config", Who::User, move |()| Ok(shows.config())),
+            Route::new(Method::POST, "/v1/reload", Who::User, move |_: Asked| {
+                reloads.reload()
+            }),
+        ])
+    }
+}
+
 /// A running server; stops when dropped.
 pub struct Server {
     stop: Option<oneshot::Sender<()>>,
@@ -184,9 +225,9 @@ impl Server {
                 runtime.block_on(async {
                 let listener = Listener::bind(&path).expect("a socket");
                 ready.send(()).expect("the test waits");
-                let provider = Rc::new(Paper { flows, reloads: Cell::new(0) });
+                let routes = Paper { flows, reloads: Cell::new(0) }.routes();
                 tokio::select! {
-                    () = serve(&listener, provider, limits) => panic!("the server ended by itself"),
+                    () = serve(&listener, &routes, limits) => panic!("the server ended by itself"),
                     _ = stopped => {}
                 }
             });

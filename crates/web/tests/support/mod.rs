@@ -17,12 +17,12 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use api::{
-    Config, ConfigEntry, Explanation, Flow, FlowFilter, FlowId, FlowQuery, Hop, Port, Problem,
-    Provider, Reloaded, Selection, Status,
+    Asked, CaptureQuery, Config, ConfigEntry, FlowFilter, Method, Reloaded, Route, Routes, Status,
+    Who,
 };
 use tokio::sync::oneshot;
 use weir_web::password::{Cost, hash};
-use weir_web::{Api, Door, Listeners, Settings, secret, serve};
+use weir_web::{Behind, Door, Listeners, Settings, secret, serve};
 
 /// Enough to hash at all.
 pub const CHEAP: Cost = Cost {
@@ -62,55 +62,44 @@ impl Drop for Directory {
     }
 }
 
-/// A daemon that has nothing to tell but how often it was reloaded.
-struct Paper(Cell<u64>);
-
-impl Provider for Paper {
-    fn status(&self) -> Status {
-        Status {
+/// A daemon that has nothing to tell but how often it was reloaded, with one figure.
+pub fn behind() -> Behind {
+    let reloads = Rc::new(Cell::new(0));
+    let counted = Rc::clone(&reloads);
+    let status = || {
+        Ok(Status {
             version: "paper".into(),
             ..Status::default()
-        }
-    }
-    fn select(&self, filter: &FlowFilter) -> Selection {
-        filter.select(std::iter::empty())
-    }
-    fn flow(&self, _: FlowId) -> Option<Flow> {
-        None
-    }
-    fn hops(&self) -> Vec<Hop> {
-        Vec::new()
-    }
-    fn ports(&self) -> Vec<Port> {
-        Vec::new()
-    }
-    fn explain(&self, asked: &FlowQuery) -> Result<Explanation, Problem> {
-        Err(Problem::new(404, "none", asked.to_string(), "ask another"))
-    }
-    fn config(&self) -> Config {
+        })
+    };
+    let config = move || {
         let entry = ConfigEntry {
             key: "reloads".into(),
-            value: self.0.get().into(),
+            value: counted.get().into(),
             origin: "default".into(),
         };
-        Config {
+        Ok(Config {
             entries: vec![entry],
-        }
-    }
-    fn reload(&self) -> Result<Reloaded, Problem> {
-        self.0.set(self.0.get() + 1);
+        })
+    };
+    let reload = move |_: Asked| {
+        reloads.set(reloads.get() + 1);
         Ok(Reloaded {
             changed: Vec::new(),
         })
-    }
-}
-
-/// The paper daemon's API, with one figure.
-pub fn api() -> Api {
-    let provider: Rc<dyn Provider> = Rc::new(Paper(Cell::new(0)));
-    Api::new(provider).with_metrics(Box::new(|| {
-        ("text/plain; version=0.0.4", "weir_up 1\n".to_owned())
-    }))
+    };
+    let flows =
+        |asked: Asked<FlowFilter>| Ok(asked.query.select(std::iter::empty()).answer(&[], |_| None));
+    let capture = |_: Asked<CaptureQuery>| Ok("packets");
+    let routes = Routes::new([
+        Route::get("/v1/status", Who::User, move |()| status()),
+        Route::get("/v1/config", Who::User, move |()| config()),
+        Route::raw(Method::GET, "/v1/flows", Who::User, flows),
+        Route::new(Method::POST, "/v1/reload", Who::User, reload),
+        Route::new(Method::POST, "/v1/capture", Who::Root, capture),
+    ]);
+    let figures = || ("text/plain; version=0.0.4", "weir_up 1\n".to_owned());
+    Behind::new(routes).with_metrics(Box::new(figures))
 }
 
 /// A running server; stops when dropped.
@@ -150,7 +139,7 @@ impl Server {
             runtime.block_on(async {
                 let listeners = Listeners::bind(&settings).expect("an address");
                 let clock = Rc::new(move || Duration::from_secs(read.load(Ordering::SeqCst)));
-                let door = Door::with_clock(settings, Rc::new(api()), clock)
+                let door = Door::with_clock(settings, behind(), clock)
                     .unwrap_or_else(|error| panic!("{error}; {}", error.mend()))
                     .with_cost(CHEAP);
                 ready

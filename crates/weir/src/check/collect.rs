@@ -4,7 +4,7 @@ use std::hash::RandomState;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use api::{Client, Forward, Port, RuleCost};
+use api::{Client, Forward, Paths, Port, RuleCost, Status};
 use kernel::io::{Requests, SetError, read_members};
 use kernel::{Event, Link, Source, facts};
 
@@ -162,13 +162,13 @@ fn running(options: &Options) -> Option<Running> {
     let client = Client::new(&options.socket).ok()?;
     let here = api::path::netns_inode().ok()?;
     // A socket that was named may be that of another namespace's daemon.
-    let status = client.status().ok()?;
+    let status: Status = client.get("/v1/status").ok()?;
     if status.netns != here {
         return None;
     }
-    let paths = client.paths().unwrap_or_default();
+    let paths: Paths = client.get("/v1/paths").unwrap_or_default();
     Some(Running {
-        ports: client.ports().ok()?,
+        ports: client.get("/v1/ports").ok()?,
         forwards: paths.forwards,
         rules: status
             .each_packet

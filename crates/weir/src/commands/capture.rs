@@ -5,9 +5,9 @@ use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use api::capture::{DEFAULT_OCTETS, DEFAULT_RATE};
+use api::capture::{DEFAULT_OCTETS, DEFAULT_RATE, SUMMARY_TRAILER};
 use api::expression::EXPRESSION_MEND;
-use api::{CaptureQuery, CaptureSide, CaptureSummary, FlowFilter, Prefix, Protocol};
+use api::{CaptureQuery, CaptureSide, CaptureSummary, FlowFilter, Prefix, Protocol, with_query};
 use clap::{Args, ValueEnum};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -127,15 +127,22 @@ pub(super) fn run(args: &CaptureArgs, output: &mut Output<'_>) -> Result<(), Err
     }
     let client = client(&args.connection)?;
     let mut target = Target::new((!to_output).then_some(args.write.as_path()), output);
-    let summary = client.capture(&query, interrupted, &mut |octets| target.take(octets));
+    let begin = with_query("/v1/capture", &query);
+    let told = client.follow(
+        [&begin, "/v1/capture/stop"],
+        SUMMARY_TRAILER,
+        interrupted,
+        &mut |octets| target.take(octets),
+    );
     if let Some(error) = target.failed {
         return Err(error);
     }
     // Not in the output: that is for packets.
-    let mut told = io::stderr().lock();
-    match summary? {
-        Some(summary) => writeln!(told, "{}", tell(&summary, args.rate))?,
-        None => writeln!(told, "ended at once: what was missed is not known")?,
+    let summary: Option<CaptureSummary> = told?.and_then(|text| serde_json::from_slice(&text).ok());
+    let mut errors = io::stderr().lock();
+    match summary {
+        Some(summary) => writeln!(errors, "{}", tell(&summary, args.rate))?,
+        None => writeln!(errors, "ended at once: what was missed is not known")?,
     }
     Ok(())
 }

@@ -44,7 +44,7 @@ pub(super) fn run(args: &ConfigArgs, output: &mut Output<'_>) -> Result<(), Erro
         return Ok(print_keys(output)?);
     }
     let config = if args.running {
-        client(&args.connection)?.config()?
+        client(&args.connection)?.get("/v1/config")?
     } else {
         let source = Source {
             file: args.config.clone(),

@@ -83,7 +83,7 @@ enum SortArg {
 
 pub(super) fn run(args: &DevicesArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let client = client(&args.connection)?;
-    let mut answer = client.devices()?;
+    let mut answer: Devices = client.get("/v1/devices")?;
     if let Some(port) = &args.port {
         answer.ports.retain(|metered| metered.name == *port);
         if answer.ports.is_empty() {
@@ -95,7 +95,11 @@ pub(super) fn run(args: &DevicesArgs, output: &mut Output<'_>) -> Result<(), Err
         }
     }
     if args.equation {
-        return Ok(equation::print(&answer, &client.ports()?, output)?);
+        return Ok(equation::print(
+            &answer,
+            &client.get::<Vec<_>>("/v1/ports")?,
+            output,
+        )?);
     }
     if let Some(wanted) = &args.device {
         answer.devices.retain(|device| is_called(device, wanted));

@@ -26,7 +26,7 @@ pub struct DropsArgs {
 }
 
 pub(super) fn run(args: &DropsArgs, output: &mut Output<'_>) -> Result<(), Error> {
-    let drops = client(&args.connection)?.drops()?;
+    let drops: Drops = client(&args.connection)?.get("/v1/drops")?;
     if args.format.json {
         output.json(&drops)?
     } else {

@@ -3,7 +3,7 @@
 use std::io;
 
 use api::expression::EXPRESSION_MEND;
-use api::{Explanation, FlowQuery};
+use api::{Explanation, FlowQuery, with_query};
 use clap::Args;
 
 use super::client;
@@ -37,7 +37,8 @@ pub(super) fn run(args: &ExplainArgs, output: &mut Output<'_>) -> Result<(), Err
         .join(" ")
         .parse()
         .map_err(|error: api::ExpressionError| Error::usage(error.to_string(), EXPRESSION_MEND))?;
-    let explanation = client(&args.connection)?.explain(&query)?;
+    let path = with_query("/v1/explain", &query);
+    let explanation: Explanation = client(&args.connection)?.get(&path)?;
     if args.format.json {
         output.json(&explanation)?
     } else {

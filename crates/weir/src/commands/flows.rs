@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-use api::{Bridged, Client, Directions, Flow, FlowFilter, FlowState, Prefix, Protocol, Sort};
+use api::{
+    Bridged, Client, Directions, Flow, FlowFilter, FlowState, Prefix, Protocol, Sort, with_query,
+};
 use clap::{Args, ValueEnum};
+use serde::Deserialize;
 
 use super::client;
 use crate::Error;
@@ -107,11 +110,19 @@ impl FlowsArgs {
     }
 }
 
+/// What comes beside the flows, which are shown as they arrive.
+#[derive(Deserialize)]
+struct Rest {
+    matched: u64,
+    #[serde(default)]
+    bridged: Vec<Bridged>,
+}
+
 pub(super) fn run(args: &FlowsArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let client = client(&args.connection)?;
     let filter = args.filter();
     if args.format.json {
-        client.copy_flows(&filter, output.raw())?;
+        client.copy(&with_query("/v1/flows", &filter), output.raw())?;
         return Ok(output.line("")?);
     }
     if !args.follow {
@@ -150,18 +161,18 @@ fn print(client: &Client, filter: &FlowFilter, output: &mut Output<'_>) -> Resul
         ("REASON", Align::Left),
     ]);
     let mut listed = 0u64;
-    let matched = client.flows(filter, |flow| {
+    let path = with_query("/v1/flows", filter);
+    let rest: Rest = client.list(&path, "flows", |flow: Flow| {
         listed += 1;
         table.row(row(&flow), output)
     })?;
     table.finish(output)?;
-    let bridged = client.bridged(filter)?;
-    if !bridged.is_empty() {
+    if !rest.bridged.is_empty() {
         output.line("")?;
-        print_bridged(&bridged, output)?;
+        print_bridged(&rest.bridged, output)?;
     }
-    if filter.limit.is_some() && listed < matched {
-        output.line(&output.toned(Tone::Dim, &format!("{listed} of {matched}")))?;
+    if filter.limit.is_some() && listed < rest.matched {
+        output.line(&output.toned(Tone::Dim, &format!("{listed} of {}", rest.matched)))?;
     }
     Ok(())
 }

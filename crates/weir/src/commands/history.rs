@@ -5,7 +5,7 @@ mod window;
 use std::io;
 use std::time::SystemTime;
 
-use api::{Count, History, HistoryBy, HistoryQuery, HistoryUnit, Part, Period};
+use api::{Count, History, HistoryBy, HistoryQuery, HistoryUnit, Part, Period, with_query};
 use clap::{Args, ValueEnum};
 
 use super::{client, devices};
@@ -94,14 +94,14 @@ pub(super) fn run(args: &HistoryArgs, output: &mut Output<'_>) -> Result<(), Err
     }
     let client = client(&args.connection)?;
     let device = match &args.device {
-        Some(wanted) => Some(devices::mac_of(&client.devices()?, wanted)?),
+        Some(wanted) => Some(devices::mac_of(&client.get("/v1/devices")?, wanted)?),
         None => None,
     };
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let now = since.map_or(0, |since| since.as_secs());
     let window = Window::new(unit, args.last, args.from, args.to);
     let (from, to) = window.asked(now);
-    let mut answer = client.history(&HistoryQuery {
+    let asked = HistoryQuery {
         unit,
         from: Some(from),
         to,
@@ -110,7 +110,8 @@ pub(super) fn run(args: &HistoryArgs, output: &mut Output<'_>) -> Result<(), Err
             Some(ByArg::Application) => HistoryBy::Application,
             Some(ByArg::Device) | None => HistoryBy::Device,
         },
-    })?;
+    };
+    let mut answer: History = client.get(&with_query("/v1/history", &asked))?;
     let offset = answer.offset_minutes;
     answer
         .periods

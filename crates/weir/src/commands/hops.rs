@@ -25,7 +25,7 @@ pub struct HopsArgs {
 }
 
 pub(super) fn run(args: &HopsArgs, output: &mut Output<'_>) -> Result<(), Error> {
-    let hops = client(&args.connection)?.hops()?;
+    let hops: Vec<Hop> = client(&args.connection)?.get("/v1/hops")?;
     if args.format.json {
         output.json(&hops)?
     } else {

@@ -39,7 +39,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 pub(super) fn run(args: &PathsArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let client = client(&args.connection)?;
-    let mut told = client.paths()?;
+    let mut told: Paths = client.get("/v1/paths")?;
     if args.format.json {
         return Ok(output.json(&told)?);
     }
@@ -49,7 +49,7 @@ pub(super) fn run(args: &PathsArgs, output: &mut Output<'_>) -> Result<(), Error
     let mut at = Instant::now();
     loop {
         sleep(SECOND);
-        let now = client.paths()?;
+        let now: Paths = client.get("/v1/paths")?;
         let took = at.elapsed().as_secs_f64();
         at = Instant::now();
         if output.is_terminal() {

@@ -32,7 +32,7 @@ pub struct PortsArgs {
 }
 
 pub(super) fn run(args: &PortsArgs, output: &mut Output<'_>) -> Result<(), Error> {
-    let ports = client(&args.connection)?.ports()?;
+    let ports: Vec<Port> = client(&args.connection)?.get("/v1/ports")?;
     if args.format.json {
         output.json(&ports)?
     } else if args.counters {

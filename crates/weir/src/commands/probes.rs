@@ -2,7 +2,7 @@
 
 use std::io;
 
-use api::{Probe, ProbeKind, ProbeRecord};
+use api::{Probe, ProbeKind, ProbeRecord, Probes};
 use clap::Args;
 
 use super::client;
@@ -30,7 +30,7 @@ pub struct ProbesArgs {
 }
 
 pub(super) fn run(args: &ProbesArgs, output: &mut Output<'_>) -> Result<(), Error> {
-    let mut told = client(&args.connection)?.probes()?;
+    let mut told: Probes = client(&args.connection)?.get("/v1/probes")?;
     if let Some(name) = &args.name {
         let names: Vec<_> = told.probes.iter().map(|probe| probe.name.clone()).collect();
         told.probes.retain(|probe| probe.name == *name);

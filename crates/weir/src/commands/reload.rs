@@ -1,5 +1,6 @@
 //! `weir reload`: have the configuration read again.
 
+use api::Reloaded;
 use clap::Args;
 
 use super::client;
@@ -19,7 +20,7 @@ pub struct ReloadArgs {
 }
 
 pub(super) fn run(args: &ReloadArgs, output: &mut Output<'_>) -> Result<(), Error> {
-    let reloaded = client(&args.connection)?.reload()?;
+    let reloaded: Reloaded = client(&args.connection)?.post("/v1/reload")?;
     if args.format.json {
         return Ok(output.json(&reloaded)?);
     }

@@ -26,7 +26,7 @@ pub struct StatusArgs {
 }
 
 pub(super) fn run(args: &StatusArgs, output: &mut Output<'_>) -> Result<(), Error> {
-    let status = client(&args.connection)?.status()?;
+    let status: Status = client(&args.connection)?.get("/v1/status")?;
     if args.format.json {
         output.json(&status)?
     } else {

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-use api::{Talk, TalkSort, Talks, TalksQuery};
+use api::{Talk, TalkSort, Talks, TalksQuery, with_query};
 use clap::{Args, ValueEnum};
 
 use super::{client, devices};
@@ -63,7 +63,7 @@ enum SortArg {
 pub(super) fn run(args: &TalksArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let client = client(&args.connection)?;
     let device = match &args.device {
-        Some(wanted) => Some(devices::mac_of(&client.devices()?, wanted)?),
+        Some(wanted) => Some(devices::mac_of(&client.get("/v1/devices")?, wanted)?),
         None => None,
     };
     let asked = TalksQuery {
@@ -76,7 +76,7 @@ pub(super) fn run(args: &TalksArgs, output: &mut Output<'_>) -> Result<(), Error
         },
         limit: args.limit,
     };
-    let mut answer = client.talks(&asked)?;
+    let mut answer: Talks = client.get(&with_query("/v1/talks", &asked))?;
     if args.format.json {
         output.json(&answer)?
     } else {

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime};
 
 use api::capture::SUMMARY_TRAILER;
-use api::{CaptureQuery, CaptureSide, CaptureSummary, Drain, Feed, FlowQuery, Problem};
+use api::{CaptureQuery, CaptureSide, CaptureSummary, Drain, Feed, FlowQuery, Problem, Query};
 use datapath::{CaptureEnd, CaptureFilter, Captured, Side};
 use tracing::{info, warn};
 

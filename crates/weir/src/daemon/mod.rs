@@ -18,6 +18,7 @@ pub(crate) mod page;
 pub(crate) mod privileges;
 mod provider;
 mod router;
+mod routes;
 pub(crate) mod settings;
 pub(crate) mod surroundings;
 
@@ -26,7 +27,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use api::{Limits, Listener, Provider};
+use api::{Limits, Listener};
 use datapath::{Datapath, Sizes};
 use kernel::io::{Events, Requests, SetEvents};
 use kernel::{Event, SetEvent, Source};
@@ -174,7 +175,7 @@ impl Daemon {
             started: provider::unix_seconds(),
             netns: netns_inode(),
         });
-        let page = page::Page::open(&config, face.clone());
+        let page = page::Page::open(&config, &face);
         let history = kept.as_deref().and_then(Path::parent).map(Path::to_owned);
         if let Some(directory) = &history
             && let Err(error) = std::fs::create_dir_all(directory)
@@ -241,8 +242,8 @@ impl Daemon {
             _guard,
         } = self;
         let captures = Rc::clone(&face.captures);
-        let provider: Rc<dyn Provider> = face.clone();
-        let api = api::serve(&listener, provider, Limits::default());
+        let routes = routes::routes(&face);
+        let api = api::serve(&listener, &routes, Limits::default());
         tokio::pin!(api);
         let page = async {
             match &page {

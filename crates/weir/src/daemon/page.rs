@@ -4,10 +4,11 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use api::Provider;
 use tracing::{info, warn};
-use web::{Api, Door, Listeners, Metrics, Settings, Tls};
+use web::{Behind, Door, Listeners, Metrics, Settings, Tls};
 
+use super::provider::Face;
+use super::routes::routes;
 use crate::config::{MetricsFor, Web, WebTls};
 
 /// Where a certificate of weir's own making is kept.
@@ -22,7 +23,7 @@ pub struct Page {
 impl Page {
     /// Binds, reads or makes the certificate. To be called before rights are dropped. `None`: switched off, or it cannot be, which is told
     /// and not fatal: packets are forwarded without it.
-    pub fn open(config: &Web, provider: Rc<dyn Provider>) -> Option<Self> {
+    pub fn open(config: &Web, face: &Rc<Face>) -> Option<Self> {
         if !*config.enabled {
             return None;
         }
@@ -34,23 +35,23 @@ impl Page {
         }
         let settings = settings(config);
         let figures = {
-            let provider = Rc::clone(&provider);
+            let face = Rc::clone(face);
             let metrics = RefCell::new(api::metrics::Metrics::default());
             Box::new(move || {
-                let devices = provider.devices().unwrap_or_default();
-                let (status, paths) = (provider.status(), provider.paths());
+                let devices = face.devices().unwrap_or_default();
+                let (status, paths) = (face.status(), face.paths());
                 let text = metrics.borrow_mut().render(&devices, &status, &paths);
-                let text = match provider.probes() {
+                let text = match face.probes() {
                     Ok(probes) => probes.added_to(text),
                     Err(_) => text,
                 };
                 (api::metrics::CONTENT_TYPE, text)
             })
         };
-        let handler = Rc::new(Api::new(provider).with_metrics(figures));
+        let behind = Behind::new(routes(face)).with_metrics(figures);
         let open = || {
             let listeners = Listeners::bind(&settings)?;
-            let door = Rc::new(Door::new(settings, handler)?);
+            let door = Rc::new(Door::new(settings, behind)?);
             Ok::<_, web::WebError>(Self { listeners, door })
         };
         match open() {

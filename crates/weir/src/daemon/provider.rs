@@ -7,8 +7,8 @@ use std::time::SystemTime;
 
 use api::{
     Config, Drops, Endpoints, Explanation, FlowCounts, FlowFilter, FlowId, FlowQuery, FlowState,
-    Heartbeat, Hop, HopCounts, Mode, PacketCounts, Port, Problem, Provider, Reason, Reloaded,
-    Selection, ShadowCounts, Status, Translated, TtlRange, Witness, WitnessName,
+    Heartbeat, Hop, HopCounts, Mode, PacketCounts, Port, Problem, Reason, Reloaded, Selection,
+    ShadowCounts, Status, Translated, TtlRange, Witness, WitnessName,
 };
 use datapath::{Direction, Encapsulation};
 use kernel::{Tuple, status};
@@ -40,8 +40,9 @@ pub fn unix_seconds() -> u64 {
         .map_or(0, |d| d.as_secs())
 }
 
-impl Provider for Face {
-    fn status(&self) -> Status {
+impl Face {
+    /// How the daemon is doing.
+    pub fn status(&self) -> Status {
         let router = &mut *self.router.borrow_mut();
         router.count_all();
         let mut flows = FlowCounts::default();
@@ -134,19 +135,22 @@ impl Provider for Face {
         }
     }
 
-    fn select(&self, filter: &FlowFilter) -> Selection {
+    /// Which flows are to be listed.
+    pub fn select(&self, filter: &FlowFilter) -> Selection {
         let router = &mut *self.router.borrow_mut();
         let ids: Vec<_> = router.core.flows().map(|(id, _)| id).collect();
         filter.select(ids.into_iter().filter_map(|id| flow(router, id)))
     }
 
-    fn flow(&self, id: FlowId) -> Option<api::Flow> {
+    /// One of them; `None` when it ended meanwhile.
+    pub fn flow(&self, id: FlowId) -> Option<api::Flow> {
         let router = &mut *self.router.borrow_mut();
         let found = offload::FlowId(id.0 as u32);
         flow(router, found).filter(|flow| flow.id == id)
     }
 
-    fn bridged(&self, filter: &FlowFilter) -> Vec<api::Bridged> {
+    /// Stations of bridges.
+    pub fn bridged(&self, filter: &FlowFilter) -> Vec<api::Bridged> {
         if filter.port.is_some() || filter.address.is_some() || filter.protocol.is_some() {
             return Vec::new();
         }
@@ -168,7 +172,8 @@ impl Provider for Face {
             .collect()
     }
 
-    fn hops(&self) -> Vec<Hop> {
+    /// All hops.
+    pub fn hops(&self) -> Vec<Hop> {
         let router = &mut *self.router.borrow_mut();
         let names = names(router);
         let mut users: BTreeMap<u32, u64> = BTreeMap::new();
@@ -216,15 +221,18 @@ impl Provider for Face {
             .collect()
     }
 
-    fn drops(&self) -> Drops {
+    /// What is dropped early.
+    pub fn drops(&self) -> Drops {
         super::drops::shown(&mut self.router.borrow_mut())
     }
 
-    fn ports(&self) -> Vec<Port> {
+    /// All ports.
+    pub fn ports(&self) -> Vec<Port> {
         super::counters::ports(&mut self.router.borrow_mut())
     }
 
-    fn devices(&self) -> Result<api::Devices, Problem> {
+    /// Who uses the network.
+    pub fn devices(&self) -> Result<api::Devices, Problem> {
         let router = &mut *self.router.borrow_mut();
         router.count_all();
         let monitor = router.monitor.as_ref();
@@ -233,13 +241,15 @@ impl Provider for Face {
             .ok_or_else(Problem::no_monitor)
     }
 
-    fn talks(&self, asked: &api::TalksQuery) -> Result<api::Talks, Problem> {
+    /// Conversations.
+    pub fn talks(&self, asked: &api::TalksQuery) -> Result<api::Talks, Problem> {
         let router = &mut *self.router.borrow_mut();
         let monitor = router.monitor.as_ref().ok_or_else(Problem::no_monitor)?;
         Ok(monitor.talks(asked, &router.core))
     }
 
-    fn history(&self, asked: &api::HistoryQuery) -> api::Later<api::History> {
+    /// What was.
+    pub fn history(&self, asked: &api::HistoryQuery) -> api::Later<api::History> {
         let router = self.router.borrow();
         let answer = router
             .monitor
@@ -259,12 +269,14 @@ impl Provider for Face {
         }
     }
 
-    fn paths(&self) -> api::Paths {
+    /// Uplinks that are used as one.
+    pub fn paths(&self) -> api::Paths {
         let multipath = self.multipath.as_ref();
         multipath.map_or_else(api::Paths::default, |multipath| multipath.borrow().shown())
     }
 
-    fn probes(&self) -> Result<api::Probes, Problem> {
+    /// Every probe, and what it recorded.
+    pub fn probes(&self) -> Result<api::Probes, Problem> {
         let router = &*self.router.borrow();
         let monitor = router.monitor.as_ref().ok_or_else(Problem::no_monitor)?;
         let names = names(router);
@@ -272,26 +284,31 @@ impl Provider for Face {
         Ok(monitor.probes.shown(|link| names.get(&link).cloned(), &own))
     }
 
-    fn explain(&self, asked: &FlowQuery) -> Result<Explanation, Problem> {
+    /// Why a flow is forwarded, or is not. A flow nobody knows has an explanation too.
+    pub fn explain(&self, asked: &FlowQuery) -> Result<Explanation, Problem> {
         let router = &mut *self.router.borrow_mut();
         Ok(super::explain::explain(router, asked))
     }
 
-    fn config(&self) -> Config {
+    /// The effective configuration.
+    pub fn config(&self) -> Config {
         self.settings.borrow().effective.to_api()
     }
 
-    fn capture(&self, asked: &api::CaptureQuery) -> Result<api::Drain, Problem> {
+    /// Begins to capture: what is to be sent to the client, as it comes. Ends when the [`api::Drain`] is dropped.
+    pub fn capture(&self, asked: &api::CaptureQuery) -> Result<api::Drain, Problem> {
         self.captures.begin(&mut self.router.borrow_mut(), asked)
     }
 
-    fn stop_capture(&self) -> Result<api::CaptureSummary, Problem> {
+    /// Ends the capture that runs: its client still gets what was captured before.
+    pub fn stop_capture(&self) -> Result<api::CaptureSummary, Problem> {
         self.captures
             .stop(&mut self.router.borrow_mut())
             .ok_or_else(super::capture::none_runs)
     }
 
-    fn reload(&self) -> Result<Reloaded, Problem> {
+    /// Reads the configuration again and applies it, as a whole or not at all.
+    pub fn reload(&self) -> Result<Reloaded, Problem> {
         let (reloaded, offload) = self.settings.borrow_mut().reload()?;
         let drops = super::settings::drops(&self.settings.borrow().effective);
         self.router.borrow_mut().reload(offload, drops);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread;
 
-use api::{Client, ClientError};
+use api::{Client, ClientError, with_query};
 
 use super::run::{Event, Told};
 use super::state::{Answer, Request, Trouble};
@@ -35,11 +35,11 @@ fn ask(
     request: &Request,
 ) -> Result<(api::Devices, Option<api::Talks>), ClientError> {
     let client = Client::new(socket)?;
-    let devices = client.devices()?;
+    let devices = client.get("/v1/devices")?;
     let talks = request
         .talks
         .as_ref()
-        .map(|talks| client.talks(talks))
+        .map(|talks| client.get(&with_query("/v1/talks", talks)))
         .transpose()?;
     Ok((devices, talks))
 }

@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use api::{Client, Port};
+use api::{Client, Port, Status};
 use lab::namespace::{Namespace, Process, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -63,7 +63,7 @@ impl Daemon {
         daemon.wait("it answers", |daemon| {
             let ended = daemon.process.ended().expect("a state");
             assert!(ended.is_none(), "it ended: {}", daemon.log());
-            daemon.client().status().is_ok()
+            daemon.client().get::<Status>("/v1/status").is_ok()
         });
         daemon
     }
@@ -110,7 +110,7 @@ impl Daemon {
     }
 
     pub fn port(&self, name: &str) -> Option<Port> {
-        let ports = self.client().ports().ok()?;
+        let ports: Vec<Port> = self.client().get("/v1/ports").ok()?;
         ports.into_iter().find(|port| port.name == name)
     }
 

@@ -16,12 +16,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 use api::{
-    Config, Devices, Direction, Directions, DropCounts, DropPrefix, DropRoutes, DropSet, DropState,
-    Drops, EachPacket, Endpoints, Explanation, FamilyFlows, Flow, FlowCounts, FlowFilter, FlowId,
-    FlowQuery, FlowState, Heartbeat, History, HistoryQuery, Hook, Hop, HopCounts, LearnedDrop,
-    LearnedDrops, Limits, Listener, Mode, PacketCounts, Port, PortStack, Problem, Protocol,
-    Provider, Reason, Reloaded, RuleCost, Selection, Status, Talks, TalksQuery, Translated,
-    TtlRange, Witness, WitnessName, serve,
+    Asked, Config, Devices, Direction, Directions, DropCounts, DropPrefix, DropRoutes, DropSet,
+    DropState, Drops, EachPacket, Endpoints, Explanation, FamilyFlows, Flow, FlowCounts,
+    FlowFilter, FlowId, FlowQuery, FlowState, Heartbeat, History, HistoryQuery, Hook, Hop,
+    HopCounts, LearnedDrop, LearnedDrops, Limits, Listener, Method, Mode, PacketCounts, Port,
+    PortStack, Problem, Protocol, Reason, Reloaded, Route, Routes, RuleCost, Selection, Status,
+    Talks, TalksQuery, Translated, TtlRange, Who, Witness, WitnessName, serve,
 };
 use tokio::sync::oneshot;
 
@@ -140,8 +140,9 @@ impl Daemon {
             runtime.block_on(async {
                 let listener = Listener::bind(&path).expect("a socket");
                 ready.send(()).expect("the test waits");
+                let routes = paper.routes();
                 tokio::select! {
-                    () = serve(&listener, Rc::new(paper), Limits::default()) => {}
+                    () = serve(&listener, &routes, Limits::default()) => {}
                     _ = stopped => {}
                 }
             });
@@ -252,7 +253,7 @@ fn plain(id: u64) -> Flow {
     }
 }
 
-impl Provider for Paper {
+impl Paper {
     fn status(&self) -> Status {
         let packets = PacketCounts {
             forwarded_xdp: 9_000_000,
@@ -431,9 +432,8 @@ impl Provider for Paper {
             .map(|()| asked.select(monitor::talks(asked)))
     }
 
-    fn history(&self, asked: &HistoryQuery) -> api::Later<History> {
-        let answer = self.monitored().map(|()| monitor::history(asked));
-        Box::pin(std::future::ready(answer))
+    fn history(&self, asked: &HistoryQuery) -> Result<History, Problem> {
+        self.monitored().map(|()| monitor::history(asked))
     }
 
     fn paths(&self) -> api::Paths {
@@ -524,5 +524,54 @@ impl Provider for Paper {
             .errors
             .push("weir.toml:1:1: tcp: unknown section; `tcp` belongs into [offload]".into());
         Err(problem)
+    }
+}
+
+type Get = fn(&Paper) -> Result<serde_json::Value, Problem>;
+
+/// As JSON, whatever it is.
+fn told(value: impl serde::Serialize) -> Result<serde_json::Value, Problem> {
+    Ok(serde_json::to_value(value).expect("JSON"))
+}
+
+impl Paper {
+    fn routes(self) -> Routes {
+        let paper = Rc::new(self);
+        let all: [(&'static str, Get); 8] = [
+            ("/v1/status", |paper| told(paper.status())),
+            ("/v1/hops", |paper| told(paper.hops())),
+            ("/v1/ports", |paper| told(paper.ports())),
+            ("/v1/drops", |paper| told(paper.drops())),
+            ("/v1/devices", |paper| paper.devices().and_then(told)),
+            ("/v1/paths", |paper| told(paper.paths())),
+            ("/v1/probes", |paper| paper.probes().and_then(told)),
+            ("/v1/config", |paper| told(paper.config())),
+        ];
+        let all = all.map(|(path, answer)| {
+            let paper = Rc::clone(&paper);
+            Route::get(path, Who::User, move |()| answer(&paper))
+        });
+        let paper = || Rc::clone(&paper);
+        let (lists, talks, was, explains, reloads) = (paper(), paper(), paper(), paper(), paper());
+        Routes::new(all.into_iter().chain([
+            Route::raw(
+                Method::GET,
+                "/v1/flows",
+                Who::User,
+                move |asked: Asked<FlowFilter>| {
+                    let selection = lists.select(&asked.query);
+                    let paper = Rc::clone(&lists);
+                    Ok(selection.answer(&[], move |id| paper.flow(id)))
+                },
+            ),
+            Route::get("/v1/talks", Who::User, move |asked| talks.talks(&asked)),
+            Route::get("/v1/history", Who::User, move |asked| was.history(&asked)),
+            Route::get("/v1/explain", Who::User, move |asked| {
+                explains.explain(&asked)
+            }),
+            Route::new(Method::POST, "/v1/reload", Who::User, move |_: Asked| {
+                reloads.reload()
+            }),
+        ]))
     }
 }

@@ -22,7 +22,7 @@ const SHARING: [&str; 4] = ["macvlan", "macvtap", "ipvlan", "ipvtap"];
 
 /// Every device that weir looks at, with its counters.
 pub fn ports(router: &mut Router) -> Vec<Port> {
-    router.count();
+    router.count_all();
     let text = std::fs::read_to_string(netdev::FILE).unwrap_or_else(|error| {
         debug!(%error, "no counters of devices");
         String::new()

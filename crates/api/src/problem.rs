@@ -41,3 +41,12 @@ impl Problem {
         Self::new(409, "no_monitor", "the monitor is off", mend)
     }
 }
+
+/// What was asked goes back in an error, but not pages of it.
+pub fn clipped(text: &str) -> String {
+    const LONGEST: usize = 80;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,56 @@
+//! What follows the question mark, as a type.
+
+use crate::percent;
+use crate::problem::Problem;
+
+/// Names and values of a query string, decoded, in the order in which they were given.
+pub type Pairs = [(String, String)];
+
+/// What a route asks of its query string: it reads what it writes.
+pub trait Query: Sized {
+    /// From names and values. Each one that it does not know is a problem.
+    fn from_pairs(pairs: &Pairs) -> Result<Self, Problem>;
+
+    /// The query string without the question mark; empty: nothing is asked for.
+    fn to_query(&self) -> String;
+}
+
+/// A route that takes no parameters.
+impl Query for () {
+    fn from_pairs(pairs: &Pairs) -> Result<Self, Problem> {
+        if pairs.is_empty() {
+            return Ok(());
+        }
+        Err(Problem::new(
+            400,
+            "unknown_parameter",
+            "this path takes no query parameters",
+            "leave away what follows the question mark",
+        ))
+    }
+
+    fn to_query(&self) -> String {
+        String::new()
+    }
+}
+
+/// A path with what is asked for behind it.
+pub fn with_query(path: &str, query: &impl Query) -> String {
+    match query.to_query() {
+        query if query.is_empty() => path.to_owned(),
+        query => format!("{path}?{query}"),
+    }
+}
+
+/// Reads a query string, without the question mark.
+pub fn read<Q: Query>(query: &str) -> Result<Q, Problem> {
+    let pairs = percent::decode_query(query).ok_or_else(|| {
+        Problem::new(
+            400,
+            "malformed_query",
+            "the query string is not percent-encoded text",
+            "encode it as in RFC 3986: %XX with two hexadecimal digits, of UTF-8 text",
+        )
+    })?;
+    Q::from_pairs(&pairs)
+}

@@ -1,0 +1,499 @@
+//! The table of what can be asked: one row for each method of a path, with who may ask and what
+//! answers. Which rows there are is the modules' business; how they are found is pure.
+
+use std::fmt;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use hyper::{Method, Response};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::problem::{Problem, clipped};
+use crate::query::{self, Query};
+use crate::server::{Answer, json};
+
+/// What takes a while: it may come from another thread.
+pub type Later<T> = Pin<Box<dyn Future<Output = Result<T, Problem>>>>;
+
+/// Who may ask. Each may ask what those before it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Who {
+    /// Whoever reaches a server of weir's.
+    Guest,
+    /// Who is logged in to the page.
+    User,
+    /// Who may speak to the daemon's socket: root, and the user that the daemon runs as.
+    Root,
+}
+
+/// What a request's body holds, as a type.
+pub trait Body: DeserializeOwned {
+    /// What to send, for those who sent something else: `a JSON object with "name"`.
+    const EXPECTED: &'static str;
+}
+
+/// A request that has nothing to say in its body: none, or an empty JSON object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
+impl Body for Nothing {
+    const EXPECTED: &'static str = "no body, or the JSON object {}";
+}
+
+/// What is asked of a route.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked<Q = (), B = Nothing> {
+    /// What follows the question mark.
+    pub query: Q,
+    /// The body. One that is empty counts as `{}`.
+    pub body: B,
+    /// What stands in the path where the row has `{…}`, from left to right, as it was sent.
+    pub parts: Vec<String>,
+}
+
+/// A request, not understood yet.
+struct Raw<'a> {
+    query: &'a str,
+    body: &'a [u8],
+    parts: Vec<String>,
+}
+
+impl Raw<'_> {
+    fn read<Q: Query, B: Body>(self) -> Result<Asked<Q, B>, Problem> {
+        Ok(Asked {
+            query: query::read(self.query)?,
+            body: body(self.body)?,
+            parts: self.parts,
+        })
+    }
+}
+
+/// Reads a JSON object. A list of its values, which serde would take for it, is none.
+fn body<B: Body>(octets: &[u8]) -> Result<B, Problem> {
+    let wrong = |why: String| {
+        Problem::new(
+            400,
+            "malformed_body",
+            format!("the request's body is not what is expected: {why}"),
+            format!("send {}", B::EXPECTED),
+        )
+    };
+    let octets = if octets.is_empty() { b"{}" } else { octets };
+    if octets.trim_ascii_start().first() != Some(&b'{') {
+        return Err(wrong("it is no JSON object".to_owned()));
+    }
+    serde_json::from_slice(octets).map_err(|error| wrong(error.to_string()))
+}
+
+type Handler = Box<dyn Fn(Raw<'_>) -> Later<Response<Answer>>>;
+
+/// One row.
+pub struct Route {
+    method: Method,
+    path: &'static str,
+    who: Who,
+    handler: Handler,
+}
+
+impl Route {
+    /// Answered at once, by one JSON document. `path`: a part of it in braces stands for any text
+    /// without a slash (`/v1/vouchers/{id}`). A `GET` changes nothing.
+    pub fn new<Q: Query, B: Body, T: Serialize>(
+        method: Method,
+        path: &'static str,
+        who: Who,
+        handler: impl Fn(Asked<Q, B>) -> Result<T, Problem> + 'static,
+    ) -> Self {
+        Self::raw(method, path, who, move |asked| json(&handler(asked)?))
+    }
+
+    /// `GET`, answered at once, by one JSON document.
+    pub fn get<Q: Query, T: Serialize>(
+        path: &'static str,
+        who: Who,
+        handler: impl Fn(Q) -> Result<T, Problem> + 'static,
+    ) -> Self {
+        Self::new(Method::GET, path, who, move |asked: Asked<Q>| {
+            handler(asked.query)
+        })
+    }
+
+    /// Answered by one JSON document, when it is there.
+    pub fn later<Q: Query, B: Body, T: Serialize + 'static>(
+        method: Method,
+        path: &'static str,
+        who: Who,
+        handler: impl Fn(Asked<Q, B>) -> Later<T> + 'static,
+    ) -> Self {
+        Self::with(method, path, who, move |raw| match raw.read() {
+            Ok(asked) => {
+                let answer = handler(asked);
+                Box::pin(async move { json(&answer.await?) })
+            }
+            Err(problem) => Box::pin(std::future::ready(Err(problem))),
+        })
+    }
+
+    /// Answered by anything: a listing in pieces, what comes as it comes.
+    pub fn raw<Q: Query, B: Body>(
+        method: Method,
+        path: &'static str,
+        who: Who,
+        handler: impl Fn(Asked<Q, B>) -> Result<Response<Answer>, Problem> + 'static,
+    ) -> Self {
+        Self::with(method, path, who, move |raw| {
+            Box::pin(std::future::ready(raw.read().and_then(&handler)))
+        })
+    }
+
+    fn with(
+        method: Method,
+        path: &'static str,
+        who: Who,
+        handler: impl Fn(Raw<'_>) -> Later<Response<Answer>> + 'static,
+    ) -> Self {
+        Self {
+            method,
+            path,
+            who,
+            handler: Box::new(handler),
+        }
+    }
+
+    /// The method that it takes.
+    pub fn method(&self) -> &Method {
+        &self.method
+    }
+
+    /// Its path, with braces.
+    pub fn path(&self) -> &'static str {
+        self.path
+    }
+
+    /// Who may ask.
+    pub fn who(&self) -> Who {
+        self.who
+    }
+
+    /// Whether a request for it may have a body.
+    pub fn has_body(&self) -> bool {
+        self.method != Method::GET
+    }
+
+    /// What stands where the row's path has braces; `None`: it is another path.
+    fn parts(&self, path: &str) -> Option<Vec<String>> {
+        let mut parts = Vec::new();
+        let (mut own, mut given) = (self.path.split('/'), path.split('/'));
+        loop {
+            match (own.next(), given.next()) {
+                (None, None) => return Some(parts),
+                (Some(own), Some(given)) if own.starts_with('{') && !given.is_empty() => {
+                    parts.push(given.to_owned());
+                }
+                (Some(own), Some(given)) if own == given => {}
+                _ => return None,
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} for {:?}", self.method, self.path, self.who)
+    }
+}
+
+/// Why a request has no row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What is told.
+    pub problem: Problem,
+    /// The methods that the path takes, as the header `Allow` has them; with status 405.
+    pub allow: Option<String>,
+}
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Self {
+        Self {
+            problem,
+            allow: None,
+        }
+    }
+}
+
+/// A row that was found, with what stands in the path.
+pub struct Found {
+    routes: Routes,
+    row: usize,
+    parts: Vec<String>,
+}
+
+impl Found {
+    fn route(&self) -> &Route {
+        &self.routes.0[self.row]
+    }
+
+    /// Whether the request may have a body.
+    pub fn has_body(&self) -> bool {
+        self.route().has_body()
+    }
+
+    /// What is answered. `query`: without the question mark.
+    pub fn answer(self, query: &str, body: &[u8]) -> Later<Response<Answer>> {
+        let Self { routes, row, parts } = self;
+        (routes.0[row].handler)(Raw { query, body, parts })
+    }
+}
+
+/// All rows. Copies are the same table.
+#[derive(Clone, Debug, Default)]
+pub struct Routes(Rc<Vec<Route>>);
+
+impl Routes {
+    /// A table of these rows. Of two that fit a request the first counts.
+    pub fn new(rows: impl IntoIterator<Item = Route>) -> Self {
+        Self(Rc::new(rows.into_iter().collect()))
+    }
+
+    /// The rows, in order.
+    pub fn rows(&self) -> &[Route] {
+        &self.0
+    }
+
+    /// The row for a request by somebody.
+    pub fn find(&self, method: &str, path: &str, who: Who) -> Result<Found, Box<Refusal>> {
+        let fits = self
+            .0
+            .iter()
+            .enumerate()
+            .filter_map(|(row, route)| Some((row, route.parts(path)?)));
+        let mut allowed: Vec<&str> = Vec::new();
+        for (row, parts) in fits {
+            let route = &self.0[row];
+            if route.method.as_str() != method {
+                allowed.push(route.method.as_str());
+            } else if route.who > who {
+                return Err(Box::new(not_for(who).into()));
+            } else {
+                return Ok(Found {
+                    routes: self.clone(),
+                    row,
+                    parts,
+                });
+            }
+        }
+        if allowed.is_empty() {
+            return Err(Box::new(self.unknown(path).into()));
+        }
+        Err(Box::new(Refusal {
+            problem: Problem::new(
+                405,
+                "wrong_method",
+                format!("{} does not take {}", clipped(path), clipped(method)),
+                format!("use {}", allowed.join(" or ")),
+            ),
+            allow: Some(allowed.join(", ")),
+        }))
+    }
+
+    fn unknown(&self, path: &str) -> Problem {
+        let mut paths: Vec<&str> = self.0.iter().map(|route| route.path).collect();
+        paths.dedup();
+        Problem::new(
+            404,
+            "unknown_path",
+            format!("there is nothing at {}", clipped(path)),
+            format!("there are {}", paths.join(", ")),
+        )
+    }
+}
+
+fn not_for(who: Who) -> Problem {
+    match who {
+        Who::Guest => Problem::new(
+            401,
+            "not_logged_in",
+            "this is for those who are logged in",
+            "log in first",
+        ),
+        Who::User | Who::Root => Problem::new(
+            403,
+            "not_here",
+            "this is for root on the router alone",
+            "use the `weir` command there",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{FlowFilter, FlowQuery};
+
+    #[derive(Debug, serde::Deserialize)]
+    struct Named {
+        name: String,
+    }
+
+    impl Body for Named {
+        const EXPECTED: &'static str = "a JSON object with `name`";
+    }
+
+    fn routes() -> Routes {
+        let thing = |asked: Asked<()>| Ok(asked.parts);
+        Routes::new([
+            Route::get("/v1/status", Who::Guest, |()| Ok("well")),
+            Route::get("/v1/flows", Who::User, |filter: FlowFilter| Ok(filter.port)),
+            Route::get("/v1/explain", Who::User, |flow: FlowQuery| {
+                Ok(flow.to_string())
+            }),
+            Route::new(Method::POST, "/v1/reload", Who::User, |_: Asked| Ok("done")),
+            Route::new(
+                Method::POST,
+                "/v1/things",
+                Who::User,
+                |asked: Asked<(), Named>| Ok(asked.body.name),
+            ),
+            Route::new(Method::GET, "/v1/things/{name}", Who::User, thing),
+            Route::new(Method::DELETE, "/v1/things/{name}", Who::Root, thing),
+            Route::later(Method::GET, "/v1/later", Who::User, |_: Asked| {
+                Box::pin(async {
+                    tokio::task::yield_now().await;
+                    Ok("late")
+                })
+            }),
+        ])
+    }
+
+    /// Status and body.
+    fn ask(who: Who, line: &str, body: &str) -> (u16, serde_json::Value) {
+        let (method, target) = line.split_once(' ').expect("method and target");
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let answer = match routes().find(method, path, who) {
+            Err(refusal) => crate::server::refuse(&refusal),
+            Ok(found) => {
+                let answer = found.answer(query, body.as_bytes());
+                let runtime = tokio::runtime::Builder::new_current_thread().build();
+                let answer = runtime.expect("a runtime").block_on(answer);
+                crate::server::or_refuse(answer)
+            }
+        };
+        let status = answer.status().as_u16();
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let octets = runtime
+            .expect("a runtime")
+            .block_on(answer.into_body().collect())
+            .expect("infallible")
+            .to_bytes();
+        (status, serde_json::from_slice(&octets).expect("JSON"))
+    }
+
+    #[test]
+    fn answers() {
+        for (line, body, answer) in [
+            ("GET /v1/status", "", "\"well\""),
+            ("GET /v1/flows?port=53", "", "53"),
+            ("GET /v1/explain?flow=1f00c2aa", "", "\"1f00c2aa\""),
+            ("POST /v1/reload", "", "\"done\""),
+            ("POST /v1/reload", "{}", "\"done\""),
+            ("POST /v1/things", r#"{"name":"x"}"#, "\"x\""),
+            ("GET /v1/things/a%2Fb", "", r#"["a%2Fb"]"#),
+            ("DELETE /v1/things/a", "", r#"["a"]"#),
+            ("GET /v1/later", "", "\"late\""),
+        ] {
+            let (status, told) = ask(Who::Root, line, body);
+            assert_eq!(
+                (status, told.to_string()),
+                (200, answer.to_owned()),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        for (line, body, status, error) in [
+            ("GET /", "", 404, "unknown_path"),
+            ("GET /v1/status/", "", 404, "unknown_path"),
+            ("GET /v1/../v1/status", "", 404, "unknown_path"),
+            ("GET /v1/things/", "", 404, "unknown_path"),
+            ("GET /v1/things/a/b", "", 404, "unknown_path"),
+            ("POST /v1/status", "", 405, "wrong_method"),
+            ("get /v1/status", "", 405, "wrong_method"),
+            ("HEAD /v1/status", "", 405, "wrong_method"),
+            ("PUT /v1/things/a", "", 405, "wrong_method"),
+            ("GET /v1/status?x=1", "", 400, "unknown_parameter"),
+            ("GET /v1/flows?port=%zz", "", 400, "malformed_query"),
+            ("GET /v1/flows?port=x", "", 400, "wrong_filter"),
+            ("GET /v1/explain", "", 400, "wrong_parameters"),
+            ("GET /v1/explain?flow=x", "", 400, "not_a_flow"),
+            ("POST /v1/reload", "[]", 400, "malformed_body"),
+            ("POST /v1/reload", r#"{"x":1}"#, 400, "malformed_body"),
+            ("POST /v1/things", "", 400, "malformed_body"),
+            ("POST /v1/things", "{", 400, "malformed_body"),
+        ] {
+            let (got, problem) = ask(Who::Root, line, body);
+            assert_eq!(
+                (got, problem["error"].as_str()),
+                (status, Some(error)),
+                "{line}"
+            );
+            for text in ["detail", "mend"] {
+                let text = problem[text].as_str().unwrap_or_default();
+                assert!(!text.is_empty(), "a problem teaches: {problem}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_has_those_who_may() {
+        for (who, line, status) in [
+            (Who::Guest, "GET /v1/status", 200),
+            (Who::Guest, "GET /v1/flows", 401),
+            (Who::Guest, "DELETE /v1/things/a", 401),
+            (Who::User, "GET /v1/flows", 200),
+            (Who::User, "DELETE /v1/things/a", 403),
+            (Who::Root, "DELETE /v1/things/a", 200),
+        ] {
+            assert_eq!(ask(who, line, "").0, status, "{who:?}: {line}");
+        }
+    }
+
+    #[test]
+    fn methods_of_a_path_are_told() {
+        let refused = |method, path| {
+            let refusal = routes().find(method, path, Who::Root).err();
+            refusal.and_then(|refusal| refusal.allow)
+        };
+        assert_eq!(
+            refused("PUT", "/v1/things/a").as_deref(),
+            Some("GET, DELETE")
+        );
+        assert_eq!(refused("GET", "/v1/reload").as_deref(), Some("POST"));
+        assert_eq!(refused("GET", "/v1/nothing"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(method in "\\PC*", path in "\\PC*", query in "\\PC*", body in "\\PC*") {
+            if let Ok(found) = routes().find(&method, &path, Who::Root) {
+                drop(found.answer(&query, body.as_bytes()));
+            }
+        }
+
+        #[test]
+        fn never_panics_where_there_is_something(
+            path in "/v1/(flows|explain|status|things/.*)",
+            query in "\\PC*",
+        ) {
+            if let Ok(found) = routes().find("GET", &path, Who::Root) {
+                drop(found.answer(&query, b""));
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Someone who asks a running weir, call by call.
+
+use std::path::Path;
+
+use api::{
+    Bridged, ClientError, Devices, Drops, Explanation, Flow, FlowList, FlowQuery, History,
+    HistoryQuery, Paths, Port, Probes, Reloaded, Status, Talks, TalksQuery, with_query,
+};
+
+/// Asks by the API's socket.
+pub struct Client(api::Client);
+
+type Answer<T> = Result<T, ClientError>;
+
+impl Client {
+    /// For the daemon at this socket.
+    ///
+    /// # Errors
+    /// No runtime can be made.
+    pub fn new(socket: &Path) -> Answer<Self> {
+        api::Client::new(socket).map(Self)
+    }
+
+    /// How it is doing.
+    ///
+    /// # Errors
+    /// No answer, or a problem; the same for all that follow.
+    pub fn status(&self) -> Answer<Status> {
+        self.0.get("/v1/status")
+    }
+
+    /// All flows.
+    pub fn flows(&self) -> Answer<Vec<Flow>> {
+        Ok(self.list()?.flows)
+    }
+
+    /// Stations of bridges.
+    pub fn bridged(&self) -> Answer<Vec<Bridged>> {
+        Ok(self.list()?.bridged)
+    }
+
+    fn list(&self) -> Answer<FlowList> {
+        self.0.get("/v1/flows")
+    }
+
+    /// Who uses the network.
+    pub fn devices(&self) -> Answer<Devices> {
+        self.0.get("/v1/devices")
+    }
+
+    /// Conversations.
+    pub fn talks(&self, asked: &TalksQuery) -> Answer<Talks> {
+        self.0.get(&with_query("/v1/talks", asked))
+    }
+
+    /// What was.
+    pub fn history(&self, asked: &HistoryQuery) -> Answer<History> {
+        self.0.get(&with_query("/v1/history", asked))
+    }
+
+    /// Uplinks that are used as one.
+    pub fn paths(&self) -> Answer<Paths> {
+        self.0.get("/v1/paths")
+    }
+
+    /// What is recorded of the network stack.
+    pub fn probes(&self) -> Answer<Probes> {
+        self.0.get("/v1/probes")
+    }
+
+    /// All ports.
+    pub fn ports(&self) -> Answer<Vec<Port>> {
+        self.0.get("/v1/ports")
+    }
+
+    /// What is dropped early.
+    pub fn drops(&self) -> Answer<Drops> {
+        self.0.get("/v1/drops")
+    }
+
+    /// Why a flow is forwarded, or is not.
+    pub fn explain(&self, asked: &FlowQuery) -> Answer<Explanation> {
+        self.0.get(&with_query("/v1/explain", asked))
+    }
+
+    /// Whatever is told at a path.
+    pub fn told(&self, path: &str) -> Answer<serde_json::Value> {
+        self.0.get(path)
+    }
+
+    /// Reads the configuration again.
+    pub fn reload(&self) -> Answer<Reloaded> {
+        self.0.post("/v1/reload")
+    }
+}
