@@ -211,11 +211,17 @@ fn a_qdisc_sees_what_weir_forwards() {
             Some("tc"),
             "{flow:#?}"
         );
-        // The way back has no such qdisc.
+        // The way back has no such qdisc. Before 6.3 no kernel tells whether a veth takes frames from XDP: they go by TC.
         let By::Weir(at) = by else { return Ok(()) };
+        let ports = weir.client()?.ports();
+        let ports = ports.map_err(|error| Error::Unexpected(error.to_string()))?;
+        let able = ports
+            .iter()
+            .any(|port| port.name == "lan0" && port.xdp_transmit);
+        let without = if able { at } else { "tc" };
         assert_eq!(
             hook(&flow.directions.reply).as_deref(),
-            Some(at),
+            Some(without),
             "{flow:#?}"
         );
 
@@ -223,7 +229,7 @@ fn a_qdisc_sees_what_weir_forwards() {
         router.run("tc qdisc del dev wan0 root")?;
         wait_until("the hook is the port's", LIMIT, || {
             let flow = weir.flow_at(PORT)?;
-            Ok(flow.is_some_and(|f| hook(&f.directions.original).as_deref() == Some(at)))
+            Ok(flow.is_some_and(|f| hook(&f.directions.original).as_deref() == Some(without)))
         })?;
         transfer.stop().map(drop)
     });
