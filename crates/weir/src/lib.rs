@@ -9,6 +9,7 @@ pub mod config;
 pub mod daemon;
 pub mod error;
 pub mod log;
+pub mod modules;
 pub mod output;
 #[cfg(feature = "top")]
 pub mod top;

@@ -13,6 +13,8 @@ use crate::Error;
 use crate::config::Effective;
 use crate::daemon::settings;
 use crate::daemon::surroundings::{self, Surroundings};
+use crate::modules::multipath::config::{Multipath, PathSettings};
+use crate::modules::offload::config::Offload;
 
 /// How long the kernel may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -56,10 +58,10 @@ async fn look(config: &Effective, running: Option<&Running>) -> Result<CheckRepo
         readable,
     ));
 
-    if config.multipath.partner.is_some() {
-        let hinted: Vec<_> = config.multipath.paths.keys().collect();
+    if config.of::<Multipath>().partner.is_some() {
+        let hinted: Vec<_> = config.named::<PathSettings>().keys().collect();
         features.extend(multipath::features(&hinted).await);
-        features.push(multipath::secret(&config.multipath));
+        features.push(multipath::secret(config.of()));
         features.extend(multipath::forwards(
             running.map_or(&[], |told| &told.forwards),
         ));
@@ -80,7 +82,7 @@ async fn look(config: &Effective, running: Option<&Running>) -> Result<CheckRepo
             ));
         }
     };
-    let settings = settings::offload_settings(config, *config.offload.shadow);
+    let settings = settings::offload_settings(config, *config.of::<Offload>().shadow);
     let legacy = facts::legacy_tables().unwrap_or_default();
     let mut firewall = firewall::findings(&surroundings.findings, &legacy);
     // Whoever may not ask is told of none.

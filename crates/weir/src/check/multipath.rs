@@ -8,7 +8,7 @@ use kernel::uplinks::{Picture, Uplink, Uplinks};
 
 use super::Feature;
 use super::features::privileged;
-use crate::config::Multipath;
+use crate::modules::multipath::config::Multipath;
 
 /// The switch of MPTCP; not there where the kernel has none.
 const MPTCP: &str = "/proc/sys/net/mptcp/enabled";
@@ -263,9 +263,9 @@ mod tests {
             fs::set_permissions(&file, PermissionsExt::from_mode(mode)).expect("mode");
             let source = crate::config::Source {
                 file: Some(file.clone()),
-                ..Default::default()
+                ..crate::config::Source::of(crate::modules::sections())
             };
-            let row = secret(&source.load().expect("good").multipath);
+            let row = secret(source.load().expect("good").of());
             assert_eq!(row.present, is_one, "{mode:o}");
             let mend = (!is_one).then(|| format!("chmod 600 {}", file.display()));
             assert_eq!(row.mend, mend);

@@ -7,7 +7,8 @@ use clap::Args;
 use crate::Error;
 use crate::check::{self, collect};
 use crate::cli::{Connection, Format};
-use crate::config::Source;
+use crate::config::{Api, Source};
+use crate::modules;
 use crate::output::Output;
 
 /// Say what this machine can do, and what stands in the way; needs no daemon
@@ -37,13 +38,13 @@ pub struct CheckArgs {
 pub(super) fn run(args: &CheckArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let config = Source {
         file: args.config.clone(),
-        ..Source::default()
+        ..Source::of(modules::sections())
     }
     .load()?;
     let options = check::Options {
         socket: api::path::socket_path(
             args.connection.socket.as_deref(),
-            config.api.socket.as_deref(),
+            config.of::<Api>().socket.as_deref(),
         ),
     };
     let report = collect(&config, &options)?;

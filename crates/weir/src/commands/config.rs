@@ -11,6 +11,7 @@ use crate::Error;
 use crate::cli::{Connection, Format};
 use crate::config::{Source, help};
 use crate::daemon::page;
+use crate::modules;
 use crate::output::{Align, Cell, Output, Table, Tone, harmless};
 
 /// Print the configuration as it takes effect
@@ -48,10 +49,10 @@ pub(super) fn run(args: &ConfigArgs, output: &mut Output<'_>) -> Result<(), Erro
     } else {
         let source = Source {
             file: args.config.clone(),
-            ..Source::default()
+            ..Source::of(modules::sections())
         };
         let effective = source.load()?;
-        if let Some(error) = page::refused(&effective.web) {
+        if let Some(error) = page::refused(effective.of()) {
             eprintln!(
                 "weir: warning: no page will be served: {error}\n  mend: {}",
                 error.mend()
@@ -105,7 +106,7 @@ fn print_keys(output: &mut Output<'_>) -> io::Result<()> {
         ("WRITE", Align::Left),
         ("ABOUT", Align::Left),
     ]);
-    for key in help() {
+    for key in help(&modules::sections()) {
         let name = format!("{}.{}", key.section, key.name);
         table.row(
             [

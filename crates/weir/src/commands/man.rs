@@ -8,6 +8,7 @@ use clap::{Args, CommandFactory};
 use crate::Error;
 use crate::cli::Cli;
 use crate::config::{DEFAULT_FILE, KeyHelp, help};
+use crate::modules;
 use crate::output::{Output, harmless};
 
 /// Write the manual pages into a directory
@@ -60,7 +61,7 @@ fn write(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
     put(command)?;
 
     let file = files.join("weir.toml.5");
-    fs::write(&file, configuration_page(&help()))?;
+    fs::write(&file, configuration_page(&help(&modules::sections())))?;
     pages.push(file);
     pages.sort();
     Ok(pages)
@@ -85,7 +86,7 @@ fn configuration_page(keys: &[KeyHelp]) -> String {
     let mut section = "";
     for key in keys {
         if key.section != section {
-            section = key.section;
+            section = &key.section;
             page.push_str(&format!(".SH \"[{}]\"\n", roff(section)));
         }
         let line = format!("{} = {}", key.name, key.default);
@@ -93,7 +94,7 @@ fn configuration_page(keys: &[KeyHelp]) -> String {
             ".TP\n\\fB{}\\fR\n{}\nWrite {}.\n",
             roff(&line),
             roff(key.about),
-            roff(key.allowed)
+            roff(&key.allowed)
         ));
     }
     page.push_str(&format!(
@@ -124,8 +125,8 @@ mod tests {
 
     #[test]
     fn the_manual_names_every_key() {
-        let page = configuration_page(&help());
-        for key in help() {
+        let page = configuration_page(&help(&modules::sections()));
+        for key in help(&modules::sections()) {
             assert!(
                 page.contains(&format!("\\fB{} = ", key.name)),
                 "{}",

@@ -31,7 +31,8 @@ use api::Client;
 
 use crate::Error;
 use crate::cli::{Command, Connection};
-use crate::config::Source;
+use crate::config::{Api, Source};
+use crate::modules;
 use crate::output::Output;
 
 /// Does what was asked.
@@ -72,9 +73,9 @@ fn client(connection: &Connection) -> Result<Client, Error> {
 /// The socket of the daemon that is meant.
 fn socket(connection: &Connection) -> PathBuf {
     // The daemon may have been told of another socket. A broken file is `weir config`'s to complain about.
-    let configured = Source::default()
+    let configured = Source::of(modules::sections())
         .load()
         .ok()
-        .and_then(|config| config.api.socket.value);
+        .and_then(|config| config.of::<Api>().socket.value.clone());
     api::path::socket_path(connection.socket.as_deref(), configured.as_deref())
 }

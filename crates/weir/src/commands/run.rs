@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::Error;
-use crate::config::{DEFAULT_FILE, Source};
-use crate::{daemon, log};
+use crate::config::{Api, DEFAULT_FILE, Flag, Log, Source};
+use crate::{daemon, log, modules};
 
 /// Run the daemon: forward packets until told to stop
 ///
@@ -51,15 +51,24 @@ pub enum Module {
 }
 
 pub(super) fn run(args: &RunArgs) -> Result<(), Error> {
+    let mut flags = Vec::new();
+    if args.shadow {
+        flags.push(("offload.shadow", Flag::Set));
+    }
+    if let Some(socket) = &args.socket {
+        let socket = std::path::absolute(socket)?;
+        flags.push(("api.socket", Flag::Text(socket.to_string_lossy().into())));
+    }
     let source = Source {
         file: args.config.clone(),
-        socket: args.socket.clone(),
-        shadow: args.shadow,
+        flags,
+        sections: modules::sections(),
         louder: i32::from(args.verbose) - i32::from(args.quiet),
     };
     let config = source.load()?;
-    log::start(*config.log.level);
-    let socket = api::path::socket_path(args.socket.as_deref(), config.api.socket.as_deref());
+    log::start(*config.of::<Log>().level);
+    let socket =
+        api::path::socket_path(args.socket.as_deref(), config.of::<Api>().socket.as_deref());
     let file = source.file.clone();
     let options = daemon::RunOptions {
         config: file.unwrap_or_else(|| DEFAULT_FILE.into()),

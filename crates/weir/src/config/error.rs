@@ -66,6 +66,14 @@ impl<'a> Lines<'a> {
     }
 }
 
+/// A name for a message: not pages of it, and nothing that a terminal would obey.
+pub(super) fn clip(name: &str) -> String {
+    name.chars()
+        .take(60)
+        .map(|letter| if letter.is_control() { '?' } else { letter })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,9 +4,14 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use toml::de::DeValue;
+
+use super::effective::Effective;
 use super::error::ConfigError;
+use super::own::Log;
 use super::parse::parse;
-use super::settings::{Effective, Origin, Setting};
+use super::section::Section;
+use super::setting::{Origin, Setting};
 
 /// The file that is read when no other is named. It need not exist.
 pub const DEFAULT_FILE: &str = "/etc/weir/weir.toml";
@@ -15,26 +20,47 @@ pub const DEFAULT_FILE: &str = "/etc/weir/weir.toml";
 const LONGEST: u64 = 1024 * 1024;
 
 /// What a configuration is made from; asked again for each reload.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Source {
+    /// What can be configured.
+    pub sections: Vec<Section>,
     /// The file that was named. `None`: [`DEFAULT_FILE`], where it exists.
     pub file: Option<PathBuf>,
-    /// `--socket`.
-    pub socket: Option<PathBuf>,
-    /// `--shadow`.
-    pub shadow: bool,
+    /// What flags say, by dotted key: it wins.
+    pub flags: Vec<(&'static str, Flag)>,
     /// `-v` less `-q`.
     pub louder: i32,
 }
 
+/// What a flag says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Flag {
+    /// `--shadow`
+    Set,
+    /// `--socket PATH`
+    Text(String),
+}
+
 impl Source {
+    /// The file of the machine, where it exists, and no flags.
+    pub fn of(sections: Vec<Section>) -> Self {
+        Self {
+            sections,
+            file: None,
+            flags: Vec::new(),
+            louder: 0,
+        }
+    }
+
     /// Reads the file, and lays the flags over it.
     pub fn load(&self) -> Result<Effective, Vec<ConfigError>> {
         let mut effective = match &self.file {
-            Some(file) => read(file).and_then(|text| parse(&text, &file.to_string_lossy()))?,
+            Some(file) => {
+                read(file).and_then(|text| parse(&self.sections, &text, &file.to_string_lossy()))?
+            }
             None => match read(Path::new(DEFAULT_FILE)) {
-                Ok(text) => parse(&text, DEFAULT_FILE)?,
-                Err(_) if !Path::new(DEFAULT_FILE).exists() => Effective::default(),
+                Ok(text) => parse(&self.sections, &text, DEFAULT_FILE)?,
+                Err(_) if !Path::new(DEFAULT_FILE).exists() => Effective::defaults(&self.sections),
                 Err(errors) => return Err(errors),
             },
         };
@@ -44,21 +70,18 @@ impl Source {
 
     fn lay_over(&self, effective: &mut Effective) {
         let origin = Origin::CommandLine;
-        if self.shadow {
-            effective.offload.shadow = Setting {
-                value: true,
-                origin: origin.clone(),
+        for (key, flag) in &self.flags {
+            let value = match flag {
+                Flag::Set => DeValue::Boolean(true),
+                Flag::Text(text) => DeValue::String(text.into()),
             };
-        }
-        if let Some(socket) = &self.socket {
-            effective.api.socket = Setting {
-                value: Some(socket.clone()),
-                origin: origin.clone(),
-            };
+            // A path that the file could not hold is the command's own to use, or to refuse.
+            effective.lay_over(key, &value, &origin);
         }
         if self.louder != 0 {
-            effective.log.level = Setting {
-                value: effective.log.level.louder(self.louder),
+            let level = effective.of::<Log>().level.louder(self.louder);
+            effective.of_mut::<Log>().level = Setting {
+                value: level,
                 origin,
             };
         }
@@ -97,26 +120,30 @@ fn read(file: &Path) -> Result<String, Vec<ConfigError>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::settings::LogLevel;
+    use super::super::own::{Api, LogLevel, SECTIONS};
     use super::*;
+
+    fn source() -> Source {
+        Source::of(SECTIONS.to_vec())
+    }
 
     #[test]
     fn flags_win_and_are_named() {
         let source = Source {
-            socket: Some("/x".into()),
-            shadow: true,
+            flags: vec![("api.socket", Flag::Text("/x".into()))],
             louder: 1,
-            file: None,
+            ..source()
         };
-        let mut effective =
-            parse("offload.shadow = false\nlog.level = \"warn\"", "f").expect("good");
+        let text = "api.socket = \"/y\"\nlog.level = \"warn\"";
+        let mut effective = parse(&SECTIONS, text, "f").expect("good");
         source.lay_over(&mut effective);
-        assert!(*effective.offload.shadow);
-        assert_eq!(*effective.log.level, LogLevel::Info);
-        assert_eq!(effective.api.socket.origin.to_string(), "command line");
-        let mut untouched = Effective::default();
-        Source::default().lay_over(&mut untouched);
-        assert_eq!(untouched, Effective::default());
+        let socket = &effective.of::<Api>().socket;
+        assert_eq!(socket.value.as_deref(), Some(Path::new("/x")));
+        assert_eq!(socket.origin.to_string(), "command line");
+        assert_eq!(*effective.of::<Log>().level, LogLevel::Info);
+        let mut untouched = Effective::defaults(&SECTIONS);
+        self::source().lay_over(&mut untouched);
+        assert_eq!(untouched, Effective::defaults(&SECTIONS));
     }
 
     #[test]
@@ -124,7 +151,7 @@ mod tests {
         let named = |file: &Path| {
             Source {
                 file: Some(file.to_owned()),
-                ..Source::default()
+                ..source()
             }
             .load()
         };
@@ -146,8 +173,9 @@ mod tests {
             named(&file).expect_err("too long")[0].what,
             "longer than 1 MiB"
         );
-        std::fs::write(&file, "offload.tcp = false").expect("written");
-        assert!(!*named(&file).expect("good").offload.tcp);
+        std::fs::write(&file, "log.level = \"warn\"").expect("written");
+        let read = named(&file).expect("good");
+        assert_eq!(*read.of::<Log>().level, LogLevel::Warn);
         std::fs::remove_dir_all(&directory).expect("removed");
     }
 }

@@ -1,23 +1,28 @@
 //! The configuration file: `/etc/weir/weir.toml`.
 //!
-//! [`parse`] is pure: text in, [`Effective`] or every error of the text out. [`Source`] remembers where the text came from and
-//! what the command line said, so that a reload asks the same again.
+//! Which sections there are is the modules' business: each has its rows ([`Table`]). [`parse`] is
+//! pure: text in, [`Effective`] or every error of the text out. [`Source`] remembers where the text
+//! came from and what the command line said, so that a reload asks the same again.
 
+mod effective;
 mod error;
 mod file;
 mod keys;
+mod own;
 mod parse;
-mod settings;
+pub mod section;
+mod setting;
 mod suggest;
 mod values;
 
+pub use effective::Effective;
 pub use error::ConfigError;
-pub use file::{DEFAULT_FILE, Source};
+pub use file::{DEFAULT_FILE, Flag, Source};
 pub use keys::{KeyHelp, help};
+pub use own::{Api, Log, LogLevel, SECTIONS};
 pub use parse::parse;
-pub use settings::{
-    Api, Collector, DeviceName, Drops, EachPacket, Effective, Fallback, FlowRoom, History,
-    HookChoice, Ipfix, Log, LogLevel, Mark, MeterRoom, MetricsFor, Monitor, Multipath, Octets,
-    Offload, Origin, PortHook, PortSettings, QuotaAction, QuotaPeriod, QuotaSettings, Setting, Web,
-    WebTls,
-};
+pub(crate) use section::table;
+pub use section::{Key, Naming, Section, Table, When};
+pub use setting::{Origin, Setting};
+pub(crate) use values::words;
+pub use values::{Bounded, DeviceName, FileValue, Wrong, absolute, integer, list, named, near};

@@ -1,25 +1,31 @@
 //! From text to settings: every error at once, each with its place.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::{ConfigError, Lines};
-use super::keys::{HINT, HINTS, Key, PORT, PORTS, QUOTA, QUOTAS, SECTIONS, named_key};
-use super::settings::{DeviceName, Effective, Origin, QuotaSettings};
+use super::effective::Effective;
+use super::error::{ConfigError, Lines, clip};
+use super::section::{Held, Naming, Section, Table};
+use super::setting::Origin;
 use super::suggest::nearest;
 
 /// Reads a configuration. `filename` is only for messages and origins. Either all of it is good, or every error is returned, in
 /// the order of the text.
-pub fn parse(text: &str, filename: &str) -> Result<Effective, Vec<ConfigError>> {
+pub fn parse(
+    sections: &[Section],
+    text: &str,
+    filename: &str,
+) -> Result<Effective, Vec<ConfigError>> {
     let (table, mut syntax) = DeTable::parse_recoverable(text);
     syntax.sort_by_key(|error| error.span().map_or(0, |span| span.start));
     let mut reader = Reader {
         lines: Lines::of(text),
         filename,
         errors: Vec::new(),
+        within: Vec::new(),
     };
     for error in syntax {
         let span = error.span().unwrap_or_default();
@@ -40,7 +46,7 @@ pub fn parse(text: &str, filename: &str) -> Result<Effective, Vec<ConfigError>> 
 
     let told = reader.errors.len();
 
-    let mut effective = Effective::default();
+    let mut effective = Effective::defaults(sections);
     reader.document(table.get_ref(), &mut effective);
 
     // A broken line was already told of; what is made of the rest of it is guesswork.
@@ -58,10 +64,12 @@ pub fn parse(text: &str, filename: &str) -> Result<Effective, Vec<ConfigError>> 
     }
 }
 
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     lines: Lines<'a>,
     filename: &'a str,
     errors: Vec<ConfigError>,
+    /// Names of sections, which are no keys of those they are within.
+    within: Vec<&'static str>,
 }
 
 impl Reader<'_> {
@@ -78,72 +86,56 @@ impl Reader<'_> {
     }
 
     fn document(&mut self, table: &DeTable<'_>, effective: &mut Effective) {
+        let sections: Vec<Section> = effective.held.iter().map(|(section, _)| *section).collect();
         for (name, value) in table {
             let word: &str = name.get_ref();
-            if word == PORTS {
-                if let Some(ports) = self.table(PORTS, value) {
-                    self.named(PORTS, &PORT, ports, &mut effective.ports);
-                }
-            } else if word == QUOTAS {
-                if let Some(quotas) = self.table(QUOTAS, value) {
-                    self.quotas(quotas, effective);
-                }
-            } else if let Some((section, keys)) =
-                SECTIONS.iter().find(|(section, _)| *section == word)
-            {
-                if let Some(table) = self.table(section, value) {
-                    self.section(table, keys, effective, |key| format!("{section}.{key}"));
-                    self.subsections(section, table, effective);
-                }
-            } else {
-                self.unknown_section(word, &name.span());
+            match sections.iter().position(|section| section.name == word) {
+                Some(at) => self.section(at, &sections, value, effective),
+                None => self.unknown_section(word, &name.span(), effective),
             }
         }
     }
 
-    /// Sections within one: `[monitor.ipfix]`.
-    fn subsections(&mut self, section: &str, table: &DeTable<'_>, effective: &mut Effective) {
-        for (name, value) in table {
-            let dotted = format!("{section}.{}", name.get_ref());
-            if dotted == HINTS {
-                if let Some(paths) = self.table(HINTS, value) {
-                    self.named(HINTS, &HINT, paths, &mut effective.multipath.paths);
-                }
-                continue;
-            }
-            let Some((_, keys)) = SECTIONS.iter().find(|(known, _)| *known == dotted) else {
-                continue;
-            };
-            if let Some(table) = self.table(&dotted, value) {
-                self.section(table, keys, effective, |key| format!("{dotted}.{key}"));
-            }
-        }
-    }
-
-    fn unknown_section(&mut self, word: &str, span: &Range<usize>) {
-        let sections = || {
-            SECTIONS
-                .iter()
-                .map(|(section, _)| *section)
-                .chain([PORTS, QUOTAS])
+    /// Reads a section, and those within it: `[monitor.ipfix]`.
+    fn section(
+        &mut self,
+        at: usize,
+        sections: &[Section],
+        value: &Spanned<DeValue<'_>>,
+        effective: &mut Effective,
+    ) {
+        let Section { name, .. } = sections[at];
+        let Some(table) = self.table(name, value) else {
+            return;
         };
-        let homes: Vec<String> = SECTIONS
+        if let Some(naming) = sections[at].naming() {
+            return self.named(name, naming, table, &mut *effective.held[at].1);
+        }
+        self.within = sections.iter().map(|section| section.name).collect();
+        effective.held[at].1.read(self, table, None);
+        for (inner, value) in table {
+            let dotted = format!("{name}.{}", inner.get_ref());
+            if let Some(at) = sections.iter().position(|section| section.name == dotted) {
+                self.section(at, sections, value, effective);
+            }
+        }
+    }
+
+    fn unknown_section(&mut self, word: &str, span: &Range<usize>, effective: &Effective) {
+        let sections = || effective.held.iter().map(|(section, _)| section.name);
+        let homes: Vec<String> = effective
+            .held
             .iter()
-            .filter(|(_, keys)| keys.iter().any(|key| key.name == word))
-            .map(|(section, _)| format!("[{section}]"))
+            .filter(|(section, held)| section.naming().is_none() && held.keys().contains(&word))
+            .map(|(section, _)| format!("[{}]", section.name))
             .collect();
         let mend = if !homes.is_empty() {
             format!("`{word}` belongs into {}", homes.join(" or "))
         } else if let Some(near) = nearest(word, sections()) {
             format!("did you mean [{near}]?")
         } else {
-            format!(
-                "there are {}",
-                sections()
-                    .map(|name| format!("[{name}]"))
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            )
+            let all: Vec<_> = sections().map(|name| format!("[{name}]")).collect();
+            format!("there are {}", all.join(", "))
         };
         self.error(span, Some(clip(word)), "unknown section".to_owned(), mend);
     }
@@ -166,69 +158,43 @@ impl Reader<'_> {
         table
     }
 
-    /// A section with a table for each device.
-    fn named<S: Default>(
-        &mut self,
-        section: &str,
-        keys: &[Key<S>],
-        table: &DeTable<'_>,
-        all: &mut BTreeMap<String, S>,
-    ) {
+    /// A section with many tables.
+    fn named(&mut self, section: &str, naming: Naming, table: &DeTable<'_>, held: &mut dyn Held) {
         for (name, value) in table {
-            let device: &str = name.get_ref();
-            if !DeviceName::fits(device) {
-                let mend = "a device's name has 1 to 15 octets, without spaces, `/` and `:`; see `ip link`";
-                let what = "not the name of a network device".to_owned();
+            let word: &str = name.get_ref();
+            let dotted = format!("{section}.{word}");
+            if !(naming.fits)(word) {
+                let what = format!("not {}", naming.what);
                 self.error(
                     &name.span(),
-                    Some(clip(&format!("{section}.{device}"))),
+                    Some(clip(&dotted)),
                     what,
-                    mend.to_owned(),
+                    naming.mend.to_owned(),
                 );
                 continue;
             }
-            if let Some(table) = self.table(&format!("{section}.{device}"), value) {
-                let mut settings = S::default();
-                self.section(table, keys, &mut settings, |key| {
-                    named_key(section, device, key)
-                });
-                all.insert(device.to_owned(), settings);
+            if let Some(table) = self.table(&dotted, value) {
+                match naming.any_case {
+                    true => held.read(self, table, Some(&word.to_lowercase())),
+                    false => held.read(self, table, Some(word)),
+                }
             }
         }
     }
 
-    fn quotas(&mut self, table: &DeTable<'_>, effective: &mut Effective) {
-        for (name, value) in table {
-            let device: &str = name.get_ref();
-            if !(1..=63).contains(&device.len()) || device.chars().any(char::is_control) {
-                let mend = "write a hardware address, the name of a device, or \"default\"";
-                let key = clip(&format!("{QUOTAS}.{device}"));
-                let what = "not the name of a device".to_owned();
-                self.error(&name.span(), Some(key), what, mend.to_owned());
-                continue;
-            }
-            if let Some(table) = self.table(&format!("{QUOTAS}.{device}"), value) {
-                let mut settings = QuotaSettings::default();
-                self.section(table, &QUOTA, &mut settings, |key| {
-                    named_key(QUOTAS, device, key)
-                });
-                effective.quotas.insert(device.to_lowercase(), settings);
-            }
-        }
-    }
-
-    fn section<S>(
+    /// The keys of one table. `dotted`: the whole name of a key.
+    pub(super) fn keys<S: Table>(
         &mut self,
+        section: &str,
         table: &DeTable<'_>,
-        keys: &[Key<S>],
         settings: &mut S,
         dotted: impl Fn(&str) -> String,
     ) {
+        let keys = S::keys();
         for (name, value) in table {
             let word: &str = name.get_ref();
-            let dotted_name = dotted(word);
-            let is_section = |section: &str| *section == dotted_name;
-            if SECTIONS.iter().any(|(section, _)| is_section(section)) || is_section(HINTS) {
+            let inner = format!("{section}.{word}");
+            if self.within.iter().any(|section| *section == inner) {
                 continue;
             }
             let Some(key) = keys.iter().find(|key| key.name == word) else {
@@ -237,18 +203,13 @@ impl Reader<'_> {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
                 };
-                self.error(
-                    &name.span(),
-                    Some(dotted(&clip(word))),
-                    "unknown key".to_owned(),
-                    mend,
-                );
+                let what = "unknown key".to_owned();
+                self.error(&name.span(), Some(dotted(&clip(word))), what, mend);
                 continue;
             };
-            let line = self.lines.line(&name.span());
             let origin = Origin::File {
                 name: self.filename.to_owned(),
-                line,
+                line: self.lines.line(&name.span()),
             };
             if let Err(wrong) = (key.read)(settings, value.get_ref(), origin) {
                 self.error(&value.span(), Some(dotted(word)), wrong.what, wrong.mend);
@@ -256,14 +217,3 @@ impl Reader<'_> {
         }
     }
 }
-
-/// A name for a message: not pages of it, and nothing that a terminal would obey.
-fn clip(name: &str) -> String {
-    name.chars()
-        .take(60)
-        .map(|letter| if letter.is_control() { '?' } else { letter })
-        .collect()
-}
-
-#[cfg(test)]
-mod tests;

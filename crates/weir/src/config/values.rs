@@ -1,30 +1,36 @@
 //! Values of the file: from TOML to a type and back, with what is allowed in words.
 
-mod multipath;
-
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use monitor::digits::{self, decimal};
-use monitor::probes::{PROBES, Probe, find};
 use serde_json::Value;
 use toml::de::DeValue;
 
-use super::settings::{
-    Collector, DeviceName, EachPacket, Fallback, FlowRoom, HookChoice, LogLevel, Mark, MeterRoom,
-    MetricsFor, Octets, PortHook, QuotaAction, QuotaPeriod, WebTls,
-};
+use super::section::Naming;
 use super::suggest::nearest;
 
 /// What is wrong with a value, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wrong {
-    pub(super) what: String,
-    pub(super) mend: String,
+pub struct Wrong {
+    /// What is wrong.
+    pub what: String,
+    /// What would be right.
+    pub mend: String,
+}
+
+impl Wrong {
+    /// There is no such key.
+    pub(super) fn no_key() -> Self {
+        Self {
+            what: "unknown key".to_owned(),
+            mend: "`weir config --keys` lists all".to_owned(),
+        }
+    }
 }
 
 /// A type that a key can have.
-pub(super) trait FileValue: Sized {
+pub trait FileValue: Sized {
     /// What is allowed, after "write".
     const ALLOWED: &'static str;
 
@@ -45,8 +51,28 @@ pub(super) trait FileValue: Sized {
     }
 }
 
+/// A type of which a key can have a part: whoever has such a key says from where to where.
+pub trait Bounded: FileValue + PartialOrd {
+    /// What is allowed, after "write".
+    fn allowed(bounds: &RangeInclusive<Self>) -> String;
+
+    /// Reads it, or says what is wrong.
+    fn from_file_within(value: &DeValue<'_>, bounds: &RangeInclusive<Self>) -> Result<Self, Wrong> {
+        let read = Self::read(value).and_then(|read| match bounds.contains(&read) {
+            true => Ok(read),
+            false => Err(None),
+        });
+        read.map_err(|wrong| {
+            wrong.unwrap_or_else(|| Wrong {
+                what: format!("cannot be {}", named(value)),
+                mend: format!("write {}", Self::allowed(bounds)),
+            })
+        })
+    }
+}
+
 /// A value in words, short enough for a message.
-fn named(value: &DeValue<'_>) -> String {
+pub fn named(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => format!("{:?}", text.chars().take(60).collect::<String>()),
         DeValue::Integer(number) => format!(
@@ -64,7 +90,8 @@ fn named(value: &DeValue<'_>) -> String {
     }
 }
 
-fn integer(value: &DeValue<'_>) -> Option<i128> {
+/// A whole number, however it is written.
+pub fn integer(value: &DeValue<'_>) -> Option<i128> {
     let number = value.as_integer()?;
     i128::from_str_radix(number.as_str(), number.radix()).ok()
 }
@@ -81,169 +108,48 @@ impl FileValue for bool {
     }
 }
 
-/// Shortest and longest `reprove`, milliseconds. Below a second every packet of a slow flow would go to the kernel; above ten
-/// minutes it would be no safeguard.
-const REPROVE: std::ops::RangeInclusive<u64> = 1_000..=600_000;
+/// Units of time, the longest first, milliseconds.
+const TIMES: [(&str, u64); 4] = [("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
 impl FileValue for Duration {
-    const ALLOWED: &'static str =
-        "a time from \"1s\" to \"10m\": a whole number and ms, s or m, in quotes";
+    const ALLOWED: &'static str = "a time: a whole number and ms, s, m or h, in quotes";
 
     fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
         let text = value.as_str().ok_or(None)?;
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (number, unit) = text.split_at(digits);
         let number: u64 = number.parse().map_err(|_| None)?;
-        let unit = match unit {
-            "ms" => 1,
-            "s" => 1_000,
-            "m" => 60_000,
-            _ => return Err(None),
-        };
-        let milliseconds = number
-            .checked_mul(unit)
-            .filter(|time| REPROVE.contains(time))
-            .ok_or(None)?;
+        let found = TIMES.iter().find(|(name, _)| *name == unit);
+        let (_, each) = found.ok_or(None)?;
+        let milliseconds = number.checked_mul(*each).ok_or(None)?;
         Ok(Self::from_millis(milliseconds))
     }
 
     fn show(&self) -> Value {
         let milliseconds = self.as_millis();
-        if milliseconds.is_multiple_of(1_000) {
-            format!("{}s", milliseconds / 1_000)
-        } else {
-            format!("{milliseconds}ms")
-        }
-        .into()
-    }
-}
-
-impl FileValue for FlowRoom {
-    const ALLOWED: &'static str =
-        "\"auto\", or a number of connections from 1024 to 4194304, without quotes";
-
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
-        if value.as_str() == Some("auto") {
-            return Ok(Self::Auto);
-        }
-        let number = integer(value)
-            .and_then(|number| u32::try_from(number).ok())
-            .ok_or(None)?;
-        if !(Self::FEWEST..=Self::MOST).contains(&number) {
-            return Err(None);
-        }
-        Ok(Self::Connections(number))
-    }
-
-    fn show(&self) -> Value {
-        match self {
-            Self::Auto => "auto".into(),
-            Self::Connections(number) => (*number).into(),
+        match milliseconds.is_multiple_of(1_000) {
+            true => format!("{}s", milliseconds / 1_000).into(),
+            false => format!("{milliseconds}ms").into(),
         }
     }
 }
 
-impl FileValue for MeterRoom {
-    const ALLOWED: &'static str =
-        "\"auto\", \"cache\", or a number of conversations from 256 to 4194304, without quotes";
-
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
-        match value.as_str() {
-            Some("auto") => return Ok(Self::Auto),
-            Some("cache") => return Ok(Self::Cache),
-            _ => {}
-        }
-        let number = integer(value)
-            .and_then(|number| u32::try_from(number).ok())
-            .filter(|number| (Self::FEWEST..=Self::MOST).contains(number));
-        number.map(Self::Records).ok_or(None)
-    }
-
-    fn show(&self) -> Value {
-        match self {
-            Self::Auto => "auto".into(),
-            Self::Cache => "cache".into(),
-            Self::Records(number) => (*number).into(),
-        }
-    }
-}
-
-impl FileValue for Option<Collector> {
-    const ALLOWED: &'static str =
-        "\"none\", or HOST:PORT in quotes, such as \"192.0.2.1:4739\" or \"[2001:db8::1]:4739\"";
-
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
-        let text = value.as_str().ok_or(None)?;
-        if text == "none" {
-            return Ok(None);
-        }
-        let (host, port) = text.rsplit_once(':').ok_or(None)?;
-        let port: u16 = decimal(port).ok_or(None)?;
-        let literal = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
-        let fits = match literal {
-            Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
-            None => {
-                (1..=253).contains(&host.len())
-                    && host
-                        .bytes()
-                        .all(|octet| octet.is_ascii_alphanumeric() || b"-._".contains(&octet))
+impl Bounded for Duration {
+    fn allowed(bounds: &RangeInclusive<Self>) -> String {
+        let show = |time: &Self| {
+            let milliseconds = time.as_millis() as u64;
+            let whole = |(_, each): &&(&str, u64)| milliseconds.is_multiple_of(*each);
+            match TIMES.iter().find(whole) {
+                Some((unit, each)) => format!("\"{}{unit}\"", milliseconds / each),
+                None => format!("\"{milliseconds}ms\""),
             }
         };
-        if port == 0 || !fits {
-            return Err(None);
-        }
-        Ok(Some(Collector(text.to_owned())))
+        format!(
+            "a time from {} to {}: a whole number and ms, s, m or h, in quotes",
+            show(bounds.start()),
+            show(bounds.end())
+        )
     }
-
-    fn show(&self) -> Value {
-        self.as_ref()
-            .map_or_else(|| "none".into(), |collector| collector.0.as_str().into())
-    }
-}
-
-impl FileValue for Option<Mark> {
-    const ALLOWED: &'static str =
-        "\"none\", or VALUE/MASK in hexadecimal and quotes, such as \"0x10/0xf0\"";
-
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
-        let text = value.as_str().ok_or(None)?;
-        if text == "none" {
-            return Ok(None);
-        }
-        let (value, mask) = text.split_once('/').ok_or(None)?;
-        let (value, mask) = (
-            hexadecimal(value).ok_or(None)?,
-            hexadecimal(mask).ok_or(None)?,
-        );
-        let wrong = |what: &str, mend: &str| {
-            Err(Some(Wrong {
-                what: what.to_owned(),
-                mend: mend.to_owned(),
-            }))
-        };
-        if mask == 0 {
-            return wrong(
-                "the mask is 0, so that every connection would be left out",
-                "set the bits that are to be looked at",
-            );
-        }
-        if value & !mask != 0 {
-            return wrong(
-                "the value has bits outside of the mask, so that no mark fits",
-                "widen the mask, or drop the bits",
-            );
-        }
-        Ok(Some(Mark { value, mask }))
-    }
-
-    fn show(&self) -> Value {
-        self.map_or_else(|| "none".into(), |mark| mark.to_string().into())
-    }
-}
-
-fn hexadecimal(text: &str) -> Option<u32> {
-    let digits = text.strip_prefix("0x")?;
-    u32::try_from(digits::hexadecimal(digits)?).ok()
 }
 
 impl FileValue for Option<PathBuf> {
@@ -272,7 +178,7 @@ impl FileValue for Option<PathBuf> {
 const LIST: usize = 64;
 
 /// A list of texts, each read by `one`.
-fn list<T: PartialEq>(
+pub fn list<T: PartialEq>(
     value: &DeValue<'_>,
     allowed: &str,
     one: impl Fn(&str) -> Option<T>,
@@ -299,16 +205,27 @@ fn list<T: PartialEq>(
     Ok(read)
 }
 
-impl FileValue for Vec<kernel::SetName> {
-    const ALLOWED: &'static str =
-        "a list of sets, each as FAMILY TABLE NAME in quotes, such as [\"inet fw4 banned4\"]";
+/// Name of a network device.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DeviceName(pub String);
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
-        list(value, Self::ALLOWED, |text| text.parse().ok())
-    }
+impl DeviceName {
+    /// How sections are called that have a table for each device.
+    pub const NAMING: Naming = Naming {
+        fits: Self::fits,
+        what: "the name of a network device",
+        mend: "a device's name has 1 to 15 octets, without spaces, `/` and `:`; see `ip link`",
+        any_case: false,
+    };
 
-    fn show(&self) -> Value {
-        self.iter().map(ToString::to_string).collect()
+    /// `dev_valid_name` (net/core/dev.c): shorter than IFNAMSIZ, neither `.` nor `..`, without `/`, `:` and white space.
+    pub fn fits(name: &str) -> bool {
+        (1..=15).contains(&name.len())
+            && name != "."
+            && name != ".."
+            && !name.chars().any(|letter| {
+                letter == '/' || letter == ':' || letter.is_whitespace() || letter.is_control()
+            })
     }
 }
 
@@ -323,25 +240,6 @@ impl FileValue for Vec<DeviceName> {
 
     fn show(&self) -> Value {
         self.iter().map(|device| device.0.clone()).collect()
-    }
-}
-
-impl FileValue for Vec<&'static Probe> {
-    const ALLOWED: &'static str = "a list of probes, each in quotes, such as [\"drops\"]";
-
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
-        let named = |wrong: Wrong| {
-            let names: Vec<_> = PROBES.iter().map(|probe| probe.name).collect();
-            Wrong {
-                mend: format!("{}; there are {}", wrong.mend, names.join(", ")),
-                ..wrong
-            }
-        };
-        list(value, Self::ALLOWED, |text| find(text).ok()).map_err(|wrong| wrong.map(named))
-    }
-
-    fn show(&self) -> Value {
-        self.iter().map(|probe| probe.name).collect()
     }
 }
 
@@ -361,7 +259,7 @@ impl FileValue for Vec<PathBuf> {
 }
 
 /// An absolute path.
-fn absolute(text: &str) -> Option<PathBuf> {
+pub fn absolute(text: &str) -> Option<PathBuf> {
     let fits = text.starts_with('/') && text.len() < 4096 && !text.contains('\0');
     fits.then(|| PathBuf::from(text))
 }
@@ -378,15 +276,12 @@ impl FileValue for PathBuf {
     }
 }
 
-/// Days on which a month can begin, parts of a hundred, and weights: nothing else is so small a number.
 impl FileValue for u8 {
-    const ALLOWED: &'static str = "a number from 1 to 100 (a day: to 28), without quotes";
+    const ALLOWED: &'static str = "a number from 0 to 255, without quotes";
 
     fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
-        integer(value)
-            .and_then(|number| Self::try_from(number).ok())
-            .filter(|number| (1..=100).contains(number))
-            .ok_or(None)
+        let number = integer(value).and_then(|number| Self::try_from(number).ok());
+        number.ok_or(None)
     }
 
     fn show(&self) -> Value {
@@ -394,48 +289,10 @@ impl FileValue for u8 {
     }
 }
 
-/// Units of octets, the largest first.
-const UNITS: [(&str, u64); 8] = [
-    ("TiB", 1 << 40),
-    ("GiB", 1 << 30),
-    ("MiB", 1 << 20),
-    ("KiB", 1 << 10),
-    ("TB", 1_000_000_000_000),
-    ("GB", 1_000_000_000),
-    ("MB", 1_000_000),
-    ("kB", 1_000),
-];
-
-impl FileValue for Octets {
-    const ALLOWED: &'static str =
-        "a number of octets, or one with a unit in quotes, such as \"50GB\" or \"16MiB\"";
-
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
-        if let Some(number) = integer(value) {
-            return u64::try_from(number).map(Self).map_err(|_| None);
-        }
-        let text = value.as_str().ok_or(None)?;
-        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-        let (number, unit) = text.split_at(digits);
-        let number: u64 = number.parse().map_err(|_| None)?;
-        let unit = unit.trim_start();
-        let each = match unit {
-            "" | "B" => 1,
-            _ => UNITS
-                .iter()
-                .find(|(name, _)| *name == unit)
-                .map(|(_, each)| *each)
-                .ok_or(None)?,
-        };
-        number.checked_mul(each).map(Self).ok_or(None)
-    }
-
-    fn show(&self) -> Value {
-        let whole = |(_, each): &&(&str, u64)| self.0 > 0 && self.0.is_multiple_of(*each);
-        match UNITS.iter().find(whole) {
-            Some((unit, each)) => format!("{}{unit}", self.0 / each).into(),
-            None => self.0.into(),
-        }
+impl Bounded for u8 {
+    fn allowed(bounds: &RangeInclusive<Self>) -> String {
+        let (low, high) = (bounds.start(), bounds.end());
+        format!("a number from {low} to {high}, without quotes")
     }
 }
 
@@ -470,64 +327,38 @@ impl FileValue for Vec<String> {
     }
 }
 
-impl FileValue for MetricsFor {
-    const ALLOWED: &'static str =
-        "\"off\", \"loopback\", or the file of a token, an absolute path in quotes";
-
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
-        match value.as_str().ok_or(None)? {
-            "off" => Ok(Self::Off),
-            "loopback" => Ok(Self::Loopback),
-            text => absolute(text).map(Self::Token).ok_or(None),
-        }
-    }
-
-    fn show(&self) -> Value {
-        match self {
-            Self::Off => "off".into(),
-            Self::Loopback => "loopback".into(),
-            Self::Token(path) => path.to_string_lossy().into(),
-        }
-    }
-}
-
 /// A type whose values are words.
 macro_rules! words {
     ($type:ty, $allowed:literal, $($word:literal => $value:expr),+) => {
-        impl FileValue for $type {
+        impl $crate::config::FileValue for $type {
             const ALLOWED: &'static str = $allowed;
 
-            fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
-                let text = value.as_str().ok_or(None)?;
-                match text {
+            fn read(
+                value: &toml::de::DeValue<'_>,
+            ) -> Result<Self, Option<$crate::config::Wrong>> {
+                match value.as_str().ok_or(None)? {
                     $($word => Ok($value),)+
-                    _ => Err(nearest(text, [$($word),+]).map(|word| Wrong {
-                        what: format!("cannot be {}", named(value)),
-                        mend: format!("did you mean \"{word}\"? Write {}", Self::ALLOWED),
-                    })),
+                    text => Err($crate::config::near(value, text, &[$($word),+], Self::ALLOWED)),
                 }
             }
 
-            fn show(&self) -> Value {
+            fn show(&self) -> serde_json::Value {
                 $(if *self == $value {
                     return $word.into();
                 })+
-                Value::Null
+                serde_json::Value::Null
             }
         }
     };
 }
 
-words!(EachPacket, "\"respect\" or \"ignore\"", "respect" => Self::Respect, "ignore" => Self::Ignore);
-words!(HookChoice, "\"auto\", \"xdp\" or \"tc\"", "auto" => Self::Auto, "xdp" => Self::Xdp, "tc" => Self::Tc);
-words!(PortHook, "\"auto\", \"xdp\", \"tc\" or \"off\"",
-    "auto" => Self::Auto, "xdp" => Self::Xdp, "tc" => Self::Tc, "off" => Self::Off);
-words!(LogLevel, "\"error\", \"warn\", \"info\", \"debug\" or \"trace\"",
-    "error" => Self::Error, "warn" => Self::Warn, "info" => Self::Info, "debug" => Self::Debug, "trace" => Self::Trace);
-words!(QuotaPeriod, "\"day\", \"week\" or \"month\"", "day" => Self::Day, "week" => Self::Week, "month" => Self::Month);
-words!(QuotaAction, "\"warn\" or \"cut\"", "warn" => Self::Warn, "cut" => Self::Cut);
-words!(WebTls, "\"off\", \"own\" or \"files\"", "off" => Self::Off, "own" => Self::Own, "files" => Self::Files);
-words!(::multipath::Encrypt, "\"auto\", \"all\" or \"none\"", "auto" => Self::Auto, "all" => Self::All, "none" => Self::None);
-words!(::multipath::hints::Use, "\"always\", \"metered\", \"backup\" or \"never\"",
-    "always" => Self::Always, "metered" => Self::Metered, "backup" => Self::Backup, "never" => Self::Never);
-words!(Fallback, "\"direct\" or \"stop\"", "direct" => Self::Direct, "stop" => Self::Stop);
+pub(crate) use words;
+
+/// What is wrong with a word that is none of `words`, where one is near.
+pub fn near(value: &DeValue<'_>, text: &str, words: &[&str], allowed: &str) -> Option<Wrong> {
+    let word = nearest(text, words.iter().copied())?;
+    Some(Wrong {
+        what: format!("cannot be {}", named(value)),
+        mend: format!("did you mean \"{word}\"? Write {allowed}"),
+    })
+}

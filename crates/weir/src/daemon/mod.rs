@@ -38,6 +38,9 @@ use tracing::{error, info, warn};
 use crate::commands::run::Module;
 use crate::config::Effective;
 use crate::error::Error;
+use crate::modules::monitor::config;
+use crate::modules::offload::config::Offload;
+use crate::modules::page::config::Web;
 use provider::Face;
 use router::Router;
 pub use settings::{RunOptions, Settings};
@@ -113,7 +116,7 @@ impl Daemon {
         let sets = SetEvents::open()
             .inspect_err(|error| warn!(%error, "sets of addresses cannot be followed"))
             .ok();
-        let shadow = options.shadow || *effective.offload.shadow;
+        let shadow = options.shadow || *effective.of::<Offload>().shadow;
         let wanted = |module| options.only.is_empty() || options.only.contains(&module);
         let forwards = wanted(Module::Offload);
         let sizes = match forwards {
@@ -158,8 +161,8 @@ impl Daemon {
         info!(socket = %options.socket.display(), table = router.path.sizes().octets(), shadow, "weir runs");
         let notify = notify::Notify::from_environment();
         let router = Rc::new(RefCell::new(router));
-        let config = effective.web.clone();
-        let leases = effective.monitor.leases.value.clone();
+        let config = effective.of::<Web>().clone();
+        let leases = effective.of::<config::Monitor>().leases.value.clone();
         let kept = monitor::past::file(&effective);
         let carries = wanted(Module::Multipath);
         let settings = Settings::new(effective, options.shadow, options.source);

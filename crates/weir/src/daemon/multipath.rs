@@ -14,7 +14,8 @@ use tracing::{error, warn};
 
 use crate::commands::multipath::tun;
 
-use crate::config::{Effective, Fallback};
+use crate::config::Effective;
+use crate::modules::multipath::config::{self, Fallback, Multipath as Config};
 
 /// Of the router's end of the tunnel.
 const DEVICE: &str = "weir-tunnel";
@@ -89,7 +90,7 @@ impl Multipath {
     /// Begins, ends or begins anew, as the configuration says. Connections that are under way end when the partner changes, and go on where only other
     /// things are said of paths, or of what goes directly or comes in.
     pub fn configure(&mut self, effective: &Effective) {
-        if let Some((file, mode)) = effective.multipath.exposed() {
+        if let Some((file, mode)) = effective.of::<Config>().exposed() {
             warn!(
                 file,
                 mode = %format_args!("{mode:o}"),
@@ -235,7 +236,7 @@ fn only_heeded(before: RouterSettings, now: &RouterSettings) -> bool {
 }
 
 fn settings(effective: &Effective, folder: &Path) -> Option<RouterSettings> {
-    let multipath = &effective.multipath;
+    let multipath = effective.of::<Config>();
     Some(RouterSettings {
         pairing: multipath.partner.value.clone()?,
         fall_back: *multipath.fallback == Fallback::Direct,
@@ -246,7 +247,7 @@ fn settings(effective: &Effective, folder: &Path) -> Option<RouterSettings> {
             clients: multipath.direct_devices.value.clone(),
             forwards: multipath.forward.value.clone(),
         },
-        hints: multipath.hints(),
+        hints: config::hints(effective.named()),
         folder: folder.to_owned(),
     })
 }

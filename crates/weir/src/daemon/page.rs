@@ -9,7 +9,7 @@ use web::{Behind, Door, Listeners, Metrics, Settings, Tls};
 
 use super::provider::Face;
 use super::routes::routes;
-use crate::config::{MetricsFor, Web, WebTls};
+use crate::modules::page::config::{MetricsFor, Web, WebTls};
 
 /// Where a certificate of weir's own making is kept.
 const OWN_TLS: &str = "/var/lib/weir/tls";

@@ -16,6 +16,7 @@ use kernel::{Tuple, status};
 use super::Settings;
 use super::multipath::Multipath;
 use super::router::Router;
+use crate::config::Log;
 
 /// A daemon that can be asked.
 pub struct Face {
@@ -320,7 +321,7 @@ impl Face {
                 .borrow_mut()
                 .configure(&self.settings.borrow().effective);
         }
-        crate::log::set(*self.settings.borrow().effective.log.level);
+        crate::log::set(*self.settings.borrow().effective.of::<Log>().level);
         Ok(reloaded)
     }
 }

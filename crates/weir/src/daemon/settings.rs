@@ -9,31 +9,11 @@ use kernel::facts;
 use super::drops::DropSettings;
 use super::memory;
 use crate::commands::run::Module;
-use crate::config::{ConfigError, EachPacket, Effective, FlowRoom, HookChoice, PortHook};
-
-/// What is built into the packet path when it is loaded, or bound at the start.
-const AFTER_RESTART: [&str; 20] = [
-    "offload.bridge",
-    "offload.flows",
-    "offload.shadow",
-    "monitor.enabled",
-    "monitor.size",
-    "monitor.names",
-    "monitor.leases",
-    "history.enabled",
-    "history.file",
-    "web.enabled",
-    "web.listen",
-    "web.hosts",
-    "web.tls",
-    "web.certificate",
-    "web.key",
-    "web.insecure",
-    "web.password",
-    "web.metrics",
-    "drops.learn",
-    "api.socket",
-];
+use crate::config::{ConfigError, Effective, When};
+use crate::modules::drops::config::Drops;
+use crate::modules::offload::config::{
+    EachPacket, FlowRoom, HookChoice, Offload, PortHook, PortSettings,
+};
 
 /// Reads the configuration anew.
 pub type Source = Box<dyn Fn() -> Result<Effective, Vec<ConfigError>>>;
@@ -64,7 +44,7 @@ pub struct Settings {
 impl Settings {
     /// As at the start.
     pub fn new(effective: Effective, shadow: bool, source: Source) -> Self {
-        let shadow = shadow || *effective.offload.shadow;
+        let shadow = shadow || *effective.of::<Offload>().shadow;
         Self {
             effective,
             shadow,
@@ -97,7 +77,7 @@ impl Settings {
                     .map(|e| e.value.clone());
                 let old = old.unwrap_or(serde_json::Value::Null);
                 (old != entry.value).then(|| ConfigChange {
-                    after_restart: AFTER_RESTART.contains(&entry.key.as_str()),
+                    after_restart: effective.when(&entry.key) == Some(When::Restart),
                     key: entry.key.clone(),
                     from: old,
                     to: entry.value.clone(),
@@ -124,7 +104,7 @@ impl Settings {
 
 /// What the core is told.
 pub fn offload_settings(effective: &Effective, shadow: bool) -> offload::Settings {
-    let offload = &effective.offload;
+    let offload = effective.of::<Offload>();
     let mut timeouts = offload::Timeouts::default();
     let mut events_withheld = false;
     if let Ok(Some(settings)) = facts::conntrack_settings() {
@@ -156,7 +136,7 @@ pub fn offload_settings(effective: &Effective, shadow: bool) -> offload::Setting
             HookChoice::Tc => offload::Hook::Tc,
         },
         ports: effective
-            .ports
+            .named::<PortSettings>()
             .iter()
             .map(|(name, port)| {
                 let hook = match *port.hook {
@@ -187,7 +167,7 @@ pub fn hands_off(settings: offload::Settings) -> offload::Settings {
 }
 
 fn bridges(effective: &Effective) -> bool {
-    *effective.offload.enabled && *effective.offload.bridge
+    *effective.of::<Offload>().enabled && *effective.of::<Offload>().bridge
 }
 
 /// Pairs of stations to make room for: a quarter of the connections, beside these.
@@ -197,7 +177,7 @@ fn max_pairs(effective: &Effective) -> u32 {
 
 /// Connections to make room for, IPv4 and IPv6: as told, or one for each 16 KiB of memory, and a quarter as many.
 fn connections(effective: &Effective) -> (u32, u32) {
-    let all = match *effective.offload.flows {
+    let all = match *effective.of::<Offload>().flows {
         FlowRoom::Connections(n) => return (n, n / 2),
         FlowRoom::Auto => {
             let memory = meminfo("MemTotal").unwrap_or(128 << 20);
@@ -234,7 +214,7 @@ pub fn sizes(effective: &Effective, links: &[u32]) -> Sizes {
 
 /// What may be dropped early.
 pub fn drops(effective: &Effective) -> DropSettings {
-    let drops = &effective.drops;
+    let drops = effective.of::<Drops>();
     let ports = drops.ports.iter();
     DropSettings {
         learn: *drops.learn,
@@ -250,7 +230,7 @@ pub fn options(effective: &Effective, shadow: bool) -> Options {
     Options {
         shadow,
         bridge: bridges(effective) && !shadow,
-        learn_drops: *effective.drops.learn && !shadow,
+        learn_drops: *effective.of::<Drops>().learn && !shadow,
         ..Default::default()
     }
 }

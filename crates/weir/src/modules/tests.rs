@@ -1,14 +1,25 @@
+//! The whole configuration: what can be written, and what is told of what cannot.
+
 use std::time::Duration;
 
-use multipath::Pairing;
-use multipath::hints::Use;
+use ::multipath::Pairing;
+use ::multipath::hints::Use;
 use proptest::prelude::*;
 
-use super::super::settings::{
-    Collector, EachPacket, Fallback, FlowRoom, HookChoice, LogLevel, Mark, MeterRoom, MetricsFor,
-    Octets, PortHook, QuotaAction, QuotaPeriod, WebTls,
+use super::drops::config::Drops;
+use super::history::config::{History, Octets, QuotaAction, QuotaPeriod, QuotaSettings};
+use super::monitor::config::{Collector, Ipfix, MeterRoom, Monitor};
+use super::multipath::config::{Fallback, Multipath, PathSettings};
+use super::offload::config::{
+    EachPacket, FlowRoom, HookChoice, Mark, Offload, PortHook, PortSettings,
 };
+use super::page::config::{MetricsFor, Web, WebTls};
 use super::*;
+use crate::config::{Api, ConfigError, DeviceName, Effective, Log, LogLevel, Origin, help};
+
+fn parse(text: &str, filename: &str) -> Result<Effective, Vec<ConfigError>> {
+    config::parse(&sections(), text, filename)
+}
 
 fn errors(text: &str) -> Vec<String> {
     parse(text, "weir.toml")
@@ -34,7 +45,7 @@ fn nothing_is_the_default() {
     for text in ["", "\n\n", "# only a comment\n", "[offload]\n", "[ports]\n"] {
         assert_eq!(
             parse(text, "weir.toml"),
-            Ok(Effective::default()),
+            Ok(Effective::defaults(&sections())),
             "{text:?}"
         );
     }
@@ -127,24 +138,24 @@ action = "cut"
 "#;
     let read = parse(text, "weir.toml").expect("good");
     assert!(
-        !*read.offload.enabled
-            && !*read.offload.tcp
-            && !*read.offload.udp
-            && *read.offload.bridge
-            && *read.offload.shadow
+        !*read.of::<Offload>().enabled
+            && !*read.of::<Offload>().tcp
+            && !*read.of::<Offload>().udp
+            && *read.of::<Offload>().bridge
+            && *read.of::<Offload>().shadow
     );
-    assert_eq!(*read.offload.reprove, Duration::from_secs(60));
-    assert_eq!(*read.offload.flows, FlowRoom::Connections(65536));
+    assert_eq!(*read.of::<Offload>().reprove, Duration::from_secs(60));
+    assert_eq!(*read.of::<Offload>().flows, FlowRoom::Connections(65536));
     assert_eq!(
-        *read.offload.opt_out_mark,
+        *read.of::<Offload>().opt_out_mark,
         Some(Mark {
             value: 0x10,
             mask: 0xf0
         })
     );
-    assert_eq!(*read.offload.each_packet, EachPacket::Ignore);
-    assert_eq!(*read.offload.hook, HookChoice::Tc);
-    let quota = &read.quotas["02:00:00:00:00:01"];
+    assert_eq!(*read.of::<Offload>().each_packet, EachPacket::Ignore);
+    assert_eq!(*read.of::<Offload>().hook, HookChoice::Tc);
+    let quota = &read.named::<QuotaSettings>()["02:00:00:00:00:01"];
     assert_eq!(
         (*quota.limit, *quota.per, *quota.warn, *quota.action),
         (
@@ -155,17 +166,20 @@ action = "cut"
         )
     );
     assert_eq!(
-        (*read.history.limit, *read.history.month_begins),
+        (
+            *read.of::<History>().limit,
+            *read.of::<History>().month_begins
+        ),
         (Octets(8 << 20), 15)
     );
-    let multipath = &read.multipath;
+    let multipath = read.of::<Multipath>();
     let partner = multipath.partner.as_ref().map(Pairing::address);
     assert_eq!(partner.as_deref(), Some("partner.example:9349"));
     assert_eq!(
         (*multipath.fallback, multipath.direct.len()),
         (Fallback::Stop, 1)
     );
-    let path = &multipath.paths["wwan0"];
+    let path = &read.named::<PathSettings>()["wwan0"];
     assert_eq!(
         (
             *path.used,
@@ -182,31 +196,34 @@ action = "cut"
     let forward = multipath.forward.iter().map(ToString::to_string);
     assert_eq!(forward.collect::<Vec<_>>(), ["tcp/8022 = 192.168.1.2:22"]);
     assert_eq!(
-        (&*read.web.tls, &*read.web.metrics),
+        (&*read.of::<Web>().tls, &*read.of::<Web>().metrics),
         (&WebTls::Own, &MetricsFor::Loopback)
     );
-    assert_eq!(*read.monitor.size, MeterRoom::Cache);
-    assert_eq!(*read.monitor.probes, [monitor::probes::PROBES[0]]);
+    assert_eq!(*read.of::<Monitor>().size, MeterRoom::Cache);
+    assert_eq!(*read.of::<Monitor>().probes, [::monitor::probes::PROBES[0]]);
     assert_eq!(
-        *read.monitor.ipfix.collector,
+        *read.of::<Ipfix>().collector,
         Some(Collector("[::1]:4739".into()))
     );
-    assert_eq!(*read.ports["wan0"].hook, PortHook::Xdp);
-    assert_eq!(*read.ports["eth0.10"].hook, PortHook::Off);
+    assert_eq!(*read.named::<PortSettings>()["wan0"].hook, PortHook::Xdp);
+    assert_eq!(*read.named::<PortSettings>()["eth0.10"].hook, PortHook::Off);
     assert_eq!(
-        read.api.socket.as_deref(),
+        read.of::<Api>().socket.as_deref(),
         Some(std::path::Path::new("/run/other.sock"))
     );
-    assert_eq!(*read.log.level, LogLevel::Debug);
+    assert_eq!(*read.of::<Log>().level, LogLevel::Debug);
     assert_eq!(
-        read.offload.reprove.origin,
+        read.of::<Offload>().reprove.origin,
         Origin::File {
             name: "weir.toml".into(),
             line: 6
         }
     );
     assert_eq!(
-        read.ports["eth0.10"].hook.origin.to_string(),
+        read.named::<PortSettings>()["eth0.10"]
+            .hook
+            .origin
+            .to_string(),
         "weir.toml:17"
     );
     assert!(
@@ -225,7 +242,7 @@ fn all_errors_are_told_in_order() {
             "weir.toml:1:2: ofload: unknown section; did you mean [offload]?",
             "weir.toml:3:1: offload.tpc: unknown key; did you mean `tcp`?",
             "weir.toml:4:11: offload.reprove: cannot be the number 20; \
-             write a time from \"1s\" to \"10m\": a whole number and ms, s or m, in quotes",
+             write a time from \"1s\" to \"10m\": a whole number and ms, s, m or h, in quotes",
             "weir.toml:5:9: offload.flows: cannot be the number 7; \
              write \"auto\", or a number of connections from 1024 to 4194304, without quotes",
             "weir.toml:6:8: offload.hook: cannot be \"xpd\"; did you mean \"xdp\"? Write \"auto\", \"xdp\" or \"tc\"",
@@ -272,7 +289,7 @@ fn sections_and_devices_are_looked_at() {
         ),
         (
             "zzz = true",
-            "weir.toml:1:1: zzz: unknown section; there are [offload], [drops], [monitor], [monitor.ipfix], [history], [multipath], [web], [api], [log], [ports], [quotas]",
+            "weir.toml:1:1: zzz: unknown section; there are [offload], [ports], [drops], [monitor], [monitor.ipfix], [history], [quotas], [multipath], [multipath.paths], [web], [api], [log]",
         ),
         (
             "offload = 1",
@@ -311,7 +328,7 @@ fn marks_that_fit_nothing_or_everything_are_errors() {
     assert_eq!(
         parse("offload.opt_out_mark = \"none\"", "f")
             .expect("good")
-            .offload
+            .of::<Offload>()
             .opt_out_mark
             .value,
         None
@@ -340,7 +357,7 @@ fn times_and_paths_have_bounds() {
     assert_eq!(
         *parse("offload.reprove = \"1500ms\"", "f")
             .expect("good")
-            .offload
+            .of::<Offload>()
             .reprove,
         Duration::from_millis(1500)
     );
@@ -362,12 +379,13 @@ fn times_and_paths_have_bounds() {
 #[test]
 fn lists_of_sets_and_devices_are_read() {
     let text = "[drops]\nlearn = true\nsets = [\"inet fw4 a\", \"ip6 t b\", \"inet fw4 a\"]\nports = [\"wan0\"]\nverify = false\nroutes = true\n";
-    let read = parse(text, "f").expect("good").drops;
+    let read = parse(text, "f").expect("good");
+    let read = read.of::<Drops>();
     let sets: Vec<String> = read.sets.iter().map(ToString::to_string).collect();
     assert_eq!(sets, ["inet fw4 a", "ip6 t b"], "each once");
     assert_eq!(read.ports.value, [DeviceName("wan0".into())]);
     assert!(*read.learn && !*read.verify && *read.routes);
-    let default = Effective::default().drops;
+    let default = Drops::default();
     assert!(!*default.learn && *default.verify && !*default.routes);
     let many = vec!["\"ip t s\""; 65].join(", ");
     for (text, part) in [
@@ -435,9 +453,54 @@ proptest! {
         let again: String =
             read.entries().iter().map(|entry| format!("{} = {}\n", entry.key, entry.value)).collect();
         let again = parse(&again, "f").expect("good");
-        prop_assert_eq!(*again.offload.tcp, tcp);
-        prop_assert_eq!(*again.offload.reprove, Duration::from_secs(seconds));
-        prop_assert_eq!(*again.offload.flows, FlowRoom::Connections(flows));
-        prop_assert_eq!(*again.offload.opt_out_mark, Some(mark));
+        prop_assert_eq!(*again.of::<Offload>().tcp, tcp);
+        prop_assert_eq!(*again.of::<Offload>().reprove, Duration::from_secs(seconds));
+        prop_assert_eq!(*again.of::<Offload>().flows, FlowRoom::Connections(flows));
+        prop_assert_eq!(*again.of::<Offload>().opt_out_mark, Some(mark));
+    }
+}
+
+#[test]
+fn every_default_is_listed_once() {
+    let help = help(&sections());
+    assert_eq!(help.len(), 56);
+    let entries = Effective::defaults(&sections()).entries();
+    assert_eq!(entries.len(), 47, "no device has settings of its own");
+    assert!(
+        entries
+            .iter()
+            .all(|entry| entry.origin == "default" && !entry.value.is_null())
+    );
+    for entry in entries {
+        let (section, name) = entry.key.rsplit_once('.').expect("dotted");
+        let found = help
+            .iter()
+            .find(|key| key.section == section && key.name == name)
+            .expect("in the manual");
+        assert_eq!(found.default, entry.value);
+    }
+}
+
+#[test]
+fn bounds_belong_to_the_key() {
+    let longer = parse("history.flush = \"2h\"", "f").expect("longer than a proof may last");
+    assert_eq!(*longer.of::<History>().flush, Duration::from_secs(7_200));
+    for (text, mend) in [
+        ("offload.reprove = \"2h\"", "a time from \"1s\" to \"10m\""),
+        ("history.flush = \"25h\"", "a time from \"1s\" to \"24h\""),
+        (
+            "monitor.ipfix.active = \"500ms\"",
+            "a time from \"1s\" to \"10m\"",
+        ),
+        ("history.month_begins = 29", "a number from 1 to 28"),
+        ("history.month_begins = 0", "a number from 1 to 28"),
+        ("quotas.default.warn = 101", "a number from 1 to 100"),
+        (
+            "multipath.paths.wan0.weight = 256",
+            "a number from 1 to 100",
+        ),
+    ] {
+        let errors = errors(text);
+        assert!(errors.len() == 1 && errors[0].contains(mend), "{errors:?}");
     }
 }

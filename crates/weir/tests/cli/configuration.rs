@@ -47,7 +47,7 @@ fn a_bad_configuration_is_told_whole() {
             "weir: the configuration has 2 errors\n  \
              FILE:2:1: offload.tpc: unknown key; did you mean `tcp`?\n  \
              FILE:3:11: offload.reprove: cannot be the number 3; \
-             write a time from \"1s\" to \"10m\": a whole number and ms, s or m, in quotes\n  \
+             write a time from \"1s\" to \"10m\": a whole number and ms, s, m or h, in quotes\n  \
              mend: nothing was changed; `weir config --keys` lists what there is\n"
         );
     }

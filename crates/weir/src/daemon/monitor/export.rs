@@ -12,7 +12,7 @@ use monitor::{Count, Millis, Told};
 use tracing::{info, warn};
 
 use super::translations::Translations;
-use crate::config::Ipfix;
+use crate::modules::monitor::config::Ipfix;
 
 /// ICMP and ICMPv6.
 const ICMP: u8 = 1;

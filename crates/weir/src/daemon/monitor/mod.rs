@@ -23,7 +23,8 @@ use monitor::{Both, Count, Forwarded, Limits, Loose, Millis, Monitor, Reading, R
 use tracing::{debug, info, warn};
 
 use super::provider::unix_seconds;
-use crate::config::{Effective, MeterRoom};
+use crate::config::Effective;
+use crate::modules::monitor::config::{Ipfix, MeterRoom, Monitor as Config};
 use plan::Metered;
 use uplinks::Uplinks;
 
@@ -67,10 +68,10 @@ pub struct Keeper {
 impl Keeper {
     /// Loads the meter. `None`: it is switched off, or this kernel cannot.
     pub fn load(effective: &Effective, links: &[u32]) -> Option<Self> {
-        if !*effective.monitor.enabled {
+        if !*effective.of::<Config>().enabled {
             return None;
         }
-        let meter = Meter::load(sizes(*effective.monitor.size, links), true)
+        let meter = Meter::load(sizes(*effective.of::<Config>().size, links), true)
             .inspect_err(
                 |error| warn!(%error, "nothing is counted by conversation: the meter does not load"),
             )
@@ -85,19 +86,19 @@ impl Keeper {
             ..Limits::default()
         };
         let mut core = Monitor::new(limits);
-        if effective.monitor.ipfix.collector.is_some() {
-            core.tell(Some(effective.monitor.ipfix.active.as_millis() as Millis));
+        if effective.of::<Ipfix>().collector.is_some() {
+            core.tell(Some(effective.of::<Ipfix>().active.as_millis() as Millis));
         }
         let mut probes = probes::Probes::new();
-        probes.choose(&effective.monitor.probes);
+        probes.choose(&effective.of::<Config>().probes);
         Some(Self {
             core,
             probes,
             meter,
             naming: effective
-                .monitor
+                .of::<Config>()
                 .names
-                .then(|| naming::Naming::new(effective.monitor.leases.value.clone())),
+                .then(|| naming::Naming::new(effective.of::<Config>().leases.value.clone())),
             wifi: wifi::Wifi::new(),
             began: Instant::now(),
             began_unix: unix_seconds(),
@@ -106,7 +107,7 @@ impl Keeper {
             stale: true,
             hops: HashMap::new(),
             busy: timing::Busy::default(),
-            export: export::Export::new(&effective.monitor.ipfix),
+            export: export::Export::new(effective.of()),
             past: None,
             rules: None,
             seconds: 0,
@@ -261,8 +262,8 @@ impl Keeper {
         if let Some(past) = &mut self.past {
             past.reload(effective, unix_now());
         }
-        self.probes.choose(&effective.monitor.probes);
-        let ipfix = &effective.monitor.ipfix;
+        self.probes.choose(&effective.of::<Config>().probes);
+        let ipfix = effective.of::<Ipfix>();
         if !self.export.as_ref().is_some_and(|now| now.suits(ipfix)) {
             self.export = export::Export::new(ipfix);
         }

@@ -16,7 +16,8 @@ use monitor::names::mac;
 use tracing::{info, warn};
 
 use super::show::mac_text;
-use crate::config::{Effective, Octets, QuotaAction, QuotaPeriod, QuotaSettings};
+use crate::config::Effective;
+use crate::modules::history::config::{History, Octets, QuotaAction, QuotaPeriod, QuotaSettings};
 
 /// In the first network namespace.
 const FILE: &str = "/var/lib/weir/history.db";
@@ -27,7 +28,7 @@ const PARTS: usize = 64;
 
 /// Where the history is kept: as configured, else in its place, if this is the first namespace.
 pub fn file(effective: &Effective) -> Option<PathBuf> {
-    let history = &effective.history;
+    let history = effective.of::<History>();
     if !*history.enabled {
         return None;
     }
@@ -259,13 +260,13 @@ fn period(period: history::Period) -> api::Period {
 /// What is configured of the history; `usage`: whether anybody has a quota. `None` where that cannot be, which is told.
 fn choices(effective: &Effective, usage: bool) -> Option<(history::Settings, Calendar)> {
     let settings = history::Settings {
-        flush: *effective.history.flush,
-        limit: effective.history.limit.value.0,
+        flush: *effective.of::<History>().flush,
+        limit: effective.of::<History>().limit.value.0,
         usage,
         ..Default::default()
     };
     let calendar = Calendar::new(history::zone::system().zone)
-        .month_begins(*effective.history.month_begins)
+        .month_begins(*effective.of::<History>().month_begins)
         .inspect_err(|error| warn!(error, "history.month_begins"))
         .ok()?;
     Some((settings, calendar))
@@ -274,7 +275,7 @@ fn choices(effective: &Effective, usage: bool) -> Option<(history::Settings, Cal
 /// Quotas as configured.
 fn rules(effective: &Effective) -> Rules {
     let mut rules = Rules::default();
-    for (name, settings) in &effective.quotas {
+    for (name, settings) in effective.named::<QuotaSettings>() {
         let quota = quota(settings);
         if name == QuotaSettings::ALL {
             rules.default = quota;

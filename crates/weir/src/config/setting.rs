@@ -1,0 +1,58 @@
+//! A value, and where it was set.
+
+use std::fmt;
+use std::ops::Deref;
+
+/// Where a setting was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// Nowhere: it is what weir does by itself.
+    #[default]
+    Default,
+    /// A flag.
+    CommandLine,
+    /// A configuration file.
+    File {
+        /// As it was named.
+        name: String,
+        /// From 1.
+        line: usize,
+    },
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.pad("default"),
+            Self::CommandLine => f.pad("command line"),
+            Self::File { name, line } => f.pad(&format!("{name}:{line}")),
+        }
+    }
+}
+
+/// A value, and where it was set. Reads like the value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Setting<T> {
+    /// The value.
+    pub value: T,
+    /// Where it was set.
+    pub origin: Origin,
+}
+
+impl<T> Setting<T> {
+    /// What weir does by itself.
+    pub fn default_value(value: T) -> Self {
+        Self {
+            value,
+            origin: Origin::Default,
+        }
+    }
+}
+
+impl<T> Deref for Setting<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}

@@ -1,0 +1,3 @@
+//! What is dropped early.
+
+pub mod config;

@@ -1,0 +1,3 @@
+//! What was, and quotas.
+
+pub mod config;

@@ -1,0 +1,159 @@
+//! `[monitor]` and `[monitor.ipfix]`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use monitor::digits::decimal;
+use monitor::probes::{PROBES, Probe, find};
+use serde_json::Value;
+use toml::de::DeValue;
+
+use crate::config::{FileValue, Section, Wrong, integer, list, table};
+
+/// What this module has in the file.
+pub const SECTIONS: [Section; 2] = [
+    Section::of::<Monitor>("monitor"),
+    Section::of::<Ipfix>("monitor.ipfix"),
+];
+
+/// Where dnsmasq and odhcpd keep leases: on Debian, on OpenWrt.
+const LEASES: [&str; 3] = [
+    "/var/lib/misc/dnsmasq.leases",
+    "/tmp/dhcp.leases",
+    "/tmp/hosts/odhcpd",
+];
+
+table! {
+    /// `[monitor]`: who uses the network.
+    Monitor {
+        /// Count what passes, by conversation and by device.
+        Restart enabled: bool = true;
+        /// How many conversations there are records for. "auto" goes by memory, "cache" by the
+        /// processor's second-level cache. What finds no record is counted for its device.
+        Restart size: MeterRoom = MeterRoom::Auto;
+        /// Learn names of devices and of what they talk to from the first packets of conversations
+        /// (DNS, DHCP, TLS, QUIC). Kept in memory only.
+        Restart names: bool = true;
+        /// Files in which a DHCP server keeps leases: devices have names by them, too. Those that
+        /// are not there are passed over.
+        Restart leases: Vec<PathBuf> = LEASES.map(PathBuf::from).to_vec();
+        /// What else is recorded of the network stack: `weir probes` lists what there is. Each costs
+        /// time for every packet that it looks at.
+        Live probes: Vec<&'static Probe> = Vec::new();
+    }
+}
+
+table! {
+    /// `[monitor.ipfix]`: conversations for collectors elsewhere.
+    Ipfix {
+        /// Where conversations are told to, by IPFIX over UDP.
+        Live collector: Option<Collector> = None;
+        /// Both ways in one record (RFC 5103). Few collectors understand it.
+        Live biflow: bool = false;
+        /// How often a conversation that goes on is told of.
+        Live active: Duration = Duration::from_secs(60),
+            Duration::from_secs(1) => Duration::from_secs(600);
+        /// Tell when translations of IPv4 begin and end: who had which port.
+        Live nat_events: bool = false;
+    }
+}
+
+/// Host and port of a collector: an address, or a name to be looked up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collector(pub String);
+
+/// Room for conversations that are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MeterRoom {
+    /// A part of the machine's memory.
+    #[default]
+    Auto,
+    /// As many as fit a quarter of the processor's second-level cache.
+    Cache,
+    /// So many IPv4 conversations, and half as many of IPv6.
+    Records(u32),
+}
+
+impl MeterRoom {
+    /// Fewest that can be asked for.
+    pub const FEWEST: u32 = 256;
+    /// Most that can be asked for.
+    pub const MOST: u32 = 4 * 1024 * 1024;
+}
+
+impl FileValue for MeterRoom {
+    const ALLOWED: &'static str =
+        "\"auto\", \"cache\", or a number of conversations from 256 to 4194304, without quotes";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        match value.as_str() {
+            Some("auto") => return Ok(Self::Auto),
+            Some("cache") => return Ok(Self::Cache),
+            _ => {}
+        }
+        let number = integer(value)
+            .and_then(|number| u32::try_from(number).ok())
+            .filter(|number| (Self::FEWEST..=Self::MOST).contains(number));
+        number.map(Self::Records).ok_or(None)
+    }
+
+    fn show(&self) -> Value {
+        match self {
+            Self::Auto => "auto".into(),
+            Self::Cache => "cache".into(),
+            Self::Records(number) => (*number).into(),
+        }
+    }
+}
+
+impl FileValue for Option<Collector> {
+    const ALLOWED: &'static str =
+        "\"none\", or HOST:PORT in quotes, such as \"192.0.2.1:4739\" or \"[2001:db8::1]:4739\"";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        let text = value.as_str().ok_or(None)?;
+        if text == "none" {
+            return Ok(None);
+        }
+        let (host, port) = text.rsplit_once(':').ok_or(None)?;
+        let port: u16 = decimal(port).ok_or(None)?;
+        let literal = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
+        let fits = match literal {
+            Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
+            None => {
+                (1..=253).contains(&host.len())
+                    && host
+                        .bytes()
+                        .all(|octet| octet.is_ascii_alphanumeric() || b"-._".contains(&octet))
+            }
+        };
+        if port == 0 || !fits {
+            return Err(None);
+        }
+        Ok(Some(Collector(text.to_owned())))
+    }
+
+    fn show(&self) -> Value {
+        self.as_ref()
+            .map_or_else(|| "none".into(), |collector| collector.0.as_str().into())
+    }
+}
+
+impl FileValue for Vec<&'static Probe> {
+    const ALLOWED: &'static str = "a list of probes, each in quotes, such as [\"drops\"]";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        let named = |wrong: Wrong| {
+            let names: Vec<_> = PROBES.iter().map(|probe| probe.name).collect();
+            Wrong {
+                mend: format!("{}; there are {}", wrong.mend, names.join(", ")),
+                ..wrong
+            }
+        };
+        list(value, Self::ALLOWED, |text| find(text).ok()).map_err(|wrong| wrong.map(named))
+    }
+
+    fn show(&self) -> Value {
+        self.iter().map(|probe| probe.name).collect()
+    }
+}

@@ -1,0 +1,3 @@
+//! Who uses the network.
+
+pub mod config;

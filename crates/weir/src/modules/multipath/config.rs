@@ -1,0 +1,232 @@
+//! `[multipath]` and `[multipath.paths.NAME]`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use kernel::Prefix;
+use multipath::hints::{Hint, Hints, Use};
+use multipath::{Clients, Encrypt, Forward, Pairing, Ports};
+use serde_json::Value;
+use toml::de::DeValue;
+
+use crate::config::{DeviceName, FileValue, Origin, Section, Wrong, list, table, words};
+
+/// What this module has in the file.
+pub const SECTIONS: [Section; 2] = [
+    Section::of::<Multipath>("multipath"),
+    Section::named::<PathSettings>("multipath.paths", DeviceName::NAMING),
+];
+
+table! {
+    /// `[multipath]`: clients get the sum of all uplinks, by way of a partner.
+    Multipath {
+        /// The partner by which clients get the sum of all uplinks: the line that
+        /// `weir multipath pair` printed there. Keep this file from others.
+        Live partner: Option<Pairing> = None;
+        /// What becomes of connections while the partner is not reached: they go directly, or not at
+        /// all.
+        Live fallback: Fallback = Fallback::Direct;
+        /// What is encrypted on its way to the partner: all but TLS, which is already; each
+        /// connection, so that no provider sees the names that TLS shows; or none.
+        Live encrypt: Encrypt = Encrypt::default();
+        /// Networks that are reached directly, besides private ones.
+        Live direct: Vec<Prefix> = Vec::new();
+        /// Destination ports that are reached directly.
+        Live direct_ports: Vec<Ports> = Vec::new();
+        /// Clients that reach all directly, by MAC address, address or network.
+        Live direct_devices: Vec<Clients> = Vec::new();
+        /// Where in the LAN goes what comes to ports of the partner that it gives to this router.
+        Live forward: Vec<Forward> = Vec::new();
+    }
+}
+
+table! {
+    /// `[multipath.paths.NAME]`: what is said of a path.
+    PathSettings {
+        /// When the uplink is used; NAME is its device. "metered": while none works that is
+        /// "always"; "backup": while no other works; "never": it is no path.
+        Live used as "use": Use = Use::default();
+        /// Share of new conversations that are not TCP, percent of what its rate alone would give.
+        Live weight: u8 = Hint::default().weight, 1 => 100;
+        /// Most that what is not TCP may take of it to the partner; "none": it is found out.
+        Live up: Option<Rate> = None;
+        /// The same from the partner.
+        Live down: Option<Rate> = None;
+    }
+}
+
+impl Multipath {
+    /// The file with the partner's secret, and its mode, where others can read it.
+    pub fn exposed(&self) -> Option<(&str, u32)> {
+        let Origin::File { name, .. } = &self.partner.origin else {
+            return None;
+        };
+        self.partner.as_ref()?;
+        let mode = fs::metadata(name).ok()?.permissions().mode() & 0o777;
+        (mode & 0o044 != 0).then_some((name, mode))
+    }
+}
+
+/// What is said of paths, by device.
+pub fn hints(paths: &BTreeMap<String, PathSettings>) -> Hints {
+    let hint = |(name, path): (&String, &PathSettings)| {
+        let hint = Hint {
+            used: *path.used,
+            weight: *path.weight,
+            up: path.up.map(|rate| rate.0),
+            down: path.down.map(|rate| rate.0),
+        };
+        (name.clone(), hint)
+    };
+    paths.iter().map(hint).collect()
+}
+
+/// What a line carries, bit/s; never 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate(pub u64);
+
+/// What becomes of connections while the partner is not reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fallback {
+    /// They go by the best uplink.
+    #[default]
+    Direct,
+    /// They wait: nothing leaves but by the partner.
+    Stop,
+}
+
+impl FileValue for Option<Pairing> {
+    const ALLOWED: &'static str = "\"none\", or the line that `weir multipath pair ADDRESS` printed at the partner, in quotes";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        let wrong = |what: String| Wrong {
+            what,
+            mend: "copy the whole line that `weir multipath pair ADDRESS` printed at the partner"
+                .to_owned(),
+        };
+        match value.as_str() {
+            Some("none") => Ok(None),
+            // The line is a secret: what is wrong with it is told without it.
+            Some(line) => match line.parse() {
+                Ok(pairing) => Ok(Some(pairing)),
+                Err(error) => Err(Some(wrong(format!("is no such line: {error}")))),
+            },
+            None => Err(Some(wrong("has to be text in quotes".to_owned()))),
+        }
+    }
+
+    /// Without the secret: `weir config` and the API show it to whoever may ask.
+    fn show(&self) -> Value {
+        match self {
+            Some(pairing) => pairing.redacted().into(),
+            None => "none".into(),
+        }
+    }
+}
+
+impl FileValue for Vec<Prefix> {
+    const ALLOWED: &'static str =
+        "a list of networks, each in quotes, such as [\"198.51.100.0/24\", \"2001:db8::/32\"]";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        list(value, Self::ALLOWED, |text| text.parse().ok())
+    }
+
+    fn show(&self) -> Value {
+        self.iter().map(ToString::to_string).collect()
+    }
+}
+
+/// Units of rates, the largest first, bit/s.
+const RATES: [(&str, u64); 3] = [
+    ("Gbit", 1_000_000_000),
+    ("Mbit", 1_000_000),
+    ("kbit", 1_000),
+];
+/// Lowest and highest that can be meant, bit/s.
+const MEANT: std::ops::RangeInclusive<u64> = 64_000..=1_000_000_000_000;
+
+impl FileValue for Option<Rate> {
+    const ALLOWED: &'static str = "\"none\", or a whole number of kbit, Mbit or Gbit a second in quotes, such as \"40Mbit\"; at least \"64kbit\"";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        let text = value.as_str().ok_or(None)?;
+        if text == "none" {
+            return Ok(None);
+        }
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, unit) = text.split_at(digits);
+        let number: u64 = number.parse().map_err(|_| None)?;
+        let unit = unit.trim_start();
+        let each = RATES.iter().find(|(name, _)| *name == unit).ok_or(None)?.1;
+        let rate = number.checked_mul(each);
+        let rate = rate.filter(|rate| MEANT.contains(rate)).ok_or(None)?;
+        Ok(Some(Rate(rate)))
+    }
+
+    fn show(&self) -> Value {
+        let Some(Rate(rate)) = *self else {
+            return "none".into();
+        };
+        let whole = RATES.iter().find(|(_, each)| rate.is_multiple_of(*each));
+        let (unit, each) = whole.unwrap_or(&RATES[2]);
+        format!("{}{unit}", rate / each).into()
+    }
+}
+
+impl FileValue for Vec<Ports> {
+    const ALLOWED: &'static str = "a list of ports, each with its protocol and in quotes, such as [\"tcp/25\", \"udp/5060-5090\"]";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        list(value, Self::ALLOWED, |text| text.parse().ok())
+    }
+
+    fn show(&self) -> Value {
+        self.iter().map(ToString::to_string).collect()
+    }
+}
+
+impl FileValue for Vec<Clients> {
+    const ALLOWED: &'static str = "a list of MAC addresses, addresses and networks of clients, each in quotes, such as [\"02:00:5e:10:00:07\", \"192.168.1.7\", \"192.168.2.0/24\"]";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        list(value, Self::ALLOWED, |text| text.parse().ok())
+    }
+
+    fn show(&self) -> Value {
+        self.iter().map(ToString::to_string).collect()
+    }
+}
+
+impl FileValue for Vec<Forward> {
+    const ALLOWED: &'static str = "a list of the partner's ports and where they lead, each in quotes, such as [\"tcp/8022 = 192.168.1.2:22\", \"udp/8000-8099 = 192.168.1.3\"]";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        let read: Self = list(value, Self::ALLOWED, |text| text.parse().ok())?;
+        for (place, forward) in read.iter().enumerate() {
+            let same = |other: &&Forward| {
+                other.ports.overlap(&forward.ports)
+                    && other.host.is_ipv4() == forward.host.is_ipv4()
+            };
+            if let Some(other) = read[..place].iter().find(same) {
+                return Err(Some(Wrong {
+                    what: format!("has \"{other}\" and \"{forward}\": which of them?"),
+                    mend: "let each port lead to one host".to_owned(),
+                }));
+            }
+        }
+        Ok(read)
+    }
+
+    fn show(&self) -> Value {
+        self.iter().map(ToString::to_string).collect()
+    }
+}
+
+words!(Encrypt, "\"auto\", \"all\" or \"none\"",
+    "auto" => Self::Auto, "all" => Self::All, "none" => Self::None);
+words!(Use, "\"always\", \"metered\", \"backup\" or \"never\"",
+    "always" => Self::Always, "metered" => Self::Metered, "backup" => Self::Backup,
+    "never" => Self::Never);
+words!(Fallback, "\"direct\" or \"stop\"", "direct" => Self::Direct, "stop" => Self::Stop);

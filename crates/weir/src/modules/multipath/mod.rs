@@ -1,0 +1,3 @@
+//! Several uplinks as one.
+
+pub mod config;

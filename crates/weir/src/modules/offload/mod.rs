@@ -1,0 +1,3 @@
+//! The fast path.
+
+pub mod config;

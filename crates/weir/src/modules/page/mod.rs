@@ -1,0 +1,3 @@
+//! The web page.
+
+pub mod config;
