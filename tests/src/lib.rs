@@ -193,6 +193,18 @@ impl Weir {
             .map_err(|e| Error::Unexpected(e.to_string()))
     }
 
+    /// Where what leaves by a port goes from, with this hook: TC where XDP cannot send to it. Before 6.3 no kernel tells whether a veth takes
+    /// frames from XDP.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub fn way_out(&self, port: &str, hook: &'static str) -> Result<&'static str, Error> {
+        let ports = self.client()?.ports();
+        let ports = ports.map_err(|error| Error::Unexpected(error.to_string()))?;
+        let takes = ports.iter().any(|p| p.name == port && p.xdp_transmit);
+        Ok(if takes { hook } else { "tc" })
+    }
+
     /// Waits until both devices of the gateway are ports.
     ///
     /// # Errors

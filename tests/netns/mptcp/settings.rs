@@ -7,7 +7,7 @@ use lab::{Error, Lab};
 
 #[test]
 fn settings_are_put_back_after_a_kill() -> Result<(), Error> {
-    const NAME: &str = "mptcp/blackhole_timeout";
+    const NAME: &str = "mptcp/add_addr_timeout";
     let mut lab = Lab::new();
     lab.host("one")?;
     lab.host("other")?;
@@ -17,11 +17,11 @@ fn settings_are_put_back_after_a_kill() -> Result<(), Error> {
     let value = |role: &str| -> Result<String, Error> {
         let text = lab
             .node(role)?
-            .run("sysctl -n net.mptcp.blackhole_timeout")?;
+            .run("sysctl -n net.mptcp.add_addr_timeout")?;
         Ok(text.trim().to_owned())
     };
     let usual = value("one")?;
-    assert_ne!(usual, "0");
+    assert_ne!(usual, "7");
     let inside = |role: &str, work: &(dyn Fn(&mut Sysctls) -> std::io::Result<()> + Sync)| {
         lab.node(role)?
             .enter(|| {
@@ -34,17 +34,17 @@ fn settings_are_put_back_after_a_kill() -> Result<(), Error> {
             .map_err(Error::system::<std::io::Error>("set"))
     };
     inside("one", &|sysctls| {
-        assert!(sysctls.set(NAME, "0")?);
+        assert!(sysctls.set(NAME, "7")?);
         Ok(())
     })?;
     assert_eq!(
         (value("one")?.as_str(), value("other")?),
-        ("0", usual.clone())
+        ("7", usual.clone())
     );
     inside("one", &|_| Ok(()))?;
     assert_eq!(value("one")?, usual);
     inside("one", &|sysctls| {
-        sysctls.set(NAME, "0")?;
+        sysctls.set(NAME, "7")?;
         sysctls.restore()
     })?;
     assert_eq!(value("one")?, usual);
