@@ -84,6 +84,19 @@ fn counts(
     for rules in rulesets {
         router.nft(rules)?;
         std::thread::sleep(SETTLED);
+        if let Some(weir) = &weir {
+            // Rules take a while to be read where a machine is slow.
+            for _ in 0..10 {
+                for flow in &flows {
+                    flow.ask(b"?", LIMIT)?;
+                }
+                let quiet = |f: &api::Flow| f.reason.as_ref().is_some_and(|r| r.code == "quiet");
+                if !weir.flows()?.iter().any(quiet) {
+                    break;
+                }
+                std::thread::sleep(SETTLED);
+            }
+        }
         counts.push(sorted(router, &flows)?);
     }
     if let Some(weir) = weir {
