@@ -8,7 +8,7 @@ use lab::gateway::{CLIENT, ROUTER_LAN, ROUTER_WAN, SERVER};
 use lab::talk::Talk;
 use lab::{Error, Lab, Namespace, Options};
 use weir_tests::scene::{self, By};
-use weir_tests::{LIMIT, Weir};
+use weir_tests::{LIMIT, Weir, kernel_has};
 
 /// Where echoes are.
 const ECHO: u16 = 7;
@@ -170,14 +170,6 @@ fn told(weir: &Weir) -> Result<(bool, Option<String>), Error> {
     ))
 }
 
-/// Whether the kernel tells what drivers can do with XDP: from Linux 6.3 on.
-fn tells_features() -> Result<bool, Error> {
-    let text = std::fs::read_to_string("/proc/sys/kernel/osrelease");
-    let text = text.map_err(Error::system("read the kernel's version"))?;
-    let mut numbers = text.split('.').map_while(|part| part.parse::<u32>().ok());
-    Ok((numbers.next(), numbers.next()) >= (Some(6), Some(3)))
-}
-
 /// What XDP sends to a veth device waits for the other end to poll, which it does with GRO or XDP only.
 #[test]
 fn why_xdp_does_not_send_to_a_veth_device_is_told() {
@@ -187,7 +179,7 @@ fn why_xdp_does_not_send_to_a_veth_device_is_told() {
         let server = lab.node("server")?;
         server.run("ethtool -K eth0 gro off")?;
         let weir = scene::weir(by, &lab, "")?.expect("weir");
-        if !tells_features()? {
+        if !kernel_has([6, 3]) {
             let silent = (false, Some("no-rings".to_owned()));
             assert_eq!(told(&weir)?, silent, "the kernel does not tell");
             return Ok(());

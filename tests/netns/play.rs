@@ -216,12 +216,10 @@ impl Stage {
         Ok(())
     }
 
-    /// Goes on while weir lets a change settle: on a slow machine it takes a while to read the rules. Not for ever, as a flow without packets
-    /// stays as it is.
+    /// Goes on while weir lets a change settle. Not for ever, as a flow without packets stays as it is.
     fn talk_while_quiet(&self, weir: &Weir) -> Result<(), Error> {
         for _ in 0..10 {
-            let quiet = |flow: &api::Flow| flow.reason.as_ref().is_some_and(|r| r.code == "quiet");
-            if !weir.flows()?.iter().any(quiet) {
+            if !weir.is_settling()? {
                 break;
             }
             self.talk(SETTLED)?;

@@ -262,13 +262,7 @@ fn a_shaper_below_queues_keeps_its_rate() {
 /// Makes a place for a filter with `pref 7` at a device's ingress, and takes both away. Before 6.6 weir's own clsact is there, beside which
 /// there can be no other (docs/limits.md).
 fn ingress(device: &str) -> [String; 2] {
-    let release = nix::sys::utsname::uname().expect("a kernel");
-    let release = release.release().to_string_lossy();
-    let numbers: Vec<u32> = release
-        .split('.')
-        .map_while(|part| part.parse().ok())
-        .collect();
-    match *numbers >= [6, 6][..] {
+    match weir_tests::kernel_has([6, 6]) {
         true => [
             format!("tc qdisc add dev {device} handle ffff: ingress"),
             format!("tc qdisc del dev {device} ingress"),

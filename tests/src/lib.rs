@@ -18,6 +18,13 @@ use lab::{Error, Lab};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+/// Whether this kernel is of so new a version: `[6, 3]`.
+pub fn kernel_has(version: [u32; 2]) -> bool {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("a kernel");
+    let numbers = release.split('.').map_while(|part| part.parse().ok());
+    numbers.collect::<Vec<u32>>()[..] >= version[..]
+}
+
 /// How long a test waits for what must come: long, as it may come in an emulated machine on a busy one.
 pub const LIMIT: Duration = Duration::from_secs(90);
 
@@ -191,6 +198,15 @@ impl Weir {
         self.client()?
             .flows()
             .map_err(|e| Error::Unexpected(e.to_string()))
+    }
+
+    /// Whether it lets a change settle, as far as its flows have had a packet since. On a slow machine it takes a while to read the rules.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub fn is_settling(&self) -> Result<bool, Error> {
+        let quiet = |flow: &Flow| flow.reason.as_ref().is_some_and(|r| r.code == "quiet");
+        Ok(self.flows()?.iter().any(quiet))
     }
 
     /// Where what leaves by a port goes from, with this hook: TC where XDP cannot send to it. Before 6.3 no kernel tells whether a veth takes

@@ -162,23 +162,8 @@ impl Route {
         }
     }
 
-    /// The method that it takes.
-    pub fn method(&self) -> &Method {
-        &self.method
-    }
-
-    /// Its path, with braces.
-    pub fn path(&self) -> &'static str {
-        self.path
-    }
-
-    /// Who may ask.
-    pub fn who(&self) -> Who {
-        self.who
-    }
-
     /// Whether a request for it may have a body.
-    pub fn has_body(&self) -> bool {
+    fn has_body(&self) -> bool {
         self.method != Method::GET
     }
 
@@ -255,11 +240,6 @@ impl Routes {
     /// A table of these rows. Of two that fit a request the first counts.
     pub fn new(rows: impl IntoIterator<Item = Route>) -> Self {
         Self(Rc::new(rows.into_iter().collect()))
-    }
-
-    /// The rows, in order.
-    pub fn rows(&self) -> &[Route] {
-        &self.0
     }
 
     /// The row for a request by somebody.

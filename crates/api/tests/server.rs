@@ -10,11 +10,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use support::{Directory, Server, body};
+use support::{Directory, Named, Server, body};
 use weir_api::server::SocketError;
 use weir_api::{
-    Client, ClientError, Flow, FlowFilter, FlowList, Limits, Listener, Reloaded, Sort, Status,
-    with_query,
+    Client, ClientError, Flow, FlowFilter, FlowList, Limits, Listener, Method, Reloaded, Sort,
+    Status, with_query,
 };
 
 /// What comes beside a listing.
@@ -137,6 +137,30 @@ fn reload_takes_nothing_or_an_empty_object() {
     let again = post("");
     assert!(again.starts_with("HTTP/1.1 422 "), "{again}");
     assert_eq!(body(&again)["errors"][0], "weir.toml:1:1: no");
+}
+
+#[test]
+fn a_body_is_sent_and_understood() {
+    let server = Server::start(0, Limits::default());
+    let client = Client::new(server.socket()).expect("a client");
+    let named = Named {
+        name: "a \"b\" ü".into(),
+    };
+    let put = |body: &serde_json::Value| {
+        client.send::<serde_json::Value>(Method::PUT, "/v1/names/7", body)
+    };
+    let body = serde_json::to_value(&named).expect("JSON");
+    let told = put(&body).expect("an answer");
+    assert_eq!(told, serde_json::json!([["7"], named]));
+    let refused = put(&serde_json::json!({}));
+    let Err(ClientError::Problem(problem)) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(
+        (problem.status, problem.error.as_str()),
+        (400, "malformed_body")
+    );
+    assert_eq!(problem.mend, "send a JSON object with `name`");
 }
 
 #[test]

@@ -85,13 +85,11 @@ fn counts(
         router.nft(rules)?;
         std::thread::sleep(SETTLED);
         if let Some(weir) = &weir {
-            // Rules take a while to be read where a machine is slow.
             for _ in 0..10 {
                 for flow in &flows {
                     flow.ask(b"?", LIMIT)?;
                 }
-                let quiet = |f: &api::Flow| f.reason.as_ref().is_some_and(|r| r.code == "quiet");
-                if !weir.flows()?.iter().any(quiet) {
+                if !weir.is_settling()? {
                     break;
                 }
                 std::thread::sleep(SETTLED);

@@ -1,4 +1,4 @@
-//! A daemon made of paper: a provider with invented flows, served from a thread of its own.
+//! A daemon made of paper: invented flows, served from a thread of its own.
 
 use std::cell::Cell;
 use std::fs;
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use weir_api::{
-    Asked, Config, ConfigChange, ConfigEntry, Devices, Direction, Directions, Endpoints,
+    Asked, Body, Config, ConfigChange, ConfigEntry, Devices, Direction, Directions, Endpoints,
     Explanation, Flow, FlowFilter, FlowId, FlowQuery, FlowState, History, HistoryQuery, Hook, Hop,
     Later, Limits, Listener, Method, Port, Problem, Protocol, Reason, Reloaded, Route, Routes,
     Selection, Status, Talks, TalksQuery, Translated, TtlRange, Who, serve,
@@ -155,6 +155,16 @@ impl Paper {
     }
 }
 
+/// What a body holds.
+#[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Named {
+    pub name: String,
+}
+
+impl Body for Named {
+    const EXPECTED: &'static str = "a JSON object with `name`";
+}
+
 impl Paper {
     fn routes(self) -> Routes {
         let paper = Rc::new(self);
@@ -193,6 +203,12 @@ impl Paper {
             Route::get("/v1/explain", Who::User, move |asked: FlowQuery| {
                 explains.explain(&asked)
             }),
+            Route::new(
+                Method::PUT,
+                "/v1/names/{number}",
+                Who::Root,
+                |asked: Asked<(), Named>| Ok((asked.parts, asked.body)),
+            ),
             Route::get("/v1/config", Who::User, move |()| Ok(shows.config())),
             Route::new(Method::POST, "/v1/reload", Who::User, move |_: Asked| {
                 reloads.reload()

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use api::{Config, ConfigEntry};
 use toml::de::DeValue;
 
-use super::section::{Held, Section, Table, When};
+use super::section::{Held, Section, Table, Tables, When};
 use super::setting::Origin;
+use super::values::Wrong;
 
 /// All settings, as the daemon uses them.
 #[derive(Debug)]
@@ -29,7 +30,7 @@ impl Effective {
     /// # Panics
     /// No section has such a table: that is a fault in weir, and any test that reads it finds it.
     pub fn of<T: Table>(&self) -> &T {
-        self.tables().expect("a section of this configuration")
+        &self.tables().one
     }
 
     /// The settings of a section that has many tables, by name.
@@ -37,7 +38,7 @@ impl Effective {
     /// # Panics
     /// As for [`Effective::of`].
     pub fn named<T: Table>(&self) -> &BTreeMap<String, T> {
-        self.tables().expect("a section of this configuration")
+        &self.tables().named
     }
 
     /// The settings of a section, to be changed.
@@ -46,13 +47,16 @@ impl Effective {
     /// As for [`Effective::of`].
     pub fn of_mut<T: Table>(&mut self) -> &mut T {
         let mut held = self.held.iter_mut().map(|(_, held)| held.tables_mut());
-        held.find_map(|tables| tables.downcast_mut())
-            .expect("a section of this configuration")
+        let tables: &mut Tables<T> = held
+            .find_map(|tables| tables.downcast_mut())
+            .expect("a section of this configuration");
+        &mut tables.one
     }
 
-    fn tables<T: 'static>(&self) -> Option<&T> {
+    fn tables<T: Table>(&self) -> &Tables<T> {
         let mut held = self.held.iter().map(|(_, held)| held.tables());
         held.find_map(|tables| tables.downcast_ref())
+            .expect("a section of this configuration")
     }
 
     /// As `GET /v1/config` answers it.
@@ -66,7 +70,7 @@ impl Effective {
     pub fn entries(&self) -> Vec<ConfigEntry> {
         self.held
             .iter()
-            .flat_map(|(_, held)| held.entries())
+            .flat_map(|(section, held)| held.entries(section.naming().is_some()))
             .collect()
     }
 
@@ -83,16 +87,13 @@ impl Effective {
         held.when(key)
     }
 
-    /// Lays something over what the file says: `offload.shadow`, by a flag. `false`: it cannot be.
-    pub(super) fn lay_over(&mut self, dotted: &str, value: &DeValue<'_>, origin: &Origin) -> bool {
-        let Some((path, key)) = dotted.rsplit_once('.') else {
-            return false;
-        };
-        let held = self
-            .held
-            .iter_mut()
-            .find(|(section, _)| section.name == path);
-        held.is_some_and(|(_, held)| held.set(key, value, origin).is_ok())
+    /// Lays something over what the file says: `offload.shadow`, by a flag.
+    pub(super) fn lay_over(&mut self, dotted: &str, value: &DeValue<'_>) -> Result<(), Wrong> {
+        let (path, key) = dotted.rsplit_once('.').ok_or_else(Wrong::no_key)?;
+        let mut held = self.held.iter_mut();
+        let held = held.find(|(section, _)| section.name == path && section.naming().is_none());
+        let (_, held) = held.ok_or_else(Wrong::no_key)?;
+        held.set(key, value, &Origin::CommandLine)
     }
 }
 

@@ -64,27 +64,35 @@ impl Source {
                 Err(errors) => return Err(errors),
             },
         };
-        self.lay_over(&mut effective);
+        self.lay_over(&mut effective)?;
         Ok(effective)
     }
 
-    fn lay_over(&self, effective: &mut Effective) {
-        let origin = Origin::CommandLine;
+    fn lay_over(&self, effective: &mut Effective) -> Result<(), Vec<ConfigError>> {
         for (key, flag) in &self.flags {
             let value = match flag {
                 Flag::Set => DeValue::Boolean(true),
                 Flag::Text(text) => DeValue::String(text.into()),
             };
-            // A path that the file could not hold is the command's own to use, or to refuse.
-            effective.lay_over(key, &value, &origin);
+            effective.lay_over(key, &value).map_err(|wrong| {
+                vec![ConfigError {
+                    file: Origin::CommandLine.to_string(),
+                    line: 0,
+                    column: 0,
+                    key: Some((*key).to_owned()),
+                    what: wrong.what,
+                    mend: wrong.mend,
+                }]
+            })?;
         }
         if self.louder != 0 {
             let level = effective.of::<Log>().level.louder(self.louder);
             effective.of_mut::<Log>().level = Setting {
                 value: level,
-                origin,
+                origin: Origin::CommandLine,
             };
         }
+        Ok(())
     }
 }
 
@@ -136,14 +144,26 @@ mod tests {
         };
         let text = "api.socket = \"/y\"\nlog.level = \"warn\"";
         let mut effective = parse(&SECTIONS, text, "f").expect("good");
-        source.lay_over(&mut effective);
+        source.lay_over(&mut effective).expect("good");
         let socket = &effective.of::<Api>().socket;
         assert_eq!(socket.value.as_deref(), Some(Path::new("/x")));
         assert_eq!(socket.origin.to_string(), "command line");
         assert_eq!(*effective.of::<Log>().level, LogLevel::Info);
         let mut untouched = Effective::defaults(&SECTIONS);
-        self::source().lay_over(&mut untouched);
+        self::source().lay_over(&mut untouched).expect("nothing");
         assert_eq!(untouched, Effective::defaults(&SECTIONS));
+        for (key, path) in [("api.socket", "here"), ("api.sockets", "/x")] {
+            let source = Source {
+                flags: vec![(key, Flag::Text(path.into()))],
+                ..self::source()
+            };
+            let errors = source.lay_over(&mut untouched).expect_err("refused");
+            let told = errors[0].to_string();
+            assert!(
+                told.starts_with(&format!("command line: {key}: ")),
+                "{told}"
+            );
+        }
     }
 
     #[test]

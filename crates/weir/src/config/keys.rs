@@ -21,6 +21,6 @@ pub struct KeyHelp {
 
 /// Every key, in the order of the manual.
 pub fn help(sections: &[Section]) -> Vec<KeyHelp> {
-    let held = sections.iter().map(Section::hold);
-    held.flat_map(|held| held.help()).collect()
+    let help = |section: &Section| section.hold().help(section.naming().is_some());
+    sections.iter().flat_map(help).collect()
 }

@@ -25,7 +25,7 @@ pub fn parse(
         lines: Lines::of(text),
         filename,
         errors: Vec::new(),
-        within: Vec::new(),
+        sections: sections.iter().map(|section| section.name).collect(),
     };
     for error in syntax {
         let span = error.span().unwrap_or_default();
@@ -68,8 +68,8 @@ pub(super) struct Reader<'a> {
     lines: Lines<'a>,
     filename: &'a str,
     errors: Vec<ConfigError>,
-    /// Names of sections, which are no keys of those they are within.
-    within: Vec<&'static str>,
+    /// Names of all sections: one within another is no key of that.
+    sections: Vec<&'static str>,
 }
 
 impl Reader<'_> {
@@ -111,7 +111,6 @@ impl Reader<'_> {
         if let Some(naming) = sections[at].naming() {
             return self.named(name, naming, table, &mut *effective.held[at].1);
         }
-        self.within = sections.iter().map(|section| section.name).collect();
         effective.held[at].1.read(self, table, None);
         for (inner, value) in table {
             let dotted = format!("{name}.{}", inner.get_ref());
@@ -194,7 +193,7 @@ impl Reader<'_> {
         for (name, value) in table {
             let word: &str = name.get_ref();
             let inner = format!("{section}.{word}");
-            if self.within.iter().any(|section| *section == inner) {
+            if self.sections.iter().any(|section| *section == inner) {
                 continue;
             }
             let Some(key) = keys.iter().find(|key| key.name == word) else {

@@ -180,12 +180,7 @@ impl Section {
     pub const fn of<T: Table>(name: &'static str) -> Self {
         Self {
             name,
-            make: |name| {
-                Box::new(One {
-                    name,
-                    table: T::default(),
-                })
-            },
+            make: Tables::<T>::hold,
             naming: None,
         }
     }
@@ -194,12 +189,7 @@ impl Section {
     pub const fn named<T: Table>(name: &'static str, naming: Naming) -> Self {
         Self {
             name,
-            make: |name| {
-                Box::new(Named::<T> {
-                    name,
-                    tables: BTreeMap::new(),
-                })
-            },
+            make: Tables::<T>::hold,
             naming: Some(naming),
         }
     }
@@ -219,17 +209,17 @@ impl Section {
 pub(super) trait Held: Debug {
     /// Names of its keys.
     fn keys(&self) -> Vec<&'static str>;
-    /// Reads keys; `table`: the name of one of many.
+    /// Reads the keys of its table, or of one of many, which has this name.
     fn read(&mut self, reader: &mut Reader<'_>, keys: &DeTable<'_>, table: Option<&str>);
-    /// Every key with its value and its origin.
-    fn entries(&self) -> Vec<ConfigEntry>;
+    /// Every key with its value and its origin; `many`: of the tables that have names.
+    fn entries(&self, many: bool) -> Vec<ConfigEntry>;
     /// What the manual says.
-    fn help(&self) -> Vec<KeyHelp>;
+    fn help(&self, many: bool) -> Vec<KeyHelp>;
     /// When a change of a key of this name takes effect.
     fn when(&self, key: &str) -> Option<When>;
-    /// Sets one key, where there is one table.
+    /// Sets one key of its table.
     fn set(&mut self, key: &str, value: &DeValue<'_>, origin: &Origin) -> Result<(), Wrong>;
-    /// The table, or all tables by name.
+    /// Its [`Tables`].
     fn tables(&self) -> &dyn Any;
     /// The same, to be changed.
     fn tables_mut(&mut self) -> &mut dyn Any;
@@ -239,140 +229,99 @@ pub(super) trait Held: Debug {
     fn same(&self, other: &dyn Held) -> bool;
 }
 
-#[derive(Clone, Debug, PartialEq)]
-struct One<T> {
-    name: &'static str,
-    table: T,
+/// The tables of a section: the one that it is, or those that have names of their own.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Tables<T> {
+    section: &'static str,
+    pub(super) one: T,
+    pub(super) named: BTreeMap<String, T>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-struct Named<T> {
-    name: &'static str,
-    tables: BTreeMap<String, T>,
+impl<T: Table> Tables<T> {
+    fn hold(section: &'static str) -> Box<dyn Held> {
+        Box::new(Self {
+            section,
+            ..Self::default()
+        })
+    }
 }
 
-fn names<T: Table>() -> Vec<&'static str> {
-    T::keys().iter().map(|key| key.name).collect()
-}
-
-fn when<T: Table>(key: &str) -> Option<When> {
-    let found = T::keys().iter().find(|known| known.name == key)?;
-    Some(found.when)
-}
-
-fn entries<'a, T: Table>(
-    table: &'a T,
-    dotted: impl Fn(&str) -> String + 'a,
-) -> impl Iterator<Item = ConfigEntry> + 'a {
-    T::keys().iter().map(move |key| {
-        let (value, origin) = (key.show)(table);
-        ConfigEntry {
-            key: dotted(key.name),
-            value,
-            origin: origin.to_string(),
-        }
-    })
-}
-
-fn help<T: Table>(section: &str) -> Vec<KeyHelp> {
-    let table = T::default();
-    let of = |key: &Key<T>| KeyHelp {
-        section: section.to_owned(),
-        name: key.name,
-        about: key.about.trim(),
-        allowed: (key.allowed)(),
-        default: (key.show)(&table).0,
-    };
-    T::keys().iter().map(of).collect()
-}
-
-impl<T: Table> Held for One<T> {
+impl<T: Table> Held for Tables<T> {
     fn keys(&self) -> Vec<&'static str> {
-        names::<T>()
-    }
-
-    fn read(&mut self, reader: &mut Reader<'_>, keys: &DeTable<'_>, _: Option<&str>) {
-        let name = self.name;
-        reader.keys(name, keys, &mut self.table, |key| format!("{name}.{key}"));
-    }
-
-    fn entries(&self) -> Vec<ConfigEntry> {
-        entries(&self.table, |key| format!("{}.{key}", self.name)).collect()
-    }
-
-    fn help(&self) -> Vec<KeyHelp> {
-        help::<T>(self.name)
-    }
-
-    fn when(&self, key: &str) -> Option<When> {
-        when::<T>(key)
-    }
-
-    fn set(&mut self, key: &str, value: &DeValue<'_>, origin: &Origin) -> Result<(), Wrong> {
-        match T::keys().iter().find(|known| known.name == key) {
-            Some(known) => (known.read)(&mut self.table, value, origin.clone()),
-            None => Err(Wrong::no_key()),
-        }
-    }
-
-    fn tables(&self) -> &dyn Any {
-        &self.table
-    }
-
-    fn tables_mut(&mut self) -> &mut dyn Any {
-        &mut self.table
-    }
-
-    fn copied(&self) -> Box<dyn Held> {
-        Box::new(self.clone())
-    }
-
-    fn same(&self, other: &dyn Held) -> bool {
-        other.tables().downcast_ref() == Some(&self.table)
-    }
-}
-
-impl<T: Table> Held for Named<T> {
-    fn keys(&self) -> Vec<&'static str> {
-        names::<T>()
+        T::keys().iter().map(|key| key.name).collect()
     }
 
     fn read(&mut self, reader: &mut Reader<'_>, keys: &DeTable<'_>, table: Option<&str>) {
-        let Some(name) = table else { return };
-        let mut settings = T::default();
-        let section = self.name;
-        reader.keys(section, keys, &mut settings, |key| {
-            named_key(section, name, key)
-        });
-        self.tables.insert(name.to_owned(), settings);
-    }
-
-    fn entries(&self) -> Vec<ConfigEntry> {
-        let mut all = Vec::new();
-        for (name, table) in &self.tables {
-            all.extend(entries(table, |key| named_key(self.name, name, key)));
+        let section = self.section;
+        match table {
+            None => reader.keys(section, keys, &mut self.one, |key| {
+                format!("{section}.{key}")
+            }),
+            Some(name) => {
+                let mut settings = T::default();
+                reader.keys(section, keys, &mut settings, |key| {
+                    named_key(section, name, key)
+                });
+                self.named.insert(name.to_owned(), settings);
+            }
         }
-        all
     }
 
-    fn help(&self) -> Vec<KeyHelp> {
-        help::<T>(&format!("{}.NAME", self.name))
+    fn set(&mut self, key: &str, value: &DeValue<'_>, origin: &Origin) -> Result<(), Wrong> {
+        let known = T::keys().iter().find(|known| known.name == key);
+        let known = known.ok_or_else(Wrong::no_key)?;
+        (known.read)(&mut self.one, value, origin.clone())
+    }
+
+    fn entries(&self, many: bool) -> Vec<ConfigEntry> {
+        let of = |table: &T, key: &Key<T>, name: String| {
+            let (value, origin) = (key.show)(table);
+            let origin = origin.to_string();
+            ConfigEntry {
+                key: name,
+                value,
+                origin,
+            }
+        };
+        let (section, keys) = (self.section, T::keys().iter());
+        if !many {
+            return keys
+                .map(|key| of(&self.one, key, format!("{section}.{}", key.name)))
+                .collect();
+        }
+        let of_table = |(name, table): (&String, &T)| {
+            let of = |key: &Key<T>| of(table, key, named_key(section, name, key.name));
+            keys.clone().map(of).collect::<Vec<_>>()
+        };
+        self.named.iter().flat_map(of_table).collect()
+    }
+
+    fn help(&self, many: bool) -> Vec<KeyHelp> {
+        let table = T::default();
+        let of = |key: &Key<T>| KeyHelp {
+            section: match many {
+                true => format!("{}.NAME", self.section),
+                false => self.section.to_owned(),
+            },
+            name: key.name,
+            about: key.about.trim(),
+            allowed: (key.allowed)(),
+            default: (key.show)(&table).0,
+        };
+        T::keys().iter().map(of).collect()
     }
 
     fn when(&self, key: &str) -> Option<When> {
-        when::<T>(key)
-    }
-
-    fn set(&mut self, _: &str, _: &DeValue<'_>, _: &Origin) -> Result<(), Wrong> {
-        Err(Wrong::no_key())
+        let found = T::keys().iter().find(|known| known.name == key)?;
+        Some(found.when)
     }
 
     fn tables(&self) -> &dyn Any {
-        &self.tables
+        self
     }
 
     fn tables_mut(&mut self) -> &mut dyn Any {
-        &mut self.tables
+        self
     }
 
     fn copied(&self) -> Box<dyn Held> {
@@ -380,7 +329,7 @@ impl<T: Table> Held for Named<T> {
     }
 
     fn same(&self, other: &dyn Held) -> bool {
-        other.tables().downcast_ref() == Some(&self.tables)
+        other.tables().downcast_ref() == Some(self)
     }
 }
 

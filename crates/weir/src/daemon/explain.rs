@@ -4,7 +4,8 @@ use api::{Explanation, FlowQuery, FlowState, WitnessName};
 use kernel::{Protocol, Tuple};
 use offload::{PortPlan, PortReason};
 
-use super::provider::{flow, witness};
+use super::face::witness;
+use super::flows::flow;
 use super::router::Router;
 
 /// Tells all that is known of one flow.

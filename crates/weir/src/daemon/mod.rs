@@ -8,7 +8,9 @@ mod counters;
 pub(crate) mod drops;
 mod expiry;
 mod explain;
+mod face;
 mod firewall;
+mod flows;
 mod guard;
 mod memory;
 mod monitor;
@@ -16,7 +18,6 @@ mod multipath;
 mod notify;
 pub(crate) mod page;
 pub(crate) mod privileges;
-mod provider;
 mod router;
 mod routes;
 pub(crate) mod settings;
@@ -27,7 +28,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use api::{Limits, Listener};
+use api::{Limits, Listener, Routes};
 use datapath::{Datapath, Sizes};
 use kernel::io::{Events, Requests, SetEvents};
 use kernel::{Event, SetEvent, Source};
@@ -41,7 +42,7 @@ use crate::error::Error;
 use crate::modules::monitor::config;
 use crate::modules::offload::config::Offload;
 use crate::modules::page::config::Web;
-use provider::Face;
+use face::Face;
 use router::Router;
 pub use settings::{RunOptions, Settings};
 use surroundings::Surroundings;
@@ -63,6 +64,7 @@ pub fn run(effective: Effective, options: RunOptions) -> Result<(), Error> {
 struct Daemon {
     router: Rc<RefCell<Router>>,
     face: Rc<Face>,
+    routes: Routes,
     listener: Listener,
     page: Option<page::Page>,
     conntrack: Events,
@@ -175,10 +177,11 @@ impl Daemon {
                     &options.socket,
                 )))
             }),
-            started: provider::unix_seconds(),
+            started: face::unix_seconds(),
             netns: netns_inode(),
         });
-        let page = page::Page::open(&config, &face);
+        let routes = routes::routes(&face);
+        let page = page::Page::open(&config, &face, &routes);
         let history = kept.as_deref().and_then(Path::parent).map(Path::to_owned);
         if let Some(directory) = &history
             && let Err(error) = std::fs::create_dir_all(directory)
@@ -216,6 +219,7 @@ impl Daemon {
         Ok(Self {
             router,
             face,
+            routes,
             listener,
             page,
             conntrack,
@@ -233,6 +237,7 @@ impl Daemon {
         let Self {
             router,
             face,
+            routes,
             listener,
             page,
             mut conntrack,
@@ -245,7 +250,6 @@ impl Daemon {
             _guard,
         } = self;
         let captures = Rc::clone(&face.captures);
-        let routes = routes::routes(&face);
         let api = api::serve(&listener, &routes, Limits::default());
         tokio::pin!(api);
         let page = async {

@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use api::Routes;
 use tracing::{info, warn};
 use web::{Behind, Door, Listeners, Metrics, Settings, Tls};
 
-use super::provider::Face;
-use super::routes::routes;
+use super::face::Face;
 use crate::modules::page::config::{MetricsFor, Web, WebTls};
 
 /// Where a certificate of weir's own making is kept.
@@ -23,7 +23,7 @@ pub struct Page {
 impl Page {
     /// Binds, reads or makes the certificate. To be called before rights are dropped. `None`: switched off, or it cannot be, which is told
     /// and not fatal: packets are forwarded without it.
-    pub fn open(config: &Web, face: &Rc<Face>) -> Option<Self> {
+    pub fn open(config: &Web, face: &Rc<Face>, routes: &Routes) -> Option<Self> {
         if !*config.enabled {
             return None;
         }
@@ -48,7 +48,7 @@ impl Page {
                 (api::metrics::CONTENT_TYPE, text)
             })
         };
-        let behind = Behind::new(routes(face)).with_metrics(figures);
+        let behind = Behind::new(routes.clone()).with_metrics(figures);
         let open = || {
             let listeners = Listeners::bind(&settings)?;
             let door = Rc::new(Door::new(settings, behind)?);

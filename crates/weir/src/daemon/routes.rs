@@ -5,7 +5,7 @@ use std::rc::Rc;
 use api::server::streamed;
 use api::{Asked, CaptureQuery, FlowFilter, Method, Nothing, Problem, Route, Routes, Who, capture};
 
-use super::provider::Face;
+use super::face::Face;
 
 /// The table of all that this daemon answers.
 pub fn routes(face: &Rc<Face>) -> Routes {

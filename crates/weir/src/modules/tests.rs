@@ -15,7 +15,7 @@ use super::offload::config::{
 };
 use super::page::config::{MetricsFor, Web, WebTls};
 use super::*;
-use crate::config::{Api, ConfigError, DeviceName, Effective, Log, LogLevel, Origin, help};
+use crate::config::{Api, ConfigError, DeviceName, Effective, Log, LogLevel, Origin, When, help};
 
 fn parse(text: &str, filename: &str) -> Result<Effective, Vec<ConfigError>> {
     config::parse(&sections(), text, filename)
@@ -502,5 +502,22 @@ fn bounds_belong_to_the_key() {
     ] {
         let errors = errors(text);
         assert!(errors.len() == 1 && errors[0].contains(mend), "{errors:?}");
+    }
+}
+
+#[test]
+fn what_a_reload_changes_is_said_by_the_key() {
+    let all = parse("[ports.\"eth0.10\"]\n[quotas.default]\n", "f").expect("good");
+    for (key, when) in [
+        ("offload.flows", Some(When::Restart)),
+        ("offload.reprove", Some(When::Live)),
+        ("monitor.ipfix.active", Some(When::Live)),
+        ("ports.\"eth0.10\".hook", Some(When::Live)),
+        ("multipath.paths.wan0.use", Some(When::Live)),
+        ("offload.flow", None),
+        ("nothing.flows", None),
+        ("flows", None),
+    ] {
+        assert_eq!(all.when(key), when, "{key}");
     }
 }

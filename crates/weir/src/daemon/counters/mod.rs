@@ -14,7 +14,7 @@ use offload::PortPlan;
 use offload::stack::{Stack, is_switch_port};
 use tracing::debug;
 
-use super::provider::{hook, word};
+use super::face::{hook, word};
 use super::router::Router;
 
 /// Kinds of devices that share the one below with others, by address: of what went by one of them weir knows nothing.

@@ -8,7 +8,7 @@ use datapath::{Datapath, DropCount, DropList};
 use kernel::{Prefix, Protocol};
 use offload::drops::routes::Fate;
 
-use super::super::provider::{names, witness};
+use super::super::face::{names, witness};
 use super::super::router::Router;
 use super::{Doubt, Keeper};
 

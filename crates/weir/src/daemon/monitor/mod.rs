@@ -5,6 +5,8 @@ mod naming;
 pub mod past;
 mod plan;
 pub mod probes;
+mod reading;
+mod room;
 mod show;
 mod timing;
 mod translations;
@@ -16,29 +18,23 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use datapath::meter::{Meter, MeterSizes, News, Seen, Ways};
+use datapath::meter::{Meter, News};
 use datapath::{Encapsulation, Growth, Hop, Who};
-use kernel::{Event, Link, TalkKey, Tuple};
-use monitor::{Both, Count, Forwarded, Limits, Loose, Millis, Monitor, Reading, Rest, Times, Way};
+use kernel::{Event, Link};
+use monitor::{Count, Forwarded, Limits, Loose, Millis, Monitor, Rest, Way};
 use tracing::{debug, info, warn};
 
-use super::provider::unix_seconds;
+use super::face::unix_seconds;
 use crate::config::Effective;
-use crate::modules::monitor::config::{Ipfix, MeterRoom, Monitor as Config};
+use crate::modules::monitor::config::{Ipfix, Monitor as Config};
 use plan::Metered;
+use reading::{both, count, header, key, reading};
 use uplinks::Uplinks;
 
 /// Pieces of news taken in one turn: some milliseconds at most.
 const NEWS: usize = 4_096;
-/// Octets of memory for each record, where the room is chosen by memory: 4096 records of both families in 128 MiB.
-const MEMORY_SHARE: u64 = 32_768;
 /// Names are told to the history each so many seconds.
 const NAMES_EVERY: u64 = 60;
-/// Octets of an Ethernet header, of a VLAN tag, of a PPPoE and PPP header.
-const ETHERNET: u64 = 14;
-const TAG: u64 = 4;
-const PPPOE: u64 = 8;
-
 /// What the daemon keeps of the monitor.
 pub struct Keeper {
     /// The sums.
@@ -71,7 +67,7 @@ impl Keeper {
         if !*effective.of::<Config>().enabled {
             return None;
         }
-        let meter = Meter::load(sizes(*effective.of::<Config>().size, links), true)
+        let meter = Meter::load(room::sizes(*effective.of::<Config>().size, links), true)
             .inspect_err(
                 |error| warn!(%error, "nothing is counted by conversation: the meter does not load"),
             )
@@ -458,93 +454,6 @@ fn outside<'a>(
         station.is_none_or(|device| core.is_uplink(device))
             && own.any(|own| own.address == IpAddr::from(asked))
     }
-}
-
-/// Octets before the IP header.
-fn header(behind: &Encapsulation) -> u64 {
-    let tags = behind.tags.iter().flatten().count() as u64;
-    ETHERNET + tags * TAG + u64::from(behind.session.is_some()) * PPPOE
-}
-
-/// A conversation at a port, from a tuple as its packets have it there.
-fn key(port: u32, behind: &Encapsulation, tuple: &Tuple, way: Way) -> TalkKey {
-    let source = (tuple.source, tuple.source_port);
-    let destination = (tuple.destination, tuple.destination_port);
-    let ((station, station_port), (far, far_port)) = match way {
-        Way::Sent => (source, destination),
-        Way::Received => (destination, source),
-    };
-    TalkKey {
-        port,
-        vlan: behind.tags[0].map_or(0, |tag| tag.tci & 0xfff),
-        protocol: tuple.protocol.number(),
-        station,
-        station_port,
-        far,
-        far_port,
-    }
-}
-
-fn count((packets, octets): (u64, u64)) -> Count {
-    Count { packets, octets }
-}
-
-fn both(ways: Ways) -> Both {
-    Both {
-        sent: count(ways.sent),
-        received: count(ways.received),
-    }
-}
-
-fn reading(seen: &Seen) -> Reading {
-    Reading {
-        key: seen.key,
-        mac: seen.mac,
-        grown: both(seen.grown),
-        link: seen.link,
-        tcp_flags: seen.tcp_flags,
-        tos: seen.tos,
-        icmp: seen.icmp,
-        times: seen.times.map(|times| Times {
-            last: times.last,
-            least: times.least,
-            count: times.count,
-            again: times.again,
-        }),
-        age: seen.age,
-        idle: seen.idle,
-    }
-}
-
-/// Room for records.
-fn sizes(room: MeterRoom, links: &[u32]) -> MeterSizes {
-    let records = match room {
-        MeterRoom::Records(records) => records,
-        // A quarter of the cache: the rest of the machine wants some, too. Of IPv4 and IPv6 together, 64 octets and half of 128 each.
-        MeterRoom::Cache => u32::try_from(second_level_cache() / 4 / 128).unwrap_or(2_048),
-        MeterRoom::Auto => {
-            let memory = super::settings::meminfo("MemTotal").unwrap_or(128 << 20);
-            (memory / MEMORY_SHARE).clamp(4_096, 65_536) as u32
-        }
-    };
-    MeterSizes::new(records, links)
-}
-
-/// The first processor's second-level cache, octets (Documentation/ABI/testing/sysfs-devices-system-cpu); where that is not told, the 512 KiB
-/// of a Cortex-A53.
-fn second_level_cache() -> u64 {
-    (0..8)
-        .find_map(|index| {
-            let file = |name: &str| {
-                let path = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{name}");
-                std::fs::read_to_string(path).ok()
-            };
-            (file("level")?.trim() == "2").then_some(())?;
-            let size = file("size")?;
-            let kib: u64 = size.trim().strip_suffix('K')?.parse().ok()?;
-            Some(kib * 1024)
-        })
-        .unwrap_or(512 * 1024)
 }
 
 /// Seconds since 1970, as the system's clock has it.

@@ -7,7 +7,7 @@ use monitor::{Both, Side, Talk, Verdict};
 use super::export::Beyond;
 use super::plan::Metered;
 use super::{Keeper, unix};
-use crate::daemon::provider::unix_seconds;
+use crate::daemon::face::unix_seconds;
 
 fn count(count: monitor::Count) -> api::Count {
     api::Count {

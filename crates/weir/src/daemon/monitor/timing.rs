@@ -8,7 +8,8 @@ use datapath::{Encapsulation, Growth, Wait, Who};
 use kernel::Protocol;
 use monitor::{Waited, Way};
 
-use super::{Keeper, key};
+use super::Keeper;
+use super::reading::key;
 
 /// How often they are chosen, but for what the clock is inexact by.
 const EVERY: Duration = Duration::from_millis(900);
