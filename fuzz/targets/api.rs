@@ -28,7 +28,9 @@ fuzz_target!(|data: &[u8]| {
     let routes = Routes::new([
         Route::get("/v1/flows", Who::User, |_: FlowFilter| Ok(())),
         Route::new(Method::POST, "/v1/reload", Who::User, |_: Asked| Ok(())),
-        Route::new(Method::PUT, "/v1/{thing}/{part}", Who::Root, |_: Asked| Ok(())),
+        Route::new(Method::PUT, "/v1/{thing}/{part}", Who::Root, |_: Asked| {
+            Ok(())
+        }),
     ]);
     match routes.find(method, path, Who::User) {
         Ok(found) => drop(found.answer(query, data)),

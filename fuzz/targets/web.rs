@@ -6,25 +6,35 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use http_body_util::Full;
+use hyper::Request;
 use hyper::body::Bytes;
-use hyper::{Request, Response};
 use libfuzzer_sys::fuzz_target;
-use weir_api::server::Answer;
+use weir_api::{Asked, Method, Problem, Route, Routes, Who};
 use weir_web::password::{Cost, hash};
-use weir_web::{Door, Handler, Metrics, Peer, Settings, secret};
+use weir_web::{Behind, Door, Metrics, Peer, Settings, secret};
 
 const CHEAP: Cost = Cost {
     memory: 8,
     passes: 1,
 };
 
-/// Whoever gets here had a session.
-struct Unreachable;
-
-impl Handler for Unreachable {
-    fn answer(&self, _: &str, path: &str, _: Option<&str>, _: &[u8]) -> weir_web::Answering {
-        panic!("{path} was reached");
-    }
+/// Whoever gets to an answer had a session.
+fn unreachable() -> Behind {
+    let methods = [
+        Method::GET,
+        Method::POST,
+        Method::PUT,
+        Method::PATCH,
+        Method::DELETE,
+    ];
+    let rows = methods.into_iter().flat_map(|method| {
+        ["/v1/{one}", "/v1/{one}/{two}"].map(|path| {
+            let reached =
+                |asked: Asked| -> Result<(), Problem> { panic!("{:?} was reached", asked.parts) };
+            Route::new(method.clone(), path, Who::User, reached)
+        })
+    });
+    Behind::new(Routes::new(rows))
 }
 
 fn door() -> Door {
@@ -40,7 +50,7 @@ fn door() -> Door {
     // Time stands still: a few passwords are tried, and then no more.
     Door::with_clock(
         settings,
-        Rc::new(Unreachable),
+        unreachable(),
         Rc::new(|| Duration::from_secs(1_000_000)),
     )
     .expect("a door")
