@@ -134,7 +134,7 @@ impl Keeper {
         }
     }
 
-    /// Looks at devices and routes again, where they changed; due every second.
+    /// Looks at devices and routes again, where they changed; due every second, and before something is told of a port.
     pub fn look<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
         if !std::mem::take(&mut self.stale) {
             return;

@@ -113,12 +113,15 @@ impl Router {
     /// Tells the monitor what was forwarded.
     fn share(&mut self) {
         let Self {
+            core,
             account,
             monitor,
             path,
             ..
         } = self;
         let Some(monitor) = monitor else { return };
+        // A port has its sums from the first packet on, also before the first second is over.
+        monitor.look(core.links());
         for growth in account.take_shared() {
             // Learned since they were last looked at.
             if !monitor.knows_hop(growth.hop) {
