@@ -1,4 +1,4 @@
-//! What Prometheus scrapes: [`Devices`], [`Status`] and [`Paths`] as OpenMetrics text (openmetrics.io, version 1.0.0).
+//! What Prometheus scrapes: [`Devices`], [`Status`] and [`Paths`](crate::Paths) as OpenMetrics text (openmetrics.io, version 1.0.0).
 //!
 //! A household has some dozen devices, a campus thousands, and phones change their addresses: each device is a handful of time series at
 //! whoever scrapes, for as long as they are kept. Hence no more than [`Metrics::new`] says are told one by one; the rest is summed up as
@@ -9,9 +9,9 @@ mod paths;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 
-use crate::types::{Count, Device, Devices, Metered, Paths, Status, Wifi};
+use crate::types::{Count, Device, Devices, Metered, Probes, Status, Wifi};
 
-/// Content type of what [`Metrics::render`] gives.
+/// Content type of a [`Text`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// Devices that are told one by one, unless the configuration says otherwise.
 pub const DEVICE_LIMIT: usize = 256;
@@ -93,7 +93,7 @@ metrics! {
 /// Counters of a device: received and sent.
 type Both = [Count; 2];
 
-/// Renders metrics. It remembers which devices it told of, so that a device does not come and go, and the sum of the others only rises.
+/// Writes of devices. It remembers which devices it told of, so that a device does not come and go, and the sum of the others only rises.
 #[derive(Debug)]
 pub struct Metrics {
     limit: usize,
@@ -120,37 +120,13 @@ impl Metrics {
         }
     }
 
-    /// The text, up to and with `# EOF`.
-    pub fn render(&mut self, devices: &Devices, status: &Status, paths: &Paths) -> String {
-        let mut text = Text::default();
-        text.family(UP);
-        text.sample(UP, &[], 1);
-        self.devices(&mut text, devices);
-        ports(&mut text, devices);
-        let flows = status.flows;
-        text.family(FLOWS);
-        text.sample(
-            FLOWS,
-            &[],
-            flows.ipv4.known.saturating_add(flows.ipv6.known),
-        );
-        text.family(FLOWS_CAPACITY);
-        text.sample(FLOWS_CAPACITY, &[], flows.capacity);
-        let packets = &status.packets;
-        text.family(FORWARDED);
-        text.sample(FORWARDED, &["xdp"], packets.forwarded_xdp);
-        text.sample(FORWARDED, &["tc"], packets.forwarded_tc);
-        text.family(KERNEL);
-        for (reason, count) in &packets.passed {
-            text.sample(KERNEL, &[reason], *count);
-        }
-        if paths.partner.is_some() {
-            text.paths(paths);
-        }
-        text.0 + "# EOF\n"
+    /// Writes of devices, and of ports.
+    pub fn devices(&mut self, text: &mut Text, devices: &Devices) {
+        self.stations(text, devices);
+        ports(text, devices);
     }
 
-    fn devices(&mut self, text: &mut Text, devices: &Devices) {
+    fn stations(&mut self, text: &mut Text, devices: &Devices) {
         let all = merge(&devices.devices);
         self.choose(&all);
         let (shown, others): (Vec<_>, Vec<_>) = all
@@ -356,12 +332,44 @@ fn harmless(name: &str) -> String {
     name.chars().filter(fits).take(NAME_LIMIT).collect()
 }
 
-#[derive(Default)]
-struct Text(String);
+/// An exposition, family by family.
+#[derive(Debug, Default)]
+pub struct Text(String);
 
 // Writing to a string does not fail.
 impl Text {
-    fn family(&mut self, metric: Metric) {
+    /// All of it, with the `# EOF` that ends it.
+    pub fn end(self) -> String {
+        self.0 + "# EOF\n"
+    }
+
+    /// How weir is doing.
+    pub fn status(&mut self, status: &Status) {
+        self.family(UP);
+        self.sample(UP, &[], 1);
+        let flows = status.flows;
+        self.family(FLOWS);
+        let known = flows.ipv4.known.saturating_add(flows.ipv6.known);
+        self.sample(FLOWS, &[], known);
+        self.family(FLOWS_CAPACITY);
+        self.sample(FLOWS_CAPACITY, &[], flows.capacity);
+        let packets = &status.packets;
+        self.family(FORWARDED);
+        self.sample(FORWARDED, &["xdp"], packets.forwarded_xdp);
+        self.sample(FORWARDED, &["tc"], packets.forwarded_tc);
+        self.family(KERNEL);
+        for (reason, count) in &packets.passed {
+            self.sample(KERNEL, &[reason], *count);
+        }
+    }
+
+    /// What all probes recorded.
+    pub fn probes(&mut self, probes: &Probes) {
+        let _ = probes.openmetrics(&mut self.0);
+    }
+
+    /// Begins a metric: its samples come next.
+    pub fn family(&mut self, metric: Metric) {
         let name = metric.name.strip_suffix("_total").unwrap_or(metric.name);
         let kind = match metric.kind {
             Kind::Counter => "counter",
@@ -376,7 +384,8 @@ impl Text {
         let _ = writeln!(self.0, "# HELP {name} {}", metric.help);
     }
 
-    fn sample(&mut self, metric: Metric, values: &[&str], value: impl std::fmt::Display) {
+    /// A sample, with the values of its labels.
+    pub fn sample(&mut self, metric: Metric, values: &[&str], value: impl std::fmt::Display) {
         debug_assert_eq!(metric.labels.len(), values.len());
         self.0.push_str(metric.name);
         for (index, (label, value)) in metric.labels.iter().zip(values).enumerate() {

@@ -10,16 +10,6 @@ use crate::types::{Probe, ProbeKind, ProbeRecord, Probes};
 type Sums<'a> = BTreeMap<(&'a str, &'a str), ProbeRecord>;
 
 impl Probes {
-    /// Adds the lines of all probes to what [`Metrics::render`](crate::metrics::Metrics::render) gave, before the `# EOF` that ends it.
-    pub fn added_to(&self, mut exposition: String) -> String {
-        const END: &str = "# EOF\n";
-        let end = exposition.trim_end_matches(END).len();
-        exposition.truncate(end);
-        // Memory takes whatever comes.
-        let _ = self.openmetrics(&mut exposition);
-        exposition + END
-    }
-
     /// Writes the lines of all probes, without the `# EOF` that ends an exposition.
     ///
     /// # Errors
@@ -213,11 +203,11 @@ mod tests {
         let probes = Probes {
             probes: vec![drops, delay, off],
         };
-        let text = probes.added_to("# TYPE weir_up gauge\nweir_up 1\n# EOF\n".into());
+        let mut text = String::new();
+        probes.openmetrics(&mut text).expect("memory");
         assert_eq!(
             text,
-            "# TYPE weir_up gauge\nweir_up 1\n\
-             # TYPE weir_probe_drops_packets counter\n\
+            "# TYPE weir_probe_drops_packets counter\n\
              # UNIT weir_probe_drops_packets packets\n\
              # HELP weir_probe_drops_packets packets that the kernel dropped\n\
              weir_probe_drops_packets_total{port=\"a\\\"b?\",reason=\"IP_CSUM\"} 1\n\
@@ -240,8 +230,7 @@ mod tests {
              weir_probe_missed_total{probe=\"drops\",cause=\"no-room\"} 2\n\
              weir_probe_missed_total{probe=\"drops\",cause=\"not-measured\"} 0\n\
              weir_probe_missed_total{probe=\"qdisc-delay\",cause=\"no-room\"} 0\n\
-             weir_probe_missed_total{probe=\"qdisc-delay\",cause=\"not-measured\"} 0\n\
-             # EOF\n"
+             weir_probe_missed_total{probe=\"qdisc-delay\",cause=\"not-measured\"} 0\n"
         );
     }
 

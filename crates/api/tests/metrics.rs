@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use proptest::prelude::*;
-use weir_api::metrics::{Kind, METRICS, Metrics};
+use weir_api::metrics::{Kind, METRICS, Metrics, Text};
 use weir_api::{
     Carriage, Count, Device, Devices, Latency, Metered, MeteredPort, PartnerState, Path, PathUse,
     Paths, Status, Wifi,
@@ -137,6 +137,15 @@ fn bytes(samples: &BTreeMap<Key, f64>, mac: &str, direction: &str) -> Option<f64
     get(samples, "weir_device_bytes_total", &labels)
 }
 
+/// As a daemon does that does all of it.
+fn render(metrics: &mut Metrics, devices: &Devices, status: &Status, paths: &Paths) -> String {
+    let mut text = Text::default();
+    text.status(status);
+    metrics.devices(&mut text, devices);
+    text.paths(paths);
+    text.end()
+}
+
 #[test]
 fn every_metric_has_the_labels_it_says() {
     let mut devices = all(vec![device(4, 1000, 200)]);
@@ -158,7 +167,12 @@ fn every_metric_has_the_labels_it_says() {
     status.flows.capacity = 100;
     status.packets.forwarded_tc = 9;
     status.packets.passed.insert("fragment".into(), 4);
-    let samples = read(&Metrics::default().render(&devices, &status, &paths()));
+    let samples = read(&render(
+        &mut Metrics::default(),
+        &devices,
+        &status,
+        &paths(),
+    ));
     for metric in METRICS {
         let have: BTreeSet<_> = samples
             .keys()
@@ -259,11 +273,16 @@ fn paths() -> Paths {
 
 #[test]
 fn paths_are_told_by_device_and_family() {
-    let render = |paths: &Paths| {
+    let told = |paths: &Paths| {
         let devices = all(vec![]);
-        read(&Metrics::default().render(&devices, &Status::default(), paths))
+        read(&render(
+            &mut Metrics::default(),
+            &devices,
+            &Status::default(),
+            paths,
+        ))
     };
-    let samples = render(&paths());
+    let samples = told(&paths());
     let of = |name: &str, device, family, more: &[(&str, &str)]| {
         let labels = [&[("device", device), ("family", family)], more].concat();
         get(&samples, &format!("weir_path_{name}"), &labels)
@@ -292,12 +311,12 @@ fn paths_are_told_by_device_and_family() {
         assert_eq!(one(&name), Some(number), "{name}");
     }
 
-    let failed = render(&Paths {
+    let failed = told(&Paths {
         state: PartnerState::Failed,
         ..paths()
     });
     assert_eq!(get(&failed, "weir_partner_connected", &[]), Some(0.0));
-    let none = render(&Paths::default());
+    let none = told(&Paths::default());
     let of_paths = |(name, _): &&Key| name.contains("path") || name.contains("partner");
     assert_eq!(none.keys().filter(of_paths).count(), 0, "without a partner");
 }
@@ -306,8 +325,12 @@ fn paths_are_told_by_device_and_family() {
 fn hostile_names_neither_break_out_nor_control() {
     let mut hostile = device(0, 1, 1);
     hostile.name = Some("a\"} 1\nweir_up 7\\\u{1b}[31m\u{202e}<script>".into());
-    let text =
-        Metrics::default().render(&all(vec![hostile]), &Status::default(), &Paths::default());
+    let text = render(
+        &mut Metrics::default(),
+        &all(vec![hostile]),
+        &Status::default(),
+        &Paths::default(),
+    );
     let samples = read(&text);
     assert_eq!(get(&samples, "weir_up", &[]), Some(1.0));
     let name = r#"a"} 1weir_up 7\[31m<script>"#;
@@ -322,7 +345,8 @@ fn hostile_names_neither_break_out_nor_control() {
 fn the_busiest_are_told_and_the_rest_is_summed_up() {
     let mut metrics = Metrics::new(2);
     let status = Status::default();
-    let samples = read(&metrics.render(
+    let samples = read(&render(
+        &mut metrics,
         &all((1..=5).map(|n| device(n, n * 1000, n * 10)).collect()),
         &status,
         &Paths::default(),
@@ -340,7 +364,8 @@ fn the_busiest_are_told_and_the_rest_is_summed_up() {
 
     // A device that grows a little past another does not take its place; one that grows far past it does. The others' sum only rises:
     // by what they had while they were among them, and never by what a device had before.
-    let samples = read(&metrics.render(
+    let samples = read(&render(
+        &mut metrics,
         &all(vec![
             device(1, 1000, 10),
             device(2, 2500, 20),
@@ -359,7 +384,8 @@ fn the_busiest_are_told_and_the_rest_is_summed_up() {
         bytes(&samples, "other", "received"),
         Some(6000.0 + 500.0 + 2000.0)
     );
-    let samples = read(&metrics.render(
+    let samples = read(&render(
+        &mut metrics,
         &all(vec![
             device(1, 1000, 10),
             device(2, 2500, 20),
@@ -377,15 +403,24 @@ fn the_busiest_are_told_and_the_rest_is_summed_up() {
     assert_eq!(bytes(&samples, "02:00:00:00:00:04", "received"), None);
     assert_eq!(bytes(&samples, "other", "received"), Some(8500.0 + 1.0));
     // Gone from the list: nothing is taken back.
-    let samples =
-        read(&metrics.render(&all(vec![device(5, 5000, 50)]), &status, &Paths::default()));
+    let samples = read(&render(
+        &mut metrics,
+        &all(vec![device(5, 5000, 50)]),
+        &status,
+        &Paths::default(),
+    ));
     assert_eq!(bytes(&samples, "other", "received"), Some(8501.0));
 }
 
 #[test]
 fn what_a_radio_does_not_tell_is_left_out() {
     let with = |devices| {
-        read(&Metrics::default().render(&all(devices), &Status::default(), &Paths::default()))
+        read(&render(
+            &mut Metrics::default(),
+            &all(devices),
+            &Status::default(),
+            &Paths::default(),
+        ))
     };
     let samples = with(vec![device(1, 1000, 0), device(2, 1000, 0)]);
     let of = |name: &str, mac: &str| {
@@ -399,7 +434,12 @@ fn what_a_radio_does_not_tell_is_left_out() {
     // One that is not told by itself has no signal; nor have all others together.
     let mut one = Metrics::new(1);
     let devices = all(vec![device(4, 9000, 0), device(2, 1000, 0)]);
-    let samples = read(&one.render(&devices, &Status::default(), &Paths::default()));
+    let samples = read(&render(
+        &mut one,
+        &devices,
+        &Status::default(),
+        &Paths::default(),
+    ));
     let signals = samples.keys();
     let signals = signals.filter(|(name, _)| name == "weir_device_wifi_signal_dbm");
     assert_eq!(signals.count(), 1);
@@ -407,7 +447,8 @@ fn what_a_radio_does_not_tell_is_left_out() {
 
 #[test]
 fn one_address_twice_is_one_device() {
-    let samples = read(&Metrics::default().render(
+    let samples = read(&render(
+        &mut Metrics::default(),
         &all(vec![device(1, 1000, 0), device(1, 500, 0)]),
         &Status::default(),
         &Paths::default(),
@@ -436,7 +477,7 @@ proptest! {
                 devices.retain(|have: &Device| have.mac != device(number, 0, 0).mac);
                 devices.push(Device { name: Some(name), ..device(number, *total, 0) });
             }
-            let samples = read(&metrics.render(&all(devices), &Status::default(), &Paths::default()));
+            let samples = read(&render(&mut metrics, &all(devices), &Status::default(), &Paths::default()));
             let macs: BTreeSet<_> = samples.keys().filter_map(|(_, labels)| labels.get("mac")).collect();
             prop_assert!(macs.len() <= limit + 1);
             let now = bytes(&samples, "other", "received").unwrap_or(other);

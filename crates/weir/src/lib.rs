@@ -1,9 +1,10 @@
-//! Weir, the command and the daemon: one file per command in [`commands`], the configuration in [`config`], what is printed in
-//! [`output`].
+//! Weir, the command and the daemon: what it does in [`modules`], each by the seam of
+//! [`daemon::Module`] and [`registry::Entry`]; commands of its own in [`commands`], the configuration
+//! in [`config`], what is printed in [`output`].
 
-pub mod capture;
 pub mod check;
 pub mod cli;
+pub mod command;
 pub mod commands;
 pub mod config;
 pub mod daemon;
@@ -11,29 +12,31 @@ pub mod error;
 pub mod log;
 pub mod modules;
 pub mod output;
-#[cfg(feature = "top")]
-pub mod top;
+pub mod registry;
 
 use std::process::ExitCode;
-
-use clap::Parser;
 
 pub use error::Error;
 
 use output::Output;
+use registry::Registry;
+
+/// Weir, with all its modules.
+pub fn main() -> ExitCode {
+    run(&modules::all())
+}
 
 /// Reads the command line and does what it says. Exit codes: 0 done, 1 failed, 2 the command line cannot be understood.
-pub fn main() -> ExitCode {
-    let cli = match cli::Cli::try_parse() {
-        Ok(cli) => cli,
+pub fn run(registry: &Registry) -> ExitCode {
+    let mut output = Output::stdout();
+    let result = match registry.run(std::env::args_os(), &mut output) {
+        Ok(result) => result,
         Err(answer) => {
             // Help and version come this way too. A closed pipe is no reason to complain.
             let _ = answer.print();
             return ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2));
         }
     };
-    let mut output = Output::stdout();
-    let result = commands::run(&cli.command, &mut output);
     let flushed = output.flush().map_err(Error::from);
     match result.and(flushed) {
         Ok(()) => ExitCode::SUCCESS,

@@ -291,7 +291,7 @@ fn panics_on_the_screen() {
     if std::env::var_os("WEIR_TEST_PANIC").is_none() {
         return;
     }
-    let _screen = weir::top::Screen::enter().expect("a terminal");
+    let _screen = weir::modules::monitor::top::Screen::enter().expect("a terminal");
     panic!("on purpose");
 }
 

@@ -42,8 +42,11 @@ impl Sum {
 }
 
 impl Text {
-    /// What is told where there is a partner.
-    pub(super) fn paths(&mut self, paths: &Paths) {
+    /// Of uplinks that are used as one, where there is a partner.
+    pub fn paths(&mut self, paths: &Paths) {
+        if paths.partner.is_none() {
+            return;
+        }
         let mut sums: BTreeMap<(String, &str), Sum> = BTreeMap::new();
         for path in &paths.paths {
             let family = if path.address.is_ipv4() {

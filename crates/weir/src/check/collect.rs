@@ -4,17 +4,17 @@ use std::hash::RandomState;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use api::{Client, Forward, Paths, Port, RuleCost, Status};
+use api::{Client, Port, RuleCost, Status};
 use kernel::io::{Requests, SetError, read_members};
 use kernel::{Event, Link, Source, facts};
 
-use super::{CheckReport, devices, features, firewall, multipath, netfilter};
+use super::{CheckReport, Feature, devices, features, firewall, netfilter};
 use crate::Error;
 use crate::config::Effective;
 use crate::daemon::settings;
 use crate::daemon::surroundings::{self, Surroundings};
-use crate::modules::multipath::config::{Multipath, PathSettings};
 use crate::modules::offload::config::Offload;
+use crate::registry::Registry;
 
 /// How long the kernel may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -31,14 +31,28 @@ pub struct Options {
 ///
 /// # Errors
 /// No event loop can be made, or the devices cannot be listed.
-pub fn collect(config: &Effective, options: &Options) -> Result<CheckReport, Error> {
-    // Before the event loop: the client has one of its own.
-    let running = running(options);
+pub fn collect(
+    registry: &Registry,
+    config: &Effective,
+    options: &Options,
+) -> Result<CheckReport, Error> {
+    // Before the event loop: the client has one of its own, and modules may have.
+    let client = Client::new(&options.socket).ok();
+    let running = client.as_ref().and_then(running);
+    let daemon = client.filter(|_| running.is_some());
+    let mut of_modules = Vec::new();
+    for entry in &registry.modules {
+        of_modules.extend((entry.check)(config, daemon.as_ref())?);
+    }
     let runtime = crate::event_loop()?;
-    runtime.block_on(look(config, running.as_ref()))
+    runtime.block_on(look(config, running.as_ref(), of_modules))
 }
 
-async fn look(config: &Effective, running: Option<&Running>) -> Result<CheckReport, Error> {
+async fn look(
+    config: &Effective,
+    running: Option<&Running>,
+    of_modules: Vec<Feature>,
+) -> Result<CheckReport, Error> {
     let release = features::release();
     let mut features = features::of_bpf(&release);
     let mut requests = Requests::open();
@@ -58,14 +72,7 @@ async fn look(config: &Effective, running: Option<&Running>) -> Result<CheckRepo
         readable,
     ));
 
-    if config.of::<Multipath>().partner.is_some() {
-        let hinted: Vec<_> = config.named::<PathSettings>().keys().collect();
-        features.extend(multipath::features(&hinted).await);
-        features.push(multipath::secret(config.of()));
-        features.extend(multipath::forwards(
-            running.map_or(&[], |told| &told.forwards),
-        ));
-    }
+    features.extend(of_modules);
 
     let links = match &mut requests {
         Ok(requests) => links(requests).await.map_err(|why| {
@@ -154,24 +161,19 @@ pub(super) async fn answer(requests: &mut Requests, found: &mut Vec<Event>) -> R
 struct Running {
     /// What it made of the devices.
     ports: Vec<Port>,
-    /// What comes in by its partner.
-    forwards: Vec<Forward>,
     /// What rules cost that see each packet.
     rules: Vec<RuleCost>,
 }
 
-fn running(options: &Options) -> Option<Running> {
-    let client = Client::new(&options.socket).ok()?;
+fn running(client: &Client) -> Option<Running> {
     let here = api::path::netns_inode().ok()?;
     // A socket that was named may be that of another namespace's daemon.
     let status: Status = client.get("/v1/status").ok()?;
     if status.netns != here {
         return None;
     }
-    let paths: Paths = client.get("/v1/paths").unwrap_or_default();
     Some(Running {
         ports: client.get("/v1/ports").ok()?,
-        forwards: paths.forwards,
         rules: status
             .each_packet
             .map(|told| told.rules)

@@ -7,7 +7,6 @@ mod collect;
 mod devices;
 mod features;
 mod firewall;
-mod multipath;
 mod netfilter;
 mod print;
 
@@ -15,6 +14,7 @@ use api::Hook;
 use serde::{Deserialize, Serialize};
 
 pub use collect::{Options, collect};
+pub use features::privileged;
 
 /// The report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

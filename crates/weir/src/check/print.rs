@@ -3,7 +3,7 @@
 use std::io;
 
 use super::{CheckReport, Device, Feature, Finding};
-use crate::commands::ports::some_of;
+use crate::modules::offload::commands::ports::some_of;
 use crate::output::{Output, Tone, WIDTH, harmless, wrap};
 
 /// Where names begin, behind the mark.

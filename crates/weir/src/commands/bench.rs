@@ -28,7 +28,7 @@ enum What {
     Receive(receive::ReceiveArgs),
 }
 
-pub(super) fn run(args: &BenchArgs, output: &mut Output<'_>) -> Result<(), Error> {
+pub fn run(args: &BenchArgs, output: &mut Output<'_>) -> Result<(), Error> {
     match &args.what {
         What::Lab(args) => lab::run(args, output),
         What::Compare(args) => compare::run(args, output),

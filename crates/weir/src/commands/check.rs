@@ -6,10 +6,9 @@ use clap::Args;
 
 use crate::Error;
 use crate::check::{self, collect};
-use crate::cli::{Connection, Format};
+use crate::command::{Connection, Format};
 use crate::config::{Api, Source};
-use crate::modules;
-use crate::output::Output;
+use crate::registry::Context;
 
 /// Say what this machine can do, and what stands in the way; needs no daemon
 ///
@@ -35,10 +34,10 @@ pub struct CheckArgs {
     format: Format,
 }
 
-pub(super) fn run(args: &CheckArgs, output: &mut Output<'_>) -> Result<(), Error> {
+pub fn run(args: &CheckArgs, context: &mut Context<'_, '_>) -> Result<(), Error> {
     let config = Source {
         file: args.config.clone(),
-        ..Source::of(modules::sections())
+        ..context.registry.source()
     }
     .load()?;
     let options = check::Options {
@@ -47,11 +46,11 @@ pub(super) fn run(args: &CheckArgs, output: &mut Output<'_>) -> Result<(), Error
             config.of::<Api>().socket.as_deref(),
         ),
     };
-    let report = collect(&config, &options)?;
+    let report = collect(context.registry, &config, &options)?;
     if args.format.json {
-        output.json(&report)?
+        context.output.json(&report)?
     } else {
-        report.print(args.verbose, output)?
+        report.print(args.verbose, context.output)?
     }
     if report.usable() {
         Ok(())

@@ -1,11 +1,10 @@
 //! `weir completions`: for the shell.
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 
 use crate::Error;
-use crate::cli::Cli;
-use crate::output::Output;
+use crate::registry::Context;
 
 /// Print the completions of a shell
 #[derive(Args, Debug)]
@@ -18,9 +17,14 @@ pub struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(super) fn run(args: &CompletionsArgs, output: &mut Output<'_>) -> Result<(), Error> {
+pub fn run(args: &CompletionsArgs, context: &mut Context<'_, '_>) -> Result<(), Error> {
     // In memory first: the generator panics where it cannot write.
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "weir", &mut script);
-    Ok(output.raw().write_all(&script)?)
+    clap_complete::generate(
+        args.shell,
+        &mut context.registry.tree(),
+        "weir",
+        &mut script,
+    );
+    Ok(context.output.raw().write_all(&script)?)
 }

@@ -6,13 +6,11 @@ use std::path::PathBuf;
 use api::ConfigEntry;
 use clap::Args;
 
-use super::client;
 use crate::Error;
-use crate::cli::{Connection, Format};
+use crate::command::{Connection, Format, client};
 use crate::config::{Source, help};
-use crate::daemon::page;
-use crate::modules;
 use crate::output::{Align, Cell, Output, Table, Tone, harmless};
+use crate::registry::{Context, Doubt, Registry};
 
 /// Print the configuration as it takes effect
 ///
@@ -40,30 +38,28 @@ pub struct ConfigArgs {
     format: Format,
 }
 
-pub(super) fn run(args: &ConfigArgs, output: &mut Output<'_>) -> Result<(), Error> {
+pub fn run(args: &ConfigArgs, context: &mut Context<'_, '_>) -> Result<(), Error> {
     if args.keys {
-        return Ok(print_keys(output)?);
+        return Ok(print_keys(context.registry, context.output)?);
     }
     let config = if args.running {
         client(&args.connection)?.get("/v1/config")?
     } else {
         let source = Source {
             file: args.config.clone(),
-            ..Source::of(modules::sections())
+            ..context.registry.source()
         };
         let effective = source.load()?;
-        if let Some(error) = page::refused(effective.of()) {
-            eprintln!(
-                "weir: warning: no page will be served: {error}\n  mend: {}",
-                error.mend()
-            );
+        let modules = context.registry.modules.iter();
+        for Doubt { what, mend } in modules.filter_map(|entry| (entry.doubt)(&effective)) {
+            eprintln!("weir: warning: {what}\n  mend: {mend}");
         }
         effective.to_api()
     };
     if args.format.json {
-        output.json(&config)?
+        context.output.json(&config)?
     } else {
-        print(&config.entries, output)?
+        print(&config.entries, context.output)?
     }
     Ok(())
 }
@@ -99,14 +95,14 @@ fn print(entries: &[ConfigEntry], output: &mut Output<'_>) -> io::Result<()> {
     Ok(())
 }
 
-fn print_keys(output: &mut Output<'_>) -> io::Result<()> {
+fn print_keys(registry: &Registry, output: &mut Output<'_>) -> io::Result<()> {
     let mut table = Table::new([
         ("KEY", Align::Left),
         ("DEFAULT", Align::Left),
         ("WRITE", Align::Left),
         ("ABOUT", Align::Left),
     ]);
-    for key in help(&modules::sections()) {
+    for key in help(&registry.sections()) {
         let name = format!("{}.{}", key.section, key.name);
         table.row(
             [

@@ -3,13 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 
 use crate::Error;
-use crate::cli::Cli;
 use crate::config::{DEFAULT_FILE, KeyHelp, help};
-use crate::modules;
-use crate::output::{Output, harmless};
+use crate::output::harmless;
+use crate::registry::{Context, Registry};
 
 /// Write the manual pages into a directory
 #[derive(Args, Debug)]
@@ -20,8 +19,8 @@ pub struct ManArgs {
     directory: PathBuf,
 }
 
-pub(super) fn run(args: &ManArgs, output: &mut Output<'_>) -> Result<(), Error> {
-    let written = write(&args.directory).map_err(|error| {
+pub fn run(args: &ManArgs, context: &mut Context<'_, '_>) -> Result<(), Error> {
+    let written = write(&args.directory, context.registry).map_err(|error| {
         let what = format!(
             "the manual cannot be written to {}",
             args.directory.display()
@@ -29,18 +28,18 @@ pub(super) fn run(args: &ManArgs, output: &mut Output<'_>) -> Result<(), Error> 
         Error::because(what, &error, "name a directory that you may write to")
     })?;
     for page in written {
-        output.line(&harmless(&page.to_string_lossy()))?;
+        context.output.line(&harmless(&page.to_string_lossy()))?;
     }
     Ok(())
 }
 
-fn write(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
+fn write(directory: &Path, registry: &Registry) -> std::io::Result<Vec<PathBuf>> {
     let (commands, files) = (directory.join("man1"), directory.join("man5"));
     fs::create_dir_all(&commands)?;
     fs::create_dir_all(&files)?;
     let mut pages = Vec::new();
 
-    let mut command = Cli::command();
+    let mut command = registry.tree();
     command.build();
     let mut put = |command: clap::Command| -> std::io::Result<()> {
         let page = clap_mangen::Man::new(command)
@@ -61,7 +60,7 @@ fn write(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
     put(command)?;
 
     let file = files.join("weir.toml.5");
-    fs::write(&file, configuration_page(&help(&modules::sections())))?;
+    fs::write(&file, configuration_page(&help(&registry.sections())))?;
     pages.push(file);
     pages.sort();
     Ok(pages)
@@ -125,8 +124,9 @@ mod tests {
 
     #[test]
     fn the_manual_names_every_key() {
-        let page = configuration_page(&help(&modules::sections()));
-        for key in help(&modules::sections()) {
+        let keys = help(&crate::modules::all().sections());
+        let page = configuration_page(&keys);
+        for key in keys {
             assert!(
                 page.contains(&format!("\\fB{} = ", key.name)),
                 "{}",

@@ -3,9 +3,8 @@
 use api::Reloaded;
 use clap::Args;
 
-use super::client;
 use crate::Error;
-use crate::cli::{Connection, Format};
+use crate::command::{Connection, Format, client};
 use crate::output::{Output, harmless};
 
 /// Have the daemon read its configuration again
@@ -19,7 +18,7 @@ pub struct ReloadArgs {
     format: Format,
 }
 
-pub(super) fn run(args: &ReloadArgs, output: &mut Output<'_>) -> Result<(), Error> {
+pub fn run(args: &ReloadArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let reloaded: Reloaded = client(&args.connection)?.post("/v1/reload")?;
     if args.format.json {
         return Ok(output.json(&reloaded)?);

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use crate::Error;
 use crate::config::{Api, DEFAULT_FILE, Flag, Log, Source};
-use crate::{daemon, log, modules};
+use crate::registry::Context;
+use crate::{daemon, log};
 
 /// Run the daemon: forward packets until told to stop
 ///
@@ -24,7 +25,7 @@ pub struct RunArgs {
     pub config: Option<PathBuf>,
     /// Run these modules only
     #[arg(long, value_name = "MODULE", value_delimiter = ',')]
-    pub only: Vec<Module>,
+    pub only: Vec<String>,
     /// Prove and count, but leave every packet to the kernel
     #[arg(long)]
     pub shadow: bool,
@@ -39,18 +40,8 @@ pub struct RunArgs {
     pub quiet: u8,
 }
 
-/// Parts of the daemon.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Module {
-    /// The fast path
-    Offload,
-    /// Counting, per conversation and device
-    Monitor,
-    /// Several uplinks as one, by way of a partner
-    Multipath,
-}
-
-pub(super) fn run(args: &RunArgs) -> Result<(), Error> {
+pub fn run(args: &RunArgs, context: &mut Context<'_, '_>) -> Result<(), Error> {
+    let registry = context.registry;
     let mut flags = Vec::new();
     if args.shadow {
         flags.push(("offload.shadow", Flag::Set));
@@ -62,7 +53,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Error> {
     let source = Source {
         file: args.config.clone(),
         flags,
-        sections: modules::sections(),
+        sections: registry.sections(),
         louder: i32::from(args.verbose) - i32::from(args.quiet),
     };
     let config = source.load()?;
@@ -76,6 +67,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Error> {
         socket,
         shadow: args.shadow,
         only: args.only.clone(),
+        modules: registry.begins(),
     };
     daemon::run(config, options)
 }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use api::{EachPacket, FamilyFlows, FlowCounts, Mode, PartnerState, PathsStatus, Status};
+use api::{EachPacket, FamilyFlows, FlowCounts, Mode, Status};
 use clap::Args;
 
-use super::client;
 use crate::Error;
-use crate::cli::{Connection, Format};
+use crate::command::{Connection, Format, client};
 use crate::output::{Output, Tone, WIDTH, harmless, units, wrap};
+use crate::registry::{Context, Registry};
 
 /// Show how the daemon is doing
 #[derive(Args, Debug)]
@@ -25,12 +25,12 @@ pub struct StatusArgs {
     format: Format,
 }
 
-pub(super) fn run(args: &StatusArgs, output: &mut Output<'_>) -> Result<(), Error> {
+pub fn run(args: &StatusArgs, context: &mut Context<'_, '_>) -> Result<(), Error> {
     let status: Status = client(&args.connection)?.get("/v1/status")?;
     if args.format.json {
-        output.json(&status)?
+        context.output.json(&status)?
     } else {
-        print(&status, output)?
+        print(&status, context.registry, context.output)?
     }
     Ok(())
 }
@@ -38,7 +38,7 @@ pub(super) fn run(args: &StatusArgs, output: &mut Output<'_>) -> Result<(), Erro
 /// Reasons shown; JSON has all.
 const REASONS: usize = 8;
 
-fn print(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
+fn print(status: &Status, registry: &Registry, output: &mut Output<'_>) -> io::Result<()> {
     daemon(status, output)?;
     output.line("")?;
     let packets = &status.packets;
@@ -73,18 +73,8 @@ fn print(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
         output.field("shadow", &output.toned(tone, &compared))?;
     }
 
-    if let Some(drops) = &status.drops {
-        let early = format!(
-            "{} packets: {} as netfilter was seen to, {} by sets, {} by routes",
-            units::count(drops.all()),
-            units::count(drops.learned),
-            units::count(drops.sets),
-            units::count(drops.routes)
-        );
-        output.field("dropped", &early)?;
-    }
-    if let Some(paths) = &status.multipath {
-        multipath(paths, output)?;
+    for entry in &registry.modules {
+        (entry.status)(status, output)?;
     }
 
     reasons("Packets left to the kernel", &packets.passed, output)?;
@@ -130,30 +120,6 @@ fn daemon(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
         status.lost_events
     );
     output.field("lost events", &output.toned(Tone::Warn, &lost))
-}
-
-fn multipath(paths: &PathsStatus, output: &mut Output<'_>) -> io::Result<()> {
-    let partner = harmless(&paths.partner);
-    let (tone, words) = match (paths.state, paths.redirects) {
-        (PartnerState::Connected, true) => (Tone::Good, format!("by way of {partner}")),
-        (PartnerState::Connected, false) => {
-            let words = format!("{partner} is there, but connections go as routes say");
-            (Tone::Warn, words)
-        }
-        (PartnerState::Connecting, _) => (Tone::Warn, format!("connects to {partner}")),
-        (PartnerState::Failed, _) => (Tone::Bad, format!("{partner} is not reached")),
-        (PartnerState::Off, _) => (Tone::Bad, "does not run: the log says why".to_owned()),
-    };
-    let uplinks = match paths.uplinks {
-        1 => "1 uplink".to_owned(),
-        more => format!("{more} uplinks"),
-    };
-    let line = format!(
-        "{}; {uplinks}, {} connections open",
-        output.toned(tone, &words),
-        units::count(paths.open)
-    );
-    output.field("multipath", &line)
 }
 
 /// The share of the packets, in a number and in words. The number is cut off: 100 % means each and every one.
@@ -271,51 +237,6 @@ mod tests {
             (Some(0.0), "none of the packets, 0.0 %"),
         ] {
             assert_eq!(share(number), text);
-        }
-    }
-
-    #[test]
-    fn multipath_is_one_line() {
-        let said = |state, redirects, uplinks| {
-            let paths = PathsStatus {
-                partner: "p\u{1b}.example:9349".into(),
-                state,
-                redirects,
-                uplinks,
-                open: 12,
-            };
-            let mut memory = Vec::new();
-            multipath(&paths, &mut Output::to(&mut memory, false)).expect("memory");
-            String::from_utf8(memory).expect("text")
-        };
-        for (state, redirects, uplinks, line) in [
-            (
-                PartnerState::Connected,
-                true,
-                2,
-                "by way of p?.example:9349; 2 uplinks, 12 connections open",
-            ),
-            (
-                PartnerState::Connected,
-                false,
-                1,
-                "p?.example:9349 is there, but connections go as routes say; 1 uplink, 12 connections open",
-            ),
-            (
-                PartnerState::Failed,
-                false,
-                2,
-                "p?.example:9349 is not reached; 2 uplinks, 12 connections open",
-            ),
-            (
-                PartnerState::Off,
-                false,
-                0,
-                "does not run: the log says why; 0 uplinks, 12 connections open",
-            ),
-        ] {
-            let line = format!("{:<12}  {line}\n", "multipath");
-            assert_eq!(said(state, redirects, uplinks), line);
         }
     }
 

@@ -8,8 +8,8 @@ use toml::de::DeValue;
 
 use super::effective::Effective;
 use super::error::ConfigError;
-use super::own::Log;
-use super::parse::parse;
+use super::own::{Api, Log, SECTIONS};
+use super::parse::{parse, parse_recoverable};
 use super::section::Section;
 use super::setting::{Origin, Setting};
 
@@ -96,6 +96,14 @@ impl Source {
     }
 }
 
+/// The API's socket, if the file of the machine names one. Whatever else is in it, and whatever is
+/// wrong with it.
+pub fn told_socket() -> Option<PathBuf> {
+    let text = read(Path::new(DEFAULT_FILE)).ok()?;
+    let (own, _) = parse_recoverable(&SECTIONS, &text, DEFAULT_FILE);
+    own.of::<Api>().socket.value.clone()
+}
+
 fn read(file: &Path) -> Result<String, Vec<ConfigError>> {
     let mut octets = Vec::new();
     let wrong = |what: String, mend: &str| {
@@ -128,7 +136,7 @@ fn read(file: &Path) -> Result<String, Vec<ConfigError>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::own::{Api, LogLevel, SECTIONS};
+    use super::super::own::LogLevel;
     use super::*;
 
     fn source() -> Source {

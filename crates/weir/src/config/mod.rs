@@ -17,7 +17,7 @@ mod values;
 
 pub use effective::Effective;
 pub use error::ConfigError;
-pub use file::{DEFAULT_FILE, Flag, Source};
+pub use file::{DEFAULT_FILE, Flag, Source, told_socket};
 pub use keys::{KeyHelp, help};
 pub use own::{Api, Log, LogLevel, SECTIONS};
 pub use parse::parse;

@@ -19,6 +19,18 @@ pub fn parse(
     text: &str,
     filename: &str,
 ) -> Result<Effective, Vec<ConfigError>> {
+    match parse_recoverable(sections, text, filename) {
+        (effective, errors) if errors.is_empty() => Ok(effective),
+        (_, errors) => Err(errors),
+    }
+}
+
+/// Reads what is good of a configuration; and every error.
+pub(super) fn parse_recoverable(
+    sections: &[Section],
+    text: &str,
+    filename: &str,
+) -> (Effective, Vec<ConfigError>) {
     let (table, mut syntax) = DeTable::parse_recoverable(text);
     syntax.sort_by_key(|error| error.span().map_or(0, |span| span.start));
     let mut reader = Reader {
@@ -57,11 +69,7 @@ pub fn parse(
         position <= told || !broken.contains(&error.line)
     });
     errors.sort_by_key(|error| (error.line, error.column));
-    if errors.is_empty() {
-        Ok(effective)
-    } else {
-        Err(errors)
-    }
+    (effective, errors)
 }
 
 pub(super) struct Reader<'a> {

@@ -28,17 +28,14 @@ pub struct Account {
     came: HashMap<CameIn, Passed>,
     /// Not yet in the ledger, by the hop they left by.
     left: HashMap<u32, Passed>,
-    /// For the monitor, where there is one.
+    /// For modules, where one wants it.
     shared: Option<Vec<Growth>>,
 }
 
 impl Account {
-    /// Nothing went through. `shares`: [`Account::take_shared`] will be asked.
-    pub fn new(shares: bool) -> Self {
-        Self {
-            shared: shares.then(Vec::new),
-            ..Self::default()
-        }
+    /// From now on [`Account::take_shared`] will be asked.
+    pub fn share(&mut self) {
+        self.shared.get_or_insert_default();
     }
 
     /// What grew since this was last asked.

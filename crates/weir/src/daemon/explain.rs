@@ -13,7 +13,9 @@ pub fn explain(router: &mut Router, asked: &FlowQuery) -> Explanation {
     let ids = find(router, asked);
     let shown = ids.first().and_then(|id| flow(router, *id));
     let Some(shown) = shown else {
-        return super::drops::explain(router, asked).unwrap_or_else(|| unknown(router, asked));
+        let modules = router.modules.clone();
+        let said = (modules.iter()).find_map(|module| module.explain(asked, router));
+        return said.unwrap_or_else(|| unknown(router, asked));
     };
     let details = router.path.inspect(ids[0].0);
 

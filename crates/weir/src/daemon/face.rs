@@ -1,20 +1,21 @@
 //! The daemon's face: what the API shows, made from the core's and the packet path's knowledge when asked.
 
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::SystemTime;
 
+use api::metrics::Text;
 use api::{
-    Config, Drops, Explanation, FlowCounts, FlowFilter, FlowId, FlowQuery, Heartbeat, Hop,
-    HopCounts, Mode, PacketCounts, Port, Problem, Reloaded, Selection, ShadowCounts, Status,
-    Witness, WitnessName,
+    Config, Explanation, FlowCounts, FlowFilter, FlowId, FlowQuery, Heartbeat, Hop, HopCounts,
+    Mode, PacketCounts, Port, Problem, Reloaded, Selection, ShadowCounts, Status, Witness,
+    WitnessName,
 };
 use datapath::Encapsulation;
 
 use super::Settings;
 use super::flows::{behind, bridged, flow};
-use super::multipath::Multipath;
+use super::module::Modules;
 use super::router::Router;
 use crate::config::Log;
 
@@ -22,12 +23,10 @@ use crate::config::Log;
 pub struct Face {
     /// What it shows.
     pub router: Rc<RefCell<Router>>,
-    /// Captures of packets.
-    pub captures: Rc<super::capture::Captures>,
     /// What it was told.
     pub settings: Rc<RefCell<Settings>>,
-    /// Several uplinks as one; `None`: it is not to run.
-    pub multipath: Option<RefCell<Multipath>>,
+    /// What it does.
+    pub modules: Modules,
     /// When it began, seconds since 1970.
     pub started: u64,
     /// Inode of the network namespace.
@@ -42,6 +41,11 @@ pub fn unix_seconds() -> u64 {
 }
 
 impl Face {
+    /// The middle of the daemon.
+    pub fn router(&self) -> RefMut<'_, Router> {
+        self.router.borrow_mut()
+    }
+
     /// How the daemon is doing.
     pub fn status(&self) -> Status {
         let router = &mut *self.router.borrow_mut();
@@ -93,15 +97,12 @@ impl Face {
         };
         let statistics = router.core.statistics();
         let shadow = self.settings.borrow().shadow;
-        let multipath = self.paths().status();
-        let mut modules = router.modules();
-        modules.extend(multipath.is_some().then(|| "multipath".to_owned()));
-        Status {
+        let mut status = Status {
             version: env!("CARGO_PKG_VERSION").into(),
             started: self.started,
             uptime_seconds: unix_seconds().saturating_sub(self.started),
             netns: self.netns,
-            modules,
+            modules: Vec::from_iter(router.forwards.then(|| "offload".to_owned())),
             mode: if shadow { Mode::Shadow } else { Mode::Forward },
             share_of_packets: packets.share_of_packets(),
             packets,
@@ -122,8 +123,6 @@ impl Face {
             },
             flows,
             lost_events: router.lost,
-            drops: super::drops::counts(router),
-            multipath,
             each_packet: super::costs::each_packet(&router.core),
             shadow: shadow.then_some(ShadowCounts {
                 same: totals.shadow_same,
@@ -133,7 +132,23 @@ impl Face {
                 age_seconds: router.beaten.elapsed().as_secs_f64(),
                 limit_seconds: f64::from(router.path.options().silence) / 1000.0,
             },
+            ..Status::default()
+        };
+        for module in self.modules.iter() {
+            module.status(router, &mut status);
         }
+        status
+    }
+
+    /// What is measured, for Prometheus.
+    pub fn metrics(&self) -> String {
+        let mut text = Text::default();
+        text.status(&self.status());
+        let router = &mut *self.router.borrow_mut();
+        for module in self.modules.iter() {
+            module.metrics(router, &mut text);
+        }
+        text.end()
     }
 
     /// Which flows are to be listed.
@@ -222,67 +237,9 @@ impl Face {
             .collect()
     }
 
-    /// What is dropped early.
-    pub fn drops(&self) -> Drops {
-        super::drops::shown(&mut self.router.borrow_mut())
-    }
-
     /// All ports.
     pub fn ports(&self) -> Vec<Port> {
         super::counters::ports(&mut self.router.borrow_mut())
-    }
-
-    /// Who uses the network.
-    pub fn devices(&self) -> Result<api::Devices, Problem> {
-        let router = &mut *self.router.borrow_mut();
-        router.count_all();
-        let monitor = router.monitor.as_ref();
-        monitor
-            .map(super::monitor::Keeper::devices)
-            .ok_or_else(Problem::no_monitor)
-    }
-
-    /// Conversations.
-    pub fn talks(&self, asked: &api::TalksQuery) -> Result<api::Talks, Problem> {
-        let router = &mut *self.router.borrow_mut();
-        let monitor = router.monitor.as_ref().ok_or_else(Problem::no_monitor)?;
-        Ok(monitor.talks(asked, &router.core))
-    }
-
-    /// What was.
-    pub fn history(&self, asked: &api::HistoryQuery) -> api::Later<api::History> {
-        let router = self.router.borrow();
-        let answer = router
-            .monitor
-            .as_ref()
-            .map(|monitor| monitor.history(asked));
-        let none =
-            |problem| -> api::Later<api::History> { Box::pin(std::future::ready(Err(problem))) };
-        match answer {
-            None => none(Problem::no_monitor()),
-            Some(None) => none(Problem::new(
-                409,
-                "no_history",
-                "no history is kept",
-                "set `history.file`, and `history.enabled = true`; what weir logs at its start says more",
-            )),
-            Some(Some(answer)) => answer,
-        }
-    }
-
-    /// Uplinks that are used as one.
-    pub fn paths(&self) -> api::Paths {
-        let multipath = self.multipath.as_ref();
-        multipath.map_or_else(api::Paths::default, |multipath| multipath.borrow().shown())
-    }
-
-    /// Every probe, and what it recorded.
-    pub fn probes(&self) -> Result<api::Probes, Problem> {
-        let router = &*self.router.borrow();
-        let monitor = router.monitor.as_ref().ok_or_else(Problem::no_monitor)?;
-        let names = names(router);
-        let own = router.core.links().filter_map(|link| link.mac).collect();
-        Ok(monitor.probes.shown(|link| names.get(&link).cloned(), &own))
     }
 
     /// Why a flow is forwarded, or is not. A flow nobody knows has an explanation too.
@@ -296,32 +253,16 @@ impl Face {
         self.settings.borrow().effective.to_api()
     }
 
-    /// Begins to capture: what is to be sent to the client, as it comes. Ends when the [`api::Drain`] is dropped.
-    pub fn capture(&self, asked: &api::CaptureQuery) -> Result<api::Drain, Problem> {
-        self.captures.begin(&mut self.router.borrow_mut(), asked)
-    }
-
-    /// Ends the capture that runs: its client still gets what was captured before.
-    pub fn stop_capture(&self) -> Result<api::CaptureSummary, Problem> {
-        self.captures
-            .stop(&mut self.router.borrow_mut())
-            .ok_or_else(super::capture::none_runs)
-    }
-
     /// Reads the configuration again and applies it, as a whole or not at all.
     pub fn reload(&self) -> Result<Reloaded, Problem> {
         let (reloaded, offload) = self.settings.borrow_mut().reload()?;
-        let drops = super::settings::drops(&self.settings.borrow().effective);
-        self.router.borrow_mut().reload(offload, drops);
-        if let Some(monitor) = &mut self.router.borrow_mut().monitor {
-            monitor.reload(&self.settings.borrow().effective);
+        let router = &mut *self.router.borrow_mut();
+        let effective = &self.settings.borrow().effective;
+        router.reload(offload);
+        for module in self.modules.iter() {
+            module.configure(effective, router);
         }
-        if let Some(multipath) = &self.multipath {
-            multipath
-                .borrow_mut()
-                .configure(&self.settings.borrow().effective);
-        }
-        crate::log::set(*self.settings.borrow().effective.of::<Log>().level);
+        crate::log::set(*effective.of::<Log>().level);
         Ok(reloaded)
     }
 }

@@ -1,22 +1,17 @@
 //! The daemon: `weir run`. One thread, one loop: the kernel's events, the heartbeat, the API, signals.
 
 mod account;
-mod capture;
 pub(crate) mod confine;
 mod costs;
 mod counters;
-pub(crate) mod drops;
 mod expiry;
 mod explain;
 mod face;
-mod firewall;
 mod flows;
 mod guard;
 mod memory;
-mod monitor;
-mod multipath;
+mod module;
 mod notify;
-pub(crate) mod page;
 pub(crate) mod privileges;
 mod router;
 mod routes;
@@ -24,9 +19,8 @@ pub(crate) mod settings;
 pub(crate) mod surroundings;
 
 use std::cell::RefCell;
-use std::path::Path;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use api::{Limits, Listener, Routes};
 use datapath::{Datapath, Sizes};
@@ -36,15 +30,14 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::MissedTickBehavior;
 use tracing::{error, info, warn};
 
-use crate::commands::run::Module;
 use crate::config::Effective;
 use crate::error::Error;
-use crate::modules::monitor::config;
 use crate::modules::offload::config::Offload;
-use crate::modules::page::config::Web;
-use face::Face;
-use router::Router;
-pub use settings::{RunOptions, Settings};
+pub use face::{Face, names, unix_seconds, witness};
+pub use module::{Begin, Module, Modules, Needs, Setup, Work};
+pub use router::{Forwarded, Router};
+pub use settings::{RunOptions, Settings, meminfo};
+pub use surroundings::RulesetText;
 use surroundings::Surroundings;
 
 /// Time-outs, re-proofs and retries.
@@ -66,7 +59,6 @@ struct Daemon {
     face: Rc<Face>,
     routes: Routes,
     listener: Listener,
-    page: Option<page::Page>,
     conntrack: Events,
     route: Events,
     firewall: Events,
@@ -119,12 +111,12 @@ impl Daemon {
             .inspect_err(|error| warn!(%error, "sets of addresses cannot be followed"))
             .ok();
         let shadow = options.shadow || *effective.of::<Offload>().shadow;
-        let wanted = |module| options.only.is_empty() || options.only.contains(&module);
-        let forwards = wanted(Module::Offload);
+        let forwards = options.wants("offload");
+        let links = links();
         let sizes = match forwards {
-            true => settings::sizes(&effective, &links()),
+            true => settings::sizes(&effective, &links),
             // Nothing is written into it.
-            false => Sizes::new(0, 0, &links()),
+            false => Sizes::new(0, 0, &links),
         };
         let path = Datapath::load(sizes, settings::options(&effective, shadow)).map_err(|e| {
             let mend = match e.is_out_of_memory() {
@@ -137,15 +129,21 @@ impl Daemon {
         if !forwards {
             offload = settings::hands_off(offload);
         }
-        let monitor = wanted(Module::Monitor)
-            .then(|| monitor::Keeper::load(&effective, &links()))
-            .flatten();
         let core = offload::Core::new(offload);
         let surroundings = Surroundings::new();
-        let mut router = Router::new(core, path, updates, surroundings, forwards, monitor);
-        router
-            .drops
-            .configure(settings::drops(&effective), &mut router.path);
+        let mut router = Router::new(core, path, updates, surroundings, forwards);
+        let begin = |(name, begin): &(&str, Begin)| {
+            let setup = Setup {
+                effective: &effective,
+                socket: &options.socket,
+                wanted: options.wants(name),
+                links: &links,
+            };
+            begin(&setup, &mut router)
+        };
+        let modules: Result<Vec<_>, _> = options.modules.iter().map(begin).collect();
+        let modules = Modules::new(modules?);
+        router.modules = modules.clone();
         let listener = Listener::bind(&options.socket).map_err(|e| {
             Error::because(
                 "the API cannot listen",
@@ -163,65 +161,35 @@ impl Daemon {
         info!(socket = %options.socket.display(), table = router.path.sizes().octets(), shadow, "weir runs");
         let notify = notify::Notify::from_environment();
         let router = Rc::new(RefCell::new(router));
-        let config = effective.of::<Web>().clone();
-        let leases = effective.of::<config::Monitor>().leases.value.clone();
-        let kept = monitor::past::file(&effective);
-        let carries = wanted(Module::Multipath);
         let settings = Settings::new(effective, options.shadow, options.source);
         let face = Rc::new(Face {
             router: Rc::clone(&router),
-            captures: Rc::new(capture::Captures::default()),
             settings: Rc::new(RefCell::new(settings)),
-            multipath: carries.then(|| {
-                RefCell::new(multipath::Multipath::new(&multipath::folder(
-                    &options.socket,
-                )))
-            }),
+            modules,
             started: face::unix_seconds(),
             netns: netns_inode(),
         });
         let routes = routes::routes(&face);
-        let page = page::Page::open(&config, &face, &routes);
-        let history = kept.as_deref().and_then(Path::parent).map(Path::to_owned);
-        if let Some(directory) = &history
-            && let Err(error) = std::fs::create_dir_all(directory)
-        {
-            warn!(%error, directory = %directory.display(), "cannot be made: no history is kept");
+        for module in face.modules.iter() {
+            module.serve(&face, &routes);
         }
-        let (multipath, devices) = match carries {
-            true => (
-                multipath::Multipath::places(&options.socket),
-                multipath::Multipath::devices(),
-            ),
-            false => (Vec::new(), Vec::new()),
-        };
+        let needs = face.modules.needs();
         confine::confine(&confine::Reach {
             config: &options.config,
             socket: &options.socket,
-            read: &leases,
-            write: &[
-                page::places(&config),
-                history.into_iter().collect(),
-                multipath,
-            ]
-            .concat(),
-            devices: &devices,
+            read: &needs.read,
+            write: &needs.write,
+            devices: &needs.devices,
         });
         privileges::drop_privileges(&options.config);
-        // Its thread has the rights that this one has.
-        if let (Some(file), Some(monitor)) = (&kept, &mut router.borrow_mut().monitor) {
-            monitor.keep_history(file, &face.settings.borrow().effective);
-        }
-        if let Some(multipath) = &face.multipath {
-            let settings = face.settings.borrow();
-            multipath.borrow_mut().configure(&settings.effective);
+        for module in face.modules.iter() {
+            module.start(&face.settings.borrow().effective, &mut face.router());
         }
         Ok(Self {
             router,
             face,
             routes,
             listener,
-            page,
             conntrack,
             route,
             firewall,
@@ -239,7 +207,6 @@ impl Daemon {
             face,
             routes,
             listener,
-            page,
             mut conntrack,
             mut route,
             mut firewall,
@@ -249,16 +216,10 @@ impl Daemon {
             notify,
             _guard,
         } = self;
-        let captures = Rc::clone(&face.captures);
         let api = api::serve(&listener, &routes, Limits::default());
         tokio::pin!(api);
-        let page = async {
-            match &page {
-                Some(page) => page.serve().await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::pin!(page);
+        let work = face.modules.work();
+        tokio::pin!(work);
 
         let signals = |kind| {
             signal(kind).map_err(|e| Error::because("signals cannot be caught", &e, "report this"))
@@ -272,13 +233,10 @@ impl Daemon {
             interval
         };
         let (mut tick, mut beat, mut count) = (every(TICK), every(BEAT), every(COUNT));
-        let mut turn = every(capture::TURN);
         // One for each socket, as all are waited for at once.
         let mut found: [Vec<Event>; 5] = Default::default();
         let mut sets_changed: Vec<SetEvent> = Vec::new();
         let ruleset = RefCell::new(None);
-        let mut quotas = firewall::Firewall::default();
-        let mut loads = 0;
 
         notify.ready();
         let outcome = loop {
@@ -299,25 +257,12 @@ impl Daemon {
                 result = heard(&mut policy, from_policy) => if let Err(e) = result { break Err(broken(Source::Policy, &e)) },
                 result = sets_heard(&mut sets, &mut sets_changed) => if let Err(e) = result { break Err(broken(Source::Firewall, &e)) },
                 result = route.recv(from_route) => if let Err(e) = result { break Err(broken(Source::Route, &e)) },
-                told = quotas.told() => if let Err(error) = told {
-                    warn!(error, "the firewall does not take weir's rules for quotas");
-                    if let Some(monitor) = &mut router.borrow_mut().monitor {
-                        monitor.rules_refused();
-                    }
-                },
                 () = expires(&router), if router.borrow().forwards => router.borrow_mut().expire(),
                 _ = tick.tick() => router.borrow_mut().tick(),
                 result = conntrack.recv(from_conntrack) => if let Err(e) = result { break Err(broken(Source::Conntrack, &e)) },
                 result = dumps.recv(from_dumps) => if let Err(e) = result { warn!(error = %e, "a dump failed") },
                 findings = ruleset_read(&ruleset) => {
                     *ruleset.borrow_mut() = None;
-                    if let Ok(text) = &findings && loads == quotas.loads() {
-                        match &mut router.borrow_mut().monitor {
-                            Some(monitor) => monitor.rules_seen(text.quotas),
-                            None if text.quotas => quotas.tell(history::nft::remove()),
-                            None => {}
-                        }
-                    }
                     router.borrow_mut().ruleset_read(findings);
                     router.borrow_mut().resume_bridging();
                 }
@@ -328,13 +273,13 @@ impl Daemon {
                 }
                 // Gives what waits above its turn, and sockets the time to become readable.
                 () = tokio::task::yield_now(), if router.borrow().counting() => router.borrow_mut().count_some(),
-                _ = turn.tick(), if captures.running() => captures.turn(&mut router.borrow_mut()),
+                () = until(face.modules.turn_at()) => face.modules.turn(&mut router.borrow_mut()),
                 _ = hang_up.recv() => match face.reload() {
                     Ok(reloaded) => info!(changes = reloaded.changed.len(), "reloaded"),
                     Err(problem) => error!(error = problem.detail, errors = ?problem.errors, "not reloaded"),
                 },
                 () = &mut api => {}
-                () = &mut page => {}
+                () = &mut work => {}
             }
             if !sets_changed.is_empty() {
                 router.borrow_mut().sets_changed(&mut sets_changed);
@@ -349,25 +294,12 @@ impl Daemon {
             for source in router.borrow_mut().dumps.drain(..) {
                 dumps.dump(source);
             }
-            if let Some(rules) = router
-                .borrow_mut()
-                .monitor
-                .as_mut()
-                .and_then(monitor::Keeper::take_rules)
-            {
-                quotas.tell(rules);
-            }
             if ruleset.borrow().is_none() && router.borrow().surroundings.due() {
                 router.borrow_mut().ruleset_reading();
-                loads = quotas.loads();
                 *ruleset.borrow_mut() = Some(Box::pin(surroundings::read_ruleset()));
             }
         };
         notify.stopping();
-        if let Some(multipath) = &face.multipath {
-            multipath.borrow_mut().stop();
-        }
-        captures.stop(&mut router.borrow_mut());
         {
             let router = &mut *router.borrow_mut();
             router.count();
@@ -375,17 +307,7 @@ impl Daemon {
                 router.count_some();
             }
         }
-        let cutting = {
-            let router = &mut *router.borrow_mut();
-            let keeper = router.monitor.as_mut();
-            keeper.is_some_and(|keeper| keeper.stop(&router.core))
-        };
-        if cutting && let Err(error) = quotas.finish(history::nft::remove()).await {
-            warn!(
-                error,
-                "rules for quotas are left: `nft delete table inet weir_quota`"
-            );
-        }
+        face.modules.stop(&router).await;
         {
             let router = &mut *router.borrow_mut();
             router.path.disarm();
@@ -406,12 +328,14 @@ async fn heard(events: &mut Option<Events>, found: &mut Vec<Event>) -> std::io::
 
 /// The next time at which something is over, or to be looked at, that nothing tells of.
 fn expires(router: &Rc<RefCell<Router>>) -> impl Future<Output = ()> + use<> {
-    let next = router.borrow().expiry.wake();
-    async move {
-        match next {
-            Some(next) => tokio::time::sleep_until(next.into()).await,
-            None => std::future::pending().await,
-        }
+    until(router.borrow().expiry.wake())
+}
+
+/// That time; for ever where there is none.
+async fn until(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time.into()).await,
+        None => std::future::pending().await,
     }
 }
 

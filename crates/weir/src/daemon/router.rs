@@ -6,7 +6,7 @@ mod counting;
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use datapath::Datapath;
+use datapath::{Datapath, Growth, Hop};
 use kernel::io::Requests;
 use kernel::{ConnectionId, Event, Link, SetEvent, Source, facts};
 use offload::ruleset::Concern;
@@ -14,9 +14,8 @@ use offload::{Action, Core, FlowId, Millis, Reading};
 use tracing::{info, warn};
 
 use super::account::{Account, DeviceNews};
-use super::drops;
 use super::expiry;
-use super::monitor;
+use super::module::Modules;
 use super::surroundings::{RulesetText, Surroundings};
 
 /// Ends of connections remembered during a dump; beyond that, one that ended may come back until the next dump.
@@ -44,12 +43,10 @@ pub struct Router {
     pub account: Account,
     /// What only looking tells of devices and the firewall.
     pub surroundings: Surroundings,
-    /// What is dropped early.
-    pub drops: drops::Keeper,
     /// What ends without a message.
     pub expiry: expiry::Keeper,
-    /// Who uses the network; `None`: nobody asks.
-    pub monitor: Option<monitor::Keeper>,
+    /// What else weir does: it hears what happens, and may steer what is here.
+    pub modules: Modules,
     /// Packets are forwarded at all, rather than only counted.
     pub forwards: bool,
     /// Events that were lost, and devices that could not be attached: for `weir status`.
@@ -65,10 +62,23 @@ pub struct Router {
     started: Instant,
     updates_failed: u64,
     differences: u64,
+    /// Hops as of this second, by number.
+    hops: HashMap<u32, Hop>,
     /// Flows whose counters are still to be read in this second.
     uncounted: Vec<u32>,
     /// Index of the device at which looking around goes on.
     look_next: u32,
+}
+
+/// A part of what a flow forwarded, as modules are told of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Forwarded<'a> {
+    /// How much, and whose.
+    pub growth: &'a Growth,
+    /// The device that it came in by.
+    pub into: Option<u32>,
+    /// How it left.
+    pub out: Option<&'a Hop>,
 }
 
 impl Router {
@@ -79,17 +89,15 @@ impl Router {
         updates: Requests,
         surroundings: Surroundings,
         forwards: bool,
-        monitor: Option<monitor::Keeper>,
     ) -> Self {
         let now = Instant::now();
         Self {
             core,
             path,
-            account: Account::new(monitor.is_some()),
+            account: Account::default(),
             surroundings,
-            monitor,
+            modules: Modules::default(),
             forwards,
-            drops: drops::Keeper::default(),
             expiry: expiry::Keeper::new(now),
             lost: 0,
             beaten: now,
@@ -100,19 +108,10 @@ impl Router {
             started: now,
             updates_failed: 0,
             differences: 0,
+            hops: HashMap::new(),
             uncounted: Vec::new(),
             look_next: 0,
         }
-    }
-
-    /// What runs, by the names that `--only` takes.
-    pub fn modules(&self) -> Vec<String> {
-        let all = [
-            ("offload", self.forwards),
-            ("monitor", self.monitor.is_some()),
-        ];
-        let on = all.into_iter().filter(|(_, on)| *on);
-        on.map(|(name, _)| name.to_owned()).collect()
     }
 
     /// Milliseconds since the daemon began.
@@ -145,12 +144,12 @@ impl Router {
     pub fn events(&mut self, events: &mut Vec<Event>) {
         let mut actions = Vec::new();
         let now = self.now();
+        let modules = self.modules.clone();
         let mut devices = DeviceNews::default();
         for event in events.drain(..) {
             devices.heard(&event);
-            self.drops.told(&event, &mut self.path);
-            if let Some(monitor) = &mut self.monitor {
-                monitor.heard(&event, &self.core);
+            for module in modules.iter() {
+                module.heard(&event, self);
             }
             match &event {
                 Event::Overrun(source) => {
@@ -172,7 +171,9 @@ impl Router {
         // Proofs first: looking at devices takes the time of some system calls for each.
         self.core.flush_proofs(&mut actions);
         self.end_proofs(&mut actions);
-        self.drops.permit(&self.core, &mut self.path, true);
+        for module in modules.iter() {
+            module.settled(self);
+        }
         // Once, however often each was told of.
         for index in self.surroundings.take_unlisted() {
             if let Some(link) = self.core.known_link(index).cloned() {
@@ -204,24 +205,26 @@ impl Router {
             self.hold_bridging();
             self.hold_proofs();
         }
-        self.drops.changed(events, &mut self.path);
+        for module in self.modules.clone().iter() {
+            module.sets_changed(events, self);
+        }
+        events.clear();
     }
 
     /// The ruleset begins to be read.
     pub fn ruleset_reading(&mut self) {
         self.surroundings.reading();
-        self.drops.rules_reading();
+        for module in self.modules.iter() {
+            module.ruleset_reading();
+        }
     }
 
     /// The ruleset was read, or could not be.
     pub fn ruleset_read(&mut self, read: Result<RulesetText, String>) {
         self.surroundings.read();
-        let legacy = self.core.has_legacy_firewall();
-        let rules = read
-            .as_ref()
-            .map(|text| &text.rules)
-            .map_err(String::as_str);
-        self.drops.rules(rules, legacy, &mut self.path);
+        for module in self.modules.clone().iter() {
+            module.ruleset_read(read.as_ref().map_err(String::as_str), self);
+        }
         if self.forwards {
             let silent = read.as_ref().map(|text| &text.silent);
             let respected = self.core.settings().each_packet;
@@ -425,15 +428,6 @@ impl Router {
             .tick(now, &mut |flow| readings(path, flow), &mut actions);
         self.apply(actions);
         self.take_pairs();
-        if self.drops.wanted() {
-            self.drops.tick(&mut self.path);
-            self.drops.permit(&self.core, &mut self.path, false);
-            let ports = self
-                .core
-                .ports()
-                .map(|plan| (plan.link, plan.name.as_str()));
-            self.drops.ports(ports, &mut self.path);
-        }
         if self.path.forgetting() {
             self.count_all();
         }
@@ -441,8 +435,8 @@ impl Router {
         if let Err(error) = path.tidy(Instant::now(), |growth| account.grew(&growth)) {
             warn!(%error, "cannot tidy the tables");
         }
-        if let Some(monitor) = &mut self.monitor {
-            monitor.tick();
+        for module in self.modules.clone().iter() {
+            module.tick(self);
         }
     }
 
@@ -472,8 +466,7 @@ impl Router {
     }
 
     /// Applies new settings.
-    pub fn reload(&mut self, settings: offload::Settings, drops: drops::DropSettings) {
-        self.drops.configure(drops, &mut self.path);
+    pub fn reload(&mut self, settings: offload::Settings) {
         let mut actions = Vec::new();
         self.core.reload(settings, self.now(), &mut actions);
         self.apply(actions);

@@ -2,30 +2,24 @@
 
 use std::rc::Rc;
 
-use api::server::streamed;
-use api::{Asked, CaptureQuery, FlowFilter, Method, Nothing, Problem, Route, Routes, Who, capture};
+use api::{Asked, FlowFilter, Method, Problem, Route, Routes, Who};
 
 use super::face::Face;
 
 /// The table of all that this daemon answers.
 pub fn routes(face: &Rc<Face>) -> Routes {
-    Routes::new([
+    let own = [
         get(face, "/v1/status", |face, ()| Ok(face.status())),
         flows(face),
         get(face, "/v1/hops", |face, ()| Ok(face.hops())),
         get(face, "/v1/ports", |face, ()| Ok(face.ports())),
-        get(face, "/v1/drops", |face, ()| Ok(face.drops())),
-        get(face, "/v1/devices", |face, ()| face.devices()),
-        get(face, "/v1/talks", |face, asked| face.talks(&asked)),
-        history(face),
-        get(face, "/v1/paths", |face, ()| Ok(face.paths())),
-        get(face, "/v1/probes", |face, ()| face.probes()),
         get(face, "/v1/explain", |face, asked| face.explain(&asked)),
         get(face, "/v1/config", |face, ()| Ok(face.config())),
         post(face, "/v1/reload", Who::User, Face::reload),
-        begin_capture(face),
-        post(face, "/v1/capture/stop", Who::Root, Face::stop_capture),
-    ])
+    ];
+    let modules = face.modules.iter().cloned();
+    let of_modules = modules.flat_map(|module| module.routes(face));
+    Routes::new(own.into_iter().chain(of_modules))
 }
 
 fn get<Q: api::Query + 'static, T: serde::Serialize + 'static>(
@@ -56,29 +50,4 @@ fn flows(face: &Rc<Face>) -> Route {
         Ok(selection.answer(&bridged, move |id| face.flow(id)))
     };
     Route::raw(Method::GET, "/v1/flows", Who::User, answer)
-}
-
-/// From the history's own thread.
-fn history(face: &Rc<Face>) -> Route {
-    let face = Rc::clone(face);
-    Route::later(
-        Method::GET,
-        "/v1/history",
-        Who::User,
-        move |asked: Asked<_, Nothing>| face.history(&asked.query),
-    )
-}
-
-/// Lasts as long as its client listens. Packets are root's to see.
-fn begin_capture(face: &Rc<Face>) -> Route {
-    let face = Rc::clone(face);
-    let answer = move |asked: Asked<CaptureQuery>| {
-        let drain = face.capture(&asked.query)?;
-        Ok(streamed(
-            "application/x-pcapng",
-            drain,
-            capture::SUMMARY_TRAILER,
-        ))
-    };
-    Route::raw(Method::POST, "/v1/capture", Who::Root, answer)
 }

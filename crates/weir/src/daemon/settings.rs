@@ -6,9 +6,8 @@ use api::{ConfigChange, Problem, Reloaded};
 use datapath::{Options, Sizes};
 use kernel::facts;
 
-use super::drops::DropSettings;
 use super::memory;
-use crate::commands::run::Module;
+use super::module::Begin;
 use crate::config::{ConfigError, Effective, When};
 use crate::modules::drops::config::Drops;
 use crate::modules::offload::config::{
@@ -29,7 +28,16 @@ pub struct RunOptions {
     /// Let the kernel forward, and compare.
     pub shadow: bool,
     /// Only these modules; none: all.
-    pub only: Vec<Module>,
+    pub only: Vec<String>,
+    /// What makes each module, by its name, in the order in which they are made.
+    pub modules: Vec<(&'static str, Begin)>,
+}
+
+impl RunOptions {
+    /// Whether a module is to run.
+    pub fn wants(&self, module: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == module)
+    }
 }
 
 /// The configuration in force, and where it comes from.
@@ -210,19 +218,6 @@ pub fn sizes(effective: &Effective, links: &[u32]) -> Sizes {
         false => 0,
     };
     Sizes::new(four + pairs, six, links)
-}
-
-/// What may be dropped early.
-pub fn drops(effective: &Effective) -> DropSettings {
-    let drops = effective.of::<Drops>();
-    let ports = drops.ports.iter();
-    DropSettings {
-        learn: *drops.learn,
-        sets: drops.sets.value.clone(),
-        ports: ports.map(|device| device.0.clone()).collect(),
-        verify: *drops.verify,
-        routes: *drops.routes,
-    }
 }
 
 /// How the packet path is loaded.

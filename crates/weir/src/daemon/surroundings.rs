@@ -347,14 +347,14 @@ pub struct RulesetText {
     pub findings: Vec<Finding>,
     /// Which flows these rules may concern.
     pub concerns: Vec<Concern>,
-    /// The same text, for [`super::drops`].
+    /// The same text, as lists of what is dropped early are read from it.
     pub rules: offload::drops::rules::Rules,
     /// What changes without a message, for [`super::expiry`].
     pub silent: ruleset::Silent,
     /// Rules may give entries of conntrack time-outs of their own.
     pub policies: bool,
-    /// The table of quotas is there.
-    pub quotas: bool,
+    /// As `nft --json list ruleset` prints it.
+    pub text: String,
 }
 
 /// Most elements of a set that are looked through for statements of their own.
@@ -401,7 +401,7 @@ pub async fn read_ruleset() -> Result<RulesetText, String> {
         rules: offload::drops::rules::Rules::read(&text).map_err(|e| e.to_string())?,
         silent: ruleset::silent_in(&root).map_err(|e| e.to_string())?,
         policies: ruleset::has_policies(&text),
-        quotas: super::firewall::has_quotas(&text),
+        text: text.into_owned(),
     })
 }
 

@@ -1,5 +1,6 @@
-//! What weir does, module by module.
+//! What weir does, module by module. Each has its own folder, and one line here.
 
+pub mod capture;
 pub mod drops;
 pub mod history;
 pub mod monitor;
@@ -7,20 +8,22 @@ pub mod multipath;
 pub mod offload;
 pub mod page;
 
-use crate::config::{self, Section};
+use crate::registry::Registry;
 
-/// Every section of the configuration, in the order of the manual.
-pub fn sections() -> Vec<Section> {
-    let all: [&[Section]; 7] = [
-        &offload::config::SECTIONS,
-        &drops::config::SECTIONS,
-        &monitor::config::SECTIONS,
-        &history::config::SECTIONS,
-        &multipath::config::SECTIONS,
-        &page::config::SECTIONS,
-        &config::SECTIONS,
-    ];
-    all.concat()
+/// Weir as it is.
+pub fn all() -> Registry {
+    Registry {
+        own: crate::commands::OWN,
+        modules: vec![
+            offload::ENTRY,
+            drops::ENTRY,
+            monitor::ENTRY,
+            history::ENTRY,
+            multipath::ENTRY,
+            capture::ENTRY,
+            page::ENTRY,
+        ],
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use ::multipath::Pairing;
 use ::multipath::hints::Use;
 use proptest::prelude::*;
 
+use super::all;
 use super::drops::config::Drops;
 use super::history::config::{History, Octets, QuotaAction, QuotaPeriod, QuotaSettings};
 use super::monitor::config::{Collector, Ipfix, MeterRoom, Monitor};
@@ -14,11 +15,10 @@ use super::offload::config::{
     EachPacket, FlowRoom, HookChoice, Mark, Offload, PortHook, PortSettings,
 };
 use super::page::config::{MetricsFor, Web, WebTls};
-use super::*;
 use crate::config::{Api, ConfigError, DeviceName, Effective, Log, LogLevel, Origin, When, help};
 
 fn parse(text: &str, filename: &str) -> Result<Effective, Vec<ConfigError>> {
-    config::parse(&sections(), text, filename)
+    crate::config::parse(&all().sections(), text, filename)
 }
 
 fn errors(text: &str) -> Vec<String> {
@@ -45,7 +45,7 @@ fn nothing_is_the_default() {
     for text in ["", "\n\n", "# only a comment\n", "[offload]\n", "[ports]\n"] {
         assert_eq!(
             parse(text, "weir.toml"),
-            Ok(Effective::defaults(&sections())),
+            Ok(Effective::defaults(&all().sections())),
             "{text:?}"
         );
     }
@@ -462,9 +462,9 @@ proptest! {
 
 #[test]
 fn every_default_is_listed_once() {
-    let help = help(&sections());
+    let help = help(&all().sections());
     assert_eq!(help.len(), 56);
-    let entries = Effective::defaults(&sections()).entries();
+    let entries = Effective::defaults(&all().sections()).entries();
     assert_eq!(entries.len(), 47, "no device has settings of its own");
     assert!(
         entries

@@ -7,7 +7,7 @@ use bench::verdict::Verdict;
 use clap::Args;
 
 use crate::Error;
-use crate::cli::Format;
+use crate::command::Format;
 use crate::output::{Align, Cell, Output, Table, Tone};
 
 /// Say what became faster or slower from one measurement to another

@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::bar::Bar;
 use super::{failed, keep};
 use crate::Error;
-use crate::cli::Format;
+use crate::command::Format;
 use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, wrap};
 
 /// Measure in network namespaces of this machine: nothing is needed but root

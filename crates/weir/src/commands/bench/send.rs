@@ -14,7 +14,7 @@ use clap::Args;
 use super::bar::Bar;
 use super::wire_trouble;
 use crate::Error;
-use crate::cli::Format;
+use crate::command::Format;
 use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, wrap};
 
 /// More than any code has.

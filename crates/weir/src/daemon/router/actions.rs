@@ -116,8 +116,8 @@ impl Router {
         let now = self.now();
         for id in gone {
             let event = Event::ConnectionGone(id);
-            if let Some(monitor) = &mut self.monitor {
-                monitor.heard(&event, &self.core);
+            for module in self.modules.clone().iter() {
+                module.heard(&event, self);
             }
             self.core.handle(event, now, more);
         }
@@ -171,9 +171,9 @@ impl Router {
             Action::Dump(source) => {
                 if source == Source::Conntrack {
                     self.gone = Some(HashSet::new());
-                    if let Some(monitor) = &mut self.monitor {
-                        monitor.dump_asked();
-                    }
+                }
+                for module in self.modules.iter() {
+                    module.asked(source);
                 }
                 self.dumps.push(source);
             }

@@ -1,12 +1,9 @@
 //! What went through: the flows' counters, a piece at a time, and the devices that they count for.
 
-use std::time::Instant;
-
-use datapath::TIMERS;
+use datapath::Hop;
 use offload::FlowId;
-use tracing::warn;
 
-use super::Router;
+use super::{Forwarded, Router};
 
 /// Flows whose counters are read at one go, in about a millisecond.
 const COUNTS: usize = 2_048;
@@ -18,11 +15,9 @@ impl Router {
         if !self.counting() {
             self.uncounted = self.counted();
         }
-        if let Some(monitor) = &mut self.monitor {
-            monitor.hops(self.path.hops());
-            monitor.look(self.core.links());
-            monitor.read();
-            monitor.turn(&self.core);
+        self.hops.clear();
+        for module in self.modules.clone().iter() {
+            module.second(self);
         }
         if !self.counting() {
             self.settle();
@@ -39,8 +34,8 @@ impl Router {
             self.count_some();
         }
         self.settle();
-        if let Some(monitor) = &mut self.monitor {
-            monitor.read();
+        for module in self.modules.iter() {
+            module.count();
         }
     }
 
@@ -71,64 +66,42 @@ impl Router {
         }
         account.settle(path);
         self.share();
-        self.time();
-    }
-
-    /// Tells the monitor how long TCP waited that weir forwards, and times the connections that are the busiest now. What is only compared with
-    /// what the kernel does, the meter times.
-    fn time(&mut self) {
-        let Self {
-            account,
-            monitor,
-            path,
-            ..
-        } = self;
-        let Some(monitor) = monitor else { return };
-        if path.options().shadow {
-            return;
-        }
-        let Some(chosen) = monitor.choose_timed() else {
-            return;
-        };
-        let mut waits = Vec::new();
-        path.waits(Instant::now(), |wait| waits.push(wait));
-        for wait in waits {
-            if !monitor.knows_hop(wait.hop) {
-                monitor.hops(path.hops());
-            }
-            monitor.waited(&wait, |slot| account.port_of(slot));
-        }
-        for flow in chosen {
-            match path.time(flow) {
-                Ok(_) if path.timed() < TIMERS as usize => {}
-                Ok(_) => break,
-                Err(error) => {
-                    warn!(%error, "what is forwarded is not timed");
-                    break;
-                }
-            }
+        for module in self.modules.clone().iter() {
+            module.counted(self);
         }
     }
 
-    /// Tells the monitor what was forwarded.
+    /// Tells modules what was forwarded.
     fn share(&mut self) {
-        let Self {
-            core,
-            account,
-            monitor,
-            path,
-            ..
-        } = self;
-        let Some(monitor) = monitor else { return };
-        // A port has its sums from the first packet on, also before the first second is over.
-        monitor.look(core.links());
-        for growth in account.take_shared() {
-            // Learned since they were last looked at.
-            if !monitor.knows_hop(growth.hop) {
-                monitor.hops(path.hops());
-            }
-            monitor.grew(&growth, |slot| account.port_of(slot));
+        let grown = self.account.take_shared();
+        if grown
+            .iter()
+            .any(|growth| !self.hops.contains_key(&growth.hop))
+        {
+            self.learn_hops();
         }
+        let whole = |growth| Forwarded {
+            growth,
+            into: self.account.port_of(growth.came_in.port),
+            out: self.hops.get(&growth.hop),
+        };
+        let all: Vec<_> = grown.iter().map(whole).collect();
+        for module in self.modules.iter().filter(|_| !all.is_empty()) {
+            module.forwarded(&all, &self.core);
+        }
+    }
+
+    /// A hop, by its number.
+    pub fn hop(&mut self, hop: u32) -> Option<&Hop> {
+        if !self.hops.contains_key(&hop) {
+            self.learn_hops();
+        }
+        self.hops.get(&hop)
+    }
+
+    fn learn_hops(&mut self) {
+        let hops = self.path.hops().into_iter();
+        self.hops = hops.map(|hop| (hop.index, hop)).collect();
     }
 
     /// Whether some flows are still to be counted.

@@ -1,3 +1,13 @@
-//! What was, and quotas.
+//! What was, and quotas. The [monitor](super::monitor) keeps it: it is of what that counts.
 
+mod command;
 pub mod config;
+
+use crate::registry::{Command, Entry};
+
+/// What was.
+pub const ENTRY: Entry = Entry {
+    sections: &config::SECTIONS,
+    commands: || vec![Command::printing("history", command::run)],
+    ..Entry::named("history")
+};

@@ -1,3 +1,290 @@
-//! Who uses the network.
+//! Who uses the network; and what it used, in the history.
 
+pub(crate) mod commands;
 pub mod config;
+mod export;
+mod firewall;
+mod keeper;
+mod naming;
+mod past;
+mod plan;
+mod probes;
+mod reading;
+mod room;
+mod show;
+mod timing;
+#[cfg(feature = "top")]
+pub mod top;
+mod translations;
+mod uplinks;
+mod wifi;
+
+use std::cell::{Cell, RefCell, RefMut};
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use api::metrics::{Metrics, Text};
+use api::{Asked, HistoryQuery, Later, Method, Nothing, Problem, Route, Status, TalksQuery, Who};
+use kernel::{Event, Source};
+use tracing::warn;
+
+use crate::Error;
+use crate::config::Effective;
+use crate::daemon::{Face, Forwarded, Module, Needs, Router, RulesetText, Setup, Work, names};
+use crate::registry::Entry;
+use firewall::Firewall;
+use keeper::Keeper;
+
+/// Who uses the network.
+pub const ENTRY: Entry = Entry {
+    choice: Some("Counting, per conversation and device"),
+    sections: &config::SECTIONS,
+    commands: commands::all,
+    begin: Some(begin),
+    ..Entry::named("monitor")
+};
+
+/// What counts, and what the firewall is told of quotas. Without a [`Keeper`] it only takes away
+/// rules that another weir left.
+struct Monitor {
+    keeper: RefCell<Option<Keeper>>,
+    firewall: RefCell<Firewall>,
+    /// What the firewall was told when the ruleset began to be read.
+    loads: Cell<u64>,
+    /// Where the history is kept.
+    history: Option<PathBuf>,
+    leases: Vec<PathBuf>,
+    metrics: RefCell<Metrics>,
+}
+
+/// Loads the meter.
+///
+/// # Errors
+/// None: without it nothing is counted.
+pub fn begin(setup: &Setup<'_>, router: &mut Router) -> Result<Rc<dyn Module>, Error> {
+    let keeper = setup
+        .wanted
+        .then(|| Keeper::load(setup.effective, setup.links))
+        .flatten();
+    if keeper.is_some() {
+        router.account.share();
+    }
+    Ok(Rc::new(Monitor {
+        keeper: RefCell::new(keeper),
+        firewall: RefCell::default(),
+        loads: Cell::new(0),
+        history: past::file(setup.effective),
+        leases: setup.effective.of::<config::Monitor>().leases.value.clone(),
+        metrics: RefCell::default(),
+    }))
+}
+
+impl Monitor {
+    /// Where it counts.
+    fn keeper(&self) -> Option<RefMut<'_, Keeper>> {
+        RefMut::filter_map(self.keeper.borrow_mut(), Option::as_mut).ok()
+    }
+
+    /// The same, for a question.
+    fn asked(&self) -> Result<RefMut<'_, Keeper>, Problem> {
+        self.keeper().ok_or_else(Problem::no_monitor)
+    }
+
+    fn devices(&self, router: &mut Router) -> Result<api::Devices, Problem> {
+        router.count_all();
+        Ok(self.asked()?.devices())
+    }
+
+    fn probes(&self, router: &Router) -> Result<api::Probes, Problem> {
+        let names = names(router);
+        let own = router.core.links().filter_map(|link| link.mac).collect();
+        let keeper = self.asked()?;
+        Ok((keeper.probes).shown(|link| names.get(&link).cloned(), &own))
+    }
+
+    /// From the history's own thread.
+    fn history(&self, asked: &HistoryQuery) -> Later<api::History> {
+        let none = || {
+            let mend = "set `history.file`, and `history.enabled = true`; what weir logs at its start says more";
+            Problem::new(409, "no_history", "no history is kept", mend)
+        };
+        let answer = self.asked().map(|keeper| keeper.history(asked));
+        match answer.and_then(|answer| answer.ok_or_else(none)) {
+            Ok(answer) => answer,
+            Err(problem) => Box::pin(std::future::ready(Err(problem))),
+        }
+    }
+
+    /// Tells the firewall what came of usage.
+    fn cut(&self, keeper: &mut Keeper) {
+        if let Some(rules) = keeper.take_rules() {
+            self.firewall.borrow_mut().tell(rules);
+        }
+    }
+}
+
+impl Module for Monitor {
+    fn needs(&self) -> Needs {
+        let directory = self.history.as_deref().and_then(|file| file.parent());
+        if let Some(directory) = directory
+            && let Err(error) = std::fs::create_dir_all(directory)
+        {
+            warn!(%error, directory = %directory.display(), "cannot be made: no history is kept");
+        }
+        Needs {
+            read: self.leases.clone(),
+            write: directory.map(PathBuf::from).into_iter().collect(),
+            ..Needs::default()
+        }
+    }
+
+    fn routes(self: Rc<Self>, face: &Rc<Face>) -> Vec<Route> {
+        let all = || (Rc::clone(&self), Rc::clone(face));
+        let (monitor, face) = all();
+        let devices = move |()| monitor.devices(&mut face.router());
+        let (monitor, face) = all();
+        let talks =
+            move |asked: TalksQuery| Ok(monitor.asked()?.talks(&asked, &face.router().core));
+        let (monitor, face) = all();
+        let probes = move |()| monitor.probes(&face.router());
+        let monitor = Rc::clone(&self);
+        let history = move |asked: Asked<HistoryQuery, Nothing>| monitor.history(&asked.query);
+        vec![
+            Route::get("/v1/devices", Who::User, devices),
+            Route::get("/v1/talks", Who::User, talks),
+            Route::later(Method::GET, "/v1/history", Who::User, history),
+            Route::get("/v1/probes", Who::User, probes),
+        ]
+    }
+
+    /// The history's thread has the rights that this one has.
+    fn start(&self, effective: &Effective, _: &mut Router) {
+        if let (Some(file), Some(mut keeper)) = (&self.history, self.keeper()) {
+            keeper.keep_history(file, effective);
+        }
+    }
+
+    fn work(self: Rc<Self>) -> Option<Work> {
+        Some(Box::pin(async move {
+            loop {
+                let told = std::future::poll_fn(|context| {
+                    let mut firewall = self.firewall.borrow_mut();
+                    firewall.poll_told(context)
+                });
+                if let Err(error) = told.await {
+                    warn!(error, "the firewall does not take weir's rules for quotas");
+                    if let Some(mut keeper) = self.keeper() {
+                        keeper.rules_refused();
+                    }
+                }
+            }
+        }))
+    }
+
+    fn configure(&self, effective: &Effective, _: &mut Router) {
+        if let Some(mut keeper) = self.keeper() {
+            keeper.reload(effective);
+        }
+    }
+
+    fn heard(&self, event: &Event, router: &mut Router) {
+        if let Some(mut keeper) = self.keeper() {
+            keeper.heard(event, &router.core);
+        }
+    }
+
+    fn asked(&self, source: Source) {
+        if source == Source::Conntrack
+            && let Some(mut keeper) = self.keeper()
+        {
+            keeper.dump_asked();
+        }
+    }
+
+    fn ruleset_reading(&self) {
+        self.loads.set(self.firewall.borrow().loads());
+    }
+
+    fn ruleset_read(&self, read: Result<&RulesetText, &str>, _: &mut Router) {
+        let Ok(text) = read else { return };
+        if self.loads.get() != self.firewall.borrow().loads() {
+            return;
+        }
+        let there = firewall::has_quotas(&text.text);
+        match self.keeper() {
+            Some(mut keeper) => {
+                keeper.rules_seen(there);
+                self.cut(&mut keeper);
+            }
+            None if there => self.firewall.borrow_mut().tell(history::nft::remove()),
+            None => {}
+        }
+    }
+
+    fn forwarded(&self, all: &[Forwarded<'_>], core: &offload::Core) {
+        let Some(mut keeper) = self.keeper() else {
+            return;
+        };
+        // A port has its sums from the first packet on, also before the first second is over.
+        keeper.look(core.links());
+        for forwarded in all {
+            keeper.forwarded(forwarded);
+        }
+    }
+
+    fn counted(&self, router: &mut Router) {
+        if let Some(mut keeper) = self.keeper() {
+            keeper.time(router);
+        }
+    }
+
+    fn count(&self) {
+        if let Some(mut keeper) = self.keeper() {
+            keeper.read();
+        }
+    }
+
+    fn tick(&self, _: &mut Router) {
+        if let Some(mut keeper) = self.keeper() {
+            keeper.tick();
+        }
+    }
+
+    fn second(&self, router: &mut Router) {
+        if let Some(mut keeper) = self.keeper() {
+            keeper.look(router.core.links());
+            keeper.read();
+            keeper.turn(&router.core);
+            self.cut(&mut keeper);
+        }
+    }
+
+    fn status(&self, _: &mut Router, status: &mut Status) {
+        if self.keeper.borrow().is_some() {
+            status.modules.push("monitor".to_owned());
+        }
+    }
+
+    fn metrics(&self, router: &mut Router, text: &mut Text) {
+        let devices = self.devices(router).unwrap_or_default();
+        self.metrics.borrow_mut().devices(text, &devices);
+        if let Ok(probes) = self.probes(router) {
+            text.probes(&probes);
+        }
+    }
+
+    fn stop(&self, router: &mut Router) -> Option<Work> {
+        if !self.keeper()?.stop(&router.core) {
+            return None;
+        }
+        let firewall = self.firewall.take();
+        Some(Box::pin(async move {
+            if let Err(error) = firewall.finish(history::nft::remove()).await {
+                warn!(
+                    error,
+                    "rules for quotas are left: `nft delete table inet weir_quota`"
+                );
+            }
+        }))
+    }
+}

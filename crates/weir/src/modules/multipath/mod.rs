@@ -1,3 +1,109 @@
 //! Several uplinks as one.
 
+mod check;
+mod commands;
 pub mod config;
+mod running;
+mod tun;
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use api::metrics::Text;
+use api::{Route, Status, Who};
+
+use crate::Error;
+use crate::config::Effective;
+use crate::daemon::{Face, Module, Needs, Router, Setup, Work};
+use crate::registry::{Command, Entry};
+use running::Running;
+
+/// Several uplinks as one.
+pub const ENTRY: Entry = Entry {
+    choice: Some("Several uplinks as one, by way of a partner"),
+    sections: &config::SECTIONS,
+    commands: || {
+        vec![
+            Command::printing("paths", commands::paths::run),
+            Command::printing("multipath", commands::serve::run),
+        ]
+    },
+    status: |status, output| match &status.multipath {
+        Some(paths) => commands::paths::status(paths, output),
+        None => Ok(()),
+    },
+    check: check::check,
+    begin: Some(begin),
+    ..Entry::named("multipath")
+};
+
+/// The router's side, if it is to run at all.
+pub struct Multipath {
+    running: Option<RefCell<Running>>,
+    folder: PathBuf,
+}
+
+/// Makes it: nothing is changed yet.
+///
+/// # Errors
+/// None.
+pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error> {
+    let folder = running::folder(setup.socket);
+    Ok(Rc::new(Multipath {
+        running: setup
+            .wanted
+            .then(|| RefCell::new(Running::new(folder.clone()))),
+        folder,
+    }))
+}
+
+impl Multipath {
+    fn shown(&self) -> api::Paths {
+        let running = self.running.as_ref();
+        running.map_or_else(api::Paths::default, |running| running.borrow().shown())
+    }
+}
+
+impl Module for Multipath {
+    fn needs(&self) -> Needs {
+        match self.running {
+            Some(_) => running::needs(&self.folder),
+            None => Needs::default(),
+        }
+    }
+
+    fn routes(self: Rc<Self>, _: &Rc<Face>) -> Vec<Route> {
+        vec![Route::get("/v1/paths", Who::User, move |()| {
+            Ok(self.shown())
+        })]
+    }
+
+    fn start(&self, effective: &Effective, router: &mut Router) {
+        self.configure(effective, router);
+    }
+
+    fn configure(&self, effective: &Effective, _: &mut Router) {
+        if let Some(running) = &self.running {
+            running.borrow_mut().configure(effective);
+        }
+    }
+
+    fn status(&self, _: &mut Router, status: &mut Status) {
+        status.multipath = self.shown().status();
+        if status.multipath.is_some() {
+            status.modules.push("multipath".to_owned());
+        }
+    }
+
+    fn metrics(&self, _: &mut Router, text: &mut Text) {
+        text.paths(&self.shown());
+    }
+
+    fn stop(&self, _: &mut Router) -> Option<Work> {
+        if let Some(running) = &self.running {
+            running.borrow_mut().stop();
+        }
+        None
+    }
+}

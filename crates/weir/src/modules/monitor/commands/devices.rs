@@ -1,0 +1,313 @@
+//! `weir devices`: who uses the network.
+
+mod called;
+mod equation;
+mod notes;
+
+use std::io;
+
+use api::{Count, Device, Devices, Latency, MeteredPort, Rate};
+use clap::{Args, ValueEnum};
+
+use crate::Error;
+use crate::command::{Connection, Format, client};
+use crate::output::{Align, Cell, Output, Table, Tone, clipped, units};
+pub(crate) use called::mac_of;
+use called::{is_called, unknown};
+pub(crate) use notes::note;
+
+/// Show who uses the network: devices, and their traffic
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+A device is whatever has a hardware address of its own at one of the router's ports.
+  DOWN, RECEIVED   what goes to it: rate of the last few seconds, and since weir began to count
+  UP, SENT         what it sends
+  FLOWS            conversations at the moment
+  LAN, WAN         milliseconds (median) that TCP waits for the device, and for the far end
+  SEEN             how long ago
+Sums are those of IP packets, from the first octet of the IP header. Uplinks are left out, as their
+traffic is that of the devices, seen from the other side; --all has them.
+
+--equation shows for each port and way, in packets and octets:
+  FLOWS + UNPLACED + OTHER + LINK = COUNTED
+UNPLACED had no room of its own, OTHER is not IP, LINK are headers before IP and padding behind it.
+BEFORE is what the DEVICE has counted more, from before weir began: as long as that stays the same,
+no packet is missing.
+
+Examples:
+  weir devices
+  weir devices --sort bytes --limit 5
+  weir devices --device laptop
+  weir devices --json | jq -r '.devices[] | [.name, .received.bytes, .sent.bytes] | @tsv'")]
+pub struct DevicesArgs {
+    /// Only those at the port of this name
+    #[arg(long, value_name = "NAME")]
+    port: Option<String>,
+    /// Only this one: hardware address, name or IP address
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<String>,
+    /// Order, the largest first (names from A)
+    #[arg(long, default_value = "rate")]
+    sort: SortArg,
+    /// No more than so many
+    #[arg(long, value_name = "NUMBER")]
+    limit: Option<usize>,
+    /// Show uplinks too (with --json, they are always there)
+    #[arg(long)]
+    all: bool,
+    /// Show instead, for each port, that every packet is accounted for
+    #[arg(long, conflicts_with_all = ["device", "sort", "limit", "all", "json"])]
+    equation: bool,
+    #[command(flatten)]
+    connection: Connection,
+    #[command(flatten)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum SortArg {
+    /// Bits a second now, both ways
+    Rate,
+    /// Bytes since weir began to count, both ways
+    Bytes,
+    /// Conversations at the moment
+    Flows,
+    /// The longer of both waits
+    Latency,
+    /// Name, else address
+    Name,
+    /// The one seen last first
+    Recent,
+}
+
+pub fn run(args: &DevicesArgs, output: &mut Output<'_>) -> Result<(), Error> {
+    let client = client(&args.connection)?;
+    let mut answer: Devices = client.get("/v1/devices")?;
+    if let Some(port) = &args.port {
+        answer.ports.retain(|metered| metered.name == *port);
+        if answer.ports.is_empty() {
+            let what = format!("nothing is counted at a port `{port}`");
+            return Err(Error::new(
+                what,
+                "`weir devices --equation` has the names of all",
+            ));
+        }
+    }
+    if args.equation {
+        return Ok(equation::print(
+            &answer,
+            &client.get::<Vec<_>>("/v1/ports")?,
+            output,
+        )?);
+    }
+    if let Some(wanted) = &args.device {
+        answer.devices.retain(|device| is_called(device, wanted));
+        if answer.devices.is_empty() {
+            return Err(unknown(wanted));
+        }
+    }
+    let shows_uplinks = args.all || args.format.json || args.device.is_some();
+    answer.devices.retain(|device| {
+        let port = args.port.as_ref();
+        port.is_none_or(|port| device.port == *port) && (shows_uplinks || !device.uplink)
+    });
+    let known = answer.devices.len();
+    sort(&mut answer.devices, args.sort);
+    if let Some(limit) = args.limit {
+        answer.devices.truncate(limit);
+    }
+    if args.format.json {
+        output.json(&answer)?
+    } else {
+        print(&answer, known, output)?
+    }
+    Ok(())
+}
+
+fn sort(devices: &mut [Device], by: SortArg) {
+    let name = |device: &Device| shown_name(device).to_lowercase();
+    match by {
+        SortArg::Name => devices.sort_by_cached_key(|device| (name(device), device.mac.clone())),
+        _ => devices.sort_by_cached_key(|device| {
+            let key = match by {
+                SortArg::Rate => sum(device.rate),
+                SortArg::Bytes => device.received.bytes.saturating_add(device.sent.bytes),
+                SortArg::Flows => device.flows,
+                SortArg::Recent => device.last_seen,
+                SortArg::Latency | SortArg::Name => device.latency.as_ref().map_or(0, longest),
+            };
+            (std::cmp::Reverse(key), device.mac.clone())
+        }),
+    }
+}
+
+fn sum(rate: Rate) -> u64 {
+    rate.received.saturating_add(rate.sent)
+}
+
+/// The longer wait, microseconds.
+fn longest(latency: &Latency) -> u64 {
+    let wait = latency.lan.unwrap_or(0.0).max(latency.wan.unwrap_or(0.0));
+    // Negative and endless ones become the ends of the range.
+    (wait * 1000.0) as u64
+}
+
+/// What it is called, or else its first address, or else its hardware address.
+pub(crate) fn shown_name(device: &Device) -> &str {
+    let name = device.name.as_ref().filter(|name| !name.trim().is_empty());
+    name.or(device.addresses.first()).unwrap_or(&device.mac)
+}
+
+/// Columns that a name may take; it can have 253 letters.
+const LONGEST_NAME: usize = 32;
+
+fn print(answer: &Devices, known: usize, output: &mut Output<'_>) -> io::Result<()> {
+    let mut table = Table::new([
+        ("NAME", Align::Left),
+        ("ADDRESS", Align::Left),
+        ("MAC", Align::Left),
+        ("PORT", Align::Left),
+        ("DOWN", Align::Right),
+        ("UP", Align::Right),
+        ("RECEIVED", Align::Right),
+        ("SENT", Align::Right),
+        ("FLOWS", Align::Right),
+        ("LAN ms", Align::Right),
+        ("WAN ms", Align::Right),
+        ("SEEN", Align::Right),
+        ("NOTE", Align::Left),
+    ]);
+    for device in &answer.devices {
+        let wait = |of: fn(&Latency) -> Option<f64>| {
+            Cell::or_dash(
+                device
+                    .latency
+                    .as_ref()
+                    .and_then(of)
+                    .map(units::milliseconds),
+            )
+        };
+        let (note, tone) = note(device, answer.now);
+        let row = [
+            Cell::or_dash(
+                device
+                    .name
+                    .as_ref()
+                    .map(|name| clipped(&crate::output::harmless(name), LONGEST_NAME)),
+            ),
+            Cell::or_dash(address(device)),
+            Cell::toned(&device.mac, Tone::Dim),
+            place(device).into(),
+            units::rate(device.rate.received).into(),
+            units::rate(device.rate.sent).into(),
+            units::octets(device.received.bytes).into(),
+            units::octets(device.sent.bytes).into(),
+            units::count(device.flows).into(),
+            wait(|latency| latency.lan),
+            wait(|latency| latency.wan),
+            seen(device.last_seen, answer.now).into(),
+            Cell::toned(note, tone),
+        ];
+        table.row(row, output)?;
+    }
+    table.finish(output)?;
+    output.line("")?;
+    for port in answer.ports.iter().filter(|port| port.uplink) {
+        let (down, up) = through(port);
+        let name = crate::output::harmless(&port.name);
+        output.line(&format!(
+            "uplink {name}: down {}, up {}",
+            units::rate(down),
+            units::rate(up)
+        ))?;
+    }
+    let total = |of: fn(&Device) -> Count| {
+        let stations = answer.devices.iter().filter(|device| !device.uplink);
+        units::octets(
+            stations
+                .map(|device| of(device).bytes)
+                .fold(0, u64::saturating_add),
+        )
+    };
+    let shown = answer.devices.len();
+    let text = format!(
+        "{shown} of {known} devices; received {}, sent {} in {}",
+        total(|device| device.received),
+        total(|device| device.sent),
+        units::duration(answer.now.saturating_sub(answer.since))
+    );
+    output.line(&output.toned(Tone::Dim, &text))
+}
+
+/// Bits a second that come from the Internet by this uplink, and that go there. Its stations are what is behind it: they *send* what is
+/// downloaded.
+pub(crate) fn through(uplink: &MeteredPort) -> (u64, u64) {
+    (uplink.rate.sent, uplink.rate.received)
+}
+
+/// `192.168.1.7 +2`: the address used last, and how many others there are.
+fn address(device: &Device) -> Option<String> {
+    let first = device.addresses.first()?;
+    Some(match device.addresses.len() - 1 {
+        0 => first.clone(),
+        more => format!("{first} +{more}"),
+    })
+}
+
+fn place(device: &Device) -> String {
+    match device.vlan {
+        Some(vlan) => format!("{} vlan {vlan}", device.port),
+        None => device.port.clone(),
+    }
+}
+
+/// Seconds within which something is seen *now*: rates are averages over some seconds too.
+const NOW: u64 = 10;
+
+fn seen(when: u64, now: u64) -> String {
+    match now.saturating_sub(when) {
+        ago if ago < NOW => "now".to_owned(),
+        ago => units::duration(ago),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn device(mac: &str, name: Option<&str>, address: &str) -> Device {
+        Device {
+            mac: mac.into(),
+            name: name.map(Into::into),
+            addresses: vec![address.into()],
+            ..Device::default()
+        }
+    }
+
+    #[test]
+    fn orders() {
+        let mut devices = vec![
+            device("a", Some("b"), "x"),
+            device("b", None, "A"),
+            device("c", Some("c"), "x"),
+        ];
+        devices[2].flows = 7;
+        devices[1].latency = Some(Latency {
+            wan: Some(f64::MAX),
+            lan: Some(-1.0),
+            ..Latency::default()
+        });
+        devices[0].rate.sent = u64::MAX;
+        devices[0].rate.received = 1;
+        for (by, order) in [
+            (SortArg::Rate, "abc"),
+            (SortArg::Flows, "cab"),
+            (SortArg::Latency, "bac"),
+            (SortArg::Name, "bac"),
+        ] {
+            sort(&mut devices, by);
+            let macs: String = devices.iter().map(|device| device.mac.as_str()).collect();
+            assert_eq!(macs, order, "{by:?}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Telling the firewall something: rules of weir's own, by `nft`.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use serde::Deserialize;
+
+type Load = Pin<Box<dyn Future<Output = Result<(), String>>>>;
+
+/// Rulesets on their way to the firewall: one after the other, as a later one must not be overtaken by an earlier one. Only the latest
+/// of those that wait is loaded: each makes the table anew.
+#[derive(Default)]
+pub struct Firewall {
+    under_way: Option<Load>,
+    waiting: Option<String>,
+    loads: u64,
+}
+
+impl Firewall {
+    /// Loads a ruleset, as a whole or not at all.
+    pub fn tell(&mut self, rules: String) {
+        self.waiting = Some(rules);
+        self.next();
+    }
+
+    /// A number that changes with each load, at its beginning and its end: what was read of the rules meanwhile may be either.
+    pub fn loads(&self) -> u64 {
+        self.loads
+    }
+
+    /// How the load that is under way went; not ready where there is none.
+    pub fn poll_told(&mut self, context: &mut Context<'_>) -> Poll<Result<(), String>> {
+        let Some(load) = &mut self.under_way else {
+            return Poll::Pending;
+        };
+        let result = std::task::ready!(load.as_mut().poll(context));
+        self.under_way = None;
+        self.loads += 1;
+        self.next();
+        Poll::Ready(result)
+    }
+
+    /// Loads what is left, and then this: the end.
+    pub async fn finish(self, rules: String) -> Result<(), String> {
+        if let Some(load) = self.under_way {
+            // What is loaded last counts.
+            let _ = load.await;
+        }
+        load(rules).await
+    }
+
+    fn next(&mut self) {
+        if self.under_way.is_none()
+            && let Some(rules) = self.waiting.take()
+        {
+            self.loads += 1;
+            self.under_way = Some(Box::pin(load(rules)));
+        }
+    }
+}
+
+async fn load(rules: String) -> Result<(), String> {
+    kernel::io::load_rules(&rules).await
+}
+
+/// Whether a ruleset, as `nft --json list ruleset` prints it, has the table of quotas.
+pub fn has_quotas(ruleset: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Listing {
+        nftables: Vec<Object>,
+    }
+    #[derive(Deserialize)]
+    struct Object {
+        table: Option<Table>,
+    }
+    #[derive(Deserialize)]
+    struct Table {
+        family: String,
+        name: String,
+    }
+    // Nearly always it is not there, and rulesets may be long.
+    ruleset.contains(history::nft::TABLE)
+        && serde_json::from_str::<Listing>(ruleset).is_ok_and(|listing| {
+            let mut tables = listing.nftables.into_iter().filter_map(|o| o.table);
+            tables.any(|table| table.family == "inet" && table.name == history::nft::TABLE)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_found_and_nothing_that_looks_like_it() {
+        let listing = |family: &str, name: &str, comment: &str| {
+            format!(
+                r#"{{"nftables": [{{"metainfo": {{"version": "1.0.6"}}}},
+                {{"table": {{"family": "{family}", "name": "{name}", "handle": 4}}}},
+                {{"chain": {{"family": "inet", "table": "{name}", "name": "{comment}", "handle": 1}}}}]}}"#
+            )
+        };
+        assert!(has_quotas(&listing("inet", "weir_quota", "forward")));
+        assert!(!has_quotas(&listing("ip", "weir_quota", "forward")));
+        assert!(!has_quotas(&listing("inet", "filter", "weir_quota")));
+        assert!(!has_quotas("weir_quota"));
+        assert!(!has_quotas(""));
+    }
+}

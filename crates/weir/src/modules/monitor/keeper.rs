@@ -1,0 +1,443 @@
+//! Who uses the network: the meter's records and what weir forwards, brought to the pure core, and shown.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use datapath::meter::{Meter, News};
+use datapath::{Encapsulation, Who};
+use kernel::{Event, Link};
+use monitor::{Count, Forwarded, Limits, Loose, Millis, Monitor, Rest, Way};
+use tracing::{debug, info, warn};
+
+use super::config::{Ipfix, Monitor as Config};
+use super::plan::{self, Metered};
+use super::reading::{both, count, header, key, reading};
+use super::uplinks::Uplinks;
+use super::{export, naming, past, probes, room, timing, wifi};
+use crate::config::Effective;
+use crate::daemon::{self, unix_seconds};
+
+/// Pieces of news taken in one turn: some milliseconds at most.
+const NEWS: usize = 4_096;
+/// Names are told to the history each so many seconds.
+const NAMES_EVERY: u64 = 60;
+/// What the daemon keeps of the monitor.
+pub struct Keeper {
+    /// The sums.
+    pub core: Monitor,
+    /// What is recorded of the network stack.
+    pub probes: probes::Probes,
+    pub(super) meter: Meter,
+    pub(super) naming: Option<naming::Naming>,
+    pub(super) wifi: wifi::Wifi,
+    /// When the core's clock began: by this one's, and in seconds since 1970.
+    pub(super) began: Instant,
+    pub(super) began_unix: u64,
+    pub(super) metered: BTreeMap<u32, Metered>,
+    pub(super) uplinks: Uplinks,
+    /// Routes or devices changed since they were last looked at.
+    stale: bool,
+    pub(super) busy: timing::Busy,
+    export: Option<export::Export>,
+    pub(super) past: Option<past::Past>,
+    /// What the firewall is to be told.
+    rules: Option<String>,
+    seconds: u64,
+}
+
+impl Keeper {
+    /// Loads the meter. `None`: it is switched off, or this kernel cannot.
+    pub fn load(effective: &Effective, links: &[u32]) -> Option<Self> {
+        if !*effective.of::<Config>().enabled {
+            return None;
+        }
+        let meter = Meter::load(room::sizes(*effective.of::<Config>().size, links), true)
+            .inspect_err(
+                |error| warn!(%error, "nothing is counted by conversation: the meter does not load"),
+            )
+            .ok()?;
+        info!(
+            records = meter.capacity(),
+            memory = meter.sizes().octets(),
+            "counts conversations"
+        );
+        let limits = Limits {
+            talks: (meter.capacity() as usize).clamp(4_096, 262_144),
+            ..Limits::default()
+        };
+        let mut core = Monitor::new(limits);
+        if effective.of::<Ipfix>().collector.is_some() {
+            core.tell(Some(effective.of::<Ipfix>().active.as_millis() as Millis));
+        }
+        let mut probes = probes::Probes::new();
+        probes.choose(&effective.of::<Config>().probes);
+        Some(Self {
+            core,
+            probes,
+            meter,
+            naming: effective
+                .of::<Config>()
+                .names
+                .then(|| naming::Naming::new(effective.of::<Config>().leases.value.clone())),
+            wifi: wifi::Wifi::new(),
+            began: Instant::now(),
+            began_unix: unix_seconds(),
+            metered: BTreeMap::new(),
+            uplinks: Uplinks::default(),
+            stale: true,
+            busy: timing::Busy::default(),
+            export: export::Export::new(effective.of()),
+            past: None,
+            rules: None,
+            seconds: 0,
+        })
+    }
+
+    pub(super) fn now(&self) -> Millis {
+        self.began.elapsed().as_millis() as Millis
+    }
+
+    /// Something happened in the kernel. `connections`: what conntrack had told before.
+    pub fn heard(&mut self, event: &Event, connections: &offload::Core) {
+        self.wifi.heard(event);
+        match event {
+            Event::Link(_) | Event::LinkGone(_) | Event::Routing => self.stale = true,
+            Event::Neighbour(neighbour) => self.core.neighbour(neighbour.address, neighbour.mac),
+            _ => {}
+        }
+        if let Some(export) = &mut self.export {
+            export.heard(event, outside(&self.core, connections));
+        }
+    }
+
+    /// All connections are asked for.
+    pub fn dump_asked(&mut self) {
+        if let Some(export) = &mut self.export {
+            export.dump_asked();
+        }
+    }
+
+    /// Looks at devices and routes again, where they changed; due every second, and before something is told of a port.
+    pub fn look<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
+        if !std::mem::take(&mut self.stale) {
+            return;
+        }
+        self.uplinks = Uplinks::read();
+        let wanted = plan::metered(links, &self.uplinks);
+        for link in self
+            .metered
+            .keys()
+            .filter(|link| !wanted.contains_key(link))
+        {
+            self.meter.detach(*link);
+            self.core.port_gone(*link);
+            if let Some(export) = &mut self.export {
+                export.port_gone(*link);
+            }
+        }
+        let mut metered = BTreeMap::new();
+        for (link, port) in wanted {
+            if let Err(error) = self
+                .meter
+                .attach(link, &port.name, port.raw, self.naming.is_some())
+            {
+                debug!(device = port.name, %error, "is not counted");
+                self.core.port_gone(link);
+                continue;
+            }
+            self.core.port(link, &port.name, port.uplink);
+            if let Some(export) = &mut self.export {
+                export.port(link, &port.name);
+            }
+            metered.insert(link, port);
+        }
+        self.metered = metered;
+    }
+
+    /// Takes what the kernel side told: new conversations, and packets that tell names.
+    fn hear(&mut self) {
+        let now = self.now();
+        let (core, naming) = (&mut self.core, &mut self.naming);
+        self.meter.news(NEWS, |news| match news {
+            News::New(_) | News::Ended(_) => {}
+            News::Sample(sample) => {
+                if let Some(naming) = naming {
+                    for learned in naming.packet(&sample, now) {
+                        core.learn(&learned, now);
+                    }
+                }
+            }
+        });
+    }
+
+    /// Takes what the kernel side told, and frees records; due at each tick.
+    pub fn tick(&mut self) {
+        self.hear();
+        let now = self.now();
+        let core = &mut self.core;
+        let freed = self.meter.reclaim(Instant::now(), |seen| {
+            core.reading(&reading(seen), 0, now);
+        });
+        if let Err(error) = freed {
+            warn!(%error, "records cannot be freed");
+        }
+        if let Some(export) = &mut self.export {
+            export.tick(now);
+        }
+    }
+
+    /// Reads all records. Due every second, and when somebody asks.
+    pub fn read(&mut self) {
+        // Just before, so that those that began are known.
+        self.hear();
+        let now = self.now();
+        let pressure = self.meter.pressure();
+        let core = &mut self.core;
+        let scanned = self
+            .meter
+            .scan(|seen| {
+                let of_family = pressure[usize::from(seen.key.station.is_ipv6())];
+                core.reading(&reading(seen), of_family, now)
+            })
+            .and_then(|()| {
+                self.meter.scan_stations(|seen| {
+                    core.loose(
+                        &Loose {
+                            port: seen.port,
+                            vlan: seen.vlan,
+                            mac: seen.mac,
+                            unplaced: both(seen.unplaced),
+                            other: both(seen.other),
+                        },
+                        now,
+                    );
+                })
+            });
+        if let Err(error) = scanned {
+            warn!(%error, "records cannot be read");
+        }
+        for link in self.metered.keys() {
+            if let Some(rest) = self.meter.rest(*link) {
+                let rest = rest.map(|rest| Rest {
+                    unplaced: count(rest.unplaced),
+                    other: count(rest.other),
+                    link: rest.link,
+                });
+                self.core.rest(*link, rest);
+            }
+        }
+    }
+
+    /// Begins to keep a history; to be called when rights are dropped, as its thread inherits them.
+    pub fn keep_history(&mut self, file: &Path, effective: &Effective) {
+        self.past = past::Past::start(file, effective, unix_now());
+        if self.past.is_some() {
+            self.core.gather_usage();
+        }
+    }
+
+    /// Other settings, as far as they take effect at once.
+    pub fn reload(&mut self, effective: &Effective) {
+        if let Some(past) = &mut self.past {
+            past.reload(effective, unix_now());
+        }
+        self.probes.choose(&effective.of::<Config>().probes);
+        let ipfix = effective.of::<Ipfix>();
+        if !self.export.as_ref().is_some_and(|now| now.suits(ipfix)) {
+            self.export = export::Export::new(ipfix);
+        }
+        let active = ipfix.active.as_millis() as Millis;
+        self.core.tell(self.export.is_some().then_some(active));
+        // Names of ports are told again.
+        self.stale = true;
+    }
+
+    /// Answers from the history.
+    pub fn history(&self, asked: &api::HistoryQuery) -> Option<api::Later<api::History>> {
+        Some(self.past.as_ref()?.ask(asked, unix_now()))
+    }
+
+    /// What the firewall is to be told, if anything.
+    pub fn take_rules(&mut self) -> Option<String> {
+        self.rules.take()
+    }
+
+    /// The firewall did not take them.
+    pub fn rules_refused(&mut self) {
+        if let Some(past) = &mut self.past {
+            past.unsure();
+        }
+    }
+
+    /// Whether the firewall has rules of quotas, as somebody looked: a weir that was killed left them, or whoever flushed the ruleset took them away.
+    pub fn rules_seen(&mut self, there: bool) {
+        match &mut self.past {
+            Some(past) => past.rules_seen(there),
+            None if there => self.rules = Some(history::nft::remove()),
+            None => {}
+        }
+    }
+
+    /// The end: what is not written or told yet is. Whether rules of quotas are left to be taken away.
+    pub fn stop(&mut self, connections: &offload::Core) -> bool {
+        if self.export.is_some() {
+            self.read();
+            self.core.tell_rest(self.now());
+            self.tell(connections, true);
+        }
+        let Some(mut past) = self.past.take() else {
+            return false;
+        };
+        let now = unix_now();
+        past.add(now, self.core.take_usage());
+        let cutting = past.is_cutting();
+        past.stop(now);
+        cutting
+    }
+
+    /// Tells the collector of what is due; `stops`: for the last time.
+    fn tell(&mut self, connections: &offload::Core, stops: bool) {
+        let told = self.core.take_told();
+        let now = self.now();
+        let Some(mut export) = self.export.take() else {
+            return;
+        };
+        export.begin(connections, outside(&self.core, connections));
+        for told in &told {
+            // Each conversation once: not from its other side, too.
+            let Some(beyond) = self.beyond(&told.talk, connections) else {
+                continue;
+            };
+            export.flow(told, beyond, self.began_unix, stops);
+        }
+        let mut unplaced = Count::default();
+        for (_, port) in self.core.ports() {
+            for way in port.metered() {
+                unplaced += way.unplaced;
+            }
+        }
+        export.second(unplaced, now);
+        self.export = Some(export);
+    }
+
+    /// Hands on what devices used, and judges it.
+    fn remember(&mut self) {
+        let Some(past) = &mut self.past else { return };
+        past.add(unix_now(), self.core.take_usage());
+        if self.seconds % NAMES_EVERY == 1 {
+            for device in self.core.devices() {
+                if let Some((name, _)) = self.core.name_of(device) {
+                    past.name(device.mac, name);
+                }
+            }
+        }
+        let core = &self.core;
+        let addresses = |mac: &kernel::Mac| {
+            let device = core.device(mac);
+            device.map(|d| core.addresses(d)).unwrap_or_default()
+        };
+        if let Some(rules) = past.judge(addresses) {
+            self.rules = Some(rules);
+        }
+    }
+
+    /// A second went by, and all is read. `connections`: what conntrack knows.
+    pub fn turn(&mut self, connections: &offload::Core) {
+        self.seconds += 1;
+        if let Some(naming) = &mut self.naming {
+            naming.second(&mut self.core.names);
+        }
+        self.core.gateways(self.uplinks.gateways.iter().copied());
+        self.core.turn(self.now());
+        self.probes.turn();
+        self.wifi.turn();
+        self.tell(connections, false);
+        self.remember();
+    }
+
+    /// Takes in what weir forwarded.
+    pub fn forwarded(&mut self, forwarded: &daemon::Forwarded<'_>) {
+        let daemon::Forwarded { growth, into, out } = *forwarded;
+        let now = self.now();
+        let counted = Count {
+            packets: growth.packets,
+            octets: growth.octets,
+        };
+        let Some((comes, leaves)) = growth.whose else {
+            return;
+        };
+        self.busy(growth, into);
+        let into = into.map(|link| (link, growth.came_in.behind));
+        let hop = out;
+        let out = hop.map(|hop| (hop.link, Encapsulation::of_header(&hop.header).0));
+        let link = |behind: &Encapsulation| growth.packets * header(behind);
+        match (comes, leaves) {
+            (Who::Hosts(comes), Who::Hosts(leaves)) => {
+                if let Some((port, behind)) = into {
+                    self.core.forwarded(
+                        &Forwarded {
+                            key: key(port, &behind, &comes, Way::Sent),
+                            way: Way::Sent,
+                            count: counted,
+                            link: link(&behind),
+                            mac: None,
+                            xdp: growth.xdp,
+                        },
+                        now,
+                    );
+                }
+                if let Some((port, behind)) = out {
+                    let to = hop.and_then(|hop| hop.header.get(..6)?.try_into().ok());
+                    self.core.forwarded(
+                        &Forwarded {
+                            key: key(port, &behind, &leaves, Way::Received),
+                            way: Way::Received,
+                            count: counted,
+                            link: link(&behind),
+                            mac: to,
+                            xdp: growth.xdp,
+                        },
+                        now,
+                    );
+                }
+            }
+            (Who::Stations { to, from }, _) => {
+                if let Some((port, behind)) = into {
+                    self.core
+                        .bridged(port, from, Way::Sent, counted, link(&behind), now);
+                }
+                if let Some((port, behind)) = out {
+                    self.core
+                        .bridged(port, to, Way::Received, counted, link(&behind), now);
+                }
+            }
+            (Who::Hosts(_), Who::Stations { .. }) => {}
+        }
+    }
+}
+
+/// Tells of the source of a connection whether it is beyond the uplink: it asked for an address of this router, and is no station inside.
+fn outside<'a>(
+    core: &'a Monitor,
+    connections: &'a offload::Core,
+) -> impl Fn(Ipv4Addr, Ipv4Addr) -> bool + 'a {
+    move |source, asked| {
+        let mac = core.mac_of(&source.into());
+        let station = mac.and_then(|mac| core.device(&mac));
+        let mut own = connections.addresses();
+        station.is_none_or(|device| core.is_uplink(device))
+            && own.any(|own| own.address == IpAddr::from(asked))
+    }
+}
+
+/// Seconds since 1970, as the system's clock has it.
+pub(super) fn unix_now() -> i64 {
+    i64::try_from(unix_seconds()).unwrap_or(i64::MAX)
+}
+
+/// How long ago something was, to seconds since 1970.
+pub(super) fn unix(began_unix: u64, at: Millis) -> u64 {
+    began_unix + Duration::from_millis(at).as_secs()
+}

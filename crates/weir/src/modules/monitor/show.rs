@@ -1,0 +1,279 @@
+//! The monitor as the API shows it.
+
+use kernel::{Protocol, TalkKey, Tuple};
+use monitor::ipfix::Translation;
+use monitor::{Both, Side, Talk, Verdict};
+
+use super::export::Beyond;
+use super::keeper::{Keeper, unix};
+use super::plan::Metered;
+use crate::daemon::unix_seconds;
+
+fn count(count: monitor::Count) -> api::Count {
+    api::Count {
+        bytes: count.octets,
+        packets: count.packets,
+    }
+}
+
+fn rate(rate: &monitor::Rate) -> api::Rate {
+    api::Rate {
+        received: rate.received,
+        sent: rate.sent,
+    }
+}
+
+/// `02:00:5e:10:00:01`.
+pub fn mac_text(mac: &kernel::Mac) -> String {
+    mac.map(|octet| format!("{octet:02x}")).join(":")
+}
+
+fn sum(both: Both) -> api::Count {
+    let mut all = both.sent;
+    all += both.received;
+    count(all)
+}
+
+impl Keeper {
+    fn port_name(&self, link: u32) -> String {
+        self.metered
+            .get(&link)
+            .map_or_else(|| format!("#{link}"), |port| port.name.clone())
+    }
+
+    /// Every station, the busiest first, and every port's equation.
+    pub fn devices(&self) -> api::Devices {
+        let mut devices: Vec<api::Device> = self
+            .core
+            .devices()
+            .map(|device| (device, self.core.name_of(device)))
+            .map(|(device, name)| api::Device {
+                name: name.map(|(name, _)| name.to_owned()),
+                name_from: name.map(|(_, source)| source.word().to_owned()),
+                mac: mac_text(&device.mac),
+                addresses: self
+                    .core
+                    .addresses(device)
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect(),
+                port: self.port_name(device.port),
+                vlan: Some(device.vlan).filter(|vlan| *vlan != 0),
+                uplink: self.core.is_uplink(device),
+                received: count(device.total.received),
+                sent: count(device.total.sent),
+                forwarded: sum(device.forwarded),
+                rate: rate(&device.rate),
+                flows: device.talks,
+                latency: latency(&device.latency),
+                wifi: self.wifi.of(&device.mac),
+                quota: self.past.as_ref().and_then(|past| past.quota(&device.mac)),
+                first_seen: unix(self.began_unix, device.first),
+                last_seen: unix(self.began_unix, device.last),
+            })
+            .collect();
+        let all = |device: &api::Device| device.received.bytes + device.sent.bytes;
+        devices.sort_by(|a, b| all(b).cmp(&all(a)).then_with(|| a.mac.cmp(&b.mac)));
+        api::Devices {
+            since: self.began_unix,
+            now: unix_seconds(),
+            devices,
+            ports: self
+                .core
+                .ports()
+                .map(|(_, port)| {
+                    let [incoming, outgoing] = port.metered().map(metered);
+                    api::MeteredPort {
+                        name: port.name.clone(),
+                        uplink: port.uplink,
+                        incoming,
+                        outgoing,
+                        rate: rate(&port.rate),
+                    }
+                })
+                .collect(),
+        }
+    }
+
+    /// Conversations, with what conntrack knows of their other side. Those seen at an uplink that are seen inside, too, only where somebody asks
+    /// for just these.
+    pub fn talks(&self, asked: &api::TalksQuery, core: &offload::Core) -> api::Talks {
+        let everywhere = asked.device.is_some() || asked.port.is_some();
+        let shown = self.core.talks().filter_map(|talk| {
+            let mut shown = self.show(talk);
+            self.translate(talk, core, &mut shown);
+            (everywhere || shown.behind.is_none()).then_some(shown)
+        });
+        asked.select(shown)
+    }
+
+    /// The other side of a conversation, for a collector; `None`: this is the other side of one that is told of.
+    pub(super) fn beyond(&self, talk: &Talk, core: &offload::Core) -> Option<Beyond> {
+        let mut shown = self.show(talk);
+        self.translate(talk, core, &mut shown);
+        if shown.behind.is_some() {
+            return None;
+        }
+        let own = |name: &String| {
+            let mut ports = self.metered.iter();
+            ports.find(|(_, port)| port.name == *name)
+        };
+        let out = shown.uplink.as_ref().and_then(own);
+        let source: Option<std::net::SocketAddr> =
+            shown.translated.as_ref().and_then(|text| text.parse().ok());
+        Some(Beyond {
+            out: out.map_or(0, |(link, _)| *link),
+            translation: source.map(|source| Translation {
+                source: source.ip(),
+                source_port: source.port(),
+                destination: talk.key.far,
+                destination_port: talk.key.far_port,
+            }),
+        })
+    }
+
+    /// What a conversation is on the other side of the router.
+    fn translate(&self, talk: &Talk, core: &offload::Core, shown: &mut api::Talk) {
+        let key = &talk.key;
+        let Some(protocol) = Protocol::from_number(key.protocol) else {
+            return;
+        };
+        let comes = Tuple {
+            protocol,
+            source: key.station,
+            source_port: key.station_port,
+            destination: key.far,
+            destination_port: key.far_port,
+        };
+        let Some(flow) = core.find(&comes).first().and_then(|id| core.flow(*id)) else {
+            return;
+        };
+        // From the station's side: what comes in here, and what that looks like where it leaves.
+        let (own, other) = match flow.original() == comes {
+            true => (flow.original(), flow.reply),
+            false => (flow.reply, flow.original()),
+        };
+        let leaves = other.reversed();
+        let address = |address, port| std::net::SocketAddr::new(address, port).to_string();
+        if (own.source, own.source_port) != (leaves.source, leaves.source_port) {
+            shown.translated = Some(address(leaves.source, leaves.source_port));
+        }
+        if shown.outside {
+            // What is the router's own is seen nowhere else.
+            if core
+                .addresses()
+                .any(|own| own.address == leaves.destination)
+            {
+                return;
+            }
+            shown.behind = Some(address(leaves.destination, leaves.destination_port));
+            return;
+        }
+        let outside = |(link, port): &(&u32, &Metered)| {
+            let key = TalkKey {
+                port: **link,
+                vlan: 0,
+                protocol: key.protocol,
+                station: leaves.destination,
+                station_port: leaves.destination_port,
+                far: leaves.source,
+                far_port: leaves.source_port,
+            };
+            port.uplink && self.core.talk(&key).is_some()
+        };
+        let mut ports = self.metered.iter();
+        shown.uplink = ports.find(outside).map(|(_, port)| port.name.clone());
+    }
+
+    /// A conversation.
+    pub fn show(&self, talk: &Talk) -> api::Talk {
+        let station = self.core.device(&talk.mac);
+        api::Talk {
+            id: talk.id,
+            port: self.port_name(talk.key.port),
+            vlan: Some(talk.key.vlan).filter(|vlan| *vlan != 0),
+            mac: mac_text(&talk.mac),
+            device: station
+                .and_then(|device| self.core.name_of(device))
+                .map(|(name, _)| name.to_owned()),
+            protocol_number: talk.key.protocol,
+            protocol: match talk.key.protocol {
+                6 => Some(api::Protocol::Tcp),
+                17 => Some(api::Protocol::Udp),
+                _ => None,
+            },
+            station: talk.key.station.to_string(),
+            station_port: talk.key.station_port,
+            far: talk.key.far.to_string(),
+            far_port: talk.key.far_port,
+            far_name: talk.far_name.as_deref().map(str::to_owned),
+            application: Some(talk.application.word().to_owned()),
+            translated: None,
+            behind: None,
+            outside: self
+                .metered
+                .get(&talk.key.port)
+                .is_some_and(|port| port.uplink),
+            uplink: None,
+            received: count(talk.total.received),
+            sent: count(talk.total.sent),
+            rate: rate(&talk.rate),
+            hook: talk.xdp.map(|xdp| match xdp {
+                true => api::Hook::Xdp,
+                false => api::Hook::Tc,
+            }),
+            first_seen: unix(self.began_unix, talk.first),
+            last_seen: unix(self.began_unix, talk.last),
+            latency: of_talk(talk),
+        }
+    }
+}
+
+/// Microseconds as milliseconds, to the microsecond.
+fn milliseconds(micros: u32) -> f64 {
+    f64::from(micros) / 1000.0
+}
+
+fn latency(latency: &monitor::Latency) -> Option<api::Latency> {
+    let median = |side| latency.median(side).map(milliseconds);
+    let least = |side| latency.least(side).map(milliseconds);
+    (!latency.is_empty()).then(|| api::Latency {
+        lan: median(Side::Near),
+        wan: median(Side::Far),
+        lan_least: least(Side::Near),
+        wan_least: least(Side::Far),
+        retransmissions: latency.again,
+        bufferbloat: latency.verdict().map(|verdict| {
+            match verdict {
+                Verdict::Good => "good",
+                Verdict::Fair => "fair",
+                Verdict::Bad => "bad",
+            }
+            .to_owned()
+        }),
+    })
+}
+
+/// Of one conversation: the last measurement and the least.
+fn of_talk(talk: &Talk) -> Option<api::Latency> {
+    let times = &talk.times;
+    let measured =
+        |way: usize, values: &[u32; 2]| (times.count[way] > 0).then(|| milliseconds(values[way]));
+    (times.count != [0; 2] || talk.again > 0).then(|| api::Latency {
+        lan: measured(1, &times.last),
+        wan: measured(0, &times.last),
+        lan_least: measured(1, &times.least),
+        wan_least: measured(0, &times.least),
+        retransmissions: talk.again,
+        bufferbloat: None,
+    })
+}
+
+fn metered(metered: monitor::Metered) -> api::Metered {
+    api::Metered {
+        flows: count(metered.talks),
+        unplaced: count(metered.unplaced),
+        other: count(metered.other),
+        link: u64::try_from(metered.link).unwrap_or_default(),
+    }
+}

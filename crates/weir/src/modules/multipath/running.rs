@@ -1,0 +1,251 @@
+//! Multipath in the daemon: its threads live beside the loop, begin and end with the configuration, and never hold the loop up.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use api::{PartnerState, PathUse};
+use multipath::Choice;
+use multipath::hints::Use;
+use multipath::io::{
+    Connection, ForwardState, PathState, Router, RouterSettings, State, TunDevice, TwinState,
+};
+use tracing::{error, warn};
+
+use super::config::{self, Fallback, Multipath as Config};
+use super::tun;
+use crate::config::Effective;
+use crate::daemon::Needs;
+
+/// Of the router's end of the tunnel.
+const DEVICE: &str = "weir-tunnel";
+
+/// The router's side of multipath, if it has a partner.
+pub struct Running {
+    folder: PathBuf,
+    /// What is to run: the last word.
+    wanted: Arc<Mutex<Option<RouterSettings>>>,
+    /// Held for as long as a change takes.
+    running: Arc<Mutex<Begun>>,
+}
+
+/// What was begun, and with which settings.
+#[derive(Default)]
+struct Begun {
+    settings: Option<RouterSettings>,
+    router: Option<Router>,
+}
+
+impl Begun {
+    /// Begins, ends or begins anew; or goes on, where that is enough.
+    fn become_as(&mut self, wanted: Option<RouterSettings>) {
+        if self.settings == wanted {
+            return;
+        }
+        let before = std::mem::replace(&mut self.settings, wanted.clone());
+        if let (Some(router), Some(before), Some(wanted)) = (&self.router, before, &wanted)
+            && only_heeded(before, wanted)
+        {
+            router.choose(wanted.choice.clone());
+            return router.hint(wanted.hints.clone());
+        }
+        // First what it wrote is taken away.
+        self.router = None;
+        self.router = wanted.and_then(|settings| {
+            Router::start(settings, device())
+                .inspect_err(|error| error!(%error, "multipath does not start: uplinks are used as routes say"))
+                .ok()
+        });
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Running {
+    /// Not yet at work. `folder`: where it notes what it changed of the kernel's settings.
+    pub fn new(folder: PathBuf) -> Self {
+        Self {
+            folder,
+            wanted: Arc::default(),
+            running: Arc::default(),
+        }
+    }
+
+    /// Begins, ends or begins anew, as the configuration says. Connections that are under way end when the partner changes, and go on where only other
+    /// things are said of paths, or of what goes directly or comes in.
+    pub fn configure(&mut self, effective: &Effective) {
+        if let Some((file, mode)) = effective.of::<Config>().exposed() {
+            warn!(
+                file,
+                mode = %format_args!("{mode:o}"),
+                "holds the partner's secret, and others can read it: `chmod 600 {file}`"
+            );
+        }
+        let wanted = settings(effective, &self.folder);
+        if std::mem::replace(&mut *lock(&self.wanted), wanted.clone()) == wanted {
+            return;
+        }
+        let (running, wanted) = (Arc::clone(&self.running), Arc::clone(&self.wanted));
+        // What ends takes its rules away first, which takes as long as `nft` does. Of several changes at once any may be here first: each brings about what is
+        // wanted by now.
+        let change = move || {
+            let mut running = lock(&running);
+            let wanted = lock(&wanted).clone();
+            running.become_as(wanted);
+        };
+        if let Err(error) = thread::Builder::new().spawn(change) {
+            error!(%error, "multipath does not start: there is no thread for it");
+        }
+    }
+
+    /// How it is doing.
+    pub fn shown(&self) -> api::Paths {
+        // Held for as long as a change takes: there is nothing to tell meanwhile.
+        let running = self.running.try_lock().ok();
+        let state = running.as_ref().and_then(|running| running.router.as_ref());
+        let wanted = lock(&self.wanted);
+        let nothing = || api::Paths {
+            partner: wanted.as_ref().map(|wanted| wanted.pairing.address()),
+            ..api::Paths::default()
+        };
+        let mut paths = state.map_or_else(nothing, |router| told(router.state()));
+        let hints = wanted.iter().flat_map(|wanted| wanted.hints.keys());
+        let leads = |name: &&String| paths.paths.iter().any(|path| path.device == **name);
+        paths.unmatched = hints.filter(|name| !leads(name)).cloned().collect();
+        paths
+    }
+
+    /// Ends, with all that it wrote.
+    pub fn stop(&mut self) {
+        *lock(&self.wanted) = None;
+        lock(&self.running).become_as(None);
+    }
+}
+
+/// As the API has it.
+fn told(state: State) -> api::Paths {
+    let (partner, version, problem) = match state.connection {
+        Connection::Connecting => (PartnerState::Connecting, None, None),
+        Connection::Connected { version, .. } => (PartnerState::Connected, Some(version), None),
+        Connection::Failed { problem } => (PartnerState::Failed, None, Some(problem)),
+    };
+    let counted = state.counted;
+    api::Paths {
+        partner: Some(state.partner),
+        state: partner,
+        version,
+        problem,
+        redirects: state.redirects,
+        tunnel: state.tunnel,
+        connections: api::Carriage {
+            open: counted.open,
+            all: counted.carried,
+            direct: counted.direct,
+            refused: counted.refused,
+            sent: counted.sent,
+            received: counted.received,
+        },
+        paths: state.paths.into_iter().map(path).collect(),
+        unmatched: Vec::new(),
+        twins: state.twins.into_iter().map(twin).collect(),
+        forwards: state.forwards.into_iter().map(forward).collect(),
+    }
+}
+
+fn twin(twin: TwinState) -> api::Twin {
+    api::Twin {
+        device: twin.device,
+        address: twin.address,
+        of: twin.of,
+    }
+}
+
+fn forward(forward: ForwardState) -> api::Forward {
+    api::Forward {
+        ports: forward.ports,
+        to: forward.to,
+        granted: forward.granted,
+    }
+}
+
+fn path(path: PathState) -> api::Path {
+    let carried = path.carried;
+    let [tunnel_sent, tunnel_received] = path.tunnelled;
+    api::Path {
+        device: path.device,
+        address: path.address,
+        gateway: path.gateway,
+        subflows: carried.subflows,
+        fell_back: carried.fell_back,
+        strips: path.strips,
+        used: match path.used {
+            Use::Always => PathUse::Always,
+            Use::Metered => PathUse::Metered,
+            Use::Backup => PathUse::Backup,
+            Use::Never => PathUse::Never,
+        },
+        in_use: path.in_use,
+        rests: path.rests,
+        backup: carried.backup,
+        rtt: carried.rtt,
+        sent: carried.sent,
+        received: carried.received,
+        retransmitted: carried.retransmitted,
+        tunnel_sent,
+        tunnel_received,
+    }
+}
+
+/// The tunnel's device; without one there is no tunnel.
+fn device() -> Option<TunDevice> {
+    tun::open(DEVICE)
+        .inspect_err(|error| warn!(%error, "no tunnel: what is no TCP goes directly"))
+        .ok()
+}
+
+/// Where it writes: a folder beside the API's socket, and the kernel's settings; and the device that it opens.
+pub fn needs(folder: &Path) -> Needs {
+    if let Err(error) = std::fs::create_dir_all(folder) {
+        error!(%error, folder = %folder.display(), "cannot be made: what multipath changes is not put back if weir is killed");
+    }
+    Needs {
+        write: vec![folder.to_owned(), "/proc/sys/net/mptcp".into()],
+        devices: vec!["/dev/net/tun".into()],
+        ..Needs::default()
+    }
+}
+
+/// Beside the API's socket.
+pub fn folder(socket: &Path) -> PathBuf {
+    socket.with_extension("multipath")
+}
+
+/// Whether nothing changed but what is heeded while it runs: what goes where, and what is said of paths.
+fn only_heeded(before: RouterSettings, now: &RouterSettings) -> bool {
+    let (choice, hints) = (now.choice.clone(), now.hints.clone());
+    let same = RouterSettings {
+        choice,
+        hints,
+        ..before
+    };
+    *now == same
+}
+
+fn settings(effective: &Effective, folder: &Path) -> Option<RouterSettings> {
+    let multipath = effective.of::<Config>();
+    Some(RouterSettings {
+        pairing: multipath.partner.value.clone()?,
+        fall_back: *multipath.fallback == Fallback::Direct,
+        encrypt: *multipath.encrypt,
+        choice: Choice {
+            networks: multipath.direct.value.clone(),
+            ports: multipath.direct_ports.value.clone(),
+            clients: multipath.direct_devices.value.clone(),
+            forwards: multipath.forward.value.clone(),
+        },
+        hints: config::hints(effective.named()),
+        folder: folder.to_owned(),
+    })
+}

@@ -1,0 +1,182 @@
+//! What weir is made of: its modules by value, and what each adds to the configuration, to the
+//! command line and to the daemon. Nothing outside a module's folder names it but the list in
+//! [`modules`](crate::modules).
+
+use std::io;
+
+use api::{Client, Status};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{ArgMatches, Args, CommandFactory};
+
+use crate::Error;
+use crate::check::Feature;
+use crate::cli::Cli;
+use crate::config::{Effective, Section, Source};
+use crate::daemon::Begin;
+use crate::output::Output;
+
+/// A module, as weir knows it before it runs.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// What `--only` says of it; `None`: it always runs.
+    pub choice: Option<&'static str>,
+    /// Its sections of the configuration.
+    pub sections: &'static [Section],
+    /// Its commands.
+    pub commands: fn() -> Vec<Command>,
+    /// Its line in `weir status`.
+    pub status: fn(&Status, &mut Output<'_>) -> io::Result<()>,
+    /// What it needs of the machine with this configuration, for `weir check`. May ask the daemon,
+    /// where one runs.
+    pub check: fn(&Effective, Option<&Client>) -> Result<Vec<Feature>, Error>,
+    /// What will not work as it is written.
+    pub doubt: fn(&Effective) -> Option<Doubt>,
+    /// Makes it; `None`: the daemon itself has it, or another module, or it does not run.
+    pub begin: Option<Begin>,
+}
+
+/// What of a configuration without errors will not work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Doubt {
+    /// What, and why.
+    pub what: String,
+    /// What to do about it.
+    pub mend: String,
+}
+
+impl Entry {
+    /// One that adds nothing yet.
+    pub const fn named(name: &'static str) -> Self {
+        Self {
+            name,
+            choice: None,
+            sections: &[],
+            commands: Vec::new,
+            status: |_, _| Ok(()),
+            check: |_, _| Ok(Vec::new()),
+            doubt: |_| None,
+            begin: None,
+        }
+    }
+}
+
+/// A command: how it is written, and what it does.
+pub struct Command {
+    written: clap::Command,
+    run: Box<Run>,
+}
+
+/// What a command does, from what was understood of the line.
+type Run = dyn Fn(&ArgMatches, &mut Context<'_, '_>) -> Result<(), Error>;
+
+impl Command {
+    /// A command with these arguments; their documentation is the command's.
+    pub fn new<A: Args>(
+        name: &'static str,
+        run: impl Fn(&A, &mut Context<'_, '_>) -> Result<(), Error> + 'static,
+    ) -> Self {
+        Self {
+            written: A::augment_args(clap::Command::new(name)),
+            run: Box::new(move |matches, context| {
+                let args = A::from_arg_matches(matches);
+                let args = args.map_err(|error| Error::new(error.to_string(), "report this"))?;
+                run(&args, context)
+            }),
+        }
+    }
+
+    /// One that only prints.
+    pub fn printing<A: Args>(
+        name: &'static str,
+        run: impl Fn(&A, &mut Output<'_>) -> Result<(), Error> + 'static,
+    ) -> Self {
+        Self::new(name, move |args, context| run(args, context.output))
+    }
+}
+
+/// What a command may need to know.
+pub struct Context<'a, 'o> {
+    /// What weir is made of.
+    pub registry: &'a Registry,
+    /// Where it prints.
+    pub output: &'a mut Output<'o>,
+}
+
+/// All that weir is made of.
+#[derive(Clone)]
+pub struct Registry {
+    /// Weir itself: what belongs to no module.
+    pub own: Entry,
+    /// Its modules, in the order in which they are made; they stop in the reverse one.
+    pub modules: Vec<Entry>,
+}
+
+impl Registry {
+    /// Every section of the configuration, in the order of the manual.
+    pub fn sections(&self) -> Vec<Section> {
+        let of_modules = self.modules.iter().flat_map(|entry| entry.sections);
+        of_modules.chain(self.own.sections).copied().collect()
+    }
+
+    /// The configuration of this machine: these sections, no flags.
+    pub fn source(&self) -> Source {
+        Source::of(self.sections())
+    }
+
+    /// What makes each module, by its name.
+    pub fn begins(&self) -> Vec<(&'static str, Begin)> {
+        let entries = self.modules.iter();
+        entries
+            .filter_map(|entry| Some((entry.name, entry.begin?)))
+            .collect()
+    }
+
+    /// What can be typed.
+    pub fn tree(&self) -> clap::Command {
+        self.tree_of(&self.commands())
+    }
+
+    fn commands(&self) -> Vec<Command> {
+        let all = std::iter::once(&self.own).chain(&self.modules);
+        all.flat_map(|entry| (entry.commands)()).collect()
+    }
+
+    fn tree_of(&self, commands: &[Command]) -> clap::Command {
+        let all = commands.iter().map(|command| command.written.clone());
+        let tree = Cli::command().subcommands(all);
+        // What `--only` takes depends on what there is.
+        let choice = |entry: &Entry| Some(PossibleValue::new(entry.name).help(entry.choice?));
+        let choices: PossibleValuesParser = (self.modules.iter())
+            .filter_map(choice)
+            .collect::<Vec<_>>()
+            .into();
+        tree.mut_subcommand("run", |run| {
+            run.mut_arg("only", |only| only.value_parser(choices))
+        })
+    }
+
+    /// Reads a command line and does what it says.
+    ///
+    /// # Errors
+    /// It cannot be understood, or asks for help, in clap's words.
+    pub fn run(
+        &self,
+        typed: impl IntoIterator<Item = std::ffi::OsString>,
+        output: &mut Output<'_>,
+    ) -> Result<Result<(), Error>, clap::Error> {
+        let commands = self.commands();
+        let matches = self.tree_of(&commands).try_get_matches_from(typed)?;
+        let (name, matches) = matches.subcommand().unwrap_or(("", &matches));
+        let meant = commands
+            .iter()
+            .find(|command| command.written.get_name() == name);
+        let mut context = Context {
+            registry: self,
+            output,
+        };
+        // The tree is made from the same list.
+        Ok(meant.map_or(Ok(()), |command| (command.run)(matches, &mut context)))
+    }
+}

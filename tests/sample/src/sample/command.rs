@@ -1,0 +1,32 @@
+//! `weir greet`.
+
+use clap::Args;
+use weir::Error;
+use weir::command::{Connection, Format, client};
+use weir::output::{Output, harmless};
+
+use super::{Greet, Shown};
+
+/// Greet whom the configuration names
+#[derive(Args, Debug)]
+pub struct GreetArgs {
+    /// How often
+    #[arg(default_value_t = 1)]
+    times: u64,
+    #[command(flatten)]
+    connection: Connection,
+    #[command(flatten)]
+    format: Format,
+}
+
+/// Does it.
+pub fn run(args: &GreetArgs, output: &mut Output<'_>) -> Result<(), Error> {
+    let times = args.times;
+    let shown: Shown = client(&args.connection)?.send("/v1/greeting", &Greet { times })?;
+    if args.format.json {
+        output.json(&shown)?;
+    } else {
+        output.line(&format!("Hello, {}!", harmless(&shown.whom)))?;
+    }
+    Ok(())
+}

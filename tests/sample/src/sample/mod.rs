@@ -1,0 +1,162 @@
+//! A module that has one of everything: a key, a command, a route that reads and one that writes, a
+//! metric, a line in `weir status`, one in `weir check`, events, a tick and work of its own. It
+//! greets, and counts devices that come.
+
+mod command;
+mod config;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use api::metrics::{Kind, Metric, Text};
+use api::{Asked, Body, Method, Problem, Route, Status, Who};
+use kernel::Event;
+use serde::{Deserialize, Serialize};
+use weir::Error;
+use weir::check::Feature;
+use weir::config::Effective;
+use weir::daemon::{Face, Module, Router, Setup, Work};
+use weir::registry::{Command, Entry};
+
+use config::Greeting;
+
+/// What weir is told of it.
+pub const ENTRY: Entry = Entry {
+    choice: Some("Greets, and counts devices that come"),
+    sections: &config::SECTIONS,
+    commands: || vec![Command::printing("greet", command::run)],
+    status: |status, output| match status.more.get("sample") {
+        Some(sample) => output.field("sample", &format!("{} greeted", sample["greeted"])),
+        None => Ok(()),
+    },
+    check: |effective, _| {
+        Ok(vec![Feature {
+            name: "sample".into(),
+            present: true,
+            why_needed: format!("Greets {}.", *effective.of::<Greeting>().whom),
+            ..Feature::default()
+        }])
+    },
+    begin: Some(begin),
+    ..Entry::named("sample")
+};
+
+const GREETED: Metric = Metric {
+    name: "weir_sample_greeted_total",
+    kind: Kind::Counter,
+    labels: &["whom"],
+    help: "How often somebody was greeted.",
+};
+
+/// How often it wants a turn.
+const EVERY: Duration = Duration::from_millis(100);
+
+/// `GET /v1/greeting`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shown {
+    /// Who is greeted.
+    pub whom: String,
+    /// How often somebody was greeted.
+    pub greeted: u64,
+    /// Devices that there are, or were told of anew.
+    pub devices: u64,
+    /// Seconds, turns, and rounds of its own work, that it saw.
+    pub seconds: u64,
+    /// Turns that it had.
+    pub turns: u64,
+    /// Whether its own work was begun.
+    pub works: bool,
+}
+
+/// `POST /v1/greeting`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Greet {
+    /// How often.
+    pub times: u64,
+}
+
+impl Body for Greet {
+    const EXPECTED: &'static str = "a JSON object with \"times\"";
+}
+
+struct Sample {
+    shown: RefCell<Shown>,
+    next: Cell<Instant>,
+}
+
+fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error> {
+    let sample = Sample {
+        shown: RefCell::default(),
+        next: Cell::new(Instant::now()),
+    };
+    sample.take(setup.effective);
+    Ok(Rc::new(sample))
+}
+
+impl Sample {
+    fn take(&self, effective: &Effective) {
+        self.shown.borrow_mut().whom = effective.of::<Greeting>().whom.value.clone();
+    }
+
+    fn greet(&self, times: u64) -> Result<Shown, Problem> {
+        let mut shown = self.shown.borrow_mut();
+        let sum = shown.greeted.checked_add(times);
+        let too_many = || Problem::new(422, "too_many", "too many greetings", "greet less");
+        shown.greeted = sum.ok_or_else(too_many)?;
+        Ok(shown.clone())
+    }
+}
+
+impl Module for Sample {
+    fn routes(self: Rc<Self>, _: &Rc<Face>) -> Vec<Route> {
+        let (read, write) = (Rc::clone(&self), self);
+        let greet = move |asked: Asked<(), Greet>| write.greet(asked.body.times);
+        vec![
+            Route::get("/v1/greeting", Who::Guest, move |()| {
+                Ok(read.shown.borrow().clone())
+            }),
+            Route::new(Method::POST, "/v1/greeting", Who::User, greet),
+        ]
+    }
+
+    fn work(self: Rc<Self>) -> Option<Work> {
+        Some(Box::pin(
+            async move { self.shown.borrow_mut().works = true },
+        ))
+    }
+
+    fn configure(&self, effective: &Effective, _: &mut Router) {
+        self.take(effective);
+    }
+
+    fn heard(&self, event: &Event, _: &mut Router) {
+        self.shown.borrow_mut().devices += u64::from(matches!(event, Event::Link(_)));
+    }
+
+    fn second(&self, _: &mut Router) {
+        self.shown.borrow_mut().seconds += 1;
+    }
+
+    fn turn_at(&self) -> Option<Instant> {
+        Some(self.next.get())
+    }
+
+    fn turn(&self, _: &mut Router) {
+        self.shown.borrow_mut().turns += 1;
+        self.next.set(Instant::now() + EVERY);
+    }
+
+    fn status(&self, _: &mut Router, status: &mut Status) {
+        status.modules.push("sample".to_owned());
+        let greeted = serde_json::json!({ "greeted": self.shown.borrow().greeted });
+        status.more.insert("sample".to_owned(), greeted);
+    }
+
+    fn metrics(&self, _: &mut Router, text: &mut Text) {
+        let shown = self.shown.borrow();
+        text.family(GREETED);
+        text.sample(GREETED, &[&shown.whom], shown.greeted);
+    }
+}
