@@ -43,32 +43,42 @@ pub fn undisturbed<T>(mut run: impl FnMut() -> Result<T, Error>) -> Result<T, Er
 
 /// The binary under test: WEIR_BIN, or the one built beside this test.
 pub fn binary() -> PathBuf {
-    if let Some(path) = std::env::var_os("WEIR_BIN") {
-        return path.into();
+    match std::env::var_os("WEIR_BIN") {
+        Some(path) => path.into(),
+        None => built("weir"),
     }
+}
+
+/// A program built beside this test.
+pub fn built(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a test has a path");
     let built = test
         .parent()
         .and_then(Path::parent)
-        .map(|folder| folder.join("weir"))
+        .map(|folder| folder.join(name))
         .unwrap_or_default();
     assert!(
         built.exists(),
-        "{} is not built: `cargo build -p weir` first, or set WEIR_BIN",
+        "{} is not built: `cargo build --workspace --bins` first, or set WEIR_BIN",
         built.display()
     );
     built
 }
 
 /// Starts the binary with what is in a folder: `weir.toml`, and `socket` and `log`, which it makes.
-fn launch(namespace: &Namespace, folder: &Path, options: &[&str]) -> Result<Process, Error> {
+fn launch(
+    program: &Path,
+    namespace: &Namespace,
+    folder: &Path,
+    options: &[&str],
+) -> Result<Process, Error> {
     let log = std::fs::File::options()
         .create(true)
         .append(true)
         .open(folder.join("log"))
         .map_err(Error::system("open a log"))?;
     let again = log.try_clone().map_err(Error::system("open a log"))?;
-    let mut command = Command::new(binary());
+    let mut command = Command::new(program);
     command
         .arg("run")
         .arg("--config")
@@ -84,6 +94,7 @@ fn launch(namespace: &Namespace, folder: &Path, options: &[&str]) -> Result<Proc
 pub struct Weir {
     /// The process.
     pub process: Process,
+    program: PathBuf,
     socket: PathBuf,
     folder: PathBuf,
 }
@@ -94,6 +105,19 @@ impl Weir {
     /// # Errors
     /// It ended, or did not answer in time: with what it said.
     pub fn start(namespace: &Namespace, config: &str, options: &[&str]) -> Result<Self, Error> {
+        Self::start_as(&binary(), namespace, config, options)
+    }
+
+    /// The same, with another program than the one under test.
+    ///
+    /// # Errors
+    /// As for [`Weir::start`].
+    pub fn start_as(
+        program: &Path,
+        namespace: &Namespace,
+        config: &str,
+        options: &[&str],
+    ) -> Result<Self, Error> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let folder =
@@ -102,9 +126,10 @@ impl Weir {
             |error: std::io::Error| Error::Unexpected(format!("{}: {error}", folder.display()));
         std::fs::create_dir_all(&folder).map_err(failed)?;
         std::fs::write(folder.join("weir.toml"), config).map_err(failed)?;
-        let process = launch(namespace, &folder, options)?;
+        let process = launch(program, namespace, &folder, options)?;
         let weir = Self {
             process,
+            program: program.to_owned(),
             socket: folder.join("socket"),
             folder,
         };
@@ -125,7 +150,7 @@ impl Weir {
     /// # Errors
     /// As for [`Weir::start`].
     pub fn restart_with(&mut self, namespace: &Namespace, options: &[&str]) -> Result<(), Error> {
-        self.process = launch(namespace, &self.folder, options)?;
+        self.process = launch(&self.program, namespace, &self.folder, options)?;
         self.wait_for_answer()
     }
 

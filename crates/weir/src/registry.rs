@@ -12,7 +12,7 @@ use crate::Error;
 use crate::check::Feature;
 use crate::cli::Cli;
 use crate::config::{Effective, Section, Source};
-use crate::daemon::Begin;
+use crate::daemon::{Begin, Part};
 use crate::output::Output;
 
 /// A module, as weir knows it before it runs.
@@ -33,6 +33,8 @@ pub struct Entry {
     pub check: fn(&Effective, Option<&Client>) -> Result<Vec<Feature>, Error>,
     /// What will not work as it is written.
     pub doubt: fn(&Effective) -> Option<Doubt>,
+    /// Says what it wants of the packet path, before that is loaded.
+    pub prepare: fn(&Effective, &mut datapath::Options),
     /// Makes it; `None`: the daemon itself has it, or another module, or it does not run.
     pub begin: Option<Begin>,
 }
@@ -57,6 +59,7 @@ impl Entry {
             status: |_, _| Ok(()),
             check: |_, _| Ok(Vec::new()),
             doubt: |_| None,
+            prepare: |_, _| {},
             begin: None,
         }
     }
@@ -125,12 +128,14 @@ impl Registry {
         Source::of(self.sections())
     }
 
-    /// What makes each module, by its name.
-    pub fn begins(&self) -> Vec<(&'static str, Begin)> {
-        let entries = self.modules.iter();
-        entries
-            .filter_map(|entry| Some((entry.name, entry.begin?)))
-            .collect()
+    /// What modules bring to the daemon.
+    pub fn parts(&self) -> Vec<Part> {
+        let part = |entry: &Entry| Part {
+            name: entry.name,
+            prepare: entry.prepare,
+            begin: entry.begin,
+        };
+        self.modules.iter().map(part).collect()
     }
 
     /// What can be typed.

@@ -54,6 +54,9 @@ pub struct Status {
     pub each_packet: Option<EachPacket>,
     /// Whether the packet path believes that the daemon lives.
     pub heartbeat: Heartbeat,
+    /// What other modules add, by their names.
+    #[serde(flatten)]
+    pub more: BTreeMap<String, serde_json::Value>,
 }
 
 /// Connections that stay with the kernel as a rule looks at each of their packets.

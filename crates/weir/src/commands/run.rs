@@ -67,7 +67,7 @@ pub fn run(args: &RunArgs, context: &mut Context<'_, '_>) -> Result<(), Error> {
         socket,
         shadow: args.shadow,
         only: args.only.clone(),
-        modules: registry.begins(),
+        modules: registry.parts(),
     };
     daemon::run(config, options)
 }

@@ -49,6 +49,7 @@ pub trait Table: Any + Clone + Debug + Default + PartialEq {
 ///
 /// `Live` or `Restart`, name (`as "…"` where the file's is another one), type, default, and the
 /// bounds of this key where its type has any.
+#[macro_export]
 macro_rules! table {
     (
         $(#[$doc:meta])*
@@ -76,11 +77,11 @@ macro_rules! table {
             fn keys() -> &'static [$crate::config::Key<Self>] {
                 const KEYS: &[$crate::config::Key<$table>] = &[$(
                     $crate::config::Key {
-                        name: $crate::config::section::name!($key $($name)?),
+                        name: $crate::__weir_key_name!($key $($name)?),
                         about: concat!($($about),+),
                         when: $crate::config::When::$when,
-                        allowed: || $crate::config::section::allowed!($type $(, $low => $high)?),
-                        read: |all, value, origin| $crate::config::section::read!(
+                        allowed: || $crate::__weir_key_allowed!($type $(, $low => $high)?),
+                        read: |all, value, origin| $crate::__weir_key_read!(
                             &mut all.$key, value, origin $(, $low => $high)?
                         ),
                         show: |all| (
@@ -95,7 +96,9 @@ macro_rules! table {
     };
 }
 
-macro_rules! name {
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __weir_key_name {
     ($key:ident) => {
         stringify!($key)
     };
@@ -104,7 +107,9 @@ macro_rules! name {
     };
 }
 
-macro_rules! allowed {
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __weir_key_allowed {
     ($type:ty) => {
         <$type as $crate::config::FileValue>::ALLOWED.to_owned()
     };
@@ -113,7 +118,9 @@ macro_rules! allowed {
     };
 }
 
-macro_rules! read {
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __weir_key_read {
     ($setting:expr, $value:expr, $origin:expr) => {
         $crate::config::section::set($setting, $value, $origin)
     };
@@ -122,7 +129,7 @@ macro_rules! read {
     };
 }
 
-pub(crate) use {allowed, name, read, table};
+pub use crate::table;
 
 /// Reads a setting.
 pub fn set<T: FileValue>(

@@ -34,7 +34,7 @@ use crate::config::Effective;
 use crate::error::Error;
 use crate::modules::offload::config::Offload;
 pub use face::{Face, names, unix_seconds, witness};
-pub use module::{Begin, Module, Modules, Needs, Setup, Work};
+pub use module::{Begin, Module, Modules, Needs, Part, Setup, Work};
 pub use router::{Forwarded, Router};
 pub use settings::{RunOptions, Settings, meminfo};
 pub use surroundings::RulesetText;
@@ -118,7 +118,11 @@ impl Daemon {
             // Nothing is written into it.
             false => Sizes::new(0, 0, &links),
         };
-        let path = Datapath::load(sizes, settings::options(&effective, shadow)).map_err(|e| {
+        let path = Datapath::load(
+            sizes,
+            settings::options(&effective, shadow, &options.modules),
+        )
+        .map_err(|e| {
             let mend = match e.is_out_of_memory() {
                 true => memory::mend(),
                 false => "`weir check` shows what the kernel lacks".to_owned(),
@@ -132,16 +136,16 @@ impl Daemon {
         let core = offload::Core::new(offload);
         let surroundings = Surroundings::new();
         let mut router = Router::new(core, path, updates, surroundings, forwards);
-        let begin = |(name, begin): &(&str, Begin)| {
+        let begin = |part: &Part| {
             let setup = Setup {
                 effective: &effective,
                 socket: &options.socket,
-                wanted: options.wants(name),
+                wanted: options.wants(part.name),
                 links: &links,
             };
-            begin(&setup, &mut router)
+            Some((part.begin?)(&setup, &mut router))
         };
-        let modules: Result<Vec<_>, _> = options.modules.iter().map(begin).collect();
+        let modules: Result<Vec<_>, _> = options.modules.iter().filter_map(begin).collect();
         let modules = Modules::new(modules?);
         router.modules = modules.clone();
         let listener = Listener::bind(&options.socket).map_err(|e| {

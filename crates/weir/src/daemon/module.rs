@@ -14,6 +14,7 @@ use std::time::Instant;
 
 use api::metrics::Text;
 use api::{Explanation, FlowQuery, Route, Routes, Status};
+use datapath::Options;
 use kernel::{Event, SetEvent, Source};
 
 use super::face::Face;
@@ -30,6 +31,17 @@ pub type Work = Pin<Box<dyn Future<Output = ()>>>;
 /// # Errors
 /// Weir must not run without it.
 pub type Begin = fn(&Setup<'_>, &mut Router) -> Result<Rc<dyn Module>, Error>;
+
+/// What a module brings to the daemon.
+#[derive(Clone, Copy)]
+pub struct Part {
+    /// Its name.
+    pub name: &'static str,
+    /// Says what it wants of the packet path, before that is loaded.
+    pub prepare: fn(&Effective, &mut Options),
+    /// Makes it; `None`: the daemon itself has it, or another module, or it does not run.
+    pub begin: Option<Begin>,
+}
 
 /// What there is when a module is made.
 #[derive(Clone, Copy)]

@@ -7,9 +7,8 @@ use datapath::{Options, Sizes};
 use kernel::facts;
 
 use super::memory;
-use super::module::Begin;
+use super::module::Part;
 use crate::config::{ConfigError, Effective, When};
-use crate::modules::drops::config::Drops;
 use crate::modules::offload::config::{
     EachPacket, FlowRoom, HookChoice, Offload, PortHook, PortSettings,
 };
@@ -29,8 +28,8 @@ pub struct RunOptions {
     pub shadow: bool,
     /// Only these modules; none: all.
     pub only: Vec<String>,
-    /// What makes each module, by its name, in the order in which they are made.
-    pub modules: Vec<(&'static str, Begin)>,
+    /// What each module brings, in the order in which they are made.
+    pub modules: Vec<Part>,
 }
 
 impl RunOptions {
@@ -221,11 +220,14 @@ pub fn sizes(effective: &Effective, links: &[u32]) -> Sizes {
 }
 
 /// How the packet path is loaded.
-pub fn options(effective: &Effective, shadow: bool) -> Options {
-    Options {
+pub fn options(effective: &Effective, shadow: bool, modules: &[Part]) -> Options {
+    let mut options = Options {
         shadow,
         bridge: bridges(effective) && !shadow,
-        learn_drops: *effective.of::<Drops>().learn && !shadow,
         ..Default::default()
+    };
+    for module in modules {
+        (module.prepare)(effective, &mut options);
     }
+    options
 }

@@ -152,6 +152,7 @@ impl Paper {
                 age_seconds: 0.25,
                 limit_seconds: 2.0,
             },
+            more: Default::default(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! `weir greet`.
 
+use api::Method;
 use clap::Args;
 use weir::Error;
 use weir::command::{Connection, Format, client};
@@ -22,7 +23,8 @@ pub struct GreetArgs {
 /// Does it.
 pub fn run(args: &GreetArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let times = args.times;
-    let shown: Shown = client(&args.connection)?.send("/v1/greeting", &Greet { times })?;
+    let shown: Shown =
+        client(&args.connection)?.send(Method::POST, "/v1/greeting", &Greet { times })?;
     if args.format.json {
         output.json(&shown)?;
     } else {

@@ -1,6 +1,8 @@
 //! `[sample]`.
 
-use weir::config::{Section, table};
+use serde_json::Value;
+use toml::de::DeValue;
+use weir::config::{FileValue, Section, Wrong, table};
 
 /// What this module has in the file.
 pub const SECTIONS: [Section; 1] = [Section::of::<Greeting>("sample")];
@@ -9,6 +11,25 @@ table! {
     /// `[sample]`: whom to greet.
     Greeting {
         /// Who is greeted.
-        Live whom: String = "the world".to_owned();
+        Live whom: Whom = Whom("world".to_owned());
+    }
+}
+
+/// Somebody's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Whom(pub String);
+
+impl FileValue for Whom {
+    const ALLOWED: &'static str = "a name, in quotes";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        match value.as_str() {
+            Some(name) if !name.is_empty() => Ok(Self(name.to_owned())),
+            _ => Err(None),
+        }
+    }
+
+    fn show(&self) -> Value {
+        self.0.clone().into()
     }
 }

@@ -34,7 +34,7 @@ pub const ENTRY: Entry = Entry {
         Ok(vec![Feature {
             name: "sample".into(),
             present: true,
-            why_needed: format!("Greets {}.", *effective.of::<Greeting>().whom),
+            why_needed: format!("Greets {}.", effective.of::<Greeting>().whom.0),
             ..Feature::default()
         }])
     },
@@ -97,7 +97,7 @@ fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error> {
 
 impl Sample {
     fn take(&self, effective: &Effective) {
-        self.shown.borrow_mut().whom = effective.of::<Greeting>().whom.value.clone();
+        self.shown.borrow_mut().whom = effective.of::<Greeting>().whom.0.clone();
     }
 
     fn greet(&self, times: u64) -> Result<Shown, Problem> {

@@ -27,6 +27,9 @@ pub const ENTRY: Entry = Entry {
         Some(drops) => command::status(drops, output),
         None => Ok(()),
     },
+    prepare: |effective, options| {
+        options.learn_drops = *effective.of::<config::Drops>().learn && !options.shadow;
+    },
     begin: Some(begin),
     ..Entry::named("drops")
 };

@@ -1,0 +1,196 @@
+//! A module needs nothing but its own folder and a line in a list: `weir-sample` is weir with one
+//! more, which has one of everything.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use api::Method;
+use lab::namespace::wait_until;
+use lab::{Error, Lab, Options};
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+use weir_tests::{LIMIT, Weir, built};
+
+/// What comes of a command.
+fn said(command: &mut Command) -> Result<String, Error> {
+    let output = command.output().map_err(Error::system("run weir-sample"))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(Error::Unexpected(format!("{command:?}: {output:?}"))),
+    }
+}
+
+fn sample() -> Command {
+    Command::new(built("weir-sample"))
+}
+
+#[test]
+fn a_module_has_a_key_a_command_and_a_line_of_the_manual() -> Result<(), Error> {
+    let help = said(sample().arg("--help"))?;
+    assert!(
+        help.contains("greet        Greet whom the configuration names"),
+        "{help}"
+    );
+    let keys = said(sample().args(["config", "--keys"]))?;
+    assert!(keys.contains("sample.whom"), "{keys}");
+    let run = said(sample().args(["run", "--help"]))?;
+    assert!(
+        run.contains("sample:    Greets, and counts devices that come"),
+        "{run}"
+    );
+    let completions = said(sample().args(["completions", "bash"]))?;
+    assert!(completions.contains("greet"), "{completions}");
+    let folder = std::env::temp_dir().join(format!("weir-seam-{}", std::process::id()));
+    said(sample().arg("man").arg(&folder))?;
+    let manual = fs::read_to_string(folder.join("man5/weir.toml.5"));
+    let there = folder.join("man1/weir-greet.1").exists();
+    fs::remove_dir_all(&folder).map_err(Error::system("remove a manual"))?;
+    let manual = manual.map_err(Error::system("read a manual"))?;
+    assert!(manual.contains("fBwhom = ") && there, "{manual}");
+    Ok(())
+}
+
+#[test]
+fn a_module_hears_ticks_works_and_answers() -> Result<(), Error> {
+    let lab = Lab::gateway(&Options::default())?;
+    let router = lab.node("router")?;
+    let folder = std::env::temp_dir().join(format!("weir-seam-web-{}", std::process::id()));
+    let config = |whom: &str| {
+        let password = folder.join("password");
+        format!(
+            "[sample]\nwhom = {whom:?}\n[web]\nmetrics = \"loopback\"\npassword = {password:?}\n"
+        )
+    };
+    let program = built("weir-sample");
+    let weir = Weir::start_as(&program, router, &config("router"), &[])?;
+    let client = api::Client::new(weir.socket()).map_err(unexpected)?;
+    let shown = || client.get::<Value>("/v1/greeting").map_err(unexpected);
+
+    let before = shown()?;
+    assert_eq!(
+        (&before["whom"], &before["works"]),
+        (&json!("router"), &json!(true))
+    );
+    assert!(before["devices"].as_u64() >= Some(2), "{before}");
+    router.run("ip link add more type veth peer name less")?;
+    wait_until("events, seconds and turns", LIMIT, || {
+        let now = shown()?;
+        let grown =
+            |name: &str, by: u64| now[name].as_u64() >= before[name].as_u64().map(|n| n + by);
+        Ok(grown("devices", 1) && grown("seconds", 2) && grown("turns", 10))
+    })?;
+
+    // A route that writes takes a body, and nothing else.
+    let greet = |body: Value| client.send::<Value>(Method::POST, "/v1/greeting", &body);
+    assert_eq!(
+        greet(json!({"times": 2})).map_err(unexpected)?["greeted"],
+        2
+    );
+    let wrong = greet(json!({"often": 2})).expect_err("no such field");
+    assert!(wrong.to_string().contains("often"), "{wrong}");
+    let far = greet(json!({"times": u64::MAX})).expect_err("too many");
+    assert!(far.to_string().contains("too many greetings"), "{far}");
+
+    let on = |words: &[&str]| said(sample().args(words).arg("--socket").arg(weir.socket()));
+    assert_eq!(on(&["greet", "3"])?, "Hello, router!\n");
+    let status = on(&["status"])?;
+    assert!(status.contains("sample        5 greeted\n"), "{status}");
+    let check = router
+        .command(&program.display().to_string())
+        .arg("check")
+        .arg("--config")
+        .arg(weir.config_file())
+        .output();
+    let check =
+        String::from_utf8_lossy(&check.map_err(Error::system("check"))?.stdout).into_owned();
+    assert!(check.contains("sample"), "{check}");
+    let metrics = router.run("curl -sS --max-time 20 http://127.0.0.1:9347/metrics")?;
+    let line = "weir_sample_greeted_total{whom=\"router\"} 5\n";
+    assert!(
+        metrics.contains(line) && metrics.ends_with("# EOF\n"),
+        "{metrics}"
+    );
+
+    fs::write(weir.config_file(), config("reader")).map_err(Error::system("write"))?;
+    on(&["reload"])?;
+    assert_eq!(shown()?["whom"], "reader");
+
+    weir.end(Signal::SIGTERM)?;
+    let without = Weir::start_as(&program, router, &config("x"), &["--only", "offload"])?;
+    assert_eq!(
+        without.status()?.modules,
+        ["offload", "sample"],
+        "who is left out may look after itself"
+    );
+    let _ = fs::remove_dir_all(&folder);
+    Ok(())
+}
+
+fn unexpected(error: api::ClientError) -> Error {
+    Error::Unexpected(error.to_string())
+}
+
+/// Files of a folder, and of those in it.
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder").flatten() {
+        match entry.path() {
+            path if path.is_dir() => files(&path, found),
+            path => found.push(path),
+        }
+    }
+}
+
+/// Outside its own folder, nothing but the list names a module.
+#[test]
+fn only_the_list_names_a_module() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let main = fs::read_to_string(here.join("sample/src/main.rs")).expect("the sample's main");
+    let lines = main.lines().filter(|line| !line.starts_with("//"));
+    assert_eq!(
+        lines.filter(|line| line.contains("sample")).count(),
+        2,
+        "{main}"
+    );
+
+    let source = here.join("../crates/weir/src");
+    let modules = source.join("modules");
+    let names: Vec<_> = fs::read_dir(&modules)
+        .expect("modules")
+        .flatten()
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| entry.file_name().into_string().expect("UTF-8"))
+        .collect();
+    assert!(names.len() >= 7, "{names:?}");
+    let mut all = Vec::new();
+    files(&source, &mut all);
+    let list = [modules.join("mod.rs"), modules.join("tests.rs")];
+    let mut named = Vec::new();
+    for file in all.iter().filter(|file| !list.contains(file)) {
+        let text = fs::read_to_string(file).expect("UTF-8");
+        for name in &names {
+            let own = file.starts_with(modules.join(name));
+            if !own && text.contains(&format!("modules::{name}")) {
+                let file = file
+                    .strip_prefix(&source)
+                    .expect("below")
+                    .display()
+                    .to_string();
+                named.push(format!("{file} names {name}"));
+            }
+        }
+    }
+    named.sort();
+    assert_eq!(named, KNOWN);
+}
+
+/// The middle of the daemon is offload's, and what is left to the kernel is checked by its settings.
+/// The history is of what the monitor counts, and kept by it.
+const KNOWN: [&str; 6] = [
+    "check/collect.rs names offload",
+    "check/print.rs names offload",
+    "daemon/mod.rs names offload",
+    "daemon/settings.rs names offload",
+    "modules/history/command.rs names monitor",
+    "modules/monitor/past.rs names history",
+];
