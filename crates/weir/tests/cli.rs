@@ -518,3 +518,42 @@ fn the_manual_is_written_and_formats() {
     }
     assert_eq!(run(&["man", "/proc/nonexistent"]).code, Some(1));
 }
+
+#[test]
+fn the_example_is_what_weir_does_without_a_file() {
+    let example = run(&["config", "--example"]);
+    assert_eq!((example.code, example.err.as_str()), (Some(0), ""));
+    golden("weir.toml", &example.out);
+    let directory = Directory::new();
+    let file = directory.path().join("weir.toml");
+    let without = run(&["config", "--json"]).out;
+    // As it is, and with every line that may be written uncommented.
+    let mut named = false;
+    let uncommented = example.out.lines().map(|line| {
+        named = if line.contains('[') && line.contains("NAME]") {
+            true
+        } else {
+            named && !line.starts_with('[')
+        };
+        match line.strip_prefix('#') {
+            Some(key) if !key.starts_with(' ') && !named => key,
+            _ => line,
+        }
+    });
+    for text in [
+        example.out.clone(),
+        uncommented.collect::<Vec<_>>().join("\n"),
+    ] {
+        fs::write(&file, &text).expect("written");
+        let read = run(&["config", "--json", "--config", &file.to_string_lossy()]);
+        assert_eq!((read.code, read.err.as_str()), (Some(0), ""), "{text}");
+        let values = |json: &str| {
+            let config: api::Config = serde_json::from_str(json).expect("JSON");
+            let entries = config.entries.into_iter();
+            entries
+                .map(|entry| (entry.key, entry.value))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(values(&read.out), values(&without), "{text}");
+    }
+}

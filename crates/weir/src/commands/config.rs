@@ -8,8 +8,8 @@ use clap::Args;
 
 use crate::Error;
 use crate::command::{Connection, Format, client};
-use crate::config::{Source, help};
-use crate::output::{Align, Cell, Output, Table, Tone, harmless};
+use crate::config::{KeyHelp, Source, help};
+use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, harmless, wrap};
 use crate::registry::{Context, Doubt, Registry};
 
 /// Print the configuration as it takes effect
@@ -21,17 +21,21 @@ use crate::registry::{Context, Doubt, Registry};
   weir config                      what /etc/weir/weir.toml comes to
   weir config --config new.toml    whether a new file is good
   weir config --running            what the daemon uses now
-  weir config --keys               what can be written, and what it does")]
+  weir config --keys               what can be written, and what it does
+  weir config --example            the same, as a file to begin with")]
 pub struct ConfigArgs {
     /// Configuration file; has to exist [default: /etc/weir/weir.toml, where it exists]
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["running", "keys"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["running", "keys", "example"])]
     config: Option<PathBuf>,
     /// Ask the running daemon
-    #[arg(long, conflicts_with = "keys")]
+    #[arg(long, conflicts_with_all = ["keys", "example"])]
     running: bool,
     /// List all keys, with what can be written
     #[arg(long, conflicts_with = "json")]
     keys: bool,
+    /// Print a configuration file with all keys and what they do, each commented out
+    #[arg(long, conflicts_with_all = ["json", "keys"])]
+    example: bool,
     #[command(flatten)]
     connection: Connection,
     #[command(flatten)]
@@ -41,6 +45,12 @@ pub struct ConfigArgs {
 pub fn run(args: &ConfigArgs, context: &mut Context<'_, '_>) -> Result<(), Error> {
     if args.keys {
         return Ok(print_keys(context.registry, context.output)?);
+    }
+    if args.example {
+        return Ok(print_example(
+            &help(&context.registry.sections()),
+            context.output,
+        )?);
     }
     let config = if args.running {
         client(&args.connection)?.get("/v1/config")?
@@ -94,6 +104,37 @@ fn print(entries: &[ConfigEntry], output: &mut Output<'_>) -> io::Result<()> {
     }
     Ok(())
 }
+
+/// A file in which everything is commented out: it says what weir does without one.
+fn print_example(keys: &[KeyHelp], output: &mut Output<'_>) -> io::Result<()> {
+    for line in wrap(EXAMPLE, WIDTH - 2) {
+        output.line(&format!("# {line}"))?;
+    }
+    let mut section = "";
+    for key in keys {
+        if key.section != section {
+            section = &key.section;
+            // Tables with names of their own are not there by themselves.
+            let hash = if section.ends_with(NAMED) { "#" } else { "" };
+            output.line(&format!("\n{hash}[{section}]"))?;
+        } else {
+            output.line("")?;
+        }
+        for line in wrap(&format!("{} Write {}.", key.about, key.allowed), WIDTH - 2) {
+            output.line(&format!("# {line}"))?;
+        }
+        output.line(&format!("#{} = {}", key.name, key.default))?;
+    }
+    Ok(())
+}
+
+/// Ends the names of sections that have many tables.
+const NAMED: &str = ".NAME";
+
+/// Begins an example.
+const EXAMPLE: &str = "/etc/weir/weir.toml: everything here is optional, and each line shows the default. Without this file weir finds the devices \
+    that forward and does the right thing. `weir config` prints what is in force, and where each value came from. After a change: `weir reload`. \
+    It takes effect as a whole, or, if anything is wrong, not at all.";
 
 fn print_keys(registry: &Registry, output: &mut Output<'_>) -> io::Result<()> {
     let mut table = Table::new([
