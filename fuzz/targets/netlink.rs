@@ -3,7 +3,9 @@
 #![no_main]
 
 use kernel::message::Messages;
-use kernel::{conntrack, firewall, mptcp, netdev, nexthops, nl80211, policy, route, subflows};
+use kernel::{
+    conntrack, firewall, mptcp, netdev, nexthops, nl80211, policy, route, subflows, tables,
+};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -27,7 +29,12 @@ fuzz_target!(|data: &[u8]| {
                 let _ = nexthops::decode_bucket_idle(&message);
             }
         }
-        2 => drop(firewall::decode(datagram, &mut events)),
+        2 => {
+            firewall::decode(datagram, &mut events);
+            for message in Messages::new(datagram).flatten() {
+                let _ = tables::decode_table(&message).map(|table| format!("{table:?}"));
+            }
+        }
         _ => {
             for message in Messages::new(datagram).flatten() {
                 let _ = netdev::decode_family(&message).map(|family| format!("{family:?}"));

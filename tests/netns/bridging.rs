@@ -158,7 +158,9 @@ fn a_bridged_transfer_is_forwarded() {
             let mut ports = [way.port_in.clone(), way.port_out.clone()];
             ports.sort();
             assert_eq!(ports, [Some("lan1".into()), Some("lan2".into())]);
-            assert_eq!(way.hook.map(|h| h.to_string()).as_deref(), Some(hook));
+            let out = way.port_out.as_deref().unwrap_or_default();
+            let at = weir.way_out(out, hook)?;
+            assert_eq!(way.hook.map(|h| h.to_string()).as_deref(), Some(at));
             assert_eq!(way.ttl, None);
         }
         scene.transfer.stop().map(drop)

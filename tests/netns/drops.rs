@@ -384,6 +384,22 @@ fn a_set_that_no_rule_stands_behind_is_left_to_the_kernel() {
         }
         assert_eq!(fence.arrived(5000)?, 20, "the exception counts");
         let router = fence.router()?;
+        router.run("nft flush chain inet fence pre")?;
+        router.run("nft add rule inet fence pre ip saddr @banned drop")?;
+        wait_until("the rule is plain again", LIMIT, || active(&fence))?;
+        router.run("nft add table inet fence { flags dormant; }")?;
+        wait_until("its table sleeps", LIMIT, || {
+            Ok(reason(&fence)?.contains("no rule `saddr"))
+        })?;
+        for _ in 0..20 {
+            fence.lan.send(&frame)?;
+        }
+        assert_eq!(
+            fence.arrived(5000)?,
+            20,
+            "a table that sleeps drops nothing"
+        );
+        let router = fence.router()?;
         router.run("nft delete table inet fence")?;
         wait_until("the set is gone", LIMIT, || {
             Ok(reason(&fence)?.contains("no such set"))

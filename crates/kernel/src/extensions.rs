@@ -151,16 +151,8 @@ pub fn decode_rule(message: &Message<'_>) -> Result<Option<RuleExtensions>, Deco
         return Ok(None);
     }
     let (fixed, attributes) = message.split::<4>("nfgenmsg")?;
-    let all = [
-        Family::Inet,
-        Family::Ip,
-        Family::Netdev,
-        Family::Bridge,
-        Family::Ip6,
-    ];
-    let family = all.into_iter().find(|family| *family as u8 == fixed[0]);
     let mut rule = RuleExtensions {
-        family: family.map_or("", Family::word),
+        family: Family::numbered(fixed[0]).map_or("", Family::word),
         ..RuleExtensions::default()
     };
     for attribute in attributes {

@@ -34,6 +34,7 @@ mod routes;
 mod sets;
 mod socket;
 mod subflows;
+mod tables;
 mod updates;
 mod xfrm;
 
@@ -53,6 +54,7 @@ pub use requests::Requests;
 pub use routes::{RoutesError, read_lifetimes, read_routes, read_shared_gateways};
 pub use sets::{SetError, SetEvents, read_kept, read_members, read_set};
 pub use subflows::Subflows;
+pub use tables::read_tables;
 pub use updates::Outcome;
 pub use xfrm::read_idle_limit;
 

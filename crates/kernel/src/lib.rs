@@ -29,6 +29,7 @@ pub mod routes;
 pub mod sets;
 pub mod subflows;
 pub mod sysctls;
+pub mod tables;
 pub mod talk;
 pub mod tuple;
 pub mod uplinks;

@@ -66,6 +66,12 @@ impl Family {
         (Self::Ip6, "ip6"),
     ];
 
+    /// By its number.
+    pub(crate) fn numbered(number: u8) -> Option<Self> {
+        let mut all = Self::ALL.iter().map(|(family, _)| *family);
+        all.find(|family| *family as u8 == number)
+    }
+
     /// As `nft` writes it.
     pub fn word(self) -> &'static str {
         Self::ALL

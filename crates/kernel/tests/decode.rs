@@ -59,6 +59,7 @@ fn decode_all(datagram: &[u8]) {
         let _ = mptcp::decode_endpoint(&message, message.kind);
         let _ = mptcp::decode_limits(&message, message.kind);
         let _ = subflows::decode(&message);
+        let _ = weir_kernel::tables::decode_table(&message);
     }
 }
 

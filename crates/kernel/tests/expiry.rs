@@ -4,16 +4,21 @@ mod common;
 
 use std::collections::HashSet;
 use std::hash::RandomState;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::{in_namespace, run};
 use weir_kernel::SetName;
 use weir_kernel::io::{
     SetError, read_bucket_idle, read_kept, read_lifetimes, read_members, read_shared_gateways,
+    read_tables,
 };
 
 /// Loads a ruleset.
 fn load(rules: &str) {
-    let file = std::env::temp_dir().join(format!("weir-kernel-{}.nft", std::process::id()));
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!("weir-kernel-{}-{number}.nft", std::process::id());
+    let file = std::env::temp_dir().join(name);
     std::fs::write(&file, rules).expect("a file");
     run(&format!("nft -f {}", file.display()));
     std::fs::remove_file(file).expect("it is there");
@@ -171,5 +176,21 @@ fn statements_of_single_elements_are_found() {
             1,
             "a message at least"
         );
+    });
+}
+
+#[test]
+fn tables_are_read_with_their_flags() {
+    in_namespace(|| async {
+        assert_eq!(read_tables().expect("no tables"), []);
+        load("table inet wakes { }\ntable bridge sleeps { flags dormant; }\ntable ip wakes { }\n");
+        let mut tables = read_tables().expect("tables");
+        tables.sort_by_key(|table| (table.family, table.name.clone()));
+        let told: Vec<_> = tables
+            .iter()
+            .map(|table| (table.family, &*table.name, &table.flags[..]))
+            .collect();
+        let sleeps = ("bridge", "sleeps", &["dormant"][..]);
+        assert_eq!(told, [sleeps, ("inet", "wakes", &[]), ("ip", "wakes", &[])]);
     });
 }

@@ -24,7 +24,7 @@ pub use area::Subject;
 pub use concern::{Concern, RuleName};
 pub(crate) use silent::QUARTER;
 pub use silent::{Silent, silent, silent_in};
-pub use spell::{declare, has_extensions, has_policies, spell};
+pub use spell::{declare, flag, has_extensions, has_policies, spell};
 
 /// What was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

@@ -64,17 +64,26 @@ impl Rules {
     /// # Errors
     /// It is not JSON, or not an object with an array `nftables`.
     pub fn read(json: &str) -> Result<Self, RulesetError> {
-        let wrong = |place: String, problem: &str| RulesetError {
-            place,
-            problem: problem.to_owned(),
-        };
-        let mut root: Value = serde_json::from_str(json).map_err(|error| {
-            let place = format!("line {}, column {}", error.line(), error.column());
-            wrong(place, &error.to_string())
+        let root: Value = serde_json::from_str(json).map_err(|error| RulesetError {
+            place: format!("line {}, column {}", error.line(), error.column()),
+            problem: error.to_string(),
         })?;
-        match root.get_mut("nftables").map(Value::take) {
-            Some(Value::Array(objects)) => Ok(Self { objects }),
-            _ => Err(wrong("nftables".into(), "expected an array")),
+        Self::of(&root)
+    }
+
+    /// The same, of what was read of it already.
+    ///
+    /// # Errors
+    /// It is not an object with an array `nftables`.
+    pub fn of(root: &Value) -> Result<Self, RulesetError> {
+        match root.get("nftables") {
+            Some(Value::Array(objects)) => Ok(Self {
+                objects: objects.clone(),
+            }),
+            _ => Err(RulesetError {
+                place: "nftables".into(),
+                problem: "expected an array".to_owned(),
+            }),
         }
     }
 

@@ -165,9 +165,8 @@ fn owned(objects: &[Value], ruleset: &Ruleset<'_>) -> Vec<String> {
     let mut found = Vec::new();
     for table in objects.iter().filter_map(|object| object.get("table")) {
         let flags = table.get("flags");
-        // As nft 1.0.6 says it, and as newer ones do.
-        let flag = |words: [&str; 2]| flags.is_some_and(|flags| says(flags, &words));
-        if !flag(["owner", "o"]) || flag(["persist", "p"]) {
+        let flag = |word: &str| flags.is_some_and(|flags| says(flags, &[word]));
+        if !flag("owner") || flag("persist") {
             continue;
         }
         let word = |key: &str| table.get(key).and_then(Value::as_str).unwrap_or_default();

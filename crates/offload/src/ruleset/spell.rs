@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use kernel::extensions::{Extension, Mark, READ, RuleExtensions};
 use kernel::kept::Kept;
+use kernel::tables::Table;
 use serde_json::{Value, json};
 
 /// Whether there may be something to [`spell`].
@@ -56,6 +57,23 @@ pub fn spell(root: &mut Value, rules: &[RuleExtensions]) {
         }
     }
     super::early::forget(root);
+}
+
+/// Writes into tables which flags they have. Of a table that is not among these, as it changed in between, what nft says stays.
+pub fn flag(root: &mut Value, tables: &[Table]) {
+    let objects = root.get_mut("nftables").and_then(Value::as_array_mut);
+    let flagged = objects.into_iter().flatten();
+    for table in flagged.filter_map(|object| object.get_mut("table")?.as_object_mut()) {
+        let word = |name: &str| table.get(name).and_then(Value::as_str).unwrap_or_default();
+        let same = |known: &&Table| [known.family, &known.name] == [word("family"), word("name")];
+        let Some(found) = tables.iter().find(same) else {
+            continue;
+        };
+        match found.flags.is_empty() {
+            true => drop(table.remove("flags")),
+            false => drop(table.insert("flags".to_owned(), json!(found.flags))),
+        }
+    }
 }
 
 /// Writes into the declarations of sets what single elements keep, as if all did. It is that of a moment ago; of sets that are not there any more nothing

@@ -377,6 +377,9 @@ pub async fn read_ruleset() -> Result<RulesetText, String> {
     }
     let text = String::from_utf8_lossy(&output.stdout);
     let mut root = ruleset::parse(&text).map_err(|e| e.to_string())?;
+    let tables = kernel::io::read_tables();
+    ruleset::flag(&mut root, &tables.map_err(|e| e.to_string())?);
+    let rules = offload::drops::rules::Rules::of(&root).map_err(|e| e.to_string())?;
     if ruleset::has_extensions(&text) {
         match kernel::io::read_extensions() {
             Ok(rules) => ruleset::spell(&mut root, &rules),
@@ -398,7 +401,7 @@ pub async fn read_ruleset() -> Result<RulesetText, String> {
     Ok(RulesetText {
         findings: examined.findings,
         concerns,
-        rules: offload::drops::rules::Rules::read(&text).map_err(|e| e.to_string())?,
+        rules,
         silent: ruleset::silent_in(&root).map_err(|e| e.to_string())?,
         policies: ruleset::has_policies(&text),
         text: text.into_owned(),

@@ -1,0 +1,67 @@
+//! Flags of nf_tables' tables, as the kernel has them (`include/uapi/linux/netfilter/nf_tables.h`): where there is one, nft 1.0.6 prints
+//! what happens to be in memory that it freed (`table_flags_json`). Sockets are in [`crate::io`].
+
+use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
+use crate::message::{DecodeError, Message};
+use crate::sets::Family;
+
+const SUBSYSTEM: u16 = 10;
+const NFT_MSG_NEWTABLE: u16 = 0;
+const NFT_MSG_GETTABLE: u16 = 1;
+const NFTA_TABLE_NAME: u16 = 1;
+const NFTA_TABLE_FLAGS: u16 = 2;
+
+/// `enum nft_table_flags`, by nft's words.
+const FLAGS: [(u32, &str); 3] = [(1, "dormant"), (1 << 1, "owner"), (1 << 2, "persist")];
+
+/// A table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    /// `ip`, `ip6`, `inet`, `bridge` or `netdev`.
+    pub family: &'static str,
+    /// Its name.
+    pub name: String,
+    /// Its flags, in nft's words; one that has none there is not told.
+    pub flags: Vec<&'static str>,
+}
+
+/// Asks for all tables.
+pub(crate) fn dump_tables(sequence: u32) -> Vec<u8> {
+    let mut encoder = Encoder::default();
+    let flags = NLM_F_REQUEST | NLM_F_DUMP;
+    encoder.message(SUBSYSTEM << 8 | NFT_MSG_GETTABLE, flags, sequence, |e| {
+        e.fixed(&[0; 4]);
+    });
+    encoder.finish()
+}
+
+/// Decodes a part of the answer. `None`: something else, or of a family that is not known here.
+///
+/// # Errors
+/// Names the attribute that is cut short.
+pub fn decode_table(message: &Message<'_>) -> Result<Option<Table>, DecodeError> {
+    if message.kind != SUBSYSTEM << 8 | NFT_MSG_NEWTABLE {
+        return Ok(None);
+    }
+    let (fixed, attributes) = message.split::<4>("nfgenmsg")?;
+    let Some(family) = Family::numbered(fixed[0]) else {
+        return Ok(None);
+    };
+    let mut table = Table {
+        family: family.word(),
+        ..Table::default()
+    };
+    for attribute in attributes {
+        let attribute = attribute?;
+        match attribute.kind {
+            NFTA_TABLE_NAME => table.name = attribute.text(),
+            NFTA_TABLE_FLAGS => {
+                let flags = attribute.u32_network("NFTA_TABLE_FLAGS")?;
+                let set = FLAGS.iter().filter(|(bit, _)| flags & bit != 0);
+                table.flags = set.map(|(_, word)| *word).collect();
+            }
+            _ => {}
+        }
+    }
+    Ok(Some(table))
+}
