@@ -121,6 +121,11 @@ fn a_slower_card_keeps_its_qdisc() {
     let of = |wan: u32| queued(1000, wan).unwrap_or_else(|error| panic!("{wan} Mbit/s: {error}"));
     let (seen, said) = of(100);
     assert!(seen > ECHOES as u64 * 9 / 10, "{seen} of {ECHOES}");
+    if !kernel_has([6, 3]) {
+        // Nor does it tell whether a card takes frames from XDP: TC sends, whatever its speed.
+        assert_eq!(said.as_deref(), Some("no-rings"));
+        return;
+    }
     assert_eq!(said.as_deref(), Some("slower"));
     let (seen, said) = of(1000);
     assert!(seen < ECHOES as u64 / 2, "XDP sends: {seen} of {ECHOES}");

@@ -118,7 +118,12 @@ fn one(path: Path, settings: &Settings) -> Result<Result<Profile, String>, Error
     let fed = feed(&mut circuit, &mut both);
     datapath::bench::unpin()?;
     let (recorded, counted) = (ended(both.0)?, ended(both.1)?);
-    let rate = fed?;
+    let Some(rate) = fed? else {
+        return Ok(Err(format!(
+            "perf did not end within {} s",
+            PATIENCE.as_secs()
+        )));
+    };
     if !recorded.status.success() {
         return Ok(Err(said("perf record", &recorded)));
     }
@@ -145,18 +150,18 @@ fn one(path: Path, settings: &Settings) -> Result<Result<Profile, String>, Error
     }))
 }
 
-/// Sends until both have ended, which are stopped where they do not; packets per second on the clock on the wall.
-fn feed(circuit: &mut Circuit, both: &mut (Child, Child)) -> Result<f64, Error> {
+/// Sends until both have ended; packets per second on the clock on the wall. `None`: they did not, and were stopped.
+fn feed(circuit: &mut Circuit, both: &mut (Child, Child)) -> Result<Option<f64>, Error> {
     let begun = Instant::now();
     let (mut packets, mut seconds) = (0, 0.0);
-    let mut sent = Ok(());
+    let (mut sent, mut ended) = (Ok(()), true);
     while sent.is_ok() {
         let runs = |child: &mut Child| child.try_wait().is_ok_and(|status| status.is_none());
         if !runs(&mut both.0) && !runs(&mut both.1) {
             break;
         }
         if begun.elapsed() > PATIENCE {
-            sent = Err(Error::Wrong("perf does not end".into()));
+            ended = false;
             break;
         }
         sent = circuit.measure(0.0, PIECE.as_secs_f64()).map(|run| {
@@ -164,10 +169,10 @@ fn feed(circuit: &mut Circuit, both: &mut (Child, Child)) -> Result<f64, Error> 
             seconds += run.seconds;
         });
     }
-    if sent.is_err() {
+    if sent.is_err() || !ended {
         let _ = (both.0.kill(), both.1.kill());
     }
-    sent.map(|()| packets as f64 / seconds)
+    sent.map(|()| ended.then_some(packets as f64 / seconds))
 }
 
 fn recorder(cpu: usize, data: &File) -> std::io::Result<Child> {

@@ -6,12 +6,12 @@
 use std::mem::{MaybeUninit, offset_of};
 use std::net::{IpAddr, Ipv4Addr};
 use std::ops::Range;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
 
 use kernel::Tuple;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{MapCore, MapFlags, ProgramInput};
+use libbpf_rs::{MapCore, MapFlags, ProgramInput, TC_EGRESS, TC_INGRESS, TcAttachPoint};
 
 use crate::Datapath;
 use crate::error::Error;
@@ -185,7 +185,7 @@ pub struct Bench {
     frame: Vec<u8>,
     /// Frames have several lengths.
     mixed: bool,
-    links: Vec<OwnedFd>,
+    links: Vec<hook::Attachment>,
 }
 
 /// Where the headers of a frame are.
@@ -229,6 +229,18 @@ impl Layout {
             host,
             check,
         })
+    }
+}
+
+/// Of a clsact filter: behind weir's first at ingress, before its others at egress.
+const PRIORITY: u32 = 0x1000;
+
+/// Where a filter goes that does what a link of TCX would.
+fn point_before_tcx(kind: u32) -> Option<TcAttachPoint> {
+    match kind {
+        libbpf_sys::BPF_TCX_INGRESS => Some(TC_INGRESS),
+        libbpf_sys::BPF_TCX_EGRESS => Some(TC_EGRESS),
+        _ => None,
     }
 }
 
@@ -376,11 +388,20 @@ impl Bench {
             Program::SinkTc => (&progs.sink_tc, libbpf_sys::BPF_TCX_INGRESS, 0),
             Program::CeilingTc => (&progs.ceiling_tc, libbpf_sys::BPF_TCX_INGRESS, 0),
         };
-        let link =
-            hook::link_create(program, link, kind, flags).map_err(|source| Error::System {
-                what: format!("attach to {name}"),
-                source,
-            })?;
+        let link = match (
+            hook::link_create(program, link, kind, flags),
+            point_before_tcx(kind),
+        ) {
+            (Ok(link), _) => hook::Attachment::Link(link),
+            // EINVAL: the kernel knows no TCX.
+            (Err(error), Some(point)) if error.raw_os_error() == Some(libc::EINVAL) => {
+                hook::attach_filter(program, link, name, point, PRIORITY)?
+            }
+            (Err(source), _) => {
+                let what = format!("attach to {name}");
+                return Err(Error::System { what, source });
+            }
+        };
         self.links.push(link);
         Ok(())
     }

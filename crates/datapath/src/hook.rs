@@ -174,21 +174,29 @@ pub(crate) fn attach_tc(
         libbpf_sys::BPF_TCX_EGRESS
     };
     match link_create(program, link, kind, place.flags()) {
-        Ok(fd) => return Ok(Attachment::Link(fd)),
+        Ok(fd) => Ok(Attachment::Link(fd)),
         // EINVAL: the kernel knows no TCX.
-        Err(error) if error.raw_os_error() != Some(libc::EINVAL) => {
-            return Err(Error::System {
-                what: format!("attach TC to {name}"),
-                source: error,
-            });
-        }
-        Err(_) => {}
+        Err(error) if error.raw_os_error() != Some(libc::EINVAL) => Err(Error::System {
+            what: format!("attach TC to {name}"),
+            source: error,
+        }),
+        Err(_) => attach_filter(program, link, name, point, place.priority()),
     }
+}
+
+/// Attaches a program as a filter of clsact, as before Linux 6.6, which has TCX.
+pub(crate) fn attach_filter(
+    program: &ProgramMut<'_>,
+    link: u32,
+    name: &str,
+    point: TcAttachPoint,
+    priority: u32,
+) -> Result<Attachment, Error> {
     let mut hook = TcHookBuilder::new(program.as_fd())
         .ifindex(link as i32)
         .replace(true)
         .handle(HANDLE)
-        .priority(place.priority())
+        .priority(priority)
         .hook(point);
     hook.create()
         .map_err(|e| Error::bpf(format!("make clsact on {name}"), e))?;

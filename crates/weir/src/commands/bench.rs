@@ -47,11 +47,16 @@ fn keep(file: Option<&File>, text: impl FnOnce() -> String) -> Result<(), Error>
 }
 
 fn failed(error: bench::Error) -> Error {
-    Error::because(
-        "it cannot be measured",
-        &error,
-        "`weir check` says what the kernel lacks",
-    )
+    let mend = match &error {
+        bench::Error::Lab(_) | bench::Error::Datapath(_) => {
+            "`weir check` says what the kernel lacks"
+        }
+        bench::Error::System { .. } => "start it as root, with room for files in /run and /tmp",
+        bench::Error::Client(_) | bench::Error::Wrong(_) => {
+            "try again with less else running; report it if it stays"
+        }
+    };
+    Error::because("it cannot be measured", &error, mend)
 }
 
 fn wire_trouble(trouble: bench::wires::Trouble) -> Error {
