@@ -1,4 +1,5 @@
-//! Very many neighbours, stations of a bridge, and rules that change at once, under very many flows.
+//! Very many neighbours, stations of a bridge, and rules that change at once, under very many
+//! flows.
 
 use std::path::Path;
 

@@ -1,7 +1,8 @@
 //! What is measured: a closed loop – client, router, server – for one scenario.
 //!
-//! A generator at each end feeds its host's device as a driver would; the router's and the other end's receive paths run in the same call,
-//! on the same core. Nothing waits, so packets per second are the reciprocal of the cost of a packet.
+//! A generator at each end feeds its host's device as a driver would; the router's and the other
+//! end's receive paths run in the same call, on the same core. Nothing waits, so packets per second
+//! are the reciprocal of the cost of a packet.
 
 mod build;
 mod check;
@@ -26,7 +27,8 @@ pub use build::nothing;
 pub struct Run {
     /// Packets that reached the sink, or were dropped where they were to be.
     pub packets: u64,
-    /// Time it took, ns (instructions, where the clock counts those), without preparing it and without what others did on the processor.
+    /// Time it took, ns (instructions, where the clock counts those), without preparing it and
+    /// without what others did on the processor.
     pub nanoseconds: f64,
     /// The same on the clock on the wall, s: with all that it takes to prepare.
     pub seconds: f64,
@@ -95,7 +97,8 @@ struct Before {
 }
 
 impl Circuit {
-    /// Measures what this side sends from now on. The sink for it is at the other side's host, or at the router's port where nobody forwards.
+    /// Measures what this side sends from now on. The sink for it is at the other side's host, or
+    /// at the router's port where nobody forwards.
     pub fn listen(&mut self, from: Side) -> Result<(), Error> {
         self.client.sink.detach();
         self.server.sink.detach();
@@ -107,7 +110,8 @@ impl Circuit {
             Path::Nothing => ("router", near.port),
             _ => (far.outlet.role, far.outlet.device),
         };
-        // Behind skbs at TC, behind frames at XDP: turning one into the other would be measured too.
+        // Behind skbs at TC, behind frames at XDP: turning one into the other would be measured
+        // too.
         let program = match self.path.frames() {
             true => Program::SinkXdp,
             false => Program::SinkTc,
@@ -178,8 +182,10 @@ impl Circuit {
         self.path
     }
 
-    /// Nanoseconds that it took, as the kernel counts them: it takes 16 to 32 ms to prepare and to tidy up, most of it waiting, which are none of the router's. The
-    /// work that the kernel's own thread did is added. Whole nanoseconds per packet are all that is told, so half of one is added to each.
+    /// Nanoseconds that it took, as the kernel counts them: it takes 16 to 32 ms to prepare and to
+    /// tidy up, most of it waiting, which are none of the router's. The work that the kernel's own
+    /// thread did is added. Whole nanoseconds per packet are all that is told, so half of one is
+    /// added to each.
     fn feed(&mut self, from: Side, packets: u32) -> Result<f64, Error> {
         let end = match from {
             Side::Client => &mut self.client,
@@ -219,7 +225,8 @@ impl Circuit {
         }
     }
 
-    /// The work that the kernel's own thread does for received packets is known from here on. To be called where everything will run.
+    /// The work that the kernel's own thread does for received packets is known from here on. To be
+    /// called where everything will run.
     fn stay(&mut self) -> Result<(), Error> {
         if self.helper.is_none() {
             let cpu = nix::sched::sched_getcpu().map_err(Error::system("ask for the processor"))?;

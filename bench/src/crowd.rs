@@ -1,8 +1,10 @@
-//! A router with very many flows, and what a change does to them: when the last packet went the old way, and when weir forwards again.
+//! A router with very many flows, and what a change does to them: when the last packet went the old
+//! way, and when weir forwards again.
 //!
-//! Generators on both sides send one packet of each flow in turn, without a pause, and in pieces: between two of them the change is made by another
-//! thread. Sinks tell by one octet of a frame whether it went the old way, and when. What the kernel sends at the ports is counted; the
-//! rest of what arrives was forwarded by weir.
+//! Generators on both sides send one packet of each flow in turn, without a pause, and in pieces:
+//! between two of them the change is made by another thread. Sinks tell by one octet of a frame
+//! whether it went the old way, and when. What the kernel sends at the ports is counted; the rest
+//! of what arrives was forwarded by weir.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -23,7 +25,8 @@ use crate::traffic::Kind;
 
 /// Processor of the generators, which go before all else there.
 const GENERATOR: usize = 1;
-/// Frames of each direction between two looks: as each call has to wait for the kernel at its end, not few.
+/// Frames of each direction between two looks: as each call has to wait for the kernel at its end,
+/// not few.
 const PIECE: u32 = 16_384;
 /// So much of what arrives has to be forwarded by weir for it to be at work again.
 const SHARE: f64 = 0.99;
@@ -80,11 +83,13 @@ pub struct Outcome {
     pub last_since_end: f64,
     /// From its begin until weir forwards 99 % of a round over all flows.
     pub back: f64,
-    /// Packets that the kernel sent meanwhile, for each flow and direction: what the change costs, however busy the machine is.
+    /// Packets that the kernel sent meanwhile, for each flow and direction: what the change costs,
+    /// however busy the machine is.
     pub by_kernel: f64,
 }
 
-/// The router, its daemon and its traffic. Dropped in the order of the fields: programs before namespaces.
+/// The router, its daemon and its traffic. Dropped in the order of the fields: programs before
+/// namespaces.
 pub struct Crowd {
     weir: Daemon,
     size: Size,
@@ -110,7 +115,8 @@ struct Seen {
     by_kernel: u64,
 }
 
-/// One piece of the traffic: when it began, packets that arrived, and how many of them weir forwarded.
+/// One piece of the traffic: when it began, packets that arrived, and how many of them weir
+/// forwarded.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     begun: u64,
@@ -230,7 +236,8 @@ impl Crowd {
     fn open(&mut self) -> Result<(), Error> {
         let flows = self.size.flows();
         self.gently()?;
-        // From two seconds on (net/netfilter/nf_conntrack_proto_udp.c) the kernel tells once more of each: as gently as before.
+        // From two seconds on (net/netfilter/nf_conntrack_proto_udp.c) the kernel tells once more
+        // of each: as gently as before.
         sleep(Duration::from_secs(2));
         self.gently()?;
         self.gently()?;
@@ -333,8 +340,8 @@ impl Crowd {
         ))
     }
 
-    /// Runs a command in the router, `input` on its standard input, while traffic goes on; `old`: which kind of packet went the way of
-    /// before, 0 or 1.
+    /// Runs a command in the router, `input` on its standard input, while traffic goes on; `old`:
+    /// which kind of packet went the way of before, 0 or 1.
     pub fn change(&mut self, line: &str, input: String, old: usize) -> Result<Outcome, Error> {
         let before = self.seen();
         let router = self.lab.node("router")?;

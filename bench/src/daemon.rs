@@ -76,7 +76,8 @@ impl Daemon {
         Ok(daemon)
     }
 
-    /// Only the monitor (`weir run --only monitor`), with these lines of configuration; waits until it counts at so many devices.
+    /// Only the monitor (`weir run --only monitor`), with these lines of configuration; waits until
+    /// it counts at so many devices.
     pub fn monitor(
         router: &Namespace,
         binary: &Path,
@@ -100,7 +101,8 @@ impl Daemon {
         Ok(daemon)
     }
 
-    /// Only multipath, with these lines of configuration; waits until it brings clients' connections to its partner, by so many paths.
+    /// Only multipath, with these lines of configuration; waits until it brings clients'
+    /// connections to its partner, by so many paths.
     pub fn multipath(
         router: &Namespace,
         binary: &Path,

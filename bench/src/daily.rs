@@ -1,4 +1,5 @@
-//! What the daemon is like to live with: how soon a flow is forwarded, how soon it is not any more, and what it takes.
+//! What the daemon is like to live with: how soon a flow is forwarded, how soon it is not any more,
+//! and what it takes.
 
 use std::fs;
 use std::path::Path;
@@ -24,8 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How long nothing must be forwarded by weir for a flow to count as revoked.
 const SILENCE: Duration = Duration::from_millis(30);
 
-/// A router with the daemon at XDP, single packets, and two counters: what XDP forwarded reaches the server without leaving the
-/// router as an skb.
+/// A router with the daemon at XDP, single packets, and two counters: what XDP forwarded reaches
+/// the server without leaving the router as an skb.
 struct Scene {
     weir: Daemon,
     arrived: Bench,
@@ -86,7 +87,8 @@ impl Scene {
         Ok(false)
     }
 
-    /// From the reply, with which a flow becomes eligible, to the first packet that weir forwards. Milliseconds.
+    /// From the reply, with which a flow becomes eligible, to the first packet that weir forwards.
+    /// Milliseconds.
     fn install(&self, n: u32) -> Result<f64, Error> {
         let frame = self.kind.received(n).bytes();
         self.client.send(&frame)?;
@@ -130,8 +132,8 @@ impl Scene {
         }
     }
 
-    /// Runs a command in the router while the packets of a flow go on; how long after the end of the command weir still forwarded,
-    /// milliseconds, 0 where it stopped before.
+    /// Runs a command in the router while the packets of a flow go on; how long after the end of
+    /// the command weir still forwarded, milliseconds, 0 where it stopped before.
     fn revoke(&self, n: u32, line: &str) -> Result<f64, Error> {
         let frame = self.kind.received(n).bytes();
         let mut words = line.split_whitespace();

@@ -1,5 +1,7 @@
-//! A day in an hour: the same day by the kernel alone and with weir at each hook, side by side, with conntrack's clock a day's part of what it is. Connections rest for
-//! long, ends die, stations roam, the WAN dials again, sets expire, hosts are banned, quotas run out. Answers and connections must be the kernel's.
+//! A day in an hour: the same day by the kernel alone and with weir at each hook, side by side,
+//! with conntrack's clock a day's part of what it is. Connections rest for long, ends die, stations
+//! roam, the WAN dials again, sets expire, hosts are banned, quotas run out. Answers and
+//! connections must be the kernel's.
 
 mod schedule;
 mod world;
@@ -15,7 +17,8 @@ use crate::Error;
 use crate::report::{Table, table};
 use world::{Entries, Outcome, World};
 
-/// An entry may end so much earlier or later than the kernel's, seconds: time-outs are told in whole seconds, and what moved is seen by a visit.
+/// An entry may end so much earlier or later than the kernel's, seconds: time-outs are told in
+/// whole seconds, and what moved is seen by a visit.
 const EARLY: u64 = 2;
 const LATE: u64 = 6;
 
@@ -34,7 +37,8 @@ pub struct Compared {
     pub dead: Vec<String>,
     /// Connections known to conntrack in the end.
     pub entries: u64,
-    /// Those that one of them only has, or that end at another time: what the kernel has, what this has.
+    /// Those that one of them only has, or that end at another time: what the kernel has, what this
+    /// has.
     pub others: Vec<String>,
     /// Packets that weir forwarded.
     pub forwarded: u64,
@@ -110,7 +114,8 @@ fn compare(by: &'static str, kernel: &Outcome, other: &Outcome) -> Compared {
     }
 }
 
-/// Entries of one that the other has not, or for another time. What is about to end may be gone already.
+/// Entries of one that the other has not, or for another time. What is about to end may be gone
+/// already.
 fn differing(kernel: &Entries, other: &Entries) -> Vec<String> {
     let mut found = Vec::new();
     let keys: std::collections::BTreeSet<_> = kernel.keys().chain(other.keys()).collect();

@@ -1,4 +1,5 @@
-//! The gate against slow creep: instructions per packet, which under `scripts/vm --icount` repeat to the instruction.
+//! The gate against slow creep: instructions per packet, which under `scripts/vm --icount` repeat
+//! to the instruction.
 
 use std::path::Path;
 
@@ -12,7 +13,8 @@ use crate::verifier::series;
 /// A recorded measurement, bench/instructions.json.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// The kernel it was made with: another one's just-in-time compiler may make other instructions.
+    /// The kernel it was made with: another one's just-in-time compiler may make other
+    /// instructions.
     pub kernel: String,
     /// The C compiler it was made with: see [`machine::compiler`](crate::machine::compiler).
     pub compiler: String,

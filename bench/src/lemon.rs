@@ -1,9 +1,11 @@
-//! What users lose while somebody counts: LeMon's four cases with iperf3 through a router, with nobody, with programs that do nothing, with
-//! weir's monitor, and with softflowd on the same device, in turn. The second is what anybody pays who looks at packets by TC.
+//! What users lose while somebody counts: LeMon's four cases with iperf3 through a router, with
+//! nobody, with programs that do nothing, with weir's monitor, and with softflowd on the same
+//! device, in turn. The second is what anybody pays who looks at packets by TC.
 //!
-//! Sender, router and receiver share the machine's processors, so whatever a monitor takes is taken from the transfer; devices neither
-//! segment nor merge, so that the router sees packets as on a wire. Two transfers of the same kind differ by more than a monitor takes, so the
-//! transfers of a case go on all the time, and who counts is changed below them.
+//! Sender, router and receiver share the machine's processors, so whatever a monitor takes is taken
+//! from the transfer; devices neither segment nor merge, so that the router sees packets as on a
+//! wire. Two transfers of the same kind differ by more than a monitor takes, so the transfers of a
+//! case go on all the time, and who counts is changed below them.
 
 use std::any::Any;
 use std::fs;
@@ -83,7 +85,8 @@ impl Case {
 pub enum Counter {
     /// Nobody.
     Nobody,
-    /// Nobody, but there are programs at TC of both of the router's ports, each way, that do nothing.
+    /// Nobody, but there are programs at TC of both of the router's ports, each way, that do
+    /// nothing.
     Nothing,
     /// `weir run --only monitor`.
     Weir,
@@ -134,9 +137,11 @@ pub struct Loss {
     pub counter: Counter,
     /// What arrived with nobody: Mbit/s of TCP, thousands of datagrams a second of UDP; the median.
     pub alone: f64,
-    /// Percent less that arrived with this one, against nobody in the same round: the median of the rounds. Below 0: more.
+    /// Percent less that arrived with this one, against nobody in the same round: the median of the
+    /// rounds. Below 0: more.
     pub median: f64,
-    /// Between this and [`Loss::to`] the median of very many rounds would be, with a probability of 95 % at least.
+    /// Between this and [`Loss::to`] the median of very many rounds would be, with a probability of
+    /// 95 % at least.
     pub from: f64,
     /// See [`Loss::from`].
     pub to: f64,
@@ -225,8 +230,9 @@ fn loss(case: &Case, counter: Counter, alone: &[f64], with: &[f64]) -> Loss {
     }
 }
 
-/// The values between which the median of all is with 95 %, whatever they are distributed like: so many of `sorted` lie below it as heads in
-/// throws of a coin (normal approximation; least and most where there are few).
+/// The values between which the median of all is with 95 %, whatever they are distributed like: so
+/// many of `sorted` lie below it as heads in throws of a coin (normal approximation; least and most
+/// where there are few).
 fn confidence(sorted: &[f64]) -> (f64, f64) {
     let number = sorted.len() as f64;
     let below = ((number - 1.96 * number.sqrt()) / 2.0).floor().max(1.0) as usize;
@@ -266,7 +272,8 @@ fn softflowd(router: &Namespace) -> Result<Process, Error> {
     }
 }
 
-/// The streams of a case, which end when this is dropped. Senders on one processor, receivers on the other: where they would move, rates would.
+/// The streams of a case, which end when this is dropped. Senders on one processor, receivers on
+/// the other: where they would move, rates would.
 fn begin(lab: &Lab, case: &Case) -> Result<Vec<Process>, Error> {
     let processes = case.flows.div_ceil(STREAMS) as u16;
     let streams = case.flows / u32::from(processes);
@@ -293,7 +300,8 @@ fn begin(lab: &Lab, case: &Case) -> Result<Vec<Process>, Error> {
     clients
 }
 
-/// What has arrived at the server's programs so far: octets of TCP with their headers, datagrams of UDP.
+/// What has arrived at the server's programs so far: octets of TCP with their headers, datagrams of
+/// UDP.
 fn arrived(lab: &Lab, case: &Case) -> Result<u64, Error> {
     let (file, protocol, field) = match case.udp {
         true => ("snmp", "Udp:", "InDatagrams"),

@@ -1,4 +1,5 @@
-//! What weir is measured by: `weir bench`, `bench` and `demo`. How to read the figures is told in docs/performance.md.
+//! What weir is measured by: `weir bench`, `bench` and `demo`. How to read the figures is told in
+//! docs/performance.md.
 
 pub mod books;
 pub mod changes;

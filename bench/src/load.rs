@@ -1,4 +1,5 @@
-//! What is sent through a router: how many flows, how long the frames, and what they are wrapped in on the wires.
+//! What is sent through a router: how many flows, how long the frames, and what they are wrapped in
+//! on the wires.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +7,8 @@ use std::str::FromStr;
 use lab::Arrangement;
 use serde::{Deserialize, Serialize};
 
-/// IMIX, as most of those who measure have it: seven short frames, four of middle length and a long one; octets without checksum.
+/// IMIX, as most of those who measure have it: seven short frames, four of middle length and a long
+/// one; octets without checksum.
 pub const IMIX: [usize; 3] = [60, 590, 1514];
 /// Ethernet's header.
 const HEADER: usize = 14;
@@ -183,7 +185,8 @@ impl Wires {
         }
     }
 
-    /// Octets of the longest frame that fits, before anything is wrapped around it (RFC 2516, section 7: 1492 with PPPoE).
+    /// Octets of the longest frame that fits, before anything is wrapped around it (RFC 2516,
+    /// section 7: 1492 with PPPoE).
     pub fn longest(self) -> usize {
         HEADER
             + match self.arrangement().wan.dials() {

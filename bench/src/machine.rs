@@ -37,8 +37,8 @@ impl Lock {
     }
 }
 
-/// Runs `work` with this thread inside a namespace. Unlike [`Namespace::enter`] it stays on this thread, which is pinned, and
-/// which holds things that cannot change threads.
+/// Runs `work` with this thread inside a namespace. Unlike [`Namespace::enter`] it stays on this
+/// thread, which is pinned, and which holds things that cannot change threads.
 pub fn inside<T>(node: &Namespace, work: impl FnOnce() -> T) -> Result<T, Error> {
     let open =
         |path: &Path| File::open(path).map_err(Error::system(format!("open {}", path.display())));
@@ -52,7 +52,8 @@ pub fn inside<T>(node: &Namespace, work: impl FnOnce() -> T) -> Result<T, Error>
     Ok(result)
 }
 
-/// Keeps a signal from interrupting this thread while it lives: another thread takes it. What the kernel was asked to run is not cut short then.
+/// Keeps a signal from interrupting this thread while it lives: another thread takes it. What the
+/// kernel was asked to run is not cut short then.
 #[derive(Debug)]
 pub struct Undisturbed(SigSet);
 
@@ -72,7 +73,8 @@ impl Drop for Undisturbed {
     }
 }
 
-/// The kernel's thread that goes on with received packets where an interrupt's share of time was used up: `ksoftirqd/N`.
+/// The kernel's thread that goes on with received packets where an interrupt's share of time was
+/// used up: `ksoftirqd/N`.
 #[derive(Clone, Debug)]
 pub struct SoftirqThread(PathBuf);
 
@@ -162,7 +164,8 @@ impl fmt::Display for Machine {
 pub struct Processor {
     /// Anything but being idle or waiting for disks.
     pub busy: f64,
-    /// Of it, receiving and sending packets and other work that the kernel puts off until after an interrupt (softirq).
+    /// Of it, receiving and sending packets and other work that the kernel puts off until after an
+    /// interrupt (softirq).
     pub softirq: f64,
 }
 
@@ -175,7 +178,8 @@ impl Processor {
         }
     }
 
-    /// From a line of /proc/stat (proc_stat(5)): `cpu0`, then user, nice, system, idle, iowait, irq, softirq, steal.
+    /// From a line of /proc/stat (proc_stat(5)): `cpu0`, then user, nice, system, idle, iowait,
+    /// irq, softirq, steal.
     fn read(line: &str) -> Option<Self> {
         let mut words = line.split_whitespace();
         words
@@ -213,17 +217,20 @@ pub fn received(device: &str) -> Result<u64, Error> {
     found.ok_or_else(|| Error::Wrong(format!("no device {device}")))
 }
 
-/// How many connections the kernel follows at most (`net.netfilter.nf_conntrack_max`); `None` before it follows any.
+/// How many connections the kernel follows at most (`net.netfilter.nf_conntrack_max`); `None`
+/// before it follows any.
 pub fn most_connections() -> Option<u64> {
     let text = fs::read_to_string("/proc/sys/net/netfilter/nf_conntrack_max").ok()?;
     text.trim().parse().ok()
 }
 
-/// Whether the kernel has memory for TCP: what it counts as in use, less than what it saves from (`net.ipv4.tcp_mem`, the first number).
+/// Whether the kernel has memory for TCP: what it counts as in use, less than what it saves from
+/// (`net.ipv4.tcp_mem`, the first number).
 ///
 /// # Errors
-/// It has not. Where nothing is connected it has miscounted, which only a reboot mends: Linux 6.18 did by 2.3 GB once, with a WARNING of `inet_sock_destruct`,
-/// while shadowsocks-libev carried a connection by MPTCP; all TCP of the machine was at 34 Mbit/s from then on.
+/// It has not. Where nothing is connected it has miscounted, which only a reboot mends: Linux 6.18
+/// did by 2.3 GB once, with a WARNING of `inet_sock_destruct`, while shadowsocks-libev carried a
+/// connection by MPTCP; all TCP of the machine was at 34 Mbit/s from then on.
 pub fn has_memory_for_tcp() -> Result<(), Error> {
     let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
     let (used, from) = tcp_memory(
@@ -239,7 +246,8 @@ pub fn has_memory_for_tcp() -> Result<(), Error> {
     )))
 }
 
-/// Pages in use, and from how many on the kernel saves; the second is the most there is where it is not told.
+/// Pages in use, and from how many on the kernel saves; the second is the most there is where it is
+/// not told.
 fn tcp_memory(sockstat: &str, limits: &str) -> (u64, u64) {
     let line = sockstat.lines().find_map(|line| line.strip_prefix("TCP:"));
     let mut words = line.unwrap_or_default().split_whitespace();

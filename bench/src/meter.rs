@@ -1,5 +1,5 @@
-//! What the meter takes of each packet, beyond finding out what the packet is: under BPF_PROG_TEST_RUN, in turn with the same parse before
-//! the tables that others use.
+//! What the meter takes of each packet, beyond finding out what the packet is: under
+//! BPF_PROG_TEST_RUN, in turn with the same parse before the tables that others use.
 
 use datapath::bench::{Bench, Exit, Peers, Target, Traffic};
 use datapath::meter::{Meter, MeterSizes};
@@ -37,8 +37,8 @@ pub struct Cost {
     pub traffic: String,
     /// Flows that took turns.
     pub flows: u32,
-    /// Nanoseconds (instructions, where the clock counts those) beyond those of the parse; of the parse beyond those of a drop: the median of
-    /// the rounds.
+    /// Nanoseconds (instructions, where the clock counts those) beyond those of the parse; of the
+    /// parse beyond those of a drop: the median of the rounds.
     pub median: f64,
     /// The smallest.
     pub least: f64,
@@ -48,7 +48,8 @@ pub struct Cost {
     pub base: f64,
 }
 
-/// What is timed, in the order of the table. The parse comes first: the others are counted from there.
+/// What is timed, in the order of the table. The parse comes first: the others are counted from
+/// there.
 const PROGRAMS: [(Target, &str); 6] = [
     (Target::MeterParse, "parse alone"),
     (Target::MeterIn, "weir's meter"),
@@ -93,7 +94,8 @@ pub fn all(effort: &Effort) -> Result<Vec<Cost>, Error> {
     })?
 }
 
-/// The meter's own programs, for the gate (gate.rs), where the clock counts instructions, of which little varies.
+/// The meter's own programs, for the gate (gate.rs), where the clock counts instructions, of which
+/// little varies.
 pub fn of_the_gate() -> Result<Vec<programs::Cost>, Error> {
     let costs = all(&Effort {
         runs: 1000,

@@ -1,4 +1,5 @@
-//! What the daemon takes while it monitors: processor time and memory, by the number of flows that are active.
+//! What the daemon takes while it monitors: processor time and memory, by the number of flows that
+//! are active.
 
 use std::fs;
 use std::path::Path;
@@ -34,7 +35,8 @@ pub struct Burden {
     pub own: f64,
 }
 
-/// Starts `weir run --only monitor` for each number of flows, lets them settle, and looks for so many seconds.
+/// Starts `weir run --only monitor` for each number of flows, lets them settle, and looks for so
+/// many seconds.
 pub fn burdens(binary: &Path, flows: &[u32], seconds: u32) -> Result<Vec<Burden>, Error> {
     datapath::bench::unpin()?;
     flows

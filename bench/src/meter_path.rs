@@ -1,5 +1,6 @@
-//! The whole way of a packet through the kernel: with nobody, with programs at both ports that do nothing, and with the monitor, in turn; the
-//! closed loop on one processor. What the programs take that do nothing is the kernel's: entering a program, whatever it does.
+//! The whole way of a packet through the kernel: with nobody, with programs at both ports that do
+//! nothing, and with the monitor, in turn; the closed loop on one processor. What the programs take
+//! that do nothing is the kernel's: entering a program, whatever it does.
 
 use std::any::Any;
 use std::path::Path as File;

@@ -123,7 +123,8 @@ impl Path {
         }
     }
 
-    /// Whether it can be measured on wires that carry more than Ethernet: the programs that weir is compared with know nothing else, and one family is enough.
+    /// Whether it can be measured on wires that carry more than Ethernet: the programs that weir is
+    /// compared with know nothing else, and one family is enough.
     pub fn knows(self, wires: Wires) -> bool {
         wires == Wires::Plain
             || matches!(
@@ -177,7 +178,8 @@ impl Path {
         }
     }
 
-    /// The least share of the packets that weir has to take. Of what it drops by a set it lets one in 256 through, as a sample.
+    /// The least share of the packets that weir has to take. Of what it drops by a set it lets one
+    /// in 256 through, as a sample.
     pub(crate) fn least(self) -> f64 {
         match self {
             Self::WeirDrop => 0.97,

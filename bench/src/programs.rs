@@ -1,8 +1,10 @@
-//! Single programs under BPF_PROG_TEST_RUN: nanoseconds per run, or instructions where the clock counts those (`scripts/vm --icount`).
+//! Single programs under BPF_PROG_TEST_RUN: nanoseconds per run, or instructions where the clock
+//! counts those (`scripts/vm --icount`).
 //!
-//! A small program writes the next flow's frame and calls the program to be timed. What this and the harness take is measured
-//! with a program that only drops, and subtracted. Flows take turns in order; their records lie where their hashes say, so
-//! with many flows the figures include the cache misses of the records, and of nothing else: frames stay in the first cache.
+//! A small program writes the next flow's frame and calls the program to be timed. What this and
+//! the harness take is measured with a program that only drops, and subtracted. Flows take turns in
+//! order; their records lie where their hashes say, so with many flows the figures include the
+//! cache misses of the records, and of nothing else: frames stay in the first cache.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -149,7 +151,8 @@ impl Stage {
         )
     }
 
-    /// NAT44 at XDP between link-layer headers other than Ethernet's own: what comes in, what leaves.
+    /// NAT44 at XDP between link-layer headers other than Ethernet's own: what comes in, what
+    /// leaves.
     fn encapsulated(&mut self) -> Result<(), Error> {
         let kind = Kind {
             ipv6: false,
@@ -165,7 +168,8 @@ impl Stage {
         let pppoe = [0x8100, 7, 0x8864, 0x1100, 9, length, 0x0021]
             .map(u16::to_be_bytes)
             .concat();
-        // Of a switch (net/dsa/tag_mtk.c): the port a frame came in at, and a map with the one that it is to leave by.
+        // Of a switch (net/dsa/tag_mtk.c): the port a frame came in at, and a map with the one that
+        // it is to leave by.
         let (from_switch, to_switch) = (vec![0, 3, 0, 0], vec![0, 1 << 3, 0, 0]);
         let plain = Vec::new();
         let (client, uplink) = (Some(self.lan), Some(self.wan));
@@ -302,7 +306,8 @@ impl Stage {
         for n in 0..kind.flows {
             let (original, reply) = kind.tuples(n);
             match self.path.install(first + n, &original, &reply) {
-                // A few in a thousand find both their buckets full, and are left to the kernel: too few to show.
+                // A few in a thousand find both their buckets full, and are left to the kernel: too
+                // few to show.
                 Ok(()) | Err(datapath::Error::Full) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -376,7 +381,8 @@ impl Stage {
     }
 }
 
-/// A plain frame behind these octets, which come between the addresses and IP: they end in the EtherType where they are not PPPoE's.
+/// A plain frame behind these octets, which come between the addresses and IP: they end in the
+/// EtherType where they are not PPPoE's.
 fn dress(frame: &[u8], octets: &[u8]) -> Vec<u8> {
     let pppoe = octets.len() % 4 == 2;
     let rest = if pppoe { 14 } else { 12 };

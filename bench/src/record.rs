@@ -1,4 +1,5 @@
-//! Puts what was measured where it is read: the tables of docs/performance.md, the picture and the report beside them.
+//! Puts what was measured where it is read: the tables of docs/performance.md, the picture and the
+//! report beside them.
 
 use std::fs;
 use std::path::Path as File;

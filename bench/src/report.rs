@@ -25,7 +25,8 @@ pub fn table(headings: &[&str], lines: &[Vec<String>]) -> Table {
     }
 }
 
-/// Aligned: the first column to the left, the others to the right. As Markdown, so that it can be read and pasted alike.
+/// Aligned: the first column to the left, the others to the right. As Markdown, so that it can be
+/// read and pasted alike.
 impl fmt::Display for Table {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = || [&self.headings].into_iter().chain(&self.lines);

@@ -1,5 +1,6 @@
-//! An hour of coming and going: conversations begin and end all the time, while the daemon's memory is looked at, and each minute, when nothing
-//! is under way, its sums are held against those of the devices at the other ends of the wires.
+//! An hour of coming and going: conversations begin and end all the time, while the daemon's memory
+//! is looked at, and each minute, when nothing is under way, its sums are held against those of the
+//! devices at the other ends of the wires.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -28,7 +29,8 @@ const TICK: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The router's ports, and the devices at the other ends of their wires.
 const WIRES: [(&str, &str); 2] = [("lan0", "client"), ("wan0", "server")];
-/// Octets of an Ethernet header: a virtual wire counts what its far end got, when that had been taken off.
+/// Octets of an Ethernet header: a virtual wire counts what its far end got, when that had been
+/// taken off.
 const ETHERNET: u64 = 14;
 
 /// What was found at the end of one period.
@@ -52,9 +54,11 @@ pub struct Look {
     pub own: f64,
     /// Octets that it wrote to files since the beginning.
     pub written: u64,
-    /// Frames that crossed both wires since the beginning, as the devices at their other ends count.
+    /// Frames that crossed both wires since the beginning, as the devices at their other ends
+    /// count.
     pub frames: u64,
-    /// How many frames and octets the daemon is off, port by port and way by way, added up without signs. The equation holds where both are 0.
+    /// How many frames and octets the daemon is off, port by port and way by way, added up without
+    /// signs. The equation holds where both are 0.
     pub off: (u64, u64),
 }
 
@@ -212,8 +216,9 @@ fn written(id: u32) -> Result<u64, Error> {
     Ok(line.and_then(|word| word.parse().ok()).unwrap_or(0))
 }
 
-/// Runs the whole daemon, with forwarding and a history, while `rate` conversations begin and end each second: a quarter each of TCP and UDP
-/// over IPv4 (translated) and IPv6. Looks each `seconds`, when it pauses for some, until `length` is over.
+/// Runs the whole daemon, with forwarding and a history, while `rate` conversations begin and end
+/// each second: a quarter each of TCP and UDP over IPv4 (translated) and IPv6. Looks each
+/// `seconds`, when it pauses for some, until `length` is over.
 pub fn soak(
     binary: &Path,
     rate: u32,

@@ -38,7 +38,8 @@ pub struct Kind {
     pub length: usize,
     /// Number of flows.
     pub flows: u32,
-    /// Flows beyond those that ports tell apart are with other servers; else they are other clients'.
+    /// Flows beyond those that ports tell apart are with other servers; else they are other
+    /// clients'.
     pub servers: bool,
 }
 
@@ -99,7 +100,8 @@ impl Kind {
         (0..count).map(move |n| plus(first, n))
     }
 
-    /// The flow of a packet that the router sent on, by what differs from flow to flow; `None` of others. With several hosts for servers only.
+    /// The flow of a packet that the router sent on, by what differs from flow to flow; `None` of
+    /// others. With several hosts for servers only.
     pub fn flow_of(&self, frame: &[u8]) -> Option<u32> {
         let view = View::of(frame)?;
         let (from, to) = view.ports?;
@@ -113,8 +115,9 @@ impl Kind {
         (port < FLOWS_PER_HOST && flow < self.flows).then_some(flow)
     }
 
-    /// Flow `n` as it comes in, and as its replies do. The kernel keeps ports where it can, and in the closed loop it can. Beyond
-    /// 32,768 flows there are more servers, or more clients and more outside addresses: see bpf/bench.bpf.c.
+    /// Flow `n` as it comes in, and as its replies do. The kernel keeps ports where it can, and in
+    /// the closed loop it can. Beyond 32,768 flows there are more servers, or more clients and more
+    /// outside addresses: see bpf/bench.bpf.c.
     pub fn tuples(&self, n: u32) -> (Tuple, Tuple) {
         let (client, server) = self.ends();
         let (host, port) = (n / FLOWS_PER_HOST, (n % FLOWS_PER_HOST) as u16);

@@ -1,4 +1,5 @@
-//! What the laboratory's own figures are worth: whether somebody else counts the same, and whether its verdict finds what was planted.
+//! What the laboratory's own figures are worth: whether somebody else counts the same, and whether
+//! its verdict finds what was planted.
 
 use std::fs;
 use std::path::Path as File;

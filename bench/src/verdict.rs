@@ -1,6 +1,7 @@
 //! Which of two is faster, where the noise of the measurement lets that be said.
 //!
-//! What was measured in turn is compared round by round: a neighbour of the virtual machine that takes its share slows both alike.
+//! What was measured in turn is compared round by round: a neighbour of the virtual machine that
+//! takes its share slows both alike.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,8 +22,10 @@ pub enum Verdict {
     Undecided,
 }
 
-/// Noise, from rates of the same thing measured twice in a row, several times: twice the median of what they differ by, as a share. Of five rounds of things
-/// that are alike, the median of the differences lies beyond that about once in sixty times, if noise is normal; one outlier among the pairs changes little.
+/// Noise, from rates of the same thing measured twice in a row, several times: twice the median of
+/// what they differ by, as a share. Of five rounds of things that are alike, the median of the
+/// differences lies beyond that about once in sixty times, if noise is normal; one outlier among
+/// the pairs changes little.
 pub fn noise(twins: &[(f64, f64)]) -> f64 {
     let mut apart: Vec<_> = twins.iter().map(|(a, b)| (a / b).ln().abs()).collect();
     apart.sort_by(f64::total_cmp);
@@ -32,7 +35,8 @@ pub fn noise(twins: &[(f64, f64)]) -> f64 {
     }
 }
 
-/// Of rates that were measured in the same rounds, in their order; `noise`: the relative difference that the same thing was seen to have from itself.
+/// Of rates that were measured in the same rounds, in their order; `noise`: the relative difference
+/// that the same thing was seen to have from itself.
 pub fn compare(first: &[f64], second: &[f64], noise: f64) -> Verdict {
     let mut ratios: Vec<_> = first.iter().zip(second).map(|(a, b)| a / b).collect();
     ratios.sort_by(f64::total_cmp);

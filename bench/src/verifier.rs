@@ -1,4 +1,5 @@
-//! The gate against programs that the verifier has ever more work with, by kernel and compiler: bench/verifier.json.
+//! The gate against programs that the verifier has ever more work with, by kernel and compiler:
+//! bench/verifier.json.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,7 +13,8 @@ use crate::report::{Table, table};
 /// Instructions that the verifier looked at, by program.
 pub type Programs = BTreeMap<String, u32>;
 
-/// What one kernel's verifier did, by the C compiler of the programs: see [`machine::compiler`](crate::machine::compiler).
+/// What one kernel's verifier did, by the C compiler of the programs: see
+/// [`machine::compiler`](crate::machine::compiler).
 pub type Work = BTreeMap<String, Programs>;
 
 /// By the first two numbers of the kernel's version.
@@ -70,7 +72,8 @@ pub fn read(file: &Path) -> Result<Record, Error> {
     }
 }
 
-/// Half of what a kernel allows a program (BPF_COMPLEXITY_LIMIT_INSNS, a million): another kernel's verifier may have more to look at.
+/// Half of what a kernel allows a program (BPF_COMPLEXITY_LIMIT_INSNS, a million): another kernel's
+/// verifier may have more to look at.
 const LIMIT: u32 = 500_000;
 
 /// 3 % more, and a hundred instructions, so that a short program does not fail for a few.
@@ -78,7 +81,8 @@ fn grown(before: u32, now: u32) -> bool {
     f64::from(now) > f64::from(before) * 1.03 && now > before + 100
 }
 
-/// Both side by side, and the names of the programs that grew, are new, are gone or are near the kernel's limit.
+/// Both side by side, and the names of the programs that grew, are new, are gone or are near the
+/// kernel's limit.
 pub fn compare(recorded: &Programs, now: &Programs) -> (Table, Vec<String>) {
     let mut failed = Vec::new();
     let mut lines = Vec::new();

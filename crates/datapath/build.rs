@@ -1,5 +1,5 @@
-//! Compiles bpf/weir.bpf.c, generates the skeleton that loads it, and turns bpf/include/reason.h into a Rust enum: the C headers
-//! are the only definition of what both sides share.
+//! Compiles bpf/weir.bpf.c, generates the skeleton that loads it, and turns bpf/include/reason.h
+//! into a Rust enum: the C headers are the only definition of what both sides share.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
-//! Puts the page into the binary: each file of `web/dist`, compressed here rather than at each request. Where it was not built, the
-//! table is empty.
+//! Puts the page into the binary: each file of `web/dist`, compressed here rather than at each
+//! request. Where it was not built, the table is empty.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Write as _;
@@ -14,7 +14,8 @@ fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
     let dist = root.join("../../web/dist");
     let mut files = Vec::new();
-    // Cargo cannot wait for a directory that is not there: it would build anew each time. `make web` touches this file instead.
+    // Cargo cannot wait for a directory that is not there: it would build anew each time.
+    // `make web` touches this file instead.
     if dist.join("index.html").is_file() {
         println!("cargo::rerun-if-changed={}", dist.display());
         collect(&dist, "", &mut files)?;
@@ -87,8 +88,8 @@ fn media_type(name: &str) -> (&'static str, bool) {
     }
 }
 
-/// Whether a name changes with the content: `index-BdK3_x9z.js`, `main.5f3a9c21.css`. Vite and esbuild write 8 characters, of which at
-/// least one is a digit or a capital; a word would not do.
+/// Whether a name changes with the content: `index-BdK3_x9z.js`, `main.5f3a9c21.css`. Vite and
+/// esbuild write 8 characters, of which at least one is a digit or a capital; a word would not do.
 fn is_hashed(name: &str) -> bool {
     let name = name.rsplit('/').next().unwrap_or(name);
     let Some((stem, _)) = name.rsplit_once('.') else {

@@ -1,5 +1,6 @@
-//! What comes in front of a connection, at both ends, and pairing lines: what is not sealed with the right keys is refused, and what is read
-//! is read the same when it is written again; never a panic. The first octet chooses the reader.
+//! What comes in front of a connection, at both ends, and pairing lines: what is not sealed with
+//! the right keys is refused, and what is read is read the same when it is written again; never a
+//! panic. The first octet chooses the reader.
 #![no_main]
 
 use std::fmt::{Debug, Display};

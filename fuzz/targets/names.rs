@@ -1,6 +1,7 @@
-//! What stations and name servers send, and files of leases: names that no terminal obeys, or nothing; never a panic, and no state beyond
-//! its bounds. The first octet chooses the reader; for whole packets, there are several in one input, each behind its length, the way it
-//! goes, and its number in the flow.
+//! What stations and name servers send, and files of leases: names that no terminal obeys, or
+//! nothing; never a panic, and no state beyond its bounds. The first octet chooses the reader; for
+//! whole packets, there are several in one input, each behind its length, the way it goes, and its
+//! number in the flow.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,7 +1,8 @@
-//! Frames through the packet path itself, by BPF_PROG_TEST_RUN: forwarded as the model says, or passed unchanged. Needs root.
+//! Frames through the packet path itself, by BPF_PROG_TEST_RUN: forwarded as the model says, or
+//! passed unchanged. Needs root.
 //!
-//! libFuzzer sees the coverage of the harness (the mangler and the model), not of the BPF program; the model branches where the
-//! program does, so its coverage leads to the same places.
+//! libFuzzer sees the coverage of the harness (the mangler and the model), not of the BPF program;
+//! the model branches where the program does, so its coverage leads to the same places.
 #![no_main]
 
 #[path = "../../crates/datapath/tests/common/mod.rs"]

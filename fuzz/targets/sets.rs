@@ -1,6 +1,7 @@
-//! nf_tables messages about sets of addresses, as the kernel's netlink socket gives them: any bytes give elements, ranges and events or an
-//! error, never a panic. The first two octets choose what the elements are taken to be of, so that one corpus holds both families, with
-//! ranges and without.
+//! nf_tables messages about sets of addresses, as the kernel's netlink socket gives them: any bytes
+//! give elements, ranges and events or an error, never a panic. The first two octets choose what
+//! the elements are taken to be of, so that one corpus holds both families, with ranges and
+//! without.
 #![no_main]
 
 use std::collections::BTreeSet;
@@ -32,7 +33,8 @@ fuzz_target!(|data: &[u8]| {
         if let Ok(Some(told)) = decode_set(&message) {
             header = told;
         }
-        // What came before a part that cannot be read is dropped by who reads sets; here it is tried all the same.
+        // What came before a part that cannot be read is dropped by who reads sets; here it is
+        // tried all the same.
         let _ = decode_elements(&message, &mut elements);
         let _ = decode_open_set(&message).map(|set| format!("{set:?}"));
         let mut kept = BTreeSet::new();

@@ -1,5 +1,5 @@
-//! Requests to the web page's server, behind the parser of HTTP: an answer to each, with the headers that protect it, and nothing told
-//! without a session.
+//! Requests to the web page's server, behind the parser of HTTP: an answer to each, with the
+//! headers that protect it, and nothing told without a session.
 #![no_main]
 
 use std::rc::Rc;

@@ -1,4 +1,5 @@
-//! `weir bench`: what it measures is there, whole, and nothing of it stays; what it cannot measure it says.
+//! `weir bench`: what it measures is there, whole, and nothing of it stays; what it cannot measure
+//! it says.
 
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! What a bridge passes on from one member to another, with `bridge = true`: forwarded by weir as long as nothing but addresses decides, and by the kernel
-//! from the moment something else may.
+//! What a bridge passes on from one member to another, with `bridge = true`: forwarded by weir as
+//! long as nothing but addresses decides, and by the kernel from the moment something else may.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -182,7 +182,8 @@ fn a_bridge_that_filters_vlans_tags_what_leaves() {
     });
 }
 
-/// The client, with its address, is behind another member from now on, as one that roams between access points.
+/// The client, with its address, is behind another member from now on, as one that roams between
+/// access points.
 #[test]
 fn a_bridged_transfer_survives_roaming() {
     at_once(&WAYS, |by| {
@@ -205,7 +206,8 @@ fn a_bridged_transfer_survives_roaming() {
     });
 }
 
-/// Frames with the client's address come in at a third member, now and then: what is sent to it goes there until it is heard of again, which is at once.
+/// Frames with the client's address come in at a third member, now and then: what is sent to it
+/// goes there until it is heard of again, which is at once.
 #[test]
 fn a_stray_frame_takes_no_bridged_station_away() {
     at_once(&WAYS, |by| {
@@ -235,7 +237,8 @@ fn a_stray_frame_takes_no_bridged_station_away() {
     });
 }
 
-/// Frames of the transfer that arrive at the other host, once what was done has taken effect, in a second.
+/// Frames of the transfer that arrive at the other host, once what was done has taken effect, in a
+/// second.
 fn arriving(scene: &Scene) -> Result<usize, Error> {
     let mut tap = Tap::open(scene.lab.node("at-lan2")?, "eth0")?;
     count(&mut tap, SETTLED)?;
@@ -257,8 +260,9 @@ fn count(tap: &mut Tap, time: Duration) -> Result<usize, Error> {
     }
 }
 
-/// A rule that goes by more than addresses is obeyed from the moment it is there, although another conversation of the same two stations goes on and
-/// would prove their pair. Without the rule everything is as before.
+/// A rule that goes by more than addresses is obeyed from the moment it is there, although another
+/// conversation of the same two stations goes on and would prove their pair. Without the rule
+/// everything is as before.
 #[test]
 fn a_rule_of_the_bridge_takes_effect_at_once() {
     at_once(&WAYS, |by| {
@@ -339,7 +343,8 @@ fn a_bridge_that_does_more_is_left_alone() {
     });
 }
 
-/// Random frames of the same two stations: other EtherTypes, tags, lengths, contents; some of which the bridge must see.
+/// Random frames of the same two stations: other EtherTypes, tags, lengths, contents; some of which
+/// the bridge must see.
 fn random_frame(random: &mut Random, number: u16) -> Vec<u8> {
     let mut frame = [mac("at-lan2", "eth0"), mac("client", "eth0")].concat();
     for _ in 0..random.pick(&[0, 0, 0, 0, 1, 2, 3]) {
@@ -356,7 +361,8 @@ fn random_frame(random: &mut Random, number: u16) -> Vec<u8> {
     frame
 }
 
-/// A bridge changes nothing: what goes in at one member comes out at the other, octet for octet, once, and nowhere else.
+/// A bridge changes nothing: what goes in at one member comes out at the other, octet for octet,
+/// once, and nowhere else.
 fn unchanged(by: By, seed: u64) -> Result<(), Error> {
     let scene = Scene::new(by, "")?;
     let Scene {

@@ -152,7 +152,8 @@ fn number(told: &str, what: &str) -> u64 {
         .unwrap_or_else(|| panic!("no `{what}` in: {told}"))
 }
 
-/// Both sides of both directions, as the wire has them; and what weir counted is what is in the file.
+/// Both sides of both directions, as the wire has them; and what weir counted is what is in the
+/// file.
 #[test]
 fn tcpdump_reads_every_forwarded_packet_on_both_sides() -> Result<(), Error> {
     for hook in ["xdp", "tc"] {
@@ -161,7 +162,8 @@ fn tcpdump_reads_every_forwarded_packet_on_both_sides() -> Result<(), Error> {
         let server = gateway::SERVER;
         let before = scene.weir.forwarded()?;
         let capture = scene.capture("all", &["--protocol", "udp"])?;
-        // A packet may have gone by before the capture began, or prove again and go through the kernel: counted from here.
+        // A packet may have gone by before the capture began, or prove again and go through the
+        // kernel: counted from here.
         let begun = scene.weir.forwarded()?;
         scene.forward(40)?;
         let told = capture.end()?;
@@ -235,7 +237,8 @@ fn one_side_and_the_first_octets() -> Result<(), Error> {
     }
     let lines = capture.lines();
     assert!(!lines.is_empty());
-    // Both directions pass wan0, one of them on its way in: what is asked for is the side where each leaves.
+    // Both directions pass wan0, one of them on its way in: what is asked for is the side where
+    // each leaves.
     for line in lines {
         let to_server = line.starts_with("IP 10.0.0.1.");
         let to_client = line.contains(&format!("> {}.", gateway::CLIENT));
@@ -332,7 +335,8 @@ fn a_slow_reader_loses_packets() -> Result<(), Error> {
     // The first octets: it has begun.
     out.read_exact(&mut [0; 12])
         .map_err(Error::system("read"))?;
-    // 5 MiB: well past all that can wait on the way, in a pipe, in sockets, and 1 MiB in the daemon.
+    // 5 MiB: well past all that can wait on the way, in a pipe, in sockets, and 1 MiB in the
+    // daemon.
     let long = vec![b'x'; 1400];
     for number in 0..900 {
         let answered = scene.talk.ask(&long, LIMIT)?;

@@ -1,5 +1,6 @@
-//! Devices that do not take frames of others' XDP programs, or should not. Network cards whose driver (`virtio_net`) transmits such only while a
-//! program is attached to the card itself: one port at XDP, the other at TC. Slower cards. Virtual ones whose other end sleeps.
+//! Devices that do not take frames of others' XDP programs, or should not. Network cards whose
+//! driver (`virtio_net`) transmits such only while a program is attached to the card itself: one
+//! port at XDP, the other at TC. Slower cards. Virtual ones whose other end sleeps.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -96,7 +97,8 @@ fn lost(lan: &str, wan: &str) -> Result<usize, Error> {
     Ok(lost)
 }
 
-/// Back to the first namespace, for the next: with its own namespace a card would go there, too, but only some time later.
+/// Back to the first namespace, for the next: with its own namespace a card would go there, too,
+/// but only some time later.
 fn give_back(lab: &Lab) -> Result<(), Error> {
     for (number, (role, device, _, _)) in ENDS.iter().enumerate() {
         let node = lab.node(role)?;
@@ -114,7 +116,8 @@ fn a_card_without_a_program_gets_no_frames_from_xdp() {
     }
 }
 
-/// What came in fast, and leaves by a slow card, is put in the card's queue by the qdisc, which can drop early and mark.
+/// What came in fast, and leaves by a slow card, is put in the card's queue by the qdisc, which can
+/// drop early and mark.
 #[test]
 #[ignore = "needs two wires between virtio cards: run by tests/vm/run"]
 fn a_slower_card_keeps_its_qdisc() {
@@ -132,7 +135,8 @@ fn a_slower_card_keeps_its_qdisc() {
     assert_eq!(said, None);
 }
 
-/// How many of [`ECHOES`] questions the qdisc of wan0 saw, and what `weir ports` says of it; both cards at XDP.
+/// How many of [`ECHOES`] questions the qdisc of wan0 saw, and what `weir ports` says of it; both
+/// cards at XDP.
 fn queued(lan: u32, wan: u32) -> Result<(u64, Option<String>), Error> {
     let lab = cards()?;
     let router = lab.node("router")?;
@@ -175,7 +179,8 @@ fn told(weir: &Weir) -> Result<(bool, Option<String>), Error> {
     ))
 }
 
-/// What XDP sends to a veth device waits for the other end to poll, which it does with GRO or XDP only.
+/// What XDP sends to a veth device waits for the other end to poll, which it does with GRO or XDP
+/// only.
 #[test]
 fn why_xdp_does_not_send_to_a_veth_device_is_told() {
     let sleeping = || -> Result<(), Error> {

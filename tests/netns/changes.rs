@@ -232,7 +232,8 @@ fn a_forgotten_connection_is_judged_anew() {
                 datagrams.ask(b"again", LIMIT)?;
                 Ok(weir.flow_at(ECHO)?.is_some_and(|flow| flow.packets() > 10))
             })?;
-            // The transfer was forgotten too where all was: the kernel picks it up, and so does weir.
+            // The transfer was forgotten too where all was: the kernel picks it up, and so does
+            // weir.
             scene.lives(forget)?;
             scene.transfer.stop().map(drop)
         });
@@ -290,7 +291,8 @@ fn udp_is_not_forwarded_before_it_was_answered() {
     });
 }
 
-/// Two hosts with one address on two devices, kept apart by conntrack zones and marks: the same tuple twice.
+/// Two hosts with one address on two devices, kept apart by conntrack zones and marks: the same
+/// tuple twice.
 #[test]
 fn the_same_tuple_in_two_zones() {
     each(&WAYS, |by| {

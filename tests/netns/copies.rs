@@ -1,4 +1,5 @@
-//! Packets that are sent twice, the copy perhaps first: it must not prove the way that the packets themselves go.
+//! Packets that are sent twice, the copy perhaps first: it must not prove the way that the packets
+//! themselves go.
 
 use std::net::SocketAddr;
 use std::thread;
@@ -15,13 +16,14 @@ use weir_tests::scene::{self, By, WAYS};
 const ECHO: u16 = 7;
 /// Questions, each with an answer.
 const ROUNDS: usize = 300;
-/// Between two of them: all together take longer than weir needs to know the connection, and to forward it.
+/// Between two of them: all together take longer than weir needs to know the connection, and to
+/// forward it.
 const PAUSE: Duration = Duration::from_millis(10);
 /// For an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// All answers arrive, and the monitor behind the second wire gets its copies, as with the kernel alone. `off`: a port that
-/// weir leaves alone. `more` is put before the rest of the configuration.
+/// All answers arrive, and the monitor behind the second wire gets its copies, as with the kernel
+/// alone. `off`: a port that weir leaves alone. `more` is put before the rest of the configuration.
 fn all_arrive(
     off: Option<&str>,
     more: &str,

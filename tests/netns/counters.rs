@@ -1,5 +1,5 @@
-//! What devices count: the same traffic through a router with weir and one without must show the same packets and octets at each device,
-//! also at those that weir goes by.
+//! What devices count: the same traffic through a router with weir and one without must show the
+//! same packets and octets at each device, also at those that weir goes by.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -19,7 +19,8 @@ const ECHO: u16 = 7;
 const ROUNDS: usize = 120;
 /// After so many of them weir, where it runs, gets time to take the flow over.
 const TAKEN: usize = 5;
-/// Octets of payload: none so short that Ethernet fills the frame up, as a card would count what is filled up and weir does not.
+/// Octets of payload: none so short that Ethernet fills the frame up, as a card would count what is
+/// filled up and weir does not.
 const LENGTHS: [usize; 2] = [100, 1300];
 /// How often something else may happen to be sent meanwhile before that counts as an error.
 const ATTEMPTS: usize = 3;
@@ -106,8 +107,8 @@ fn remember_neighbours(lab: &Lab) -> Result<(), Error> {
     Ok(())
 }
 
-/// IPv4, and IPv6. Not in a hairpin: there the kernel tells the sender of a better way, at most once a second (`ndisc_send_redirect`), and no setting
-/// keeps it from that.
+/// IPv4, and IPv6. Not in a hairpin: there the kernel tells the sender of a better way, at most
+/// once a second (`ndisc_send_redirect`), and no setting keeps it from that.
 fn families(arrangement: Arrangement) -> &'static [bool] {
     match arrangement.wan {
         Wan::Hairpin => &[false],
@@ -191,7 +192,8 @@ impl Talk {
     }
 }
 
-/// Each way of forwarding shows what the kernel alone does. `sessions`: PPPoE sessions, where there are any.
+/// Each way of forwarding shows what the kernel alone does. `sessions`: PPPoE sessions, where there
+/// are any.
 fn same(arrangement: Arrangement, sessions: usize) {
     let options = Options {
         arrangement,
@@ -235,7 +237,8 @@ fn differences(
         let found = found.get(name).copied().unwrap_or_default();
         let part = forwarded.get(name).copied().unwrap_or_default();
         let is_port = arrangement.ports().contains(&name.as_str());
-        // A veth counts Ethernet headers or not, by whether NAPI is on: its octets are its own affair.
+        // A veth counts Ethernet headers or not, by whether NAPI is on: its octets are its own
+        // affair.
         let octets = is_port
             || (found.octets_in, found.octets_out) == (expected.octets_in, expected.octets_out);
         let packets =

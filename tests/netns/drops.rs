@@ -1,4 +1,5 @@
-//! Dropping early what netfilter or a route would drop: learned, by sets, by routes; ended by every change; never more than that.
+//! Dropping early what netfilter or a route would drop: learned, by sets, by routes; ended by every
+//! change; never more than that.
 
 #[path = "drops/poison.rs"]
 mod poison;
@@ -38,7 +39,8 @@ struct Fence {
 }
 
 impl Fence {
-    /// `rules`: what is in table `inet fence`; `routes`: lines for ip(8); `config`: what is under [drops].
+    /// `rules`: what is in table `inet fence`; `routes`: lines for ip(8); `config`: what is under
+    /// [drops].
     fn new(by: By, rules: &str, routes: &[&str], config: &str) -> Result<Self, Error> {
         let lab = scene::lab(by, &Options::default())?;
         let router = lab.node("router")?;
@@ -164,7 +166,8 @@ fn what_netfilter_drops_is_learned_and_ends_with_the_rule() {
             assert!(counts.learned >= dropped, "{counts:?}");
             assert_eq!(fence.arrived(UNWANTED)?, 0);
 
-            // What the rule no longer drops goes through, all of it, as soon as weir has heard of the change.
+            // What the rule no longer drops goes through, all of it, as soon as weir has heard of
+            // the change.
             let epoch = fence.weir.status()?.epoch;
             fence
                 .router()?
@@ -253,7 +256,8 @@ fn floods_fill_nothing() {
         let is_it = |tuple: &&api::LearnedDrop| tuple.endpoints.source_port == 40000;
         let same = after.tuples.iter().find(is_it).expect("still there");
         assert!(same.dropped > before.tuples[0].dropped, "{after:#?}");
-        // It may have lapsed where the kernel took its time (PATIENCE in crates/datapath/src/drops.rs), and is not learned from nothing.
+        // It may have lapsed where the kernel took its time (PATIENCE in
+        // crates/datapath/src/drops.rs), and is not learned from nothing.
         fence.flood("it is dropped", std::slice::from_ref(&held), |f| {
             let learned = f.drops()?.learned;
             let now = learned.tuples.iter().find(is_it);

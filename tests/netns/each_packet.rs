@@ -1,4 +1,5 @@
-//! Rules that look at each packet see each packet, also of flows that weir could forward: what the kernel alone drops is dropped.
+//! Rules that look at each packet see each packet, also of flows that weir could forward: what the
+//! kernel alone drops is dropped.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -21,7 +22,8 @@ const QUOTAS: [u16; 2] = [7009, 7010];
 /// Theirs, octets.
 const QUOTA: u64 = 20_000;
 
-/// What a rule drops of the datagrams to a port: what goes through first, what does not any more, and what the client does to make it so.
+/// What a rule drops of the datagrams to a port: what goes through first, what does not any more,
+/// and what the client does to make it so.
 struct Case {
     port: u16,
     rule: &'static str,
@@ -424,7 +426,8 @@ fn who_says_so_has_such_rules_ignored() {
     });
 }
 
-/// What the rule goes by changes without a message. What it concerns is the kernel's; so nobody's proofs end for it, unless it is ignored.
+/// What the rule goes by changes without a message. What it concerns is the kernel's; so nobody's
+/// proofs end for it, unless it is ignored.
 #[test]
 fn a_rule_that_sees_each_packet_ends_no_proofs() {
     let ended = |each_packet: &str| -> Result<u64, Error> {

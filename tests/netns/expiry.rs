@@ -22,7 +22,8 @@ const ECHO: u16 = 7;
 const KNOCK: u16 = 9;
 /// How long an answer takes at most that is going to come.
 const ANSWER: Duration = Duration::from_millis(500);
-/// What the kernel's clock ends is over at once. This is for the machine, which may not run the one that asks just then.
+/// What the kernel's clock ends is over at once. This is for the machine, which may not run the one
+/// that asks just then.
 const AT_ONCE: Duration = Duration::from_millis(700);
 /// What a packet wrote is found within a second, by a daemon that has a processor.
 const FOUND: Duration = Duration::from_secs(4);
@@ -86,7 +87,8 @@ impl Asker {
         self.datagrams.ask(b"well?", ANSWER).unwrap_or(false)
     }
 
-    /// Asks until `end`: when the last question was sent that was answered, and how many weir forwarded.
+    /// Asks until `end`: when the last question was sent that was answered, and how many weir
+    /// forwarded.
     fn last_answer(&self, end: Instant) -> Result<(Instant, u64), Error> {
         let begin = self.forwarded()?;
         let mut last = Instant::now();
@@ -100,7 +102,8 @@ impl Asker {
         Ok((last, self.forwarded()? - begin))
     }
 
-    /// Something is over at `over`, of which the kernel decides exactly: until then weir forwards, and not much longer.
+    /// Something is over at `over`, of which the kernel decides exactly: until then weir forwards,
+    /// and not much longer.
     fn ends_at(&self, by: By, over: Instant) -> Result<(), Error> {
         let (last, forwarded) = self.last_answer(over + 2 * AT_ONCE)?;
         assert!(
@@ -272,7 +275,8 @@ fn an_hour_begins() {
     });
 }
 
-/// The process that owns a table is killed: the kernel takes the table away, and what its rules let through stops.
+/// The process that owns a table is killed: the kernel takes the table away, and what its rules let
+/// through stops.
 #[test]
 fn a_table_goes_with_its_owner() {
     scene::at_once(&WAYS, |by| {
@@ -310,7 +314,8 @@ fn a_table_goes_with_its_owner() {
     });
 }
 
-/// The server has another hardware address, and tells nobody: the kernel, which asks for it where packets go there, finds out.
+/// The server has another hardware address, and tells nobody: the kernel, which asks for it where
+/// packets go there, finds out.
 #[test]
 fn a_neighbour_that_changes_without_a_word_is_found() {
     scene::at_once(&WAYS, |by| {

@@ -1,4 +1,5 @@
-//! Whatever becomes of weir, the kernel goes on forwarding, and nothing of weir is left where it ended.
+//! Whatever becomes of weir, the kernel goes on forwarding, and nothing of weir is left where it
+//! ended.
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
@@ -94,7 +95,8 @@ fn silent_for_too_long() {
             let before = scene.transfer.progress();
             scene.transfer.advance(scene::ENOUGH, LIMIT)?;
             weir.signal(Signal::SIGCONT)?;
-            // Of what arrived since, at 1500 octets a packet, most went by the kernel; at TC many packets are one.
+            // Of what arrived since, at 1500 octets a packet, most went by the kernel; at TC many
+            // packets are one.
             let least = (scene.transfer.progress() - before) / 65_536;
             assert!(silent()? >= least, "{} of {least} packets", silent()?);
             scene.lives("weir is back")?;
@@ -103,7 +105,8 @@ fn silent_for_too_long() {
     }
 }
 
-/// Weir hangs, rules change, weir goes on: it must have heard of the change before it forwards the next packet.
+/// Weir hangs, rules change, weir goes on: it must have heard of the change before it forwards the
+/// next packet.
 #[test]
 fn what_changed_while_weir_hung_is_heard_before_anything_is_forwarded() {
     for hook in ["tc", "xdp"] {
@@ -165,7 +168,8 @@ fn what_changed_while_weir_hung_is_heard_before_anything_is_forwarded() {
     }
 }
 
-/// Namespaces share /run, so a command must not find the daemon of another one. Also where it may not look at process 1.
+/// Namespaces share /run, so a command must not find the daemon of another one. Also where it may
+/// not look at process 1.
 #[test]
 fn each_namespace_has_a_socket_of_its_own() {
     check(|| {
@@ -202,7 +206,8 @@ fn more_connections_than_room() {
             Ok(full()? > 2000)
         })?;
 
-        // What is said of it is true: no more are known than there is room for, and no room is left.
+        // What is said of it is true: no more are known than there is room for, and no room is
+        // left.
         let flows = weir.status()?.flows;
         assert_eq!(flows.ipv4.known, flows.capacity, "{flows:?}");
 
@@ -316,7 +321,8 @@ fn nobody_without_rights_keeps_weir_away() {
     });
 }
 
-/// A program that the kernel's verifier refuses: who starts weir is told which, by which kernel, and why.
+/// A program that the kernel's verifier refuses: who starts weir is told which, by which kernel,
+/// and why.
 #[test]
 fn a_program_that_the_verifier_refuses_is_told() {
     check(|| {
@@ -331,7 +337,8 @@ fn a_program_that_the_verifier_refuses_is_told() {
                 "{} (scripts/lint-bpf makes it)",
                 file.display()
             )))?;
-            // `r0 = N; exit` becomes `r0 = N; r0 = 0`: the program runs on, into what is no part of it.
+            // `r0 = N; exit` becomes `r0 = N; r0 = 0`: the program runs on, into what is no part of
+            // it.
             for at in (0..octets.len().saturating_sub(16)).step_by(8) {
                 let (load, exit) = octets[at..at + 16].split_at_mut(8);
                 if matches!(load[..4], [0xb4 | 0xb7, 0, 0, 0])

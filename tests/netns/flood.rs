@@ -16,7 +16,8 @@ fn failed(error: impl std::fmt::Display) -> Error {
     Error::Unexpected(error.to_string())
 }
 
-/// Some 200,000 conversations of one packet: those that live are counted one by one through it, and new ones are again soon after.
+/// Some 200,000 conversations of one packet: those that live are counted one by one through it, and
+/// new ones are again soon after.
 #[test]
 fn a_flood_takes_nothing_from_those_that_live() {
     undisturbed(|| through(false)).expect("no flow is lost");
@@ -77,7 +78,8 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, ipv6: bool) -> Result<(), Er
     };
     let [first, lost] = arrived(router)?;
     let mut sent = 0;
-    // A port has room for 256, and a busy machine takes them late: nothing is sent on top of what waits there.
+    // A port has room for 256, and a busy machine takes them late: nothing is sent on top of what
+    // waits there.
     let mut send = |bench: &mut Bench, packets: u32| {
         bench.generate(packets).map_err(failed)?;
         sent += u64::from(packets);
@@ -85,7 +87,8 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, ipv6: bool) -> Result<(), Er
             Ok(arrived(router)?.iter().sum::<u64>() >= first + lost + sent)
         })
     };
-    // Packets of each conversation with a port of the server, as weir tells them where the client is.
+    // Packets of each conversation with a port of the server, as weir tells them where the client
+    // is.
     let told = |port: u16| -> Result<(u64, Vec<u64>), Error> {
         let asked = TalksQuery {
             limit: 5_000,

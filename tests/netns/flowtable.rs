@@ -1,6 +1,8 @@
-//! Weir beside the kernel's own fast path, an nftables flowtable: whoever has a connection, the packet is right.
+//! Weir beside the kernel's own fast path, an nftables flowtable: whoever has a connection, the
+//! packet is right.
 //!
-//! Weir stands before the flowtable (XDP and tc come before the ingress hook), and leaves it the connections that it has, as far as the kernel tells.
+//! Weir stands before the flowtable (XDP and tc come before the ingress hook), and leaves it the
+//! connections that it has, as far as the kernel tells.
 
 use std::thread;
 use std::time::Duration;
@@ -16,9 +18,11 @@ use weir_tests::differential::{Expect, equal};
 use weir_tests::scene::{By, ENOUGH, PORT, Scene, WAYS, at_once, weir};
 use weir_tests::{LIMIT, Weir};
 
-/// IPS_OFFLOAD (include/uapi/linux/netfilter/nf_conntrack_common.h): a flowtable has the connection.
+/// IPS_OFFLOAD (include/uapi/linux/netfilter/nf_conntrack_common.h): a flowtable has the
+/// connection.
 const OFFLOAD: u32 = 1 << 14;
-/// Shows a flowtable that is in use: no packet comes through the rules in this time, of a transfer that goes on.
+/// Shows a flowtable that is in use: no packet comes through the rules in this time, of a transfer
+/// that goes on.
 const QUIET: Duration = Duration::from_millis(500);
 
 const FLOWS: usize = 60;
@@ -29,7 +33,8 @@ fn plan(arrangement: Arrangement, seed: u64, flowtable: Flowtable) -> Plan {
     let mix = match (flowtable, arrangement) {
         // Both routers have it from the start, so they treat what is broken alike.
         (Flowtable::First, Arrangement::PLAIN) => whole.mix.clone(),
-        // Into a VLAN or PPPoE a flowtable sends what is broken so that the oracle cannot tell what it was wrapped in.
+        // Into a VLAN or PPPoE a flowtable sends what is broken so that the oracle cannot tell what
+        // it was wrapped in.
         _ => sound(),
     };
     Plan {
@@ -39,8 +44,9 @@ fn plan(arrangement: Arrangement, seed: u64, flowtable: Flowtable) -> Plan {
     }
 }
 
-/// Packets that a flowtable and the rules treat alike. A flowtable looks at neither checksums nor lengths nor TCP's state, so that what is broken leaves
-/// otherwise; and it leaves behind the IP packet what follows it in the frame. When a connection gets into it depends on who forwards.
+/// Packets that a flowtable and the rules treat alike. A flowtable looks at neither checksums nor
+/// lengths nor TCP's state, so that what is broken leaves otherwise; and it leaves behind the IP
+/// packet what follows it in the frame. When a connection gets into it depends on who forwards.
 fn sound() -> Mix {
     [
         (Kind::Ttl, 1),
@@ -60,7 +66,8 @@ fn sound() -> Mix {
     )
 }
 
-/// The oracle over a router with a flowtable from the start, which weir leaves everything to, and over one that gets a flowtable when weir has taken over.
+/// The oracle over a router with a flowtable from the start, which weir leaves everything to, and
+/// over one that gets a flowtable when weir has taken over.
 macro_rules! beside {
     ($($name:ident: $arrangement:ident, $seed:expr;)*) => {
         $(mod $name {

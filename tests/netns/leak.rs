@@ -1,4 +1,5 @@
-//! IPsec: a policy that appears during a flow must end its plain packets at once; one that lets them pass ends when it does by the kernel alone.
+//! IPsec: a policy that appears during a flow must end its plain packets at once; one that lets
+//! them pass ends when it does by the kernel alone.
 
 use std::time::{Duration, Instant};
 

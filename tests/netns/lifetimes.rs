@@ -170,7 +170,8 @@ fn a_connection_that_says_little_lives_as_long_as_with_the_kernel_alone() {
     });
 }
 
-/// Its entry goes while it rests (as where the WAN dials again, or somebody flushes conntrack), and a few packets make another one in the middle.
+/// Its entry goes while it rests (as where the WAN dials again, or somebody flushes conntrack), and
+/// a few packets make another one in the middle.
 #[test]
 fn a_connection_that_is_picked_up_lives_as_long_as_with_the_kernel_alone() {
     at_once(&WAYS, |by| {
@@ -184,7 +185,8 @@ fn a_connection_that_is_picked_up_lives_as_long_as_with_the_kernel_alone() {
     });
 }
 
-/// A rule comes that sees each packet, in the middle of a download: the kernel goes on with the connection, and knows little of its data.
+/// A rule comes that sees each packet, in the middle of a download: the kernel goes on with the
+/// connection, and knows little of its data.
 #[test]
 fn a_connection_that_is_given_back_has_five_days() {
     at_once(&WAYS, |by| {
@@ -218,7 +220,8 @@ fn a_connection_that_is_given_back_has_five_days() {
     });
 }
 
-/// Entries that are older than every listener tell nothing (`nf_conntrack_events` = 2), not even that they close.
+/// Entries that are older than every listener tell nothing (`nf_conntrack_events` = 2), not even
+/// that they close.
 #[test]
 fn a_connection_that_closes_unheard_is_not_kept() {
     at_once(&WAYS, |by| {

@@ -1,4 +1,5 @@
-//! The meter's records under two processors at once: what is sent is counted to the octet while records are claimed, retired and freed.
+//! The meter's records under two processors at once: what is sent is counted to the octet while
+//! records are claimed, retired and freed.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -17,13 +18,15 @@ use weir_tests::undisturbed;
 
 /// Packets in all.
 const PACKETS: u64 = 10_000_000;
-/// As many run on one frame, or on the next frames of a kind, before the other processor may be met elsewhere.
+/// As many run on one frame, or on the next frames of a kind, before the other processor may be met
+/// elsewhere.
 const RUNS: u32 = 2_048;
 /// Conversations that both processors have at the same time, of each family.
 const SHARED: u32 = 100;
 /// Conversations that begin all the time: far more than there are records.
 const NEW: u32 = 20_000;
-/// A slow machine sends more, up to so many times as much, until enough records were retired and used again.
+/// A slow machine sends more, up to so many times as much, until enough records were retired and
+/// used again.
 const MOST: u64 = 8;
 /// Longer than a retired record rests.
 const REST: Duration = Duration::from_millis(300);
@@ -136,7 +139,8 @@ fn send(programs: &Programs, link: u32, seed: u64, enough: &AtomicBool) -> Resul
     Ok(sums)
 }
 
-/// Other frames: of any station, no IP, padded, tagged; super-packets, of which each segment has such headers.
+/// Other frames: of any station, no IP, padded, tagged; super-packets, of which each segment has
+/// such headers.
 fn strange(random: &mut Random) -> (Vec<u8>, Option<Segments>, usize) {
     let ipv6 = random.one_in(2);
     let mut packet = udp(
@@ -300,7 +304,8 @@ fn two_processors(processor: Processor) -> Result<(), Error> {
         println!("{processor:?}: {sent:?}, {met:?}");
         assert_eq!(counted, sent, "{met:?}");
         assert!(sent[0].packets + sent[1].packets >= PACKETS);
-        // Otherwise it was no test: records that were retired under way, used again, not to be had; stations without a place.
+        // Otherwise it was no test: records that were retired under way, used again, not to be had;
+        // stations without a place.
         assert!(met.retired > 500 && met.records > 1_000, "{met:?}");
         assert!(met.unplaced > 0 && met.other > 0 && met.rest > 0, "{met:?}");
         Ok(())
@@ -349,7 +354,8 @@ fn both_ways_of_reading_headers_find_the_same() {
                 let mut found = Vec::new();
                 for (meter, loose) in meters.iter_mut().zip(&mut loose) {
                     let programs = meter.programs().map_err(failed)?;
-                    // The harness takes no frame that ends in its IP header, where the EtherType says that there is one.
+                    // The harness takes no frame that ends in its IP header, where the EtherType
+                    // says that there is one.
                     let mut run = |frame: &Vec<u8>, leaves| {
                         let ran = programs.run(leaves, link, frame, None, 1).is_ok();
                         taken += usize::from(ran);
@@ -375,8 +381,9 @@ fn both_ways_of_reading_headers_find_the_same() {
 /// Without a record, each way: IP packets and their octets, other frames and their octets.
 type Loose = [[(u64, u64); 2]; 2];
 
-/// All that was counted since the last time, in words; afterwards there are no records. What has no record is added to `loose`: with their
-/// stations or without, as there was a place for them, which is random.
+/// All that was counted since the last time, in words; afterwards there are no records. What has no
+/// record is added to `loose`: with their stations or without, as there was a place for them, which
+/// is random.
 fn everything(meter: &mut Meter, link: u32, loose: &mut Loose) -> Result<Vec<String>, Error> {
     let mut found = Vec::new();
     meter
@@ -454,7 +461,8 @@ fn damaged(random: &mut Random) -> Vec<u8> {
     frame
 }
 
-/// Made-up hardware addresses fill the places for stations; when they are silent, others get theirs. Nothing is lost meanwhile.
+/// Made-up hardware addresses fill the places for stations; when they are silent, others get
+/// theirs. Nothing is lost meanwhile.
 #[test]
 fn places_for_stations_are_given_back() -> Result<(), Error> {
     let lab = quiet()?;

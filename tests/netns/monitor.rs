@@ -1,4 +1,5 @@
-//! The monitor: whatever passes a port is counted, by whom, exactly; forwarded by weir or by the kernel.
+//! The monitor: whatever passes a port is counted, by whom, exactly; forwarded by weir or by the
+//! kernel.
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
@@ -110,7 +111,8 @@ impl Scene {
         self.weir.client()?.devices().map_err(failed)
     }
 
-    /// What each port counted by its records, and what tcpdump saw at the other end of the wire: came in, went out.
+    /// What each port counted by its records, and what tcpdump saw at the other end of the wire:
+    /// came in, went out.
     fn both(&self) -> Result<BTreeMap<String, [[Count; 2]; 2]>, Error> {
         let mut all = BTreeMap::new();
         let told = self.devices()?;
@@ -270,7 +272,8 @@ fn every_packet_is_counted_once() {
     all(run);
 }
 
-/// What `make test-long` shows on the oldest kernel, too: everything is loaded, a connection is forwarded, and it is counted.
+/// What `make test-long` shows on the oldest kernel, too: everything is loaded, a connection is
+/// forwarded, and it is counted.
 #[test]
 fn what_is_forwarded_is_counted() -> Result<(), Error> {
     let scene = Scene::begin(Runs::With("tc"), "")?;
@@ -282,7 +285,8 @@ fn what_is_forwarded_is_counted() -> Result<(), Error> {
     })
 }
 
-/// A device is called as its lease says; what it talks to as it was told by DNS, or said itself by TLS.
+/// A device is called as its lease says; what it talks to as it was told by DNS, or said itself by
+/// TLS.
 #[test]
 fn devices_and_far_ends_have_names() -> Result<(), Error> {
     let folder = std::env::temp_dir().join(format!("weir-leases-{}", std::process::id()));
@@ -347,7 +351,8 @@ fn devices_and_far_ends_have_names() -> Result<(), Error> {
     };
     let told = || ask_tcp(scene.client()?, SocketAddr::new(server, ECHO), b"x").map(|_| ());
     let named = wait_for("www.example.net", &told).and_then(|()| {
-        // Nobody answers, so that openssl waits and the conversation lives for as long as it is looked for.
+        // Nobody answers, so that openssl waits and the conversation lives for as long as it is
+        // looked for.
         let silent = SocketAddr::new(server, 4433);
         let listener = scene
             .lab
@@ -367,7 +372,8 @@ fn devices_and_far_ends_have_names() -> Result<(), Error> {
     Ok(())
 }
 
-/// Who is behind the translation, by which uplink it leaves, and what it looks like there; everything once in the whole list.
+/// Who is behind the translation, by which uplink it leaves, and what it looks like there;
+/// everything once in the whole list.
 #[test]
 fn both_sides_of_a_translation_are_one_conversation() -> Result<(), Error> {
     let scene = Scene::begin(Runs::With("tc"), "")?;
@@ -405,7 +411,8 @@ fn both_sides_of_a_translation_are_one_conversation() -> Result<(), Error> {
     known.map_err(|error| Error::Unexpected(format!("{error}: {seen}")))
 }
 
-/// What a TLS client says first (RFC 8446, 4.1.2), with so many octets of padding (RFC 7685) before the server's name.
+/// What a TLS client says first (RFC 8446, 4.1.2), with so many octets of padding (RFC 7685) before
+/// the server's name.
 fn hello(name: &str, padding: u16) -> Vec<u8> {
     let block = |kind: u16, content: &[u8]| -> Vec<u8> {
         let length = (content.len() as u16).to_be_bytes();
@@ -426,7 +433,8 @@ fn hello(name: &str, padding: u16) -> Vec<u8> {
     [&[0x16, 3, 1][..], &length, &handshake].concat()
 }
 
-/// Browsers send hellos longer than a packet, and the name comes late in them: also where the kernel has both segments as one super-packet.
+/// Browsers send hellos longer than a packet, and the name comes late in them: also where the
+/// kernel has both segments as one super-packet.
 #[test]
 fn a_long_hello_is_read_whole() -> Result<(), Error> {
     for plain in [true, false] {
@@ -450,7 +458,8 @@ fn a_long_hello_is_read_whole() -> Result<(), Error> {
     Ok(())
 }
 
-/// Whoever asks often moves no clock: a rate stays what it is, however short the time between two questions.
+/// Whoever asks often moves no clock: a rate stays what it is, however short the time between two
+/// questions.
 #[test]
 fn no_question_moves_time() -> Result<(), Error> {
     const PATHS: [&str; 9] = [

@@ -1,4 +1,5 @@
-//! What multipath needs of the kernel, against the running one: endpoints and subflows, rules and routes, uplinks, settings.
+//! What multipath needs of the kernel, against the running one: endpoints and subflows, rules and
+//! routes, uplinks, settings.
 
 #[path = "mptcp/policy.rs"]
 mod policy;
@@ -68,7 +69,8 @@ fn path_manager(node: &Namespace, runtime: &Runtime) -> Result<Mptcp, Error> {
     opened(node, runtime, Mptcp::open)?.ok_or_else(|| told("the kernel has no MPTCP"))
 }
 
-/// A client and a server with two wires between them, of 40 Mbit/s from the client, so that one is not enough.
+/// A client and a server with two wires between them, of 40 Mbit/s from the client, so that one is
+/// not enough.
 fn two_wires() -> Result<Lab, Error> {
     let mut lab = Lab::new();
     lab.host("client")?;
@@ -194,8 +196,8 @@ fn both(all: &[Subflow]) -> bool {
     all.len() == 2 && all.iter().all(|subflow| subflow.tcp.bytes_acked > 500_000)
 }
 
-/// Adds an endpoint that was removed just now, until there is a second subflow: the peer may refuse or reset one while it clears the last one away
-/// (6.12 does), and the kernel does not try again.
+/// Adds an endpoint that was removed just now, until there is a second subflow: the peer may refuse
+/// or reset one while it clears the last one away (6.12 does), and the kernel does not try again.
 fn join_again(
     manager: &mut Mptcp,
     endpoint: &Endpoint,
@@ -322,7 +324,8 @@ fn a_second_endpoint_is_a_second_subflow() -> Result<(), Error> {
         again[1].local_id, held.id,
         "the peer may yet hear that this is removed"
     );
-    // The first subflow has no endpoint, and is taken away all the same; the connection goes on by the other.
+    // The first subflow has no endpoint, and is taken away all the same; the connection goes on by
+    // the other.
     assert!(!manager.withdraw(ip(CLIENT[0])).map_err(told)?);
     let left = subflows("the joined one", &mut sockets, near_side, |all| {
         all.len() == 1

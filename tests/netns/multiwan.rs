@@ -1,6 +1,7 @@
-//! Several ways out: each test is a script that is played with the kernel alone and with weir at each hook. After every step the packets of
-//! every flow are watched where they arrive: by which device, from and to which address, with which TTL and TOS. Weir's picture must be
-//! the kernel's, and what is answered must have been forwarded by weir.
+//! Several ways out: each test is a script that is played with the kernel alone and with weir at
+//! each hook. After every step the packets of every flow are watched where they arrive: by which
+//! device, from and to which address, with which TTL and TOS. Weir's picture must be the kernel's,
+//! and what is answered must have been forwarded by weir.
 
 #[path = "multiwan/gateways.rs"]
 mod gateways;
@@ -32,7 +33,8 @@ fn address(text: &str) -> IpAddr {
     text.parse().expect("an address")
 }
 
-/// Two providers, the first of them by default; table 101 leads to the first and 102 to the second, in both families.
+/// Two providers, the first of them by default; table 101 leads to the first and 102 to the second,
+/// in both families.
 fn providers(by: By, nat: bool) -> Result<Stage, Error> {
     let options = Options {
         nat,
@@ -71,7 +73,8 @@ fn pair(stage: &mut Stage, name: &str, port: u16) -> Result<(), Error> {
     )
 }
 
-/// Runs the same `ip` command for both families; `{}` in it stands for an address of the second provider's gateway.
+/// Runs the same `ip` command for both families; `{}` in it stands for an address of the second
+/// provider's gateway.
 fn both(lab: &Lab, line: &str) -> Result<(), Error> {
     for (family, gateway) in [("-4", "10.0.1.2"), ("-6", "2001:db8:3::2")] {
         let line = line.replace("{}", gateway);
@@ -80,7 +83,8 @@ fn both(lab: &Lab, line: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// A second network inside, with one host: 192.168.2.0/24 and 2001:db8:4::/64, at the router's `lan1`.
+/// A second network inside, with one host: 192.168.2.0/24 and 2001:db8:4::/64, at the router's
+/// `lan1`.
 fn guest(lab: &mut Lab, by: By) -> Result<(), Error> {
     lab.host("guest")?;
     let offloads = match by {
@@ -102,7 +106,8 @@ fn guest(lab: &mut Lab, by: By) -> Result<(), Error> {
     lab.route("guest", "default", address("2001:db8:4::1"))
 }
 
-/// The rules of mwan3, in small: the connection's mark decides, and a new connection gets one by `choice`.
+/// The rules of mwan3, in small: the connection's mark decides, and a new connection gets one by
+/// `choice`.
 fn marks(lab: &Lab, choice: &str) -> Result<(), Error> {
     lab.node("router")?
         .nft(&format!(

@@ -1,5 +1,6 @@
-//! The differential oracle: two identical routers, one with weir, get the same packets, and what comes out is the same byte for
-//! byte. WEIR_SEED replays one seed. For what can be below IP, see `topologies.rs`.
+//! The differential oracle: two identical routers, one with weir, get the same packets, and what
+//! comes out is the same byte for byte. WEIR_SEED replays one seed. For what can be below IP, see
+//! `topologies.rs`.
 
 use lab::gateway::Ipv6;
 use lab::oracle::{self, Plan};

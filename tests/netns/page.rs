@@ -280,7 +280,8 @@ fn fetch(from: &Namespace, to: SocketAddr, rate: u64, stop: &Arc<AtomicBool>) ->
     .map(drop)
 }
 
-/// Has a browser in the router do what the page's own tests do: those of these names, or all; with more in its environment. Gives what it said.
+/// Has a browser in the router do what the page's own tests do: those of these names, or all; with
+/// more in its environment. Gives what it said.
 fn browse(
     router: &Namespace,
     weir: &Weir,

@@ -1,4 +1,5 @@
-//! The history and quotas, by the daemon: what devices used is kept over its end, and who used up a quota is kept from the network.
+//! The history and quotas, by the daemon: what devices used is kept over its end, and who used up a
+//! quota is kept from the network.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -163,7 +164,8 @@ impl Scene {
         })
     }
 
-    /// Waits until the history has what the client used in this life of weir, and `before` of those before.
+    /// Waits until the history has what the client used in this life of weir, and `before` of those
+    /// before.
     fn agrees(&self, before: Both) -> Result<Both, Error> {
         let mut seen = String::new();
         let mut both = Both::default();
@@ -242,7 +244,8 @@ fn both(told: &Value) -> Both {
     (count(&told["received"]), count(&told["sent"]))
 }
 
-/// To the octet and the packet, by the API and by the commands, over an end in order and one that is none.
+/// To the octet and the packet, by the API and by the commands, over an end in order and one that
+/// is none.
 #[test]
 fn the_history_has_what_devices_used() -> Result<(), Error> {
     let mut scene = Scene::begin("tc", "", Ipv6::Off)?;

@@ -1,4 +1,5 @@
-//! Plays a script with the kernel alone and with weir at each hook, and compares what comes out where.
+//! Plays a script with the kernel alone and with weir at each hook, and compares what comes out
+//! where.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -41,9 +42,10 @@ enum Duty {
     Any,
 }
 
-/// What is done, and where each caller's packets are seen then, answers too where they pass. A word for each caller, in order: the place,
-/// `a+b` for several, `a!` where there is no answer, `-` for neither, `hidden` where an answer came and nothing was seen. Or `all` and
-/// such a word; or `*` for as the kernel does. Weir is to forward what is answered.
+/// What is done, and where each caller's packets are seen then, answers too where they pass. A word
+/// for each caller, in order: the place, `a+b` for several, `a!` where there is no answer, `-` for
+/// neither, `hidden` where an answer came and nothing was seen. Or `all` and such a word; or `*`
+/// for as the kernel does. Weir is to forward what is answered.
 pub fn act(what: &'static str, act: fn(&Stage) -> Result<(), Error>, seen: &'static str) -> Act {
     Act {
         what,
@@ -80,7 +82,8 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Opens a flow between two addresses. Its own port follows from its name, so that it is the same in every lab.
+    /// Opens a flow between two addresses. Its own port follows from its name, so that it is the
+    /// same in every lab.
     pub fn open(
         lab: &Lab,
         name: &str,
@@ -92,8 +95,8 @@ impl Caller {
             sum.wrapping_mul(31).wrapping_add(octet.into())
         });
         let from = SocketAddr::new(from, 20_000 + number % 10_000);
-        // Not connected: such a socket would give its packets a random hash, which they keep over a veth and by which several paths are
-        // told apart (fib_multipath_hash in net/ipv4/route.c).
+        // Not connected: such a socket would give its packets a random hash, which they keep over a
+        // veth and by which several paths are told apart (fib_multipath_hash in net/ipv4/route.c).
         let socket = lab
             .node(role)?
             .enter(|| UdpSocket::bind(from))?
@@ -216,7 +219,8 @@ impl Stage {
         Ok(())
     }
 
-    /// Goes on while weir lets a change settle. Not for ever, as a flow without packets stays as it is.
+    /// Goes on while weir lets a change settle. Not for ever, as a flow without packets stays as it
+    /// is.
     fn talk_while_quiet(&self, weir: &Weir) -> Result<(), Error> {
         for _ in 0..10 {
             if !weir.is_settling()? {
@@ -295,7 +299,8 @@ impl Stage {
     }
 }
 
-/// One kind of packet, as it arrived. Not its source port: translation takes any that is free where the wanted one is not.
+/// One kind of packet, as it arrived. Not its source port: translation takes any that is free where
+/// the wanted one is not.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Arrived {
     place: &'static str,
@@ -400,7 +405,8 @@ impl<'a> Script<'a> {
     }
 }
 
-/// Weir forwarded what was answered: half of the packets at least, as each flow takes one or two to prove each way.
+/// Weir forwarded what was answered: half of the packets at least, as each flow takes one or two to
+/// prove each way.
 fn taken(weir: &Weir, stage: &Stage, picture: &Picture, before: u64) -> Result<(), Error> {
     let answered = |caller: &&Caller| caller.taken && picture.answered(&caller.name);
     let least = stage.callers.iter().filter(answered).count() * ROUNDS;
@@ -447,7 +453,8 @@ fn left(weir: &Weir, before: u64) -> Result<(), Error> {
     }
 }
 
-/// Plays it in all ways at once; the pictures of the kernel, which weir's equal. Panics with all that differs.
+/// Plays it in all ways at once; the pictures of the kernel, which weir's equal. Panics with all
+/// that differs.
 pub fn play(script: &Script<'_>) -> Vec<Picture> {
     let pictures = Mutex::new(Vec::new());
     at_once(&WAYS, |by| {

@@ -1,4 +1,5 @@
-//! Probes, from the configuration to what is printed: the right ones record, the others say why not, and a reload changes that.
+//! Probes, from the configuration to what is printed: the right ones record, the others say why
+//! not, and a reload changes that.
 
 use std::net::SocketAddr;
 
@@ -138,7 +139,8 @@ fn probes_record_what_the_configuration_asks_for() {
     run().unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// Cake splits super-packets, so that what leaves it is not what came: still the segments' delay is known.
+/// Cake splits super-packets, so that what leaves it is not what came: still the segments' delay is
+/// known.
 #[test]
 #[ignore = "needs sch_cake: run by tests/vm/run"]
 fn segments_that_cake_made_are_measured() {

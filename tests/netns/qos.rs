@@ -1,5 +1,6 @@
-//! Shapers keep their rate, and classes get their packets, with weir and without. A shaper is added under a transfer that weir forwards at its
-//! hook: from then on, octets are counted on the wire. No time is judged, only the rate that a shaper enforces.
+//! Shapers keep their rate, and classes get their packets, with weir and without. A shaper is added
+//! under a transfer that weir forwards at its hook: from then on, octets are counted on the wire.
+//! No time is judged, only the rate that a shaper enforces.
 
 #[path = "qos/classes.rs"]
 mod classes;
@@ -46,8 +47,8 @@ enum Duty {
     Any,
 }
 
-/// Adds a shaper under a transfer, by these commands on the router, and takes it away by the last ones. `up`: the transfer goes from client to
-/// server; else from server to client.
+/// Adds a shaper under a transfer, by these commands on the router, and takes it away by the last
+/// ones. `up`: the transfer goes from client to server; else from server to client.
 fn kept(up: bool, duty: Duty, add: &[&str], remove: &[&str]) {
     kept_in(&|by| scene::lab(by, &untranslated()), up, duty, add, remove);
 }
@@ -141,7 +142,8 @@ fn described(weir: Option<&Weir>) -> String {
     lines.unwrap_or_else(|error| error.to_string())
 }
 
-/// Weir did its duty while the shaper was there. `forwarded`: packets, in the same time as the octets on the wire.
+/// Weir did its duty while the shaper was there. `forwarded`: packets, in the same time as the
+/// octets on the wire.
 fn obeys(weir: &Weir, duty: Duty, forwarded: u64, octets: u64) -> Result<(), Error> {
     match duty {
         Duty::Any => Ok(()),
@@ -158,7 +160,8 @@ fn obeys(weir: &Weir, duty: Duty, forwarded: u64, octets: u64) -> Result<(), Err
         }
         Duty::Off(device) => {
             let found = ports(weir)?.into_iter().find(|port| port.name == device);
-            // Either the port is none, or one of the two ways through it is forbidden: the other may go on.
+            // Either the port is none, or one of the two ways through it is forbidden: the other
+            // may go on.
             let kept = found.as_ref().is_some_and(|port| {
                 port.hook.is_none() && port.reason.as_ref().is_some_and(|r| !r.text.is_empty())
                     || port.stack.limits.iter().any(|l| !l.reason.text.is_empty())
@@ -243,7 +246,8 @@ fn two_queues(by: By) -> Result<Lab, Error> {
     Ok(lab)
 }
 
-/// The root is one that only spreads packets over queues; each queue has a shaper of its own. A flow is in one queue.
+/// The root is one that only spreads packets over queues; each queue has a shaper of its own. A
+/// flow is in one queue.
 #[test]
 fn a_shaper_below_queues_keeps_its_rate() {
     kept_in(
@@ -259,8 +263,8 @@ fn a_shaper_below_queues_keeps_its_rate() {
     );
 }
 
-/// Makes a place for a filter with `pref 7` at a device's ingress, and takes both away. Before 6.6 weir's own clsact is there, beside which
-/// there can be no other (docs/limits.md).
+/// Makes a place for a filter with `pref 7` at a device's ingress, and takes both away. Before 6.6
+/// weir's own clsact is there, beside which there can be no other (docs/limits.md).
 fn ingress(device: &str) -> [String; 2] {
     match weir_tests::kernel_has([6, 6]) {
         true => [
@@ -400,8 +404,8 @@ fn a_policer_keeps_its_rate() {
     );
 }
 
-/// A queue that somebody put there with a length of his own neither shapes nor classifies, but what it is for only happens to packets that it
-/// sees: XDP sends by TC.
+/// A queue that somebody put there with a length of his own neither shapes nor classifies, but what
+/// it is for only happens to packets that it sees: XDP sends by TC.
 #[test]
 fn a_queue_that_somebody_tuned_sees_each_packet() {
     at_once(&WAYS, |by| {

@@ -1,4 +1,5 @@
-//! Very much at once: floods of stations, devices, names, changes. Packets stay right, memory bounded, and weir answers meanwhile.
+//! Very much at once: floods of stations, devices, names, changes. Packets stay right, memory
+//! bounded, and weir answers meanwhile.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,8 +48,8 @@ fn ended(weir: &Weir, cause: &str) -> Result<u64, Error> {
     Ok(weir.status()?.bumps.get(cause).copied().unwrap_or(0))
 }
 
-/// 65,536 addresses come out of one port of the bridge. The transfer behind another one goes on; proofs end for what is not remembered,
-/// but once a second at most.
+/// 65,536 addresses come out of one port of the bridge. The transfer behind another one goes on;
+/// proofs end for what is not remembered, but once a second at most.
 #[test]
 fn a_flood_of_stations() {
     const STATIONS: u32 = 65_536;
@@ -128,8 +129,8 @@ fn other(error: impl std::fmt::Display) -> Error {
     Error::Unexpected(error.to_string())
 }
 
-/// Six hundred devices come, change and go while a transfer runs. A device beyond those that are looked at each second tells itself that
-/// its forwarding was switched.
+/// Six hundred devices come, change and go while a transfer runs. A device beyond those that are
+/// looked at each second tells itself that its forwarding was switched.
 #[test]
 fn six_hundred_devices() {
     check(|| {
@@ -163,7 +164,8 @@ fn six_hundred_devices() {
     });
 }
 
-/// Lines for `ip -batch` that change nothing in the end: routes, neighbours, and a device that goes up and down.
+/// Lines for `ip -batch` that change nothing in the end: routes, neighbours, and a device that goes
+/// up and down.
 fn flapping() -> String {
     (0..200)
         .map(|n| {
@@ -175,7 +177,8 @@ fn flapping() -> String {
         .collect()
 }
 
-/// For how long `ip` can, everything changes all the time. Proofs end and end, so the kernel forwards; weir answers.
+/// For how long `ip` can, everything changes all the time. Proofs end and end, so the kernel
+/// forwards; weir answers.
 #[test]
 fn a_storm_of_changes() {
     for hook in ["tc", "xdp"] {
@@ -223,7 +226,8 @@ fn a_storm_of_changes() {
     }
 }
 
-/// More changes than the kernel keeps for a listener that does not read: noticed, and everything is asked for again.
+/// More changes than the kernel keeps for a listener that does not read: noticed, and everything is
+/// asked for again.
 #[test]
 fn more_changes_than_the_kernel_keeps() {
     check(|| {
@@ -288,8 +292,8 @@ fn round(from: &Tap, to: &mut Tap, frames: &[Vec<u8>]) -> Result<Vec<u16>, Error
     Ok(found)
 }
 
-/// A firewall is loaded anew, as `fw4 reload` does it: whole, in one transaction. Not one packet goes by the rules of before, and what the
-/// new rules accept is soon forwarded again.
+/// A firewall is loaded anew, as `fw4 reload` does it: whole, in one transaction. Not one packet
+/// goes by the rules of before, and what the new rules accept is soon forwarded again.
 #[test]
 fn a_ruleset_loaded_under_many_flows() {
     for hook in ["tc", "xdp"] {

@@ -184,8 +184,8 @@ fn only_the_list_names_a_module() {
     assert_eq!(named, KNOWN);
 }
 
-/// The middle of the daemon is offload's, and what is left to the kernel is checked by its settings.
-/// The history is of what the monitor counts, and kept by it.
+/// The middle of the daemon is offload's, and what is left to the kernel is checked by its
+/// settings. The history is of what the monitor counts, and kept by it.
 const KNOWN: [&str; 6] = [
     "check/collect.rs names offload",
     "check/print.rs names offload",

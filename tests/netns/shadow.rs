@@ -55,8 +55,9 @@ fn the_kernel_sends_what_weir_would_have_sent() -> Result<(), Error> {
     Ok(())
 }
 
-/// A rule that changes some packets of a flow in a way that no proof shows: exactly what shadow mode is there to find. Of packets that
-/// come together only the last is compared, so all that carry data are changed.
+/// A rule that changes some packets of a flow in a way that no proof shows: exactly what shadow
+/// mode is there to find. Of packets that come together only the last is compared, so all that
+/// carry data are changed.
 #[test]
 fn a_rule_that_changes_some_packets_is_told() -> Result<(), Error> {
     let (lab, weir) = shadowed("xdp", true)?;

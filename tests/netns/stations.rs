@@ -1,7 +1,9 @@
-//! Where a station is: a stranger behind another member of its bridge takes no more from it than from the kernel alone, and it does not become deaf.
+//! Where a station is: a stranger behind another member of its bridge takes no more from it than
+//! from the kernel alone, and it does not become deaf.
 //!
-//! Streams are driven by the client, so that nothing here depends on how fast the machine is: what goes to the client follows something that came from it,
-//! and has taught the kernel's bridge where it is.
+//! Streams are driven by the client, so that nothing here depends on how fast the machine is: what
+//! goes to the client follows something that came from it, and has taught the kernel's bridge where
+//! it is.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
@@ -21,7 +23,8 @@ mod streams;
 
 use streams::{BOTH, DOWN, Streams, UP, greet};
 
-/// Frames that a stray one may take with it: those under way, and those that come while the kernel's bridge is taught anew.
+/// Frames that a stray one may take with it: those under way, and those that come while the
+/// kernel's bridge is taught anew.
 const PER_STRAY: u64 = 10;
 /// Events must do it: no proof ends of its own accord while a test runs.
 const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
@@ -146,7 +149,8 @@ fn a_stray_frame_takes_no_station_away_where_nothing_is_translated() {
     at_once(&WAYS, |by| strays(by, false));
 }
 
-/// The client is behind another member from now on; then a frame that it sent before arrives late, where it was.
+/// The client is behind another member from now on; then a frame that it sent before arrives late,
+/// where it was.
 #[test]
 fn a_late_frame_takes_nobody_back() {
     at_once(&WAYS, |by| {
@@ -177,7 +181,8 @@ fn a_late_frame_takes_nobody_back() {
     });
 }
 
-/// Another station has the client's address, and talks, too. As with the kernel alone, each takes the other's frames now and then; neither gets all.
+/// Another station has the client's address, and talks, too. As with the kernel alone, each takes
+/// the other's frames now and then; neither gets all.
 #[test]
 fn two_stations_with_one_address_are_no_worse_off() {
     at_once(&WAYS, |by| {
@@ -198,7 +203,8 @@ fn two_stations_with_one_address_are_no_worse_off() {
     });
 }
 
-/// A bridge that forgets soon does not forget a station that sends all the time, although weir forwards what it sends: nothing is flooded.
+/// A bridge that forgets soon does not forget a station that sends all the time, although weir
+/// forwards what it sends: nothing is flooded.
 #[test]
 fn a_station_that_sends_is_not_forgotten() {
     at_once(&WAYS, |by| {
@@ -215,7 +221,8 @@ fn a_station_that_sends_is_not_forgotten() {
     });
 }
 
-/// Somebody says that the client's IP address is his; the client says otherwise. The last one is believed, as by the kernel alone.
+/// Somebody says that the client's IP address is his; the client says otherwise. The last one is
+/// believed, as by the kernel alone.
 #[test]
 fn who_spoke_last_has_the_address() {
     at_once(&WAYS, |by| {
@@ -244,7 +251,8 @@ fn who_spoke_last_has_the_address() {
 }
 
 impl Stranger {
-    /// Says by ARP, unasked, that this IP address is at this hardware address: an answer that everybody hears.
+    /// Says by ARP, unasked, that this IP address is at this hardware address: an answer that
+    /// everybody hears.
     fn announces(&self, at: Mac, address: IpAddr) -> Result<(), Error> {
         let IpAddr::V4(address) = address else {
             return Err(Error::Unexpected(format!("no ARP for {address}")));
@@ -263,8 +271,9 @@ impl Stranger {
 /// The station behind a member where weir is not.
 const APART: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 77));
 
-/// The bridge forgets a station behind a member that weir forwards nothing at, and floods. The station gets what is sent to it, and nobody else does for long.
-/// `prepare` puts the station behind such a member, and says how the member is called.
+/// The bridge forgets a station behind a member that weir forwards nothing at, and floods. The
+/// station gets what is sent to it, and nobody else does for long. `prepare` puts the station
+/// behind such a member, and says how the member is called.
 fn forgets(
     by: By,
     more: &str,

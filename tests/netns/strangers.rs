@@ -1,4 +1,5 @@
-//! Somebody who knows the addresses and ports of a connection, and not where its streams are, ends nothing; its own ends do.
+//! Somebody who knows the addresses and ports of a connection, and not where its streams are, ends
+//! nothing; its own ends do.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -99,7 +100,8 @@ impl Talk {
             .map_err(|error| Error::Unexpected(format!("{error}: {:?}", self.entry())))
     }
 
-    /// Sends a segment with one end's addresses, from a host at either wire. `numbers`: where the client's stream is, and the server's.
+    /// Sends a segment with one end's addresses, from a host at either wire. `numbers`: where the
+    /// client's stream is, and the server's.
     fn forge(
         &self,
         at: &str,
@@ -172,7 +174,8 @@ fn mac(node: &Namespace, device: &str) -> Result<Mac, Error> {
         .map_err(|_| Error::Unexpected(format!("an address: {text}")))
 }
 
-/// FINs from both sides, a RST, and a FIN by the wrong port, as the kernel alone takes them: as invalid.
+/// FINs from both sides, a RST, and a FIN by the wrong port, as the kernel alone takes them: as
+/// invalid.
 #[test]
 fn a_strangers_farewell_ends_nothing() {
     scene::at_once(&WAYS, |by| {
@@ -227,8 +230,8 @@ fn both_ends_say_farewell() {
     });
 }
 
-/// Either end aborts: the other one hears of it, and the entry ends within seconds. A little was said, or more than conntrack's own numbers
-/// can tell apart.
+/// Either end aborts: the other one hears of it, and the entry ends within seconds. A little was
+/// said, or more than conntrack's own numbers can tell apart.
 #[test]
 fn an_abort_arrives() {
     scene::at_once(&WAYS, |by| {
@@ -273,7 +276,8 @@ fn an_abort_after_more_than_two_gibioctets_arrives() {
     }
 }
 
-/// The other end has not acknowledged for long, as what went to it was lost: an end that aborts then is no stranger.
+/// The other end has not acknowledged for long, as what went to it was lost: an end that aborts
+/// then is no stranger.
 #[test]
 fn an_abort_far_beyond_what_was_acknowledged_is_no_strangers() {
     scene::at_once(&WEIR, |by| {

@@ -1,4 +1,5 @@
-//! A long transfer, octet for octet, through what happens on a living router: what must not cut it, and what must.
+//! A long transfer, octet for octet, through what happens on a living router: what must not cut it,
+//! and what must.
 //!
 //! Each script runs with the kernel alone too: weir has to do no better and no worse.
 
@@ -108,7 +109,8 @@ fn a_transfer_survives() {
     });
 }
 
-/// A translated transfer, with the two things that need translation to go on: another neighbour, and a new life of weir.
+/// A translated transfer, with the two things that need translation to go on: another neighbour,
+/// and a new life of weir.
 #[test]
 fn a_translated_transfer_survives() {
     at_once(&WAYS, |by| {
@@ -122,7 +124,8 @@ fn a_translated_transfer_survives() {
     });
 }
 
-/// Something that holds a transfer up, where to look for packets that come through all the same, and what undoes it.
+/// Something that holds a transfer up, where to look for packets that come through all the same,
+/// and what undoes it.
 struct Cut {
     what: &'static str,
     begin: fn(&Scene) -> Result<(), Error>,
@@ -247,7 +250,8 @@ const CUTS: [Cut; 10] = [
 
 #[test]
 fn what_cuts_a_transfer_cuts_it_with_weir_and_without() {
-    // Untranslated: a server's packet that comes while an entry is forgotten must find its way and not end at the router.
+    // Untranslated: a server's packet that comes while an entry is forgotten must find its way and
+    // not end at the router.
     let options = Options {
         nat: false,
         ..Options::default()

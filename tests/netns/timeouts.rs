@@ -1,4 +1,5 @@
-//! Conntrack does not see the packets that weir forwards: its entries live as long as they would if it did, and no longer.
+//! Conntrack does not see the packets that weir forwards: its entries live as long as they would if
+//! it did, and no longer.
 
 use std::net::SocketAddr;
 use std::thread;
@@ -38,7 +39,8 @@ fn entry(lab: &Lab, port: u16) -> Result<Entry, Error> {
         .ok_or_else(|| Error::Unexpected(format!("the entry of port {port} is gone")))
 }
 
-/// A TCP transfer and a UDP exchange at once, for three times the longer time-out: both entries are still those of the beginning.
+/// A TCP transfer and a UDP exchange at once, for three times the longer time-out: both entries are
+/// still those of the beginning.
 fn live(by: By) -> Result<(), Error> {
     let (lab, weir) = lab(by)?;
     let (client, server) = (lab.node("client")?, lab.node("server")?);

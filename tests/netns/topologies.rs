@@ -1,7 +1,9 @@
-//! The differential oracle over everything that a router can have below IP: see [`Arrangement`]. WEIR_SEED replays one seed.
+//! The differential oracle over everything that a router can have below IP: see [`Arrangement`].
+//! WEIR_SEED replays one seed.
 //!
-//! Not every kernel has all of it. What this project's own machines lack is marked with what it needs, and not run by plain `cargo test`; `tests/vm/run` runs
-//! those too, on kernels that have everything.
+//! Not every kernel has all of it. What this project's own machines lack is marked with what it
+//! needs, and not run by plain `cargo test`; `tests/vm/run` runs those too, on kernels that have
+//! everything.
 
 use std::net::SocketAddr;
 
@@ -40,7 +42,8 @@ fn talk(arrangement: Arrangement) -> Result<(), Error> {
     Ok(())
 }
 
-/// For each arrangement: real hosts reach each other; two kernels agree; each hook with one seed; each hook with two more.
+/// For each arrangement: real hosts reach each other; two kernels agree; each hook with one seed;
+/// each hook with two more.
 macro_rules! topologies {
     ($($(#[$needs:meta])* $name:ident: $arrangement:ident, $expect:ident;)*) => {
         $(mod $name {
@@ -145,8 +148,8 @@ fn another_pcp_is_found() {
     }
 }
 
-/// Conntrack calls a packet with a wrong checksum invalid, so rules that go by the connection's mark do not send it the connection's way. Where it went is no proof of
-/// where the others go.
+/// Conntrack calls a packet with a wrong checksum invalid, so rules that go by the connection's
+/// mark do not send it the connection's way. Where it went is no proof of where the others go.
 #[test]
 fn what_conntrack_refuses_does_not_show_the_way() {
     for hook in ["xdp", "tc"] {

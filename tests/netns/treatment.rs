@@ -1,4 +1,5 @@
-//! What the kernel does to packets besides forwarding them: helpers, mangling, priorities, qdiscs, counters.
+//! What the kernel does to packets besides forwarding them: helpers, mangling, priorities, qdiscs,
+//! counters.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -35,7 +36,8 @@ fn chain(hook: &str, rule: &str) -> String {
     format!("chain {hook} {{ type filter hook {hook} priority mangle; policy accept;\n{rule}\n}}")
 }
 
-/// Asks by UDP, so often as any proof needs once weir forwards what comes back, and returns the packets that reached the server then.
+/// Asks by UDP, so often as any proof needs once weir forwards what comes back, and returns the
+/// packets that reached the server then.
 fn asked(lab: &Lab, weir: &Weir) -> Result<Vec<Vec<u8>>, Error> {
     let server = lab.node("server")?;
     let to = SocketAddr::new(SERVER, ECHO);
@@ -138,7 +140,8 @@ fn a_connection_with_a_helper_stays_with_the_kernel() {
                 &format!("tcp dport {PORT} ct helper set \"reader\"")
             )
         );
-        // Fails where the kernel has no nf_conntrack_ftp: then this is not shown, and must not look as if.
+        // Fails where the kernel has no nf_conntrack_ftp: then this is not shown, and must not look
+        // as if.
         let (lab, weir) = with_rules(by, &rules)?;
         let to = SocketAddr::new(SERVER, PORT);
         let transfer = Transfer::start(
@@ -168,7 +171,8 @@ fn class(router: &Namespace, name: &str) -> Result<u64, Error> {
         .ok_or_else(|| Error::Unexpected(format!("no class {name} in {text}")))
 }
 
-/// A rate is kept, and packets are sorted by the priority that rules gave them, wherever weir takes them.
+/// A rate is kept, and packets are sorted by the priority that rules gave them, wherever weir takes
+/// them.
 #[test]
 fn a_qdisc_sees_what_weir_forwards() {
     each(|by| {

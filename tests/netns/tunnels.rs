@@ -1,8 +1,8 @@
-//! Tunnels and IPsec at the router: what goes into one is never seen outside of it, and weir leaves it to the kernel and says so; what
-//! is not in one is forwarded again as soon as it may be.
+//! Tunnels and IPsec at the router: what goes into one is never seen outside of it, and weir leaves
+//! it to the kernel and says so; what is not in one is forwarded again as soon as it may be.
 //!
-//! The wire between router and server is a bridge in a namespace of its own, so that what is looked at is what was sent, and not what its
-//! receiver made of it.
+//! The wire between router and server is a bridge in a namespace of its own, so that what is looked
+//! at is what was sent, and not what its receiver made of it.
 
 #[path = "tunnels/ipsec.rs"]
 mod ipsec;
@@ -36,7 +36,8 @@ const PLAIN: &str = "all answer+asked+client";
 /// What is seen of one that is hidden on the wire.
 const HIDDEN: &str = "all client";
 
-/// Client – router – wire – server, in both families, untranslated; conntrack is at work, and [`SERVER_INNER`] is behind the server.
+/// Client – router – wire – server, in both families, untranslated; conntrack is at work, and
+/// [`SERVER_INNER`] is behind the server.
 fn plain(by: By) -> Result<Stage, Error> {
     let mut lab = Lab::new();
     lab.host("client")?;
@@ -122,7 +123,8 @@ fn route(stage: &Stage, role: &str, device: Option<&str>) -> Result<(), Error> {
     Ok(())
 }
 
-/// A flow that is forwarded in the clear is routed into a tunnel, there and then back as well, and out again.
+/// A flow that is forwarded in the clear is routed into a tunnel, there and then back as well, and
+/// out again.
 fn into_and_out_of(build: &(dyn Fn(By) -> Result<Stage, Error> + Sync)) {
     let acts = [
         act("no tunnel", |_| Ok(()), PLAIN),

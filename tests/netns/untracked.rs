@@ -1,5 +1,6 @@
-//! Packets that conntrack comes to see no more, because nothing needs it or a rule says `notrack`: their entries end, with weir as with the kernel alone, and are in
-//! nobody's way when a rule refuses new connections.
+//! Packets that conntrack comes to see no more, because nothing needs it or a rule says `notrack`:
+//! their entries end, with weir as with the kernel alone, and are in nobody's way when a rule
+//! refuses new connections.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,7 +28,8 @@ const PLAIN: &str = "table inet rules { chain forward { type filter hook forward
 const UNTRACKED: &str =
     "table inet first { chain in { type filter hook prerouting priority raw; notrack; }; }";
 const REFUSE: &str = "table inet last { chain forward { type filter hook forward priority 9; ct state new drop; }; }";
-/// The kernel calls conntrack before a rule that needs it is in force: a packet in between would make an entry.
+/// The kernel calls conntrack before a rule that needs it is in force: a packet in between would
+/// make an entry.
 const HOLD: &str =
     "table inet hold { chain forward { type filter hook forward priority 8; drop; }; }";
 const REFUSE_ALL: [&str; 3] = [HOLD, REFUSE, "delete table inet hold"];
@@ -56,7 +58,8 @@ impl Talk {
     }
 }
 
-/// Both flows are live, packets of both are lost to conntrack by `lose`, and then `refuse` refuses what is new.
+/// Both flows are live, packets of both are lost to conntrack by `lose`, and then `refuse` refuses
+/// what is new.
 fn ends(
     by: By,
     nat: bool,

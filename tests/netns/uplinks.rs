@@ -1,5 +1,5 @@
-//! The lab with several uplinks is what it says: rates, delays, middleboxes and cuts are those asked for. With the kernel alone, so that what weir
-//! does later can be held against it.
+//! The lab with several uplinks is what it says: rates, delays, middleboxes and cuts are those
+//! asked for. With the kernel alone, so that what weir does later can be held against it.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::thread::sleep;
@@ -22,11 +22,12 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// A machine that is busy with other things gets another try: a rate that a shaper does not give is not there in any of them.
+/// A machine that is busy with other things gets another try: a rate that a shaper does not give is
+/// not there in any of them.
 const TRIES: usize = 3;
 
-/// Measures for 4 s. At least so many Mbit/s of payload must come once it runs, and at most so many on the whole: a receiver that was kept from reading
-/// has more to read then.
+/// Measures for 4 s. At least so many Mbit/s of payload must come once it runs, and at most so many
+/// on the whole: a receiver that was kept from reading has more to read then.
 fn keeps(
     (client, server): (&Namespace, &Namespace),
     demand: &Demand,
@@ -166,7 +167,8 @@ fn a_relay_delays_loses_and_keeps_the_order() -> Result<(), Error> {
     assert!((ms(80)..ms(160)).contains(&time), "{time:?} with 2 × 40 ms");
     drop(echo);
 
-    // 1042 datagrams a second. The delay ends under way: those behind may not pass those that are held.
+    // 1042 datagrams a second. The delay ends under way: those behind may not pass those that are
+    // held.
     let demand = Demand::up(Transport::Udp, (SERVER, PORT).into()).with_rate(10_000_000);
     let goodput = Goodput::start(client, server, &demand)?;
     sleep(SECOND);

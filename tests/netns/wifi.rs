@@ -1,5 +1,5 @@
-//! Stations of an access point: what the radio tells of them stands beside what is counted. Radios are those of mac80211_hwsim, which hear each
-//! other at -30 dBm; the access point is hostapd's.
+//! Stations of an access point: what the radio tells of them stands beside what is counted. Radios
+//! are those of mac80211_hwsim, which hear each other at -30 dBm; the access point is hostapd's.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -145,8 +145,8 @@ impl Scene {
         Ok(())
     }
 
-    /// The router sends, and nobody hears it: the station's radio is put where none else is, and put back before it misses so many beacons
-    /// that it goes.
+    /// The router sends, and nobody hears it: the station's radio is put where none else is, and
+    /// put back before it misses so many beacons that it goes.
     fn speak_in_vain(&self) -> Result<(), Error> {
         let file = format!("/sys/kernel/debug/ieee80211/{}/hwsim/group", self.radio);
         let group = |number: &str| {
@@ -238,8 +238,9 @@ impl Drop for Scene {
     }
 }
 
-/// hostapd, as distributions have it, but that it asks after 20 s whether a station is there: one that gave up while it was not heard says no
-/// goodbye. `relay`: stations may relay for others, each with a device of its own.
+/// hostapd, as distributions have it, but that it asks after 20 s whether a station is there: one
+/// that gave up while it was not heard says no goodbye. `relay`: stations may relay for others,
+/// each with a device of its own.
 fn access_point(router: &Namespace, folder: &Path, relay: bool) -> Result<Process, Error> {
     let settings = format!(
         "interface={RADIO}\nbridge=br-lan\nssid={SSID}\nhw_mode=g\nchannel=1\ndisassoc_low_ack=0\nap_max_inactivity=20\nwds_sta={}\n",
@@ -297,14 +298,16 @@ fn joins_and_leaves(relay: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// Signal, rates, retries and failures are those that `iw` tells; bytes and packets those that the station counts itself.
+/// Signal, rates, retries and failures are those that `iw` tells; bytes and packets those that the
+/// station counts itself.
 #[test]
 #[ignore = "needs mac80211_hwsim: run by tests/vm/run"]
 fn a_station_has_its_radio_link() -> Result<(), Error> {
     joins_and_leaves(false)
 }
 
-/// The same of one that relays for others (four addresses): the access point gives it a device of its own, which comes while weir runs.
+/// The same of one that relays for others (four addresses): the access point gives it a device of
+/// its own, which comes while weir runs.
 #[test]
 #[ignore = "needs mac80211_hwsim: run by tests/vm/run"]
 fn a_relay_has_a_port_of_its_own() -> Result<(), Error> {

@@ -1,4 +1,5 @@
-//! `weir bench send` and `receive`, across a router in namespaces: figures that agree with the router's own counters, and clear words for what goes wrong.
+//! `weir bench send` and `receive`, across a router in namespaces: figures that agree with the
+//! router's own counters, and clear words for what goes wrong.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
@@ -185,7 +186,8 @@ fn what_arrives_is_what_the_router_forwarded() {
             (trial["judgement"] == "passed") == (sent >= 5700.0),
             "{told:#}"
         );
-        // Warm-up, greetings (again where no answer came in time) and the words of both machines are forwarded too.
+        // Warm-up, greetings (again where no answer came in time) and the words of both machines
+        // are forwarded too.
         assert!(forwarded >= sent, "{forwarded} forwarded of {sent}");
         assert!(
             forwarded <= (sent + 600.0 + 64.0) * 1.05 + 300.0,
@@ -504,7 +506,8 @@ fn a_link_that_flaps_gives_no_figure() {
     );
 }
 
-/// A link of the sender that is slower than it sends: its own queue drops, and that is not the router's loss.
+/// A link of the sender that is slower than it sends: its own queue drops, and that is not the
+/// router's loss.
 #[test]
 fn what_the_senders_own_queue_drops_was_not_sent() {
     let lab = gateway();

@@ -1,4 +1,5 @@
-//! Connection tracking entries as the kernel tells them, with what `conntrack -L` does not show: ids and the flags of TCP.
+//! Connection tracking entries as the kernel tells them, with what `conntrack -L` does not show:
+//! ids and the flags of TCP.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -68,7 +69,8 @@ fn dump() -> io::Result<Vec<Entry>> {
         SockFlag::SOCK_CLOEXEC,
         SockProtocol::NetlinkNetFilter,
     )?;
-    // nlmsghdr: length, IPCTNL_MSG_CT_GET of ctnetlink, NLM_F_REQUEST | NLM_F_DUMP, sequence, port; nfgenmsg: any family.
+    // nlmsghdr: length, IPCTNL_MSG_CT_GET of ctnetlink, NLM_F_REQUEST | NLM_F_DUMP, sequence, port;
+    // nfgenmsg: any family.
     let mut request = Vec::new();
     request.extend(20u32.to_ne_bytes());
     request.extend((1u16 << 8 | 1).to_ne_bytes());
@@ -147,7 +149,8 @@ fn entry(body: &[u8]) -> Entry {
     }
 }
 
-/// Makes this many answered UDP entries, from 192.168.1.77 to addresses of 10.128.0.0/9: as if so many connections were there.
+/// Makes this many answered UDP entries, from 192.168.1.77 to addresses of 10.128.0.0/9: as if so
+/// many connections were there.
 ///
 /// # Errors
 /// `conntrack` refuses.

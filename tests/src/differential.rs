@@ -1,4 +1,5 @@
-//! Two identical routers, one with weir, get the same packets; what comes out is the same octet by octet.
+//! Two identical routers, one with weir, get the same packets; what comes out is the same octet by
+//! octet.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -12,17 +13,20 @@ use crate::{LIMIT, Weir, hooked_at};
 /// What weir has to do with a workload besides changing nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// It takes over more than a quarter of the packets: of an ordinary mix most are for the fast path, and a run in which weir did nothing proves nothing.
+    /// It takes over more than a quarter of the packets: of an ordinary mix most are for the fast
+    /// path, and a run in which weir did nothing proves nothing.
     TakesOver,
     /// More than a twentieth: it may have to leave connections to others at any time.
     TakesPart,
-    /// Less than a tenth: others have the connections, mostly. Not all of the packets, and not always.
+    /// Less than a tenth: others have the connections, mostly. Not all of the packets, and not
+    /// always.
     LeavesMost,
     /// It takes over none.
     Declines,
 }
 
-/// Runs the plan with weir at this hook of every port of router B. Panics with what differs, or where weir did not do what is expected.
+/// Runs the plan with weir at this hook of every port of router B. Panics with what differs, or
+/// where weir did not do what is expected.
 pub fn equal(hook: &str, plan: &Plan, expect: Expect) {
     let forwarded = Rc::new(Cell::new(0));
     let start = |lab: &Lab| with_weir(lab, hook, expect, &forwarded);

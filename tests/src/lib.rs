@@ -1,4 +1,5 @@
-//! A running weir, for tests: the real binary, started in a namespace of the lab, asked through its real API.
+//! A running weir, for tests: the real binary, started in a namespace of the lab, asked through its
+//! real API.
 
 pub mod client;
 pub mod conntrack;
@@ -25,11 +26,13 @@ pub fn kernel_has(version: [u32; 2]) -> bool {
     numbers.collect::<Vec<u32>>()[..] >= version[..]
 }
 
-/// How long a test waits for what must come: long, as it may come in an emulated machine on a busy one.
+/// How long a test waits for what must come: long, as it may come in an emulated machine on a busy
+/// one.
 pub const LIMIT: Duration = Duration::from_secs(90);
 
-/// Does it anew where a signal cut it short, as where a machine is held still for a moment: the kernel gives up running a program on frames then, and does
-/// not tell on how many it did. Such a run says nothing.
+/// Does it anew where a signal cut it short, as where a machine is held still for a moment: the
+/// kernel gives up running a program on frames then, and does not tell on how many it did. Such a
+/// run says nothing.
 pub fn undisturbed<T>(mut run: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
     let interrupted = std::io::Error::from_raw_os_error(nix::libc::EINTR).to_string();
     for _ in 0..4 {
@@ -225,7 +228,8 @@ impl Weir {
             .map_err(|e| Error::Unexpected(e.to_string()))
     }
 
-    /// Whether it lets a change settle, as far as its flows have had a packet since. On a slow machine it takes a while to read the rules.
+    /// Whether it lets a change settle, as far as its flows have had a packet since. On a slow
+    /// machine it takes a while to read the rules.
     ///
     /// # Errors
     /// It does not answer.
@@ -234,8 +238,8 @@ impl Weir {
         Ok(self.flows()?.iter().any(quiet))
     }
 
-    /// Where what leaves by a port goes from, with this hook: TC where XDP cannot send to it. Before 6.3 no kernel tells whether a veth takes
-    /// frames from XDP.
+    /// Where what leaves by a port goes from, with this hook: TC where XDP cannot send to it.
+    /// Before 6.3 no kernel tells whether a veth takes frames from XDP.
     ///
     /// # Errors
     /// It does not answer.

@@ -29,8 +29,9 @@ pub enum By {
 /// All ways to forward. XDP is for devices that finish checksums, so the hosts of such a lab do.
 pub const WAYS: [By; 3] = [By::Kernel, By::Weir("tc"), By::Weir("xdp")];
 
-/// Does the same in each of these ways, all at once: it is waiting, mostly. One after the other in an emulated machine (scripts/vm says so by VM), which has one slow
-/// processor. Panics with all that went wrong.
+/// Does the same in each of these ways, all at once: it is waiting, mostly. One after the other in
+/// an emulated machine (scripts/vm says so by VM), which has one slow processor. Panics with all
+/// that went wrong.
 pub fn at_once(ways: &[By], run: impl Fn(By) -> Result<(), Error> + Sync) {
     let at_a_time = match std::env::var_os("VM") {
         Some(_) => 1,
@@ -68,7 +69,8 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Builds the lab, lets a transfer run to `to`, and waits until weir forwards it. `more` is added to weir's configuration.
+    /// Builds the lab, lets a transfer run to `to`, and waits until weir forwards it. `more` is
+    /// added to weir's configuration.
     ///
     /// # Errors
     /// Something does not start.
@@ -110,7 +112,8 @@ impl Scene {
         alive().map_err(|error| Error::Unexpected(format!("{after}: {error}")))
     }
 
-    /// Nothing of the transfer arrives at the far device of a wire: not one packet, once `settle` has passed, for a second.
+    /// Nothing of the transfer arrives at the far device of a wire: not one packet, once `settle`
+    /// has passed, for a second.
     ///
     /// # Errors
     /// Something did, with how much.
@@ -122,7 +125,8 @@ impl Scene {
     ) -> Result<(), Error> {
         let mut tap = Tap::open(self.lab.node(role)?, device)?;
         count(&mut tap, settle)?;
-        // What had arrived before may still be on its way to the receiver's eyes: only the wire counts.
+        // What had arrived before may still be on its way to the receiver's eyes: only the wire
+        // counts.
         let leaked = count(&mut tap, Duration::from_secs(1))?;
         if leaked > 0 {
             return Err(Error::Unexpected(format!(
@@ -140,16 +144,19 @@ impl Scene {
 /// It cannot be built.
 pub fn lab(by: By, options: &Options) -> Result<Lab, Error> {
     let lab = Lab::gateway(&Options {
-        // A super-packet cannot be put into PPPoE whole: it is the kernel's, and weir would have little to do.
+        // A super-packet cannot be put into PPPoE whole: it is the kernel's, and weir would have
+        // little to do.
         plain_offloads: by == By::Weir("xdp") || options.arrangement.wan.dials(),
         ..options.clone()
     })?;
-    // A connection that was held up tries again within a second, which saves minutes. Kernels before 6.15 cannot.
+    // A connection that was held up tries again within a second, which saves minutes. Kernels
+    // before 6.15 cannot.
     let _ = lab.node("client")?.sysctl("net.ipv4.tcp_rto_max_ms", 1000);
     Ok(lab)
 }
 
-/// Weir on the router of a lab, the lowest devices of its arrangement being ports; `more` is put before the rest of the configuration.
+/// Weir on the router of a lab, the lowest devices of its arrangement being ports; `more` is put
+/// before the rest of the configuration.
 ///
 /// # Errors
 /// It does not start.

@@ -1,6 +1,7 @@
-//! Shows what weir does, in under a minute: a client, a router that masquerades, a server; real traffic without weir and with it;
-//! a connection cut by the firewall while weir forwards it; and what the monitor tells of all that. Everything lives in network
-//! namespaces, and goes when it ends.
+//! Shows what weir does, in under a minute: a client, a router that masquerades, a server; real
+//! traffic without weir and with it; a connection cut by the firewall while weir forwards it; and
+//! what the monitor tells of all that. Everything lives in network namespaces, and goes when it
+//! ends.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -21,7 +22,8 @@ use weir_bench::books::Book;
 use weir_bench::daemon::{self, Daemon};
 use weir_bench::{Error, machine, report};
 
-/// Client – router – server in network namespaces: traffic without weir, with weir, a firewall change, and who used the network.
+/// Client – router – server in network namespaces: traffic without weir, with weir, a firewall
+/// change, and who used the network.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// The daemon to show [default: the one beside this binary]
@@ -186,7 +188,8 @@ fn received(router: &Namespace) -> Result<u64, Error> {
     machine::inside(router, both)?
 }
 
-/// Seconds that all processors spent in the kernel so far (proc(5): system, irq, softirq, in hundredths).
+/// Seconds that all processors spent in the kernel so far (proc(5): system, irq, softirq, in
+/// hundredths).
 fn busy() -> Result<f64, Error> {
     let text = fs::read_to_string("/proc/stat").map_err(Error::system("read /proc/stat"))?;
     let words: Vec<f64> = text

@@ -1,5 +1,6 @@
-//! What a cached drop costs: the closed loop up to the router's port, where every packet is dropped; by a program that does nothing
-//! else, by netfilter, and by weir. As `bench`, it takes turns and tells medians.
+//! What a cached drop costs: the closed loop up to the router's port, where every packet is
+//! dropped; by a program that does nothing else, by netfilter, and by weir. As `bench`, it takes
+//! turns and tells medians.
 //!
 //!     drops [--rounds N] [--weir PATH]
 
@@ -24,7 +25,8 @@ struct Arguments {
     /// Rounds over all rows.
     #[arg(long, default_value_t = 5)]
     rounds: u32,
-    /// Not the loop, but single runs of the program, in nanoseconds: for a machine that is not quiet.
+    /// Not the loop, but single runs of the program, in nanoseconds: for a machine that is not
+    /// quiet.
     #[arg(long)]
     programs: bool,
     /// The binary, instead of the one beside this.
@@ -148,7 +150,8 @@ fn row(by: By, arguments: &Arguments) -> Result<Row, Error> {
 /// Before each measurement: while others had their turn, what was learned was forgotten.
 const LEARNING: Duration = Duration::from_millis(2500);
 
-/// Packets a second, for so long, by the time that the kernel spends on them: making and undoing a batch takes several times as long.
+/// Packets a second, for so long, by the time that the kernel spends on them: making and undoing a
+/// batch takes several times as long.
 fn run(row: &mut Row, time: Duration) -> Result<f64, Error> {
     const BATCH: u32 = 65_536;
     let Row { bench, lab, .. } = row;

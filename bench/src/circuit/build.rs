@@ -19,7 +19,8 @@ use crate::traffic::Kind;
 /// How long the daemon may take until it has heard of everything, and what lies between two looks.
 const PATIENCE: Duration = Duration::from_secs(90);
 const PAUSE: Duration = Duration::from_millis(50);
-/// Share of the packets that it then forwards, at least: of very many flows, some always prove anew.
+/// Share of the packets that it then forwards, at least: of very many flows, some always prove
+/// anew.
 const SETTLED: f64 = 0.985;
 /// Flows for which the daemon has room without being told.
 const ROOM: u32 = 16_384;
@@ -30,7 +31,8 @@ impl Circuit {
         Self::slowed(path, load, weir, 0)
     }
 
-    /// The same, where [`Path::Ceiling`] makes so many turns of a loop for nothing with each packet.
+    /// The same, where [`Path::Ceiling`] makes so many turns of a loop for nothing with each
+    /// packet.
     pub fn slowed(path: Path, load: Load, weir: &File, spin: u32) -> Result<Self, Error> {
         let kind = path.kind(&load);
         let lengths = load.length.octets(kind.shortest(), load.wires);
@@ -55,7 +57,8 @@ impl Circuit {
         if let Some(rules) = path.rules() {
             router.nft(&rules)?;
         }
-        // A veth tells its peer that it takes XDP frames when GRO is switched on while it is up, and not before.
+        // A veth tells its peer that it takes XDP frames when GRO is switched on while it is up,
+        // and not before.
         for (role, device) in [
             ("router", "lan0"),
             ("router", "wan0"),
@@ -111,7 +114,8 @@ impl Circuit {
         Ok(circuit)
     }
 
-    /// Lets all flows be seen. UDP counts as established, for conntrack and so for weir, when a reply was seen.
+    /// Lets all flows be seen. UDP counts as established, for conntrack and so for weir, when a
+    /// reply was seen.
     fn open(&mut self) -> Result<(), Error> {
         self.both_ways()?;
         if let Some(weir) = &self.weir {
@@ -123,8 +127,8 @@ impl Circuit {
         self.settle()
     }
 
-    /// Lets the daemon hear of all that the flows' beginning made happen: each event of a connection ends its proofs. Those that stay unproven are seen by
-    /// [`Circuit::measure`].
+    /// Lets the daemon hear of all that the flows' beginning made happen: each event of a
+    /// connection ends its proofs. Those that stay unproven are seen by [`Circuit::measure`].
     fn settle(&mut self) -> Result<(), Error> {
         let begun = Instant::now();
         let both = 2.0 * f64::from(self.round());
@@ -191,7 +195,8 @@ fn more_servers(lab: &Lab, kind: Kind, outlet: &Outlet) -> Result<(), Error> {
     Ok(())
 }
 
-/// Programs at TC of both of the router's ports, each way, that do nothing; for as long as what is returned lives.
+/// Programs at TC of both of the router's ports, each way, that do nothing; for as long as what is
+/// returned lives.
 pub fn nothing(lab: &Lab) -> Result<Bench, Error> {
     let kind = Kind {
         ipv6: false,

@@ -17,7 +17,8 @@ const SAMPLES: u32 = 64;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Circuit {
-    /// Checks what arrives: packets of as many flows as can be looked at, exactly as the router has to send them.
+    /// Checks what arrives: packets of as many flows as can be looked at, exactly as the router has
+    /// to send them.
     pub fn check_wire(&mut self) -> Result<(), Error> {
         if self.path == Path::Nothing || self.path.drops() {
             return Ok(());
@@ -47,7 +48,8 @@ impl Circuit {
         }
     }
 
-    /// What the sink keeps, when it has all: the kernel's own thread may go on with the last packets.
+    /// What the sink keeps, when it has all: the kernel's own thread may go on with the last
+    /// packets.
     fn samples(&mut self) -> Vec<Sample> {
         let begun = Instant::now();
         loop {

@@ -1,6 +1,8 @@
-//! TCP connections through the router, of hosts with stacks of their own, with frames as they are on a wire.
-//! The hosts take most of the time, and all processors take part: it shows what is left of a difference where a router is not alone. What a host
-//! of this machine sends is an skb already, which veth copies for XDP and not for TC; with a network card it is the other way round.
+//! TCP connections through the router, of hosts with stacks of their own, with frames as they are
+//! on a wire. The hosts take most of the time, and all processors take part: it shows what is left
+//! of a difference where a router is not alone. What a host of this machine sends is an skb
+//! already, which veth copies for XDP and not for TC; with a network card it is the other way
+//! round.
 
 use std::net::SocketAddr;
 use std::path::Path as File;
@@ -57,7 +59,8 @@ pub struct Transfer {
     pub bits_per_second: Spread,
     /// Processors that were busy, hosts and router together.
     pub cpu: Spread,
-    /// The least share of the router's received packets that weir forwarded; none where it is not there.
+    /// The least share of the router's received packets that weir forwarded; none where it is not
+    /// there.
     pub forwarded: Option<f64>,
     /// Bit/s of each round, in order.
     pub each: Vec<f64>,
@@ -166,7 +169,8 @@ pub(super) fn expected_time(settings: &Settings) -> Duration {
     (BUILD + each * rounds(settings)) * SCENARIOS.len() as u32
 }
 
-/// Measures, between plain wires. `stopped` is asked before each piece; what cannot be measured is added to what was left out; `None` where not one round was whole by then.
+/// Measures, between plain wires. `stopped` is asked before each piece; what cannot be measured is
+/// added to what was left out; `None` where not one round was whole by then.
 pub(super) fn measure(
     settings: &Settings,
     tell: &mut dyn FnMut(String, Duration),

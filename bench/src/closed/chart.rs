@@ -1,4 +1,5 @@
-//! The report as a picture: a bar for each scenario, and a dot for each round. It follows the reader's choice of light or dark.
+//! The report as a picture: a bar for each scenario, and a dot for each round. It follows the
+//! reader's choice of light or dark.
 
 use std::fmt::Write;
 

@@ -1,4 +1,5 @@
-//! A profile as a picture: each function is as wide as the share of the time that was spent in it, and stands on what called it, the outermost on top.
+//! A profile as a picture: each function is as wide as the share of the time that was spent in it,
+//! and stands on what called it, the outermost on top.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -244,7 +244,8 @@ impl Session<'_> {
         profile::measure(settings, &mut tell, &mut stopped, left_out)
     }
 
-    /// The settings, how to tell what is begun and about how long it takes, and how to ask whether somebody had enough.
+    /// The settings, how to tell what is begun and about how long it takes, and how to ask whether
+    /// somebody had enough.
     fn apart(
         &mut self,
     ) -> (

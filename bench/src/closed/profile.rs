@@ -1,5 +1,6 @@
-//! Where the time of a packet goes, by Linux's profiler: stacks for a flame graph, and counts of the processor where it has counters.
-//! Nothing here is measured in turn with the rest: a profiler costs time itself.
+//! Where the time of a packet goes, by Linux's profiler: stacks for a flame graph, and counts of
+//! the processor where it has counters. Nothing here is measured in turn with the rest: a profiler
+//! costs time itself.
 
 mod folded;
 
@@ -16,7 +17,8 @@ use crate::circuit::{Circuit, Path};
 
 /// Whose time is looked at.
 const SCENARIOS: [Path; 3] = [Path::Masquerade, Path::WeirTc, Path::WeirXdp];
-/// How long it is looked at, and how long a profiler takes to begin and to end, about and at most. Packets are sent all the while, in pieces.
+/// How long it is looked at, and how long a profiler takes to begin and to end, about and at most.
+/// Packets are sent all the while, in pieces.
 const LOOK: Duration = Duration::from_secs(1);
 const BESIDE: Duration = Duration::from_millis(700);
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -37,7 +39,8 @@ pub struct Profile {
     pub text: String,
     /// Samples that were taken while packets were on their way.
     pub samples: u64,
-    /// Functions from the outermost to the innermost, with semicolons between them, and how many samples were there: what other programs for flame graphs read too.
+    /// Functions from the outermost to the innermost, with semicolons between them, and how many
+    /// samples were there: what other programs for flame graphs read too.
     pub stacks: Vec<(String, u64)>,
     /// Per packet, where the processor has counters.
     pub counts: Option<Counts>,
@@ -74,7 +77,8 @@ pub(super) fn expected_time() -> Duration {
     (BUILD + LOOK + BESIDE) * SCENARIOS.len() as u32
 }
 
-/// Looks. `stopped` is asked before each piece; without a profiler that works, that is added to what was left out.
+/// Looks. `stopped` is asked before each piece; without a profiler that works, that is added to
+/// what was left out.
 pub(super) fn measure(
     settings: &Settings,
     tell: &mut dyn FnMut(String, Duration),
@@ -150,7 +154,8 @@ fn one(path: Path, settings: &Settings) -> Result<Result<Profile, String>, Error
     }))
 }
 
-/// Sends until both have ended; packets per second on the clock on the wall. `None`: they did not, and were stopped.
+/// Sends until both have ended; packets per second on the clock on the wall. `None`: they did not,
+/// and were stopped.
 fn feed(circuit: &mut Circuit, both: &mut (Child, Child)) -> Result<Option<f64>, Error> {
     let begun = Instant::now();
     let (mut packets, mut seconds) = (0, 0.0);
@@ -209,7 +214,8 @@ fn said(program: &str, output: &Output) -> String {
     format!("{program} says: {}", words.join(" "))
 }
 
-/// Of `perf stat -x ,`: a line for each event, its count first, `<not supported>` where there is no counter. `rate`: packets per second.
+/// Of `perf stat -x ,`: a line for each event, its count first, `<not supported>` where there is no
+/// counter. `rate`: packets per second.
 fn counts(text: &str, rate: f64) -> Option<Counts> {
     let packets = rate * LOOK.as_secs_f64();
     let count = |event: &str| -> Option<f64> {

@@ -120,7 +120,8 @@ impl Report {
         compare(&first.each, &second.each, self.noise)
     }
 
-    /// The scenarios in groups, the fastest first: those of one group cannot be told from the first of it.
+    /// The scenarios in groups, the fastest first: those of one group cannot be told from the first
+    /// of it.
     pub fn ranking(&self) -> Vec<Vec<&Scenario>> {
         let mut all: Vec<_> = self.scenarios.iter().collect();
         all.sort_by(|a, b| b.pps.median.total_cmp(&a.pps.median));
@@ -148,8 +149,9 @@ pub struct Change {
     pub verdict: Verdict,
 }
 
-/// What became faster or slower from one report to another. Nothing was measured in turn here, so that more has to be different: all rounds of one have to be
-/// beyond all rounds of the other, and the medians apart by more than the noise of both.
+/// What became faster or slower from one report to another. Nothing was measured in turn here, so
+/// that more has to be different: all rounds of one have to be beyond all rounds of the other, and
+/// the medians apart by more than the noise of both.
 pub fn changes(before: &Report, after: &Report) -> Vec<Change> {
     let noise = before.noise.max(after.noise);
     let both = after.scenarios.iter().filter_map(|now| {

@@ -1,4 +1,5 @@
-//! The same scenarios at several lengths of frames, numbers of flows and so on: what a router's speed depends on, and what not.
+//! The same scenarios at several lengths of frames, numbers of flows and so on: what a router's
+//! speed depends on, and what not.
 
 use std::fmt;
 use std::time::Duration;
@@ -175,7 +176,8 @@ impl Series {
     }
 }
 
-/// Shorter than the main measurement, as there are many; but so long that the few packets with which each flow proves anew are no share of it.
+/// Shorter than the main measurement, as there are many; but so long that the few packets with
+/// which each flow proves anew are no share of it.
 fn plan(settings: &Settings) -> Plan {
     Plan {
         rounds: settings.plan.rounds.min(3),
@@ -198,7 +200,8 @@ pub(super) fn expected_time(settings: &Settings) -> Duration {
 }
 
 impl Session<'_> {
-    /// All that were asked for; one that was not ended is not told. What cannot be measured here is added to what was left out.
+    /// All that were asked for; one that was not ended is not told. What cannot be measured here is
+    /// added to what was left out.
     pub(super) fn series(&mut self, left_out: &mut Vec<LeftOut>) -> Result<Vec<Series>, Error> {
         let plan = plan(self.settings);
         let mut all = Vec::new();

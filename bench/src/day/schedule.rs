@@ -102,7 +102,8 @@ pub fn uncertain(who: &str, at: u64) -> bool {
     unsettled(at) || edges.iter().any(|edge| edge.abs_diff(within) <= EDGE)
 }
 
-/// Whether a stream of datagrams of this number talks now: spells of one to fifteen seconds, and rests of up to twenty.
+/// Whether a stream of datagrams of this number talks now: spells of one to fifteen seconds, and
+/// rests of up to twenty.
 pub fn talks(stream: u64, at: u64) -> bool {
     let (mut begin, mut spell) = (0, 0);
     while begin <= at {

@@ -127,7 +127,8 @@ fn datagrams(lab: &Lab, own: u16, to: u16) -> Result<UdpSocket, Error> {
         .map_err(Error::system("open a socket"))
 }
 
-/// Connects from a port that is the same in all worlds. Where the WAN is still dialling, as it may be on a busy machine, it is tried again.
+/// Connects from a port that is the same in all worlds. Where the WAN is still dialling, as it may
+/// be on a busy machine, it is tried again.
 fn stream(lab: &Lab, own: u16) -> Result<TcpStream, Error> {
     let open = || -> io::Result<TcpStream> {
         let own = SockaddrStorage::from(SocketAddr::new(CLIENT, own));
@@ -182,7 +183,8 @@ impl World {
     pub fn new(by: Option<Hook>, binary: &Path) -> Result<Self, Error> {
         let lab = Lab::gateway(&Options {
             arrangement: Arrangement::BRIDGE,
-            // XDP asks for it, and what conntrack makes of a connection that it picks up in the middle depends on the segments that it sees.
+            // XDP asks for it, and what conntrack makes of a connection that it picks up in the
+            // middle depends on the segments that it sees.
             plain_offloads: true,
             ipv6: Ipv6::Off,
             ..Options::default()

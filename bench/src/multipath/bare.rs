@@ -1,5 +1,6 @@
-//! The least that a proxy between a client and a partner has to do, to compare with: accept, connect by MPTCP, say where to, splice; two threads for
-//! each connection, no key, no encryption, no look at the paths.
+//! The least that a proxy between a client and a partner has to do, to compare with: accept,
+//! connect by MPTCP, say where to, splice; two threads for each connection, no key, no encryption,
+//! no look at the paths.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream};

@@ -1,5 +1,6 @@
-//! How many connections there is room for: what so many cost that say nothing, how many can begin in a second, and how much later the first octet
-//! comes than without a partner, where the partner is far.
+//! How many connections there is room for: what so many cost that say nothing, how many can begin
+//! in a second, and how much later the first octet comes than without a partner, where the partner
+//! is far.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -42,7 +43,8 @@ pub struct Idle {
     pub before: [f64; 2],
     /// And with them.
     pub with: [f64; 2],
-    /// Some of them, all over, that were asked for an octet there and back afterwards; and those that gave it.
+    /// Some of them, all over, that were asked for an octet there and back afterwards; and those
+    /// that gave it.
     pub asked: [u32; 2],
 }
 
@@ -123,7 +125,8 @@ pub fn all(
     Ok(Found { idle, new, first })
 }
 
-/// As many of these idle connections as this process, and the router with its six descriptors for each, may have.
+/// As many of these idle connections as this process, and the router with its six descriptors for
+/// each, may have.
 fn room(idle: u32) -> Result<u32, Error> {
     const EACH: u64 = 6;
     const OTHERS: u64 = 1000;
@@ -146,7 +149,8 @@ struct Server {
 }
 
 impl Server {
-    /// `threads`: as many are served at once; each is done with one before the next, unless `kept`: then all stay.
+    /// `threads`: as many are served at once; each is done with one before the next, unless `kept`:
+    /// then all stay.
     fn start(uplinks: &Uplinks, threads: u32, kept: bool) -> Result<Self, Error> {
         let listener = uplinks.server().enter(listen)?;
         let listener = listener.map_err(Error::system("listen"))?;

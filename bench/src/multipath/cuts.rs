@@ -1,4 +1,5 @@
-//! A cable cut in the middle of a transfer: how long nothing arrives, and how soon after its return both paths carry again.
+//! A cable cut in the middle of a transfer: how long nothing arrives, and how soon after its return
+//! both paths carry again.
 
 use std::net::SocketAddr;
 use std::path::Path as File;

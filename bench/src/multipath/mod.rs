@@ -1,5 +1,6 @@
-//! Several uplinks as one, measured: [`ways`] a client's TCP can go where no path has a rate, [`sums`] of paths that have one, [`cuts`] of a cable in
-//! the middle, an [`experiment`] to look at, and how many [`connections`] there is room for.
+//! Several uplinks as one, measured: [`ways`] a client's TCP can go where no path has a rate,
+//! [`sums`] of paths that have one, [`cuts`] of a cable in the middle, an [`experiment`] to look
+//! at, and how many [`connections`] there is room for.
 
 mod bare;
 pub mod connections;

@@ -1,4 +1,5 @@
-//! shadowsocks-libev over MPTCP, as people use it today: `mptcpize run ss-redir` at the router, `ss-server` at the partner.
+//! shadowsocks-libev over MPTCP, as people use it today: `mptcpize run ss-redir` at the router,
+//! `ss-server` at the partner.
 
 use std::process::{Command, Stdio};
 

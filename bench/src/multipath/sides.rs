@@ -95,7 +95,8 @@ pub struct Sides {
 }
 
 impl Sides {
-    /// Starts them, and waits until clients' connections are brought to the partner by all paths, and the rest by the tunnel.
+    /// Starts them, and waits until clients' connections are brought to the partner by all paths,
+    /// and the rest by the tunnel.
     pub fn start(uplinks: &Uplinks, binary: &Path, encrypted: Encrypted) -> Result<Self, Error> {
         let (encrypt, options): (_, &[&str]) = match encrypted {
             Encrypted::Auto => ("auto", &[]),

@@ -1,5 +1,6 @@
-//! What paths that have a rate give together, as a share of what the kernel alone gets out of one: TCP of one connection, datagrams by the tunnel.
-//! Two labs for each arrangement, with and without weir, measured in turn.
+//! What paths that have a rate give together, as a share of what the kernel alone gets out of one:
+//! TCP of one connection, datagrams by the tunnel. Two labs for each arrangement, with and without
+//! weir, measured in turn.
 
 use std::net::SocketAddr;
 use std::path::Path as File;

@@ -1,6 +1,7 @@
-//! What a client's TCP loses by going by way of a partner: direct through the router, by the partner in the clear, and encrypted, in turn; beside it the
-//! least that a proxy has to do, and shadowsocks. No path has a rate, so that what it costs is all that there is: client, router, partner and server
-//! share the machine's processors, and only ratios mean something.
+//! What a client's TCP loses by going by way of a partner: direct through the router, by the
+//! partner in the clear, and encrypted, in turn; beside it the least that a proxy has to do, and
+//! shadowsocks. No path has a rate, so that what it costs is all that there is: client, router,
+//! partner and server share the machine's processors, and only ratios mean something.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -121,7 +122,8 @@ pub struct Figure {
     pub case: Case,
     /// Mbit/s, of all streams together.
     pub rate: Spread,
-    /// Processor seconds per GB of weir at the router, without what the kernel does in interrupts; `None` where there is none.
+    /// Processor seconds per GB of weir at the router, without what the kernel does in interrupts;
+    /// `None` where there is none.
     pub router: Option<Spread>,
     /// The same of the partner.
     pub partner: Option<Spread>,
@@ -145,7 +147,8 @@ pub struct Found {
     pub latencies: Vec<Latency>,
 }
 
-/// A router with two uplinks, and its partner where it has one. Programs end before their namespaces.
+/// A router with two uplinks, and its partner where it has one. Programs end before their
+/// namespaces.
 struct Circuit {
     way: Way,
     programs: Programs,

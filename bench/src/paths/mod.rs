@@ -1,8 +1,11 @@
-//! The whole way of a packet, in instructions: what a router costs in each arrangement, by whoever forwards.
+//! The whole way of a packet, in instructions: what a router costs in each arrangement, by whoever
+//! forwards.
 //!
-//! A generator feeds frames into one host's device as a driver would, the router forwards them, and a sink drops them at the other host: all on one
-//! processor, within one call. Under `scripts/vm --icount` the guest's clock counts instructions, so time by packets is instructions per packet,
-//! generator and sink included. What generator and the first wire take by themselves is measured with a drop at the router's port.
+//! A generator feeds frames into one host's device as a driver would, the router forwards them, and
+//! a sink drops them at the other host: all on one processor, within one call. Under
+//! `scripts/vm --icount` the guest's clock counts instructions, so time by packets is instructions
+//! per packet, generator and sink included. What generator and the first wire take by themselves is
+//! measured with a drop at the router's port.
 
 mod report;
 
@@ -69,20 +72,23 @@ pub struct Cost {
     pub share: Option<f64>,
 }
 
-/// Measures wires, each with everybody who can forward there, in both directions. `weir`: the binary.
+/// Measures wires, each with everybody who can forward there, in both directions. `weir`: the
+/// binary.
 pub fn measure(
     wires: &[Wires],
     effort: Effort,
     weir: &File,
     mut progress: impl FnMut(&str),
 ) -> Result<Vec<Cost>, Error> {
-    // Neither pinned nor favoured, unlike elsewhere: weir and PPP's daemons are started in between, and would inherit that.
+    // Neither pinned nor favoured, unlike elsewhere: weir and PPP's daemons are started in between,
+    // and would inherit that.
     if machine::processors() != 1 {
         return Err(Error::Wrong(
             "whole paths are measured where there is one processor: `make paths`".into(),
         ));
     }
-    // While the machine waits for a file from outside its clock leaps on, and with it whoever waits for weir to start.
+    // While the machine waits for a file from outside its clock leaps on, and with it whoever waits
+    // for weir to start.
     std::fs::read(weir).map_err(Error::system(format!("read {}", weir.display())))?;
     let mut costs = Vec::new();
     for wires in wires {

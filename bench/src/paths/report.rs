@@ -14,7 +14,8 @@ const AGAINST_PLAIN: f64 = 0.8;
 /// Wires, and whether upward.
 type Row = (Wires, bool);
 
-/// Instructions per packet, generator and sink included; the same less generator and first wire; against the goals, by the first table.
+/// Instructions per packet, generator and sink included; the same less generator and first wire;
+/// against the goals, by the first table.
 pub fn report(costs: &[Cost]) -> [(&'static str, Table); 3] {
     let mut rows: Vec<Row> = Vec::new();
     for cost in costs {

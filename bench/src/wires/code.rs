@@ -1,7 +1,8 @@
 //! The code that a receiver shows and a sender is told, and the proofs of knowing it.
 //!
-//! Both ends send a random challenge and answer that of the other by HMAC-SHA256 under the code. The answer names the side that gives it, so that none can be
-//! sent back, and both challenges, so that none can be used again. 80 bits are more than anyone can try who has heard an exchange.
+//! Both ends send a random challenge and answer that of the other by HMAC-SHA256 under the code.
+//! The answer names the side that gives it, so that none can be sent back, and both challenges, so
+//! that none can be used again. 80 bits are more than anyone can try who has heard an exchange.
 
 use std::fmt;
 use std::str::FromStr;

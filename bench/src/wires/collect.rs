@@ -47,7 +47,8 @@ impl Collection<'_> {
     }
 }
 
-/// Counts while `until` runs, in threads of its own. What came, all sockets together, and what `until` says.
+/// Counts while `until` runs, in threads of its own. What came, all sockets together, and what
+/// `until` says.
 pub fn while_running<T>(
     from: &[UdpSocket],
     trial: Trial,
@@ -107,7 +108,8 @@ fn work(socket: &UdpSocket, shared: &Shared) -> Count {
                 Ok(received) => {
                     arrived.extend(received.map(|message| (message.bytes, message.address)));
                 }
-                // What cannot be read now is read later: an error that an answer came back with, too.
+                // What cannot be read now is read later: an error that an answer came back with,
+                // too.
                 Err(Errno::EAGAIN | Errno::EINTR | Errno::ECONNREFUSED) => {}
                 Err(_) => thread::sleep(Duration::from_millis(1)),
             }

@@ -1,6 +1,7 @@
 //! What arrived of a trial: pure counting of numbered packets.
 
-/// Packets of a flow behind the newest among which a second one of the same number is told from a late one.
+/// Packets of a flow behind the newest among which a second one of the same number is told from a
+/// late one.
 const WINDOW: u32 = 256;
 const WORDS: usize = (WINDOW / 64) as usize;
 
@@ -67,7 +68,8 @@ pub struct Count {
     pub octets: u64,
     /// Those that came after one that was sent later.
     pub reordered: u64,
-    /// Those that came again. One of a number far behind cannot be told from a late one, and is not here.
+    /// Those that came again. One of a number far behind cannot be told from a late one, and is not
+    /// here.
     pub duplicates: u64,
     /// What belongs to no trial, or not to this one.
     pub foreign: u64,

@@ -101,7 +101,8 @@ impl Device {
         self.read("carrier_changes").unwrap_or(0)
     }
 
-    /// Packets that arrived and for which it had no room so far. Not `rx_dropped`: what nobody here speaks is in it too.
+    /// Packets that arrived and for which it had no room so far. Not `rx_dropped`: what nobody here
+    /// speaks is in it too.
     pub fn dropped(&self) -> u64 {
         let counters = ["rx_missed_errors", "rx_fifo_errors"];
         counters
@@ -111,7 +112,8 @@ impl Device {
     }
 }
 
-/// Where the person at this machine came from, if by SSH: the first word of `SSH_CONNECTION` (sshd(8)).
+/// Where the person at this machine came from, if by SSH: the first word of `SSH_CONNECTION`
+/// (sshd(8)).
 pub fn ssh_client(connection: Option<OsString>) -> Option<IpAddr> {
     let connection = connection?;
     let text = connection.to_str()?;

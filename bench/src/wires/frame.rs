@@ -64,7 +64,8 @@ pub fn ip(length: u16) -> u16 {
     length - ETHERNET
 }
 
-/// Packets a second that a link of `mbit` Mbit/s carries, of frames of this length without checksum.
+/// Packets a second that a link of `mbit` Mbit/s carries, of frames of this length without
+/// checksum.
 pub fn most(mbit: f64, length: u16) -> f64 {
     mbit * 1e6 / bits(length)
 }

@@ -7,7 +7,8 @@ pub const MOST: usize = 200_000;
 /// Answers a second that are asked for, about.
 const ANSWERS: f64 = 1000.0;
 
-/// Times of a round trip, microseconds: through the router and back, and through both machines. The way back is only the answers, hence a small load.
+/// Times of a round trip, microseconds: through the router and back, and through both machines. The
+/// way back is only the answers, hence a small load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// Answers that came.

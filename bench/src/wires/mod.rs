@@ -1,11 +1,13 @@
 //! `weir bench send` and `weir bench receive`: a real router between two real machines.
 //!
-//! A sender speaks to a receiver over TCP ([`message`], [`control`]), proves that it knows the code that the receiver shows ([`code`]), and then makes trials:
-//! UDP packets with a small header ([`payload`]), paced ([`pace`]), counted where they arrive ([`count`]). What a trial says is decided in [`judge`], which
-//! rate is tried next in [`search`]. These are pure; sockets are in [`control`], [`transmit`], [`collect`], and what the kernel tells of devices in [`device`].
+//! A sender speaks to a receiver over TCP ([`message`], [`control`]), proves that it knows the code
+//! that the receiver shows ([`code`]), and then makes trials: UDP packets with a small header
+//! ([`payload`]), paced ([`pace`]), counted where they arrive ([`count`]). What a trial says is
+//! decided in [`judge`], which rate is tried next in [`search`]. These are pure; sockets are in
+//! [`control`], [`transmit`], [`collect`], and what the kernel tells of devices in [`device`].
 //!
-//! The code keeps strangers out: who does not know it has nothing counted and nothing answered. It hides nothing from whoever carries the packets, and the
-//! router between is such a one.
+//! The code keeps strangers out: who does not know it has nothing counted and nothing answered. It
+//! hides nothing from whoever carries the packets, and the router between is such a one.
 
 pub mod code;
 pub mod collect;

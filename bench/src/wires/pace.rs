@@ -1,12 +1,14 @@
 //! How many packets are due: evenly, and in no larger bursts than are stated.
 //!
-//! A sender that was away from its processor has to make up for it, or it never reaches its rate; but not at once, or it measures the router's queues. So it
-//! makes up for no more than [`DEBT`], at no more than a quarter above the rate, and never more than [`Pace::burst`] at a time. What is older is not sent: it is
-//! missing from what was sent, and the trial tells.
+//! A sender that was away from its processor has to make up for it, or it never reaches its rate;
+//! but not at once, or it measures the router's queues. So it makes up for no more than [`DEBT`],
+//! at no more than a quarter above the rate, and never more than [`Pace::burst`] at a time. What is
+//! older is not sent: it is missing from what was sent, and the trial tells.
 
 /// Nanoseconds of packets that are made up for.
 pub const DEBT: u64 = 10_000_000;
-/// Nanoseconds of packets that may be sent at once, where that is more than [`LEAST_BURST`] packets.
+/// Nanoseconds of packets that may be sent at once, where that is more than [`LEAST_BURST`]
+/// packets.
 const BURST: f64 = 250_000.0;
 /// Packets that may be sent at once, at least, and at most.
 const LEAST_BURST: f64 = 16.0;

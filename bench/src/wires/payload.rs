@@ -1,11 +1,13 @@
-//! The header of each packet: 18 octets, which is what the shortest frame of Ethernet leaves beside IPv4 and UDP.
+//! The header of each packet: 18 octets, which is what the shortest frame of Ethernet leaves beside
+//! IPv4 and UDP.
 //!
 //! ```text
 //! 0      2              6          8             12                18
 //! | magic | run, random | flow, kind | sequence | time, ns, 48 bits |
 //! ```
 //!
-//! The run is known only to the two that have proven to know the code. The time is that of the sender's clock, and is only ever read by the sender.
+//! The run is known only to the two that have proven to know the code. The time is that of the
+//! sender's clock, and is only ever read by the sender.
 
 /// Octets.
 pub const HEADER: usize = 18;

@@ -1,4 +1,5 @@
-//! From the name of a host to a receiver that was proven to, with one clear line for each thing on the way that is not as it should be.
+//! From the name of a host to a receiver that was proven to, with one clear line for each thing on
+//! the way that is not as it should be.
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
@@ -87,7 +88,8 @@ pub fn target(text: &str) -> Result<(String, u16), String> {
     }
 }
 
-/// Looks whether the receiver is there, by a device that may be flooded, and of this version. Nothing is sent but a greeting.
+/// Looks whether the receiver is there, by a device that may be flooded, and of this version.
+/// Nothing is sent but a greeting.
 ///
 /// # Errors
 /// What is not as it should be.

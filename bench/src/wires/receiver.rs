@@ -77,7 +77,8 @@ impl Receiver {
         &self.code
     }
 
-    /// Serves senders until `stop` says so; with `once`, until the first that knew the code is done.
+    /// Serves senders until `stop` says so; with `once`, until the first that knew the code is
+    /// done.
     ///
     /// # Errors
     /// No more connections can be taken.

@@ -42,7 +42,8 @@ pub struct Report {
     pub trials: Vec<Trial>,
     /// Why the search ended; none without one, or if it was ended.
     pub end: Option<End>,
-    /// The highest rate at which no more was lost than may be; at least that where the sender, the receiver or the link is the limit.
+    /// The highest rate at which no more was lost than may be; at least that where the sender, the
+    /// receiver or the link is the limit.
     pub pps: Option<f64>,
     /// Whether a longer trial at that rate says so too; none if there was none.
     pub confirmed: Option<bool>,

@@ -1,4 +1,5 @@
-//! The highest rate at which nothing is lost (RFC 2544 section 26.1): up by doubling, then by halving the gap.
+//! The highest rate at which nothing is lost (RFC 2544 section 26.1): up by doubling, then by
+//! halving the gap.
 
 use serde::{Deserialize, Serialize};
 

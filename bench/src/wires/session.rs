@@ -54,7 +54,8 @@ impl From<Broken> for Ended {
     }
 }
 
-/// Speaks the greeting. `Ok`: it knows the code, and is to be told so with this, unless there is another one.
+/// Speaks the greeting. `Ok`: it knows the code, and is to be told so with this, unless there is
+/// another one.
 ///
 /// # Errors
 /// How it ended instead. `None`: it only looked whether somebody is there.
@@ -114,7 +115,8 @@ pub fn serve(
     let gone = |_| Ended::Vanished;
     let local = sockets::canonical(control.stream().local_addr().map_err(gone)?);
     let peer = sockets::canonical(control.stream().peer_addr().map_err(gone)?);
-    // Flows come to the address that the sender called, and answers have to come from there: a router's translation knows no other.
+    // Flows come to the address that the sender called, and answers have to come from there: a
+    // router's translation knows no other.
     let count = processors().clamp(1, MOST_SOCKETS);
     let Ok(sockets) = sockets::receiving(local, count) else {
         refuse(control, Refusal::NoSocket);

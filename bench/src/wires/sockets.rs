@@ -124,7 +124,8 @@ fn drops(table: &str, inodes: &[u64]) -> u64 {
     rows.sum()
 }
 
-/// Where flows are to go, as the kernel's routes see it: an IPv4 address in IPv6 clothes is one of IPv4.
+/// Where flows are to go, as the kernel's routes see it: an IPv4 address in IPv6 clothes is one of
+/// IPv4.
 pub fn canonical(address: SocketAddr) -> SocketAddr {
     match address.ip().to_canonical() {
         IpAddr::V4(ip) => (ip, address.port()).into(),

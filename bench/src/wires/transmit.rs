@@ -367,7 +367,8 @@ impl Packets {
             [],
             MsgFlags::empty(),
         );
-        // Refused: the socket is full, or an ICMP message came, which is told once. It is due still.
+        // Refused: the socket is full, or an ICMP message came, which is told once. It is due
+        // still.
         let done = done.map_or(0, Iterator::count) as u32;
         self.sequences[own] = self.sequences[own].wrapping_add(done);
         done

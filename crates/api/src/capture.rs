@@ -12,7 +12,8 @@ use crate::percent;
 use crate::problem::{Problem, clipped};
 use crate::query::{Pairs, Query};
 
-/// Octets of a packet that are kept when nothing else is said: all headers, and what they are followed by.
+/// Octets of a packet that are kept when nothing else is said: all headers, and what they are
+/// followed by.
 pub const DEFAULT_OCTETS: u32 = 256;
 /// Octets of a packet that can be kept.
 pub const OCTETS: std::ops::RangeInclusive<u32> = 64..=2048;
@@ -25,7 +26,8 @@ pub const LONGEST: u32 = 30 * 24 * 3600;
 
 const PARAMETERS: &str = "the parameters are flow, address, port, protocol, device, side, snaplen, rate, count and seconds";
 
-/// Which packets, how much of each, how many, and for how long. What is `None` is not asked for; all that is asked for must hold.
+/// Which packets, how much of each, how many, and for how long. What is `None` is not asked for;
+/// all that is asked for must hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureQuery {
     /// One connection, in both directions, before or after translation.

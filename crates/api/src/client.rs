@@ -76,7 +76,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// For the daemon at this socket ([`path::socket_path`](crate::path::socket_path)). Connects only when asked something.
+    /// For the daemon at this socket ([`path::socket_path`](crate::path::socket_path)). Connects
+    /// only when asked something.
     pub fn new(socket: &Path) -> Result<Self, ClientError> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -128,8 +129,8 @@ impl Client {
         }
     }
 
-    /// One JSON object with a long list in it, whose items are handed over one by one as they arrive. Ends early when `each` fails.
-    /// Returns the object's other fields.
+    /// One JSON object with a long list in it, whose items are handed over one by one as they
+    /// arrive. Ends early when `each` fails. Returns the object's other fields.
     pub fn list<T: DeserializeOwned, R: DeserializeOwned>(
         &self,
         path: &str,
@@ -157,9 +158,11 @@ impl Client {
         }
     }
 
-    /// `POST`s, and hands over what is answered as it arrives, in pieces of any size, until it ends, by itself or because `stop` came true:
-    /// then `POST`s to `stop_path`, and what was on its way still arrives. When `stop` is asked for again and comes true a second time,
-    /// or the daemon takes too long to end, the rest is left. Returns the trailer of that name, if it arrived.
+    /// `POST`s, and hands over what is answered as it arrives, in pieces of any size, until it
+    /// ends, by itself or because `stop` came true: then `POST`s to `stop_path`, and what was on
+    /// its way still arrives. When `stop` is asked for again and comes true a second time, or the
+    /// daemon takes too long to end, the rest is left. Returns the trailer of that name, if it
+    /// arrived.
     pub fn follow<F: Future<Output = ()>>(
         &self,
         [path, stop_path]: [&str; 2],

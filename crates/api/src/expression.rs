@@ -11,8 +11,8 @@ use crate::types::{Endpoints, FlowId, Protocol};
 
 /// One flow, as a person or a program asks for it.
 ///
-/// Text: `tcp 192.168.1.2:40000 > 1.1.1.1:443`. Protocol and `>` may be left out; IPv6 addresses are in brackets. Or an id:
-/// `1f00c2aa`.
+/// Text: `tcp 192.168.1.2:40000 > 1.1.1.1:443`. Protocol and `>` may be left out; IPv6 addresses
+/// are in brackets. Or an id: `1f00c2aa`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowQuery {
     /// As `weir flows` showed it.

@@ -272,8 +272,8 @@ impl FlowFilter {
             })
     }
 
-    /// Filters, sorts and limits. Keeps 16 octets of each flow that fits, and of the flow itself nothing, so that a listing of
-    /// a full table needs little memory.
+    /// Filters, sorts and limits. Keeps 16 octets of each flow that fits, and of the flow itself
+    /// nothing, so that a listing of a full table needs little memory.
     pub fn select(&self, flows: impl IntoIterator<Item = Flow>) -> Selection {
         let mut fitting: Vec<(u64, FlowId)> = flows
             .into_iter()
@@ -305,7 +305,8 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// As a [`FlowList`](crate::FlowList), whose flows are asked for as the client takes them; those that ended meanwhile are left out.
+    /// As a [`FlowList`](crate::FlowList), whose flows are asked for as the client takes them;
+    /// those that ended meanwhile are left out.
     pub fn answer(
         self,
         bridged: &[Bridged],

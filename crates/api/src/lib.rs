@@ -1,6 +1,8 @@
-//! The HTTP surface of the daemon and its types: what the command line, the web page and Prometheus all speak.
+//! The HTTP surface of the daemon and its types: what the command line, the web page and Prometheus
+//! all speak.
 //!
-//! HTTP/1.1 and JSON over a UNIX socket, so `curl --unix-socket /run/weir/weir.sock http://weir/v1/status` works. The crate `web` has the
+//! HTTP/1.1 and JSON over a UNIX socket, so
+//! `curl --unix-socket /run/weir/weir.sock http://weir/v1/status` works. The crate `web` has the
 //! same over TCP, behind a log-in.
 //!
 //! | request | answer |
@@ -21,8 +23,8 @@
 //! | `POST /v1/capture?…` | pcapng, for as long as a [`CaptureQuery`] says, and a [`CaptureSummary`] as a trailer |
 //! | `POST /v1/capture/stop` | [`CaptureSummary`] of the capture that runs, which ends |
 //!
-//! Whatever goes wrong is answered by a [`Problem`]. No `GET` changes anything. Which of these a daemon has, and who may ask, is its table of
-//! [`Routes`].
+//! Whatever goes wrong is answered by a [`Problem`]. No `GET` changes anything. Which of these a
+//! daemon has, and who may ask, is its table of [`Routes`].
 
 pub mod capture;
 pub mod client;

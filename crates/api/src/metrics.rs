@@ -1,8 +1,10 @@
-//! What Prometheus scrapes: [`Devices`], [`Status`] and [`Paths`](crate::Paths) as OpenMetrics text (openmetrics.io, version 1.0.0).
+//! What Prometheus scrapes: [`Devices`], [`Status`] and [`Paths`](crate::Paths) as OpenMetrics text
+//! (openmetrics.io, version 1.0.0).
 //!
-//! A household has some dozen devices, a campus thousands, and phones change their addresses: each device is a handful of time series at
-//! whoever scrapes, for as long as they are kept. Hence no more than [`Metrics::new`] says are told one by one; the rest is summed up as
-//! the device `other`.
+//! A household has some dozen devices, a campus thousands, and phones change their addresses: each
+//! device is a handful of time series at whoever scrapes, for as long as they are kept. Hence no
+//! more than [`Metrics::new`] says are told one by one; the rest is summed up as the device
+//! `other`.
 
 mod paths;
 
@@ -93,7 +95,8 @@ metrics! {
 /// Counters of a device: received and sent.
 type Both = [Count; 2];
 
-/// Writes of devices. It remembers which devices it told of, so that a device does not come and go, and the sum of the others only rises.
+/// Writes of devices. It remembers which devices it told of, so that a device does not come and go,
+/// and the sum of the others only rises.
 #[derive(Debug)]
 pub struct Metrics {
     limit: usize,
@@ -188,7 +191,8 @@ impl Metrics {
             .collect();
     }
 
-    /// Decides which devices are told one by one. Those that were stay, unless gone, or unless another had more than twice as much.
+    /// Decides which devices are told one by one. Those that were stay, unless gone, or unless
+    /// another had more than twice as much.
     fn choose(&mut self, all: &[Row<'_>]) {
         let there: HashSet<&str> = all.iter().map(|device| device.mac).collect();
         self.shown.retain(|mac| there.contains(mac.as_str()));
@@ -323,7 +327,8 @@ fn ports(text: &mut Text, devices: &Devices) {
     each(text, PORT_PACKETS, "other", |way| way.other.packets);
 }
 
-/// A name without what a terminal or a page would interpret: control characters, and those that change the direction of what follows.
+/// A name without what a terminal or a page would interpret: control characters, and those that
+/// change the direction of what follows.
 fn harmless(name: &str) -> String {
     let fits = |c: &char| {
         !c.is_control()

@@ -17,7 +17,8 @@ pub const TALKS: RangeInclusive<u32> = 0..=5000;
 const TALKS_PARAMETERS: &str = "the parameters are device, port, sort and limit";
 const HISTORY_PARAMETERS: &str = "the parameters are unit, from, to, device and by";
 
-/// Which conversations, in which order, how many: the query of `GET /v1/talks`. What is `None` is not asked for.
+/// Which conversations, in which order, how many: the query of `GET /v1/talks`. What is `None` is
+/// not asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TalksQuery {
     /// Those of the station with this hardware address; as [`normal_mac`] writes it.
@@ -121,13 +122,14 @@ impl TalksQuery {
         device.is_none_or(|mac| mac == talk.mac) && port.is_none_or(|port| port == talk.port)
     }
 
-    /// Filters, sorts and limits. Of those that fit, never more than twice the limit are kept, so a full table needs little memory
-    /// when they are handed over one by one.
+    /// Filters, sorts and limits. Of those that fit, never more than twice the limit are kept, so a
+    /// full table needs little memory when they are handed over one by one.
     pub fn select(&self, talks: impl IntoIterator<Item = Talk>) -> Talks {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         let mut answer = Talks::default();
         let kept = &mut answer.talks;
-        // The number decides between equals, so that a list that is shown again does not jump about.
+        // The number decides between equals, so that a list that is shown again does not jump
+        // about.
         let order = |a: &Talk, b: &Talk| {
             let largest = self.sort.key(b).cmp(&self.sort.key(a));
             largest.then(a.id.cmp(&b.id))
@@ -146,7 +148,8 @@ impl TalksQuery {
     }
 }
 
-/// Which part of the history: the query of `GET /v1/history`. A period is told when it ends after `from` and begins before `to`.
+/// Which part of the history: the query of `GET /v1/history`. A period is told when it ends after
+/// `from` and begins before `to`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HistoryQuery {
     /// Length of the periods.
@@ -260,8 +263,8 @@ impl Query for HistoryQuery {
 /// The end of the year 9999: nobody has to count with times beyond, and none of the sums overflows.
 const LATEST: u64 = 253_402_300_799;
 
-/// A hardware address as the API writes it, `02:00:5e:10:00:01`; `None` where the text is none. Large letters and hyphens are
-/// taken too, as other programs write them.
+/// A hardware address as the API writes it, `02:00:5e:10:00:01`; `None` where the text is none.
+/// Large letters and hyphens are taken too, as other programs write them.
 pub fn normal_mac(text: &str) -> Option<String> {
     let octets: Vec<&str> = text.split([':', '-']).collect();
     let hexadecimal =

@@ -1,5 +1,6 @@
-//! Probes as OpenMetrics text (openmetrics.io, version 1.0), which Prometheus reads: from the description of each alone. Stations are summed up
-//! to ports, so that nobody on the network makes up time series.
+//! Probes as OpenMetrics text (openmetrics.io, version 1.0), which Prometheus reads: from the
+//! description of each alone. Stations are summed up to ports, so that nobody on the network makes
+//! up time series.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};

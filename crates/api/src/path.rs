@@ -1,11 +1,13 @@
 //! Where the socket is.
 //!
-//! Network namespaces share `/run`, so each daemon has a socket of its own: `/run/weir/weir.sock` in the namespace of process 1,
-//! `/run/weir/weir-INODE.sock` in any other, INODE being what `stat -L -c %i /proc/self/ns/net` prints.
+//! Network namespaces share `/run`, so each daemon has a socket of its own: `/run/weir/weir.sock`
+//! in the namespace of process 1, `/run/weir/weir-INODE.sock` in any other, INODE being what
+//! `stat -L -c %i /proc/self/ns/net` prints.
 //!
-//! Whether this is the namespace of process 1 has to come out the same for a daemon that has few rights and for a client that has all.
-//! `/proc/1/ns/net` may be looked at by those who may trace process 1 only. `/proc/1/net` anybody may look into, and its files are
-//! others in each network namespace (fs/proc/proc_net.c).
+//! Whether this is the namespace of process 1 has to come out the same for a daemon that has few
+//! rights and for a client that has all. `/proc/1/ns/net` may be looked at by those who may trace
+//! process 1 only. `/proc/1/net` anybody may look into, and its files are others in each network
+//! namespace (fs/proc/proc_net.c).
 
 use std::env;
 use std::fs;
@@ -19,8 +21,8 @@ pub const SOCKET_VARIABLE: &str = "WEIR_SOCKET";
 /// Directory of the sockets when nothing else is asked for.
 pub const SOCKET_DIRECTORY: &str = "/run/weir";
 
-/// The socket of this network namespace: `explicit` (the `--socket` flag), else [`SOCKET_VARIABLE`], else `configured` (the
-/// configuration file), else by namespace.
+/// The socket of this network namespace: `explicit` (the `--socket` flag), else
+/// [`SOCKET_VARIABLE`], else `configured` (the configuration file), else by namespace.
 pub fn socket_path(explicit: Option<&Path>, configured: Option<&Path>) -> PathBuf {
     let variable = env::var_os(SOCKET_VARIABLE)
         .filter(|value| !value.is_empty())
@@ -39,7 +41,8 @@ pub fn netns_inode() -> io::Result<u64> {
     inode("/proc/self/ns/net")
 }
 
-/// Whether this is the network namespace of process 1. `None`: not to be seen, as `hidepid` hides that process.
+/// Whether this is the network namespace of process 1. `None`: not to be seen, as `hidepid` hides
+/// that process.
 pub fn is_first() -> Option<bool> {
     let own = inode("/proc/thread-self/net/dev").ok()?;
     let first = inode("/proc/1/net/dev").ok()?;

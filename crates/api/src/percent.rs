@@ -1,6 +1,8 @@
-//! Query strings: `name=value&…`, percent-encoded (RFC 3986 section 2.1; `+` is a space, as forms write it).
+//! Query strings: `name=value&…`, percent-encoded (RFC 3986 section 2.1; `+` is a space, as forms
+//! write it).
 
-/// Splits a query into decoded names and values. `None` where an escape is broken or the text is not UTF-8.
+/// Splits a query into decoded names and values. `None` where an escape is broken or the text is
+/// not UTF-8.
 pub(crate) fn decode_query(query: &str) -> Option<Vec<(String, String)>> {
     query
         .split('&')

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A problem, in the manner of RFC 9457: sent as `application/problem+json` with the status of the same number.
+/// A problem, in the manner of RFC 9457: sent as `application/problem+json` with the status of the
+/// same number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     /// HTTP status.

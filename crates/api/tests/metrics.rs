@@ -1,4 +1,5 @@
-//! What Prometheus scrapes is right by OpenMetrics' own rules, bounded, and all that the dashboard asks for.
+//! What Prometheus scrapes is right by OpenMetrics' own rules, bounded, and all that the dashboard
+//! asks for.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -362,8 +363,9 @@ fn the_busiest_are_told_and_the_rest_is_summed_up() {
         Some(9.0)
     );
 
-    // A device that grows a little past another does not take its place; one that grows far past it does. The others' sum only rises:
-    // by what they had while they were among them, and never by what a device had before.
+    // A device that grows a little past another does not take its place; one that grows far past it
+    // does. The others' sum only rises: by what they had while they were among them, and never by
+    // what a device had before.
     let samples = read(&render(
         &mut metrics,
         &all(vec![

@@ -243,7 +243,8 @@ fn a_full_table_is_listed_piece_by_piece() {
         answer.contains("transfer-encoding: chunked\r\n"),
         "not gathered before it is sent"
     );
-    // The length of each chunk is on a line of its own, in hexadecimal (RFC 9112 section 7.1); the body is one line.
+    // The length of each chunk is on a line of its own, in hexadecimal (RFC 9112 section 7.1); the
+    // body is one line.
     let (_, mut rest) = answer.split_once("\r\n\r\n").expect("a head and a body");
     let mut chunks = 0;
     while let Some((length, after)) = rest.split_once("\r\n").filter(|(length, _)| *length != "0") {

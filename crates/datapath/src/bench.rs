@@ -1,7 +1,9 @@
-//! The benchmark's hands: traffic, sinks and comparison paths from bpf/bench.bpf.c, and timing of single programs.
+//! The benchmark's hands: traffic, sinks and comparison paths from bpf/bench.bpf.c, and timing of
+//! single programs.
 //!
-//! [`Bench::generate`] feeds frames into a device of the current network namespace as a driver would; [`Bench::rotate`] times one
-//! program on the frame of another flow at each run. Built with the feature `bench` only.
+//! [`Bench::generate`] feeds frames into a device of the current network namespace as a driver
+//! would; [`Bench::rotate`] times one program on the frame of another flow at each run. Built with
+//! the feature `bench` only.
 
 use std::mem::{MaybeUninit, offset_of};
 use std::net::{IpAddr, Ipv4Addr};
@@ -39,8 +41,8 @@ const L3: usize = 14;
 pub struct Traffic {
     /// The frame of flow 0, from the Ethernet header on.
     pub frame: Vec<u8>,
-    /// How many flows take turns: by port, and those beyond [`Traffic::bits`] by the address too. 0: always this very frame, whatever it
-    /// holds.
+    /// How many flows take turns: by port, and those beyond [`Traffic::bits`] by the address too.
+    /// 0: always this very frame, whatever it holds.
     pub flows: u32,
     /// Bits of the port by which flows of one address differ: up to 15.
     pub bits: u32,
@@ -52,7 +54,8 @@ pub struct Traffic {
     pub by_server: bool,
     /// Frames of one flow in a row.
     pub burst: u32,
-    /// The same frame with little payload, and with some: [`Bench::generate`] sends seven, four and one of the whole frame in twelve. `None`: all are whole.
+    /// The same frame with little payload, and with some: [`Bench::generate`] sends seven, four and
+    /// one of the whole frame in twelve. `None`: all are whole.
     pub shorter: Option<[Vec<u8>; 2]>,
 }
 
@@ -81,7 +84,8 @@ pub struct Exit {
     pub header: [u8; 14],
     /// Old and new IPv4 source address.
     pub source: Option<(Ipv4Addr, Ipv4Addr)>,
-    /// Turns of a loop that [`Program::Ceiling`] makes for nothing, at most 4096: a router that is slower by as much as is wanted.
+    /// Turns of a loop that [`Program::Ceiling`] makes for nothing, at most 4096: a router that is
+    /// slower by as much as is wanted.
     pub spin: u32,
 }
 
@@ -175,7 +179,8 @@ pub struct Sample {
     pub length: u32,
     /// Its first octets: 60, 62 or 80 of them.
     pub head: Vec<u8>,
-    /// The outermost VLAN tag, TPID and TCI, where the kernel took it off the frame, as it does before TC: it is not among the octets.
+    /// The outermost VLAN tag, TPID and TCI, where the kernel took it off the frame, as it does
+    /// before TC: it is not among the octets.
     pub tag: Option<(u16, u16)>,
 }
 
@@ -411,16 +416,18 @@ impl Bench {
         self.links.clear();
     }
 
-    /// Sends so many frames, rounded up to 64, from the current namespace, whose device `out` is; returns the time it took.
-    /// Receivers run on this CPU, within this call, when their NAPI is not threaded.
+    /// Sends so many frames, rounded up to 64, from the current namespace, whose device `out` is;
+    /// returns the time it took. Receivers run on this CPU, within this call, when their NAPI is
+    /// not threaded.
     pub fn generate(&mut self, packets: u32) -> Result<Duration, Error> {
         let start = Instant::now();
         self.feed(packets)?;
         Ok(start.elapsed())
     }
 
-    /// The same; returns nanoseconds per frame as the kernel counts them (net/bpf/test_run.c, `bpf_test_run_xdp_live`): without preparing, tidying up
-    /// (which waits for the next tick of the clock), and what others do on this CPU. Whole nanoseconds, rounded down.
+    /// The same; returns nanoseconds per frame as the kernel counts them (net/bpf/test_run.c,
+    /// `bpf_test_run_xdp_live`): without preparing, tidying up (which waits for the next tick of
+    /// the clock), and what others do on this CPU. Whole nanoseconds, rounded down.
     pub fn generate_timed(&mut self, packets: u32) -> Result<u64, Error> {
         Ok(self.feed(packets)?.as_nanos() as u64)
     }
@@ -491,7 +498,8 @@ impl Bench {
             .collect()
     }
 
-    /// Enters a flow into the hash map of [`Program::HashNat`] and [`Target::HashNat`]: IPv4, its source translated.
+    /// Enters a flow into the hash map of [`Program::HashNat`] and [`Target::HashNat`]: IPv4, its
+    /// source translated.
     pub fn translate(&self, original: &Tuple, reply: &Tuple) -> Result<(), Error> {
         let (IpAddr::V4(from), IpAddr::V4(to), IpAddr::V4(source)) =
             (original.source, original.destination, reply.destination)
@@ -526,8 +534,9 @@ impl Bench {
             .map_err(|e| Error::bpf("enter a flow into the hash map", e))
     }
 
-    /// Writes the next flow's frame and runs a program on it, `runs` times, as if it came in at `link`: mean time in
-    /// nanoseconds, of which [`Target::Bare`] or [`Target::BareTc`] gives what is not the program's own.
+    /// Writes the next flow's frame and runs a program on it, `runs` times, as if it came in at
+    /// `link`: mean time in nanoseconds, of which [`Target::Bare`] or [`Target::BareTc`] gives what
+    /// is not the program's own.
     pub fn rotate(&mut self, target: Target, link: u32, runs: u32) -> Result<u64, Error> {
         if let Some(bss) = self.skel.maps.bss_data.as_mut() {
             bss.state.target = target as u32;
@@ -543,7 +552,8 @@ impl Bench {
     }
 }
 
-/// Keeps the calling thread on one CPU and lets it go before all ordinary ones: on a busy machine, only so figures repeat. What it starts inherits that.
+/// Keeps the calling thread on one CPU and lets it go before all ordinary ones: on a busy machine,
+/// only so figures repeat. What it starts inherits that.
 pub fn pin(cpu: usize) -> Result<(), Error> {
     run_on(cpu..cpu + 1, -20)
 }

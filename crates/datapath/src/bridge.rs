@@ -1,4 +1,5 @@
-//! Forwarding between members of a bridge: its programs, its switch, and the pairs of stations that the packet path saw.
+//! Forwarding between members of a bridge: its programs, its switch, and the pairs of stations that
+//! the packet path saw.
 
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -34,8 +35,9 @@ impl Datapath {
         Ok(())
     }
 
-    /// Makes frames between two stations known, both ways, under `pair`, a number of the caller's from [`PAIRS`] on. With that number
-    /// [`Datapath::remove`], [`Datapath::prove`], [`Datapath::read`] and [`Datapath::inspect`] take it as they take a flow: the first
+    /// Makes frames between two stations known, both ways, under `pair`, a number of the caller's
+    /// from [`PAIRS`] on. With that number [`Datapath::remove`], [`Datapath::prove`],
+    /// [`Datapath::read`] and [`Datapath::inspect`] take it as they take a flow: the first
     /// direction is to the first station. Lengths and octets are those behind the EtherType.
     ///
     /// # Errors
@@ -45,8 +47,8 @@ impl Datapath {
         self.table.install_pair(pair, stations, &mut self.trials)
     }
 
-    /// Whether anything is forwarded between members of a bridge. Off at first; switching it off takes effect with the next frame, and what was proven stays so
-    /// until proofs end.
+    /// Whether anything is forwarded between members of a bridge. Off at first; switching it off
+    /// takes effect with the next frame, and what was proven stays so until proofs end.
     pub fn set_bridging(&mut self, on: bool) {
         self.control().bridge = u32::from(on && self.options.bridge);
     }
@@ -56,8 +58,8 @@ impl Datapath {
         self.control().bridge != 0
     }
 
-    /// Pairs of stations, as `[to, from]`, that a bridge passed frames on between and that were not known; each is given once, at most 256 at a
-    /// time.
+    /// Pairs of stations, as `[to, from]`, that a bridge passed frames on between and that were not
+    /// known; each is given once, at most 256 at a time.
     ///
     /// # Errors
     /// The kernel refuses to delete what was read.

@@ -1,4 +1,5 @@
-//! What lies between the wire and IP, taken apart for people and counters: from the number that a flow's proof has, and from a hop's header.
+//! What lies between the wire and IP, taken apart for people and counters: from the number that a
+//! flow's proof has, and from a hop's header.
 
 use std::fmt;
 
@@ -69,8 +70,8 @@ impl CameIn {
 }
 
 impl Encapsulation {
-    /// That of a link-layer header which ends where IP begins, and the EtherType of what comes then (0x0800, 0x86dd; PPP's protocol numbers as
-    /// these). Whatever is not known is left out.
+    /// That of a link-layer header which ends where IP begins, and the EtherType of what comes then
+    /// (0x0800, 0x86dd; PPP's protocol numbers as these). Whatever is not known is left out.
     pub fn of_header(header: &[u8]) -> (Self, u16) {
         let word = |at: usize| match header.get(at..at + 2) {
             Some(octets) => u16::from_be_bytes([octets[0], octets[1]]),

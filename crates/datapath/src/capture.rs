@@ -1,7 +1,9 @@
-//! Capture: copies of forwarded packets, from the packet path to user space (bpf/include/capture.h).
+//! Capture: copies of forwarded packets, from the packet path to user space
+//! (bpf/include/capture.h).
 //!
-//! A capture has a ring of its own, made when it begins and gone with it, so that a router that never captures pays no memory. The
-//! packet path takes a token for each packet; [`Capture::give`] hands out new ones, which bounds the rate, and the room that is needed.
+//! A capture has a ring of its own, made when it begins and gone with it, so that a router that
+//! never captures pays no memory. The packet path takes a token for each packet; [`Capture::give`]
+//! hands out new ones, which bounds the rate, and the room that is needed.
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -68,7 +70,8 @@ pub struct CaptureFilter {
     pub port: Option<u16>,
     /// One side only; `None`: both.
     pub side: Option<Side>,
-    /// Octets of each packet to keep, 16 to [`OCTETS`]. At XDP before Linux 5.18 never more than 128.
+    /// Octets of each packet to keep, 16 to [`OCTETS`]. At XDP before Linux 5.18 never more than
+    /// 128.
     pub octets: u32,
 }
 
@@ -104,8 +107,8 @@ pub struct CaptureCounts {
     pub over: u64,
 }
 
-/// A capture under way. Must be ended by [`Datapath::end_capture`]; one that is only dropped gets no more tokens, so it ends as well,
-/// but goes on costing a little.
+/// A capture under way. Must be ended by [`Datapath::end_capture`]; one that is only dropped gets
+/// no more tokens, so it ends as well, but goes on costing a little.
 pub struct Capture {
     settings: Mapped<types::capture_settings>,
     reader: RingBuffer<'static>,
@@ -115,7 +118,8 @@ pub struct Capture {
 }
 
 impl Datapath {
-    /// Begins to capture. Nothing is captured before [`Capture::give`] gives tokens. `room`: packets that come in between two reads, at most.
+    /// Begins to capture. Nothing is captured before [`Capture::give`] gives tokens. `room`:
+    /// packets that come in between two reads, at most.
     ///
     /// # Errors
     /// The kernel refuses the ring: too little memory.
@@ -163,7 +167,8 @@ impl Datapath {
     pub fn end_capture(&mut self, capture: &mut Capture) {
         self.control().capture = 0;
         capture.give(0);
-        // Returns after every program that may have seen the ring has ended (maybe_wait_bpf_programs, kernel/bpf/syscall.c).
+        // Returns after every program that may have seen the ring has ended
+        // (maybe_wait_bpf_programs, kernel/bpf/syscall.c).
         let _ = self.skel.maps.captures.delete(&0u32.to_ne_bytes());
     }
 
@@ -202,7 +207,8 @@ impl Datapath {
 }
 
 impl Capture {
-    /// Hands over what was captured, in order, no more than `most` records. Returns how many there were.
+    /// Hands over what was captured, in order, no more than `most` records. Returns how many there
+    /// were.
     pub fn read(&mut self, most: usize, mut each: impl FnMut(Captured<'_>)) -> usize {
         let past = realtime_offset();
         self.reader.consume_raw_n(most);
@@ -232,7 +238,8 @@ impl Capture {
     pub fn give(&mut self, packets: u32) {
         let packets = i32::try_from(packets).unwrap_or(i32::MAX);
         if let Some(settings) = self.settings.at(0) {
-            // SAFETY: an aligned word of a live mapping; packets that take a token at this moment may get one more, or one less.
+            // SAFETY: an aligned word of a live mapping; packets that take a token at this moment
+            // may get one more, or one less.
             unsafe { (&raw mut (*settings).tokens).write_volatile(packets) };
         }
     }
@@ -324,7 +331,8 @@ fn next(rest: &[u8]) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(u32::from_ne_bytes(*length) as usize)
 }
 
-/// Reads a record. `past`: what is to be added to its time. `None`: not of this version, which cannot be.
+/// Reads a record. `past`: what is to be added to its time. `None`: not of this version, which
+/// cannot be.
 fn captured(record: &[u8], past: i64) -> Option<Captured<'_>> {
     use std::mem::offset_of;
     type Raw = types::captured;
@@ -354,7 +362,8 @@ fn captured(record: &[u8], past: i64) -> Option<Captured<'_>> {
     })
 }
 
-/// What has to be added to CLOCK_MONOTONIC for nanoseconds since 1970. Asked again at each read, as the clock may be set.
+/// What has to be added to CLOCK_MONOTONIC for nanoseconds since 1970. Asked again at each read, as
+/// the clock may be set.
 fn realtime_offset() -> i64 {
     let clock = |id| {
         let mut time = libc::timespec {

@@ -1,6 +1,7 @@
 //! The kernel's tick. The packet path counts time in jiffies, which cost it nothing.
 
-/// Ticks per second (CONFIG_HZ), as the resolution of the coarse clock gives it away (kernel/time/posix-timers.c: KTIME_LOW_RES).
+/// Ticks per second (CONFIG_HZ), as the resolution of the coarse clock gives it away
+/// (kernel/time/posix-timers.c: KTIME_LOW_RES).
 pub fn ticks_per_second() -> u32 {
     let mut resolution = libc::timespec {
         tv_sec: 0,

@@ -1,4 +1,5 @@
-//! Cached drops: the tables of bpf/include/drop_table.h, and the second object, which learns from the kernel what netfilter drops.
+//! Cached drops: the tables of bpf/include/drop_table.h, and the second object, which learns from
+//! the kernel what netfilter drops.
 
 mod permit;
 
@@ -36,9 +37,11 @@ const EVERY: u32 = 64;
 const PAUSE: u32 = 100;
 /// So long may the kernel take to drop what was let through, milliseconds.
 const PATIENCE: u32 = 20;
-/// So long does a cached drop hold without one of its packets being dropped by the kernel, milliseconds.
+/// So long does a cached drop hold without one of its packets being dropped by the kernel,
+/// milliseconds.
 const LIFE: u32 = 2000;
-/// For so long netfilter must have dropped all packets of a tuple before the drop is cached, milliseconds.
+/// For so long netfilter must have dropped all packets of a tuple before the drop is cached,
+/// milliseconds.
 const ROW: u32 = 1000;
 /// And so much later a row in which it did not is given up.
 const ROW_MORE: u32 = 100;
@@ -167,7 +170,8 @@ pub(crate) fn configure(open: &mut OpenWeirSkel<'_>, learn: bool) -> Result<(), 
 }
 
 impl Drops {
-    /// Of a loaded packet path. With `learn` the second object is loaded, too; where the kernel cannot do that, lists work without.
+    /// Of a loaded packet path. With `learn` the second object is loaded, too; where the kernel
+    /// cannot do that, lists work without.
     pub(crate) fn new(path: &WeirSkel<'static>, learn: bool) -> Result<Self, Error> {
         Ok(Self {
             buckets: Mapped::new(&path.maps.drops, buckets(learn))?,
@@ -247,13 +251,15 @@ pub(crate) fn own_namespace() -> Result<u32, Error> {
 }
 
 impl Datapath {
-    /// Whether drops are learned: `None` where that was not asked for; else whether the kernel can tell of them.
+    /// Whether drops are learned: `None` where that was not asked for; else whether the kernel can
+    /// tell of them.
     pub fn learns_drops(&self) -> Option<Result<(), &Error>> {
         let learner = self.drops.learner.as_ref()?;
         Some(learner.as_ref().map(drop))
     }
 
-    /// What may be dropped early from now on. Learned drops are only where [`Datapath::learns_drops`]; nothing in shadow mode.
+    /// What may be dropped early from now on. Learned drops are only where
+    /// [`Datapath::learns_drops`]; nothing in shadow mode.
     pub fn set_drop_kinds(&mut self, kinds: DropKinds) {
         let learns = self.learns_drops().is_some_and(|learns| learns.is_ok());
         let kinds = match self.options.shadow {
@@ -292,7 +298,8 @@ impl Datapath {
         (map, key)
     }
 
-    /// Puts a prefix on a list, or changes it; its counters begin at 0. At most [`DROP_PREFIXES`] of each family.
+    /// Puts a prefix on a list, or changes it; its counters begin at 0. At most [`DROP_PREFIXES`]
+    /// of each family.
     ///
     /// # Errors
     /// No room.
@@ -317,7 +324,8 @@ impl Datapath {
             .map_err(|e| Error::bpf("put a prefix on a list of drops", e))
     }
 
-    /// Takes a prefix off a list; what happened under it. A packet under way may still be counted, and is then lost to the sum.
+    /// Takes a prefix off a list; what happened under it. A packet under way may still be counted,
+    /// and is then lost to the sum.
     ///
     /// # Errors
     /// The kernel refuses; not, when there is no such prefix.
@@ -332,7 +340,8 @@ impl Datapath {
         }
     }
 
-    /// What happened under a prefix of a list. Of a prefix that is not on it: under the longest one it lies in.
+    /// What happened under a prefix of a list. Of a prefix that is not on it: under the longest one
+    /// it lies in.
     ///
     /// # Errors
     /// The kernel refuses.

@@ -87,8 +87,8 @@ impl Error {
         }
     }
 
-    /// An object could not be loaded. The kernel's answer to a program that its verifier refuses is that of a lack of rights: what libbpf
-    /// said meanwhile tells the two apart.
+    /// An object could not be loaded. The kernel's answer to a program that its verifier refuses is
+    /// that of a lack of rights: what libbpf said meanwhile tells the two apart.
     pub(crate) fn load(what: impl Into<String>, source: libbpf_rs::Error) -> Self {
         match refusal(&probe::complaints()) {
             Some((program, lines)) => Self::Refused {

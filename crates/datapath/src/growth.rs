@@ -12,15 +12,17 @@ use crate::skel::types;
 use crate::table;
 use crate::translate::Who;
 
-/// What one direction of a flow forwarded since that was last asked. The way is the one it goes now: a flow that changed it meanwhile, as
-/// when a station moved, went the former for a part of a second.
+/// What one direction of a flow forwarded since that was last asked. The way is the one it goes
+/// now: a flow that changed it meanwhile, as when a station moved, went the former for a part of a
+/// second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Growth {
     /// The caller's number of the flow; `None` of one that is removed.
     pub flow: Option<u32>,
     /// Packets; of a super-packet, its segments.
     pub packets: u64,
-    /// Octets from the IP header on; of a super-packet, each segment with its headers. Of bridged ones super-packets count with one.
+    /// Octets from the IP header on; of a super-packet, each segment with its headers. Of bridged
+    /// ones super-packets count with one.
     pub octets: u64,
     /// Where and behind what it comes in, without priorities.
     pub came_in: CameIn,
@@ -30,13 +32,15 @@ pub struct Growth {
     pub xdp: bool,
     /// Between whom, as it comes in and as it leaves.
     pub whose: Option<(Who, Who)>,
-    /// Between members of a bridge, which the bridge's own device does not count. Octets are those behind the EtherType.
+    /// Between members of a bridge, which the bridge's own device does not count. Octets are those
+    /// behind the EtherType.
     pub bridged: bool,
 }
 
 impl Datapath {
-    /// What a flow forwarded since this was last asked, where it forwarded anything. Due at least every two seconds for each flow: the
-    /// shared counters are narrow. What a flow forwards after it was last asked, until it is removed, [`Datapath::tidy`] gives out.
+    /// What a flow forwarded since this was last asked, where it forwarded anything. Due at least
+    /// every two seconds for each flow: the shared counters are narrow. What a flow forwards after
+    /// it was last asked, until it is removed, [`Datapath::tidy`] gives out.
     pub fn grown(&mut self, flow: u32, mut each: impl FnMut(Growth)) {
         let (ports, hops, hooks) = (&self.ports, &self.hops, &self.hooks);
         let at_xdp = |slot| ports.get(slot).is_some_and(|p| hooks.at_xdp(p.ifindex));
@@ -45,8 +49,9 @@ impl Datapath {
         });
     }
 
-    /// Where frames of PPPoE sessions come in, and the device that the kernel took their packets for: the PPP device, or the VRF that
-    /// it is in. Only of sessions by which a proven packet came in; some may have ended since, and their devices be gone.
+    /// Where frames of PPPoE sessions come in, and the device that the kernel took their packets
+    /// for: the PPP device, or the VRF that it is in. Only of sessions by which a proven packet
+    /// came in; some may have ended since, and their devices be gone.
     pub fn session_devices(&self) -> Vec<(CameIn, u32)> {
         let map = &self.skel.maps.session_devices;
         map.keys()

@@ -1,4 +1,5 @@
-//! The heartbeat, and what it carries: proofs that end, pauses in which none is given, and the time at which all are over.
+//! The heartbeat, and what it carries: proofs that end, pauses in which none is given, and the time
+//! at which all are over.
 
 use std::time::{Duration, Instant};
 
@@ -20,8 +21,8 @@ impl Datapath {
         self.control().armed = 0;
     }
 
-    /// Tells the packet path that the daemon is alive; due at least every [`Options::silence`] / 2. Where it had given up on the
-    /// daemon, all proofs end, and it goes on.
+    /// Tells the packet path that the daemon is alive; due at least every [`Options::silence`] / 2.
+    /// Where it had given up on the daemon, all proofs end, and it goes on.
     pub fn beat(&mut self) -> Result<(), Error> {
         if self.wanted && self.control().armed == 0 {
             self.bump()?;
@@ -30,7 +31,8 @@ impl Datapath {
         self.run_beat(0, 0)
     }
 
-    /// Ends every proof: each flow's next packet goes to the kernel, and proves anew what the kernel does now.
+    /// Ends every proof: each flow's next packet goes to the kernel, and proves anew what the
+    /// kernel does now.
     pub fn bump(&mut self) -> Result<(), Error> {
         self.run_beat(self.quiet(), 1)?;
         // It gave up when proofs reached their end. With the bump they are over, and it may go on.
@@ -40,13 +42,15 @@ impl Datapath {
         Ok(())
     }
 
-    /// From then on no proof holds, by the kernel's own clock, until [`Datapath::hold_until`] says otherwise and proofs were ended.
-    /// Counts from the next beat or bump; whether that should come at once, as this is another end than before.
+    /// From then on no proof holds, by the kernel's own clock, until [`Datapath::hold_until`] says
+    /// otherwise and proofs were ended. Counts from the next beat or bump; whether that should come
+    /// at once, as this is another end than before.
     pub fn hold_until(&mut self, end: Option<Instant>) -> bool {
         std::mem::replace(&mut self.end, end) != end
     }
 
-    /// Ends every proof, and lets none come up until [`Datapath::resume`], or until so much time is over.
+    /// Ends every proof, and lets none come up until [`Datapath::resume`], or until so much time is
+    /// over.
     pub fn pause(&mut self, most: Duration) -> Result<(), Error> {
         self.paused = Some(Instant::now() + most);
         self.bump()
@@ -89,7 +93,8 @@ impl Datapath {
         Ok(())
     }
 
-    /// Lets so many jiffies go by for what FINs, RSTs and SYNs hold: the clock itself takes 25 days to turn round. For tests.
+    /// Lets so many jiffies go by for what FINs, RSTs and SYNs hold: the clock itself takes 25 days
+    /// to turn round. For tests.
     #[doc(hidden)]
     pub fn age_holds(&mut self, jiffies: u32) {
         for index in 0..self.sizes.trials() {

@@ -1,5 +1,6 @@
-//! Attaching the programs to devices. Links (XDP, TCX) end with the process; where the kernel has no TCX (before 6.6), clsact
-//! filters stay behind after a kill: harmless, since the heartbeat stops them from forwarding, and replaced at the next start.
+//! Attaching the programs to devices. Links (XDP, TCX) end with the process; where the kernel has
+//! no TCX (before 6.6), clsact filters stay behind after a kill: harmless, since the heartbeat
+//! stops them from forwarding, and replaced at the next start.
 
 use std::collections::HashMap;
 use std::io;
@@ -29,11 +30,13 @@ pub enum Hook {
 /// Filters of ours on clsact: a handle of our own.
 const HANDLE: u32 = 0x7765;
 
-/// Names of the programs that are attached at TC. Before Linux 6.6 they are filters, which libbpf names `weir_tc:[17]`.
+/// Names of the programs that are attached at TC. Before Linux 6.6 they are filters, which libbpf
+/// names `weir_tc:[17]`.
 pub const TC_PROGRAMS: [&str; 4] = ["weir_tc", "weir_witness", "weir_meter_in", "weir_meter_out"];
 
-/// Where a program stands among those at TC of a device. At ingress the packet path comes before the meter, at egress the meter before the
-/// witness: so the meter sees what weir does not forward itself.
+/// Where a program stands among those at TC of a device. At ingress the packet path comes before
+/// the meter, at egress the meter before the witness: so the meter sees what weir does not forward
+/// itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// The packet path.

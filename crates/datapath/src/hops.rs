@@ -35,7 +35,8 @@ pub struct Hop {
     pub switched: bool,
     /// XDP may send it.
     pub xdp: bool,
-    /// Of a bridge: the addresses and the EtherType, which are 0 in the header, are those of each frame.
+    /// Of a bridge: the addresses and the EtherType, which are 0 in the header, are those of each
+    /// frame.
     pub bridged: bool,
     /// Proofs given over it.
     pub proofs: u64,
@@ -59,7 +60,8 @@ pub fn list(hops: &Mapped<types::hop>, used: u32) -> Vec<Hop> {
         .collect()
 }
 
-/// Raises the epoch of the hops to any of these, whatever device they leave by; their number. `used`: the hops handed out so far.
+/// Raises the epoch of the hops to any of these, whatever device they leave by; their number.
+/// `used`: the hops handed out so far.
 pub fn bump(hops: &mut Mapped<types::hop>, used: u32, macs: &HashSet<Mac>) -> u32 {
     let mut bumped = 0;
     for index in 0..used.min(MAX) {
@@ -71,7 +73,8 @@ pub fn bump(hops: &mut Mapped<types::hop>, used: u32, macs: &HashSet<Mac>) -> u3
             continue;
         };
         if hop.key.ifindex != 0 && macs.contains(&mac) {
-            // SAFETY: an aligned word of a live mapping that only the daemon writes after the hop was learned.
+            // SAFETY: an aligned word of a live mapping that only the daemon writes after the hop
+            // was learned.
             unsafe { (&raw mut (*p).epoch).write_volatile(hop.epoch.wrapping_add(1)) };
             bumped += 1;
         }
@@ -97,7 +100,8 @@ pub fn set_transmit(hops: &mut Mapped<types::hop>, link: u32, transmit: bool) {
     }
 }
 
-/// Empties the table. The packet path must be disarmed and idle on it. Epochs are kept, so that no old proof matches a new hop.
+/// Empties the table. The packet path must be disarmed and idle on it. Epochs are kept, so that no
+/// old proof matches a new hop.
 pub fn forget(hops: &mut Mapped<types::hop>, index: &MapMut<'_>) -> Result<(), Error> {
     let keys: Vec<_> = index.keys().collect();
     for key in keys {

@@ -1,8 +1,9 @@
 //! The packet path: loads `bpf/`, owns its maps, and holds all of weir's unsafe code.
 //!
-//! [`Datapath`] is what the daemon steers: it makes flows known ([`Datapath::install`]), ends their proofs
-//! ([`Datapath::bump`], [`Datapath::prove`], [`Datapath::bump_hops`]), attaches programs to devices ([`Datapath::attach`]) and
-//! reads counters. Whether a packet is forwarded is decided in `bpf/` alone.
+//! [`Datapath`] is what the daemon steers: it makes flows known ([`Datapath::install`]), ends their
+//! proofs ([`Datapath::bump`], [`Datapath::prove`], [`Datapath::bump_hops`]), attaches programs to
+//! devices ([`Datapath::attach`]) and reads counters. Whether a packet is forwarded is decided in
+//! `bpf/` alone.
 
 #[cfg(feature = "bench")]
 pub mod bench;
@@ -31,7 +32,8 @@ mod translate;
 pub mod tun;
 mod view;
 
-/// In the number of a device's stack: packets come in there over PPP, too (STACK_PPP of bpf/include/maps.h).
+/// In the number of a device's stack: packets come in there over PPP, too (STACK_PPP of
+/// bpf/include/maps.h).
 pub const STACK_PPP: u32 = 1 << 31;
 
 /// The generated loader. Its types are the C headers'.
@@ -145,7 +147,8 @@ impl Datapath {
             end: None,
             paused: None,
         };
-        // The kernel's clock begins five minutes before it turns round: the end of a pause that never was would seem to lie ahead.
+        // The kernel's clock begins five minutes before it turns round: the end of a pause that
+        // never was would seem to lie ahead.
         path.link_bridge()?;
         path.run_beat(0, 0)?;
         let now = path.control().now;
@@ -188,7 +191,8 @@ impl Datapath {
             .control
     }
 
-    /// Makes both directions of a connection known under `flow`, a number of the caller's. Neither forwards before it is proven.
+    /// Makes both directions of a connection known under `flow`, a number of the caller's. Neither
+    /// forwards before it is proven.
     ///
     /// # Errors
     /// [`Error::Full`] when no bucket of one of the directions has room.
@@ -197,8 +201,9 @@ impl Datapath {
         self.table.install(flow, original, reply, &mut self.trials)
     }
 
-    /// Has FINs and RSTs of a TCP flow dropped that neither end can have sent, by their sequence numbers; `scales`: of the windows that the
-    /// original direction's sender and the other one announce. Before that, or where it cannot be told, they go to the kernel.
+    /// Has FINs and RSTs of a TCP flow dropped that neither end can have sent, by their sequence
+    /// numbers; `scales`: of the windows that the original direction's sender and the other one
+    /// announce. Before that, or where it cannot be told, they go to the kernel.
     pub fn guard(&mut self, flow: u32, scales: [u8; 2]) {
         let refs = self.table.refs(flow).into_iter().flatten();
         for (reference, scale) in refs.zip(scales) {
@@ -220,15 +225,16 @@ impl Datapath {
         // A packet under way was judged before what ends the proof: it must not prove anew.
         for reference in self.table.refs(flow).into_iter().flatten() {
             if let Some(trial) = self.trials.at(self.table.trial_of(reference)) {
-                // SAFETY: an aligned word of a live mapping; a packet that comes in now writes it anew, and is judged after this.
+                // SAFETY: an aligned word of a live mapping; a packet that comes in now writes it
+                // anew, and is judged after this.
                 unsafe { (&raw mut (*trial).epoch).write_volatile(0) };
             }
         }
         self.table.end_proof(flow);
     }
 
-    /// What went through a flow so far, by direction (original, reply). Must be called at least every two seconds for each flow
-    /// that forwards: the shared counters are narrow.
+    /// What went through a flow so far, by direction (original, reply). Must be called at least
+    /// every two seconds for each flow that forwards: the shared counters are narrow.
     pub fn read(&mut self, flow: u32) -> Option<[Reading; 2]> {
         let (epoch, hops) = (self.control().epoch, &self.hops);
         self.table.read(flow, &self.trials, |record| {
@@ -248,13 +254,15 @@ impl Datapath {
         view::directions(&self.table, &self.trials, &self.hops, epoch, flow, at_xdp)
     }
 
-    /// Shadow mode: directions of a flow whose packets the kernel last sent otherwise than weir would have.
+    /// Shadow mode: directions of a flow whose packets the kernel last sent otherwise than weir
+    /// would have.
     pub fn differences(&self, flow: u32) -> Vec<Difference> {
         view::differences(&self.table, &self.expectations, flow)
     }
 
-    /// Ends all proofs over hops to stations at these addresses, whatever port they leave by: the device where the kernel knows one may
-    /// be one that stands on several ports. One pass over the hops, however many addresses there are.
+    /// Ends all proofs over hops to stations at these addresses, whatever port they leave by: the
+    /// device where the kernel knows one may be one that stands on several ports. One pass over the
+    /// hops, however many addresses there are.
     ///
     /// # Errors
     /// The pause after it cannot be made; the proofs have ended all the same.
@@ -262,8 +270,8 @@ impl Datapath {
         let used = self.control().hops;
         let bumped = hops::bump(&mut self.hops, used, macs);
         if bumped > 0 {
-            // A packet whose header was already built must not prove the old address anew; nor must one that proved, or learned a hop,
-            // before there was a pause.
+            // A packet whose header was already built must not prove the old address anew; nor must
+            // one that proved, or learned a hop, before there was a pause.
             self.run_beat(self.quiet(), 0)?;
             let used = self.control().hops;
             hops::bump(&mut self.hops, used, macs);
@@ -277,14 +285,16 @@ impl Datapath {
         hops::list(&self.hops, used)
     }
 
-    /// Reclaims what rests: records that nobody can be reading any more, and all hops when nearly none is left. Due every second.
-    /// `last` gets what removed flows forwarded after they were last asked.
+    /// Reclaims what rests: records that nobody can be reading any more, and all hops when nearly
+    /// none is left. Due every second. `last` gets what removed flows forwarded after they were
+    /// last asked.
     pub fn tidy(&mut self, now: Instant, last: impl FnMut(Growth)) -> Result<(), Error> {
         self.reclaim(now, last);
         let used = self.control().hops;
         match self.forgetting {
             None if used >= hops::MAX - hops::MAX / 4 => {
-                // Where there are more neighbours than hops, they would be forgotten all the time, and nothing would be forwarded.
+                // Where there are more neighbours than hops, they would be forgotten all the time,
+                // and nothing would be forwarded.
                 if self
                     .forgotten
                     .is_some_and(|last| now.duration_since(last) < FORGET_PAUSE)
@@ -308,7 +318,8 @@ impl Datapath {
         Ok(())
     }
 
-    /// The next [`Datapath::tidy`] may forget all hops: whoever wants to know by which one a flow went asks before.
+    /// The next [`Datapath::tidy`] may forget all hops: whoever wants to know by which one a flow
+    /// went asks before.
     pub fn forgetting(&self) -> bool {
         self.forgetting.is_some()
     }
@@ -326,7 +337,8 @@ impl Datapath {
                 other: known.ifindex,
             });
         }
-        // Without its program a driver may have no rings for XDP frames: other ports stop sending any before it goes.
+        // Without its program a driver may have no rings for XDP frames: other ports stop sending
+        // any before it goes.
         if !port.transmit && self.ports.get(slot).is_some_and(|p| p.ifindex == port.link) {
             self.declare(port)?;
         }
@@ -336,11 +348,13 @@ impl Datapath {
         self.bump()
     }
 
-    /// Which devices stand on one another, as `(device, number)`: those that do share a number, above 0. [`STACK_PPP`] is added where a PPP
-    /// device is among what it stands on, or it is one. Replaces what was said before.
+    /// Which devices stand on one another, as `(device, number)`: those that do share a number,
+    /// above 0. [`STACK_PPP`] is added where a PPP device is among what it stands on, or it is one.
+    /// Replaces what was said before.
     ///
     /// # Errors
-    /// There are more devices than the map takes, 16,384: flows through those beyond it are never proven.
+    /// There are more devices than the map takes, 16,384: flows through those beyond it are never
+    /// proven.
     pub fn set_stacks(&mut self, stacks: &[(u32, u32)]) -> Result<(), Error> {
         let map = &self.skel.maps.stacks;
         let new: HashMap<u32, u32> = stacks.iter().copied().collect();
@@ -397,8 +411,8 @@ impl Datapath {
         view::totals(&self.skel.maps.passed, &self.skel.maps.totals)
     }
 
-    /// Runs the XDP program on one frame as if it came in at `link`, which must be a port of this namespace and exist:
-    /// `(action, frame out, nanoseconds per run)`.
+    /// Runs the XDP program on one frame as if it came in at `link`, which must be a port of this
+    /// namespace and exist: `(action, frame out, nanoseconds per run)`.
     pub fn test_xdp(
         &self,
         frame: &[u8],
@@ -418,7 +432,8 @@ impl Datapath {
         load::test_run_skb(&self.skel.progs.weir_tc, frame, link, repeat)
     }
 
-    /// Runs the TC program on one skb, with what it carries beside its octets; the fields are given back as they came out.
+    /// Runs the TC program on one skb, with what it carries beside its octets; the fields are given
+    /// back as they came out.
     pub fn test_tc_skb(
         &self,
         frame: &[u8],
@@ -445,7 +460,8 @@ impl Datapath {
         load::test_run_skb(&self.skel.progs.weir_witness, frame, link, 1)
     }
 
-    /// Makes a device a port without attaching anything to it: for runs of a program by [`Datapath::test_xdp`].
+    /// Makes a device a port without attaching anything to it: for runs of a program by
+    /// [`Datapath::test_xdp`].
     pub fn declare(&mut self, port: &Port) -> Result<(), Error> {
         let slot = self.slot(port.link);
         if port.transmit {

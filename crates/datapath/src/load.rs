@@ -1,4 +1,5 @@
-//! Loading the object: sizes and constants are set before, so that the verifier folds them into the code.
+//! Loading the object: sizes and constants are set before, so that the verifier folds them into the
+//! code.
 
 use std::mem::MaybeUninit;
 
@@ -12,7 +13,8 @@ use crate::port;
 use crate::probe;
 use crate::skel::{WeirSkel, WeirSkelBuilder, types};
 
-/// Words can be read at any address. Where CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS is not set, the verifier is strict about alignment.
+/// Words can be read at any address. Where CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS is not set, the
+/// verifier is strict about alignment.
 pub const UNALIGNED: bool = !cfg!(any(
     target_arch = "mips",
     target_arch = "mips64",
@@ -23,7 +25,8 @@ pub const UNALIGNED: bool = !cfg!(any(
 /// Processors may read memory in another order than the program does.
 pub const WEAK_ORDER: bool = !cfg!(any(target_arch = "x86", target_arch = "x86_64"));
 
-/// Packets may take this long from ingress to egress through the kernel and still be proof, milliseconds.
+/// Packets may take this long from ingress to egress through the kernel and still be proof,
+/// milliseconds.
 const PATIENCE: u32 = 50;
 
 /// Most port slots: PORT_SLOT_BITS of bpf/include/port.h.
@@ -43,7 +46,8 @@ pub struct Sizes {
 impl Sizes {
     /// Sizes for so many connections of each family, and for these devices.
     pub fn new(connections4: u32, connections6: u32, links: &[u32]) -> Self {
-        // Buckets of four fill unevenly: at half load less than 1 in 1000 finds neither of its buckets free.
+        // Buckets of four fill unevenly: at half load less than 1 in 1000 finds neither of its
+        // buckets free.
         let records = |n: u32| n.clamp(4, 1 << 22).saturating_mul(4).next_power_of_two();
         let mut ports = 64;
         while ports < PORTS_MAX && collide(links, ports) {
@@ -92,7 +96,8 @@ pub struct Options {
     pub quiet: u32,
     /// The processor reorders loads: everything but x86 is taken to.
     pub weak_order: bool,
-    /// The witness is run by BPF_PROG_TEST_RUN, which gives every packet a socket: do not take that for local traffic.
+    /// The witness is run by BPF_PROG_TEST_RUN, which gives every packet a socket: do not take that
+    /// for local traffic.
     pub rehearsal: bool,
     /// After a FIN, RST or SYN a flow is not proven for so long, milliseconds.
     pub hold: u32,
@@ -123,7 +128,8 @@ impl Options {
     }
 }
 
-/// Opens, sizes and loads the object. Kernels from 5.18 on let XDP see frames in several buffers; older ones refuse the flag.
+/// Opens, sizes and loads the object. Kernels from 5.18 on let XDP see frames in several buffers;
+/// older ones refuse the flag.
 pub fn load(sizes: &Sizes, options: &Options) -> Result<WeirSkel<'static>, Error> {
     match try_load(sizes, options, libbpf_sys::BPF_F_XDP_HAS_FRAGS) {
         Err(Error::Bpf { source, .. }) if source.kind() == ErrorKind::InvalidInput => {
@@ -255,8 +261,8 @@ pub fn test_run_skb(
     test_run_skb_with(program, frame, link, &mut SkbFields::default(), repeat)
 }
 
-/// What an skb carries beside its octets: the fields of `struct __sk_buff` that BPF_PROG_TEST_RUN takes and gives back
-/// (net/bpf/test_run.c, `convert___skb_to_skb`; VLAN tags are not among them).
+/// What an skb carries beside its octets: the fields of `struct __sk_buff` that BPF_PROG_TEST_RUN
+/// takes and gives back (net/bpf/test_run.c, `convert___skb_to_skb`; VLAN tags are not among them).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SkbFields {
     /// `skb->mark`.

@@ -10,7 +10,8 @@ use crate::error::Error;
 
 /// A memory-mapped `BPF_MAP_TYPE_ARRAY` of `T`.
 ///
-/// The kernel changes elements at any time, so they are only read and written as volatile copies, never borrowed.
+/// The kernel changes elements at any time, so they are only read and written as volatile copies,
+/// never borrowed.
 pub struct Mapped<T> {
     base: *mut T,
     stride: usize,
@@ -35,7 +36,8 @@ impl<T: Copy> Mapped<T> {
         Self::over(map, len, stride)
     }
 
-    /// Maps the first `len` elements of an array that is a section of its own (`.bss.NAME`): a map whose one element is the whole array.
+    /// Maps the first `len` elements of an array that is a section of its own (`.bss.NAME`): a map
+    /// whose one element is the whole array.
     pub fn section(map: &impl MapCore, len: u32) -> Result<Self, Error> {
         let stride = size_of::<T>();
         assert_eq!(map.max_entries(), 1);
@@ -105,7 +107,8 @@ impl<T> Drop for Mapped<T> {
     }
 }
 
-/// A counter that the kernel side adds to. A 32-bit machine cannot read it in one piece: there it is read until two readings agree.
+/// A counter that the kernel side adds to. A 32-bit machine cannot read it in one piece: there it
+/// is read until two readings agree.
 ///
 /// # Safety
 /// It points into a live mapping.

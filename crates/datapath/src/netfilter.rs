@@ -1,4 +1,5 @@
-//! BPF programs at netfilter's hooks (`BPF_PROG_TYPE_NETFILTER`, Linux 6.4). They are no rules: nft does not list them, and nothing tells that one came.
+//! BPF programs at netfilter's hooks (`BPF_PROG_TYPE_NETFILTER`, Linux 6.4). They are no rules: nft
+//! does not list them, and nothing tells that one came.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};

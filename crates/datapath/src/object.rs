@@ -1,10 +1,12 @@
-//! Which objects are loaded: those the build put into the program. A debug build takes those of another compiler from a directory
-//! instead, so that every test can be run with the programs of each compiler (`scripts/lint-bpf` makes such directories).
+//! Which objects are loaded: those the build put into the program. A debug build takes those of
+//! another compiler from a directory instead, so that every test can be run with the programs of
+//! each compiler (`scripts/lint-bpf` makes such directories).
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Names the directory: NAME.bpf.o in it for each bpf/NAME.bpf.c, and the compiler's name in a file `compiler`.
+/// Names the directory: NAME.bpf.o in it for each bpf/NAME.bpf.c, and the compiler's name in a file
+/// `compiler`.
 pub const DIRECTORY: &str = "WEIR_OBJECTS";
 
 struct Other {
@@ -48,6 +50,7 @@ pub(crate) fn chosen(name: &str, built_in: &'static [u8]) -> libbpf_rs::Result<&
         let text = format!("{DIRECTORY}: cannot read {}: {error}", file.display());
         std::io::Error::new(error.kind(), text)
     })?;
-    // As long as those built in live: programs are loaded a few times in a process, in tests a few hundred times.
+    // As long as those built in live: programs are loaded a few times in a process, in tests a few
+    // hundred times.
     Ok(Vec::leak(octets))
 }

@@ -17,7 +17,8 @@ pub struct Port {
     pub link: u32,
     /// The address that frames to this router have here.
     pub mac: Mac,
-    /// Further ones, each for frames of this outermost VLAN id only; those beyond [`VLAN_MACS`] are left to the kernel.
+    /// Further ones, each for frames of this outermost VLAN id only; those beyond [`VLAN_MACS`] are
+    /// left to the kernel.
     pub vlan_macs: Vec<(u16, Mac)>,
     /// What comes in here may be forwarded.
     pub into: bool,
@@ -41,7 +42,8 @@ pub struct Port {
     pub tagger: Option<Tagger>,
 }
 
-/// A switch's tag, by the name in `/sys/class/net/CONDUIT/dsa/tagging`: enum dsa_kind of bpf/include/dsa.h.
+/// A switch's tag, by the name in `/sys/class/net/CONDUIT/dsa/tagging`: enum dsa_kind of
+/// bpf/include/dsa.h.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Tagger {

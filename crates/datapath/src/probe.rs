@@ -1,6 +1,7 @@
-//! What the kernel can do for the packet path, found by trying: distributions carry features back to old versions and leave others
-//! out of new ones, so a version number tells little. Nothing outside of this process is changed; what needs a device is tried in
-//! a network namespace that is made for it and goes with it.
+//! What the kernel can do for the packet path, found by trying: distributions carry features back
+//! to old versions and leave others out of new ones, so a version number tells little. Nothing
+//! outside of this process is changed; what needs a device is tried in a network namespace that is
+//! made for it and goes with it.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -38,7 +39,8 @@ pub enum Ability {
     Clsact,
 }
 
-/// Whether a program can ask what IPsec decrypted: not where the kernel was built without IPsec, and then nothing is.
+/// Whether a program can ask what IPsec decrypted: not where the kernel was built without IPsec,
+/// and then nothing is.
 pub(crate) fn tells_decrypted() -> bool {
     program(libbpf_sys::BPF_PROG_TYPE_SCHED_CLS, 0, &DECRYPTED).is_ok()
 }
@@ -71,8 +73,8 @@ pub fn probe(ability: Ability) -> io::Result<()> {
     }
 }
 
-/// Loads the packet path with tiny tables, lets the verifier judge all of it, runs its heartbeat and, where a network namespace can
-/// be made for that, attaches it at TC.
+/// Loads the packet path with tiny tables, lets the verifier judge all of it, runs its heartbeat
+/// and, where a network namespace can be made for that, attaches it at TC.
 ///
 /// # Errors
 /// What the kernel refused; [`complaints`] then has what the verifier said.
@@ -95,7 +97,8 @@ const LINES: usize = 40;
 
 static HEARD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// What libbpf and the verifier said when the packet path was last loaded, the last lines of it; empty when it went well.
+/// What libbpf and the verifier said when the packet path was last loaded, the last lines of it;
+/// empty when it went well.
 pub fn complaints() -> Vec<String> {
     HEARD.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
@@ -192,8 +195,9 @@ fn program(kind: bpf_prog_type, flags: u32, code: &[[u8; 8]]) -> io::Result<Owne
         prog_flags: flags,
         ..Default::default()
     };
-    // SAFETY: the strings end with 0, the instructions are as many as said (an array of octets would not do: `bpf_insn` wants
-    // alignment, so they are copied), and all of it outlives the call.
+    // SAFETY: the strings end with 0, the instructions are as many as said (an array of octets
+    // would not do: `bpf_insn` wants alignment, so they are copied), and all of it outlives the
+    // call.
     let fd = unsafe {
         let code: Vec<bpf_insn> = code
             .iter()
@@ -242,7 +246,8 @@ fn jit() -> io::Result<()> {
     }
 }
 
-/// A link to a device that cannot exist: a kernel with TCX misses the device, one without does not know the kind of link.
+/// A link to a device that cannot exist: a kernel with TCX misses the device, one without does not
+/// know the kind of link.
 fn tcx() -> io::Result<()> {
     let program = program(libbpf_sys::BPF_PROG_TYPE_SCHED_CLS, 0, &ZERO)?;
     // SAFETY: no options are a valid choice.
@@ -326,7 +331,8 @@ mod tests {
         assert_eq!(kept.last(), Some(&format!("line {}", LINES + 1)));
     }
 
-    /// What a probe finds wrong, it must tell: a program the verifier refuses, a map that cannot be.
+    /// What a probe finds wrong, it must tell: a program the verifier refuses, a map that cannot
+    /// be.
     #[test]
     fn a_refusal_is_seen() {
         let unset = [EXIT];

@@ -1,7 +1,8 @@
 //! The flow table from the daemon's side: where a record goes, and how it comes and ends.
 //!
-//! A record is written while its owner word says CLAIMED, published by the store of LIVE, ended by the store of RETIRED, and
-//! reused only after [`REST`]: by then no CPU can still be reading it, as the packet path holds a record for microseconds.
+//! A record is written while its owner word says CLAIMED, published by the store of LIVE, ended by
+//! the store of RETIRED, and reused only after [`REST`]: by then no CPU can still be reading it, as
+//! the packet path holds a record for microseconds.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering, fence};
@@ -57,7 +58,8 @@ pub struct Growth {
     pub octets: u64,
 }
 
-/// Between whom packets go, as they come in and as they leave; `None` of a record that is neither TCP, UDP nor of stations.
+/// Between whom packets go, as they come in and as they leave; `None` of a record that is neither
+/// TCP, UDP nor of stations.
 pub type Whose = Option<(Who, Who)>;
 
 /// Both records of an installed flow, and its counters so far.
@@ -71,7 +73,8 @@ struct Pair {
 }
 
 impl Pair {
-    /// Takes in a reading of the shared counter: 24 bits of packets, 40 of octets, either may have wrapped.
+    /// Takes in a reading of the shared counter: 24 bits of packets, 40 of octets, either may have
+    /// wrapped.
     fn update(&mut self, i: usize, count: u64) {
         let grown = count.wrapping_sub(self.seen[i]);
         self.seen[i] = count;
@@ -217,8 +220,8 @@ impl Table {
         self.resting.push_back((now + REST, pair));
     }
 
-    /// Frees the records that have rested. `last` gets what each forwarded after it was last asked: a packet may have been under way
-    /// when its flow ended.
+    /// Frees the records that have rested. `last` gets what each forwarded after it was last asked:
+    /// a packet may have been under way when its flow ended.
     pub fn reclaim(&mut self, now: Instant, mut last: impl FnMut(&types::flow, Whose, Growth)) {
         while let Some((due, mut pair)) = self.resting.front().copied() {
             if due > now {
@@ -235,8 +238,8 @@ impl Table {
         }
     }
 
-    /// What a flow forwarded since this was last asked, where it forwarded anything: each direction's record, between whom it goes as it
-    /// comes in and as it leaves, and its growth.
+    /// What a flow forwarded since this was last asked, where it forwarded anything: each
+    /// direction's record, between whom it goes as it comes in and as it leaves, and its growth.
     pub fn grown(&mut self, flow: u32, mut each: impl FnMut(&types::flow, Whose, Growth)) {
         let (list, slot) = place(flow);
         let Some(mut pair) = self.pairs[list].get(slot).copied().flatten() else {
@@ -353,9 +356,10 @@ impl Table {
         })
     }
 
-    /// A free record in one of the two buckets of a tuple, marked CLAIMED. The first bucket, which the packet path looks into first,
-    /// as long as it is less than half full; then the emptier one. At half load, of 262,144 records 6 find no place this way, against
-    /// 932 when the second bucket is only a resort.
+    /// A free record in one of the two buckets of a tuple, marked CLAIMED. The first bucket, which
+    /// the packet path looks into first, as long as it is less than half full; then the emptier
+    /// one. At half load, of 262,144 records 6 find no place this way, against 932 when the second
+    /// bucket is only a resort.
     fn claim(&mut self, key: &Key) -> Option<u32> {
         let hash = self.hash(key);
         let (family, mask) = if key.ipv6 {
@@ -435,7 +439,8 @@ impl Table {
                 delta,
                 ..Default::default()
             };
-            // SAFETY: a claimed record of a live mapping; the packet path does not read CLAIMED records.
+            // SAFETY: a claimed record of a live mapping; the packet path does not read CLAIMED
+            // records.
             unsafe { (&raw mut (*bucket).way[way]).write_volatile(record) }
         } else {
             let bucket = self.v4.at(slot / WAYS).expect("a claimed record exists");
@@ -476,11 +481,13 @@ impl Table {
     }
 
     fn owner(&self, reference: u32) -> &AtomicU32 {
-        // SAFETY: aligned, in a mapping that lives as long as self, and only accessed atomically by either side.
+        // SAFETY: aligned, in a mapping that lives as long as self, and only accessed atomically by
+        // either side.
         unsafe { AtomicU32::from_ptr(&raw mut (*self.common(reference)).owner) }
     }
 
-    /// The part of a bucket's tags that is this record's: the packet path reads all four as one number, way 0 lowest.
+    /// The part of a bucket's tags that is this record's: the packet path reads all four as one
+    /// number, way 0 lowest.
     fn tag(&self, reference: u32) -> &AtomicU16 {
         let slot = reference & !IPV6;
         let tags = &self.tags[usize::from(reference & IPV6 != 0)];
@@ -491,7 +498,8 @@ impl Table {
             WAYS - 1 - way
         };
         let word = tags.at(slot / WAYS).expect("a record's number is valid");
-        // SAFETY: aligned, one of the four halves of a word in a mapping that lives as long as self; written by the daemon only.
+        // SAFETY: aligned, one of the four halves of a word in a mapping that lives as long as
+        // self; written by the daemon only.
         unsafe { AtomicU16::from_ptr(word.cast::<u16>().add(lane as usize)) }
     }
 
@@ -502,8 +510,9 @@ impl Table {
 
     /// Sets a record's mark for being timed, or takes it away; the packet path does so, too.
     pub fn mark(&self, reference: u32, timed: bool) {
-        // SAFETY: the aligned word that begins with `ttl_lo`, in a mapping that lives as long as self, and only read here. The witness writes
-        // single octets of it, of which it owns all but the mark.
+        // SAFETY: the aligned word that begins with `ttl_lo`, in a mapping that lives as long as
+        // self, and only read here. The witness writes single octets of it, of which it owns all
+        // but the mark.
         let word = unsafe {
             AtomicU32::from_ptr((&raw mut (*self.common(reference)).ttl_lo).cast::<u32>())
         };

@@ -1,4 +1,5 @@
-//! Programs that others attached to a device by TCX (Linux 6.6). They are no filters: rtnetlink does not tell of them.
+//! Programs that others attached to a device by TCX (Linux 6.6). They are no filters: rtnetlink
+//! does not tell of them.
 
 use std::collections::BTreeSet;
 use std::ffi::CStr;
@@ -11,7 +12,8 @@ use crate::hook::{TC_PROGRAMS, info};
 /// Programs of one device and side that are listed; the kernel takes 64.
 const MOST: usize = 64;
 
-/// The kernel's numbers of what this process attached at TC: names can be asked for by CAP_SYS_ADMIN only.
+/// The kernel's numbers of what this process attached at TC: names can be asked for by
+/// CAP_SYS_ADMIN only.
 static OWN: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 /// Notes that a program is weir's own.
@@ -20,7 +22,8 @@ pub(crate) fn is_ours(program: u32) {
     own.insert(program);
 }
 
-/// Somebody's programs at TC ingress and at egress of a device, in words; none where the kernel has no TCX, or no such device.
+/// Somebody's programs at TC ingress and at egress of a device, in words; none where the kernel has
+/// no TCX, or no such device.
 ///
 /// # Errors
 /// The kernel refused to tell.

@@ -1,4 +1,5 @@
-//! Round trips of TCP that is forwarded: gives out timers and marks (bpf/include/timing.h), and reads what was measured.
+//! Round trips of TCP that is forwarded: gives out timers and marks (bpf/include/timing.h), and
+//! reads what was measured.
 
 use std::time::{Duration, Instant};
 
@@ -116,8 +117,9 @@ impl Timers {
 }
 
 impl Datapath {
-    /// Times a TCP connection that is forwarded: [`Datapath::waits`] gives out one wait of each direction, where it has one. Whether it is timed
-    /// now: not where it is no such connection, or [`TIMERS`] others are.
+    /// Times a TCP connection that is forwarded: [`Datapath::waits`] gives out one wait of each
+    /// direction, where it has one. Whether it is timed now: not where it is no such connection, or
+    /// [`TIMERS`] others are.
     ///
     /// # Errors
     /// The kernel has no memory.
@@ -152,8 +154,8 @@ impl Datapath {
         self.timing.timed.iter().flatten().count()
     }
 
-    /// What was measured since this was last asked. Connections that have it all, or that nobody answered for two seconds, are not timed any
-    /// more. Due every second.
+    /// What was measured since this was last asked. Connections that have it all, or that nobody
+    /// answered for two seconds, are not timed any more. Due every second.
     pub fn waits(&mut self, now: Instant, mut each: impl FnMut(Wait)) {
         let (timing, table, index) = (&mut self.timing, &self.table, &self.skel.maps.timed);
         for timer in 0..timing.timed.len() {

@@ -120,7 +120,8 @@ impl Key {
         }))
     }
 
-    /// What the hash goes over, 64 bits at a time (bpf/include/hash.h): the number of words that count, and the words.
+    /// What the hash goes over, 64 bits at a time (bpf/include/hash.h): the number of words that
+    /// count, and the words.
     pub fn hashed(&self) -> (usize, [u64; 5]) {
         let pair = |first: u32, second: u32| {
             let mut octets = [0; 8];
@@ -161,10 +162,12 @@ fn fold(mut sum: u64) -> u16 {
     sum as u16
 }
 
-/// TTL_DELTA of bpf/include/flow.h: the TTL is the high octet of its word, and one lower is plus the complement of 0x0100.
+/// TTL_DELTA of bpf/include/flow.h: the TTL is the high octet of its word, and one lower is plus
+/// the complement of 0x0100.
 const TTL_DELTA: u16 = 0xfeff_u16.to_be();
 
-/// One's complement sum of ~old + new over 16-bit words, 0 when nothing differs (bpf/include/csum.h).
+/// One's complement sum of ~old + new over 16-bit words, 0 when nothing differs
+/// (bpf/include/csum.h).
 fn delta(old: &[u16], new: &[u16]) -> u16 {
     if old == new {
         return 0;
@@ -264,7 +267,8 @@ mod tests {
         }
     }
 
-    /// The checksum of the translated header, computed in full, equals the incremental one for many headers.
+    /// The checksum of the translated header, computed in full, equals the incremental one for many
+    /// headers.
     #[test]
     fn differences_agree_with_full_checksums() {
         for i in 0..2000u32 {

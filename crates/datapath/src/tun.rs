@@ -6,8 +6,9 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// Makes a device of IP packets, without a header in front of them, in the network namespace of this thread. `name`: with `%d` for a number of the
-/// kernel's choice. It is gone when the descriptor, which does not block, is closed. Its name is returned, too.
+/// Makes a device of IP packets, without a header in front of them, in the network namespace of
+/// this thread. `name`: with `%d` for a number of the kernel's choice. It is gone when the
+/// descriptor, which does not block, is closed. Its name is returned, too.
 ///
 /// # Errors
 /// There is no `/dev/net/tun` (CONFIG_TUN), no CAP_NET_ADMIN, or the name is taken.
@@ -26,7 +27,8 @@ pub fn open(name: &str) -> io::Result<(OwnedFd, String)> {
         *to = from as libc::c_char;
     }
     request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
-    // SAFETY: the descriptor is open, and TUNSETIFF takes a pointer to an `ifreq`, which it reads and writes.
+    // SAFETY: the descriptor is open, and TUNSETIFF takes a pointer to an `ifreq`, which it reads
+    // and writes.
     let result: c_int = unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &raw mut request) };
     if result < 0 {
         return Err(io::Error::last_os_error());

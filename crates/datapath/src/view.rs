@@ -50,7 +50,8 @@ pub struct Direction {
 pub struct Totals {
     /// Packets given to the kernel, or not accepted as proof.
     pub passed: BTreeMap<Reason, u64>,
-    /// Packets that XDP passed up. TC on the same device sees each again, and counts it under `passed` or forwards it.
+    /// Packets that XDP passed up. TC on the same device sees each again, and counts it under
+    /// `passed` or forwards it.
     pub passed_by_xdp: BTreeMap<Reason, u64>,
     /// Shadow mode: packets that the kernel sent as predicted.
     pub shadow_same: u64,

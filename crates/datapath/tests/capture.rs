@@ -1,4 +1,5 @@
-//! Capture: what comes out is what was forwarded, of the flows asked for, and no more of it than the tokens allow. Needs root.
+//! Capture: what comes out is what was forwarded, of the flows asked for, and no more of it than
+//! the tokens allow. Needs root.
 
 mod common;
 
@@ -128,7 +129,8 @@ fn headers_are_those_of_each_side() {
                     prove(&mut router, &connection, side, &comes, &leaves);
                     (comes, leaves)
                 };
-                // Back, too: where the kernel sends the packets of a session tells who is at its other end.
+                // Back, too: where the kernel sends the packets of a session tells who is at its
+                // other end.
                 seen_at(Side::Reply, [wan, lan]);
                 let (comes, leaves) = seen_at(Side::Original, [lan, wan]);
                 for hook in HOOKS {
@@ -241,7 +243,8 @@ fn a_super_packet_is_one_record() {
     }
 }
 
-/// Every criterion takes what fits and leaves the rest, before and after translation, in both directions.
+/// Every criterion takes what fits and leaves the rest, before and after translation, in both
+/// directions.
 #[test]
 fn filters_choose() {
     let mut router = Router::standard();
@@ -413,7 +416,8 @@ fn filters_choose() {
     }
 }
 
-/// One token is one packet with both its sides; without one it is counted, and forwarded all the same.
+/// One token is one packet with both its sides; without one it is counted, and forwarded all the
+/// same.
 #[test]
 fn tokens_bound_the_rate() {
     let mut router = Router::standard();

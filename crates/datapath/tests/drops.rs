@@ -1,5 +1,6 @@
-//! Dropping early by lists: which packets fall under one, which never do, and how many go to the kernel all the same. Single packets
-//! through BPF_PROG_TEST_RUN. Needs root. Learned drops take a kernel that drops: tests/netns/drops.rs.
+//! Dropping early by lists: which packets fall under one, which never do, and how many go to the
+//! kernel all the same. Single packets through BPF_PROG_TEST_RUN. Needs root. Learned drops take a
+//! kernel that drops: tests/netns/drops.rs.
 
 mod common;
 
@@ -107,7 +108,8 @@ fn sources_are_dropped_but_for_the_first() {
                 udp(inside.0, inside.1).bytes(),
                 udp(outside.0, outside.1).bytes(),
             );
-            // The first is let through: what it is let through for (`now` - 0) lies behind the pause, or the count is 0.
+            // The first is let through: what it is let through for (`now` - 0) lies behind the
+            // pause, or the count is 0.
             assert!(!dropped(&mut router, hook, LAN, &inside), "{hook:?} {text}");
             // What XDP lets through, TC, which sees it next, does too: once.
             if hook == Hook::Xdp {

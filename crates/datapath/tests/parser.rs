@@ -1,5 +1,5 @@
-//! Frames that nobody chose, through every program: nothing is forwarded but what the model forwards, and as it does; nothing
-//! that is passed is changed; the witness only looks. Needs root.
+//! Frames that nobody chose, through every program: nothing is forwarded but what the model
+//! forwards, and as it does; nothing that is passed is changed; the witness only looks. Needs root.
 
 mod common;
 

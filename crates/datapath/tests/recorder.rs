@@ -1,4 +1,5 @@
-//! Probes, with real packets through a router: what is recorded, for which port and station, and what is not. Needs root, BTF and Linux 5.17.
+//! Probes, with real packets through a router: what is recorded, for which port and station, and
+//! what is not. Needs root, BTF and Linux 5.17.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
@@ -134,7 +135,8 @@ fn drops_are_counted_by_reason_port_and_station() -> Result<(), Error> {
     scene.send(&scene.frame(other, SERVER, 64, 9999), 11)?;
     becomes(&scene, &recorder, &netfilter(client)?, 42)?;
     becomes(&scene, &recorder, &netfilter(other)?, 11)?;
-    // What is forwarded is not dropped. Of the packets to nobody's address no reason is the router's.
+    // What is forwarded is not dropped. Of the packets to nobody's address no reason is the
+    // router's.
     scene.send(&scene.frame(client, SERVER, 64, 7), 20)?;
     // Not for the router at all.
     let mut astray = scene.frame(client, SERVER, 64, 7);
@@ -188,7 +190,8 @@ fn what_cannot_be_forwarded_is_dropped_for_a_reason() -> Result<(), Error> {
     Ok(())
 }
 
-/// Stations that somebody makes up take all room: then ports are counted, sums hold, and what stands still makes room again.
+/// Stations that somebody makes up take all room: then ports are counted, sums hold, and what
+/// stands still makes room again.
 #[test]
 fn made_up_stations_take_nothing_away() -> Result<(), Error> {
     let scene = Scene::new()?;
@@ -253,8 +256,9 @@ fn asked(subject: probes::Subject) -> Subject {
     }
 }
 
-/// Packets of 1000 octets and their headers, through a bucket that takes one such packet each tenth of a second: each waits a tenth longer than
-/// the one before, less what the bucket had, and what it took to send them.
+/// Packets of 1000 octets and their headers, through a bucket that takes one such packet each tenth
+/// of a second: each waits a tenth longer than the one before, less what the bucket had, and what
+/// it took to send them.
 #[test]
 fn delay_in_a_shaper_is_what_the_shaper_makes_it() -> Result<(), Error> {
     const PACKETS: u64 = 8;

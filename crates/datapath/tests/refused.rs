@@ -1,4 +1,5 @@
-//! What is said of a program that the verifier refuses: the object built in, with one program spoilt, is loaded instead. Needs root.
+//! What is said of a program that the verifier refuses: the object built in, with one program
+//! spoilt, is loaded instead. Needs root.
 
 use weir_datapath::{Datapath, Error, Options, Sizes, object};
 

@@ -69,7 +69,8 @@ impl Error {
         )
     }
 
-    /// Whether the file is broken: by what SQLite says, or since it holds what cannot be in its columns.
+    /// Whether the file is broken: by what SQLite says, or since it holds what cannot be in its
+    /// columns.
     pub(crate) fn corrupt(&self) -> bool {
         let Self::File { source, .. } = self else {
             return false;
@@ -82,8 +83,8 @@ impl Error {
                 | rusqlite::Error::Utf8Error(..)
         ) || matches!(
             source,
-            // What is asked never changes: where SQLite does not understand it, the file's own description of itself is broken
-            // ("unsupported file format").
+            // What is asked never changes: where SQLite does not understand it, the file's own
+            // description of itself is broken ("unsupported file format").
             rusqlite::Error::SqliteFailure(error, _) | rusqlite::Error::SqlInputError { error, .. }
                 if error.extended_code == rusqlite::ffi::SQLITE_ERROR
         ) || matches!(

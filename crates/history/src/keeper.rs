@@ -1,9 +1,11 @@
 //! A store in a thread of its own.
 //!
-//! A flush waits for the disk (`fsync`): some milliseconds on good flash, seconds where JFFS2 cleans up. The daemon's loop must end
-//! proofs within 10 ms, so it hands over what it counted and goes on. Nothing here waits, but [`Keeper::stop`].
+//! A flush waits for the disk (`fsync`): some milliseconds on good flash, seconds where JFFS2
+//! cleans up. The daemon's loop must end proofs within 10 ms, so it hands over what it counted and
+//! goes on. Nothing here waits, but [`Keeper::stop`].
 //!
-//! Start it **after** the process has dropped its rights and confined itself: both are a thread's own, and a new one inherits them.
+//! Start it **after** the process has dropped its rights and confined itself: both are a thread's
+//! own, and a new one inherits them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -59,7 +61,8 @@ enum Order {
     Stop(i64),
 }
 
-/// The handle. If it is dropped without [`Keeper::stop`], the thread still writes what it has, and ends.
+/// The handle. If it is dropped without [`Keeper::stop`], the thread still writes what it has, and
+/// ends.
 #[derive(Debug)]
 pub struct Keeper {
     orders: SyncSender<Order>,
@@ -70,7 +73,8 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Opens the history as [`Store::open`] does, and begins to keep it. A disk that does not work yet is told in the log, and tried again.
+    /// Opens the history as [`Store::open`] does, and begins to keep it. A disk that does not work
+    /// yet is told in the log, and tried again.
     pub fn start(
         path: &Path,
         settings: Settings,
@@ -124,8 +128,9 @@ impl Keeper {
         })
     }
 
-    /// Counts what passed since the last time, also if that is nothing; once a second is good. `now` is the system's clock, right or not. Never waits: while the
-    /// disk is slow, traffic adds up here, and is of the hour in which it is handed over.
+    /// Counts what passed since the last time, also if that is nothing; once a second is good.
+    /// `now` is the system's clock, right or not. Never waits: while the disk is slow, traffic adds
+    /// up here, and is of the hour in which it is handed over.
     pub fn add(&mut self, now: i64, deltas: Vec<Delta>) {
         let order = if self.backlog.is_empty() {
             Order::Add(now, deltas)
@@ -147,8 +152,8 @@ impl Keeper {
         let _ = self.orders.try_send(Order::Name(mac, name.to_owned()));
     }
 
-    /// Asks a question. `reply` is called in the other thread, and should only hand the answer on, as by a oneshot channel. While the disk is slow
-    /// to write, answers wait for it.
+    /// Asks a question. `reply` is called in the other thread, and should only hand the answer on,
+    /// as by a oneshot channel. While the disk is slow to write, answers wait for it.
     pub fn query(
         &self,
         query: Query,
@@ -177,7 +182,8 @@ impl Keeper {
         ));
     }
 
-    /// What devices have used, as of what was added last. `None` while no time is known, and without [`Settings::usage`].
+    /// What devices have used, as of what was added last. `None` while no time is known, and
+    /// without [`Settings::usage`].
     pub fn usage(&self) -> Option<Arc<Usage>> {
         lock(&self.usage).clone()
     }
@@ -187,7 +193,8 @@ impl Keeper {
         !self.thread.is_finished()
     }
 
-    /// Writes what there is and ends, or gives up after `limit`: a disk that does not answer must not keep the daemon from ending.
+    /// Writes what there is and ends, or gives up after `limit`: a disk that does not answer must
+    /// not keep the daemon from ending.
     pub fn stop(mut self, now: i64, limit: Duration) -> Result<(), Error> {
         let until = Instant::now() + limit;
         let slow = || Error::Slow(limit.as_secs());

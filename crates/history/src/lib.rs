@@ -1,9 +1,12 @@
-//! What was: traffic by the hour, day and month, per device and application, in an SQLite file that is kind to flash; and quotas.
+//! What was: traffic by the hour, day and month, per device and application, in an SQLite file that
+//! is kind to flash; and quotas.
 //!
 //! * [`periods`] and [`zone`] say when an hour, a day, a month begins: pure.
 //! * [`store`] is the file, and what is not in it yet. It is synchronous, and is told the time.
-//! * [`keeper`] runs a store in a thread of its own: a write to flash may take seconds, and the daemon's loop must not wait for it.
-//! * [`quota`] judges usage: pure. [`nft`] writes the rules that keep a device from the network: pure text.
+//! * [`keeper`] runs a store in a thread of its own: a write to flash may take seconds, and the
+//!   daemon's loop must not wait for it.
+//! * [`quota`] judges usage: pure. [`nft`] writes the rules that keep a device from the network:
+//!   pure text.
 
 mod pending;
 mod schema;

@@ -1,8 +1,10 @@
 //! The rules that keep devices from the network, as text for `nft -f -`: pure.
 //!
-//! They are a table of weir's own, so that no one else's rules are touched. It drops what is *forwarded*: what the device sends by its
-//! hardware address, what is sent to it by the addresses that it has. The router itself stays reachable, with the page that tells why. A set
-//! that changes is a new generation of the ruleset: it ends the proofs of flows that weir forwards itself, and what is dropped never proves again.
+//! They are a table of weir's own, so that no one else's rules are touched. It drops what is
+//! *forwarded*: what the device sends by its hardware address, what is sent to it by the addresses
+//! that it has. The router itself stays reachable, with the page that tells why. A set that changes
+//! is a new generation of the ruleset: it ends the proofs of flows that weir forwards itself, and
+//! what is dropped never proves again.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -25,7 +27,8 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// Devices, and what addresses they have now. Addresses that no single device can have are left out.
+    /// Devices, and what addresses they have now. Addresses that no single device can have are left
+    /// out.
     pub fn new(
         macs: impl IntoIterator<Item = Mac>,
         addresses: impl IntoIterator<Item = IpAddr>,
@@ -79,7 +82,8 @@ pub fn create(cut: &Cut) -> String {
     text
 }
 
-/// Changes who it is, at once for all three sets. Fails where somebody removed the table (`flush ruleset`): then [`create`] it.
+/// Changes who it is, at once for all three sets. Fails where somebody removed the table
+/// (`flush ruleset`): then [`create`] it.
 pub fn update(cut: &Cut) -> String {
     let mut text = String::new();
     for (name, _, elements) in sets(cut) {

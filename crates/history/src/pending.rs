@@ -1,4 +1,5 @@
-//! What was counted and is not in the file yet. Its size is bounded, whatever comes: then devices, or hours, are told apart less.
+//! What was counted and is not in the file yet. Its size is bounded, whatever comes: then devices,
+//! or hours, are told apart less.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -25,7 +26,8 @@ pub fn device(code: i64) -> Option<Mac> {
     Some(mac)
 }
 
-/// More than this is no count but a mistake (a year at 570 Gbit/s). Two of them can be added in SQLite's 64 bits with sign.
+/// More than this is no count but a mistake (a year at 570 Gbit/s). Two of them can be added in
+/// SQLite's 64 bits with sign.
 pub const MOST: u64 = 1 << 61;
 
 /// Adds up; never beyond [`MOST`].
@@ -145,7 +147,8 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Adds to an hour, given by its start. At most `devices` large devices, and some small ones, are told apart; at most `entries` pairs are kept.
+    /// Adds to an hour, given by its start. At most `devices` large devices, and some small ones,
+    /// are told apart; at most `entries` pairs are kept.
     pub fn add(
         &mut self,
         hour: i64,

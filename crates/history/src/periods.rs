@@ -1,11 +1,15 @@
 //! Hours, days, weeks and months of a time zone: pure.
 //!
-//! Every instant is in exactly one period of each unit, and periods follow one another without a gap:
+//! Every instant is in exactly one period of each unit, and periods follow one another without a
+//! gap:
 //!
-//! * An **hour** begins when the minutes of the local clock are zero, and when the clock is set. So where it is set by half an hour (Lord
-//!   Howe Island) there is a short hour, and the hour that comes twice in autumn is two.
-//! * A **day** begins at the first instant of its date: at 1:00 where midnight is left out. It has 23 or 25 hours when the clock is set.
-//! * A **week** and a **month** begin with a day: the configured day of the week, the configured day (1 to 28) of the month.
+//! * An **hour** begins when the minutes of the local clock are zero, and when the clock is set. So
+//!   where it is set by half an hour (Lord Howe Island) there is a short hour, and the hour that
+//!   comes twice in autumn is two.
+//! * A **day** begins at the first instant of its date: at 1:00 where midnight is left out. It has
+//!   23 or 25 hours when the clock is set.
+//! * A **week** and a **month** begin with a day: the configured day of the week, the configured
+//!   day (1 to 28) of the month.
 
 use std::fmt;
 use std::str::FromStr;
@@ -162,7 +166,8 @@ impl Calendar {
         (date.year(), date.month(), date.day())
     }
 
-    /// The period that an instant is in. Instants before 1970 are taken for its first second, those after 2499 for the last that is told apart.
+    /// The period that an instant is in. Instants before 1970 are taken for its first second, those
+    /// after 2499 for the last that is told apart.
     pub fn span(&self, unit: Unit, at: i64) -> Span {
         let at = at.clamp(0, LAST);
         match unit {
@@ -179,7 +184,8 @@ impl Calendar {
     fn hour(&self, at: i64) -> Span {
         let offset = self.zone.to_offset(instant(at));
         let start = at - (at + i64::from(offset.seconds())).rem_euclid(HOUR);
-        // The clock may have been set, or will be, within that hour. A transition that leaves the offset as it is (a new name) is none.
+        // The clock may have been set, or will be, within that hour. A transition that leaves the
+        // offset as it is (a new name) is none.
         let before = self
             .zone
             .preceding(instant(at + 1))
@@ -198,8 +204,9 @@ impl Calendar {
         }
     }
 
-    /// What begins with a date. A date may come twice, with another between (the clock is set back over midnight), or not at all (a
-    /// change over the date line); so the instant decides, not the date that the clock shows.
+    /// What begins with a date. A date may come twice, with another between (the clock is set back
+    /// over midnight), or not at all (a change over the date line); so the instant decides, not the
+    /// date that the clock shows.
     fn dated(&self, unit: Unit, at: i64) -> Span {
         let mut first = self.first(unit, self.zone.to_datetime(instant(at)).date());
         while self.beginning(first) > at {

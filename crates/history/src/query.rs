@@ -12,7 +12,8 @@ use crate::periods::{Calendar, Unit};
 use crate::schema::State;
 use crate::words::{OTHER_WORD, Words};
 
-/// An answer has at most so many periods, the oldest first; ask again from the end of the last. Two weeks of hours are 336.
+/// An answer has at most so many periods, the oldest first; ask again from the end of the last. Two
+/// weeks of hours are 336.
 pub const MOST_PERIODS: usize = 2000;
 
 /// What to tell.
@@ -28,7 +29,8 @@ pub struct Query {
     pub device: Option<Mac>,
     /// By what each period is divided.
     pub by: By,
-    /// So many parts of each period are named at most; what is left is [`Key::Other`]. Bounds memory: 64 is a good number.
+    /// So many parts of each period are named at most; what is left is [`Key::Other`]. Bounds
+    /// memory: 64 is a good number.
     pub parts: usize,
 }
 
@@ -73,7 +75,8 @@ pub struct Period {
 pub struct Part {
     /// Whose.
     pub key: Key,
-    /// What the device was called last. Without control characters, but chosen by the device: escape it.
+    /// What the device was called last. Without control characters, but chosen by the device:
+    /// escape it.
     pub name: Option<String>,
     /// How much.
     pub traffic: Both,
@@ -114,7 +117,8 @@ pub(crate) struct Memory<'a> {
 /// One period being added up: by device or application.
 type Group = HashMap<i64, Both>;
 
-/// Answers from the file, where there is one, and memory. Periods are read one after the other, so that memory holds the parts of one.
+/// Answers from the file, where there is one, and memory. Periods are read one after the other, so
+/// that memory holds the parts of one.
 pub(crate) fn answer(
     connection: Option<&Connection>,
     memory: &Memory,
@@ -218,7 +222,8 @@ pub(crate) fn usage(
     Ok(())
 }
 
-/// Goes over the rows of a table in order of time, until `each` says no. Numbers that somebody else wrote are taken as they can be.
+/// Goes over the rows of a table in order of time, until `each` says no. Numbers that somebody else
+/// wrote are taken as they can be.
 fn rows(
     connection: &Connection,
     table: &str,
@@ -279,7 +284,8 @@ struct Periods<'a> {
 }
 
 impl Periods<'_> {
-    /// Tells a period of the file, with what waits for it, and before it those that are in memory only.
+    /// Tells a period of the file, with what waits for it, and before it those that are in memory
+    /// only.
     fn take(
         &mut self,
         start: i64,

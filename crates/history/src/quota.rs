@@ -1,5 +1,6 @@
-//! Quotas: who used how much of what is allowed. Pure: usage comes from the history, so that a restart, a clock that is set, or the
-//! end of a month need no care here. What a device is, follows from its usage alone: there is no hysteresis.
+//! Quotas: who used how much of what is allowed. Pure: usage comes from the history, so that a
+//! restart, a clock that is set, or the end of a month need no care here. What a device is, follows
+//! from its usage alone: there is no hysteresis.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,7 +72,8 @@ pub enum Level {
 pub struct Rules {
     /// By hardware address. `None`: this one has no quota, whatever holds for all.
     pub devices: BTreeMap<Mac, Option<Quota>>,
-    /// By name, small and capital letters alike. A device can choose its name, so a name can be evaded.
+    /// By name, small and capital letters alike. A device can choose its name, so a name can be
+    /// evaded.
     pub names: BTreeMap<String, Option<Quota>>,
     /// For all others.
     pub default: Option<Quota>,
@@ -164,8 +166,9 @@ impl Quotas {
         self.rules = rules;
     }
 
-    /// Compares usage with quotas and tells what changed. `name` tells what a device is called. The router's own ways out are no
-    /// devices: leave them out of what the history is told, or except them in the rules.
+    /// Compares usage with quotas and tells what changed. `name` tells what a device is called. The
+    /// router's own ways out are no devices: leave them out of what the history is told, or except
+    /// them in the rules.
     pub fn judge(&mut self, usage: &Usage, name: &dyn Fn(Mac) -> Option<String>) -> Vec<Change> {
         let mut states = BTreeMap::new();
         for mac in usage.devices() {

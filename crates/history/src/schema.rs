@@ -1,8 +1,9 @@
 //! The file: its tables, and how it is opened, made anew, or put aside.
 //!
-//! Traffic is written to the table `hour` alone. An hour that is over is *closed*: added to its `day` and its `month` in one
-//! transaction. So the pages of days and months are written once an hour, not at each flush. `state` says which hour is not closed
-//! yet; what a day or month has is its row and, if the hour belongs to it, that hour. The views add that up for people.
+//! Traffic is written to the table `hour` alone. An hour that is over is *closed*: added to its
+//! `day` and its `month` in one transaction. So the pages of days and months are written once an
+//! hour, not at each flush. `state` says which hour is not closed yet; what a day or month has is
+//! its row and, if the hour belongs to it, that hour. The views add that up for people.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Read};
@@ -18,7 +19,8 @@ use crate::Error;
 pub const VERSION: i64 = 1;
 /// "weir": tells a history from other databases.
 const APPLICATION: i64 = 0x7765_6972;
-/// Octets of a page. A flush changes few rows, and is written in pages: with 4096 it writes twice as much.
+/// Octets of a page. A flush changes few rows, and is written in pages: with 4096 it writes twice
+/// as much.
 pub const PAGE: u64 = 1024;
 /// So many broken files are kept beside.
 const BROKEN: usize = 2;
@@ -97,7 +99,8 @@ impl File {
     }
 }
 
-/// Opens the file, makes it where there is none, brings it to this version. It grows to `limit` octets at most.
+/// Opens the file, makes it where there is none, brings it to this version. It grows to `limit`
+/// octets at most.
 pub fn open(path: &Path, limit: u64) -> Result<File, Error> {
     prepare(path)?;
     let because = |source| Error::File {
@@ -247,7 +250,8 @@ fn prepare(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Whether the file begins like a text that is no database: then somebody mistyped a path, and it must not be moved aside as a broken one.
+/// Whether the file begins like a text that is no database: then somebody mistyped a path, and it
+/// must not be moved aside as a broken one.
 fn text(path: &Path) -> bool {
     let mut begin = [0; 64];
     let read = fs::File::open(path).and_then(|mut file| file.read(&mut begin));
@@ -259,7 +263,8 @@ fn text(path: &Path) -> bool {
             .all(|byte| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r'))
 }
 
-/// Moves a broken file aside, with its journal, and says where to. `date` goes into the name. Of older ones the last is kept.
+/// Moves a broken file aside, with its journal, and says where to. `date` goes into the name. Of
+/// older ones the last is kept.
 pub fn put_aside(path: &Path, date: &str) -> Result<PathBuf, Error> {
     let free = |candidate: &PathBuf| fs::symlink_metadata(candidate).is_err();
     let aside = (1..1000)
@@ -274,7 +279,8 @@ pub fn put_aside(path: &Path, date: &str) -> Result<PathBuf, Error> {
         path: path.to_owned(),
         source,
     })?;
-    // Without its journal a file may be worse than broken; and it must not be applied to the new one.
+    // Without its journal a file may be worse than broken; and it must not be applied to the new
+    // one.
     let journal = beside(path, "-journal");
     if fs::symlink_metadata(&journal).is_ok() {
         fs::rename(&journal, beside(&aside, "-journal")).map_err(|source| Error::Io {
@@ -287,7 +293,8 @@ pub fn put_aside(path: &Path, date: &str) -> Result<PathBuf, Error> {
     Ok(aside)
 }
 
-/// Removes all broken files but the latest: a disk that breaks again and again must not be filled by them.
+/// Removes all broken files but the latest: a disk that breaks again and again must not be filled
+/// by them.
 fn forget(path: &Path) {
     let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
         return;

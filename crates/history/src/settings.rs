@@ -18,13 +18,16 @@ pub struct Settings {
     pub days_days: u32,
     /// Months are kept for so many years, 10.
     pub months_years: u32,
-    /// The file grows to so many octets, 16 MiB, then the oldest hours are dropped, then days, then months.
+    /// The file grows to so many octets, 16 MiB, then the oldest hours are dropped, then days, then
+    /// months.
     pub limit: u64,
     /// So many devices of a period are told apart, 1024; the rest is `other`.
     pub devices: usize,
-    /// Whether [`crate::Keeper::usage`] is kept up to date, true; of use where there are quotas only.
+    /// Whether [`crate::Keeper::usage`] is kept up to date, true; of use where there are quotas
+    /// only.
     pub usage: bool,
-    /// The clock is believed from here on, seconds since 1970: routers without a battery begin in 1970. 2026-01-01.
+    /// The clock is believed from here on, seconds since 1970: routers without a battery begin in
+    /// 1970. 2026-01-01.
     pub sane_from: i64,
 }
 
@@ -68,7 +71,8 @@ impl Settings {
         Ok(())
     }
 
-    /// Whether a clock that says so can be believed: not before [`Settings::sane_from`], nor behind 2100.
+    /// Whether a clock that says so can be believed: not before [`Settings::sane_from`], nor behind
+    /// 2100.
     pub fn sane(&self, now: i64) -> bool {
         (self.sane_from..4_102_444_800).contains(&now)
     }

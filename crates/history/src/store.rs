@@ -1,7 +1,8 @@
-//! The history: what is in the file, and what waits to be written. It does what it is told, when it is told; [`crate::keeper`] tells it.
+//! The history: what is in the file, and what waits to be written. It does what it is told, when it
+//! is told; [`crate::keeper`] tells it.
 //!
-//! Nothing that was added is lost while the process lives: what cannot be written waits, in bounded memory. What is written is in the
-//! file as a whole or not at all.
+//! Nothing that was added is lost while the process lives: what cannot be written waits, in bounded
+//! memory. What is written is in the file as a whole or not at all.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -74,10 +75,12 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the history at `path`, or makes it, with its directory. `now` is the system's clock, right or not.
+    /// Opens the history at `path`, or makes it, with its directory. `now` is the system's clock,
+    /// right or not.
     ///
-    /// Fails where trying again is of no use ([`Error::refused`]). If the disk is full, read-only or not there, the store keeps what comes in
-    /// memory, and [`Store::flush`] tries again: the error is the second part of the answer.
+    /// Fails where trying again is of no use ([`Error::refused`]). If the disk is full, read-only
+    /// or not there, the store keeps what comes in memory, and [`Store::flush`] tries again: the
+    /// error is the second part of the answer.
     pub fn open(
         path: &Path,
         settings: Settings,
@@ -108,7 +111,8 @@ impl Store {
         }
     }
 
-    /// Counts traffic of a device (`None`: of all that are not told apart) and an application (`other`, where it is not known).
+    /// Counts traffic of a device (`None`: of all that are not told apart) and an application
+    /// (`other`, where it is not known).
     pub fn add(&mut self, now: i64, device: Option<Mac>, application: &str, traffic: &Both) {
         if *traffic == Both::default() {
             return;
@@ -136,7 +140,8 @@ impl Store {
         }
     }
 
-    /// What a device is called now. Control characters, and such as turn the direction of writing, are left out.
+    /// What a device is called now. Control characters, and such as turn the direction of writing,
+    /// are left out.
     pub fn name(&mut self, mac: Mac, name: &str) {
         let name: String = name
             .chars()
@@ -153,7 +158,8 @@ impl Store {
         }
     }
 
-    /// Writes what waits, in one transaction. When this returns without an error, it is on the disk.
+    /// Writes what waits, in one transaction. When this returns without an error, it is on the
+    /// disk.
     pub fn flush(&mut self, now: i64) -> Result<(), Error> {
         self.clock(now);
         let found = self.broken.borrow().clone();
@@ -165,7 +171,8 @@ impl Store {
                 self.put_aside(now, reason(&error))?;
                 self.try_flush(now)
             }
-            // SQLite opens what cannot be written for reading; meanwhile the disk may be mounted for writing.
+            // SQLite opens what cannot be written for reading; meanwhile the disk may be mounted
+            // for writing.
             Err(error) if error.read_only() => {
                 self.file = None;
                 self.connect(now)?;
@@ -175,7 +182,8 @@ impl Store {
         }
     }
 
-    /// The last flush. What was counted while the clock was never set is taken for the last hour that the file knows of.
+    /// The last flush. What was counted while the clock was never set is taken for the last hour
+    /// that the file knows of.
     pub fn close(mut self, now: i64) -> Result<(), Error> {
         if let Some(at) = best(&self.settings, self.last, now) {
             self.attribute(at);
@@ -195,8 +203,9 @@ impl Store {
         query::answer(connection, &memory, query).map_err(|source| self.error(source))
     }
 
-    /// What devices have used of the periods that `now` is in. While the clock is not set, of those of the last hour that the file knows
-    /// of, so that who was cut off before the router restarted stays so; `None` if there is none.
+    /// What devices have used of the periods that `now` is in. While the clock is not set, of those
+    /// of the last hour that the file knows of, so that who was cut off before the router restarted
+    /// stays so; `None` if there is none.
     pub fn usage(&mut self, now: i64) -> Result<Option<&Usage>, Error> {
         self.clock(now);
         let Some(at) = best(&self.settings, self.last, now) else {
@@ -228,7 +237,8 @@ impl Store {
         Ok(self.usage.as_ref())
     }
 
-    /// Takes other settings, another zone, other beginnings of week and month. Periods that are in the file stay where they begin.
+    /// Takes other settings, another zone, other beginnings of week and month. Periods that are in
+    /// the file stay where they begin.
     pub fn change(
         &mut self,
         settings: Settings,
@@ -311,7 +321,8 @@ impl Store {
         Ok(())
     }
 
-    /// Opens the file, also where the last one was lost. Applications have the numbers of that file then.
+    /// Opens the file, also where the last one was lost. Applications have the numbers of that file
+    /// then.
     fn connect(&mut self, now: i64) -> Result<(), Error> {
         let opened = match schema::open(&self.path, self.settings.limit) {
             Err(error) if error.corrupt() => {
@@ -398,7 +409,8 @@ fn best(settings: &Settings, last: Option<i64>, now: i64) -> Option<i64> {
     if settings.sane(now) { Some(now) } else { last }
 }
 
-/// Characters that turn the direction of writing or are not seen: in a name they make others look like something else.
+/// Characters that turn the direction of writing or are not seen: in a name they make others look
+/// like something else.
 fn turns(c: char) -> bool {
     matches!(c,
         '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')

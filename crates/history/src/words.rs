@@ -73,7 +73,8 @@ impl Words {
         other.words.iter().map(|word| self.number(word)).collect()
     }
 
-    /// Those of a file. Numbers that leave a gap, or words that are none, are somebody's editing: traffic of them is `other`.
+    /// Those of a file. Numbers that leave a gap, or words that are none, are somebody's editing:
+    /// traffic of them is `other`.
     pub fn load(connection: &Connection) -> rusqlite::Result<Self> {
         let mut words = Self::default();
         let mut statement =

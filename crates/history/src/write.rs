@@ -1,4 +1,5 @@
-//! One transaction: what waited goes into its hours, hours that are over into their days and months, and what is too old goes out.
+//! One transaction: what waited goes into its hours, hours that are over into their days and
+//! months, and what is too old goes out.
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
@@ -90,7 +91,8 @@ pub fn write(
     transaction.commit()
 }
 
-/// Drops what is too much, and gives room back to the disk: after the limit was lowered, or a flush did not fit below it.
+/// Drops what is too much, and gives room back to the disk: after the limit was lowered, or a flush
+/// did not fit below it.
 pub fn trim(connection: &mut Connection, limit: u64) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Less than `room` aims for, so that there is something left for the flush.

@@ -1,8 +1,9 @@
 //! The time zone of the system, by which days begin.
 //!
-//! Three habits are known, in this order: the variable `TZ` (POSIX.1 section 8.3: a rule such as `CET-1CEST,M3.5.0,M10.5.0/3`, or the
-//! name of a zone file), `/etc/TZ` with the same in it (OpenWrt, uClibc and BusyBox), and the compiled zone `/etc/localtime`
-//! (RFC 8536). Whatever is of no use is passed over and told; where nothing is left, days are those of UTC.
+//! Three habits are known, in this order: the variable `TZ` (POSIX.1 section 8.3: a rule such as
+//! `CET-1CEST,M3.5.0,M10.5.0/3`, or the name of a zone file), `/etc/TZ` with the same in it
+//! (OpenWrt, uClibc and BusyBox), and the compiled zone `/etc/localtime` (RFC 8536). Whatever is of
+//! no use is passed over and told; where nothing is left, days are those of UTC.
 
 use std::fs::File;
 use std::io::Read;
@@ -26,7 +27,8 @@ pub struct Found {
     pub passed_over: Vec<String>,
 }
 
-/// The zone of this system. Reads files: call it before the process confines itself, and again at a reload.
+/// The zone of this system. Reads files: call it before the process confines itself, and again at a
+/// reload.
 pub fn system() -> Found {
     let variable = std::env::var("TZ").ok();
     find(variable.as_deref(), &|path| {
@@ -40,7 +42,8 @@ pub fn system() -> Found {
     })
 }
 
-/// The same, with the variable and the files given; `read` answers `None` for a file that is not there.
+/// The same, with the variable and the files given; `read` answers `None` for a file that is not
+/// there.
 pub fn find(variable: Option<&str>, read: &dyn Fn(&Path) -> Option<Vec<u8>>) -> Found {
     let mut passed_over = Vec::new();
     let found = |zone, source: String, passed_over| Found {

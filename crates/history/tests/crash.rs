@@ -1,4 +1,5 @@
-//! A process that is killed while it writes leaves a good file, with all that it was told to be written, once.
+//! A process that is killed while it writes leaves a good file, with all that it was told to be
+//! written, once.
 
 mod common;
 
@@ -15,7 +16,8 @@ const CHILD: &str = "WEIR_HISTORY_CRASH_CHILD";
 const ROWS: u32 = 60;
 const OCTETS: u64 = 1000;
 
-/// Runs in the child: it counts and writes, hour after hour, and says when something is written, until it is killed.
+/// Runs in the child: it counts and writes, hour after hour, and says when something is written,
+/// until it is killed.
 #[test]
 fn child() {
     let Some(path) = std::env::var_os(CHILD) else {
@@ -78,7 +80,8 @@ fn what_was_written_is_there_once_after_a_kill() {
     assert!(least > 0);
 }
 
-/// Runs in the child: one flush that begins a new hour, so that all tables are written to, and some old hours go.
+/// Runs in the child: one flush that begins a new hour, so that all tables are written to, and some
+/// old hours go.
 #[test]
 fn once() {
     let Some(path) = std::env::var_os(ONCE) else {
@@ -138,7 +141,8 @@ fn a_kill_at_any_write_leaves_all_or_nothing() {
                 sum == after || sum == before && !written,
                 "{call} {number}: {sum} is neither {before} nor {after}"
             );
-            // Hours are dropped by the same transaction that closes others: days know of all of them.
+            // Hours are dropped by the same transaction that closes others: days know of all of
+            // them.
             for unit in [Unit::Day, Unit::Week] {
                 assert_eq!(received(&store, unit), sum, "{call} {number}: {unit}");
             }

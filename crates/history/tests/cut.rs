@@ -1,4 +1,5 @@
-//! A device that is cut is kept from the network, nobody else is, and the router still answers it. Needs root.
+//! A device that is cut is kept from the network, nobody else is, and the router still answers it.
+//! Needs root.
 
 mod common;
 
@@ -129,7 +130,8 @@ fn a_cut_device_is_kept_from_the_network_and_nobody_else_is() {
         );
     }
 
-    // By addresses alone, what is sent to it is dropped; by the hardware address alone, what it sends.
+    // By addresses alone, what is sent to it is dropped; by the hardware address alone, what it
+    // sends.
     let by_address = Cut {
         macs: BTreeSet::new(),
         ..cut.clone()

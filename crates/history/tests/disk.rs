@@ -1,4 +1,5 @@
-//! Disks that are full, read-only, or not there yet. In a mount namespace of a child, which takes its mounts with it. Needs root.
+//! Disks that are full, read-only, or not there yet. In a mount namespace of a child, which takes
+//! its mounts with it. Needs root.
 
 mod common;
 
@@ -20,7 +21,8 @@ fn run(line: &str) {
     );
 }
 
-/// Runs a test of this program again, where mounts are its own; answers the directory where it is that run.
+/// Runs a test of this program again, where mounts are its own; answers the directory where it is
+/// that run.
 fn apart(test: &str) -> Option<String> {
     if let Ok(directory) = std::env::var(CHILD) {
         return Some(directory);

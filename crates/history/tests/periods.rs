@@ -93,7 +93,8 @@ proptest! {
         for outer in [calendar.span(Unit::Week, at), calendar.span(Unit::Month, at)] {
             prop_assert!(outer.start <= day.start && day.end <= outer.end, "{name} {at}");
         }
-        // St John's had days that began in the middle of an hour that the clock cut short; still the hour begins within the day.
+        // St John's had days that began in the middle of an hour that the clock cut short; still
+        // the hour begins within the day.
         prop_assert!(hour.start >= day.start || day.start - hour.start < 3600);
     }
 

@@ -1,4 +1,5 @@
-//! Who stands where, at the ends of periods, over restarts, and when the clock is set; and the text of the rules.
+//! Who stands where, at the ends of periods, over restarts, and when the clock is set; and the text
+//! of the rules.
 
 mod common;
 

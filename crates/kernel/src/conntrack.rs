@@ -2,10 +2,12 @@
 //! `net/netfilter/nf_conntrack_netlink.c`).
 //!
 //! Two facts of the kernel to know:
-//! - An update tells what changed, not everything: see the `Option`s of [`Connection`]. Mark and helper are told whenever they exist.
-//! - With the sysctl `nf_conntrack_events` = 2 (the default of newer kernels), an entry that was made while nobody on the machine
-//!   listened never causes events, not even when it goes: seen here on 6.18 for all that is older than the first listener. A dump
-//!   shows it; that it went shows only in the next dump, or in [`Outcome::gone`](crate::io::Outcome) of a refresh.
+//! - An update tells what changed, not everything: see the `Option`s of [`Connection`]. Mark and
+//!   helper are told whenever they exist.
+//! - With the sysctl `nf_conntrack_events` = 2 (the default of newer kernels), an entry that was
+//!   made while nobody on the machine listened never causes events, not even when it goes: seen
+//!   here on 6.18 for all that is older than the first listener. A dump shows it; that it went
+//!   shows only in the next dump, or in [`Outcome::gone`](crate::io::Outcome) of a refresh.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -55,7 +57,8 @@ const CTA_PROTO_DST_PORT: u16 = 3;
 
 const CTA_PROTOINFO_TCP: u16 = 1;
 const CTA_PROTOINFO_TCP_STATE: u16 = 1;
-/// TCP_CONNTRACK_SYN_RECV to TCP_CONNTRACK_TIME_WAIT (include/uapi/linux/netfilter/nf_conntrack_tcp.h): both ends have said what they can.
+/// TCP_CONNTRACK_SYN_RECV to TCP_CONNTRACK_TIME_WAIT
+/// (include/uapi/linux/netfilter/nf_conntrack_tcp.h): both ends have said what they can.
 const HANDSHAKEN: std::ops::RangeInclusive<u8> = 2..=7;
 const CTA_PROTOINFO_TCP_WSCALE_ORIGINAL: u16 = 2;
 const CTA_PROTOINFO_TCP_WSCALE_REPLY: u16 = 3;
@@ -69,8 +72,8 @@ const TCP_BE_LIBERAL: u8 = 0x08;
 const TCP_DATA_UNACKNOWLEDGED: u8 = 0x10;
 const TCP_MAXACK_SET: u8 = 0x20;
 
-/// Decodes a datagram of ctnetlink, an event or a part of a dump, appending to `out`. Changes made by the socket `own_port` are
-/// ignored (0: none are).
+/// Decodes a datagram of ctnetlink, an event or a part of a dump, appending to `out`. Changes made
+/// by the socket `own_port` are ignored (0: none are).
 pub fn decode(datagram: &[u8], own_port: u32, out: &mut Vec<Event>) -> Tally {
     decode_datagram(datagram, own_port, out, decode_message)
 }
@@ -329,8 +332,9 @@ impl Tcp {
         flags.fold(0, |all, flags| all | flags) & TCP_DATA_UNACKNOWLEDGED != 0
     }
 
-    /// Both scales, where they are known: once the second SYN was seen. An entry that was made of packets in the middle of a connection is
-    /// liberal and knows none; one that is liberal and knows them was relaxed since.
+    /// Both scales, where they are known: once the second SYN was seen. An entry that was made of
+    /// packets in the middle of a connection is liberal and knows none; one that is liberal and
+    /// knows them was relaxed since.
     fn window_scales(&self) -> Option<[u8; 2]> {
         if !HANDSHAKEN.contains(&self.state?) {
             return None;
@@ -344,8 +348,8 @@ impl Tcp {
     }
 }
 
-/// Whether a SYN proxy is at work. Entries that ctnetlink itself made (`conntrack -I`, conntrackd after a fail-over) always have the
-/// attribute, with nothing but zeros.
+/// Whether a SYN proxy is at work. Entries that ctnetlink itself made (`conntrack -I`, conntrackd
+/// after a fail-over) always have the attribute, with nothing but zeros.
 fn synproxied(attribute: &Attribute<'_>) -> Result<bool, DecodeError> {
     for attribute in attribute.nested("CTA_SYNPROXY") {
         if attribute?.value.iter().any(|octet| *octet != 0) {

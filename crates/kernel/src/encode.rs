@@ -1,4 +1,5 @@
-//! Writing netlink requests into one buffer, which may hold many of them: the kernel takes several in one `send`.
+//! Writing netlink requests into one buffer, which may hold many of them: the kernel takes several
+//! in one `send`.
 
 /// `NLM_F_REQUEST`.
 pub(crate) const NLM_F_REQUEST: u16 = 0x1;
@@ -21,7 +22,8 @@ impl Encoder {
         self.buffer
     }
 
-    /// Appends one message; `body` writes what follows the header. The sender's port is left to the kernel.
+    /// Appends one message; `body` writes what follows the header. The sender's port is left to the
+    /// kernel.
     pub fn message(&mut self, kind: u16, flags: u16, sequence: u32, body: impl FnOnce(&mut Self)) {
         let start = self.buffer.len();
         self.buffer.extend(0u32.to_ne_bytes());

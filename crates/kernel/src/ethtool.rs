@@ -1,4 +1,5 @@
-//! The generic netlink family `ethtool` (`include/uapi/linux/ethtool_netlink.h`): what a device does with VLAN tags, and how fast it is.
+//! The generic netlink family `ethtool` (`include/uapi/linux/ethtool_netlink.h`): what a device
+//! does with VLAN tags, and how fast it is.
 
 use crate::encode::{Encoder, NLM_F_REQUEST};
 use crate::message::{Attribute, DecodeError, Message};
@@ -21,7 +22,8 @@ const BITSET_BITS: u16 = 3;
 const BITSET_BITS_BIT: u16 = 1;
 const BITSET_BIT_NAME: u16 = 2;
 
-/// Which VLAN tags a device takes off in hardware. They are in the skb then, and a program at XDP does not see them.
+/// Which VLAN tags a device takes off in hardware. They are in the skb then, and a program at XDP
+/// does not see them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct HiddenTags {
     /// `rx-vlan-hw-parse`: those of 802.1Q.
@@ -30,7 +32,8 @@ pub struct HiddenTags {
     pub service: bool,
 }
 
-/// Decodes an answer of `family`: without a mask, its lists hold what is on. `None`: another message.
+/// Decodes an answer of `family`: without a mask, its lists hold what is on. `None`: another
+/// message.
 ///
 /// # Errors
 /// Names the attribute that is cut short or missing.
@@ -90,7 +93,8 @@ fn active(set: &Attribute<'_>) -> Result<HiddenTags, DecodeError> {
     }
 }
 
-/// Decodes an answer of `family` about the speed of a device, in Mbit/s: the inner `None` where that is not known. `None`: another message.
+/// Decodes an answer of `family` about the speed of a device, in Mbit/s: the inner `None` where
+/// that is not known. `None`: another message.
 ///
 /// # Errors
 /// Names the attribute that is cut short or of a wrong length.

@@ -20,33 +20,41 @@ pub enum Event {
     LinkGone(u32),
     /// An address of this router appeared (`true`) or went.
     Address(Address, bool),
-    /// A route, rule or next-hop object appeared, changed or went. Weir evaluates none of them: that one changed is all it needs.
+    /// A route, rule or next-hop object appeared, changed or went. Weir evaluates none of them:
+    /// that one changed is all it needs.
     Routing,
     /// The same of an IPsec policy or state.
     Policies,
-    /// Forwarding, reverse-path filtering or another such setting of this device was switched; 0: of all devices, or of those to come.
+    /// Forwarding, reverse-path filtering or another such setting of this device was switched; 0:
+    /// of all devices, or of those to come.
     Forwarding(u32),
     /// A neighbour's hardware address is known, or is not (`None`: failed, incomplete, deleted).
     Neighbour(Neighbour),
-    /// The qdisc at the root of a device, as named by the kernel (`noqueue`, `fq_codel`, `cake`, …).
+    /// The qdisc at the root of a device, as named by the kernel (`noqueue`, `fq_codel`, `cake`,
+    /// …).
     Qdisc(Qdisc),
-    /// A qdisc below the root of this device came, went or changed. What there is now, [`io::Filters`](crate::io::Filters) tells; of the
-    /// defaults that come with a root nothing is told.
+    /// A qdisc below the root of this device came, went or changed. What there is now,
+    /// [`io::Filters`](crate::io::Filters) tells; of the defaults that come with a root nothing is
+    /// told.
     Qdiscs(u32),
     /// A bridge learned, moved or forgot where a station is.
     Fdb(Fdb),
-    /// How a device bridges, as far as it steers unicast frames. Told again without a change, too: compare.
+    /// How a device bridges, as far as it steers unicast frames. Told again without a change, too:
+    /// compare.
     Bridging(Bridging),
-    /// A VLAN of a bridge or of its port (the index) was added or deleted, or another setting of it or its STP state changed.
+    /// A VLAN of a bridge or of its port (the index) was added or deleted, or another setting of it
+    /// or its STP state changed.
     BridgeVlan(u32),
-    /// What is attached at TC ingress or egress of this device, beside its root qdisc, may have changed; 0: of any device (a block
-    /// that devices share). What it is now, [`io::Filters`](crate::io::Filters) tells.
+    /// What is attached at TC ingress or egress of this device, beside its root qdisc, may have
+    /// changed; 0: of any device (a block that devices share). What it is now,
+    /// [`io::Filters`](crate::io::Filters) tells.
     Filters(u32),
     /// The nftables ruleset or an element of a set was committed; the kernel's generation number.
     Firewall(u32),
     /// The answer to a dump request of this source is complete.
     DumpEnd(Source),
-    /// Events of this source were lost (ENOBUFS, or an answer that cannot be understood): ask for a dump.
+    /// Events of this source were lost (ENOBUFS, or an answer that cannot be understood): ask for a
+    /// dump.
     Overrun(Source),
 }
 
@@ -63,8 +71,8 @@ pub enum Source {
     Policy,
 }
 
-/// Names one conntrack entry during its life: CTA_ID, which the kernel derives from the entry's address and a secret, so that a
-/// successor with the same tuple has another one.
+/// Names one conntrack entry during its life: CTA_ID, which the kernel derives from the entry's
+/// address and a secret, so that a successor with the same tuple has another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ConnectionId {
     /// CTA_ID.
@@ -80,18 +88,22 @@ pub struct ConnectionId {
 pub struct Connection {
     /// Identity and original tuple.
     pub id: ConnectionId,
-    /// The tuple of packets that come back: differs from the reversed original where anything is translated.
+    /// The tuple of packets that come back: differs from the reversed original where anything is
+    /// translated.
     pub reply: Tuple,
-    /// IPS_* bits (include/uapi/linux/netfilter/nf_conntrack_common.h). `None` when the message did not say.
+    /// IPS_* bits (include/uapi/linux/netfilter/nf_conntrack_common.h). `None` when the message did
+    /// not say.
     pub status: Option<u32>,
     /// Connection mark.
     pub mark: u32,
     /// Seconds until the entry times out, where told.
     pub timeout: Option<u32>,
-    /// TCP_CONNTRACK_* where the message told it (3 is ESTABLISHED). Events about other things leave it out.
+    /// TCP_CONNTRACK_* where the message told it (3 is ESTABLISHED). Events about other things
+    /// leave it out.
     pub tcp_state: Option<u8>,
-    /// Scales of the windows that each end of a TCP connection announces (RFC 7323), original direction's sender first. `None`: not told, or
-    /// not known to the kernel, which did not see the connection begin and does not look at windows there.
+    /// Scales of the windows that each end of a TCP connection announces (RFC 7323), original
+    /// direction's sender first. `None`: not told, or not known to the kernel, which did not see
+    /// the connection begin and does not look at windows there.
     pub window_scales: Option<[u8; 2]>,
     /// A helper (ftp, sip, …) follows this connection.
     pub helper: bool,
@@ -158,11 +170,14 @@ pub struct Link {
     pub filters_vlans: bool,
     /// Settings of a bridge by which it is decided whether its frames may be forwarded past it.
     pub bridge: Option<BridgeSettings>,
-    /// As the port of a bridge it answers for others (`proxy_arp`, `proxy_arp_wifi`, `neigh_suppress`).
+    /// As the port of a bridge it answers for others (`proxy_arp`, `proxy_arp_wifi`,
+    /// `neigh_suppress`).
     pub proxies: bool,
-    /// As the port of a bridge it takes frames from stations only that the bridge knows behind it (802.1X).
+    /// As the port of a bridge it takes frames from stations only that the bridge knows behind it
+    /// (802.1X).
     pub locked: bool,
-    /// Stands for all settings of a VLAN device, or those of a bridge that steer unicast frames: only to be compared.
+    /// Stands for all settings of a VLAN device, or those of a bridge that steer unicast frames:
+    /// only to be compared.
     pub settings: u64,
     /// The same for a port of a bridge, as a port: see [`Bridging::port`].
     pub port: Option<u64>,
@@ -177,7 +192,8 @@ pub struct Link {
 /// Settings of a bridge, beside those that steer frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct BridgeSettings {
-    /// Stations of which nothing is heard are forgotten after this, in hundredths of a second; 0: at once.
+    /// Stations of which nothing is heard are forgotten after this, in hundredths of a second; 0:
+    /// at once.
     pub ageing: u32,
     /// Frames are shown to iptables, ip6tables or arptables (`nf_call_*` of this bridge).
     pub netfilter: bool,
@@ -195,7 +211,8 @@ pub struct Vlan {
 /// An entry of a bridge's forwarding database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fdb {
-    /// Port of the bridge behind which the station is; for addresses of the bridge itself, the bridge.
+    /// Port of the bridge behind which the station is; for addresses of the bridge itself, the
+    /// bridge.
     pub link: u32,
     /// The bridge.
     pub bridge: u32,
@@ -209,7 +226,8 @@ pub struct Fdb {
     pub present: bool,
 }
 
-/// How a device bridges. The numbers stand for what was told, and can only be compared: another one means another setting.
+/// How a device bridges. The numbers stand for what was told, and can only be compared: another one
+/// means another setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Bridging {
     /// Port of a bridge, or a bridge.
@@ -242,7 +260,8 @@ pub struct Neighbour {
     pub address: IpAddr,
     /// Its hardware address; `None` when the kernel does not have a usable one.
     pub mac: Option<Mac>,
-    /// Not heard of for long: the kernel asks whether it is still there once it has a packet for it.
+    /// Not heard of for long: the kernel asks whether it is still there once it has a packet for
+    /// it.
     pub stale: bool,
 }
 
@@ -251,7 +270,8 @@ pub struct Neighbour {
 pub struct Qdisc {
     /// Device.
     pub link: u32,
-    /// Kind. Empty: deleted. The kernel then tells its successor right away (a replacement), or puts its default there and tells
-    /// nothing: ask for [`Table::Qdiscs`](crate::route::Table::Qdiscs).
+    /// Kind. Empty: deleted. The kernel then tells its successor right away (a replacement), or
+    /// puts its default there and tells nothing: ask for
+    /// [`Table::Qdiscs`](crate::route::Table::Qdiscs).
     pub kind: String,
 }

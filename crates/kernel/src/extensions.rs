@@ -1,5 +1,6 @@
-//! What nft's JSON leaves out of iptables' rules: which connection states `-m conntrack` asks for, what is asked of marks and done with
-//! them, and which events are told of connections (`include/uapi/linux/netfilter/xt_conntrack.h`, `xt_mark.h`, `xt_connmark.h`, `xt_CT.h`,
+//! What nft's JSON leaves out of iptables' rules: which connection states `-m conntrack` asks for,
+//! what is asked of marks and done with them, and which events are told of connections
+//! (`include/uapi/linux/netfilter/xt_conntrack.h`, `xt_mark.h`, `xt_connmark.h`, `xt_CT.h`,
 //! `nf_conntrack_common.h`, `nf_tables_compat.h`). Sockets are in [`crate::io`].
 
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
@@ -21,7 +22,8 @@ const NFTA_MATCH_INFO: u16 = 3;
 
 const XT_CONNTRACK_STATE: u16 = 1 << 0;
 const XT_CONNTRACK_EXPIRES: u16 = 1 << 7;
-/// Where the flags are in the parameters, of every revision: behind eight addresses, two times, a protocol and four ports.
+/// Where the flags are in the parameters, of every revision: behind eight addresses, two times, a
+/// protocol and four ports.
 const FLAGS: usize = 8 * 16 + 8 + 2 + 8;
 /// `XT_CONNTRACK_STATE_BIT` of INVALID, ESTABLISHED, RELATED, NEW and UNTRACKED.
 const STATES: [(u16, &str); 5] = [
@@ -50,7 +52,8 @@ const EVENTS: [(u32, &str); 11] = [
 /// What one `-m conntrack` asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConntrackMatch {
-    /// The states, and whether any but these is asked for. `None`: of no state, or of one that is not told apart here.
+    /// The states, and whether any but these is asked for. `None`: of no state, or of one that is
+    /// not told apart here.
     pub states: Option<(Vec<&'static str>, bool)>,
     /// The time that the connection has left.
     pub expires: bool,
@@ -83,7 +86,8 @@ pub enum Extension {
         /// Any but this.
         inverted: bool,
     },
-    /// `-j MARK` and `-j CONNMARK --set-xmark`: these bits are cleared, then those of the value turned over.
+    /// `-j MARK` and `-j CONNMARK --set-xmark`: these bits are cleared, then those of the value
+    /// turned over.
     MarkSet {
         /// Which.
         of: Mark,
@@ -92,7 +96,8 @@ pub enum Extension {
         /// Bits.
         mask: u32,
     },
-    /// `-j CONNMARK --save-mark` and `--restore-mark`: bits of one mark are cleared, then turned over by those of the other.
+    /// `-j CONNMARK --save-mark` and `--restore-mark`: bits of one mark are cleared, then turned
+    /// over by those of the other.
     MarkCopied {
         /// Where it is written.
         to: Mark,
@@ -198,7 +203,8 @@ pub fn decode_rule(message: &Message<'_>) -> Result<Option<RuleExtensions>, Deco
     Ok((!rule.extensions.is_empty()).then_some(rule))
 }
 
-/// The parameters of a match or target (their attributes have the same numbers). `None`: none of [`READ`].
+/// The parameters of a match or target (their attributes have the same numbers). `None`: none of
+/// [`READ`].
 fn extension(kind: &str, name: &str, revision: u32, info: &[u8]) -> Option<Extension> {
     let word = |at: usize| {
         let octets = info.get(at..at + 4)?.try_into().ok()?;
@@ -261,7 +267,8 @@ fn extension(kind: &str, name: &str, revision: u32, info: &[u8]) -> Option<Exten
         .then(|| read().unwrap_or(Extension::Unread))
 }
 
-/// Parameters of `xt_conntrack`, by revision. What cannot be read asks for something that is not known.
+/// Parameters of `xt_conntrack`, by revision. What cannot be read asks for something that is not
+/// known.
 fn conntrack(revision: u32, info: &[u8]) -> ConntrackMatch {
     let word = |at: usize| {
         let octets = info.get(at..at + 2)?;

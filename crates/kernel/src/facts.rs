@@ -1,14 +1,15 @@
 //! What only files tell: drivers, sysctls, the old iptables.
 //!
-//! `/sys` shows the network namespace in which it was mounted; `/proc/sys/net` shows that of the thread that reads.
+//! `/sys` shows the network namespace in which it was mounted; `/proc/sys/net` shows that of the
+//! thread that reads.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// Name of the driver of a device (`/sys/class/net/NAME/device/driver`). `None` for devices made by software, whose kind rtnetlink
-/// tells, and for names that are none.
+/// Name of the driver of a device (`/sys/class/net/NAME/device/driver`). `None` for devices made by
+/// software, whose kind rtnetlink tells, and for names that are none.
 pub fn driver(name: &str) -> Option<String> {
     driver_below(Path::new("/sys/class/net"), name)
 }
@@ -21,7 +22,8 @@ fn driver_below(root: &Path, name: &str) -> Option<String> {
     Some(target.file_name()?.to_string_lossy().into_owned())
 }
 
-/// How fast a device is, in Mbit/s (`/sys/class/net/NAME/speed`), for kernels without the family `ethtool`. `None` where nobody knows.
+/// How fast a device is, in Mbit/s (`/sys/class/net/NAME/speed`), for kernels without the family
+/// `ethtool`. `None` where nobody knows.
 pub fn speed(name: &str) -> Option<u32> {
     speed_below(Path::new("/sys/class/net"), name)
 }
@@ -35,8 +37,8 @@ fn speed_below(root: &Path, name: &str) -> Option<u32> {
     text.trim().parse().ok().filter(|speed| *speed != 0)
 }
 
-/// Which tag frames have between this machine and a switch (`/sys/class/net/NAME/dsa/tagging`), in the kernel's words: `mtk`, `qca`,
-/// … `None` for devices that are no conduit of a switch.
+/// Which tag frames have between this machine and a switch (`/sys/class/net/NAME/dsa/tagging`), in
+/// the kernel's words: `mtk`, `qca`, … `None` for devices that are no conduit of a switch.
 pub fn tagging(name: &str) -> Option<String> {
     tagging_below(Path::new("/sys/class/net"), name)
 }
@@ -72,7 +74,8 @@ const SWITCHES: [(&str, &str); 4] = [
     ("ipv6", "disable_policy"),
 ];
 
-/// Whether IPsec policies hold at a device, and whether marks count where sources are checked. The kernel tells nothing when these change.
+/// Whether IPsec policies hold at a device, and whether marks count where sources are checked. The
+/// kernel tells nothing when these change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Switches([Option<String>; SWITCHES.len()]);
 
@@ -90,7 +93,8 @@ pub fn switches(name: &str) -> io::Result<Switches> {
     Ok(switches)
 }
 
-/// Files of [`multipath`], below `/proc/sys/net`. Not all kernels have each: the fields are from 5.14 on, the seed from 6.11.
+/// Files of [`multipath`], below `/proc/sys/net`. Not all kernels have each: the fields are from
+/// 5.14 on, the seed from 6.11.
 const MULTIPATH: [&str; 6] = [
     "ipv4/fib_multipath_hash_policy",
     "ipv4/fib_multipath_hash_fields",
@@ -100,7 +104,8 @@ const MULTIPATH: [&str; 6] = [
     "ipv6/fib_multipath_hash_fields",
 ];
 
-/// What decides over the next hop of a flow where a route has several. The kernel tells nothing when it changes.
+/// What decides over the next hop of a flow where a route has several. The kernel tells nothing
+/// when it changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Multipath([Option<String>; MULTIPATH.len()]);
 
@@ -129,13 +134,15 @@ pub struct ConntrackSettings {
     pub udp: Duration,
     /// UDP that goes both ways for longer.
     pub udp_stream: Duration,
-    /// `nf_conntrack_events`: 0 never tells, 1 tells of all entries, 2 only of those made while somebody listened.
+    /// `nf_conntrack_events`: 0 never tells, 1 tells of all entries, 2 only of those made while
+    /// somebody listened.
     pub events: u32,
     /// Most entries there can be.
     pub max: u32,
 }
 
-/// Reads the settings of connection tracking. `None`: the kernel does not track connections (the module is not loaded).
+/// Reads the settings of connection tracking. `None`: the kernel does not track connections (the
+/// module is not loaded).
 ///
 /// # Errors
 /// A sysctl exists but cannot be read or understood.
@@ -163,8 +170,8 @@ pub fn conntrack_settings() -> io::Result<Option<ConntrackSettings>> {
     }))
 }
 
-/// Tables of the old iptables and ip6tables that are loaded, such as `filter` or `ip6:nat`: their changes send no event. Empty
-/// where only nftables is used.
+/// Tables of the old iptables and ip6tables that are loaded, such as `filter` or `ip6:nat`: their
+/// changes send no event. Empty where only nftables is used.
 ///
 /// # Errors
 /// The list exists but cannot be read.
@@ -184,8 +191,9 @@ pub fn legacy_tables() -> io::Result<Vec<String>> {
     Ok(tables)
 }
 
-/// What looks at every frame that a bridge passes on, in words, as far as no event tells: bridge netfilter, where a switch of it is on in this
-/// namespace, and the tables of the old ebtables, which are told by their modules only, those of all namespaces together. Empty: nothing.
+/// What looks at every frame that a bridge passes on, in words, as far as no event tells: bridge
+/// netfilter, where a switch of it is on in this namespace, and the tables of the old ebtables,
+/// which are told by their modules only, those of all namespaces together. Empty: nothing.
 ///
 /// # Errors
 /// A file exists but cannot be read or understood.

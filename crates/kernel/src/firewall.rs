@@ -1,5 +1,6 @@
-//! nf_tables: the generation of the ruleset, which every committed transaction raises, be it a rule, a set or a set's element
-//! (`include/uapi/linux/netfilter/nf_tables.h`). Elements that packets add to a set (`add @set`) raise nothing.
+//! nf_tables: the generation of the ruleset, which every committed transaction raises, be it a
+//! rule, a set or a set's element (`include/uapi/linux/netfilter/nf_tables.h`). Elements that
+//! packets add to a set (`add @set`) raise nothing.
 
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
 use crate::event::Event;
@@ -10,7 +11,8 @@ const NFT_MSG_NEWGEN: u16 = SUBSYSTEM << 8 | 15;
 const NFT_MSG_GETGEN: u16 = SUBSYSTEM << 8 | 16;
 const NFTA_GEN_ID: u16 = 1;
 
-/// Decodes a datagram of nf_tables, appending to `out`. Everything but the generation is ignored: it closes each transaction.
+/// Decodes a datagram of nf_tables, appending to `out`. Everything but the generation is ignored:
+/// it closes each transaction.
 pub fn decode(datagram: &[u8], out: &mut Vec<Event>) -> Tally {
     decode_datagram(datagram, 0, out, decode_message)
 }

@@ -1,4 +1,5 @@
-//! Datagrams as a kernel sent them, for tests: `tests/fixtures/*.hex`, one per line, `#` before the command that caused it.
+//! Datagrams as a kernel sent them, for tests: `tests/fixtures/*.hex`, one per line, `#` before the
+//! command that caused it.
 
 /// All datagrams of a file.
 pub(crate) fn datagrams(name: &str) -> Vec<Vec<u8>> {

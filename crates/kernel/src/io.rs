@@ -1,8 +1,10 @@
-//! The sockets. Each is opened in the network namespace of the calling thread and stays there, whatever the thread does later.
-//! All need a tokio runtime with I/O enabled; events and dumps need CAP_NET_ADMIN.
+//! The sockets. Each is opened in the network namespace of the calling thread and stays there,
+//! whatever the thread does later. All need a tokio runtime with I/O enabled; events and dumps need
+//! CAP_NET_ADMIN.
 //!
 //! - [`Events`]: what the kernel tells by itself.
-//! - [`Requests`]: dumps of tables, which run beside the events on sockets of their own, and updates of connections.
+//! - [`Requests`]: dumps of tables, which run beside the events on sockets of their own, and
+//!   updates of connections.
 //! - [`Netdev`]: what drivers can do with XDP.
 //! - [`Ethtool`]: which VLAN tags devices take off.
 //! - [`Nl80211`]: wireless devices, and their stations.
@@ -13,8 +15,9 @@
 //! - [`load_rules`], [`try_rules`]: rulesets, by `nft`.
 //! - [`Filters`]: what is attached at TC ingress and egress of a device, and qdiscs.
 //!
-//! **Order.** Events and dumps come by different sockets, so an entry of a dump may be older than an event read before it. While a
-//! dump runs, remember what events said went ([`Event::ConnectionGone`](crate::Event), …) and do not believe the dump about it.
+//! **Order.** Events and dumps come by different sockets, so an entry of a dump may be older than
+//! an event read before it. While a dump runs, remember what events said went
+//! ([`Event::ConnectionGone`](crate::Event), …) and do not believe the dump about it.
 
 mod asked;
 mod device;

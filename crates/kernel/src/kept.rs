@@ -1,8 +1,8 @@
 //! Statements that single elements of sets keep: which sets may have such, and which there are
 //! (`include/uapi/linux/netfilter/nf_tables.h`). Read by [`crate::io::read_kept`].
 //!
-//! `nft` takes them where the set's declaration has the same statement, which it shows, and in sets with the flag `dynamic`, of which its JSON need
-//! not show even the flag.
+//! `nft` takes them where the set's declaration has the same statement, which it shows, and in sets
+//! with the flag `dynamic`, of which its JSON need not show even the flag.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,8 @@ const NFTA_SET_ELEM_EXPRESSIONS: u16 = 11;
 const NFTA_EXPR_NAME: u16 = 1;
 const NFT_SET_ANONYMOUS: u32 = 0x1;
 
-/// A set or map, and what its elements keep, by the kernel's names: `limit`, `quota`, `connlimit`, `counter`, …
+/// A set or map, and what its elements keep, by the kernel's names: `limit`, `quota`, `connlimit`,
+/// `counter`, …
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// The set.
@@ -68,7 +69,8 @@ pub fn decode_open_set(message: &Message<'_>) -> Result<Option<SetName>, DecodeE
     })
 }
 
-/// Decodes a part of the answer to a dump of elements: adds what they keep, and gives how many they are.
+/// Decodes a part of the answer to a dump of elements: adds what they keep, and gives how many they
+/// are.
 ///
 /// # Errors
 /// Names the attribute that is cut short.

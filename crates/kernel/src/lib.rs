@@ -1,9 +1,11 @@
-//! What Linux tells weir: conntrack entries, links, addresses, routes, rules, neighbours, qdiscs and the generation of the
-//! nftables ruleset, as typed events. Decoding is pure ([`conntrack::decode`], [`route::decode`], [`firewall::decode`],
-//! [`netdev::decode_device`]); sockets live in [`io`].
+//! What Linux tells weir: conntrack entries, links, addresses, routes, rules, neighbours, qdiscs
+//! and the generation of the nftables ruleset, as typed events. Decoding is pure
+//! ([`conntrack::decode`], [`route::decode`], [`firewall::decode`], [`netdev::decode_device`]);
+//! sockets live in [`io`].
 //!
-//! What weir writes beside that all belongs to several uplinks: MPTCP endpoints ([`mptcp`]), rules and routes ([`policy`]), and settings
-//! ([`sysctls`]). Each can be told from what others wrote, and is taken back.
+//! What weir writes beside that all belongs to several uplinks: MPTCP endpoints ([`mptcp`]), rules
+//! and routes ([`policy`]), and settings ([`sysctls`]). Each can be told from what others wrote,
+//! and is taken back.
 
 pub mod conntrack;
 mod encode;

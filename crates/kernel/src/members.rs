@@ -1,5 +1,5 @@
-//! What is in any set or map of nf_tables, and until when: enough to see that it changed, whatever its keys are
-//! (`include/uapi/linux/netfilter/nf_tables.h`). Read by [`crate::io::read_members`].
+//! What is in any set or map of nf_tables, and until when: enough to see that it changed, whatever
+//! its keys are (`include/uapi/linux/netfilter/nf_tables.h`). Read by [`crate::io::read_members`].
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -14,7 +14,8 @@ const NFTA_SET_ELEM_KEY_END: u16 = 10;
 pub struct Member {
     /// Stands for its key and its value: only to be compared, with what the same hasher made.
     pub mark: u64,
-    /// Milliseconds until it goes by itself. The kernel leaves out what has gone, but for its memory.
+    /// Milliseconds until it goes by itself. The kernel leaves out what has gone, but for its
+    /// memory.
     pub expires: Option<u64>,
 }
 

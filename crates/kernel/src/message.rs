@@ -1,5 +1,6 @@
-//! Reading netlink: messages in a datagram, attributes in a message. Bounds-checked, borrowing, allocating nothing, because a busy
-//! router sends some 80,000 conntrack messages a second. Layout: `include/uapi/linux/netlink.h`; RFC 3549 describes it in prose.
+//! Reading netlink: messages in a datagram, attributes in a message. Bounds-checked, borrowing,
+//! allocating nothing, because a busy router sends some 80,000 conntrack messages a second. Layout:
+//! `include/uapi/linux/netlink.h`; RFC 3549 describes it in prose.
 
 use crate::event::Event;
 
@@ -13,7 +14,8 @@ pub(crate) const NLMSG_MIN_TYPE: u16 = 16;
 pub(crate) const NLM_F_DUMP_INTR: u16 = 0x10;
 
 const HEADER: usize = 16;
-/// The two high bits of an attribute type are flags (nested, network byte order), which no reader needs.
+/// The two high bits of an attribute type are flags (nested, network byte order), which no reader
+/// needs.
 const TYPE_MASK: u16 = 0x3fff;
 
 /// Why a message was not understood, and which part of it.
@@ -60,14 +62,16 @@ impl DecodeError {
     }
 }
 
-/// What became of the messages of one or more datagrams. Every message is either understood or counted in one of the other fields.
+/// What became of the messages of one or more datagrams. Every message is either understood or
+/// counted in one of the other fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Messages that gave an event.
     pub understood: u64,
     /// Messages that are of no concern: other protocols, templates, our own echoes.
     pub ignored: u64,
-    /// Messages that could not be understood; where a message header lies, the rest of its datagram counts as one.
+    /// Messages that could not be understood; where a message header lies, the rest of its datagram
+    /// counts as one.
     pub malformed: u64,
     /// The newest reason for `malformed`.
     pub last_error: Option<DecodeError>,
@@ -105,7 +109,8 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Splits the payload into its fixed part of `N` octets, named `part` in errors, and its attributes.
+    /// Splits the payload into its fixed part of `N` octets, named `part` in errors, and its
+    /// attributes.
     pub(crate) fn split<const N: usize>(
         &self,
         part: &'static str,
@@ -118,7 +123,8 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The messages of a datagram. Ends after the first error, as nothing tells where the next message would begin.
+/// The messages of a datagram. Ends after the first error, as nothing tells where the next message
+/// would begin.
 #[derive(Clone, Debug)]
 pub struct Messages<'a> {
     rest: &'a [u8],
@@ -190,7 +196,8 @@ impl<'a> Attribute<'a> {
         self.array(part).map(u32::from_ne_bytes)
     }
 
-    /// A string, up to its first zero octet. Device names are octets to the kernel: what is not UTF-8 is replaced.
+    /// A string, up to its first zero octet. Device names are octets to the kernel: what is not
+    /// UTF-8 is replaced.
     pub fn text(&self) -> String {
         let end = self
             .value
@@ -244,8 +251,9 @@ impl<'a> Iterator for Attributes<'a> {
     }
 }
 
-/// Decodes a whole datagram with `decoder`, appending to `out`. Messages of netlink itself are ignored, and so are those caused by
-/// the socket `own_port` (0: none). One bad message does not spoil the others.
+/// Decodes a whole datagram with `decoder`, appending to `out`. Messages of netlink itself are
+/// ignored, and so are those caused by the socket `own_port` (0: none). One bad message does not
+/// spoil the others.
 pub(crate) fn decode_datagram(
     datagram: &[u8],
     own_port: u32,
@@ -265,7 +273,8 @@ pub(crate) fn decode_datagram(
         match decoded {
             Ok(Some(event)) => {
                 tally.understood += 1;
-                // A full routing table arriving must not become a million equal events, nor a thousand filters being set.
+                // A full routing table arriving must not become a million equal events, nor a
+                // thousand filters being set.
                 let same = matches!(
                     event,
                     Event::Routing

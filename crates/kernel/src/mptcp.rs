@@ -1,5 +1,6 @@
-//! The generic netlink family `mptcp_pm` (`include/uapi/linux/mptcp_pm.h`): the endpoints from which the kernel makes subflows by itself, and
-//! how many it may make. They are those of a network namespace, and count for all MPTCP connections in it.
+//! The generic netlink family `mptcp_pm` (`include/uapi/linux/mptcp_pm.h`): the endpoints from
+//! which the kernel makes subflows by itself, and how many it may make. They are those of a network
+//! namespace, and count for all MPTCP connections in it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -226,12 +227,14 @@ pub(crate) fn add(family: u16, endpoint: &Endpoint, sequence: u32) -> Vec<u8> {
     about(family, CMD_ADD_ADDR, endpoint, sequence)
 }
 
-/// Sets `backup` and `fullmesh` of the endpoint that has this address and port: to whatever they are here, both.
+/// Sets `backup` and `fullmesh` of the endpoint that has this address and port: to whatever they
+/// are here, both.
 pub(crate) fn set_flags(family: u16, endpoint: &Endpoint, sequence: u32) -> Vec<u8> {
     about(family, CMD_SET_FLAGS, endpoint, sequence)
 }
 
-/// Removes the endpoint of this number, whatever its address. With 0: no endpoint, but each first subflow from this address.
+/// Removes the endpoint of this number, whatever its address. With 0: no endpoint, but each first
+/// subflow from this address.
 pub(crate) fn remove(family: u16, id: u8, address: IpAddr, sequence: u32) -> Vec<u8> {
     request(family, CMD_DEL_ADDR, NLM_F_ACK, sequence, |e| {
         e.nested(ATTR_ADDR, |e| {

@@ -1,4 +1,5 @@
-//! The generic netlink family `netdev` (Linux ≥ 6.3, `include/uapi/linux/netdev.h`): what a driver can do with XDP.
+//! The generic netlink family `netdev` (Linux ≥ 6.3, `include/uapi/linux/netdev.h`): what a driver
+//! can do with XDP.
 
 use crate::encode::{Encoder, NLM_F_REQUEST};
 use crate::message::{DecodeError, Message};
@@ -34,8 +35,8 @@ impl XdpFeatures {
         self.has(1)
     }
 
-    /// `NETDEV_XDP_ACT_NDO_XMIT`: frames may be redirected to it. Some drivers say so only while a program is attached, veth only
-    /// while its peer polls (GRO on, or a program there).
+    /// `NETDEV_XDP_ACT_NDO_XMIT`: frames may be redirected to it. Some drivers say so only while a
+    /// program is attached, veth only while its peer polls (GRO on, or a program there).
     pub fn transmit(self) -> bool {
         self.has(2)
     }

@@ -1,5 +1,6 @@
-//! Groups of next hops (`include/uapi/linux/nexthop.h`): the only thing that weir wants to know of one is after which time without a packet its
-//! buckets may move. Read by [`crate::io::read_bucket_idle`].
+//! Groups of next hops (`include/uapi/linux/nexthop.h`): the only thing that weir wants to know of
+//! one is after which time without a packet its buckets may move. Read by
+//! [`crate::io::read_bucket_idle`].
 
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::message::{DecodeError, Message};
@@ -25,8 +26,9 @@ pub(crate) fn dump_groups(sequence: u32) -> Vec<u8> {
     encoder.finish()
 }
 
-/// Milliseconds without a packet after which a bucket of this group may be given to another next hop (net/ipv4/nexthop.c,
-/// `nh_res_bucket_should_migrate`). `None`: it is no resilient group, or its buckets are idle always.
+/// Milliseconds without a packet after which a bucket of this group may be given to another next
+/// hop (net/ipv4/nexthop.c, `nh_res_bucket_should_migrate`). `None`: it is no resilient group, or
+/// its buckets are idle always.
 ///
 /// # Errors
 /// Names the attribute that is cut short or of a wrong length.

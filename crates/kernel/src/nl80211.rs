@@ -1,4 +1,5 @@
-//! The generic netlink family `nl80211` (`include/uapi/linux/nl80211.h`): which devices are radios, and the stations that they talk to.
+//! The generic netlink family `nl80211` (`include/uapi/linux/nl80211.h`): which devices are radios,
+//! and the stations that they talk to.
 
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::event::Mac;
@@ -71,8 +72,8 @@ pub struct Wireless {
     pub kind: WirelessKind,
 }
 
-/// Whoever a wireless device talks to: a station of an access point, the access point of a station. What its driver does not tell is `None`;
-/// all numbers begin anew when it joins.
+/// Whoever a wireless device talks to: a station of an access point, the access point of a station.
+/// What its driver does not tell is `None`; all numbers begin anew when it joins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Station {
     /// Index of the wireless device.
@@ -103,7 +104,8 @@ pub struct Station {
     pub expected: Option<u64>,
 }
 
-/// Decodes a device of a dump of `family`. `None`: another message, or a radio's part that is no network device.
+/// Decodes a device of a dump of `family`. `None`: another message, or a radio's part that is no
+/// network device.
 ///
 /// # Errors
 /// Names the attribute that is cut short, missing or of a wrong length.
@@ -217,7 +219,8 @@ fn information(told: &Attribute<'_>, station: &mut Station) -> Result<(), Decode
     Ok(())
 }
 
-/// A rate in bits a second. What is too fast for 16 bits (beyond 6.5 Gbit/s) is told in 32 only, by old kernels in 16 only.
+/// A rate in bits a second. What is too fast for 16 bits (beyond 6.5 Gbit/s) is told in 32 only, by
+/// old kernels in 16 only.
 fn rate(told: &Attribute<'_>, part: &'static str) -> Result<Option<u64>, DecodeError> {
     let mut narrow = None;
     let mut wide = None;

@@ -1,8 +1,11 @@
-//! Policy rules and routes, whole: read, and written by [`crate::io::Policy`] (`include/uapi/linux/rtnetlink.h`, `fib_rules.h`).
+//! Policy rules and routes, whole: read, and written by [`crate::io::Policy`]
+//! (`include/uapi/linux/rtnetlink.h`, `fib_rules.h`).
 //!
-//! Each has the number of who made it. What weir writes has [`PROTOCOL`], so that what a weir left that was killed can be told from what is
-//! others'. Note that systemd-networkd removes rules and routes that it did not make (`ManageForeignRoutes=`,
-//! `ManageForeignRoutingPolicyRules=`): whoever writes some has to look at [`Event::Routing`](crate::Event::Routing) and write them again.
+//! Each has the number of who made it. What weir writes has [`PROTOCOL`], so that what a weir left
+//! that was killed can be told from what is others'. Note that systemd-networkd removes rules and
+//! routes that it did not make (`ManageForeignRoutes=`, `ManageForeignRoutingPolicyRules=`):
+//! whoever writes some has to look at [`Event::Routing`](crate::Event::Routing) and write them
+//! again.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -12,7 +15,8 @@ use crate::routes::RouteKind;
 
 pub(crate) mod request;
 
-/// Who made a rule or a route (`RTPROT_*`): weir. Nobody else's in the lists of the kernel, iproute2, systemd, BIRD and FRR.
+/// Who made a rule or a route (`RTPROT_*`): weir. Nobody else's in the lists of the kernel,
+/// iproute2, systemd, BIRD and FRR.
 pub const PROTOCOL: u8 = 119;
 /// `RT_TABLE_MAIN`.
 pub const MAIN: u32 = 254;
@@ -92,7 +96,8 @@ impl Default for Rule {
 /// Where a route leads next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Hop {
-    /// Index of the device; 0 leaves it to the kernel, which finds the one that reaches the gateway.
+    /// Index of the device; 0 leaves it to the kernel, which finds the one that reaches the
+    /// gateway.
     pub link: u32,
     /// Router there, of either family. `None`: the destinations themselves are there.
     pub gateway: Option<IpAddr>,
@@ -111,7 +116,8 @@ pub struct Route {
     pub table: u32,
     /// What it does.
     pub kind: RouteKind,
-    /// Next hops. Several share the packets. None where packets are dropped; IPv6 then tells the loopback device.
+    /// Next hops. Several share the packets. None where packets are dropped; IPv6 then tells the
+    /// loopback device.
     pub hops: Vec<Hop>,
     /// Source address of what this machine sends by it.
     pub source: Option<IpAddr>,
@@ -200,7 +206,8 @@ pub fn decode_rule(message: &Message<'_>) -> Result<Option<Rule>, DecodeError> {
     Ok(Some(rule))
 }
 
-/// Decodes a route of a dump. `None`: of no concern, an entry of the cache, or of neither IPv4 nor IPv6.
+/// Decodes a route of a dump. `None`: of no concern, an entry of the cache, or of neither IPv4 nor
+/// IPv6.
 ///
 /// # Errors
 /// Names the attribute that is cut short or of a wrong length.

@@ -1,5 +1,6 @@
-//! rtnetlink: devices, addresses, neighbours, bridges' stations and ports, qdiscs, filters, and that some routing changed
-//! (`include/uapi/linux/rtnetlink.h`, `if_link.h`, `if_addr.h`, `if_bridge.h`, `neighbour.h`). Octet order is the machine's own.
+//! rtnetlink: devices, addresses, neighbours, bridges' stations and ports, qdiscs, filters, and
+//! that some routing changed (`include/uapi/linux/rtnetlink.h`, `if_link.h`, `if_addr.h`,
+//! `if_bridge.h`, `neighbour.h`). Octet order is the machine's own.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -78,7 +79,8 @@ const NUD_STALE: u16 = 0x04;
 const NUD_USABLE: u16 = 0x02 | 0x04 | 0x08 | 0x10 | 0x40 | 0x80;
 
 const TC_H_ROOT: u32 = 0xffff_ffff;
-/// `TC_H_CLSACT`, also `TC_H_INGRESS`: parent of the qdiscs that hold filters at ingress and egress.
+/// `TC_H_CLSACT`, also `TC_H_INGRESS`: parent of the qdiscs that hold filters at ingress and
+/// egress.
 const TC_H_CLSACT: u32 = 0xffff_fff1;
 const TCA_KIND: u16 = 1;
 
@@ -97,7 +99,8 @@ pub enum Table {
     Qdiscs,
 }
 
-/// Decodes a datagram of rtnetlink, an event or a part of a dump, appending to `out`. [`Event::Routing`]s in a row become one.
+/// Decodes a datagram of rtnetlink, an event or a part of a dump, appending to `out`.
+/// [`Event::Routing`]s in a row become one.
 pub fn decode(datagram: &[u8], out: &mut Vec<Event>) -> Tally {
     decode_datagram(datagram, 0, out, decode_message)
 }
@@ -291,7 +294,8 @@ pub(crate) fn dump(table: Table, sequence: u32) -> Vec<u8> {
         Table::Links => (RTM_GETLINK, 16),
         Table::Addresses => (RTM_GETADDR, 8),
         Table::Neighbours => (RTM_GETNEIGH, 12),
-        // Of just this length: the kernel takes any other for that of a link (net/core/rtnetlink.c, valid_fdb_dump_legacy).
+        // Of just this length: the kernel takes any other for that of a link (net/core/rtnetlink.c,
+        // valid_fdb_dump_legacy).
         Table::Stations => (RTM_GETNEIGH, 12),
         Table::Qdiscs => (RTM_GETQDISC, 20),
     };

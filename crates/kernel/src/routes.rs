@@ -1,5 +1,6 @@
-//! Routes and policy rules as they stand: only as much of them as tells whether packets to a prefix are always dropped
-//! (`include/uapi/linux/rtnetlink.h`, `fib_rules.h`). Read by [`crate::io::read_routes`].
+//! Routes and policy rules as they stand: only as much of them as tells whether packets to a prefix
+//! are always dropped (`include/uapi/linux/rtnetlink.h`, `fib_rules.h`). Read by
+//! [`crate::io::read_routes`].
 
 use crate::message::{DecodeError, Message, Problem, u32_at};
 use crate::policy;
@@ -113,9 +114,10 @@ pub fn decode_rule(message: &Message<'_>) -> Result<Option<PolicyRule>, DecodeEr
     }))
 }
 
-/// Milliseconds until a route of a dump is over, to a hundredth of a second, rounded down: those that routers advertise have such a
-/// time, and those that were given one. The kernel looks at it for each packet, and tells nothing when it comes: it takes the route
-/// off at its leisure (net/ipv6/ip6_fib.c, `fib6_age`; net/ipv6/route.c, `rt6_check_expired`).
+/// Milliseconds until a route of a dump is over, to a hundredth of a second, rounded down: those
+/// that routers advertise have such a time, and those that were given one. The kernel looks at it
+/// for each packet, and tells nothing when it comes: it takes the route off at its leisure
+/// (net/ipv6/ip6_fib.c, `fib6_age`; net/ipv6/route.c, `rt6_check_expired`).
 ///
 /// # Errors
 /// Names the attribute that is cut short or of a wrong length.
@@ -131,7 +133,8 @@ pub fn decode_lifetime(message: &Message<'_>) -> Result<Option<u64>, DecodeError
         let attribute = attribute?;
         if attribute.kind == RTA_CACHEINFO {
             let short = DecodeError::new("RTA_CACHEINFO", Problem::Length);
-            // struct rta_cacheinfo: rta_expires is the third, in hundredths of a second; 0: none, below: over.
+            // struct rta_cacheinfo: rta_expires is the third, in hundredths of a second; 0: none,
+            // below: over.
             let octets = attribute.value.get(8..12).ok_or(short)?;
             let left = octets
                 .try_into()

@@ -1,5 +1,6 @@
 //! nf_tables sets of addresses: what is in them, and that they, or the rules, changed
-//! (`include/uapi/linux/netfilter/nf_tables.h`; `net/netfilter/nf_tables_api.c`). Sockets are in [`crate::io`].
+//! (`include/uapi/linux/netfilter/nf_tables.h`; `net/netfilter/nf_tables_api.c`). Sockets are in
+//! [`crate::io`].
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -240,7 +241,8 @@ pub fn decode_set(message: &Message<'_>) -> Result<Option<SetHeader>, DecodeErro
 /// Decodes a part of the answer to [`dump_elements`], appending to `out`.
 ///
 /// # Errors
-/// Names the attribute that is cut short, missing or of a wrong length; keys that are not addresses have one.
+/// Names the attribute that is cut short, missing or of a wrong length; keys that are not addresses
+/// have one.
 pub fn decode_elements(message: &Message<'_>, out: &mut Vec<Element>) -> Result<(), DecodeError> {
     each_element(message, |item| {
         out.push(element(item)?);

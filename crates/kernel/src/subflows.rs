@@ -1,5 +1,5 @@
-//! TCP sockets as `ss -tiM` shows them: subflows of MPTCP connections, and plain connections (`include/uapi/linux/inet_diag.h`, `mptcp.h`,
-//! `tcp.h`). Read by [`crate::io::Subflows`].
+//! TCP sockets as `ss -tiM` shows them: subflows of MPTCP connections, and plain connections
+//! (`include/uapi/linux/inet_diag.h`, `mptcp.h`, `tcp.h`). Read by [`crate::io::Subflows`].
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -38,14 +38,16 @@ const IPPROTO_MPTCP: u32 = 262;
 
 /// `TCP_ESTABLISHED` and `TCP_CLOSE_WAIT`: who has both ends, and who still may send.
 const ALIVE: [u8; 2] = [1, 8];
-/// The part of `struct mptcp_info` that is read: up to `mptcpi_token`, which is there from its first version on.
+/// The part of `struct mptcp_info` that is read: up to `mptcpi_token`, which is there from its
+/// first version on.
 const CONNECTION: usize = 16;
 /// `MPTCP_INFO_FLAG_FALLBACK`: it is plain TCP now.
 const FALLBACK: u32 = 1;
 
 /// The fixed part of an answer: `struct inet_diag_msg`.
 const MESSAGE: usize = 72;
-/// The part of `struct tcp_info` that is read: up to `tcpi_bytes_retrans`, which is there from Linux 4.19 on.
+/// The part of `struct tcp_info` that is read: up to `tcpi_bytes_retrans`, which is there from
+/// Linux 4.19 on.
 const INFO: usize = 216;
 
 /// Which sockets are looked at.
@@ -64,8 +66,9 @@ pub enum SubflowKind {
     First,
     /// One that joined a connection.
     Joined,
-    /// The only one of a connection that asked for MPTCP and did not get it: the other side, or a box between, does not know it. A server's
-    /// are [`Plain`](Self::Plain), and so is what falls back later than the handshake still [`First`](Self::First): MPTCP_INFO tells.
+    /// The only one of a connection that asked for MPTCP and did not get it: the other side, or a
+    /// box between, does not know it. A server's are [`Plain`](Self::Plain), and so is what falls
+    /// back later than the handshake still [`First`](Self::First): MPTCP_INFO tells.
     FellBack,
     /// TCP that has nothing to do with MPTCP.
     Plain,
@@ -158,7 +161,8 @@ pub struct TcpInfo {
     pub bytes_retrans: u64,
 }
 
-/// Decodes a socket of a dump. `None`: another message, or a socket of which nothing is told (it is being opened or has been closed).
+/// Decodes a socket of a dump. `None`: another message, or a socket of which nothing is told (it is
+/// being opened or has been closed).
 ///
 /// # Errors
 /// Names the part that is cut short or of a wrong length.
@@ -213,7 +217,8 @@ pub fn decode(message: &Message<'_>) -> Result<Option<Subflow>, DecodeError> {
     Ok(told.then_some(subflow))
 }
 
-/// Decodes an MPTCP connection of a dump: its token. `None`: another message, or one that fell back to TCP.
+/// Decodes an MPTCP connection of a dump: its token. `None`: another message, or one that fell back
+/// to TCP.
 ///
 /// # Errors
 /// Names the part that is cut short.
@@ -312,7 +317,8 @@ fn information(told: &Attribute<'_>) -> Result<TcpInfo, DecodeError> {
     })
 }
 
-/// A port, in network order, and an address. Those of IPv4 in a socket of IPv6 are told as what they are.
+/// A port, in network order, and an address. Those of IPv4 in a socket of IPv6 are told as what
+/// they are.
 fn address(fixed: &[u8; MESSAGE], port: usize, at: usize) -> Option<SocketAddr> {
     let address: IpAddr = match fixed[0] {
         AF_INET => {
@@ -328,12 +334,14 @@ fn address(fixed: &[u8; MESSAGE], port: usize, at: usize) -> Option<SocketAddr> 
     Some(SocketAddr::new(address, u16::from_be(u16_at(fixed, port))))
 }
 
-/// Asks for all such sockets of a family, other than those that listen, are being opened by the other side, or are closed.
+/// Asks for all such sockets of a family, other than those that listen, are being opened by the
+/// other side, or are closed.
 pub(crate) fn dump(sockets: Sockets, ipv6: bool, sequence: u32) -> Vec<u8> {
     request(sockets, ipv6, &[1, 2, 4, 5, 8, 9, 11], None, sequence)
 }
 
-/// Asks for the MPTCP connections of a family that still carry something, whatever subflows they have.
+/// Asks for the MPTCP connections of a family that still carry something, whatever subflows they
+/// have.
 pub(crate) fn dump_connections(sockets: Sockets, ipv6: bool, sequence: u32) -> Vec<u8> {
     request(sockets, ipv6, &ALIVE, Some(IPPROTO_MPTCP), sequence)
 }
@@ -358,7 +366,8 @@ fn request(
         Sockets::To(port) => (INET_DIAG_BC_D_EQ, port),
         Sockets::At(port) => (INET_DIAG_BC_S_EQ, port),
     };
-    // A comparison and what it compares with, 4 octets each: where it holds, on to the end of both; else past it, which refuses.
+    // A comparison and what it compares with, 4 octets each: where it holds, on to the end of both;
+    // else past it, which refuses.
     let mut filter = [operation, 8, 0, 0, 0, 0, 0, 0];
     filter[2..4].copy_from_slice(&12u16.to_ne_bytes());
     filter[6..8].copy_from_slice(&port.to_ne_bytes());

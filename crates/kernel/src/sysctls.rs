@@ -1,8 +1,10 @@
-//! Settings of the kernel that weir changes, and puts back: when it ends, and when it is started after it was killed.
+//! Settings of the kernel that weir changes, and puts back: when it ends, and when it is started
+//! after it was killed.
 //!
-//! Before anything is changed, a note is written: what was, and what will be. It lies where the settings do: in memory (`/run`). Both
-//! outlive a process that is killed, and neither outlives the machine's next start. Whoever opens the note finds what a predecessor left and puts it
-//! back first. A setting that somebody changed meanwhile is left as they want it.
+//! Before anything is changed, a note is written: what was, and what will be. It lies where the
+//! settings do: in memory (`/run`). Both outlive a process that is killed, and neither outlives the
+//! machine's next start. Whoever opens the note finds what a predecessor left and puts it back
+//! first. A setting that somebody changed meanwhile is left as they want it.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -23,7 +25,8 @@ struct Changed {
     ours: Vec<String>,
 }
 
-/// Changed settings of the network namespace of the calling thread; all calls must come from there. Dropped, it puts them back.
+/// Changed settings of the network namespace of the calling thread; all calls must come from there.
+/// Dropped, it puts them back.
 #[derive(Debug)]
 pub struct Sysctls {
     root: PathBuf,
@@ -33,8 +36,9 @@ pub struct Sysctls {
 }
 
 impl Sysctls {
-    /// Puts back what the note at this path tells of, if there is one, and will note there what is changed from now on. One note belongs to one
-    /// process at a time. A note of another network namespace tells nothing of this one, and is thrown away.
+    /// Puts back what the note at this path tells of, if there is one, and will note there what is
+    /// changed from now on. One note belongs to one process at a time. A note of another network
+    /// namespace tells nothing of this one, and is thrown away.
     ///
     /// # Errors
     /// The note cannot be read, or what it tells cannot be put back.
@@ -72,8 +76,8 @@ impl Sysctls {
         }
     }
 
-    /// Changes a setting, named as below `/proc/sys/net`: `mptcp/blackhole_timeout`. What it was before the first change is what will be put back.
-    /// `false`: this kernel does not have it.
+    /// Changes a setting, named as below `/proc/sys/net`: `mptcp/blackhole_timeout`. What it was
+    /// before the first change is what will be put back. `false`: this kernel does not have it.
     ///
     /// # Errors
     /// It cannot be read or written, or the note cannot: then nothing is changed.
@@ -104,14 +108,16 @@ impl Sysctls {
             .and_then(|()| fs::write(&path, value).map_err(at(&path)));
         if let Err(error) = written {
             self.changed = old;
-            // What the note tells of a change that was not made does no harm: the setting has another value than ours.
+            // What the note tells of a change that was not made does no harm: the setting has
+            // another value than ours.
             let _ = self.write_note();
             return Err(error);
         }
         Ok(true)
     }
 
-    /// Puts back all that was changed, and removes the note. What cannot be put back stays noted, and does not keep the rest from being put back.
+    /// Puts back all that was changed, and removes the note. What cannot be put back stays noted,
+    /// and does not keep the rest from being put back.
     ///
     /// # Errors
     /// The first that failed.
@@ -138,7 +144,8 @@ impl Sysctls {
         fs::write(&path, &changed.before).map_err(at(&path))
     }
 
-    /// Writes the note beside its place and moves it there: whoever reads it finds the old one or the new one, whole.
+    /// Writes the note beside its place and moves it there: whoever reads it finds the old one or
+    /// the new one, whole.
     fn write_note(&self) -> io::Result<()> {
         if self.changed.is_empty() {
             return match fs::remove_file(&self.note) {
@@ -174,8 +181,8 @@ impl Drop for Sysctls {
     }
 }
 
-/// What a note tells of this namespace. A line that is none is passed over: only who may write the settings can write the note, and a whole
-/// note is all that is ever there.
+/// What a note tells of this namespace. A line that is none is passed over: only who may write the
+/// settings can write the note, and a whole note is all that is ever there.
 fn noted(text: &str, namespace: &str) -> Vec<Changed> {
     let Some(("", rest)) = text
         .strip_prefix(namespace)

@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-/// A conversation at one port, seen from the *station*: the host beyond that port. What comes in there the station sent, what goes out it
-/// receives; both ways have one key.
+/// A conversation at one port, seen from the *station*: the host beyond that port. What comes in
+/// there the station sent, what goes out it receives; both ways have one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TalkKey {
     /// Index of the port's device.

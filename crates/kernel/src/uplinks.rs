@@ -1,5 +1,6 @@
-//! Uplinks: the devices by which this machine reaches the rest of the world. Those with a default route, in the main table or in one that a
-//! policy rule leads to (mwan3, systemd-networkd), and an address to send from. What weir wrote itself does not count.
+//! Uplinks: the devices by which this machine reaches the rest of the world. Those with a default
+//! route, in the main table or in one that a policy rule leads to (mwan3, systemd-networkd), and an
+//! address to send from. What weir wrote itself does not count.
 
 use std::net::IpAddr;
 
@@ -57,7 +58,8 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// The uplinks, best first: those of the main table before the others, then by metric. At most one for a device and family.
+    /// The uplinks, best first: those of the main table before the others, then by metric. At most
+    /// one for a device and family.
     pub fn uplinks(&self) -> Vec<Uplink> {
         let mut found: Vec<Uplink> = Vec::new();
         for route in &self.defaults {
@@ -133,7 +135,8 @@ impl Picture {
     }
 }
 
-/// Of fc00::/7 (RFC 4193): the kernel counts it as global, but the rest of the world does not answer to it.
+/// Of fc00::/7 (RFC 4193): the kernel counts it as global, but the rest of the world does not
+/// answer to it.
 fn unique_local(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(_) => false,
@@ -170,19 +173,22 @@ impl Uplinks {
         &self.now
     }
 
-    /// Uplinks that have the address of a better one, as where two modems hand out the same: what goes by the source address, as rules and MPTCP's
-    /// endpoints do, cannot tell them apart. They are not among [`now`](Self::now) until that one fails.
+    /// Uplinks that have the address of a better one, as where two modems hand out the same: what
+    /// goes by the source address, as rules and MPTCP's endpoints do, cannot tell them apart. They
+    /// are not among [`now`](Self::now) until that one fails.
     pub fn twins(&self) -> &[Uplink] {
         &self.twins
     }
 
-    /// Takes an event, and appends what it alone makes certain: the uplinks of a device that went down are gone, whatever their routes. Says
-    /// whether a new [`Picture`] is to be looked at. Events come in heaps: look once after each.
+    /// Takes an event, and appends what it alone makes certain: the uplinks of a device that went
+    /// down are gone, whatever their routes. Says whether a new [`Picture`] is to be looked at.
+    /// Events come in heaps: look once after each.
     pub fn event(&mut self, event: &Event, out: &mut Vec<Change>) -> bool {
         match event {
             Event::Link(link) if !link.up => self.remove(link.index, out),
             Event::LinkGone(index) => self.remove(*index, out),
-            // IPv4 keeps routes while there is no carrier, and tells nothing of them when it is back.
+            // IPv4 keeps routes while there is no carrier, and tells nothing of them when it is
+            // back.
             Event::Link(link) => !self
                 .now
                 .iter()
@@ -196,7 +202,8 @@ impl Uplinks {
         }
     }
 
-    /// Takes a new picture. What changed: first what is gone, then what is different, then what is new.
+    /// Takes a new picture. What changed: first what is gone, then what is different, then what is
+    /// new.
     pub fn update(&mut self, picture: &Picture) -> Vec<Change> {
         let (mut new, mut twins) = (Vec::<Uplink>::new(), Vec::new());
         for uplink in picture.uplinks() {
@@ -226,7 +233,8 @@ impl Uplinks {
         changes
     }
 
-    /// Whether a picture is to be looked at: a twin of what is gone can be used now, or is gone itself.
+    /// Whether a picture is to be looked at: a twin of what is gone can be used now, or is gone
+    /// itself.
     fn remove(&mut self, link: u32, out: &mut Vec<Change>) -> bool {
         let gone = self.now.extract_if(.., |uplink| uplink.link == link);
         out.extend(gone.map(Change::Removed));

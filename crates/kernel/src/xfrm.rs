@@ -1,4 +1,5 @@
-//! IPsec policies (`include/uapi/linux/xfrm.h`): the only thing that weir wants to know of one is whether it lives by being used.
+//! IPsec policies (`include/uapi/linux/xfrm.h`): the only thing that weir wants to know of one is
+//! whether it lives by being used.
 
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::message::{DecodeError, Message};
@@ -6,7 +7,8 @@ use crate::message::{DecodeError, Message};
 const XFRM_MSG_NEWPOLICY: u16 = 0x13;
 const XFRM_MSG_GETPOLICY: u16 = 0x15;
 
-/// Size of struct xfrm_userpolicy_info, which begins with the selector (56 octets) and the limits (64).
+/// Size of struct xfrm_userpolicy_info, which begins with the selector (56 octets) and the limits
+/// (64).
 const INFO: usize = 168;
 /// Size of struct xfrm_userpolicy_id.
 const ID: usize = 64;
@@ -32,7 +34,8 @@ pub(crate) fn dump_policies(sequence: u32) -> Vec<u8> {
     encoder.finish()
 }
 
-/// Seconds after which a policy ends, or says that it will, if no packet needs it; where it lets packets through this router pass.
+/// Seconds after which a policy ends, or says that it will, if no packet needs it; where it lets
+/// packets through this router pass.
 ///
 /// # Errors
 /// The message is shorter than it should be.

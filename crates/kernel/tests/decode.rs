@@ -1,4 +1,5 @@
-//! Decoders against random octets, damaged datagrams of a kernel, and, for conntrack, another decoder.
+//! Decoders against random octets, damaged datagrams of a kernel, and, for conntrack, another
+//! decoder.
 
 use std::net::IpAddr;
 
@@ -7,7 +8,8 @@ use proptest::prelude::*;
 use weir_kernel::message::{Messages, Tally};
 use weir_kernel::{Event, conntrack, firewall, mptcp, netdev, policy, route, subflows};
 
-/// All datagrams of `tests/fixtures`, as a little-endian kernel sent them, and the names of their files.
+/// All datagrams of `tests/fixtures`, as a little-endian kernel sent them, and the names of their
+/// files.
 fn fixtures() -> Vec<(String, Vec<u8>)> {
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
     let mut all = Vec::new();
@@ -65,7 +67,8 @@ fn decode_all(datagram: &[u8]) {
 
 #[test]
 fn every_fixture_is_understood_or_ignored() {
-    // Generic netlink and sock_diag number their messages by themselves: 20 is an address to rtnetlink.
+    // Generic netlink and sock_diag number their messages by themselves: 20 is an address to
+    // rtnetlink.
     let elsewhere = |name: &str| name.starts_with("netdev") || name.starts_with("subflows");
     for (name, datagram) in fixtures().into_iter().filter(|(name, _)| !elsewhere(name)) {
         let mut out = Vec::new();

@@ -1,4 +1,5 @@
-//! Against the running kernel: what is in a set and until when, how long routes live, and when buckets of next hops are idle.
+//! Against the running kernel: what is in a set and until when, how long routes live, and when
+//! buckets of next hops are idle.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! Against the running kernel: what it tells when commands change it, in a network namespace per test.
+//! Against the running kernel: what it tells when commands change it, in a network namespace per
+//! test.
 
 mod common;
 
@@ -156,7 +157,8 @@ fn that_an_entry_older_than_the_listener_went_is_found_by_a_refresh_and_a_dump()
         requests.dump(Source::Conntrack);
         let dump = dumped(&mut requests).await;
         let old = connections(&dump)[0].id;
-        // Whether this causes an event depends on who else on the machine listened when the entry was made: nothing to rely on.
+        // Whether this causes an event depends on who else on the machine listened when the entry
+        // was made: nothing to rely on.
         run("conntrack -D -p udp");
         let refresh = weir_kernel::conntrack::Refresh {
             id: old,

@@ -1,4 +1,5 @@
-//! Updates of connections, as the running kernel takes them. What it then says of them is read by another decoder.
+//! Updates of connections, as the running kernel takes them. What it then says of them is read by
+//! another decoder.
 
 mod common;
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::{Error, Namespace};
 
-/// The extended counters of a namespace (`/proc/net/netstat`), by the names that nstat gives them: `MPTcpExtMPJoinSynRx`.
+/// The extended counters of a namespace (`/proc/net/netstat`), by the names that nstat gives them:
+/// `MPTcpExtMPJoinSynRx`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters(BTreeMap<String, i64>);
 
@@ -63,7 +64,8 @@ impl Octets {
     }
 }
 
-/// Processor time of a process so far, by this id (proc(5): utime and stime, in hundredths of a second).
+/// Processor time of a process so far, by this id (proc(5): utime and stime, in hundredths of a
+/// second).
 pub fn processor_time(process: u32) -> Result<Duration, Error> {
     let file = format!("/proc/{process}/stat");
     let text = std::fs::read_to_string(&file).map_err(Error::system(format!("read {file}")))?;

@@ -36,8 +36,9 @@ impl Envelope {
         }
     }
 
-    /// The frame as it is on such a wire. Tags that it has already come behind these; a session holds nothing but IP, so anything else gets the tags only. Of a frame
-    /// that ends too early or says of itself what is not so, as much is put in as there is.
+    /// The frame as it is on such a wire. Tags that it has already come behind these; a session
+    /// holds nothing but IP, so anything else gets the tags only. Of a frame that ends too early or
+    /// says of itself what is not so, as much is put in as there is.
     pub fn seal(&self, frame: &[u8]) -> Frame {
         let (macs, rest) = frame.split_at(frame.len().min(12));
         let mut sealed = macs.to_vec();
@@ -60,7 +61,8 @@ impl Envelope {
         sealed
     }
 
-    /// Takes tags and session off. What is not exactly as a router sends it stays as it is: a session with another code, or whose length is not just that of its IP packet.
+    /// Takes tags and session off. What is not exactly as a router sends it stays as it is: a
+    /// session with another code, or whose length is not just that of its IP packet.
     pub fn open(frame: &[u8]) -> (Self, Frame) {
         let (macs, rest) = frame.split_at(frame.len().min(12));
         let tags = tags_of(rest);
@@ -98,7 +100,8 @@ pub fn ppp_protocol(ethertype: u16) -> Option<u16> {
         .map(|(_, protocol)| *protocol)
 }
 
-/// Whether this (from the EtherType on) is of a session and carries PPP's own protocols (RFC 1661 section 2: 0x8000 and above), or is discovery.
+/// Whether this (from the EtherType on) is of a session and carries PPP's own protocols (RFC 1661
+/// section 2: 0x8000 and above), or is discovery.
 pub fn is_control(rest: &[u8]) -> bool {
     match word(rest, 0) {
         Some(DISCOVERY) => true,
@@ -121,7 +124,8 @@ fn tags_of(rest: &[u8]) -> Vec<(u16, u16)> {
     tags
 }
 
-/// The length of an IP packet by its own account, but no more than there is; `rest` begins with the EtherType.
+/// The length of an IP packet by its own account, but no more than there is; `rest` begins with the
+/// EtherType.
 fn claimed(rest: &[u8]) -> usize {
     let there = rest.len() - 2;
     let says = match word(rest, 0) {
@@ -144,7 +148,8 @@ fn session_of(rest: &[u8]) -> Option<(u16, Vec<u8>)> {
     (length == claimed(&inside) + 2 && rest.len() >= 8 + length).then_some((session, inside))
 }
 
-/// Takes off the zeros that fill the frame up to Ethernet's shortest. `before`: octets of the frame before what `inside` begins with, its EtherType included.
+/// Takes off the zeros that fill the frame up to Ethernet's shortest. `before`: octets of the frame
+/// before what `inside` begins with, its EtherType included.
 fn without_padding(mut inside: Vec<u8>, before: usize) -> Vec<u8> {
     let end = claimed(&inside) + 2;
     let padding = &inside[end..];

@@ -22,12 +22,14 @@ pub struct Experiment {
     pub times: [Duration; 3],
 }
 
-/// What came of it. Times count from the begin of the first flow; the others began some milliseconds later.
+/// What came of it. Times count from the begin of the first flow; the others began some
+/// milliseconds later.
 #[derive(Clone, Debug)]
 pub struct Course {
     /// What arrived of each flow.
     pub flows: Vec<Series>,
-    /// What the router's device of each path carried in the direction of the flows, headers included, as the kernel counts.
+    /// What the router's device of each path carried in the direction of the flows, headers
+    /// included, as the kernel counts.
     pub paths: Vec<Series>,
     /// While the path was lost.
     pub lost: Range<Duration>,

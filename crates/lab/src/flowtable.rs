@@ -1,10 +1,12 @@
-//! The kernel's own fast path on a gateway: an nftables flowtable in software at the router's lowest devices.
+//! The kernel's own fast path on a gateway: an nftables flowtable in software at the router's
+//! lowest devices.
 
 use crate::{Error, Lab};
 
 impl Lab {
-    /// Adds table `inet fast` to the router: every established connection is handed to a flowtable, and what comes through the rules all the same is counted.
-    /// Connections that exist are handed over with their next packet. Needs `CONFIG_NF_FLOW_TABLE`.
+    /// Adds table `inet fast` to the router: every established connection is handed to a flowtable,
+    /// and what comes through the rules all the same is counted. Connections that exist are handed
+    /// over with their next packet. Needs `CONFIG_NF_FLOW_TABLE`.
     pub fn flowtable(&self) -> Result<(), Error> {
         let router = self.node("router")?;
         let devices = self.arrangement().ports().join(", ");

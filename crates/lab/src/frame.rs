@@ -54,7 +54,8 @@ pub struct Packet {
     pub fragment: Option<(u16, bool)>,
     /// IPv4 options; padded with zeros to a multiple of 4.
     pub options: Vec<u8>,
-    /// IPv6 extension headers: protocol number, and the body with its first two octets (next header, length) left 0 to be filled in. Multiples of 8 octets.
+    /// IPv6 extension headers: protocol number, and the body with its first two octets (next
+    /// header, length) left 0 to be filled in. Multiples of 8 octets.
     pub extensions: Vec<(u8, Vec<u8>)>,
     /// What IP carries.
     pub body: Body,
@@ -133,7 +134,8 @@ pub enum Checksum {
     Zero,
     /// The right one with these bits turned over.
     Wrong(u16),
-    /// The sum of the pseudo-header alone, as a packet has it whose checksum the network card is to finish.
+    /// The sum of the pseudo-header alone, as a packet has it whose checksum the network card is to
+    /// finish.
     Unfinished,
 }
 
@@ -187,7 +189,8 @@ impl Packet {
         frame
     }
 
-    /// The packet in fragments: what IP carries is cut at `first` octets, rounded down to a multiple of 8.
+    /// The packet in fragments: what IP carries is cut at `first` octets, rounded down to a
+    /// multiple of 8.
     pub fn fragments(&self, first: usize) -> [Vec<u8>; 2] {
         let (protocol, body) = self.layer4();
         let cut = (first & !7).min(body.len());

@@ -29,12 +29,15 @@ pub struct Options {
     pub ipv6: Ipv6,
     /// See [`Offloads::Plain`].
     pub plain_offloads: bool,
-    /// A second wire router:wan1 – server:eth1 (10.0.1.0/24), and [`SERVER_INNER`] behind both, at first by wan0.
+    /// A second wire router:wan1 – server:eth1 (10.0.1.0/24), and [`SERVER_INNER`] behind both, at
+    /// first by wan0.
     pub second_path: bool,
-    /// For traffic from [`crate::Tap`]s: hosts have no addresses, so that they never answer by themselves; the router's neighbours are permanent, its
-    /// ICMP errors are not limited in rate, and its conntrack entries outlast any run.
+    /// For traffic from [`crate::Tap`]s: hosts have no addresses, so that they never answer by
+    /// themselves; the router's neighbours are permanent, its ICMP errors are not limited in rate,
+    /// and its conntrack entries outlast any run.
     pub raw: bool,
-    /// Largest IP packet on the WAN, octets; 1500 on the LAN. PPPoE and WireGuard carry less than 1500, whatever this says.
+    /// Largest IP packet on the WAN, octets; 1500 on the LAN. PPPoE and WireGuard carry less than
+    /// 1500, whatever this says.
     pub wan_mtu: u16,
 }
 
@@ -83,7 +86,8 @@ pub const SERVER_INNER: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 1));
 /// The same, IPv6.
 pub const SERVER_INNER6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0x99, 0, 0, 0, 0, 1));
 
-/// A host of the LAN that the router leads to what arrives at its WAN address, in the arrangement of that name (hairpin).
+/// A host of the LAN that the router leads to what arrives at its WAN address, in the arrangement
+/// of that name (hairpin).
 pub const NEIGHBOUR: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 3));
 /// The same, IPv6.
 pub const NEIGHBOUR6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 3));
@@ -97,8 +101,9 @@ pub(crate) const ALL_MLD_ROUTERS: IpAddr =
 type Addresses = [(IpAddr, IpAddr); 2];
 
 impl Lab {
-    /// Builds client – router – server, put together as [`Options::arrangement`] says, with addresses, routes, forwarding and translation. In the plain arrangement
-    /// that is client:eth0 – router:lan0, router:wan0 – server:eth0.
+    /// Builds client – router – server, put together as [`Options::arrangement`] says, with
+    /// addresses, routes, forwarding and translation. In the plain arrangement that is client:eth0
+    /// – router:lan0, router:wan0 – server:eth0.
     pub fn gateway(options: &Options) -> Result<Self, Error> {
         let mut lab = Self::new();
         let wan = options.arrangement.wan;
@@ -154,7 +159,8 @@ impl Lab {
         Ok(lab)
     }
 
-    /// Hosts with no stack to speak of: no IPv6. The server keeps it where a program there needs it to dial, and hears nothing.
+    /// Hosts with no stack to speak of: no IPv6. The server keeps it where a program there needs it
+    /// to dial, and hears nothing.
     fn silence_hosts(&self, options: &Options) -> Result<(), Error> {
         let hosts = self.nodes().iter().filter(|node| {
             node.role() != "router" && !(options.arrangement.wan.dials() && node.role() == "server")
@@ -179,7 +185,8 @@ impl Lab {
         } = attachment;
         let ipv6 = options.ipv6 != Ipv6::Off;
         if ipv6 && !options.raw {
-            // A router solicits its neighbours from the link-local address, and the lab gives none by itself.
+            // A router solicits its neighbours from the link-local address, and the lab gives none
+            // by itself.
             self.node("router")?
                 .run(&format!("ip addr replace fe80::1/64 dev {near} nodad"))?;
             let own = if addresses[0].1 == NEIGHBOUR { 3 } else { 2 };

@@ -1,5 +1,5 @@
-//! Goodput over time: a sender and a receiver in namespaces, and what the receiver saw, slot by slot. What the octets are is not looked at:
-//! for that there is [`crate::transfer`].
+//! Goodput over time: a sender and a receiver in namespaces, and what the receiver saw, slot by
+//! slot. What the octets are is not looked at: for that there is [`crate::transfer`].
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -23,7 +23,8 @@ const CHUNK: usize = 64 << 10;
 const DATAGRAM: usize = 1200;
 /// Ethernet has no longer ones.
 const LONGEST: usize = 1472;
-/// A sender that was kept from sending makes up for no more than this: it would be a burst that no application sends.
+/// A sender that was kept from sending makes up for no more than this: it would be a burst that no
+/// application sends.
 const ARREARS: Duration = Duration::from_millis(20);
 
 /// What carries the octets.
@@ -393,7 +394,8 @@ fn send_answers(socket: &UdpSocket, demand: &Demand, shared: &Shared) -> io::Res
     Ok(())
 }
 
-/// Receives; one that is to be answered says so over and over, so that it is found wherever it went.
+/// Receives; one that is to be answered says so over and over, so that it is found wherever it
+/// went.
 fn hear(socket: &UdpSocket, shared: &Shared, asks: bool) -> io::Result<()> {
     socket.set_read_timeout(Some(NOTICE))?;
     let mut buffer = [0; LONGEST + 1];

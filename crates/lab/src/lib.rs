@@ -1,4 +1,5 @@
-//! A laboratory: routers, hosts and wires in network namespaces, traffic over them, and an oracle that compares two routers.
+//! A laboratory: routers, hosts and wires in network namespaces, traffic over them, and an oracle
+//! that compares two routers.
 //!
 //! Everything needs root. Nothing outlives the process: see [`namespace`].
 

@@ -1,4 +1,5 @@
-//! Network namespaces that go away again: when dropped, after a panic, on Ctrl-C or TERM, and, by [`sweep`], after worse.
+//! Network namespaces that go away again: when dropped, after a panic, on Ctrl-C or TERM, and, by
+//! [`sweep`], after worse.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -25,7 +26,8 @@ const GRACE: Duration = Duration::from_secs(3);
 
 type Children = Arc<Mutex<Vec<Arc<Mutex<Child>>>>>;
 
-/// The namespaces of this process, for the signal handler, which must clean up without anyone's help.
+/// The namespaces of this process, for the signal handler, which must clean up without anyone's
+/// help.
 static REGISTRY: Mutex<Vec<(String, Children)>> = Mutex::new(Vec::new());
 static COUNTER: AtomicU32 = AtomicU32::new(0);
 static SIGNALS: Once = Once::new();
@@ -33,13 +35,14 @@ static SIGNALS: Once = Once::new();
 static GENTLE: AtomicBool = AtomicBool::new(false);
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// A panic while a lock was held must not keep the clean-up from happening: none of our data is ever half written.
+/// A panic while a lock was held must not keep the clean-up from happening: none of our data is
+/// ever half written.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A network namespace of this process, `weir-<pid>-<n>-<role>`, with its loopback up. Removed when dropped, together with the
-/// processes started by [`Namespace::start`].
+/// A network namespace of this process, `weir-<pid>-<n>-<role>`, with its loopback up. Removed when
+/// dropped, together with the processes started by [`Namespace::start`].
 #[derive(Debug)]
 pub struct Namespace {
     name: String,
@@ -54,7 +57,8 @@ impl Namespace {
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{}-{number}-{role}", std::process::id());
         let children = Children::default();
-        // Registered first: a signal between the two finds nothing to remove, which is harmless; the other way round would leak.
+        // Registered first: a signal between the two finds nothing to remove, which is harmless;
+        // the other way round would leak.
         lock(&REGISTRY).push((name.clone(), children.clone()));
         let namespace = Self {
             name: name.clone(),
@@ -83,8 +87,9 @@ impl Namespace {
         PathBuf::from(NAMES).join(&self.name)
     }
 
-    /// Runs `work` on a thread of its own inside the namespace and waits for it. Sockets opened there stay there wherever they
-    /// are used later, and processes started there run there. A panic of `work` goes on in the caller.
+    /// Runs `work` on a thread of its own inside the namespace and waits for it. Sockets opened
+    /// there stay there wherever they are used later, and processes started there run there. A
+    /// panic of `work` goes on in the caller.
     pub fn enter<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
         let handle = self.open()?;
         thread::scope(|scope| {
@@ -98,7 +103,8 @@ impl Namespace {
         })
     }
 
-    /// Like [`Namespace::enter`], but does not wait: `work` goes on in the background, inside the namespace.
+    /// Like [`Namespace::enter`], but does not wait: `work` goes on in the background, inside the
+    /// namespace.
     pub fn background<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -110,15 +116,17 @@ impl Namespace {
         }))
     }
 
-    /// A command that will run inside. It is `ip netns exec`, which gives the program a `/sys` of the namespace and thereby
-    /// hides the BPF file system; what must see that is started by [`Namespace::start`] from a plain `Command` instead.
+    /// A command that will run inside. It is `ip netns exec`, which gives the program a `/sys` of
+    /// the namespace and thereby hides the BPF file system; what must see that is started by
+    /// [`Namespace::start`] from a plain `Command` instead.
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.name, program]);
         command
     }
 
-    /// Starts a plain `command` inside, with the mounts of the caller. It is stopped when the answer or the namespace is dropped.
+    /// Starts a plain `command` inside, with the mounts of the caller. It is stopped when the
+    /// answer or the namespace is dropped.
     pub fn start(&self, command: &mut Command) -> Result<Process, Error> {
         let line = format!("{command:?}");
         let child = self
@@ -129,7 +137,8 @@ impl Namespace {
         Ok(Process { child })
     }
 
-    /// Runs a command line, split at white space, inside and returns its standard output; fails with its standard error.
+    /// Runs a command line, split at white space, inside and returns its standard output; fails
+    /// with its standard error.
     pub fn run(&self, line: &str) -> Result<String, Error> {
         self.run_with(line, None)
     }
@@ -149,7 +158,8 @@ impl Namespace {
         self.enter(|| checked(&mut command, input))?
     }
 
-    /// Runs the lines as one `ip -batch`: much faster than as many processes. The first that fails ends it.
+    /// Runs the lines as one `ip -batch`: much faster than as many processes. The first that fails
+    /// ends it.
     pub fn ip(&self, lines: &str) -> Result<String, Error> {
         let mut command = Command::new("ip");
         command.args(["-batch", "-"]);
@@ -203,7 +213,8 @@ impl Process {
             .map_err(Error::system("look after a process"))
     }
 
-    /// Takes the child's pipes or does something else with it. It must not be waited for while it runs: use [`Process::wait`].
+    /// Takes the child's pipes or does something else with it. It must not be waited for while it
+    /// runs: use [`Process::wait`].
     pub fn with<T>(&self, work: impl FnOnce(&mut Child) -> T) -> T {
         work(&mut lock(&self.child))
     }
@@ -250,8 +261,8 @@ pub fn wait_until(
     Ok(())
 }
 
-/// Removes the namespaces of processes that no longer exist (they were killed) and returns their names. Processes that may still
-/// run inside are left alone: nobody knows whose they are.
+/// Removes the namespaces of processes that no longer exist (they were killed) and returns their
+/// names. Processes that may still run inside are left alone: nobody knows whose they are.
 pub fn sweep() -> Result<Vec<String>, Error> {
     let entries = match fs::read_dir(NAMES) {
         Ok(entries) => entries,
@@ -311,7 +322,8 @@ fn output(command: &mut Command, input: Option<&str>) -> std::io::Result<Output>
         .stderr(Stdio::piped())
         .spawn()?;
     if let (Some(text), Some(mut pipe)) = (input, child.stdin.take()) {
-        // A program that stops reading early says why on its standard error; the broken pipe is no news.
+        // A program that stops reading early says why on its standard error; the broken pipe is no
+        // news.
         let _ = pipe.write_all(text.as_bytes());
     }
     child.wait_with_output()
@@ -354,7 +366,8 @@ fn stop(child: &Mutex<Child>) {
     }
 }
 
-/// From now on a first Ctrl-C is only noted, for [`asked_to_end`]: who measures keeps what was measured. The second, and TERM, end the process as ever.
+/// From now on a first Ctrl-C is only noted, for [`asked_to_end`]: who measures keeps what was
+/// measured. The second, and TERM, end the process as ever.
 pub fn end_gently() {
     GENTLE.store(true, Ordering::Relaxed);
     SIGNALS.call_once(handle_signals);
@@ -365,8 +378,8 @@ pub fn asked_to_end() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
 
-/// On Ctrl-C or TERM: removes all namespaces of this process, then exits with 130. Tokio's handler works whatever the other
-/// threads block, which `sigwait` does not.
+/// On Ctrl-C or TERM: removes all namespaces of this process, then exits with 130. Tokio's handler
+/// works whatever the other threads block, which `sigwait` does not.
 fn handle_signals() {
     use tokio::signal::unix::{SignalKind, signal};
 

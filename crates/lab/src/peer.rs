@@ -87,7 +87,8 @@ impl Iperf {
         Ok(server)
     }
 
-    /// Waits until it takes a client: the one before may be gone long before its last words have arrived, and then the server listens anew.
+    /// Waits until it takes a client: the one before may be gone long before its last words have
+    /// arrived, and then the server listens anew.
     pub fn wait(&self) -> Result<(), Error> {
         let pid = self.process.with(|child| child.id());
         wait_until("iperf3 to listen", PATIENCE, || {

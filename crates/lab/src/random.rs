@@ -1,4 +1,5 @@
-//! A small deterministic generator: the same seed gives the same traffic on every machine and with every release of every crate.
+//! A small deterministic generator: the same seed gives the same traffic on every machine and with
+//! every release of every crate.
 
 /// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
 #[derive(Clone, Debug)]
@@ -19,7 +20,8 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number in `0..limit`; 0 where `limit` is 0. Not exactly uniform, which does not matter for traffic.
+    /// A number in `0..limit`; 0 where `limit` is 0. Not exactly uniform, which does not matter for
+    /// traffic.
     pub fn below(&mut self, limit: usize) -> usize {
         match limit {
             0 => 0,

@@ -7,7 +7,8 @@ use std::time::Duration;
 pub const SLOT: Duration = Duration::from_millis(50);
 /// Shorter gaps between arrivals are not noted.
 const GAP: Duration = Duration::from_millis(10);
-/// [`Series::reaches`] looks at so many slots together: single ones vary with the machine's scheduling.
+/// [`Series::reaches`] looks at so many slots together: single ones vary with the machine's
+/// scheduling.
 const WINDOW: usize = 4;
 
 /// Octets over time, as their receiver saw them. Times count from the begin of the measurement.
@@ -129,7 +130,8 @@ impl Series {
         self.silence(begin..self.end)
     }
 
-    /// When the rate, over 200 ms, is first at least so many bit/s in a window that begins at `from` or later: the window's begin.
+    /// When the rate, over 200 ms, is first at least so many bit/s in a window that begins at
+    /// `from` or later: the window's begin.
     pub fn reaches(&self, bits_per_second: f64, from: Duration) -> Option<Duration> {
         let first = from.as_nanos().div_ceil(SLOT.as_nanos()) as usize;
         let least = bits_per_second / 8.0 * WINDOW as f64 * SLOT.as_secs_f64();
@@ -149,7 +151,8 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// 1000 octets every 10 ms from 100 ms on; nothing from 500 to 800 ms; until 1 s, and looked at 50 ms later.
+    /// 1000 octets every 10 ms from 100 ms on; nothing from 500 to 800 ms; until 1 s, and looked at
+    /// 50 ms later.
     fn cut() -> Series {
         let mut series = Series::default();
         for at in (100..500).chain(800..1000).step_by(10) {

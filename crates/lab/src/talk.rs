@@ -1,4 +1,5 @@
-//! A conversation by UDP of which both ends are at hand, and reads that a signal does not cut short.
+//! A conversation by UDP of which both ends are at hand, and reads that a signal does not cut
+//! short.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -6,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use crate::{Error, Namespace};
 
-/// Does it again where a signal interrupted it. The kernel does so by itself except on sockets with a time limit, and signals are whatever
-/// holds a process still for a moment: a debugger, a frozen group, a machine that is being moved.
+/// Does it again where a signal interrupted it. The kernel does so by itself except on sockets with
+/// a time limit, and signals are whatever holds a process still for a moment: a debugger, a frozen
+/// group, a machine that is being moved.
 pub fn uninterrupted<T>(mut act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match act() {
@@ -46,7 +48,8 @@ impl Talk {
         })
     }
 
-    /// Whom the server sees, if it hears `text` within `limit`, and the client its answer within another.
+    /// Whom the server sees, if it hears `text` within `limit`, and the client its answer within
+    /// another.
     ///
     /// # Errors
     /// Also where something else came than was sent.

@@ -14,8 +14,9 @@ pub enum Offloads {
     /// As the kernel makes them: checksums left unfinished, super-packets of 64 KiB.
     #[default]
     Default,
-    /// Like a simple network card. Checksums are finished and VLAN tags are in the frame before it is on the wire, nothing is segmented or merged. GRO is on, because
-    /// without it (or an XDP program) veth takes no XDP frames, but with a size limit that lets nothing be merged.
+    /// Like a simple network card. Checksums are finished and VLAN tags are in the frame before it
+    /// is on the wire, nothing is segmented or merged. GRO is on, because without it (or an XDP
+    /// program) veth takes no XDP frames, but with a size limit that lets nothing be merged.
     Plain,
     /// The same, but veth takes no XDP frames: it stands for Wi-Fi and other devices that cannot.
     WithoutXdp,
@@ -72,7 +73,8 @@ impl Lab {
         &self.nodes
     }
 
-    /// Lays a wire between two devices, which it makes: each `(role, device)`. MACs are those of [`mac`]; one queue each; both up.
+    /// Lays a wire between two devices, which it makes: each `(role, device)`. MACs are those of
+    /// [`mac`]; one queue each; both up.
     pub fn wire(&self, a: (&str, &str), b: (&str, &str), offloads: Offloads) -> Result<(), Error> {
         let (near, far) = (self.node(a.0)?, self.node(b.0)?);
         near.run(&format!(
@@ -83,7 +85,8 @@ impl Lab {
             far.name(),
             text(mac(b.0, b.1)),
         ))?;
-        // Both ends are set before either is up: a veth learns whether it takes XDP frames when it goes up, from its peer's GRO.
+        // Both ends are set before either is up: a veth learns whether it takes XDP frames when it
+        // goes up, from its peer's GRO.
         for (node, device) in [(near, a.1), (far, b.1)] {
             let merge = match offloads {
                 Offloads::Default => continue,
@@ -114,7 +117,8 @@ impl Lab {
         self.node(role)?.run(&line).map(drop)
     }
 
-    /// Enters a permanent neighbour, so that nobody ever asks for it. Without this, neighbours are resolved as usual.
+    /// Enters a permanent neighbour, so that nobody ever asks for it. Without this, neighbours are
+    /// resolved as usual.
     pub fn neighbour(
         &self,
         role: &str,
@@ -143,7 +147,8 @@ impl Lab {
         node.sysctl("net.ipv6.conf.all.forwarding", u8::from(on))
     }
 
-    /// Masquerades what leaves by `device`, IPv4 and, where asked, IPv6; table `inet nat`, chain `post`.
+    /// Masquerades what leaves by `device`, IPv4 and, where asked, IPv6; table `inet nat`, chain
+    /// `post`.
     pub fn masquerade(
         &self,
         role: &str,
@@ -192,7 +197,8 @@ impl Lab {
     }
 }
 
-/// The MAC of a device: from role and name, so that every lab of the same shape has the same ones. Unicast, locally administered.
+/// The MAC of a device: from role and name, so that every lab of the same shape has the same ones.
+/// Unicast, locally administered.
 pub fn mac(role: &str, device: &str) -> Mac {
     // FNV-1a: short, and stable for ever.
     let hash = format!("{role}:{device}")
@@ -209,8 +215,10 @@ pub fn text(mac: Mac) -> String {
     mac.map(|byte| format!("{byte:02x}")).join(":")
 }
 
-/// Makes a namespace say nothing of its own accord: no duplicate address detection, no link-local addresses, no router
-/// solicitations, no redirects. A router that is to resolve IPv6 neighbours needs a link-local address by [`Lab::address`]. Must precede the devices, which copy the defaults.
+/// Makes a namespace say nothing of its own accord: no duplicate address detection, no link-local
+/// addresses, no router solicitations, no redirects. A router that is to resolve IPv6 neighbours
+/// needs a link-local address by [`Lab::address`]. Must precede the devices, which copy the
+/// defaults.
 fn silence(node: &Namespace) -> Result<(), Error> {
     for scope in ["all", "default"] {
         for (key, value) in [

@@ -1,4 +1,5 @@
-//! A long TCP transfer that proves, octet for octet, that a connection survived whatever was done to the router meanwhile; and echoes.
+//! A long TCP transfer that proves, octet for octet, that a connection survived whatever was done
+//! to the router meanwhile; and echoes.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -11,8 +12,8 @@ use crate::namespace::wait_until;
 use crate::random::Random;
 use crate::{Error, Namespace};
 
-/// How long a transfer may be silent before it counts as dead: TCP that was cut off for 20 seconds, as on a busy emulated machine, may wait as long
-/// again before it sends the next segment.
+/// How long a transfer may be silent before it counts as dead: TCP that was cut off for 20 seconds,
+/// as on a busy emulated machine, may wait as long again before it sends the next segment.
 const SILENCE: Duration = Duration::from_secs(75);
 /// How long an answer may take.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -31,7 +32,8 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// Listens at `to` in `server`, connects from `client`, and sends at most `rate` octets/s (`None`: as fast as it goes) until stopped.
+    /// Listens at `to` in `server`, connects from `client`, and sends at most `rate` octets/s
+    /// (`None`: as fast as it goes) until stopped.
     pub fn start(
         client: &Namespace,
         server: &Namespace,
@@ -66,7 +68,8 @@ impl Transfer {
         self.sender.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Waits until `octets` more have arrived, at most `limit`. Fails at once where an end has given up.
+    /// Waits until `octets` more have arrived, at most `limit`. Fails at once where an end has
+    /// given up.
     pub fn advance(&self, octets: u64, limit: Duration) -> Result<(), Error> {
         let goal = self.progress() + octets;
         wait_until(
@@ -85,7 +88,8 @@ impl Transfer {
         )
     }
 
-    /// Ends it in order and returns the octets transferred: all that were sent, all of them right. Errors say what broke.
+    /// Ends it in order and returns the octets transferred: all that were sent, all of them right.
+    /// Errors say what broke.
     pub fn stop(mut self) -> Result<u64, Error> {
         self.stopping.store(true, Ordering::Relaxed);
         let sender = end("sender", self.sender.take());
@@ -339,7 +343,8 @@ impl Datagrams {
                 Err(error)
                     if matches!(
                         error.kind(),
-                        // A signal, such as a child's end, cuts a timed read short; the deadline stands.
+                        // A signal, such as a child's end, cuts a timed read short; the deadline
+                        // stands.
                         io::ErrorKind::WouldBlock
                             | io::ErrorKind::TimedOut
                             | io::ErrorKind::Interrupted

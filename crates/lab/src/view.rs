@@ -13,7 +13,8 @@ pub fn checksum(start: u32, bytes: &[u8]) -> u16 {
     !fold(start, bytes)
 }
 
-/// One's complement sum, folded. 0xffff or 0 over everything including the checksum means that it is right.
+/// One's complement sum, folded. 0xffff or 0 over everything including the checksum means that it
+/// is right.
 pub fn fold(start: u32, bytes: &[u8]) -> u16 {
     let mut sum = bytes.chunks(2).fold(u64::from(start), |sum, pair| {
         sum + u64::from(u16::from_be_bytes([
@@ -41,7 +42,8 @@ pub fn pseudo_header(from: IpAddr, to: IpAddr, protocol: u8, length: usize) -> u
     u32::from(fold(0, &bytes))
 }
 
-/// The layers of an IP frame. Extension headers of IPv6 are not walked: `protocol` is then the first of them.
+/// The layers of an IP frame. Extension headers of IPv6 are not walked: `protocol` is then the
+/// first of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
     /// Source address.
@@ -127,8 +129,9 @@ impl View {
         (!self.fragment && at + 2 <= self.end).then_some(at)
     }
 
-    /// The one's complement sum over pseudo-header and layer 4, as conntrack does it: over all that IP carries, whatever the UDP length says
-    /// (`nf_ip_checksum`). 0xffff where the checksum is right; `None` where there is none, as in UDP with 0 and in fragments.
+    /// The one's complement sum over pseudo-header and layer 4, as conntrack does it: over all that
+    /// IP carries, whatever the UDP length says (`nf_ip_checksum`). 0xffff where the checksum is
+    /// right; `None` where there is none, as in UDP with 0 and in fragments.
     pub fn residue(&self, frame: &[u8]) -> Option<u16> {
         let at = self.checksum_at()?;
         if self.protocol == 17 && word(frame, at)? == 0 {

@@ -37,11 +37,12 @@ const AUXDATA: usize = 20;
 /// TP_STATUS_VLAN_VALID: the frame had a VLAN tag, which the kernel took off.
 const TAGGED: u32 = 1 << 4;
 
-/// A frame as it was on the wire, from the Ethernet header on, without the frame check sequence. At a device without a link layer header (a tunnel): from
-/// the IP header on.
+/// A frame as it was on the wire, from the Ethernet header on, without the frame check sequence. At
+/// a device without a link layer header (a tunnel): from the IP header on.
 pub type Frame = Vec<u8>;
 
-/// A packet socket on one device. Frames are sent exactly as given (checksums too) and received whatever their MAC address is.
+/// A packet socket on one device. Frames are sent exactly as given (checksums too) and received
+/// whatever their MAC address is.
 #[derive(Debug)]
 pub struct Tap {
     socket: OwnedFd,
@@ -50,7 +51,8 @@ pub struct Tap {
 }
 
 impl Tap {
-    /// Opens one on `device` of `namespace`. Promiscuous, so that a device with a MAC filter would show everything too.
+    /// Opens one on `device` of `namespace`. Promiscuous, so that a device with a MAC filter would
+    /// show everything too.
     pub fn open(namespace: &Namespace, device: &str) -> Result<Self, Error> {
         let name = format!("{}:{device}", namespace.role());
         namespace.run(&format!("ip link set {device} promisc on"))?;
@@ -86,7 +88,8 @@ impl Tap {
         }
     }
 
-    /// The next frame that arrives at this host, or `None` when none does within `timeout`. Frames the host sends are left out.
+    /// The next frame that arrives at this host, or `None` when none does within `timeout`. Frames
+    /// the host sends are left out.
     pub fn receive(&mut self, timeout: Duration) -> Result<Option<Frame>, Error> {
         let deadline = Instant::now() + timeout;
         loop {
@@ -165,9 +168,11 @@ impl AsFd for Tap {
     }
 }
 
-/// The VLAN tag that the kernel took off a frame and put beside it, as it was on the wire: TPID and TCI.
+/// The VLAN tag that the kernel took off a frame and put beside it, as it was on the wire: TPID and
+/// TCI.
 fn removed_tag(auxdata: &[u8]) -> Option<[u8; 4]> {
-    // tp_status, tp_len, tp_snaplen (32 bits each), tp_mac, tp_net, tp_vlan_tci, tp_vlan_tpid (16 bits each), in host order.
+    // tp_status, tp_len, tp_snaplen (32 bits each), tp_mac, tp_net, tp_vlan_tci, tp_vlan_tpid (16
+    // bits each), in host order.
     let status = u32::from_ne_bytes(auxdata.get(..4)?.try_into().ok()?);
     let half = |at: usize| -> Option<[u8; 2]> {
         let bytes = auxdata.get(at..at + 2)?.try_into().ok()?;
@@ -192,8 +197,8 @@ fn open(device: &str) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// The packet socket address of a device. `getifaddrs` makes it for us, without unsafe code; its protocol is 0, which leaves the
-/// socket with the protocol it was opened with.
+/// The packet socket address of a device. `getifaddrs` makes it for us, without unsafe code; its
+/// protocol is 0, which leaves the socket with the protocol it was opened with.
 fn link_address(device: &str) -> io::Result<LinkAddr> {
     getifaddrs()?
         .filter(|entry| entry.interface_name == device)

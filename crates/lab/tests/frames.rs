@@ -29,7 +29,8 @@ fn tcp() -> Body {
     })
 }
 
-/// etherparse, an independent implementation, finds the same fields and computes the same checksums.
+/// etherparse, an independent implementation, finds the same fields and computes the same
+/// checksums.
 #[test]
 fn an_independent_parser_agrees() {
     for ipv6 in [false, true] {

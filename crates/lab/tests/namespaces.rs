@@ -70,7 +70,8 @@ fn sysctls_and_commands_are_those_of_the_namespace() {
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "77");
 }
 
-/// Not a test of its own: the tests below run it as another process. It makes a namespace, says its name and waits.
+/// Not a test of its own: the tests below run it as another process. It makes a namespace, says its
+/// name and waits.
 #[test]
 #[ignore = "run by other tests"]
 fn helper_waits_for_a_signal() {

@@ -102,7 +102,8 @@ fn a_dropped_port_is_found_and_shrunk() {
     assert_ne!(found.steps[0].kind, Kind::Open);
 }
 
-/// A kernel that does not look at checksums forwards packets with a wrong one translated, as a router under test may.
+/// A kernel that does not look at checksums forwards packets with a wrong one translated, as a
+/// router under test may.
 #[test]
 fn bad_checksums_may_be_forwarded_if_they_stay_bad() {
     let careless = |lab: &Lab| {
@@ -124,7 +125,8 @@ fn bad_checksums_may_be_forwarded_if_they_stay_bad() {
     );
 }
 
-/// Two packets are needed: the second one is dropped because of what the first one did to the connection.
+/// Two packets are needed: the second one is dropped because of what the first one did to the
+/// connection.
 #[test]
 fn a_difference_that_takes_two_packets_is_shrunk_to_two() {
     let found = found(

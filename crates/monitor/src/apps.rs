@@ -1,7 +1,7 @@
 //! What a flow is used for, in one word: by its name where there is one, else by protocol and port.
 //!
-//! A guess, for people: it orders charts, and nothing is decided by it. What hosts are used for is in `apps/suffixes.txt`, one end of a
-//! name and its word a line; add to that.
+//! A guess, for people: it orders charts, and nothing is decided by it. What hosts are used for is
+//! in `apps/suffixes.txt`, one end of a name and its word a line; add to that.
 
 use std::fmt;
 use std::str::FromStr;
@@ -93,8 +93,9 @@ impl Application {
         }
     }
 
-    /// What a flow of this IP protocol is used for. `name` is that of the far end, as [`crate::names`] gives it: lower case, no dot at its
-    /// end. Ports of protocols that have none are not looked at.
+    /// What a flow of this IP protocol is used for. `name` is that of the far end, as
+    /// [`crate::names`] gives it: lower case, no dot at its end. Ports of protocols that have none
+    /// are not looked at.
     pub fn of(protocol: u8, station_port: u16, far_port: u16, name: Option<&str>) -> Self {
         if PROTOCOLS_OF_TUNNELS.contains(&protocol) {
             return Self::Vpn;
@@ -165,8 +166,8 @@ enum Port {
 
 const BOTH: u8 = 0;
 
-/// Protocol, first and last port, and what they are used for. The first that fits counts. Numbers by IANA, and by public documentation
-/// where something else is usual.
+/// Protocol, first and last port, and what they are used for. The first that fits counts. Numbers
+/// by IANA, and by public documentation where something else is usual.
 #[rustfmt::skip]
 static PORTS: [(u8, u16, u16, Application, Port); 79] = {
     use Application::*;

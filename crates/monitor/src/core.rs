@@ -25,7 +25,8 @@ fn at_place(place: u64) -> (u32, u16) {
     ((place >> 16) as u32, place as u16)
 }
 
-/// Names that conversations said for themselves before anything else was read of them, of so many at most.
+/// Names that conversations said for themselves before anything else was read of them, of so many
+/// at most.
 const SAID: usize = 1024;
 /// When a conversation began is not known to the millisecond.
 const LATE: Millis = 2000;
@@ -65,7 +66,8 @@ pub struct Monitor {
     /// The same, by hardware address.
     known_as: HashMap<Mac, BTreeSet<IpAddr>>,
     gateways: HashSet<Mac>,
-    /// What conversations called their far end that are not known yet: a hello is read sooner than counters are.
+    /// What conversations called their far end that are not known yet: a hello is read sooner than
+    /// counters are.
     said: Bounded<TalkKey, (Arc<str>, Millis)>,
     /// Names of devices and of what they talk to.
     pub names: Names,
@@ -101,7 +103,8 @@ impl Monitor {
         }
     }
 
-    /// Conversations are to be told of by [`Monitor::take_told`]: all when they end, and each `active` milliseconds those that go on.
+    /// Conversations are to be told of by [`Monitor::take_told`]: all when they end, and each
+    /// `active` milliseconds those that go on.
     pub fn tell(&mut self, active: Option<Millis>) {
         self.telling = active;
     }
@@ -111,7 +114,8 @@ impl Monitor {
         self.usage.get_or_insert_default();
     }
 
-    /// What each device used for what, since this was last asked. Those that are the way out are no devices.
+    /// What each device used for what, since this was last asked. Those that are the way out are no
+    /// devices.
     pub fn take_usage(&mut self) -> HashMap<(Mac, Application), Both> {
         self.usage.as_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -226,8 +230,8 @@ impl Monitor {
         self.neighbours.get(address).copied()
     }
 
-    /// Addresses of a station: those that the kernel knows as this neighbour's; else those that it used, unless it is a router, which
-    /// uses everybody's.
+    /// Addresses of a station: those that the kernel knows as this neighbour's; else those that it
+    /// used, unless it is a router, which uses everybody's.
     pub fn addresses(&self, device: &Device) -> Vec<IpAddr> {
         let known = self.known_as.get(&device.mac);
         let known = |address: &IpAddr| known.is_some_and(|known| known.contains(address));
@@ -241,7 +245,8 @@ impl Monitor {
         found
     }
 
-    /// A record was read. Whether it is still wanted: `pressure` is how full the records of its family are, in 256ths.
+    /// A record was read. Whether it is still wanted: `pressure` is how full the records of its
+    /// family are, in 256ths.
     pub fn reading(&mut self, reading: &Reading, pressure: u32, now: Millis) -> bool {
         let Reading {
             key, mac, grown, ..
@@ -341,7 +346,8 @@ impl Monitor {
         }
     }
 
-    /// Weir passed frames from one member of a bridge to another: `mac` is the station behind this one.
+    /// Weir passed frames from one member of a bridge to another: `mac` is the station behind this
+    /// one.
     pub fn bridged(&mut self, port: u32, mac: Mac, way: Way, count: Count, link: u64, now: Millis) {
         let mut grown = Both::default();
         let mut links = [0; 2];
@@ -381,7 +387,8 @@ impl Monitor {
         }
     }
 
-    /// Time goes by; due every second, after the readings. Conversations that are over are forgotten.
+    /// Time goes by; due every second, after the readings. Conversations that are over are
+    /// forgotten.
     pub fn turn(&mut self, now: Millis) {
         let millis = now.saturating_sub(std::mem::replace(&mut self.turned, now));
         for device in self.devices.values_mut() {

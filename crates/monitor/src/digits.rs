@@ -1,4 +1,5 @@
-//! Numbers in text that others wrote: digits and nothing else. `parse` and `from_str_radix` would take a sign.
+//! Numbers in text that others wrote: digits and nothing else. `parse` and `from_str_radix` would
+//! take a sign.
 
 use std::str::FromStr;
 

@@ -10,8 +10,9 @@ const LAST: usize = 31;
 const LOADED: usize = 5;
 /// How long the least stays the least: ways change.
 const LEAST_HOLDS: Millis = 600_000;
-/// Growth under load up to which it is good, and up to which it is fair, microseconds: beyond the first a call begins to suffer, beyond the second
-/// everything does (as the usual tests of bufferbloat grade it).
+/// Growth under load up to which it is good, and up to which it is fair, microseconds: beyond the
+/// first a call begins to suffer, beyond the second everything does (as the usual tests of
+/// bufferbloat grade it).
 const GOOD: u32 = 30_000;
 const FAIR: u32 = 100_000;
 
@@ -126,7 +127,8 @@ impl Latency {
     }
 }
 
-/// What is new since a record's times were last read: a wait for the far end, one for the station, and segments that were sent again.
+/// What is new since a record's times were last read: a wait for the far end, one for the station,
+/// and segments that were sent again.
 pub fn news(before: &Times, now: &Times) -> ([Option<u32>; 2], u64) {
     let waits = [0, 1].map(|way| (before.count[way] != now.count[way]).then_some(now.last[way]));
     let again: u64 = (0..2)

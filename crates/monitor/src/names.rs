@@ -1,7 +1,8 @@
 //! From the first packets of conversations to names: of devices, and of what they talk to.
 //!
-//! Pure: [`Reader`] is handed copies of packets and says what it [`Learned`]; [`Names`] keeps that, and what the router's files say, and
-//! is asked. The packet path copies only what is worth it, by this table ([`taste::wanted`] is the same in code):
+//! Pure: [`Reader`] is handed copies of packets and says what it [`Learned`]; [`Names`] keeps that,
+//! and what the router's files say, and is asked. The packet path copies only what is worth it, by
+//! this table ([`taste::wanted`] is the same in code):
 //!
 //! | what | protocol | goes | station's port | far port | which | copied at most |
 //! |---|---|---|---|---|---|---|
@@ -12,10 +13,12 @@
 //! | TLS, HTTP | TCP | from the station | any | any | the first 4 with payload | 4096 |
 //! | QUIC | UDP | from the station | any | 443 | the first 3, if long header (first octet ≥ 0x80) | 1500 |
 //!
-//! Octets are those of the payload. Packets without payload are not wanted. *The first* counts packets with payload of that flow in that
-//! direction. No table of this module grows beyond a fixed size, whatever packets come.
+//! Octets are those of the payload. Packets without payload are not wanted. *The first* counts
+//! packets with payload of that flow in that direction. No table of this module grows beyond a
+//! fixed size, whatever packets come.
 //!
-//! Names are hints: stations and name servers may lie. They are shown, and nothing is decided by them.
+//! Names are hints: stations and name servers may lie. They are shown, and nothing is decided by
+//! them.
 
 pub(crate) mod bounded;
 mod cache;
@@ -57,7 +60,8 @@ pub use crate::reading::Millis;
 /// A flow, seen from the station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Conversation {
-    /// Where it was seen: whatever tells ports and VLANs apart for the caller. The same addresses may be used behind two of them.
+    /// Where it was seen: whatever tells ports and VLANs apart for the caller. The same addresses
+    /// may be used behind two of them.
     pub place: u64,
     /// IP protocol.
     pub protocol: u8,

@@ -33,7 +33,8 @@ pub struct Port {
 }
 
 impl Port {
-    /// A conversation here grew, of whose packets each has so many octets before the IP header, `link` in all each way.
+    /// A conversation here grew, of whose packets each has so many octets before the IP header,
+    /// `link` in all each way.
     pub fn talk(&mut self, grown: Both, link: [u64; 2]) {
         self.told[0].talks += grown.sent;
         self.told[1].talks += grown.received;

@@ -2,7 +2,8 @@
 
 use crate::count::Both;
 
-/// What a new measurement weighs, in parts of [`WHOLE`]: after three of them most of the old is gone.
+/// What a new measurement weighs, in parts of [`WHOLE`]: after three of them most of the old is
+/// gone.
 const NEW: u64 = 2;
 const WHOLE: u64 = 3;
 

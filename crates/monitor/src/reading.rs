@@ -34,7 +34,8 @@ pub struct Reading {
     pub idle: Duration,
 }
 
-/// How long TCP waited for answers in one conversation: those of the far end, to what the station sent; those of the station.
+/// How long TCP waited for answers in one conversation: those of the far end, to what the station
+/// sent; those of the station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
     /// The last that was measured, microseconds.
@@ -135,7 +136,8 @@ pub struct Rest {
 mod tests {
     use super::*;
 
-    /// The meter's record stands still while weir forwards: what it told is not taken in again, nor what was measured meanwhile forgotten.
+    /// The meter's record stands still while weir forwards: what it told is not taken in again, nor
+    /// what was measured meanwhile forgotten.
     #[test]
     fn times_of_both_are_put_together() {
         let metered = |last, least, count| Times {

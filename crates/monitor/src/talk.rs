@@ -96,7 +96,8 @@ impl Talk {
         self.key.protocol == TCP && self.tcp_flags & FIN_OR_RST != 0
     }
 
-    /// How long it may be silent before its record is given back. `pressure`: how full the records of its family are, in 256ths.
+    /// How long it may be silent before its record is given back. `pressure`: how full the records
+    /// of its family are, in 256ths.
     pub fn patience(&self, pressure: u32) -> Duration {
         let both = self.total.sent.packets > 0 && self.total.received.packets > 0;
         let seconds = match self.key.protocol {
@@ -106,8 +107,9 @@ impl Talk {
             TCP | UDP => 30,
             _ => 15,
         };
-        // Two buckets of four: from a quarter full on, some keys find no place. Giving a record back early costs little, as the conversation is
-        // remembered; and a flood of one-packet conversations must not keep those that live from being counted one by one.
+        // Two buckets of four: from a quarter full on, some keys find no place. Giving a record
+        // back early costs little, as the conversation is remembered; and a flood of one-packet
+        // conversations must not keep those that live from being counted one by one.
         let few = self.total.sent.packets + self.total.received.packets <= 2;
         let seconds = match pressure {
             0..64 => seconds,

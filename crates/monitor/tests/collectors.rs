@@ -13,7 +13,8 @@ use weir_monitor::ipfix::{Collector, Exporter, FlowRecord, Message, NatEvent, Se
 
 const FLOWS: usize = 3000;
 
-/// Sends as the daemon does, but waits for the collector to keep up: what it drops would prove nothing.
+/// Sends as the daemon does, but waits for the collector to keep up: what it drops would prove
+/// nothing.
 fn export(
     exporter: &mut Exporter,
     collector: &mut Collector,
@@ -50,8 +51,9 @@ struct Kind {
     read: fn(directory: &Path) -> Table,
 }
 
-/// Flows arrive; the collector ends; what is sent then waits, but for what is known to be lost; it comes back and understands; it is
-/// started anew without weir noticing, and understands after a refresh.
+/// Flows arrive; the collector ends; what is sent then waits, but for what is known to be lost; it
+/// comes back and understands; it is started anew without weir noticing, and understands after a
+/// refresh.
 fn survives(name: &str, kind: &Kind, settings: Settings) -> PathBuf {
     let flows = traffic::flows(FLOWS);
     let (first, rest) = flows.split_at(FLOWS / 2);
@@ -112,7 +114,8 @@ fn translated() -> usize {
     flows.iter().filter(told).count()
 }
 
-/// A command as the documentation has it, at loopback, `port` and `directory`: what it shows is what is tested.
+/// A command as the documentation has it, at loopback, `port` and `directory`: what it shows is
+/// what is tested.
 fn documented(beginning: &str, port: u16, directory: &Path) -> Command {
     let text = include_str!("../../../docs/pipeline.md");
     let line = text.lines().find(|line| line.starts_with(beginning));
@@ -239,7 +242,8 @@ fn json_table(path: &Path, protocol: &str) -> Table {
     table
 }
 
-/// The configuration that the documentation shows, but for address, port and directory; and it tells at once what it has.
+/// The configuration that the documentation shows, but for address, port and directory; and it
+/// tells at once what it has.
 fn nfacctd(port: u16, directory: &Path) -> Peer {
     let text = std::fs::read_to_string(PIPELINE.to_owned() + "nfacctd.conf").expect("a file");
     let text = text

@@ -1,4 +1,5 @@
-//! What the reader makes of packets that real programs sent: `tests/fixtures`, and how they were made in its README.
+//! What the reader makes of packets that real programs sent: `tests/fixtures`, and how they were
+//! made in its README.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -132,7 +133,8 @@ fn answers_of_dnsmasq() {
     assert_eq!(told[1], pair("www.example.com", "2001:db8::10"));
     // What was asked for, not what it is an alias of.
     assert_eq!(told[2], pair("shop.example.com", "198.51.100.11"));
-    // Nothing of the name that is not there, nor of the blocked one; of the long answers as much as is kept.
+    // Nothing of the name that is not there, nor of the blocked one; of the long answers as much as
+    // is kept.
     assert_eq!(told.len(), 3 + 29 + 32);
     assert!(told[3..].iter().all(|(name, _)| name == "many.example.com"));
     let tally = path.reader.tally();
@@ -375,7 +377,8 @@ fn initial_packets() {
     );
 }
 
-/// What comes behind a hello is neither an error nor another name, even if it is not known how many there were before.
+/// What comes behind a hello is neither an error nor another name, even if it is not known how many
+/// there were before.
 #[test]
 fn behind_a_hello() {
     let mut path = Path {
@@ -485,7 +488,8 @@ static EVERY_FRAME: LazyLock<Vec<Frame>> = LazyLock::new(|| {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Damaged, cut and repeated packets of real programs: no panic, names without control characters, bounded state.
+    /// Damaged, cut and repeated packets of real programs: no panic, names without control
+    /// characters, bounded state.
     #[test]
     fn damaged(damage in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 1_u8.., prop::option::of(any::<prop::sample::Index>())), 1..40)) {
         let frames = &*EVERY_FRAME;

@@ -1,4 +1,5 @@
-//! The two ciphers, both of ring. A nonce is four octets of zero and a counter of eight, big endian.
+//! The two ciphers, both of ring. A nonce is four octets of zero and a counter of eight, big
+//! endian.
 
 use ring::aead::{AES_256_GCM, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 

@@ -1,4 +1,5 @@
-//! What goes by the partner and what does not, and what comes in by it: as the configuration has it. Pure.
+//! What goes by the partner and what does not, and what comes in by it: as the configuration has
+//! it. Pure.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};

@@ -20,7 +20,8 @@ pub enum Encrypt {
 }
 
 impl Encrypt {
-    /// Whether to encrypt a connection of which the client has said so much; nothing yet: perhaps it is the other end that speaks first.
+    /// Whether to encrypt a connection of which the client has said so much; nothing yet: perhaps
+    /// it is the other end that speaks first.
     pub fn applies(self, first: &[u8]) -> bool {
         match self {
             Self::Auto => !begins_tls(first),

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 /// So many changes ...
 const MANY: usize = 16;
-/// ... within this time are flapping. A cable that is put back makes up to four: the path is lost and found, and the partner answers by it. A new lease
-/// at the same time makes as many.
+/// ... within this time are flapping. A cable that is put back makes up to four: the path is lost
+/// and found, and the partner answers by it. A new lease at the same time makes as many.
 const TIME: Duration = Duration::from_secs(10);
 
 /// What to say of a change.
@@ -57,7 +57,8 @@ impl Flaps {
         flapping.map(|(device, _)| device.clone()).collect()
     }
 
-    /// Paths that flapped and have kept still since; to be asked now and then, which also forgets what is long ago.
+    /// Paths that flapped and have kept still since; to be asked now and then, which also forgets
+    /// what is long ago.
     pub fn still(&mut self, now: Instant) -> Vec<String> {
         let rested = |changes: &mut Changes| {
             let last = changes.at.back();

@@ -21,7 +21,8 @@ pub enum Kind {
     Open,
     /// What became of it; payload follows if it is connected.
     Status,
-    /// The partner does not know the session, as it was started anew. Not authenticated: good for a new handshake, nothing more.
+    /// The partner does not know the session, as it was started anew. Not authenticated: good for a
+    /// new handshake, nothing more.
     UnknownSession,
     /// The partner speaks other versions. Understood in every version; not authenticated.
     OtherVersion,
@@ -113,7 +114,8 @@ impl<'a> Frame<'a> {
         Ok(Header { kind, length })
     }
 
-    /// Reads a frame from the front of what was received, and gives what is behind it; `None` while it is not whole.
+    /// Reads a frame from the front of what was received, and gives what is behind it; `None` while
+    /// it is not whole.
     pub fn split(octets: &'a [u8]) -> Result<Option<(Self, &'a [u8])>, FrameError> {
         let Some((header, rest)) = octets.split_first_chunk() else {
             return Ok(None);

@@ -1,8 +1,10 @@
 //! Connections that lack a subflow on a path that works: pure.
 //!
-//! The kernel makes a subflow once, when an endpoint comes, and not again when that fails or is reset (mptcp_net-next 235 and 440; seen here when a path
-//! came back after a few seconds). All that makes it try again is to take the endpoint away and give it back, which costs the other connections their
-//! subflows there for a moment: so it is done seldom, and the more seldom the less it helped.
+//! The kernel makes a subflow once, when an endpoint comes, and not again when that fails or is
+//! reset (mptcp_net-next 235 and 440; seen here when a path came back after a few seconds). All
+//! that makes it try again is to take the endpoint away and give it back, which costs the other
+//! connections their subflows there for a moment: so it is done seldom, and the more seldom the
+//! less it helped.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -34,7 +36,8 @@ pub struct Gaps {
 }
 
 impl Gaps {
-    /// Takes all subflows that there are, the tokens of all connections, and the paths that work; gives those whose endpoint is to be made anew.
+    /// Takes all subflows that there are, the tokens of all connections, and the paths that work;
+    /// gives those whose endpoint is to be made anew.
     pub fn look(
         &mut self,
         subflows: &[Subflow],
@@ -45,7 +48,8 @@ impl Gaps {
             let kind = matches!(subflow.kind, SubflowKind::First | SubflowKind::Joined);
             kind && subflow.token != 0 && subflow.state == TcpState::Established
         };
-        // One may have no subflow at all: its only path was lost, and what the kernel still had to tell of that closed the one that came in its place.
+        // One may have no subflow at all: its only path was lost, and what the kernel still had to
+        // tell of that closed the one that came in its place.
         let none = |token: &u32| (*token, Vec::new());
         let mut has: HashMap<u32, Vec<IpAddr>> = connections.iter().map(none).collect();
         for subflow in subflows.iter().filter(multipath) {

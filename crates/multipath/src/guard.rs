@@ -1,9 +1,12 @@
 //! A guard of goodput: paths together are to carry no less than the best of them alone. Pure.
 //!
-//! The kernel's scheduler puts octets on a path that is far away, and all that comes by the others has to wait for them: a fast path with a slow one beside it
-//! may carry less than by itself. It cannot be seen from outside whether a connection is slow for that reason, or because nobody wants more. So it is
-//! tried: where all carry less than one has been seen to carry, the farthest is let rest for a moment, which that one can make up for. If more arrives then,
-//! it rests for longer; if not, the next as well; if it was none of them, they are used again, and not tried again soon.
+//! The kernel's scheduler puts octets on a path that is far away, and all that comes by the others
+//! has to wait for them: a fast path with a slow one beside it may carry less than by itself. It
+//! cannot be seen from outside whether a connection is slow for that reason, or because nobody
+//! wants more. So it is tried: where all carry less than one has been seen to carry, the farthest
+//! is let rest for a moment, which that one can make up for. If more arrives then, it rests for
+//! longer; if not, the next as well; if it was none of them, they are used again, and not tried
+//! again soon.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -11,13 +14,16 @@ use std::time::Duration;
 
 /// The time over which rates are taken that are compared.
 const WINDOW: Duration = Duration::from_secs(2);
-/// The time over which is taken what a path can carry: long enough for bursts to be level. Only what was before the two windows that are compared counts.
+/// The time over which is taken what a path can carry: long enough for bursts to be level. Only
+/// what was before the two windows that are compared counts.
 const STEADY: Duration = Duration::from_millis(900);
-/// What becomes more by itself by this factor, from one window to the next, is not looked at: a connection that begins.
+/// What becomes more by itself by this factor, from one window to the next, is not looked at: a
+/// connection that begins.
 const RISES: f64 = 1.1;
 /// What is on its way by a path that is to rest has to arrive first.
 const DRAINS: Duration = Duration::from_secs(2);
-/// A path may not learn at once that it is to rest ([`crate::unheard`]): a trial in which it goes on is judged after so long at the latest.
+/// A path may not learn at once that it is to rest ([`crate::unheard`]): a trial in which it goes
+/// on is judged after so long at the latest.
 const LONGEST: Duration = Duration::from_secs(12);
 /// A part of what the best path carried by itself: with more than this all is well.
 const ENOUGH: f64 = 0.9;
@@ -29,7 +35,8 @@ const WANTED: f64 = 0.05;
 const TAKES_PART: f64 = 0.002;
 /// Octets a second below which all is left as it is.
 const WORTH: f64 = 125_000.0;
-/// A round trip so much longer than the best path's, and by so many microseconds, is one that may hold others up.
+/// A round trip so much longer than the best path's, and by so many microseconds, is one that may
+/// hold others up.
 const FARTHER: f64 = 2.0;
 const FARTHER_BY: u32 = 50_000;
 /// What a path could carry is forgotten: after so long it counts for a third.
@@ -38,7 +45,8 @@ const FORGETS: Duration = Duration::from_secs(600);
 const REST: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(600));
 /// How long is waited after a trial that showed nothing, at first and at most.
 const WAIT: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(1800));
-/// A path that has been used for so long with something to carry, without any doubt, is a good one again.
+/// A path that has been used for so long with something to carry, without any doubt, is a good one
+/// again.
 const PROVES: Duration = Duration::from_secs(120);
 
 /// A path at a time. Octets are sums since the start.
@@ -135,7 +143,8 @@ impl Guard {
         tried.any(|tried| *tried == address) || path.is_some_and(|path| path.until.is_some())
     }
 
-    /// Takes what clients have `[sent, received]` in all, and the paths that work and are used first; to be called about twice a second.
+    /// Takes what clients have `[sent, received]` in all, and the paths that work and are used
+    /// first; to be called about twice a second.
     pub fn look(&mut self, all: [u64; 2], samples: &[Sample], now: Duration) -> Vec<Action> {
         self.note(all, samples, now);
         let mut actions = self.wake(now);
@@ -342,7 +351,8 @@ impl Guard {
                 best,
             }];
         }
-        // What the others were thought to carry, they do not, or not any more; unless nobody wants anything any more.
+        // What the others were thought to carry, they do not, or not any more; unless nobody wants
+        // anything any more.
         if without >= trial.best * WANTED {
             let others = samples.iter().map(|sample| sample.address);
             for other in others.filter(|other| !trial.addresses.contains(other)) {

@@ -1,7 +1,8 @@
 //! How a key becomes a session: Noise NNpsk0, in one round trip.
 //!
-//! The router's first message is authenticated by the key they share; both add a key for this once, so that who learns the shared key
-//! later cannot read what was said before. A replayed first message makes a session that its sender cannot use.
+//! The router's first message is authenticated by the key they share; both add a key for this once,
+//! so that who learns the shared key later cannot read what was said before. A replayed first
+//! message makes a session that its sender cannot use.
 
 use snow::{Builder, HandshakeState};
 
@@ -85,7 +86,8 @@ pub fn key_id(body: &[u8]) -> Result<KeyId, HandshakeError> {
         .ok_or(HandshakeError::Short(body.len()))
 }
 
-/// The partner's end: the session, and the frame to answer with, 161 octets at most. Whoever does not have the key is not answered.
+/// The partner's end: the session, and the frame to answer with, 161 octets at most. Whoever does
+/// not have the key is not answered.
 pub fn answer(
     key: &Key,
     body: &[u8],
@@ -141,7 +143,8 @@ fn read(state: &mut HandshakeState, message: &[u8]) -> Result<Vec<u8>, Handshake
     Ok(payload[..length].to_vec())
 }
 
-/// All keys come from what Noise split its last key into: unlike the hash of what was said, that is secret.
+/// All keys come from what Noise split its last key into: unlike the hash of what was said, that is
+/// secret.
 fn session(role: Role, id: SessionId, cipher: Cipher, mut state: HandshakeState) -> Session {
     let mut split = [0; 64];
     let (first, second) = state.dangerously_get_raw_split();

@@ -62,7 +62,8 @@ pub struct Seen {
     pub rests: bool,
 }
 
-/// Addresses of paths that are to wait until others fail. IPv4 and IPv6 are for themselves, as no connection has paths of both.
+/// Addresses of paths that are to wait until others fail. IPv4 and IPv6 are for themselves, as no
+/// connection has paths of both.
 pub fn reserve(paths: &[Seen]) -> Vec<IpAddr> {
     let waits = |path: &&Seen| {
         let peers = || {

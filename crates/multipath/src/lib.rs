@@ -1,16 +1,18 @@
 //! Several uplinks as one: what a router and its partner say to each other.
 //!
-//! A [`Pairing`] line carries the address of the partner and a key. Of it the two make a [`Session`], in one round trip
-//! ([`handshake`]). The session then seals an [`Open`] in front of the first payload of each connection, and its [`Status`] on the
-//! way back, with no round trip more. [`stream`] encrypts what follows, where that is wanted.
+//! A [`Pairing`] line carries the address of the partner and a key. Of it the two make a
+//! [`Session`], in one round trip ([`handshake`]). The session then seals an [`Open`] in front of
+//! the first payload of each connection, and its [`Status`] on the way back, with no round trip
+//! more. [`stream`] encrypts what follows, where that is wanted.
 //!
-//! [`hints`] is what a user says of paths, [`guard`] sees to it that none slows the others down, [`unheard`] that the partner learns
-//! which of them wait.
+//! [`hints`] is what a user says of paths, [`guard`] sees to it that none slows the others down,
+//! [`unheard`] that the partner learns which of them wait.
 //!
-//! Pure but for [`io`]: octets in, octets out; no clock, no socket. Octet by octet it is told in `docs/multipath-protocol.md`.
+//! Pure but for [`io`]: octets in, octets out; no clock, no socket. Octet by octet it is told in
+//! `docs/multipath-protocol.md`.
 //!
-//! [`nft`] are the rules that bring clients' connections here, [`reach`] is where a partner goes for its routers. In [`io`] are the sockets and
-//! threads: [`io::Router`] and [`io::Partner`].
+//! [`nft`] are the rules that bring clients' connections here, [`reach`] is where a partner goes
+//! for its routers. In [`io`] are the sockets and threads: [`io::Router`] and [`io::Partner`].
 
 mod aead;
 pub mod choice;

@@ -1,7 +1,8 @@
 //! The rules that bring clients' TCP to weir, as text for `nft -f -`: pure.
 //!
-//! They are a table of weir's own. A rule that redirects to a socket that is not there does not match (`nft_tproxy` breaks off), so when weir is gone,
-//! by whatever death, packets go their former way.
+//! They are a table of weir's own. A rule that redirects to a socket that is not there does not
+//! match (`nft_tproxy` breaks off), so when weir is gone, by whatever death, packets go their
+//! former way.
 
 use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
@@ -55,7 +56,8 @@ pub fn create(redirect: &Redirect) -> String {
     sets(&mut text, redirect);
     text += "\tchain clients {\n\t\ttype filter hook prerouting priority mangle; policy accept;\n";
     text += "\t\tmeta l4proto != tcp return\n";
-    // Of a connection that weir has: before all else, as its destination may have become a direct one since.
+    // Of a connection that weir has: before all else, as its destination may have become a direct
+    // one since.
     let _ = writeln!(
         text,
         "\t\tsocket transparent 1 meta mark set meta mark or {MARK:#x} accept"
@@ -164,8 +166,8 @@ fn sets(text: &mut String, redirect: &Redirect) {
     }
 }
 
-/// What is no TCP: new conversations go by the tunnel, with all of their packets; those that began before stay where they are, as their addresses were
-/// translated for there.
+/// What is no TCP: new conversations go by the tunnel, with all of their packets; those that began
+/// before stay where they are, as their addresses were translated for there.
 fn others(text: &mut String, device: &str, carries: [bool; 2]) {
     let mut without = String::new();
     for (family, carries) in ["ipv4", "ipv6"].into_iter().zip(carries) {
@@ -225,7 +227,8 @@ fn ports(family: &str, ports: &Ports) -> String {
     format!("meta nfproto {family} {name} dport {}", ports.numbers())
 }
 
-/// Connections into the tunnel say how long their segments may be there: not everybody hears that a packet was too long.
+/// Connections into the tunnel say how long their segments may be there: not everybody hears that a
+/// packet was too long.
 fn clamp(text: &mut String, device: &str) {
     let _ = write!(
         text,
@@ -237,7 +240,8 @@ fn clamp(text: &mut String, device: &str) {
     );
 }
 
-/// Of the tunnel's packets that match, those go on that answer, or that a rule of weir's gave a new destination.
+/// Of the tunnel's packets that match, those go on that answer, or that a rule of weir's gave a new
+/// destination.
 fn guard(text: &mut String, hook: &str, which: &str) {
     let _ = write!(
         text,
@@ -255,8 +259,9 @@ fn guard(text: &mut String, hook: &str, which: &str) {
 /// Name of the partner's table, of family `inet`.
 pub const PARTNER_TABLE: &str = "weir_partner";
 
-/// The partner's table: what comes from its routers leaves under the partner's own addresses, and what comes to ports that a router has goes there.
-/// `device`: of the tunnel; `forwards`: places of routers, and their ports.
+/// The partner's table: what comes from its routers leaves under the partner's own addresses, and
+/// what comes to ports that a router has goes there. `device`: of the tunnel; `forwards`: places of
+/// routers, and their ports.
 pub fn partner(device: &str, net: &TunnelNet, forwards: &[(usize, Vec<Ports>)]) -> String {
     let mut text = remove_partner();
     text += "table inet weir_partner {\n\tchain leaves {\n\t\ttype nat hook postrouting priority srcnat; policy accept;\n";

@@ -15,13 +15,15 @@ const STATUS: u8 = 1;
 /// A connection that the partner is to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Open {
-    /// Where to. An IPv4 address is never written as IPv6 here, so that a rule for one holds; scope and flow label are not sent.
+    /// Where to. An IPv4 address is never written as IPv6 here, so that a rule for one holds; scope
+    /// and flow label are not sent.
     pub destination: SocketAddr,
     /// Who asks, as the router sees it: for the partner's log and limits. Likewise.
     pub client: SocketAddr,
     /// Whether what follows is encrypted by [`stream`](crate::stream).
     pub encrypted: bool,
-    /// Port of the same client's connection to the same destination that it began just before this one: that one goes first.
+    /// Port of the same client's connection to the same destination that it began just before this
+    /// one: that one goes first.
     pub after: Option<u16>,
 }
 

@@ -1,10 +1,12 @@
-//! How soon a handshake may follow another. What leads to one is not authenticated: whoever sits on the way could ask for them without end.
+//! How soon a handshake may follow another. What leads to one is not authenticated: whoever sits on
+//! the way could ask for them without end.
 
 use std::time::{Duration, Instant};
 
 /// Between two: at first, and at most.
 const GAP: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(8)];
-/// So many follow one another at the first gap, before it doubles: a partner that is being set up is started a few times.
+/// So many follow one another at the first gap, before it doubles: a partner that is being set up
+/// is started a few times.
 const FEW: u32 = 4;
 /// A session that lasted so long shows that all is well.
 const CALM: Duration = Duration::from_secs(30);

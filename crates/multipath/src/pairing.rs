@@ -1,8 +1,9 @@
 //! The pairing line: all that a router has to be told of its partner, in one word.
 //!
-//! `weir1-KEY@HOST:PORT`, where KEY is the base64url form of the key's id (8 octets), the key (32) and a check (4) over all that the
-//! line says. No character of it means anything to TOML, nor to a shell but the brackets of an IPv6 address, which a shell leaves as
-//! they are where no file has such a name. The line is a secret.
+//! `weir1-KEY@HOST:PORT`, where KEY is the base64url form of the key's id (8 octets), the key (32)
+//! and a check (4) over all that the line says. No character of it means anything to TOML, nor to a
+//! shell but the brackets of an IPv6 address, which a shell leaves as they are where no file has
+//! such a name. The line is a secret.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -96,8 +97,8 @@ impl Pairing {
         Ok(Self { host, port, key })
     }
 
-    /// With a host, and a port where it is not [`PORT`], as they are typed: `partner.example.net`, `203.0.113.5:443`, `[2001:db8::5]:9349`; an IPv6
-    /// address without a port needs no brackets.
+    /// With a host, and a port where it is not [`PORT`], as they are typed: `partner.example.net`,
+    /// `203.0.113.5:443`, `[2001:db8::5]:9349`; an IPv6 address without a port needs no brackets.
     pub fn at(address: &str, key: Key) -> Result<Self, PairingError> {
         let (host, port) = match address.parse::<Ipv6Addr>() {
             Ok(_) => (address, PORT),

@@ -1,4 +1,5 @@
-//! Where a partner connects to for its routers, and where not: pure. It is no way into the networks that it is itself in.
+//! Where a partner connects to for its routers, and where not: pure. It is no way into the networks
+//! that it is itself in.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -15,7 +16,8 @@ const fn v6(first: [u16; 3], sixth: u16, length: u8) -> Prefix {
     Prefix { address, length }
 }
 
-/// Addresses that mean another host in each network: private, of a link, of this machine (RFC 6890), of many.
+/// Addresses that mean another host in each network: private, of a link, of this machine (RFC
+/// 6890), of many.
 pub const LOCAL: [Prefix; 15] = [
     v4(0, 0, 0, 0, 8),
     v4(10, 0, 0, 0, 8),

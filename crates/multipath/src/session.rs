@@ -17,7 +17,8 @@ use crate::window::Window;
 /// Octets of an open's body in front of what is sealed: session and counter.
 const FRONT: usize = 8 + 8;
 
-/// Opens that may overtake one another: at 10,000 connections a second, the first segment of one may be sent again a few times.
+/// Opens that may overtake one another: at 10,000 connections a second, the first segment of one
+/// may be sent again a few times.
 const OPENS: u64 = 65_536;
 
 /// Names a session: drawn by the partner, sent in the clear.
@@ -173,7 +174,8 @@ impl Session {
         }
     }
 
-    /// The router asks for a connection: the frame to send first, 52 octets for two IPv4 addresses, 76 for IPv6, 3 more with encryption, 4 with one before it.
+    /// The router asks for a connection: the frame to send first, 52 octets for two IPv4 addresses,
+    /// 76 for IPv6, 3 more with encryption, 4 with one before it.
     ///
     /// # Panics
     /// At the partner's end, which has nothing to ask for: it would use the router's nonces again.
@@ -297,8 +299,8 @@ impl Opened {
         self.0.counter
     }
 
-    /// The two ends of the stream; `None` where it is not encrypted, or they were taken already. Payload may be sealed before the status
-    /// is there.
+    /// The two ends of the stream; `None` where it is not encrypted, or they were taken already.
+    /// Payload may be sealed before the status is there.
     pub fn stream(&mut self) -> Option<(Sealer, Opener)> {
         self.0.stream()
     }

@@ -17,7 +17,8 @@ pub struct Carried {
     pub backup: bool,
     /// The shortest smoothed round trip of those that moved lately, µs.
     pub rtt: Option<u32>,
-    /// Octets of clients' data that the other side has acknowledged. What a subflow carried after the last look at it is not in any of these.
+    /// Octets of clients' data that the other side has acknowledged. What a subflow carried after
+    /// the last look at it is not in any of these.
     pub sent: u64,
     /// Octets received.
     pub received: u64,

@@ -1,6 +1,8 @@
-//! What follows an open, encrypted: records of length, ciphertext and tag, and a last one that says that there is no more.
+//! What follows an open, encrypted: records of length, ciphertext and tag, and a last one that says
+//! that there is no more.
 //!
-//! Each direction of each connection has a secret of its own, from which the key of every [`RECORDS_PER_KEY`] records is derived.
+//! Each direction of each connection has a secret of its own, from which the key of every
+//! [`RECORDS_PER_KEY`] records is derived.
 
 use ring::aead::{Aad, LessSafeKey, Tag};
 use ring::hkdf::Prk;
@@ -8,7 +10,8 @@ use ring::hkdf::Prk;
 use crate::aead::{self, Cipher, TAG};
 use crate::derive;
 
-/// Octets of a record in front of its ciphertext: how long the plaintext is (big endian); 0 ends the stream.
+/// Octets of a record in front of its ciphertext: how long the plaintext is (big endian); 0 ends
+/// the stream.
 pub const HEAD: usize = 2;
 
 /// Octets of a record beside its plaintext.
@@ -37,7 +40,8 @@ pub enum StreamError {
     CutOff,
 }
 
-/// The key of the moment, and which record comes next. Some 700 octets, so that it is boxed where it moves.
+/// The key of the moment, and which record comes next. Some 700 octets, so that it is boxed where
+/// it moves.
 struct Keys {
     cipher: Cipher,
     secret: Prk,
@@ -102,8 +106,8 @@ impl Sealer {
         }
     }
 
-    /// Seals a record where it stands, for those who read straight into a buffer: [`HEAD`] octets of room, 1 to [`MOST`] octets of
-    /// plaintext, and 16 octets of room.
+    /// Seals a record where it stands, for those who read straight into a buffer: [`HEAD`] octets
+    /// of room, 1 to [`MOST`] octets of plaintext, and 16 octets of room.
     ///
     /// # Panics
     /// If there is no plaintext, or more than that: a stream must not end by mistake.
@@ -153,9 +157,11 @@ impl Opener {
         }
     }
 
-    /// Takes what was received, as it comes, and appends the plaintext of all records that are whole by now.
+    /// Takes what was received, as it comes, and appends the plaintext of all records that are
+    /// whole by now.
     ///
-    /// After an error nothing more is read: the connection is to be reset. What was appended is right all the same.
+    /// After an error nothing more is read: the connection is to be reset. What was appended is
+    /// right all the same.
     pub fn open(&mut self, octets: &[u8], plain: &mut Vec<u8>) -> Result<(), StreamError> {
         match self.wrong {
             Some(wrong) => Err(wrong),
@@ -166,14 +172,16 @@ impl Opener {
         }
     }
 
-    /// Gives back the memory that long records took, where none is half there: nothing comes for a while.
+    /// Gives back the memory that long records took, where none is half there: nothing comes for a
+    /// while.
     pub fn rest(&mut self) {
         if self.part.is_empty() {
             self.part = Vec::new();
         }
     }
 
-    /// Whether the last record was read. If nothing more is received and it was not, the stream was cut off.
+    /// Whether the last record was read. If nothing more is received and it was not, the stream was
+    /// cut off.
     pub fn ended(&self) -> bool {
         self.ended
     }

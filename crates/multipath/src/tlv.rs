@@ -1,4 +1,5 @@
-//! Lists of type (1 octet), length (1 octet), value. What is not known is skipped, so that later versions may say more.
+//! Lists of type (1 octet), length (1 octet), value. What is not known is skipped, so that later
+//! versions may say more.
 
 /// A list that is not one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,8 +1,10 @@
 //! Paths that are to wait until others fail, and by which the partner sends all the same: pure.
 //!
-//! It is told by one option in one segment (MP_PRIO, RFC 8684 section 3.3.8), which nobody acknowledges, and nobody sends again where it is lost. But it
-//! shows: a subflow that waits receives nothing while its connection has another that does not wait, but for what was on its way. Where it goes on, it
-//! is told again, and the more seldom the less that helps: the partner may have a reason, as paths that it takes for lost.
+//! It is told by one option in one segment (MP_PRIO, RFC 8684 section 3.3.8), which nobody
+//! acknowledges, and nobody sends again where it is lost. But it shows: a subflow that waits
+//! receives nothing while its connection has another that does not wait, but for what was on its
+//! way. Where it goes on, it is told again, and the more seldom the less that helps: the partner
+//! may have a reason, as paths that it takes for lost.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -11,7 +13,8 @@ use kernel::subflows::{Subflow, SubflowKind, TcpState};
 
 /// Looks at which a path went on: what was on its way arrives meanwhile.
 const PATIENCE: u32 = 3;
-/// Looks in a row without anything, after which it does not go on. A window's octets may come all at once, and then nothing for a round trip.
+/// Looks in a row without anything, after which it does not go on. A window's octets may come all
+/// at once, and then nothing for a round trip.
 const SILENCE: u32 = 2;
 /// Looks between two reminders, at first and at most.
 const WAIT: (u32, u32) = (PATIENCE, 120);
@@ -38,7 +41,8 @@ pub struct Unheard {
 }
 
 impl Unheard {
-    /// Takes all subflows that there are, and the paths that are to wait; gives those of which that is to be told again. To be called about twice a second.
+    /// Takes all subflows that there are, and the paths that are to wait; gives those of which that
+    /// is to be told again. To be called about twice a second.
     pub fn look(&mut self, subflows: &[Subflow], waiting: &[IpAddr]) -> Vec<IpAddr> {
         let live = |subflow: &&Subflow| {
             let kind = matches!(subflow.kind, SubflowKind::First | SubflowKind::Joined);

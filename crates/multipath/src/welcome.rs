@@ -36,7 +36,8 @@ pub struct Welcome {
     pub ipv6: bool,
     /// Whether its processor has instructions for AES.
     pub aes: bool,
-    /// The router's own IPv4 address in the tunnel, and the length of its prefix; `None` where the tunnel has no IPv4.
+    /// The router's own IPv4 address in the tunnel, and the length of its prefix; `None` where the
+    /// tunnel has no IPv4.
     pub tunnel4: Option<(Ipv4Addr, u8)>,
     /// The same of IPv6.
     pub tunnel6: Option<(Ipv6Addr, u8)>,
@@ -49,7 +50,8 @@ pub struct Welcome {
 }
 
 impl Welcome {
-    /// The session and the items, not encrypted yet. What [`decode`](Self::decode) refuses is written all the same.
+    /// The session and the items, not encrypted yet. What [`decode`](Self::decode) refuses is
+    /// written all the same.
     pub fn encode(&self, session: SessionId) -> Vec<u8> {
         let mut list = Vec::with_capacity(128);
         tlv::put(&mut list, SESSION, &session.0.to_be_bytes());

@@ -3,10 +3,12 @@
 /// Bits of a word.
 const WORD: u64 = u64::BITS as u64;
 
-/// A window over counters. Taking one costs no more than clearing what is slid over, at most the window once.
+/// A window over counters. Taking one costs no more than clearing what is slid over, at most the
+/// window once.
 #[derive(Clone)]
 pub struct Window {
-    /// A ring; the word of counter `c` is `c / 64` modulo its length. One word more than the width, as the newest is in use in part.
+    /// A ring; the word of counter `c` is `c / 64` modulo its length. One word more than the width,
+    /// as the newest is in use in part.
     words: Box<[u64]>,
     highest: u64,
 }
@@ -15,7 +17,8 @@ impl Window {
     /// Counters that a usual window looks back.
     pub const WIDTH: u64 = 8192;
 
-    /// A window of which at least `width` counters below the highest may still come, an eighth of that in octets.
+    /// A window of which at least `width` counters below the highest may still come, an eighth of
+    /// that in octets.
     pub fn new(width: u64) -> Self {
         let words = width.div_ceil(WORD).max(1) + 1;
         let words = usize::try_from(words).expect("a window that fits into memory");
@@ -118,7 +121,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against a set of all that was taken: nothing twice, nothing that is new and within the width refused.
+        /// Against a set of all that was taken: nothing twice, nothing that is new and within the
+        /// width refused.
         #[test]
         fn as_a_set_has_it(steps in steps(), start in 0_u64..200, width in prop_oneof![Just(1_u64), Just(64), Just(100), Just(256)]) {
             let mut window = Window::new(width);

@@ -11,8 +11,9 @@ pub type Millis = u64;
 
 /// Names one tracked connection, and both of its records in the packet path: an index into a slab.
 ///
-/// A number whose [`Action::Install`] or [`Action::Remove`] was given out is not reused before two calls of [`crate::Core::tick`]
-/// have passed. So whoever applies the actions at least once between two ticks never sees one number in two lives at a time.
+/// A number whose [`Action::Install`] or [`Action::Remove`] was given out is not reused before two
+/// calls of [`crate::Core::tick`] have passed. So whoever applies the actions at least once between
+/// two ticks never sees one number in two lives at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FlowId(pub u32);
 
@@ -28,7 +29,8 @@ pub struct Reading {
     pub octets: u64,
     /// Whether the kernel's forwarding is proven at present.
     pub proven: bool,
-    /// Another number each time that a packet of it is given to the kernel, which it knows but may not forward.
+    /// Another number each time that a packet of it is given to the kernel, which it knows but may
+    /// not forward.
     pub shown: u32,
     /// The length of the last of these, octets of the IP packet.
     pub shown_length: u16,
@@ -66,7 +68,8 @@ pub enum Cause {
     Forwarding,
     /// A firewall that tells of no changes (iptables-legacy) is in use.
     Legacy,
-    /// Something is over of which nothing tells: an element's time, a route's life, an hour; or a packet wrote a set.
+    /// Something is over of which nothing tells: an element's time, a route's life, an hour; or a
+    /// packet wrote a set.
     Expiry,
 }
 
@@ -116,8 +119,8 @@ impl fmt::Display for Cause {
 /// One thing to do. Actions are in order; those of one flow must be applied in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Both directions become known. `original` and `reply` are the tuples at ingress; the original direction leaves as
-    /// `reply.reversed()`, the reply direction as `original.reversed()`.
+    /// Both directions become known. `original` and `reply` are the tuples at ingress; the original
+    /// direction leaves as `reply.reversed()`, the reply direction as `original.reversed()`.
     Install {
         /// The connection.
         flow: FlowId,
@@ -125,11 +128,12 @@ pub enum Action {
         original: Tuple,
         /// Tuple of packets of the reply direction at ingress.
         reply: Tuple,
-        /// TCP's window scales, original direction's sender first: by them a FIN or RST is told that neither end sent. `None`: any passes.
+        /// TCP's window scales, original direction's sender first: by them a FIN or RST is told
+        /// that neither end sent. `None`: any passes.
         window_scales: Option<[u8; 2]>,
     },
-    /// Frames between two stations of a bridge become known, both ways. [`Action::Remove`] and [`Action::Prove`] with its number are as
-    /// for a connection.
+    /// Frames between two stations of a bridge become known, both ways. [`Action::Remove`] and
+    /// [`Action::Prove`] with its number are as for a connection.
     InstallPair {
         /// A number from [`PAIRS`] on.
         flow: FlowId,
@@ -141,10 +145,12 @@ pub enum Action {
         /// The connection.
         flow: FlowId,
     },
-    /// Make conntrack liberal about the TCP window of this connection, whose packets it will no longer see. Comes before the
-    /// install of a TCP flow, and again when it has moved far: conntrack then must not go by an acknowledgement of long ago.
+    /// Make conntrack liberal about the TCP window of this connection, whose packets it will no
+    /// longer see. Comes before the install of a TCP flow, and again when it has moved far:
+    /// conntrack then must not go by an acknowledgement of long ago.
     Relax(ConnectionId),
-    /// Tell conntrack that this connection lives. Where the entry is gone (ENOENT), hand the core a `ConnectionGone`.
+    /// Tell conntrack that this connection lives. Where the entry is gone (ENOENT), hand the core a
+    /// `ConnectionGone`.
     Refresh {
         /// The connection.
         id: ConnectionId,
@@ -153,8 +159,9 @@ pub enum Action {
         /// Of TCP: the mark that data wait to be acknowledged is to be there, or not to be there.
         unacknowledged: Option<bool>,
     },
-    /// Ask conntrack what this connection has left, and hand the core the answer ([`crate::Core::looked`]): it has just seen a
-    /// packet. Comes before a refresh of the same connection.
+    /// Ask conntrack what this connection has left, and hand the core the answer
+    /// ([`crate::Core::looked`]): it has just seen a packet. Comes before a refresh of the same
+    /// connection.
     Look(ConnectionId),
     /// End the proof of this flow's two directions: the next packet of each goes to the kernel.
     Prove {
@@ -163,9 +170,11 @@ pub enum Action {
     },
     /// All proofs end.
     Bump(Cause),
-    /// The neighbour or station that had this hardware address changed: end the proofs over hops to it, by whatever port.
+    /// The neighbour or station that had this hardware address changed: end the proofs over hops to
+    /// it, by whatever port.
     BumpHops {
-        /// Where it was: the device of the neighbour, which may stand on several ports, or the port of a bridge.
+        /// Where it was: the device of the neighbour, which may stand on several ports, or the port
+        /// of a bridge.
         link: u32,
         /// The hardware address it had.
         mac: Mac,
@@ -174,7 +183,7 @@ pub enum Action {
     Dump(Source),
     /// Attach to a device, change it, or detach.
     Port(PortPlan),
-    /// `(device, number)` for all devices: those that stand on one another share a number of at least 1; with 0, a device may stand
-    /// on any. Replaces what was said before.
+    /// `(device, number)` for all devices: those that stand on one another share a number of at
+    /// least 1; with 0, a device may stand on any. Replaces what was said before.
     Stacks(Vec<(u32, u32)>),
 }

@@ -41,7 +41,8 @@ impl Core {
         if flow.reply == connection.reply {
             let before = flow.installed();
             self.settle(id, out);
-            // The kernel speaks of it because something changed, perhaps its mark or a label that routes and rules go by.
+            // The kernel speaks of it because something changed, perhaps its mark or a label that
+            // routes and rules go by.
             if before && self.table.get(id).is_some_and(Flow::installed) {
                 out.push(Action::Prove { flow: id });
             }
@@ -57,7 +58,8 @@ impl Core {
         }
     }
 
-    /// What a message says of the time that packets give; not what a dump says, which may have been given long ago.
+    /// What a message says of the time that packets give; not what a dump says, which may have been
+    /// given long ago.
     fn learn(
         &mut self,
         id: FlowId,
@@ -107,8 +109,9 @@ impl Core {
             return;
         }
         self.zones.insert(connection.id.zone);
-        // The kernel has one entry of a tuple in a zone, so another one that we know must be gone; except after a race of two
-        // first packets (nf_ct_resolve_clash_harder), when both live for a second.
+        // The kernel has one entry of a tuple in a zone, so another one that we know must be gone;
+        // except after a race of two first packets (nf_ct_resolve_clash_harder), when both live for
+        // a second.
         if bits & status::NAT_CLASH == 0 {
             let former: Vec<FlowId> = self
                 .table
@@ -128,8 +131,9 @@ impl Core {
         let Some(id) = self.insert(flow, out) else {
             return;
         };
-        // The first packet: of those that were answered it is not known what they were before. A TCP connection that is established with it
-        // was picked up in its middle (`tcp_new` in nf_conntrack_proto_tcp.c).
+        // The first packet: of those that were answered it is not known what they were before. A
+        // TCP connection that is established with it was picked up in its middle (`tcp_new` in
+        // nf_conntrack_proto_tcp.c).
         if connection.status.is_some() && bits & status::SEEN_REPLY == 0 {
             self.learn(id, (Some(TCP_NONE), None), connection.timeout, out);
         }
@@ -164,8 +168,8 @@ impl Core {
         Some(id)
     }
 
-    /// Removes connections, and then looks again at those that shared a tuple with them: none that is to go may come to be
-    /// installed, and change its number, meanwhile.
+    /// Removes connections, and then looks again at those that shared a tuple with them: none that
+    /// is to go may come to be installed, and change its number, meanwhile.
     fn drop_flows(&mut self, ids: &[FlowId], out: &mut Vec<Action>) {
         let mut sharers: Vec<FlowId> = Vec::new();
         for id in ids {
@@ -194,8 +198,8 @@ impl Core {
         }
     }
 
-    /// Looks at a connection and at all that share a tuple with it. The sharers first: they are removed before this one could
-    /// take their place.
+    /// Looks at a connection and at all that share a tuple with it. The sharers first: they are
+    /// removed before this one could take their place.
     fn settle_with_sharers(&mut self, id: FlowId, out: &mut Vec<Action>) {
         let sharers = self.table.sharers(id);
         self.settle_all(&sharers, out);
@@ -213,8 +217,8 @@ impl Core {
         if flow.contested || self.table.shared(id) {
             return Err(Decline::Ambiguous);
         }
-        // The packet path does not see zones. With more than one, a tuple is only known to be unique when all are remembered;
-        // with one, the kernel makes it so.
+        // The packet path does not see zones. With more than one, a tuple is only known to be
+        // unique when all are remembered; with one, the kernel makes it so.
         if self.forgot && self.zones.len() > 1 && !flow.installed() {
             return Err(Decline::Crowded);
         }
@@ -228,7 +232,8 @@ impl Core {
         rules.find(|rule| rule.touches(&subject))
     }
 
-    /// How many connections each rule leaves to the kernel now, in the order of [`Core::concerns`]; several may leave it the same ones.
+    /// How many connections each rule leaves to the kernel now, in the order of [`Core::concerns`];
+    /// several may leave it the same ones.
     pub fn costs(&self) -> Vec<usize> {
         let mut costs = vec![0; self.concerns.len()];
         let left = self.statistics.declined[Decline::EachPacket.index()];
@@ -245,7 +250,8 @@ impl Core {
         costs
     }
 
-    /// The ruleset was read: these rules look at each packet. All connections are judged by them; what weir forwarded so far and may not, ends.
+    /// The ruleset was read: these rules look at each packet. All connections are judged by them;
+    /// what weir forwarded so far and may not, ends.
     pub fn rules(&mut self, concerns: Vec<Concern>, now: Millis, out: &mut Vec<Action>) {
         self.clock(now);
         if concerns == self.concerns {
@@ -306,7 +312,8 @@ impl Core {
         self.statistics.declined[reason.index()] += 1;
     }
 
-    /// Installs a declined connection. Its number changes where the old one may still be on its way out.
+    /// Installs a declined connection. Its number changes where the old one may still be on its way
+    /// out.
     fn install(&mut self, id: FlowId, out: &mut Vec<Action>) {
         let id = if self.table.pending(id) {
             let Some(flow) = self.take(id) else { return };
@@ -362,7 +369,8 @@ impl Core {
         self.forget_excess();
     }
 
-    /// The dump is complete: connections that neither it nor an event since its start told are gone.
+    /// The dump is complete: connections that neither it nor an event since its start told are
+    /// gone.
     pub(crate) fn sweep_connections(&mut self, out: &mut Vec<Action>) {
         let generation = self.connections.generation;
         let gone: Vec<FlowId> = self

@@ -33,8 +33,9 @@ pub(crate) struct Dump {
 
 /// The decisions of weir. One event or tick in, actions out; see the crate's documentation.
 ///
-/// Every call appends to `out`; actions must be applied in order, and at least once between two ticks. What concerns devices,
-/// neighbours and stations as a whole is put off to [`Core::flush`], which has to follow each batch of calls.
+/// Every call appends to `out`; actions must be applied in order, and at least once between two
+/// ticks. What concerns devices, neighbours and stations as a whole is put off to [`Core::flush`],
+/// which has to follow each batch of calls.
 pub struct Core {
     pub(crate) settings: Settings,
     pub(crate) table: Table,
@@ -115,7 +116,8 @@ impl Core {
         }
     }
 
-    /// Asks for the first dumps: addresses before connections, so that what ends here is known as such.
+    /// Asks for the first dumps: addresses before connections, so that what ends here is known as
+    /// such.
     pub fn start(&mut self, now: Millis, out: &mut Vec<Action>) {
         self.clock(now);
         self.dump(Source::Route, out);
@@ -169,7 +171,8 @@ impl Core {
         self.bump(Cause::Expiry, out);
     }
 
-    /// Whether a firewall is in use that tells of no changes (iptables-legacy): all proofs end each second then. Whether that is new.
+    /// Whether a firewall is in use that tells of no changes (iptables-legacy): all proofs end each
+    /// second then. Whether that is new.
     pub fn legacy_firewall(&mut self, in_use: bool, now: Millis, out: &mut Vec<Action>) -> bool {
         if in_use == self.has_legacy_firewall() {
             return false;
@@ -180,12 +183,14 @@ impl Core {
         true
     }
 
-    /// Whether rules may give an entry time-outs of its own ([`crate::ruleset::has_policies`]): where none does, the sysctls tell what it has.
+    /// Whether rules may give an entry time-outs of its own ([`crate::ruleset::has_policies`]):
+    /// where none does, the sysctls tell what it has.
     pub fn own_timeouts(&mut self, policies: bool) {
         self.policies = policies;
     }
 
-    /// Whether rules have conntrack not tell all that is gone by here of connections ([`crate::ruleset::Silent::hidden`]): it is asked then.
+    /// Whether rules have conntrack not tell all that is gone by here of connections
+    /// ([`crate::ruleset::Silent::hidden`]): it is asked then.
     pub fn hidden_events(&mut self, hidden: bool) {
         self.hidden = hidden;
     }
@@ -195,10 +200,12 @@ impl Core {
         self.legacy.is_some()
     }
 
-    /// To be called several times a second: refreshes conntrack time-outs, spreads re-proofs, frees numbers, repeats what went
-    /// unanswered. `read` gives the original and the reply direction of an installed flow.
+    /// To be called several times a second: refreshes conntrack time-outs, spreads re-proofs, frees
+    /// numbers, repeats what went unanswered. `read` gives the original and the reply direction of
+    /// an installed flow.
     ///
-    /// The work is a share of all flows that follows from the time since the last tick, not all of them.
+    /// The work is a share of all flows that follows from the time since the last tick, not all of
+    /// them.
     pub fn tick(
         &mut self,
         now: Millis,
@@ -213,8 +220,9 @@ impl Core {
         self.flush(out);
     }
 
-    /// The end of a batch of events or other calls, and of each tick: plans devices anew where something changed, and ends the proofs
-    /// over neighbours and stations that are elsewhere. A batch is what was heard at once: a thousand changes cost one flush.
+    /// The end of a batch of events or other calls, and of each tick: plans devices anew where
+    /// something changed, and ends the proofs over neighbours and stations that are elsewhere. A
+    /// batch is what was heard at once: a thousand changes cost one flush.
     pub fn flush(&mut self, out: &mut Vec<Action>) {
         let moved = self.flush_stations(out);
         if std::mem::take(&mut self.around.unplanned) {
@@ -230,8 +238,9 @@ impl Core {
         self.flush_stations(out);
     }
 
-    /// The packet path could not do an [`Action::Install`]; it does not know this flow. `TableFull` is tried again a second
-    /// later; any other reason stands until the connection ends or its reply tuple changes.
+    /// The packet path could not do an [`Action::Install`]; it does not know this flow. `TableFull`
+    /// is tried again a second later; any other reason stands until the connection ends or its
+    /// reply tuple changes.
     pub fn refused(&mut self, flow: FlowId, reason: Decline) {
         self.refuse(flow, reason);
     }
@@ -283,7 +292,8 @@ impl Core {
         found
     }
 
-    /// Whether every connection that conntrack told of is known here: with too many of them some are forgotten.
+    /// Whether every connection that conntrack told of is known here: with too many of them some
+    /// are forgotten.
     pub fn knows_all(&self) -> bool {
         !self.forgot
     }
@@ -364,8 +374,8 @@ impl Core {
         out.push(Action::Bump(cause));
     }
 
-    /// After the first dump of connections: remembers those that may never cause an event, not even by ending. Those that a flowtable has too, as they may
-    /// come to be installed.
+    /// After the first dump of connections: remembers those that may never cause an event, not even
+    /// by ending. Those that a flowtable has too, as they may come to be installed.
     fn inherit(&mut self) {
         if self.settings.events_withheld && !self.inherited_once {
             let inherited = self
@@ -383,7 +393,8 @@ impl Core {
         self.inherited_once = true;
     }
 
-    /// Asks for a dump; one at a time, since the kernel answers a second request on the same socket with EBUSY.
+    /// Asks for a dump; one at a time, since the kernel answers a second request on the same socket
+    /// with EBUSY.
     pub(crate) fn dump(&mut self, source: Source, out: &mut Vec<Action>) {
         let now = self.now;
         let dump = match source {

@@ -1,5 +1,5 @@
-//! When proofs are to end because of something that nothing tells of: an element of a set that times out or was written by a
-//! packet, a route whose life is over, an hour that begins.
+//! When proofs are to end because of something that nothing tells of: an element of a set that
+//! times out or was written by a packet, a route whose life is over, an hour that begins.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,7 +19,8 @@ const SHARE: Millis = 50;
 const RETRY: Millis = 10_000;
 /// A set is not read again sooner than this, however often it is said to have changed.
 const PAUSE: Millis = 100;
-/// Routes with a life time are read again so often: what an advertisement shortens or prolongs, nothing tells.
+/// Routes with a life time are read again so often: what an advertisement shortens or prolongs,
+/// nothing tells.
 const ROUTES: Millis = 1_000;
 /// Ends of proofs: two a second in the long run, after a few at four a second, which is the most.
 const REST: Millis = 500;
@@ -75,8 +76,9 @@ impl Alive {
         self.due.get_or_insert(now.max(self.rests));
     }
 
-    /// They were read, from `begun` to `now`: the first of them goes after so many milliseconds without a packet, if any does so. Or they could
-    /// not be. Whether what was proven until now may have been for longer.
+    /// They were read, from `begun` to `now`: the first of them goes after so many milliseconds
+    /// without a packet, if any does so. Or they could not be. Whether what was proven until now
+    /// may have been for longer.
     fn read(&mut self, idle: Result<Option<u64>, ()>, begun: Millis, now: Millis) -> bool {
         self.rests = now + (now - begun).saturating_mul(SHARE).max(PAUSE);
         let every = match idle {
@@ -104,7 +106,8 @@ struct Watched {
     blind: bool,
 }
 
-/// Keeps what is going to be over, and says when proofs end. Time is the caller's; nothing in here sleeps or reads.
+/// Keeps what is going to be over, and says when proofs end. Time is the caller's; nothing in here
+/// sleeps or reads.
 #[derive(Debug, Default)]
 pub struct Agenda {
     silent: Silent,
@@ -156,7 +159,8 @@ impl Agenda {
         self.plan_edge(now);
     }
 
-    /// A command changed rules, sets or elements: any set may be other than it was read. Proofs have ended.
+    /// A command changed rules, sets or elements: any set may be other than it was read. Proofs
+    /// have ended.
     pub fn commanded(&mut self, now: Millis) {
         for set in self.sets.values_mut() {
             set.due = Some(set.due.unwrap_or(now).min(now).max(set.rests));
@@ -179,16 +183,16 @@ impl Agenda {
         self.policies.told(now);
     }
 
-    /// IPsec policies were read, from `begun` to `now`: after how many seconds without a packet the first of them ends, if any does so. Or they could
-    /// not be.
+    /// IPsec policies were read, from `begun` to `now`: after how many seconds without a packet the
+    /// first of them ends, if any does so. Or they could not be.
     pub fn policies_read(&mut self, idle: Result<Option<u64>, ()>, begun: Millis, now: Millis) {
         // The kernel counts in whole seconds: one may be as good as over.
         let idle = idle.map(|idle| idle.map(|idle| idle.saturating_sub(1).saturating_mul(1_000)));
         self.changed |= self.policies.read(idle, begun, now);
     }
 
-    /// Groups of next hops were read, from `begun` to `now`: after how many milliseconds without a packet the first bucket may move, if any does so. Or
-    /// they could not be.
+    /// Groups of next hops were read, from `begun` to `now`: after how many milliseconds without a
+    /// packet the first bucket may move, if any does so. Or they could not be.
     pub fn groups_read(&mut self, idle: Result<Option<u64>, ()>, begun: Millis, now: Millis) {
         let idle = idle.map(|idle| idle.map(|idle| idle.max(4 * REST)));
         self.changed |= self.groups.read(idle, begun, now);
@@ -280,7 +284,8 @@ impl Agenda {
         set.known = Some(known);
     }
 
-    /// Routes were read, from `begun` to `now`: milliseconds that each has to live. Or they could not be.
+    /// Routes were read, from `begun` to `now`: milliseconds that each has to live. Or they could
+    /// not be.
     pub fn routes_read(&mut self, lives: Option<&[u64]>, begun: Millis, now: Millis) {
         let next = now + (now - begun).saturating_mul(SHARE).max(ROUTES);
         let Some(lives) = lives else {
@@ -371,7 +376,8 @@ impl Agenda {
         ends.chain(&self.edge).min().copied()
     }
 
-    /// When proofs end for being old: something cannot be looked at, or packets keep something alive.
+    /// When proofs end for being old: something cannot be looked at, or packets keep something
+    /// alive.
     fn turn_over(&self) -> Option<Millis> {
         let blind = !self.silent.opaque.is_empty() || self.blind().next().is_some();
         let turns = [
@@ -414,7 +420,8 @@ impl Agenda {
     }
 }
 
-/// When something is over of which it was said, at some time from `begun` to `now`, that so much is left.
+/// When something is over of which it was said, at some time from `begun` to `now`, that so much is
+/// left.
 fn span(begun: Millis, now: Millis, left: u64, late: Millis) -> Span {
     Span {
         from: begun.saturating_add(left).saturating_sub(TICK),

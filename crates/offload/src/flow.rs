@@ -11,7 +11,8 @@ pub(crate) const TCP_ESTABLISHED: u8 = 3;
 /// TCP_CONNTRACK_NONE: before the first packet.
 pub(crate) const TCP_NONE: u8 = 0;
 
-/// IPS_FIXED_TIMEOUT (include/uapi/linux/netfilter/nf_conntrack_common.h): no packet renews the entry.
+/// IPS_FIXED_TIMEOUT (include/uapi/linux/netfilter/nf_conntrack_common.h): no packet renews the
+/// entry.
 pub(crate) const FIXED_TIMEOUT: u32 = 1 << 10;
 
 /// A UDP connection this old is a stream (net/netfilter/nf_conntrack_proto_udp.c).
@@ -79,10 +80,11 @@ impl Flow {
         flow
     }
 
-    /// Takes over what a message says. What it leaves out stays as it was; `reply` is the caller's business.
+    /// Takes over what a message says. What it leaves out stays as it was; `reply` is the caller's
+    /// business.
     ///
-    /// Helper and sequence adjustment only ever add up: an event about something else leaves the latter out, and a connection
-    /// that once needed the kernel's eyes is better left to it.
+    /// Helper and sequence adjustment only ever add up: an event about something else leaves the
+    /// latter out, and a connection that once needed the kernel's eyes is better left to it.
     pub(crate) fn merge(&mut self, connection: &Connection, seen: u32, now: Millis) {
         self.seen = seen;
         self.mark = connection.mark;
@@ -116,7 +118,8 @@ impl Flow {
         self.status.is_some_and(|status| status & bits != 0)
     }
 
-    /// Whether what was told of it then, and is now, differs so that a packet made the difference: then its time-out is what a packet gives.
+    /// Whether what was told of it then, and is now, differs so that a packet made the difference:
+    /// then its time-out is what a packet gives.
     pub(crate) fn stepped(&self, (state, status): (Option<u8>, Option<u32>)) -> bool {
         match self.id.original.protocol {
             Protocol::Tcp => {
@@ -127,7 +130,8 @@ impl Flow {
         }
     }
 
-    /// A UDP connection that is old enough to be a stream, and is none yet: the next packet that conntrack sees makes it one.
+    /// A UDP connection that is old enough to be a stream, and is none yet: the next packet that
+    /// conntrack sees makes it one.
     pub(crate) fn ripe(&self, now: Millis) -> bool {
         self.id.original.protocol == Protocol::Udp
             && !self.has(status::ASSURED)

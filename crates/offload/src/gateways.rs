@@ -1,5 +1,5 @@
-//! Gateways that share a destination, and do not answer: when one does again, the kernel may go back to it with the next packet
-//! (`fib_multipath_use_neigh`; several default routers).
+//! Gateways that share a destination, and do not answer: when one does again, the kernel may go
+//! back to it with the next packet (`fib_multipath_use_neigh`; several default routers).
 
 use std::collections::HashSet;
 use std::net::IpAddr;

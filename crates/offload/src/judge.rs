@@ -8,10 +8,11 @@ use crate::decline::Decline;
 use crate::flow::{Flow, TCP_ESTABLISHED};
 use crate::settings::Settings;
 
-/// The first reason against a connection, or none. `ours`: whether an address is this router's; `concerned`: whether a rule may look at
-/// each packet.
+/// The first reason against a connection, or none. `ours`: whether an address is this router's;
+/// `concerned`: whether a rule may look at each packet.
 ///
-/// Reasons that last come before those that pass, so that what is shown is what would have to change.
+/// Reasons that last come before those that pass, so that what is shown is what would have to
+/// change.
 pub(crate) fn judge(
     flow: &Flow,
     settings: &Settings,
@@ -60,8 +61,9 @@ pub(crate) fn judge(
         original.source == original.destination || reply.source == reply.destination,
         Decline::SelfTalk,
     )?;
-    // Where the original direction's packets go after translation is where the answers come from. So this also finds what a
-    // `redirect` rule turned to this router, and lets pass what came to one of our addresses and was translated onwards.
+    // Where the original direction's packets go after translation is where the answers come from.
+    // So this also finds what a `redirect` rule turned to this router, and lets pass what came to
+    // one of our addresses and was translated onwards.
     refuse(ours(&reply.source), Decline::LocalIn)?;
     refuse(ours(&original.source), Decline::LocalOut)?;
     refuse(concerned(flow), Decline::EachPacket)?;

@@ -128,7 +128,8 @@ impl Lifetime {
         renewal
     }
 
-    /// The time that the last packet which it saw gave. The entry may have less, as data went by unacknowledged then.
+    /// The time that the last packet which it saw gave. The entry may have less, as data went by
+    /// unacknowledged then.
     fn as_last_seen(&mut self, trail: &Trail, now: Millis) -> Option<Renewal> {
         let end = trail.sight.last() + Millis::from(self.given?) * 1_000;
         let more = self.expires.is_some_and(|[_, latest]| latest < end);
@@ -176,8 +177,8 @@ impl Lifetime {
         true
     }
 
-    /// What it answered. Whether something was learned. `by_sysctl`: no entry has time-outs of its own, so that what one packet gives tells what
-    /// the others do.
+    /// What it answered. Whether something was learned. `by_sysctl`: no entry has time-outs of its
+    /// own, so that what one packet gives tells what the others do.
     pub(crate) fn answered(
         &mut self,
         left: u32,
@@ -213,7 +214,8 @@ impl Lifetime {
         let seconds = left.saturating_add(1);
         if unacknowledged {
             self.given_unacknowledged = Some(seconds);
-            // As far as that is what the sysctls say, which may have been changed: it is learned all the same.
+            // As far as that is what the sysctls say, which may have been changed: it is learned
+            // all the same.
             let as_told = |t: &&Timeouts| by_sysctl && t.tcp_unanswered().abs_diff(seconds) <= 1;
             let established = timeouts.filter(as_told).map(|t| t.tcp_established);
             self.given = self.given.or(established);
@@ -228,7 +230,8 @@ impl Lifetime {
         clear
     }
 
-    /// Conntrack has it as it was: what it is told now, and not with the next visit, as it may have closed by then.
+    /// Conntrack has it as it was: what it is told now, and not with the next visit, as it may have
+    /// closed by then.
     pub(crate) fn confirmed(&mut self, round: u64, now: Millis) -> Option<Renewal> {
         let mut trail = self.trail.take()?;
         let renewal = trail.pending.take().and_then(|told| match told.rests {
@@ -324,7 +327,8 @@ impl Lifetime {
         let [least_left, most_left] = self
             .expires
             .map_or([0; 2], |expires| expires.map(|end| end.saturating_sub(now)));
-        // While nothing says that it may not see them: the next visit is in time, even if it comes a little late.
+        // While nothing says that it may not see them: the next visit is in time, even if it comes
+        // a little late.
         let in_time = match trail.sight.changed(round) {
             true => 0,
             false => now.saturating_sub(before) + 1_000,
@@ -335,7 +339,8 @@ impl Lifetime {
             let early = least_left > Millis::from(least) * 750;
             let too_much =
                 answer == Answer::Missing && most_left > Millis::from(seconds) * 1_000 + 1_000;
-            // Packets that are shown now renew it, if conntrack sees them; and if nothing is heard, weir does in time.
+            // Packets that are shown now renew it, if conntrack sees them; and if nothing is heard,
+            // weir does in time.
             let waits = trail.sight.doubtful()
                 || !trail.sight.sure(round, now)
                     && least_left > in_time.max(Millis::from(least) * 350);
@@ -375,8 +380,9 @@ impl Lifetime {
         visit
     }
 
-    /// The connection is to be the kernel's again: what is to be told of packets that moved. The kernel does not get to know that
-    /// what it saw of the data was acknowledged, as its window stands far behind.
+    /// The connection is to be the kernel's again: what is to be told of packets that moved. The
+    /// kernel does not get to know that what it saw of the data was acknowledged, as its window
+    /// stands far behind.
     pub(crate) fn given_back(&mut self, tcp: bool, now: Millis) -> Option<Renewal> {
         let trail = self.trail.take()?;
         let moves = trail.heard.contains(&Some(trail.visited));
@@ -387,7 +393,8 @@ impl Lifetime {
             // Perhaps still now.
             Some(seconds) if moves => Some(self.renew(seconds, mark, now)),
             Some(seconds) if self.owed => self.rest(&trail, seconds, mark, now),
-            // What moved since the last visit was not looked at: the next packet that conntrack sees gives all, and until then it has what it had.
+            // What moved since the last visit was not looked at: the next packet that conntrack
+            // sees gives all, and until then it has what it had.
             Some(_) if tcp => {
                 let first = self.expires.map(|[first, _]| first);
                 let left = first.map_or(0, |first| first.saturating_sub(now) / 1_000);

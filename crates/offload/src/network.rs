@@ -17,7 +17,8 @@ impl Core {
         let reused = old.is_some_and(|old| old.name != link.name && old.mac != link.mac);
         self.around.unplanned |= old != Some(&link);
         if reused {
-            // Another device with the index of a former one, whose end was not told: nothing known of that one holds.
+            // Another device with the index of a former one, whose end was not told: nothing known
+            // of that one holds.
             self.forget_link(index, out);
         }
         if self
@@ -159,7 +160,8 @@ impl Core {
                 return self.bump(Cause::Neighbours, out);
             }
             (Some(old), new) if new != Some(old) => self.bump_hops(neighbour.link, old),
-            // Packets that go past the kernel do not have it ask whether the neighbour is still there: the next ones are to.
+            // Packets that go past the kernel do not have it ask whether the neighbour is still
+            // there: the next ones are to.
             (Some(old), _) if neighbour.stale => self.bump_hops(neighbour.link, old),
             _ => {}
         }
@@ -269,7 +271,8 @@ impl Core {
             match &old {
                 None if off(&plan) => continue,
                 Some(old) if old.same_effect(&plan) => continue,
-                // A hop remembers whether XDP may send on its device; with a new proof it learns that anew.
+                // A hop remembers whether XDP may send on its device; with a new proof it learns
+                // that anew.
                 Some(old) if !off(old) => self.bump(Cause::Link(plan.name.clone()), out),
                 _ => {}
             }

@@ -1,8 +1,10 @@
-//! Pairs of stations behind bridges: which may be forwarded between, and for how long they are remembered.
+//! Pairs of stations behind bridges: which may be forwarded between, and for how long they are
+//! remembered.
 //!
-//! The packet path tells of pairs that a bridge passed frames on between. One becomes known only if the bridge itself knows both stations, in the
-//! same VLAN, behind different ports: then its frames are forwarded, not flooded, and nothing is delivered up to this machine. It is
-//! forgotten when that is no longer so, or when nothing of it moves.
+//! The packet path tells of pairs that a bridge passed frames on between. One becomes known only if
+//! the bridge itself knows both stations, in the same VLAN, behind different ports: then its frames
+//! are forwarded, not flooded, and nothing is delivered up to this machine. It is forgotten when
+//! that is no longer so, or when nothing of it moves.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -12,7 +14,8 @@ use crate::action::{Action, FlowId, Millis, PAIRS, Reading};
 use crate::core::Core;
 use crate::upkeep::Sweep;
 
-/// A pair of which nothing was forwarded for so long is forgotten. The packet path tells of it again when it talks.
+/// A pair of which nothing was forwarded for so long is forgotten. The packet path tells of it
+/// again when it talks.
 const IDLE: Millis = 60_000;
 /// Where there is no room, for so long.
 const IDLE_WHEN_FULL: Millis = 5_000;
@@ -80,7 +83,8 @@ impl Pairs {
         Some(FlowId(PAIRS | slot as u32))
     }
 
-    /// The one of which nothing moved for longest, if that is long enough; of one port, where only that is full.
+    /// The one of which nothing moved for longest, if that is long enough; of one port, where only
+    /// that is full.
     fn idle(&self, now: Millis, port: Option<u32>) -> Option<usize> {
         let of_port = |pair: &Pair| port.is_none_or(|port| pair.ports.contains(&port));
         let all = self.slots.iter().enumerate();
@@ -91,7 +95,8 @@ impl Pairs {
     }
 }
 
-/// The ports of a bridge that two stations are behind, where a bridge passes frames on between them.
+/// The ports of a bridge that two stations are behind, where a bridge passes frames on between
+/// them.
 fn apart(
     places: &HashMap<Mac, Vec<(u32, u16, u32)>>,
     bridging: &BTreeSet<u32>,
@@ -118,8 +123,8 @@ impl Core {
             .collect()
     }
 
-    /// Pairs, as `[to, from]`, that the packet path saw a bridge pass frames on between. What is not to be known is passed over: it is
-    /// told again, as long as it talks.
+    /// Pairs, as `[to, from]`, that the packet path saw a bridge pass frames on between. What is
+    /// not to be known is passed over: it is told again, as long as it talks.
     pub fn pairs_seen(&mut self, seen: &[[Mac; 2]], now: Millis, out: &mut Vec<Action>) {
         self.now = self.now.max(now);
         if seen.is_empty() || !self.settings.bridge {
@@ -150,8 +155,9 @@ impl Core {
         }
     }
 
-    /// Whether there is room for one more pair between these ports, if need be in the place of one that is idle. One port can have half of
-    /// all at most: whoever makes up addresses there takes the room of his own port only.
+    /// Whether there is room for one more pair between these ports, if need be in the place of one
+    /// that is idle. One port can have half of all at most: whoever makes up addresses there takes
+    /// the room of his own port only.
     fn make_room(&mut self, ports: [u32; 2], out: &mut Vec<Action>) -> bool {
         let most = self.settings.max_pairs;
         for (full, port) in [
@@ -181,7 +187,8 @@ impl Core {
         }
     }
 
-    /// Forgets the pairs whose stations are no longer where they were: the next frames go through the kernel, and tell of them anew.
+    /// Forgets the pairs whose stations are no longer where they were: the next frames go through
+    /// the kernel, and tell of them anew.
     pub(crate) fn check_pairs(&mut self, out: &mut Vec<Action>) {
         if self.pairs.by_stations.is_empty() {
             return;

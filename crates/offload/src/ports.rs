@@ -1,7 +1,8 @@
 //! Where to attach: all devices, and what is known of them, to a plan for each, with its reason.
 //!
-//! A port is always the lowest device. What stands on it (VLAN devices, bridges, VRFs) is never attached to; but as weir's packets
-//! pass it by, whatever must see each packet there forbids the ports below.
+//! A port is always the lowest device. What stands on it (VLAN devices, bridges, VRFs) is never
+//! attached to; but as weir's packets pass it by, whatever must see each packet there forbids the
+//! ports below.
 
 mod members;
 mod qdisc;
@@ -29,8 +30,8 @@ pub mod xdp {
     pub const NDO_XMIT: u64 = 1 << 2;
 }
 
-/// Drivers whose native XDP takes, redirects and sends frames in every kernel from 5.15 on. Asked only where the kernel does
-/// not say itself (before 6.3); anything else then gets TC.
+/// Drivers whose native XDP takes, redirects and sends frames in every kernel from 5.15 on. Asked
+/// only where the kernel does not say itself (before 6.3); anything else then gets TC.
 const KNOWN_DRIVERS: [&str; 12] = [
     "bnxt_en",
     "fsl_dpaa2_eth",
@@ -61,13 +62,15 @@ pub struct PortFacts {
     pub forwarding_v4: bool,
     /// IPv6 forwarding is on for this device.
     pub forwarding_v6: bool,
-    /// Of the loopback device only, which each network namespace has: what decides among several next hops, in all of it.
+    /// Of the loopback device only, which each network namespace has: what decides among several
+    /// next hops, in all of it.
     pub multipath: Option<Multipath>,
     /// What else is switched here, without a word; of the loopback device, for all devices.
     pub switches: Option<Switches>,
     /// Id of weir's own XDP program here, once attached.
     pub own_program: Option<u32>,
-    /// Somebody else's XDP program was found to be attached, otherwise than by the link's own telling.
+    /// Somebody else's XDP program was found to be attached, otherwise than by the link's own
+    /// telling.
     pub foreign_xdp: bool,
     /// Attaching at XDP was tried and refused.
     pub xdp_refused: bool,
@@ -98,9 +101,11 @@ pub struct PortPlan {
     pub link: u32,
     /// Name.
     pub name: String,
-    /// The address that frames for this router have here: its own, or that of the bridge it is a member of; zero where off.
+    /// The address that frames for this router have here: its own, or that of the bridge it is a
+    /// member of; zero where off.
     pub mac: Mac,
-    /// Addresses of VLAN devices that stand on it, where they are others, with the outermost VLAN id of their frames; at most three.
+    /// Addresses of VLAN devices that stand on it, where they are others, with the outermost VLAN
+    /// id of their frames; at most three.
     pub vlan_macs: Vec<(u16, Mac)>,
     /// Where to attach; never [`Hook::Auto`].
     pub hook: Hook,
@@ -112,9 +117,11 @@ pub struct PortPlan {
     pub ppp_in: bool,
     /// Weir may send out by PPPoE here.
     pub ppp_out: bool,
-    /// XDP on other devices may send here: the driver takes frames, the qdisc may be passed by, and they come no faster than they leave.
+    /// XDP on other devices may send here: the driver takes frames, the qdisc may be passed by, and
+    /// they come no faster than they leave.
     pub xdp_transmit: bool,
-    /// The root qdisc and those below it neither shape nor classify. If not (or not known), whatever leaves here must go through it.
+    /// The root qdisc and those below it neither shape nor classify. If not (or not known),
+    /// whatever leaves here must go through it.
     pub direct: bool,
     /// Member of a bridge, as it is or with a VLAN: what leaves here may leave elsewhere, too.
     pub floods: bool,
@@ -122,7 +129,8 @@ pub struct PortPlan {
     pub bridges: bool,
     /// The device takes no VLAN tags off: XDP sees all.
     pub sees_tags: bool,
-    /// Frames of VLANs have no tag at XDP, as far as what stands here needs one: why not, whatever the hook is.
+    /// Frames of VLANs have no tag at XDP, as far as what stands here needs one: why not, whatever
+    /// the hook is.
     pub hides_tags: Option<PortReason>,
     /// The tag of a switch that all frames have here, in the kernel's words.
     pub tagging: Option<String>,
@@ -239,8 +247,8 @@ fn hook(
         (Hook::Tc, _) => tc(PortReason::Asked),
         (Hook::Xdp, _) if !facts.xdp_refused => Ok((Hook::Xdp, PortReason::Asked)),
         _ if facts.xdp_refused => tc(PortReason::XdpRefused),
-        // What a local process or a guest sends into these comes without a finished checksum. Not so virtio_net: attaching
-        // switches that off.
+        // What a local process or a guest sends into these comes without a finished checksum. Not
+        // so virtio_net: attaching switches that off.
         _ if link.kind == "veth" || link.kind == "tun" => tc(PortReason::UnfinishedChecksums),
         (_, Some(reason)) => match hides_tags {
             Some(hides) => tc(hides.clone()),

@@ -1,4 +1,5 @@
-//! Room: who waits for it among the flows, what of the declined is forgotten for want of it, and what that forbids.
+//! Room: who waits for it among the flows, what of the declined is forgotten for want of it, and
+//! what that forbids.
 
 use crate::action::{Action, FlowId, Millis};
 use crate::core::Core;
@@ -68,8 +69,8 @@ impl Core {
         }
     }
 
-    /// Forgets as many of those declined just now as are too many, in the order they were declined: a
-    /// newcomer before those it collides with. Called at the end of everything that may decline.
+    /// Forgets as many of those declined just now as are too many, in the order they were declined:
+    /// a newcomer before those it collides with. Called at the end of everything that may decline.
     pub(crate) fn forget_excess(&mut self) {
         for id in std::mem::take(&mut self.fresh) {
             if self.statistics.declined_total() <= self.settings.max_declined {
@@ -83,7 +84,8 @@ impl Core {
         }
     }
 
-    /// A connection is not remembered. Those that share a tuple with it stay declined: its end will not be noticed.
+    /// A connection is not remembered. Those that share a tuple with it stay declined: its end will
+    /// not be noticed.
     pub(crate) fn contest(&mut self, sharers: &[FlowId]) {
         self.statistics.forgotten += 1;
         self.forgot = true;

@@ -1,8 +1,10 @@
-//! Reads `nft -j list ruleset` and names what must see each packet, or what an early hook would skip.
+//! Reads `nft -j list ruleset` and names what must see each packet, or what an early hook would
+//! skip.
 //!
-//! Weir evaluates no rule. A flow that netfilter accepted is forwarded past it, which is right for rules that say the same of
-//! every packet of a connection; this finds those that do not ([`examine`]), and which flows each of them may concern ([`concerns`]).
-//! The format is that of libnftables-json(5).
+//! Weir evaluates no rule. A flow that netfilter accepted is forwarded past it, which is right for
+//! rules that say the same of every packet of a connection; this finds those that do not
+//! ([`examine`]), and which flows each of them may concern ([`concerns`]). The format is that of
+//! libnftables-json(5).
 
 mod area;
 mod classes;
@@ -72,7 +74,8 @@ pub enum Kind {
     Duplicate,
     /// Bytes of the packet are written that the packet path does not compare.
     Rewrite,
-    /// TTL, DSCP, an address or a port is written: the packet path notices, and leaves such flows to the kernel.
+    /// TTL, DSCP, an address or a port is written: the packet path notices, and leaves such flows
+    /// to the kernel.
     Remark,
     /// Elements of a set are added or kept alive by packets.
     DynamicSet,
@@ -232,7 +235,8 @@ pub struct Finding {
     pub text: String,
     /// What to do about it.
     pub mend: &'static str,
-    /// Devices of an ingress or egress chain or flowtable. Empty where nft did not tell (1.0.6 does not): then it may be any.
+    /// Devices of an ingress or egress chain or flowtable. Empty where nft did not tell (1.0.6 does
+    /// not): then it may be any.
     pub devices: Vec<String>,
 }
 
@@ -256,7 +260,8 @@ impl std::error::Error for RulesetError {}
 /// Reads the output of `nft -j list ruleset`. Findings are in the order of the ruleset.
 ///
 /// # Errors
-/// Where it is not JSON, or not that of libnftables-json(5); objects of unknown kinds are passed over.
+/// Where it is not JSON, or not that of libnftables-json(5); objects of unknown kinds are passed
+/// over.
 pub fn examine(json: &str) -> Result<Vec<Finding>, RulesetError> {
     Ok(read(&parse(json)?)?.findings)
 }
@@ -266,11 +271,13 @@ pub fn examine(json: &str) -> Result<Vec<Finding>, RulesetError> {
 pub struct Examined {
     /// What must see each packet, or is worth knowing; in the order of the ruleset.
     pub findings: Vec<Finding>,
-    /// Rules that must see each packet, each once, and the flows that they may concern; in the order of the ruleset.
+    /// Rules that must see each packet, each once, and the flows that they may concern; in the
+    /// order of the ruleset.
     pub concerns: Vec<Concern>,
 }
 
-/// The JSON of `nft -j list ruleset`, with nothing of connections in rules that come before conntrack.
+/// The JSON of `nft -j list ruleset`, with nothing of connections in rules that come before
+/// conntrack.
 ///
 /// # Errors
 /// It is not JSON.

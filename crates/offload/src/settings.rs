@@ -17,8 +17,9 @@ pub enum Hook {
     Xdp,
     /// TC ingress.
     Tc,
-    /// Not at all, but what leaves is looked at; part of a plan, never a wish. Where a bridge sends copies of a packet by such a member, too,
-    /// no other one may be taken for the way to its station.
+    /// Not at all, but what leaves is looked at; part of a plan, never a wish. Where a bridge sends
+    /// copies of a packet by such a member, too, no other one may be taken for the way to its
+    /// station.
     Watch,
     /// Not at all.
     Off,
@@ -81,8 +82,8 @@ impl Timeouts {
         self.tcp_unanswered().min(self.udp).min(self.udp_stream)
     }
 
-    /// Whether an established connection may get this because of what is on its way (not acknowledged, sent again, no room at the
-    /// receiver), and more otherwise.
+    /// Whether an established connection may get this because of what is on its way (not
+    /// acknowledged, sent again, no room at the receiver), and more otherwise.
     pub(crate) fn ambiguous(&self, seconds: u32) -> bool {
         [self.tcp_unacknowledged, self.tcp_max_retrans]
             .into_iter()
@@ -113,8 +114,9 @@ pub struct Settings {
     pub hook: Hook,
     /// Device name → where to attach.
     pub ports: BTreeMap<String, Hook>,
-    /// The kernel tells nothing of connections made before anybody listened (`nf_conntrack_events` = 2): those that were found at
-    /// the start are asked for again now and then, so that their end is noticed.
+    /// The kernel tells nothing of connections made before anybody listened (`nf_conntrack_events`
+    /// = 2): those that were found at the start are asked for again now and then, so that their end
+    /// is noticed.
     pub events_withheld: bool,
     /// Forward frames between members of a bridge, too.
     pub bridge: bool,

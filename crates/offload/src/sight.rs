@@ -81,8 +81,9 @@ impl Sight {
         self.shown |= self.stood.is_some_and(apart);
     }
 
-    /// The entry was looked at: it ends then, in less than a whole second more. `short`: that is sooner than a packet shown just
-    /// before would have it end, by all that is known of what packets give.
+    /// The entry was looked at: it ends then, in less than a whole second more. `short`: that is
+    /// sooner than a packet shown just before would have it end, by all that is known of what
+    /// packets give.
     pub(crate) fn looked(&mut self, end: Millis, short: bool, at: Millis, round: u64) -> Look {
         let [first, last] = [end.saturating_sub(DELAY), end + WHOLE];
         let Some(stood) = self.stood else {
@@ -107,7 +108,8 @@ impl Sight {
             return Look::Missed;
         }
         self.missed = self.missed.saturating_add(1);
-        // Where it stands now: it may have been moved a little, by a packet of just after it stood there.
+        // Where it stands now: it may have been moved a little, by a packet of just after it stood
+        // there.
         self.stand([first, last], at, round);
         Look::Missed
     }

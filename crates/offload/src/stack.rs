@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use kernel::Link;
 
-/// Kinds of devices (IFLA_INFO_KIND) whose IFLA_LINK names the device below, and which take its frames as they are. The empty kind
-/// is that of hardware: with a device below, the port of a switch (DSA, before 6.0). Not so veth and netkit, whose IFLA_LINK is the
-/// other end, and tunnels and macsec, whose packets are not those of the frames below.
+/// Kinds of devices (IFLA_INFO_KIND) whose IFLA_LINK names the device below, and which take its
+/// frames as they are. The empty kind is that of hardware: with a device below, the port of a
+/// switch (DSA, before 6.0). Not so veth and netkit, whose IFLA_LINK is the other end, and tunnels
+/// and macsec, whose packets are not those of the frames below.
 const ON_LOWER: [&str; 7] = ["", "dsa", "vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"];
 
-/// In the number of a device: packets may have come in there over PPP, of which the kernel does not tell the port.
+/// In the number of a device: packets may have come in there over PPP, of which the kernel does not
+/// tell the port.
 pub const OVER_PPP: u32 = 1 << 31;
 
 /// ARPHRD_PPP.
@@ -25,7 +27,8 @@ pub fn is_ppp(link: &Link) -> bool {
 pub struct Upper {
     /// Its index.
     pub link: u32,
-    /// VLAN id of the outermost tag that its frames have at the device below; `None`: they have none.
+    /// VLAN id of the outermost tag that its frames have at the device below; `None`: they have
+    /// none.
     pub outer: Option<u16>,
 }
 
@@ -48,12 +51,14 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// From all devices, in any order. Devices below that are not among them (they may be in another namespace) do not count.
+    /// From all devices, in any order. Devices below that are not among them (they may be in
+    /// another namespace) do not count.
     pub fn of<'a>(links: impl IntoIterator<Item = &'a Link>) -> Self {
         Self::with_apart(links, |_| false)
     }
 
-    /// The same, but what is `apart` stands on no device below: a port of a switch whose conduit is left alone.
+    /// The same, but what is `apart` stands on no device below: a port of a switch whose conduit is
+    /// left alone.
     pub fn with_apart<'a>(
         links: impl IntoIterator<Item = &'a Link>,
         apart: impl Fn(&Link) -> bool,
@@ -101,7 +106,8 @@ impl Stack {
         found
     }
 
-    /// The devices that this one stands on in the end, which stand on none themselves, by index. Empty for one of those.
+    /// The devices that this one stands on in the end, which stand on none themselves, by index.
+    /// Empty for one of those.
     pub fn lowest(&self, link: u32) -> Vec<u32> {
         let mut found = BTreeSet::new();
         let mut seen = BTreeSet::from([link]);
@@ -125,8 +131,9 @@ impl Stack {
         self.below.contains_key(&link)
     }
 
-    /// A number for each device, by index: those that stand on one another, or on the same, share it: the lowest index among
-    /// them. With [`OVER_PPP`]: PPP devices, which have no other number, and what stands on them, and perhaps on others.
+    /// A number for each device, by index: those that stand on one another, or on the same, share
+    /// it: the lowest index among them. With [`OVER_PPP`]: PPP devices, which have no other number,
+    /// and what stands on them, and perhaps on others.
     pub fn numbers(&self) -> Vec<(u32, u32)> {
         let mut numbers = BTreeMap::new();
         for first in &self.all {

@@ -1,18 +1,22 @@
 //! Stations behind bridges, and neighbours: whose proofs end when they are elsewhere.
 //!
-//! A bridge tells of each station that it learns, moves or forgets. The proofs over the hops to its address end then: also of one that
-//! is new, as what was sent to it while it was not known went to all members.
+//! A bridge tells of each station that it learns, moves or forgets. The proofs over the hops to its
+//! address end then: also of one that is new, as what was sent to it while it was not known went to
+//! all members.
 //!
-//! That is not enough for one that moved. A bridge learns from what a station sends, and what weir forwards passes the bridge by: a
-//! single frame with the address of somebody else would take all that is sent to him, until one of his own happens to go through the
-//! kernel. So all proofs end, those of what he sends among them, and his next packet tells the bridge where he is, as it would
-//! without weir. The same goes for one that was forgotten, for which the bridge floods until it hears of him; but those go by the
-//! hundred in large networks, so that this ends all proofs ten times a second at most.
+//! That is not enough for one that moved. A bridge learns from what a station sends, and what weir
+//! forwards passes the bridge by: a single frame with the address of somebody else would take all
+//! that is sent to him, until one of his own happens to go through the kernel. So all proofs end,
+//! those of what he sends among them, and his next packet tells the bridge where he is, as it would
+//! without weir. The same goes for one that was forgotten, for which the bridge floods until it
+//! hears of him; but those go by the hundred in large networks, so that this ends all proofs ten
+//! times a second at most.
 //!
-//! A bridge can be made to learn any number of addresses, so only so many are remembered. Once some are not, a station that seems new
-//! may have been elsewhere before: then all proofs end, but once a second at most, however many come. For that long a packet may go
-//! to where its station was; but a station that moves sends, and a packet of its own flow that comes in elsewhere ends the proofs to
-//! it in the packet path, without this.
+//! A bridge can be made to learn any number of addresses, so only so many are remembered. Once some
+//! are not, a station that seems new may have been elsewhere before: then all proofs end, but once
+//! a second at most, however many come. For that long a packet may go to where its station was; but
+//! a station that moves sends, and a packet of its own flow that comes in elsewhere ends the proofs
+//! to it in the packet path, without this.
 
 use std::collections::HashMap;
 
@@ -23,13 +27,15 @@ use crate::core::Core;
 
 /// Most stations remembered: those that came first.
 pub(crate) const STATIONS_MAX: usize = 16_384;
-/// Most hardware addresses whose proofs end one by one: as many as the packet path knows hops. If more change at once, all proofs do.
+/// Most hardware addresses whose proofs end one by one: as many as the packet path knows hops. If
+/// more change at once, all proofs do.
 pub(crate) const CHANGES_MAX: usize = 4_096;
 /// Least time between two ends of all proofs for stations that are not remembered.
 const PAUSE: Millis = 1_000;
 /// The same for stations that a bridge forgot.
 const PAUSE_FORGOTTEN: Millis = 100;
-/// A bridge that forgets a station which is silent for so long hears of each flow so many times meanwhile.
+/// A bridge that forgets a station which is silent for so long hears of each flow so many times
+/// meanwhile.
 const SHOWN: Millis = 3;
 /// Shortest time between two proofs of a flow, however soon bridges forget.
 const REPROVE_MIN: Millis = 500;
@@ -117,7 +123,8 @@ impl Stations {
             Some(_) if !here => self.lost = true,
             Some(link) if link != fdb.link => self.moved = true,
             Some(_) => return None,
-            // If it was elsewhere before, all proofs end soon; until then those to where it was lead right.
+            // If it was elsewhere before, all proofs end soon; until then those to where it was
+            // lead right.
             None => return (here && !unsure).then_some(fdb.link),
         }
         known
@@ -181,8 +188,8 @@ impl Core {
         any
     }
 
-    /// The time in which each flow is to go through the kernel once more; 0: never. Where a bridge would forget a station before
-    /// that, and flood what is sent to it, several times before.
+    /// The time in which each flow is to go through the kernel once more; 0: never. Where a bridge
+    /// would forget a station before that, and flood what is sent to it, several times before.
     pub fn reprove(&self) -> Millis {
         let wish = self.settings.reprove;
         match self.around.shortest_ageing {

@@ -9,8 +9,8 @@ use crate::action::Millis;
 use crate::ports::{PortFacts, PortPlan};
 use crate::stations::Stations;
 
-/// Most neighbours remembered. The kernel's default limit is 1024 per family; a router that raised it beyond this one pays
-/// with the end of all proofs for each change among the rest.
+/// Most neighbours remembered. The kernel's default limit is 1024 per family; a router that raised
+/// it beyond this one pays with the end of all proofs for each change among the rest.
 pub(crate) const NEIGHBOURS_MAX: usize = 16_384;
 
 /// Numbers next to values: the generation of the dump by which each was last seen.
@@ -32,8 +32,8 @@ pub(crate) struct Surroundings {
     pub(crate) stations: Stations,
     /// In which time the most forgetful bridge forgets a station.
     pub(crate) shortest_ageing: Option<Millis>,
-    /// Hardware addresses whose proofs are to end, and where they were; too many to be told apart when there is one more than
-    /// [`CHANGES_MAX`](crate::stations::CHANGES_MAX).
+    /// Hardware addresses whose proofs are to end, and where they were; too many to be told apart
+    /// when there is one more than [`CHANGES_MAX`](crate::stations::CHANGES_MAX).
     pub(crate) changed: BTreeSet<(u32, Mac)>,
     /// Ids of XDP programs that were seen on a device while one was planned there: weir's own.
     pub(crate) programs: HashMap<u32, u32>,
@@ -76,7 +76,8 @@ impl Surroundings {
     }
 }
 
-/// Whether the difference between two states of a device can change how a packet is forwarded through it.
+/// Whether the difference between two states of a device can change how a packet is forwarded
+/// through it.
 pub(crate) fn matters(old: &Link, new: &Link) -> bool {
     let look = |link: &Link| {
         let own = (link.up, link.mac, link.mtu, link.master, link.group);

@@ -1,7 +1,8 @@
 //! All tracked connections: a slab, and an index by the tuples of both directions.
 //!
-//! The index holds only hashes; the chain of connections whose tuples share a hash runs through the slab. That is 16 octets
-//! instead of 48 per direction, and one structure answers "who has this tuple", "is it the only one" and "is this id known".
+//! The index holds only hashes; the chain of connections whose tuples share a hash runs through the
+//! slab. That is 16 octets instead of 48 per direction, and one structure answers "who has this
+//! tuple", "is it the only one" and "is this id known".
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
@@ -150,7 +151,8 @@ impl Table {
     /// A tick passed: numbers that rested long enough are free again.
     pub(crate) fn turn(&mut self) {
         self.tick += 1;
-        // A number touched long before it was left is never here, so the order of leaving is close enough to that of touching.
+        // A number touched long before it was left is never here, so the order of leaving is close
+        // enough to that of touching.
         while let Some(&index) = self.resting.front() {
             if rests(self.slots[index as usize].touched, self.tick) {
                 break;

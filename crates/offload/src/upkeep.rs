@@ -10,21 +10,23 @@ use crate::decline::Decline;
 use crate::flow::Flow;
 use crate::lifetime::bare;
 
-/// A dump that has no end after this time is asked for again. A million connections take some seconds on a slow router.
+/// A dump that has no end after this time is asked for again. A million connections take some
+/// seconds on a slow router.
 const DUMP_PATIENCE: Millis = 60_000;
 /// Most connections that are asked for at the end: that takes half a second on a slow router.
 const ASKED_LAST: usize = 65_536;
 /// Pause between dumps to learn again of connections that were forgotten.
 const RELEARN: Millis = 60_000;
-/// How long a flowtable may take to give its connections back after the rules changed: the kernel does that when the message is long sent (nf_tables_api.c,
-/// `nf_tables_trans_destroy_work`).
+/// How long a flowtable may take to give its connections back after the rules changed: the kernel
+/// does that when the message is long sent (nf_tables_api.c, `nf_tables_trans_destroy_work`).
 const GIVEN_BACK: Millis = 1_000;
 /// A firewall that tells of no changes: how long a proof may last.
 pub(crate) const LEGACY: Millis = 1_000;
-/// A TCP flow that forwarded so many octets proves anew: where its streams are is only known near what was last seen of them, within 1 GiB
-/// (bpf/include/window.h).
+/// A TCP flow that forwarded so many octets proves anew: where its streams are is only known near
+/// what was last seen of them, within 1 GiB (bpf/include/window.h).
 const MOVED_FAR: u64 = 256 << 20;
-/// Shortest and longest time for a visit to every flow to see whether its time-out is to be refreshed.
+/// Shortest and longest time for a visit to every flow to see whether its time-out is to be
+/// refreshed.
 const VISIT: std::ops::RangeInclusive<Millis> = 500..=20_000;
 
 /// Walks the slab in a given time, a share of it at each tick.
@@ -77,7 +79,8 @@ impl Core {
         for slot in self.refresh.share(length, self.visit_period(), now) {
             self.refresh_flow(FlowId(slot as u32), read, out);
         }
-        // After the visits: of a question that was not answered until then they expect nothing more.
+        // After the visits: of a question that was not answered until then they expect nothing
+        // more.
         self.look(read, out);
         let reprove = self.reprove();
         if reprove == 0 {
@@ -100,7 +103,8 @@ impl Core {
         }
     }
 
-    /// A flow forwarded so many octets more; to be told each second. One that moved far proves anew with the next tick.
+    /// A flow forwarded so many octets more; to be told each second. One that moved far proves anew
+    /// with the next tick.
     pub fn grew(&mut self, id: FlowId, octets: u64) {
         let Some(flow) = self.table.get_mut(id).filter(|flow| flow.installed()) else {
             return;
@@ -126,7 +130,8 @@ impl Core {
         }
     }
 
-    /// A quarter of the shortest time-out, so that one that is used is refreshed well before it ends.
+    /// A quarter of the shortest time-out, so that one that is used is refreshed well before it
+    /// ends.
     fn visit_period(&self) -> Millis {
         let shortest = self.settings.timeouts.shortest();
         let shortest = self.watch.shortest().map_or(shortest, |s| s.min(shortest));
@@ -181,8 +186,9 @@ impl Core {
         }
     }
 
-    /// Before [`Core::finish`]: asks for connections that may have closed without a word, as a last word would keep their entries. So
-    /// many at most; the others, and those that are not answered for, are told nothing more.
+    /// Before [`Core::finish`]: asks for connections that may have closed without a word, as a last
+    /// word would keep their entries. So many at most; the others, and those that are not answered
+    /// for, are told nothing more.
     pub fn before_finish(
         &mut self,
         now: Millis,
@@ -222,7 +228,8 @@ impl Core {
             if installed.is_some_and(|flow| unheard(flow) && !told(flow)) {
                 continue;
             }
-            // Once each for a question under way, for what moved since the last visit, for what conntrack would be asked of it, and for the rest.
+            // Once each for a question under way, for what moved since the last visit, for what
+            // conntrack would be asked of it, and for the rest.
             let mut last = Vec::new();
             for _ in 0..4 {
                 self.refresh_flow(id, read, &mut last);
@@ -232,8 +239,10 @@ impl Core {
         }
     }
 
-    /// Dumps that were not answered, and those that tell what no event does: of forgotten connections once there is room, of those older than the listener,
-    /// of those of which rules have it tell less, of those that a flowtable had, and of those whose packets conntrack did not see. The kernel sets and clears IPS_OFFLOAD without a word.
+    /// Dumps that were not answered, and those that tell what no event does: of forgotten
+    /// connections once there is room, of those older than the listener, of those of which rules
+    /// have it tell less, of those that a flowtable had, and of those whose packets conntrack did
+    /// not see. The kernel sets and clears IPS_OFFLOAD without a word.
     fn repeat_requests(&mut self, out: &mut Vec<Action>) {
         let now = self.now;
         for source in [Source::Route, Source::Conntrack] {

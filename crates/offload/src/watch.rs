@@ -157,7 +157,8 @@ impl Core {
             return;
         };
         let tcp = told.id.original.protocol == Protocol::Tcp;
-        // It has ended, or has become a stream. A message about that is on its way, but for entries of which the kernel tells nothing.
+        // It has ended, or has become a stream. A message about that is on its way, but for entries
+        // of which the kernel tells nothing.
         let changed = if tcp {
             told.tcp_state != Some(TCP_ESTABLISHED)
         } else {

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use weir_offload::ruleset::{Concern, Kind, Subject, parse, read};
 use weir_offload::{Decline, Settings};
 
-/// A chain of hook forward, and more chains that it may jump to; each with its rules. Handles are counted from 10 on.
+/// A chain of hook forward, and more chains that it may jump to; each with its rules. Handles are
+/// counted from 10 on.
 fn concerns(chains: &[(&str, &[Value])]) -> Vec<Concern> {
     let mut all = Vec::new();
     for (name, _) in chains {
@@ -229,8 +230,9 @@ fn what_is_settled_before_concerns_nobody() {
     some(&[("forward", &[other, each])]);
 }
 
-/// Written after what the projects generate by default (fw4's templates with zone logging, banIP's tables, `firewall-cmd`, `ufw enable`, dockerd,
-/// mwan3's scripts), loaded by nft or iptables-nft, and dumped by nft 1.0.6, with states and marks of iptables spelled, as `weir run` does it.
+/// Written after what the projects generate by default (fw4's templates with zone logging, banIP's
+/// tables, `firewall-cmd`, `ufw enable`, dockerd, mwan3's scripts), loaded by nft or iptables-nft,
+/// and dumped by nft 1.0.6, with states and marks of iptables spelled, as `weir run` does it.
 fn stock(name: &str) -> Vec<Concern> {
     let text = std::fs::read_to_string(format!(
         "{}/tests/rulesets/{name}.json",
@@ -284,7 +286,8 @@ fn mwan3_keeps_its_offload() {
 
 const DICE: &str = r#"{"xt": {"type": "match", "name": "statistic"}}"#;
 
-/// Of connections with the mark 0x100: whether dice are thrown at a packet whose mark was found like this.
+/// Of connections with the mark 0x100: whether dice are thrown at a packet whose mark was found
+/// like this.
 fn dice(before: &[Value], asked: Value) -> bool {
     let statistic: Value = serde_json::from_str(DICE).expect("JSON");
     let last = json!([asked.clone(), statistic, {"mangle": {"key": mark(), "value": 0x200}}]);
@@ -396,7 +399,8 @@ fn what_rules_cost_is_counted() {
     assert!(rig.core.costs().is_empty());
 }
 
-/// Elements of a set may have a quota or a limit each, declared with the set or by the rule that adds them: who only looks one up goes by it, too.
+/// Elements of a set may have a quota or a limit each, declared with the set or by the rule that
+/// adds them: who only looks one up goes by it, too.
 #[test]
 fn what_the_elements_of_a_set_keep_sees_each_packet() {
     let quota = || json!({"quota": {"val": 20_000, "val_unit": "bytes", "inv": true}});

@@ -273,7 +273,8 @@ fn leaving_established_removes_at_once_and_coming_back_takes_another_number() {
     }));
 }
 
-/// Both ends forgot the connection, and began anew with the same tuple: the kernel goes on with the entry.
+/// Both ends forgot the connection, and began anew with the same tuple: the kernel goes on with the
+/// entry.
 #[test]
 fn window_scales_are_those_of_the_last_handshake() {
     let mut rig = rig();

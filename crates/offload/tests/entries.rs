@@ -152,7 +152,8 @@ fn udp_lives_as_long_as_with_the_kernel_alone() {
     }
 }
 
-/// An acknowledgement, a few packets at once, and then rest: the only one that left nothing unacknowledged is the first, of which a message told.
+/// An acknowledgement, a few packets at once, and then rest: the only one that left nothing
+/// unacknowledged is the first, of which a message told.
 #[test]
 fn a_connection_that_is_picked_up_has_what_the_kernel_alone_would_give_it() {
     for (long, short) in [(432_000, 300), (60, 12), (20, 300)] {
@@ -168,7 +169,8 @@ fn a_connection_that_is_picked_up_has_what_the_kernel_alone_would_give_it() {
     }
 }
 
-/// The same where each packet that conntrack saw left data unacknowledged: the sysctls tell, where no rule gives an entry a policy of its own.
+/// The same where each packet that conntrack saw left data unacknowledged: the sysctls tell, where
+/// no rule gives an entry a policy of its own.
 #[test]
 fn what_no_packet_told_is_as_the_sysctls_say() {
     let policy = Policy {
@@ -383,7 +385,8 @@ fn a_flow_that_moves_now_and_then_lives_however_long_proofs_last() {
     }
 }
 
-/// A packet that comes when the entry is nearly over, or is, is conntrack's: no proof outlives the entry.
+/// A packet that comes when the entry is nearly over, or is, is conntrack's: no proof outlives the
+/// entry.
 #[test]
 fn a_flow_that_sends_once_in_nearly_a_time_out_lives() {
     for is_tcp in [true, false] {
@@ -399,7 +402,8 @@ fn a_flow_that_sends_once_in_nearly_a_time_out_lives() {
                 world.packet(1, 100, is_tcp);
                 world.packet(0, 0, is_tcp);
             }
-            // It is over for the kernel alone, and for weir at most a little later: then the next packet shows it.
+            // It is over for the kernel alone, and for weir at most a little later: then the next
+            // packet shows it.
             world.pass(8_000 + bound(8));
             let before = world.packets;
             world.seen = false;

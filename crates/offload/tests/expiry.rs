@@ -44,7 +44,8 @@ fn ends(agenda: &mut Agenda, time: std::ops::Range<Millis>) -> Vec<Millis> {
 #[test]
 fn proofs_end_with_an_element_and_once() {
     let mut agenda = watching(false, &[member(1, Some(3_000)), member(2, None)]);
-    // Between these two the kernel drops it; neither may a proof be gone by then, nor be made that outlives it.
+    // Between these two the kernel drops it; neither may a proof be gone by then, nor be made that
+    // outlives it.
     assert_eq!(agenda.until(), Some(3_988));
     assert_eq!(agenda.wake(), Some(4_012));
     assert_eq!(ends(&mut agenda, 1_001..60_000), [4_012]);
@@ -342,7 +343,8 @@ fn rules_of(hook: &str, rules: &[&str]) -> String {
     )
 }
 
-/// The kernel takes a table away with the process that owns it, and says nothing; not one that is to persist.
+/// The kernel takes a table away with the process that owns it, and says nothing; not one that is
+/// to persist.
 #[test]
 fn a_table_may_go_with_its_owner() {
     let rules = rules_of("forward", &[]);
@@ -448,7 +450,8 @@ fn what_is_no_ruleset_is_an_error() {
     assert_eq!(silent(r#"{"nftables": []}"#), Ok(Silent::default()));
 }
 
-/// nft 1.0.6 prints what is in memory that it freed where a table has one flag: the kernel is asked.
+/// nft 1.0.6 prints what is in memory that it freed where a table has one flag: the kernel is
+/// asked.
 #[test]
 fn flags_of_tables_are_the_kernels() {
     let text = r#"{"nftables": [{"table": {"family": "inet", "name": "t", "handle": 1, "flags": "t"}},

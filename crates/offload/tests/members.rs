@@ -1,4 +1,5 @@
-//! Members of bridges where nothing is forwarded: looked at all the same, or nothing leaves by the others.
+//! Members of bridges where nothing is forwarded: looked at all the same, or nothing leaves by the
+//! others.
 
 mod common;
 

@@ -36,7 +36,8 @@ enum Step {
 enum World {
     /// Anything.
     Wild,
-    /// What one kernel can have: within a zone every tuple is of one connection, and nothing is adjusted later on.
+    /// What one kernel can have: within a zone every tuple is of one connection, and nothing is
+    /// adjusted later on.
     Lawful,
 }
 
@@ -207,7 +208,8 @@ struct Model {
     links: HashMap<u32, (Link, bool)>,
     neighbours: HashMap<(u32, IpAddr), ([u8; 6], bool)>,
     stations: HashMap<(u32, u16, [u8; 6]), (u32, bool)>,
-    /// A station moved; one was forgotten, and all proofs have not ended for it yet; when they last did.
+    /// A station moved; one was forgotten, and all proofs have not ended for it yet; when they last
+    /// did.
     moved: bool,
     lost: bool,
     last_lost: Option<u64>,
@@ -459,7 +461,8 @@ impl Model {
     }
 }
 
-/// Runs steps through core and model; after each, what a step must cause has been caused, and `check` holds.
+/// Runs steps through core and model; after each, what a step must cause has been caused, and
+/// `check` holds.
 fn run(settings: Settings, steps: &[Step], check: impl Fn(&Rig, Vec<Tuple>)) {
     let mut rig = Rig::new(settings);
     let mut model = Model::default();
@@ -504,7 +507,8 @@ fn run(settings: Settings, steps: &[Step], check: impl Fn(&Rig, Vec<Tuple>)) {
                 _ => {}
             }
         }
-        // When exactly it looks whether a flowtable gave something back is told in upkeep.rs; here only that it may.
+        // When exactly it looks whether a flowtable gave something back is told in upkeep.rs; here
+        // only that it may.
         if matches!(step, Step::Tick(_)) && seen.dump.is_some() && model.offloaded() {
             model.ask(Source::Conntrack, &mut due);
         }

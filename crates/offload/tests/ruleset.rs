@@ -2,8 +2,8 @@
 
 use weir_offload::ruleset::{Finding, Kind, examine};
 
-/// Printed by nft 1.0.6 for a ruleset with one rule per statement; flowtable, queue and the chains of devices, of newer
-/// versions, by hand after libnftables-json(5).
+/// Printed by nft 1.0.6 for a ruleset with one rule per statement; flowtable, queue and the chains
+/// of devices, of newer versions, by hand after libnftables-json(5).
 const EVERYTHING: &str = include_str!("rulesets/everything.json");
 
 fn kinds_of(findings: &[Finding], table: &str, chain: &str) -> Vec<(u64, Kind)> {

@@ -146,7 +146,8 @@ fn a_member_of_a_bridge_takes_its_address_and_vlan_devices_may_have_others() {
     assert_eq!(macs, [(20, [6, 0, 0, 0, 0, 12]), (30, eth0.mac.unwrap())]);
     assert_eq!(plan.limits, []);
 
-    // A VLAN device in a bridge of its own is not addressed, its bridge is; and by QinQ with the outer tag.
+    // A VLAN device in a bridge of its own is not addressed, its bridge is; and by QinQ with the
+    // outer tag.
     let br1 = of_kind(20, "br1", "bridge");
     let outer = own(21, &eth0, 100);
     let inner = own(22, &outer, 5);
@@ -317,7 +318,8 @@ proptest! {
             let (one, other) = (numbers[upper] & !OVER_PPP, numbers[lower] & !OVER_PPP);
             prop_assert!(one == 0 || other == 0 || one == other, "{upper} on {lower}");
         }
-        // Never more than what is connected, but by PPP: each number is the lowest index of those that have it.
+        // Never more than what is connected, but by PPP: each number is the lowest index of those
+        // that have it.
         for (device, number) in numbers.iter().filter(|(_, number)| **number != OVER_PPP) {
             let mut seen = BTreeSet::from([*device]);
             loop {

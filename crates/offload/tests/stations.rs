@@ -55,7 +55,8 @@ fn all() -> Vec<Action> {
     vec![Action::Bump(Cause::Stations)]
 }
 
-/// What weir forwards passes the bridge by, and so does not tell it where a station is: proofs of what the station sends end, too.
+/// What weir forwards passes the bridge by, and so does not tell it where a station is: proofs of
+/// what the station sends end, too.
 #[test]
 fn a_station_that_moves_ends_all_proofs() {
     let mut rig = rig();
@@ -71,7 +72,8 @@ fn a_station_that_moves_ends_all_proofs() {
     assert_eq!(say(at(4, 1)), []);
 }
 
-/// The bridge floods until it hears of it. In a large network that is nothing special, so it must not cost much.
+/// The bridge floods until it hears of it. In a large network that is nothing special, so it must
+/// not cost much.
 #[test]
 fn a_station_that_is_forgotten_ends_all_proofs_ten_times_a_second_at_most() {
     let mut rig = rig();

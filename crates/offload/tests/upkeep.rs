@@ -133,7 +133,8 @@ fn no_more_is_given_than_conntrack_was_seen_to_give() {
     }
 }
 
-/// 300 s are what unacknowledged data get, or what a policy gives: conntrack goes on seeing packets until that is known.
+/// 300 s are what unacknowledged data get, or what a policy gives: conntrack goes on seeing packets
+/// until that is known.
 #[test]
 fn what_may_be_the_time_of_unacknowledged_data_is_not_believed() {
     let mut rig = Rig::new(Settings {
@@ -275,7 +276,8 @@ fn what_a_flowtable_gives_back_is_found() {
     assert_eq!(later, [], "a flowtable has nothing any more");
 }
 
-/// With `nf_conntrack_events` = 2 not even the end of a connection older than weir is told: one that a flowtable had at first must not be taken for another.
+/// With `nf_conntrack_events` = 2 not even the end of a connection older than weir is told: one
+/// that a flowtable had at first must not be taken for another.
 #[test]
 fn what_a_flowtable_had_at_the_start_is_asked_for_when_it_is_given_back() {
     let mut rig = Rig::new(Settings {

@@ -12,7 +12,8 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// The smallest that an `Accept-Encoding` header allows. Its weights say no more than yes or no here: who takes it, takes it.
+    /// The smallest that an `Accept-Encoding` header allows. Its weights say no more than yes or no
+    /// here: who takes it, takes it.
     pub fn choose(header: &str) -> Self {
         let (mut brotli, mut gzip, mut any) = (None, None, None);
         for item in header.split(',') {

@@ -1,4 +1,5 @@
-//! The page's files, in the binary: found by exact name in a table, so that no path leads anywhere else.
+//! The page's files, in the binary: found by exact name in a table, so that no path leads anywhere
+//! else.
 
 use std::io::Read;
 
@@ -20,7 +21,8 @@ pub struct Asset {
     content: Content,
 }
 
-/// Compressed files are not kept plain too: next to nobody asks for that, and the gzip one can be unpacked.
+/// Compressed files are not kept plain too: next to nobody asks for that, and the gzip one can be
+/// unpacked.
 #[derive(Clone, Copy, Debug)]
 #[allow(
     dead_code,
@@ -85,7 +87,8 @@ impl Asset {
                 let mut octets = Vec::with_capacity(length);
                 match flate2::read::GzDecoder::new(gzip).read_to_end(&mut octets) {
                     Ok(_) => (octets.into(), Encoding::Plain),
-                    // Cannot happen with what build.rs wrote; such a client may know gzip all the same.
+                    // Cannot happen with what build.rs wrote; such a client may know gzip all the
+                    // same.
                     Err(_) => (Bytes::from_static(gzip), Encoding::Gzip),
                 }
             }

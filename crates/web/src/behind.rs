@@ -7,7 +7,8 @@ use hyper::Response;
 /// Writes figures: media type and text.
 pub type Figures = Box<dyn Fn() -> (&'static str, String)>;
 
-/// The daemon's API, as the UNIX socket has it, for those who may have it here: what is root's is the socket's alone.
+/// The daemon's API, as the UNIX socket has it, for those who may have it here: what is root's is
+/// the socket's alone.
 #[derive(Default)]
 pub struct Behind {
     routes: Routes,
@@ -31,7 +32,8 @@ impl Behind {
         }
     }
 
-    /// Answers what somebody asks: `path` is as on the UNIX socket (`/v1/…`), `query` without the question mark.
+    /// Answers what somebody asks: `path` is as on the UNIX socket (`/v1/…`), `query` without the
+    /// question mark.
     pub(crate) async fn answer(
         &self,
         who: Who,

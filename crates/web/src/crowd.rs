@@ -15,8 +15,8 @@ pub struct Crowd {
 }
 
 impl Crowd {
-    /// At most so many in all, and from one address. A quarter of them is kept for this machine's own, so that nobody outside can
-    /// keep its owner out.
+    /// At most so many in all, and from one address. A quarter of them is kept for this machine's
+    /// own, so that nobody outside can keep its owner out.
     pub fn new(most: usize, most_each: usize) -> Self {
         Self {
             most: most.max(4),

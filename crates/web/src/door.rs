@@ -44,7 +44,8 @@ pub struct Door {
     pub(crate) clock: Clock,
     pub(crate) sessions: RefCell<Sessions>,
     pub(crate) logins: RefCell<Throttle>,
-    /// The password's file as it was when sessions were last opened by it, and when that was looked at.
+    /// The password's file as it was when sessions were last opened by it, and when that was looked
+    /// at.
     pub(crate) stamp: Cell<Option<Stamp>>,
     pub(crate) looked: Cell<Duration>,
     /// One password is tried at a time, beside the event loop.
@@ -65,13 +66,15 @@ pub(crate) struct Visit<'a> {
 }
 
 impl Visit<'_> {
-    /// Whether the client is on this machine. A proxy that says nothing of itself speaks HTTP/1.0, as nginx does unless told otherwise.
+    /// Whether the client is on this machine. A proxy that says nothing of itself speaks HTTP/1.0,
+    /// as nginx does unless told otherwise.
     pub(crate) fn is_local(&self) -> bool {
         self.parts.version >= Version::HTTP_11
             && guard::is_local(&self.parts.headers, &self.own, &self.peer)
     }
 
-    /// Whether the browser speaks TLS, with this server or with the proxy before it. Who claims that wrongly loses a cookie.
+    /// Whether the browser speaks TLS, with this server or with the proxy before it. Who claims
+    /// that wrongly loses a cookie.
     pub(crate) fn is_secure(&self) -> bool {
         self.peer.tls
             || guard::only(
@@ -82,8 +85,9 @@ impl Visit<'_> {
 }
 
 impl Door {
-    /// A door to what is behind it. Reads the certificate, or makes one: to be called before the daemon gives up writing files. Later it reads
-    /// the certificate's and the password's files, and writes the latter where a password is set or changed.
+    /// A door to what is behind it. Reads the certificate, or makes one: to be called before the
+    /// daemon gives up writing files. Later it reads the certificate's and the password's files,
+    /// and writes the latter where a password is set or changed.
     pub fn new(settings: Settings, behind: Behind) -> Result<Self, WebError> {
         let begin = Instant::now();
         Self::with_clock(settings, behind, Rc::new(move || begin.elapsed()))
@@ -228,7 +232,8 @@ impl Door {
             .find(|token| sessions.touch(&token.id(), visit.now))
     }
 
-    /// Ends all sessions where the password is another one, or was taken away, by `weir passwd` or by hand.
+    /// Ends all sessions where the password is another one, or was taken away, by `weir passwd` or
+    /// by hand.
     fn look(&self, now: Duration) {
         if now.saturating_sub(self.looked.get()) < LOOK {
             return;

@@ -1,4 +1,5 @@
-//! What a request must look like before anything is done: who connected, by which name, from which page.
+//! What a request must look like before anything is done: who connected, by which name, from which
+//! page.
 
 use std::net::IpAddr;
 
@@ -49,7 +50,8 @@ impl Peer {
         }
     }
 
-    /// The cookie's name. Browsers take a `__Host-` cookie over TLS only, for one host and all of its paths (RFC 6265bis section 4.1.3.2).
+    /// The cookie's name. Browsers take a `__Host-` cookie over TLS only, for one host and all of
+    /// its paths (RFC 6265bis section 4.1.3.2).
     pub(crate) fn cookie(&self) -> &'static str {
         match self.tls {
             true => "__Host-weir",
@@ -58,7 +60,8 @@ impl Peer {
     }
 }
 
-/// The name by which the client came, if it is one of ours. An absolute request target goes before the header (RFC 9112 section 3.2.2).
+/// The name by which the client came, if it is one of ours. An absolute request target goes before
+/// the header (RFC 9112 section 3.2.2).
 pub(crate) fn authority(
     headers: &HeaderMap,
     uri: &Uri,
@@ -88,8 +91,9 @@ pub(crate) fn authority(
     ))
 }
 
-/// Refuses what another site's page asks for. Browsers say where a request comes from (`Sec-Fetch-Site`; `Origin` on each POST), and
-/// a page cannot change that; what is not a browser needs say nothing.
+/// Refuses what another site's page asks for. Browsers say where a request comes from
+/// (`Sec-Fetch-Site`; `Origin` on each POST), and a page cannot change that; what is not a browser
+/// needs say nothing.
 pub(crate) fn same_site(
     headers: &HeaderMap,
     own: &Authority,
@@ -123,7 +127,8 @@ pub(crate) fn same_site(
     Ok(())
 }
 
-/// Whether the client is on this machine, or comes through `ssh -L`, as far as can be seen: no proxy between.
+/// Whether the client is on this machine, or comes through `ssh -L`, as far as can be seen: no
+/// proxy between.
 pub(crate) fn is_local(headers: &HeaderMap, own: &Authority, peer: &Peer) -> bool {
     is_loopback(peer.address)
         && own.host.is_local()

@@ -1,5 +1,5 @@
-//! By which name a browser came: pure. A page of somebody else's can have its own name point at this router (DNS rebinding), and would
-//! then be of the same origin; but it comes by that name.
+//! By which name a browser came: pure. A page of somebody else's can have its own name point at
+//! this router (DNS rebinding), and would then be of the same origin; but it comes by that name.
 
 use std::net::IpAddr;
 
@@ -22,7 +22,8 @@ pub enum Host {
 }
 
 impl Authority {
-    /// Reads `name`, `name:port`, `192.0.2.1:port` or `[2001:db8::1]:port`. `None` for anything else; user names too.
+    /// Reads `name`, `name:port`, `192.0.2.1:port` or `[2001:db8::1]:port`. `None` for anything
+    /// else; user names too.
     pub fn parse(text: &str) -> Option<Self> {
         let (host, port) = match text.strip_prefix('[') {
             Some(rest) => {
@@ -64,7 +65,8 @@ impl Host {
         Some(Self::Name(name.to_ascii_lowercase()))
     }
 
-    /// Whether it means the machine that the browser runs on, whatever DNS says (RFC 6761 section 6.3).
+    /// Whether it means the machine that the browser runs on, whatever DNS says (RFC 6761 section
+    /// 6.3).
     pub fn is_local(&self) -> bool {
         match self {
             Self::Address(address) => address.is_loopback(),
@@ -93,8 +95,9 @@ impl Hosts {
     }
 }
 
-/// Whether an `Origin` (RFC 6454 section 7) is that of the page which came by `own`. A reverse proxy may speak TLS where this server
-/// does not, so there both schemes will do; over TLS only `https`.
+/// Whether an `Origin` (RFC 6454 section 7) is that of the page which came by `own`. A reverse
+/// proxy may speak TLS where this server does not, so there both schemes will do; over TLS only
+/// `https`.
 pub fn same_origin(origin: &str, own: &Authority, tls: bool) -> bool {
     let (authority, default) = match origin.split_once("://") {
         Some(("https", authority)) => (authority, 443),

@@ -1,4 +1,5 @@
-//! The door to weir's web page: HTTP/1.1 over TCP, log-in, the page's files, and the daemon's API behind the log-in.
+//! The door to weir's web page: HTTP/1.1 over TCP, log-in, the page's files, and the daemon's API
+//! behind the log-in.
 //!
 //! Served inside the daemon's one thread, on loopback unless told otherwise. What it serves:
 //!
@@ -12,8 +13,8 @@
 //! | `/api/v1/…` | what the UNIX socket answers at `/v1/…` ([`api`]); needs a session, and `POST` the header `X-Weir-Csrf` |
 //! | `GET /metrics` | figures for Prometheus, where [`Metrics`] says so |
 //!
-//! How it is protected is told in `docs/web.md`. The cores are pure, and take the time as an argument: [`sessions`], [`throttle`],
-//! [`host`], [`crowd`]. Sockets are in `serve`.
+//! How it is protected is told in `docs/web.md`. The cores are pure, and take the time as an
+//! argument: [`sessions`], [`throttle`], [`host`], [`crowd`]. Sockets are in `serve`.
 
 pub mod accept;
 pub mod assets;

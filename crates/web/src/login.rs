@@ -30,7 +30,8 @@ pub struct SessionState {
     pub password_set: bool,
     /// The session's token, for the header `X-Weir-Csrf`; empty where nobody is logged in.
     pub csrf: String,
-    /// The client is on the router itself, or comes through `ssh -L`: it may set the first password.
+    /// The client is on the router itself, or comes through `ssh -L`: it may set the first
+    /// password.
     pub local: bool,
 }
 
@@ -56,7 +57,8 @@ impl Door {
     ) -> Result<Response<Answer>, Refused> {
         Ok(reply::json(&SessionState {
             user: token.is_some(),
-            // One that cannot be read is one all the same: it must not be possible to set another instead.
+            // One that cannot be read is one all the same: it must not be possible to set another
+            // instead.
             password_set: Stamp::at(&self.settings.password_file).is_some(),
             csrf: token.map(Token::csrf).unwrap_or_default(),
             local: visit.is_local(),
@@ -102,7 +104,8 @@ impl Door {
         Ok(response)
     }
 
-    /// Sets another password, or the first one. `allowed` tells whether the client has a session, and its token.
+    /// Sets another password, or the first one. `allowed` tells whether the client has a session,
+    /// and its token.
     pub(crate) async fn change_password(
         &self,
         visit: &Visit<'_>,
@@ -148,7 +151,8 @@ impl Door {
             .beside(move || password::hash(&asked.new, cost))
             .await?
             .map_err(random)?;
-        // Nothing waits from here to the end of writing, so that two who set the first one cannot both do it.
+        // Nothing waits from here to the end of writing, so that two who set the first one cannot
+        // both do it.
         if Stamp::at(file) != before {
             return Err(Problem::new(
                 409,
@@ -174,7 +178,8 @@ impl Door {
         self.open(visit)
     }
 
-    /// Opens a session under a token that nobody has seen before, and ends the one that the client had.
+    /// Opens a session under a token that nobody has seen before, and ends the one that the client
+    /// had.
     fn open(&self, visit: &Visit<'_>) -> Result<Response<Answer>, Refused> {
         let token = Token::random().map_err(random)?;
         self.close(visit);
@@ -242,8 +247,9 @@ impl Door {
         }
     }
 
-    /// Does what takes long on a thread of its own, one at a time: the event loop, and with it the packet path's heartbeat, goes on. A
-    /// client that goes away meanwhile does not make room for a second one.
+    /// Does what takes long on a thread of its own, one at a time: the event loop, and with it the
+    /// packet path's heartbeat, goes on. A client that goes away meanwhile does not make room for a
+    /// second one.
     async fn beside<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -328,7 +334,8 @@ mod tests {
     use super::*;
     use crate::{Behind, Settings};
 
-    /// Works that last until they are told to end: one is done at a time, four wait, and the next is sent away.
+    /// Works that last until they are told to end: one is done at a time, four wait, and the next
+    /// is sent away.
     #[test]
     fn the_queue_is_short() {
         let settings = Settings {

@@ -24,8 +24,8 @@ pub struct Cost {
 }
 
 impl Default for Cost {
-    /// 12 MiB and 3 passes: as hard to guess as the usual 19 MiB and 2 passes (OWASP counts them as equal), and a router of 128 MB can
-    /// spare it. One try is made at a time.
+    /// 12 MiB and 3 passes: as hard to guess as the usual 19 MiB and 2 passes (OWASP counts them as
+    /// equal), and a router of 128 MB can spare it. One try is made at a time.
     fn default() -> Self {
         Self {
             memory: 12 * 1024,
@@ -81,7 +81,8 @@ pub fn check(password: &str) -> Result<(), Weakness> {
 #[error("{0}")]
 pub struct HashError(String);
 
-/// Hashes a password with a salt of its own, as `$argon2id$v=19$m=…`. Takes a second of a slow processor.
+/// Hashes a password with a salt of its own, as `$argon2id$v=19$m=…`. Takes a second of a slow
+/// processor.
 pub fn hash(password: &str, cost: Cost) -> Result<String, WebError> {
     let random = |error: &dyn std::fmt::Display| WebError::Random(error.to_string());
     let mut salt = [0; 16];
@@ -122,7 +123,8 @@ pub fn read(file: &Path) -> Result<Option<(String, Stamp)>, SecretError> {
     secret::read(file)
 }
 
-/// Puts a hash into the file. A daemon that runs sees it with the next request, and ends all sessions.
+/// Puts a hash into the file. A daemon that runs sees it with the next request, and ends all
+/// sessions.
 pub fn write(file: &Path, hash: &str) -> Result<(), SecretError> {
     secret::write(file, &format!("{hash}\n"))
 }
@@ -162,7 +164,8 @@ mod tests {
 
     #[test]
     fn hashes_of_others() {
-        // Made by the reference implementation: `echo -n password | argon2 somesalt -id -v 13 -t 2 -k 256 -p 1 -e`, with its test vector.
+        // Made by the reference implementation:
+        // `echo -n password | argon2 somesalt -id -v 13 -t 2 -k 256 -p 1 -e`, with its test vector.
         let reference =
             "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4";
         assert_eq!(verify("password", reference), Ok(true));

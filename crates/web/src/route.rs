@@ -1,4 +1,5 @@
-//! From method and path to what is wanted: pure. Paths are compared as they are, so no escape or `..` means anything.
+//! From method and path to what is wanted: pure. Paths are compared as they are, so no escape or
+//! `..` means anything.
 
 /// What is wanted.
 #[derive(Debug, PartialEq, Eq)]

@@ -95,7 +95,8 @@ impl Stamp {
     }
 }
 
-/// Reads a file that must be a plain one, root's or one's own, and closed to others. `None` where there is none.
+/// Reads a file that must be a plain one, root's or one's own, and closed to others. `None` where
+/// there is none.
 pub fn read(path: &Path) -> Result<Option<(String, Stamp)>, SecretError> {
     let io = |source| SecretError::Io {
         path: path.to_owned(),
@@ -152,8 +153,8 @@ pub(crate) fn check_access(path: &Path, metadata: &fs::Metadata) -> Result<(), S
     Ok(())
 }
 
-/// Writes a file anew, mode 0600: under another name first, so that after a power cut there is the old one or the new one. The
-/// directory is made, with mode 0700, where it does not exist.
+/// Writes a file anew, mode 0600: under another name first, so that after a power cut there is the
+/// old one or the new one. The directory is made, with mode 0700, where it does not exist.
 pub fn write(path: &Path, text: &str) -> Result<(), SecretError> {
     let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(SecretError::Content {
@@ -196,7 +197,8 @@ pub fn write(path: &Path, text: &str) -> Result<(), SecretError> {
         let _ = fs::remove_file(&aside);
         return written;
     }
-    // Where a directory cannot be opened (landlock without that right), the name is safe a little later.
+    // Where a directory cannot be opened (landlock without that right), the name is safe a little
+    // later.
     if let Ok(directory) = File::open(directory) {
         let _ = directory.sync_all();
     }

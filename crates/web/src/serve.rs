@@ -39,7 +39,8 @@ const BACKLOG: i32 = 64;
 pub struct Listeners(Vec<TcpListener>);
 
 impl Listeners {
-    /// Binds all addresses of the settings, or none. One that this machine does not have yet can be bound too. Must be called inside a tokio runtime, and before the capability to bind ports
+    /// Binds all addresses of the settings, or none. One that this machine does not have yet can be
+    /// bound too. Must be called inside a tokio runtime, and before the capability to bind ports
     /// below 1024 is given up.
     pub fn bind(settings: &Settings) -> Result<Self, WebError> {
         settings.check()?;
@@ -65,8 +66,9 @@ impl Listeners {
     }
 }
 
-/// As `std` does it, with two options that it has not. At boot the LAN's bridge may get its address after the daemon has started
-/// (`IP_FREEBIND`, ip(7); IPv6 sockets take it too). And `[::]` means IPv6 alone, so that `0.0.0.0` may stand beside it.
+/// As `std` does it, with two options that it has not. At boot the LAN's bridge may get its address
+/// after the daemon has started (`IP_FREEBIND`, ip(7); IPv6 sockets take it too). And `[::]` means
+/// IPv6 alone, so that `0.0.0.0` may stand beside it.
 fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     let family = match address {
         SocketAddr::V4(_) => AddressFamily::Inet,
@@ -90,7 +92,8 @@ struct Gate {
     rate: RefCell<Throttle>,
 }
 
-/// Serves until dropped. Runs on any current-thread runtime; brings its own place for the connections, which end with it.
+/// Serves until dropped. Runs on any current-thread runtime; brings its own place for the
+/// connections, which end with it.
 pub async fn serve(listeners: &Listeners, door: Rc<Door>) {
     let limits = &door.settings.limits;
     let gate = Rc::new(Gate {

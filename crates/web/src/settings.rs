@@ -19,7 +19,8 @@ pub struct Settings {
     pub listen: Vec<SocketAddr>,
     /// Whether it speaks HTTPS.
     pub tls: Tls,
-    /// Names, and addresses, by which browsers reach it besides `localhost` and the address they connected to. A reverse proxy's too.
+    /// Names, and addresses, by which browsers reach it besides `localhost` and the address they
+    /// connected to. A reverse proxy's too.
     pub hosts: Vec<String>,
     /// File of the password's hash.
     pub password_file: PathBuf,
@@ -57,7 +58,8 @@ pub enum Tls {
         /// Its private key: PKCS #8, SEC 1 or PKCS #1.
         key: PathBuf,
     },
-    /// One of weir's own making, made once and kept as `certificate.pem` and `key.pem` in this directory.
+    /// One of weir's own making, made once and kept as `certificate.pem` and `key.pem` in this
+    /// directory.
     Own {
         /// The directory. It is made, with mode 0700, where it does not exist.
         directory: PathBuf,
@@ -71,22 +73,26 @@ pub enum Metrics {
     Off,
     /// Clients on this machine.
     Loopback,
-    /// Whoever sends `Authorization: Bearer …` with what this file holds: root's, mode 0600, at least 16 characters, one line.
+    /// Whoever sends `Authorization: Bearer …` with what this file holds: root's, mode 0600, at
+    /// least 16 characters, one line.
     Token(PathBuf),
 }
 
 /// What clients may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections at once. One beyond it is closed at once, as one that waits would take a descriptor too.
+    /// Connections at once. One beyond it is closed at once, as one that waits would take a
+    /// descriptor too.
     pub connections: usize,
-    /// Of them, from one address other than this machine's. A quarter of all is kept for this machine.
+    /// Of them, from one address other than this machine's. A quarter of all is kept for this
+    /// machine.
     pub per_address: usize,
     /// Octets of a request's head. Not less than 8192.
     pub head: usize,
     /// Octets of a request's body.
     pub body: usize,
-    /// For a TLS handshake, for a request's head and for its body to arrive; also how long a connection may rest between requests.
+    /// For a TLS handshake, for a request's head and for its body to arrive; also how long a
+    /// connection may rest between requests.
     pub request_time: Duration,
     /// For a client to take some of the answer.
     pub stall_time: Duration,

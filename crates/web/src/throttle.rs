@@ -13,14 +13,16 @@ pub struct Allowance {
     pub every: Duration,
 }
 
-/// Log-ins from one address: 5 at once, then one each 30 seconds, 2880 a day. Of a million likely passwords that is a year's work.
+/// Log-ins from one address: 5 at once, then one each 30 seconds, 2880 a day. Of a million likely
+/// passwords that is a year's work.
 pub const LOGIN_EACH: Allowance = Allowance {
     burst: 5,
     every: Duration::from_secs(30),
 };
 
-/// Log-ins from all addresses of the network together, as one machine may have many: 20 at once, then one each 5 seconds. This machine's
-/// own are not among them, so that nobody outside can keep its owner out.
+/// Log-ins from all addresses of the network together, as one machine may have many: 20 at once,
+/// then one each 5 seconds. This machine's own are not among them, so that nobody outside can keep
+/// its owner out.
 pub const LOGIN_ALL: Allowance = Allowance {
     burst: 20,
     every: Duration::from_secs(5),
@@ -41,7 +43,8 @@ pub const CONNECT_ALL: Allowance = Allowance {
 /// Addresses that are remembered.
 const MOST: usize = 512;
 
-/// A bucket of tries, as the time at which it will be full again: nothing need be counted while time goes by.
+/// A bucket of tries, as the time at which it will be full again: nothing need be counted while
+/// time goes by.
 #[derive(Clone, Copy, Default)]
 struct Bucket {
     full_at: Duration,
@@ -120,7 +123,8 @@ impl Throttle {
         self.by_address.len()
     }
 
-    /// Forgets who has all tries again; failing that, who will have them first. All together are limited all the same.
+    /// Forgets who has all tries again; failing that, who will have them first. All together are
+    /// limited all the same.
     fn make_room(&mut self, now: Duration) {
         self.by_address.retain(|_, bucket| bucket.full_at > now);
         while self.by_address.len() >= MOST {

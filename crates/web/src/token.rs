@@ -40,7 +40,8 @@ impl Token {
         self.derived(b"weir session")
     }
 
-    /// The token for the header of what changes anything. Whoever knows the cookie can tell it; nothing more need be kept.
+    /// The token for the header of what changes anything. Whoever knows the cookie can tell it;
+    /// nothing more need be kept.
     pub(crate) fn csrf(&self) -> String {
         hexadecimal(&self.derived(b"weir csrf"))
     }

@@ -1,4 +1,5 @@
-//! Ten thousand requests made of what means something and what does not. Alone in its process, as its memory is looked at.
+//! Ten thousand requests made of what means something and what does not. Alone in its process, as
+//! its memory is looked at.
 
 mod support;
 

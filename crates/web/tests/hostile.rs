@@ -182,8 +182,8 @@ fn both_families_on_one_port() {
     });
 }
 
-/// What clients on the network may do less than those on the router. An address that is not loopback does, though it is the same
-/// machine's.
+/// What clients on the network may do less than those on the router. An address that is not
+/// loopback does, though it is the same machine's.
 #[test]
 fn others_on_the_network() {
     alone(|| {
@@ -210,7 +210,8 @@ fn others_on_the_network() {
         }
         assert!(!server.directory.path().join("password").exists());
 
-        // Places: twelve for one address. Time stands still, so of 60 connections at once some are left for this.
+        // Places: twelve for one address. Time stands still, so of 60 connections at once some are
+        // left for this.
         let hold = || {
             let mut stream = server.connect();
             let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n");

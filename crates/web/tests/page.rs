@@ -294,7 +294,8 @@ fn figures_with_a_token() {
     }
 }
 
-/// A session as curl keeps it: cookie jar, header, and the password from standard input rather than the command line.
+/// A session as curl keeps it: cookie jar, header, and the password from standard input rather than
+/// the command line.
 #[test]
 fn curl_logs_in() {
     let server = Server::start();

@@ -1,5 +1,5 @@
-//! The command line: what can be typed, and the words that explain it. Parser, `--help`, man pages and completions all come
-//! from here.
+//! The command line: what can be typed, and the words that explain it. Parser, `--help`, man pages
+//! and completions all come from here.
 
 use clap::Parser;
 
@@ -22,8 +22,9 @@ Colour is used on a terminal only, and never where NO_COLOR is set.";
 
 /// Makes a Linux router faster, and shows who uses it
 ///
-/// Weir takes over connections that the kernel's firewall has accepted, and forwards their packets in the driver (XDP) or at TC
-/// ingress. The kernel decides; weir repeats what it saw the kernel do. Whatever passes is counted, per conversation and device.
+/// Weir takes over connections that the kernel's firewall has accepted, and forwards their packets
+/// in the driver (XDP) or at TC ingress. The kernel decides; weir repeats what it saw the kernel
+/// do. Whatever passes is counted, per conversation and device.
 #[derive(Debug, Parser)]
 #[command(name = "weir", version, after_long_help = AFTER_HELP, after_help = "`weir --help` says more, with examples.",
     max_term_width = 100, disable_help_subcommand = true, subcommand_required = true, arg_required_else_help = true)]

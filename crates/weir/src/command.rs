@@ -10,7 +10,8 @@ use crate::{Error, config};
 /// Where the daemon is.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Connection {
-    /// Socket of the daemon [default: $WEIR_SOCKET, else the configuration's, else that of this network namespace]
+    /// Socket of the daemon [default: $WEIR_SOCKET, else the configuration's, else that of this
+    /// network namespace]
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
 }
@@ -33,7 +34,8 @@ pub fn client(connection: &Connection) -> Result<Client, Error> {
 
 /// The socket of the daemon that is meant.
 pub fn socket(connection: &Connection) -> PathBuf {
-    // The daemon may have been told of another socket. A broken file is `weir config`'s to complain about.
+    // The daemon may have been told of another socket. A broken file is `weir config`'s to complain
+    // about.
     let configured = config::told_socket();
     api::path::socket_path(connection.socket.as_deref(), configured.as_deref())
 }

@@ -1,6 +1,6 @@
 //! Weir, the command and the daemon: what it does in [`modules`], each by the seam of
-//! [`daemon::Module`] and [`registry::Entry`]; commands of its own in [`commands`], the configuration
-//! in [`config`], what is printed in [`output`].
+//! [`daemon::Module`] and [`registry::Entry`]; commands of its own in [`commands`], the
+//! configuration in [`config`], what is printed in [`output`].
 
 pub mod check;
 pub mod cli;
@@ -26,7 +26,8 @@ pub fn main() -> ExitCode {
     run(&modules::all())
 }
 
-/// Reads the command line and does what it says. Exit codes: 0 done, 1 failed, 2 the command line cannot be understood.
+/// Reads the command line and does what it says. Exit codes: 0 done, 1 failed, 2 the command line
+/// cannot be understood.
 pub fn run(registry: &Registry) -> ExitCode {
     let mut output = Output::stdout();
     let result = match registry.run(std::env::args_os(), &mut output) {

@@ -1,4 +1,5 @@
-//! `weir check` in routers of the lab: what it makes of devices, rules and qdiscs, without a daemon and with one. Needs root.
+//! `weir check` in routers of the lab: what it makes of devices, rules and qdiscs, without a daemon
+//! and with one. Needs root.
 
 mod router;
 
@@ -65,7 +66,8 @@ fn a_plain_router_can_be_used() {
     }
     assert_eq!(report["devices"].as_array().map(Vec::len), Some(2), "no lo");
     let features = report["features"].as_array().expect("a list");
-    // What the tests' kernel should have by its version, it has: a probe that fails must not pass unseen.
+    // What the tests' kernel should have by its version, it has: a probe that fails must not pass
+    // unseen.
     let running = version(report["kernel"].as_str().expect("text"));
     for feature in features {
         let since = feature["min_version"].as_str().map_or((0, 0), version);
@@ -85,7 +87,8 @@ fn a_plain_router_can_be_used() {
     }
 }
 
-/// With a partner there are rows of what that needs; on the tests' kernel it is all there, but for a switch that is off.
+/// With a partner there are rows of what that needs; on the tests' kernel it is all there, but for
+/// a switch that is off.
 #[test]
 fn multipath_has_its_own_rows() {
     let lab = gateway();
@@ -239,7 +242,8 @@ fn a_chain_at_ingress_keeps_weir_away() {
     let (_, report) = report(router);
     let place = report["firewall"][0]["place"].as_str().expect("text");
     assert!(place.starts_with("netdev n early, handle "), "{place}");
-    // Not asked of lan0: nft 1.0.6 does not tell the chain's device, and then every device is left alone.
+    // Not asked of lan0: nft 1.0.6 does not tell the chain's device, and then every device is left
+    // alone.
     let wan = device(&report, "wan0");
     assert_eq!(
         wan["hook"], "tc",

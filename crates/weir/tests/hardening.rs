@@ -1,4 +1,5 @@
-//! What a running `weir run` may still do, and that it is enough for all it has to do later. Needs root.
+//! What a running `weir run` may still do, and that it is enough for all it has to do later. Needs
+//! root.
 
 mod router;
 
@@ -38,7 +39,8 @@ fn it_keeps_three_capabilities_and_does_all_its_work_with_them() {
         assert_eq!(bits, Ok(KEPT), "{set}");
     }
     assert_eq!(status(&daemon, "NoNewPrivs"), "1");
-    // The tests' kernel has landlock; where it has not, this line is not there and nothing else changes.
+    // The tests' kernel has landlock; where it has not, this line is not there and nothing else
+    // changes.
     daemon.wait("it is confined", |daemon| {
         daemon.log().contains("confined to what is needed")
     });

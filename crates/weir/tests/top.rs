@@ -9,7 +9,8 @@ use std::path::Path;
 use support::tmux::{Pane, has};
 use support::{Daemon, Directory};
 
-/// The script of a person: something on the screen, `weir top`, and then a look at how the terminal was left.
+/// The script of a person: something on the screen, `weir top`, and then a look at how the terminal
+/// was left.
 fn script(environment: &str, socket: &str, pid: &Path) -> String {
     let weir = env!("CARGO_BIN_EXE_weir");
     let pid = pid.to_str().expect("text");
@@ -285,7 +286,8 @@ fn signals_leave_the_terminal_well() {
     }
 }
 
-/// Not a test by itself: what [`a_panic_is_told_on_a_terminal_that_was_given_back`] runs in a terminal.
+/// Not a test by itself: what [`a_panic_is_told_on_a_terminal_that_was_given_back`] runs in a
+/// terminal.
 #[test]
 fn panics_on_the_screen() {
     if std::env::var_os("WEIR_TEST_PANIC").is_none() {

@@ -1,4 +1,5 @@
-//! Learned drops cannot be poisoned: packets of somebody's tuple that netfilter drops, in order to have others of it dropped, too.
+//! Learned drops cannot be poisoned: packets of somebody's tuple that netfilter drops, in order to
+//! have others of it dropped, too.
 
 use lab::gateway::ROUTER_LAN;
 
@@ -74,7 +75,8 @@ fn what_conntrack_knows_is_not_learned() {
     });
 }
 
-/// Dropped for a second already, when a packet of it is accepted: from then on none is dropped early.
+/// Dropped for a second already, when a packet of it is accepted: from then on none is dropped
+/// early.
 #[test]
 fn what_conntrack_comes_to_know_is_unlearned() {
     each(|by| {

@@ -1,4 +1,5 @@
-//! Multipath and the fast path on one router: each has what is its own, whatever comes and goes, and no octet is another.
+//! Multipath and the fast path on one router: each has what is its own, whatever comes and goes,
+//! and no octet is another.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -236,7 +237,8 @@ fn beside(hook: &str) -> Result<(), Error> {
             .is_some_and(|talk| talk.sent.packets >= 200 && talk.received.packets >= 198))
     })?;
 
-    // Without the partner: what was direct goes on, the rest is direct from now on, and weir forwards that.
+    // Without the partner: what was direct goes on, the rest is direct from now on, and weir
+    // forwards that.
     scene.partner.stop();
     scene.wait_for("the fall back", |told| !told.redirects)?;
     first.until_offloaded(&scene, 5000)?;

@@ -80,7 +80,8 @@ fn without_the_partner_connections_go_directly() -> Result<(), Error> {
     let before = pair.paths()?.connections;
     assert_eq!((before.all, before.direct), (1, 0));
 
-    // Killed: the next connection is carried on directly, with what its client has said, and those after it are not brought here.
+    // Killed: the next connection is carried on directly, with what its client has said, and those
+    // after it are not brought here.
     pair.partner.stop();
     assert_eq!(ask(&pair)?, b"who is there");
     pair.wait_for("that the partner is missed", |told| {

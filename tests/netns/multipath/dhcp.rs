@@ -1,4 +1,5 @@
-//! Uplinks whose addresses are leased: dnsmasq at the providers, BusyBox's udhcpc at the router with a script that writes what OpenWrt's writes.
+//! Uplinks whose addresses are leased: dnsmasq at the providers, BusyBox's udhcpc at the router
+//! with a script that writes what OpenWrt's writes.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -19,7 +20,8 @@ use weir_tests::partner::Pair;
 
 use crate::{MBIT, SECOND, at, ms};
 
-/// What udhcpc runs (BusyBox's networking/udhcp): addresses go when they are no longer leased, and come with a default route.
+/// What udhcpc runs (BusyBox's networking/udhcp): addresses go when they are no longer leased, and
+/// come with a default route.
 const SCRIPT: &str = "#!/bin/sh
 case $1 in
 deconfig) ip -4 addr flush dev $interface ;;
@@ -186,7 +188,8 @@ fn a_lease_that_is_lost_and_had_again() -> Result<(), Error> {
     sleep(4 * SECOND);
     let sum = goodput.series().rate(SECOND..4 * SECOND);
     assert!(sum > 32.0 * MBIT, "{sum} bit/s before");
-    // As netifd does: the client ends with the link, and another begins with it; or the same one is told.
+    // As netifd does: the client ends with the link, and another begins with it; or the same one is
+    // told.
     for (path, away, restarts) in [(1, 3, true), (0, 3, false), (1, 7, false), (0, 7, true)] {
         let lease = &mut leases[path];
         let cut = goodput.now();

@@ -1,4 +1,5 @@
-//! The experiment that weir's predecessor made: two bridges of 20 Mbit/s, a client that knows nothing of it, a cable that is pulled and put back.
+//! The experiment that weir's predecessor made: two bridges of 20 Mbit/s, a client that knows
+//! nothing of it, a cable that is pulled and put back.
 
 use std::net::SocketAddr;
 use std::ops::Range;

@@ -49,7 +49,8 @@ fn partner(port: u16) -> SocketAddr {
     SocketAddr::new(PARTNER, port)
 }
 
-/// A connection from the Internet, while a path fails: all arrives, both ways, and the host sees who it is.
+/// A connection from the Internet, while a path fails: all arrives, both ways, and the host sees
+/// who it is.
 #[test]
 fn a_port_leads_to_a_host() -> Result<(), Error> {
     let pair = build()?;
@@ -166,7 +167,8 @@ fn nothing_else_comes_in() -> Result<(), Error> {
         let silent = knock(server, partner(port))?.expect_err("not asked for");
         assert_eq!(silent, ErrorKind::TimedOut, "{port}");
     }
-    // By who knows the router's address in the tunnel, or routes to the LAN; the partner itself tries, too.
+    // By who knows the router's address in the tunnel, or routes to the LAN; the partner itself
+    // tries, too.
     let router = |port| SocketAddr::new("10.93.0.2".parse().expect("one"), port);
     let lan = |port| SocketAddr::new(CLIENT, port);
     uplinks.lab().node("internet")?.ip(&format!(

@@ -1,5 +1,6 @@
-//! A path that is far away takes octets, and all that comes by a fast one waits for them: together they carry less than the fast one alone. The guard
-//! finds that out, and has TCP leave the far one alone.
+//! A path that is far away takes octets, and all that comes by a fast one waits for them: together
+//! they carry less than the fast one alone. The guard finds that out, and has TCP leave the far one
+//! alone.
 
 use lab::Error;
 use lab::counters::Octets;
@@ -47,7 +48,8 @@ fn a_path_that_slows_the_others_down_rests() -> Result<(), Error> {
     // 37.5 is what the fast one carries alone; with the far one it was 18 to 22.
     assert!(rate > 34.0, "{rate} Mbit/s: {:?}", series.slots());
 
-    // It rests for what goes the other way as well, and for new connections: from their beginning on.
+    // It rests for what goes the other way as well, and for new connections: from their beginning
+    // on.
     let up = Demand::up(Transport::Tcp, at(SERVER));
     let series = Goodput::measure(uplinks.client(), uplinks.server(), &up, 6 * SECOND)?;
     let rate = series.rate(SECOND..6 * SECOND) / MBIT;
@@ -55,7 +57,8 @@ fn a_path_that_slows_the_others_down_rests() -> Result<(), Error> {
     Ok(())
 }
 
-/// What tells the partner that a path is to rest is one option in one segment, which may be lost, again and again.
+/// What tells the partner that a path is to rest is one option in one segment, which may be lost,
+/// again and again.
 #[test]
 fn a_path_rests_although_the_partner_was_not_reached_by_the_word() -> Result<(), Error> {
     let hushed = Treatment {

@@ -1,4 +1,5 @@
-//! What a user says of a path: metered, backup, never; at the start, and while connections are open.
+//! What a user says of a path: metered, backup, never; at the start, and while connections are
+//! open.
 
 use std::net::IpAddr;
 use std::thread::sleep;
@@ -14,7 +15,8 @@ use weir_tests::partner::Pair;
 
 use crate::{MBIT, SECOND, at, ms};
 
-/// What probes, names and the like may take of a path that carries nothing, octets in a few seconds: a tenth of a second of its 20 Mbit/s.
+/// What probes, names and the like may take of a path that carries nothing, octets in a few
+/// seconds: a tenth of a second of its 20 Mbit/s.
 const NOTHING: u64 = 250_000;
 
 fn hint(path: usize, text: &str) -> String {

@@ -1,4 +1,5 @@
-//! Conversations by the tunnel when the partner is lost: those that live on begin anew, and nothing leaves under the tunnel's addresses.
+//! Conversations by the tunnel when the partner is lost: those that live on begin anew, and nothing
+//! leaves under the tunnel's addresses.
 
 use std::net::{IpAddr, SocketAddr};
 use std::thread::sleep;
@@ -79,7 +80,8 @@ fn a_conversation_that_lives_on_is_not_stuck() -> Result<(), Error> {
     Ok(())
 }
 
-/// What is no TCP does not leave either, without a partner, where nothing is to; but what goes directly does.
+/// What is no TCP does not leave either, without a partner, where nothing is to; but what goes
+/// directly does.
 #[test]
 fn with_fallback_stop_datagrams_wait_for_the_partner() -> Result<(), Error> {
     let more = "fallback = \"stop\"\ndirect_ports = [\"udp/5353-5354\"]\n";

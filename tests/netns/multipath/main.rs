@@ -1,5 +1,6 @@
-//! Unmodified clients get the sum of a router's uplinks, by way of a partner: the real binary at both ends, real TCP between them, in the lab of
-//! several uplinks (tests/netns/uplinks.rs says what that is worth).
+//! Unmodified clients get the sum of a router's uplinks, by way of a partner: the real binary at
+//! both ends, real TCP between them, in the lab of several uplinks (tests/netns/uplinks.rs says
+//! what that is worth).
 
 mod beside;
 mod cuts;

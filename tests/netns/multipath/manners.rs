@@ -1,4 +1,5 @@
-//! A connection that is carried behaves like one that is not: who ends it, how, and who speaks first.
+//! A connection that is carried behaves like one that is not: who ends it, how, and who speaks
+//! first.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -113,7 +114,8 @@ fn reset(encrypt: &str) -> Result<(), Error> {
 #[test]
 fn a_server_that_refuses_refuses() -> Result<(), Error> {
     let pair = Pair::build(&Options::mbit(&[100, 100]))?;
-    // Accepted in its place, and broken off as soon as it is known: on a busy machine, before the client looks.
+    // Accepted in its place, and broken off as soon as it is known: on a busy machine, before the
+    // client looks.
     let seen = match connect(pair.uplinks.client(), at(SERVER)) {
         Ok(mut near) => {
             near.set_read_timeout(Some(10 * SECOND)).expect("set");
@@ -152,7 +154,8 @@ fn many(encrypt: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// What went directly before goes on directly; and when weir is killed, connections go as routes say.
+/// What went directly before goes on directly; and when weir is killed, connections go as routes
+/// say.
 #[test]
 fn weir_comes_and_goes() -> Result<(), Error> {
     let pair = Pair::build(&Options::mbit(&[100, 100]))?;
@@ -165,7 +168,8 @@ fn weir_comes_and_goes() -> Result<(), Error> {
     weir.end(Signal::SIGKILL)?;
     assert_eq!(ask_tcp(uplinks.client(), at(SERVER), b"killed")?, b"killed");
 
-    // While it is away a connection begins; it goes on when weir is back, which finds its own rules there and more of them.
+    // While it is away a connection begins; it goes on when weir is back, which finds its own rules
+    // there and more of them.
     let mut direct = connect(uplinks.client(), at(SERVER))?;
     direct.write_all(b"one").expect("written");
     assert_eq!(read(&direct, 3), b"one");

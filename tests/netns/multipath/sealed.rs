@@ -1,4 +1,5 @@
-//! Encryption between router and partner: what is on the wire, and what becomes of it when somebody meddles.
+//! Encryption between router and partner: what is on the wire, and what becomes of it when somebody
+//! meddles.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -160,8 +161,9 @@ fn tls_is_encrypted_once_with_auto() -> Result<(), Error> {
     Ok(())
 }
 
-/// What one conversation was on both sides of the router, up and down. On a busy machine it is tried again: a client whose first word comes later
-/// than the router waits is encrypted, and what is sent twice is on the wire twice.
+/// What one conversation was on both sides of the router, up and down. On a busy machine it is
+/// tried again: a client whose first word comes later than the router waits is encrypted, and what
+/// is sent twice is on the wire twice.
 fn tls(encrypt: &str, same: bool) -> Result<[[Vec<u8>; 2]; 2], Error> {
     let mut tries = 0;
     loop {

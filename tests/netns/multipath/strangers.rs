@@ -35,7 +35,8 @@ fn strangers_get_nothing() -> Result<(), Error> {
         let _ = stream.read_to_end(&mut answer);
         assert!(answer.is_empty(), "{garbage:?}: {answer:?}");
     }
-    // Another version is told which there are: the one answer that strangers get, as they may be friends of another age.
+    // Another version is told which there are: the one answer that strangers get, as they may be
+    // friends of another age.
     for other in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[9, 1, 0, 2, 1, 2]] {
         assert_eq!(door.answer(other)?, multipath::frame::other_version());
     }
@@ -109,8 +110,8 @@ fn a_partner_is_no_way_into_its_own_networks() -> Result<(), Error> {
 fn silence_is_no_way_to_keep_others_out() -> Result<(), Error> {
     let door = Door::build(&[])?;
     let key = door.key()?;
-    // Those for whom there is no place are turned away at once: half of all that there are stay. Which of them, the partner's
-    // threads decide.
+    // Those for whom there is no place are turned away at once: half of all that there are stay.
+    // Which of them, the partner's threads decide.
     let silent: Vec<_> = (0..600).filter_map(|_| door.knock().ok()).collect();
     let begun = Instant::now();
     let mut staying = silent.len();
@@ -163,7 +164,8 @@ fn a_frame_must_be_whole_in_time() -> Result<(), Error> {
     Ok(())
 }
 
-/// Somebody who recorded a handshake makes sessions with it that he has no keys of: they are the first to go.
+/// Somebody who recorded a handshake makes sessions with it that he has no keys of: they are the
+/// first to go.
 #[test]
 fn recorded_handshakes_do_not_push_out_a_session_in_use() -> Result<(), Error> {
     let door = Door::build(&[])?;
@@ -181,7 +183,8 @@ fn recorded_handshakes_do_not_push_out_a_session_in_use() -> Result<(), Error> {
     Ok(())
 }
 
-/// A partner has room for 64 connections at least; one router gets half of it, and hears so when it wants more.
+/// A partner has room for 64 connections at least; one router gets half of it, and hears so when it
+/// wants more.
 #[test]
 fn one_router_does_not_take_all_the_room() -> Result<(), Error> {
     let door = Door::narrow(600)?;

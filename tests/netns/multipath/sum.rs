@@ -22,7 +22,8 @@ fn sums(options: &Options, server: IpAddr, range: std::ops::Range<f64>) -> Resul
         let series = Goodput::measure(uplinks.client(), uplinks.server(), &demand, 5 * SECOND)?;
         let rate = series.rate(SECOND..5 * SECOND) / MBIT;
         assert!(range.contains(&rate), "{demand:?}: {rate} Mbit/s");
-        // Both subflows carried data, as the kernel tells: it joined one, and weir's figures come from its sockets.
+        // Both subflows carried data, as the kernel tells: it joined one, and weir's figures come
+        // from its sockets.
         let change = Counters::of(uplinks.router())?.since(&counters);
         assert_eq!(change.get("MPTcpExtMPCapableSYNACKRX")?, 1, "{change:?}");
         let joined = i64::try_from(options.paths.len() - 1).expect("few");

@@ -50,7 +50,8 @@ fn several_streams_of_datagrams_use_all_paths() -> Result<(), Error> {
             // What the paths carry has to be found out first.
             rate += series.rate(6 * SECOND..9 * SECOND) / MBIT;
         }
-        // How much is the bench's to say (`bench multipath`): a processor that is taken away for a moment looks like a full path.
+        // How much is the bench's to say (`bench multipath`): a processor that is taken away for a
+        // moment looks like a full path.
         println!("down: {down}, {rate} Mbit/s");
         assert!(rate < 37.0, "down: {down}, {rate} Mbit/s");
         let carried = octets()?;
@@ -67,7 +68,8 @@ fn several_streams_of_datagrams_use_all_paths() -> Result<(), Error> {
     Ok(())
 }
 
-/// One stream that outgrows a path gets no less than that path. The sum it gets as well in most runs, not in all (docs/limits.md).
+/// One stream that outgrows a path gets no less than that path. The sum it gets as well in most
+/// runs, not in all (docs/limits.md).
 #[test]
 fn one_stream_of_datagrams_gets_no_less_than_a_path() -> Result<(), Error> {
     let pair = tunnelled(&Options::mbit(&[20, 20]))?;
@@ -89,7 +91,8 @@ fn one_stream_of_datagrams_gets_no_less_than_a_path() -> Result<(), Error> {
     Ok(())
 }
 
-/// A path that is silent, without its link going down, is left within half a second, by TCP as well, and used again a second after it is back.
+/// A path that is silent, without its link going down, is left within half a second, by TCP as
+/// well, and used again a second after it is back.
 #[test]
 fn a_black_hole_is_left_and_found_again() -> Result<(), Error> {
     let pair = tunnelled(&Options::mbit(&[20, 20]))?;
@@ -143,7 +146,8 @@ fn pings_names_and_more_go_by_it() -> Result<(), Error> {
         .client()
         .run(&format!("ping -c 3 -i 0.2 -W 5 {SERVER}"))?;
     assert!(told.contains("3 received"), "{told}");
-    // Larger than the tunnel takes: the client is told, and asks with smaller ones, or in fragments.
+    // Larger than the tunnel takes: the client is told, and asks with smaller ones, or in
+    // fragments.
     let told = uplinks
         .client()
         .run(&format!("ping -c 3 -i 0.2 -W 5 -s 1472 -M dont {SERVER}"))?;

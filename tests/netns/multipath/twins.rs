@@ -1,4 +1,5 @@
-//! Uplinks that look alike: modems as they come have the same network, the same address, or that of the LAN.
+//! Uplinks that look alike: modems as they come have the same network, the same address, or that of
+//! the LAN.
 
 use lab::Error;
 use lab::namespace::wait_until;

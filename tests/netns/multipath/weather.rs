@@ -153,7 +153,8 @@ fn flapping(cut: Cut) -> Result<(), Error> {
         sleep(ms(100));
     }
     let rate = (transfer.progress() - had) as f64 * 8.0 / begun.elapsed().as_secs_f64() / MBIT;
-    // 19.1 Mbit/s is what the good path carries alone. What a hole swallows is waited for, until it is sent again by the other path (docs/limits.md).
+    // 19.1 Mbit/s is what the good path carries alone. What a hole swallows is waited for, until it
+    // is sent again by the other path (docs/limits.md).
     let least = if cut == Cut::Hole { 4.0 } else { 9.5 };
     assert!(rate > least, "{rate} Mbit/s while the other path flapped");
     let log = pair.weir.log();

@@ -78,8 +78,8 @@ fn a_transfer_lives_through_other_metrics() {
     });
 }
 
-/// Drops what asks the server for its hardware address on the first wire; or no longer. It need not ask for the router's meanwhile, which
-/// would tell its own.
+/// Drops what asks the server for its hardware address on the first wire; or no longer. It need not
+/// ask for the router's meanwhile, which would tell its own.
 fn deaf(stage: &Stage, on: bool) -> Result<(), Error> {
     let server = stage.lab.node("server")?;
     for address in [ROUTER_WAN, ROUTER_WAN6] {
@@ -96,7 +96,8 @@ fn deaf(stage: &Stage, on: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// Waits until the router's routes know of the carrier: the kernel looks at it once a second at most (net/core/link_watch.c).
+/// Waits until the router's routes know of the carrier: the kernel looks at it once a second at
+/// most (net/core/link_watch.c).
 fn carrier(stage: &Stage, there: bool) -> Result<(), Error> {
     let router = stage.lab.node("router")?;
     wait_until("routes to know of the carrier", LIMIT, || {
@@ -178,8 +179,8 @@ fn a_lost_gateway_is_lost_for_weir() {
     play(&Script::new(&stage, &acts));
 }
 
-/// A gateway that falls silent while packets flow: the kernel asks after it by and by, and so must it do with weir. No address of it
-/// is known from then on, and nothing reaches it.
+/// A gateway that falls silent while packets flow: the kernel asks after it by and by, and so must
+/// it do with weir. No address of it is known from then on, and nothing reaches it.
 #[test]
 fn a_gateway_that_falls_silent_is_noticed_by_and_by() {
     let stage = |by| {

@@ -35,15 +35,16 @@ fn policy(lab: &Lab, number: u8) -> Result<(), Error> {
     router.sysctl("net.ipv6.fib_multipath_hash_policy", number)
 }
 
-/// Eight flows of each family. The hash of IPv6 takes in flow labels, which each namespace would make differently.
+/// Eight flows of each family. The hash of IPv6 takes in flow labels, which each namespace would
+/// make differently.
 fn crowd(stage: &mut Stage) -> Result<(), Error> {
     let client = stage.lab.node("client")?;
     client.sysctl("net.ipv6.auto_flowlabels", 0)?;
     (0..8).try_for_each(|number| pair(stage, &format!("flow{number}-"), ECHO))
 }
 
-/// Each flow stays on the path that the kernel alone would choose, whatever happens to the paths: the hash of a flow is the same in
-/// every namespace of a machine.
+/// Each flow stays on the path that the kernel alone would choose, whatever happens to the paths:
+/// the hash of a flow is the same in every namespace of a machine.
 #[test]
 fn every_flow_keeps_to_its_path_of_several() {
     for number in [0, 1] {
@@ -102,7 +103,8 @@ fn every_flow_keeps_to_its_path_of_several() {
             ),
         ];
         let pictures = play(&Script::new(&stage, &acts));
-        // Hashing ports spreads them: with 16 flows, all by one wire is a chance of one in thousands.
+        // Hashing ports spreads them: with 16 flows, all by one wire is a chance of one in
+        // thousands.
         if number == 1 {
             for step in [0, 3] {
                 assert_eq!(pictures[step].places().len(), 2, "{:#?}", pictures[step]);
@@ -111,7 +113,8 @@ fn every_flow_keeps_to_its_path_of_several() {
     }
 }
 
-/// By which wire packets of one flow leave that differ in their IPv6 flow label only: labels 1 to 16, in turn, each three times.
+/// By which wire packets of one flow leave that differ in their IPv6 flow label only: labels 1 to
+/// 16, in turn, each three times.
 fn by_label(by: By) -> Result<Vec<String>, Error> {
     let mut stage = providers(by, false)?;
     policy(&stage.lab, 0)?;
@@ -160,8 +163,8 @@ fn by_label(by: By) -> Result<Vec<String>, Error> {
     Ok(wires)
 }
 
-/// By addresses means by flow labels too, in IPv6 (rt6_multipath_hash in net/ipv6/route.c). TCP changes its label when it gets no
-/// answer, to be led another way.
+/// By addresses means by flow labels too, in IPv6 (rt6_multipath_hash in net/ipv6/route.c). TCP
+/// changes its label when it gets no answer, to be led another way.
 #[test]
 fn a_flow_label_chooses_the_path() {
     let kernel = by_label(By::Kernel).expect("the kernel alone");

@@ -9,7 +9,8 @@ use weir_tests::scene;
 use crate::play::{Caller, Place, Script, Stage, act, play};
 use crate::{ECHO, OTHER, SECOND_CLIENT, SECOND_CLIENT6, address, both, guest, pair, providers};
 
-/// A client asks for the router's outer address, and is answered by a host of its own network (in = out), or of another one.
+/// A client asks for the router's outer address, and is answered by a host of its own network (in =
+/// out), or of another one.
 #[test]
 fn a_hairpin_goes_back_where_it_came_from() {
     let stage = |by| {
@@ -87,7 +88,8 @@ fn a_hairpin_goes_back_where_it_came_from() {
     assert!(pictures[2].answered("other4") && pictures[2].answered("other6"));
 }
 
-/// Both sides of the router in a routing domain of their own, where the same prefixes lead elsewhere than in the main one.
+/// Both sides of the router in a routing domain of their own, where the same prefixes lead
+/// elsewhere than in the main one.
 #[test]
 #[ignore = "needs vrf: run by tests/vm/run"]
 fn a_routing_domain_of_its_own() {

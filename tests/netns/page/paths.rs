@@ -1,4 +1,5 @@
-//! The page of a router with two uplinks and a partner, while a client fetches and sends as much as goes.
+//! The page of a router with two uplinks and a partner, while a client fetches and sends as much as
+//! goes.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

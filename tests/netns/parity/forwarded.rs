@@ -100,7 +100,8 @@ fn compare(lab: &Lab, weir: &Weir, [from, to]: [&Slow; 2], address: IpAddr) -> R
     }
     let client = lab.node("client")?;
     let folder = Folder::new()?;
-    // Behind the client's delay, and before the server's answers have any other: as the router has it.
+    // Behind the client's delay, and before the server's answers have any other: as the router has
+    // it.
     let capture = Capture::begin(client, "eth0", folder.at("capture.pcap"))?;
     let mut told = [vec![], vec![], vec![]];
     for _ in 0..24 {
@@ -140,8 +141,8 @@ fn compare(lab: &Lab, weir: &Weir, [from, to]: [&Slow; 2], address: IpAddr) -> R
     transfer.stop().map(drop)
 }
 
-/// The medians of both sides are tshark's, at either hook and of either family, and follow what changes. One after the other: the relays need the
-/// processor when it is their turn.
+/// The medians of both sides are tshark's, at either hook and of either family, and follow what
+/// changes. One after the other: the relays need the processor when it is their turn.
 #[test]
 fn what_is_forwarded_is_timed_as_tshark_times_it() -> Result<(), Error> {
     for by in [By::Weir("tc"), By::Weir("xdp")] {

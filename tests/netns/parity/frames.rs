@@ -175,8 +175,8 @@ impl Connections<'_> {
         self.each(Side::Client, flag::ACK, 0)
     }
 
-    /// Data from one side, acknowledged by the other after this time. Then a silence, so that weir times the next segment, too: it does so
-    /// every 16 jiffies at most, up to 160 ms.
+    /// Data from one side, acknowledged by the other after this time. Then a silence, so that weir
+    /// times the next segment, too: it does so every 16 jiffies at most, up to 160 ms.
     pub fn say(&mut self, side: Side, wait: Duration) -> Result<(), Error> {
         self.each(side, flag::PSH | flag::ACK, 700)?;
         sleep(wait);

@@ -74,7 +74,8 @@ fn sums(devices: &Devices) -> Vec<(String, [Count; 2])> {
         .collect()
 }
 
-/// A router for frames, on which nothing but the monitor runs, and what passes its LAN port in a file.
+/// A router for frames, on which nothing but the monitor runs, and what passes its LAN port in a
+/// file.
 struct Replay {
     lab: Lab,
     weir: Weir,
@@ -145,8 +146,9 @@ fn one_way(talks: &[Talk]) -> Table {
     table
 }
 
-/// What is called alike by all: for what follows the first fragment, and for what stands before layer 4, each has a name of its own. And
-/// only what the client has to do with: the router says something by itself now and then, to all neighbours.
+/// What is called alike by all: for what follows the first fragment, and for what stands before
+/// layer 4, each has a name of its own. And only what the client has to do with: the router says
+/// something by itself now and then, to all neighbours.
 fn common(table: &Table) -> Table {
     let mut common = Table::new();
     for (key, count) in table {
@@ -159,7 +161,8 @@ fn common(table: &Table) -> Table {
         }
         let ports = [key.from.1, key.to.1];
         let ipv6 = key.from.0.is_ipv6();
-        // weir: UDP without ports; nfpcapd: all fragments of IPv6 as its own protocol; softflowd: protocol 0 behind the first.
+        // weir: UDP without ports; nfpcapd: all fragments of IPv6 as its own protocol; softflowd:
+        // protocol 0 behind the first.
         let piece = ports.contains(&frames::FRAGMENTED)
             || (key.protocol == frames::UDP && ports == [0, 0])
             || (ipv6 && matches!(key.protocol, 0 | frames::IPV6_FRAGMENT));
@@ -205,7 +208,8 @@ fn same(name: &str, weir: &Table, other: &Table) -> Result<(), Error> {
     Err(Error::Unexpected(lines.collect::<Vec<_>>().join("\n")))
 }
 
-/// Each conversation of one capture, both ways, is counted to the packet and octet as softflowd and nfpcapd do.
+/// Each conversation of one capture, both ways, is counted to the packet and octet as softflowd and
+/// nfpcapd do.
 #[test]
 fn a_capture_is_counted_as_others_count_it() -> Result<(), Error> {
     let replay = Replay::begin()?;
@@ -249,14 +253,16 @@ fn a_capture_is_counted_as_others_count_it() -> Result<(), Error> {
     let (router, file) = (replay.router()?, &replay.capture.file);
     let softflowd = common(&peers::softflowd(router, file, &replay.folder)?);
     let nfpcapd = common(&peers::nfpcapd(router, file, &replay.folder)?);
-    // softflowd 1.1 takes as the length of an IP packet what the frame has behind its header: padding, too.
+    // softflowd 1.1 takes as the length of an IP packet what the frame has behind its header:
+    // padding, too.
     let padded = |key: &Key| [key.from.1, key.to.1].contains(&frames::PADDED);
     same(
         "softflowd",
         &without(&weir, padded),
         &without(&softflowd, padded),
     )?;
-    // nfpcapd 1.7 puts IPv4 fragments together and counts one packet with one header. GRE it opens, and counts what is within, if it is IP.
+    // nfpcapd 1.7 puts IPv4 fragments together and counts one packet with one header. GRE it opens,
+    // and counts what is within, if it is IP.
     let own_way = |key: &Key| {
         let piece = [key.from.1, key.to.1].contains(&frames::FRAGMENTED) && key.from.0.is_ipv4();
         piece || key.protocol == frames::GRE
@@ -338,7 +344,8 @@ fn round_trips_are_timed_as_tshark_times_them() -> Result<(), Error> {
         assert!(wan[0] >= 40.0 && lan[0] >= 15.0, "{wan:?} {lan:?}");
     }
     println!("{compared} compared, {apart:?}");
-    // Between its look at a packet and the other's a virtual processor may stand still; a mistake would show everywhere.
+    // Between its look at a packet and the other's a virtual processor may stand still; a mistake
+    // would show everywhere.
     assert!(compared == 48 && apart.len() <= 4, "{apart:#?}");
     Ok(())
 }

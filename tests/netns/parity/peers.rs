@@ -237,7 +237,8 @@ pub fn nfpcapd(node: &Namespace, capture: &Path, folder: &Folder) -> Result<Tabl
     nfdump(node, &directory, "any")
 }
 
-/// What tshark says how long acknowledgements took, milliseconds, in order: by port of who had waited, and of who answered.
+/// What tshark says how long acknowledgements took, milliseconds, in order: by port of who had
+/// waited, and of who answered.
 pub fn tshark(node: &Namespace, capture: &Path) -> Result<BTreeMap<(u16, u16), Vec<f64>>, Error> {
     let mut command = Command::new("tshark");
     command

@@ -1,4 +1,5 @@
-//! A host whose packets take their time, however the kernel was built: a real one, behind a relay that keeps what it sends for a while.
+//! A host whose packets take their time, however the kernel was built: a real one, behind a relay
+//! that keeps what it sends for a while.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

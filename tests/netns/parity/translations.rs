@@ -58,7 +58,8 @@ impl Witness {
     }
 }
 
-/// A line of conntrack(8), if it is about a translation: kind, protocol, and both ways as `src=… dst=… sport=… dport=…`.
+/// A line of conntrack(8), if it is about a translation: kind, protocol, and both ways as
+/// `src=… dst=… sport=… dport=…`.
 fn line(line: &str) -> Option<Told> {
     let mut words = line.split_whitespace();
     let event = match words.next()? {
@@ -198,7 +199,8 @@ fn a_collector_hears_of_translations_what_conntrack_tells() -> Result<(), Error>
         // Not translated: nobody is to hear of it.
         ask_tcp(client, SocketAddr::new(SERVER6, ECHO), b"without")?;
     }
-    // More than one message holds, each with a port of its own. All end at once: of many more conntrack(8) would lose some.
+    // More than one message holds, each with a port of its own. All end at once: of many more
+    // conntrack(8) would lose some.
     let asking = (0..60).map(|_| Datagrams::open(client, to));
     let asking = asking.collect::<Result<Vec<_>, Error>>()?;
     for one in &asking {

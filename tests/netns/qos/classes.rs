@@ -11,7 +11,8 @@ use weir_tests::scene::{self, By};
 
 use crate::{NO_REPROOF, SETTLED};
 
-/// How often each flow is asked for one count: each another time, so that a count tells which flows it is of.
+/// How often each flow is asked for one count: each another time, so that a count tells which flows
+/// it is of.
 const ASKED: [u64; 5] = [100, 110, 120, 130, 140];
 /// Flows by their port at the server, each to be treated in a way of its own.
 const KINDS: [u16; 5] = [7, 8, 9, 10, 11];
@@ -47,8 +48,8 @@ fn sorted(router: &Namespace, flows: &[Datagrams]) -> Result<Vec<u64>, Error> {
     Ok(after.iter().zip(&before).map(|(a, b)| a - b).collect())
 }
 
-/// The packets of each class under each of these rulesets, one after the other, with these filters. `taken`: how many of the ten
-/// directions weir can forward.
+/// The packets of each class under each of these rulesets, one after the other, with these filters.
+/// `taken`: how many of the ten directions weir can forward.
 fn counts(
     by: By,
     filters: &[String],
@@ -124,8 +125,9 @@ fn table(chains: &str) -> String {
     format!("table inet sort {{}}\ndelete table inet sort\ntable inet sort {{\n{chains}\n}}\n")
 }
 
-/// Priorities by rules before and behind the route, by connection mark, by a DSCP that a rule wrote, and one that the route takes back: the
-/// classes get exactly the packets that they get without weir, before and after the rules change.
+/// Priorities by rules before and behind the route, by connection mark, by a DSCP that a rule
+/// wrote, and one that the route takes back: the classes get exactly the packets that they get
+/// without weir, before and after the rules change.
 #[test]
 fn classes_get_their_packets() {
     let rules = |first: &str, second: &str| {

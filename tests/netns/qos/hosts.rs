@@ -1,4 +1,5 @@
-//! Shares of hosts behind NAT: a qdisc that asks conntrack for their addresses gives each its half, however many connections it has.
+//! Shares of hosts behind NAT: a qdisc that asks conntrack for their addresses gives each its half,
+//! however many connections it has.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -19,7 +20,8 @@ const FAIR: std::ops::RangeInclusive<u64> = 25..=75;
 /// Connections of the second client; the first has one.
 const MANY: u16 = 8;
 
-/// What the first of two clients gets of all that arrives, in percent, where wan0 has these qdiscs and filters.
+/// What the first of two clients gets of all that arrives, in percent, where wan0 has these qdiscs
+/// and filters.
 fn share(by: By, shaper: &[&str]) -> Result<u64, Error> {
     let lab = scene::lab(by, &Options::default())?;
     let (client, router, server) = (

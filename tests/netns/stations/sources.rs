@@ -1,4 +1,5 @@
-//! Who knows a flow's addresses and ports, and sends with a source that the bridge refuses: it gets no further than by the kernel alone.
+//! Who knows a flow's addresses and ports, and sends with a source that the bridge refuses: it gets
+//! no further than by the kernel alone.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! A long transfer, octet for octet, while the lower half of the router changes under it. Each script runs with the kernel alone too: weir has to do no better and
-//! no worse.
+//! A long transfer, octet for octet, while the lower half of the router changes under it. Each
+//! script runs with the kernel alone too: weir has to do no better and no worse.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -14,7 +14,8 @@ const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
 /// A change has taken effect by then, however busy the machine.
 const SETTLED: Duration = Duration::from_secs(1);
 
-/// Untranslated, so that only the way counts: what masquerading makes of a lost device is another matter.
+/// Untranslated, so that only the way counts: what masquerading makes of a lost device is another
+/// matter.
 fn untranslated(arrangement: Arrangement) -> Options {
     Options {
         arrangement,
@@ -100,7 +101,8 @@ fn a_transfer_survives_another_pppoe_session() {
     });
 }
 
-/// Two routes to one address: the kernel takes the other when the device of the first has no carrier, and tells nobody that a route changed.
+/// Two routes to one address: the kernel takes the other when the device of the first has no
+/// carrier, and tells nobody that a route changed.
 #[test]
 fn a_transfer_survives_the_loss_of_a_wan() {
     at_once(&WAYS, |by| {
@@ -138,14 +140,17 @@ fn a_transfer_survives_the_loss_of_a_wan() {
     });
 }
 
-/// A rule set of the shape that OpenWrt's fw4 makes: zones, what is established first, everything else dropped.
+/// A rule set of the shape that OpenWrt's fw4 makes: zones, what is established first, everything
+/// else dropped.
 fn zones(lan: &str, wan: &str) -> String {
     let mut rules = String::from("table inet fw4 {\n");
     let hook = |name: &str, kind: &str, hook: &str, priority: &str, policy: &str| {
         format!("chain {name} {{ type {kind} hook {hook} priority {priority}; policy {policy};\n")
     };
-    // With `drop_invalid`. Not by a verdict map, as fw4 has it: on some kernels (seen on 6.12) a look-up while the rules are exchanged may miss what is in old map and new
-    // ("restart set lookup on base_seq change"), and the packet is refused, which ends the transfer for any router.
+    // With `drop_invalid`. Not by a verdict map, as fw4 has it: on some kernels (seen on 6.12) a
+    // look-up while the rules are exchanged may miss what is in old map and new ("restart set
+    // lookup on base_seq change"), and the packet is refused, which ends the transfer for any
+    // router.
     let known = "ct state established,related accept\nct state invalid drop\n";
     let _ = write!(
         rules,
@@ -173,7 +178,8 @@ fn reloads(arrangement: Arrangement) {
             scene.router()?.nft(&format!("flush ruleset\n{rules}"))?;
             scene.lives(&format!("reload {reload}"))?;
         }
-        // And once with another decision: what is established stays, but nothing else may go out. Conntrack forgets the transfer, which is then new.
+        // And once with another decision: what is established stays, but nothing else may go out.
+        // Conntrack forgets the transfer, which is then new.
         let refused = rules.replace(
             &format!("oifname \"{}\" accept\n", arrangement.wan_device()),
             "",

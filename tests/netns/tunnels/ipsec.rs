@@ -14,7 +14,8 @@ use weir_tests::scene::{WAYS, at_once};
 use crate::play::{Script, act, play};
 use crate::{ECHO, HIDDEN, PLAIN, flows, plain};
 
-/// Adds or deletes a policy of both families: `selector` as in "from, to", `{m}` in the template stands for the mode.
+/// Adds or deletes a policy of both families: `selector` as in "from, to", `{m}` in the template
+/// stands for the mode.
 fn policy(
     lab: &Lab,
     verb: &str,
@@ -44,8 +45,8 @@ fn policy(
     Ok(())
 }
 
-/// No key is there, so nothing may pass that a policy wants encrypted, whichever way it goes; nor anything that it wants to have come
-/// encrypted. Then the policy is removed, and all is as before.
+/// No key is there, so nothing may pass that a policy wants encrypted, whichever way it goes; nor
+/// anything that it wants to have come encrypted. Then the policy is removed, and all is as before.
 #[test]
 fn what_a_policy_wants_encrypted_never_passes_in_the_clear() {
     for mode in ["tunnel", "transport"] {
@@ -132,7 +133,8 @@ fn what_a_policy_wants_encrypted_never_passes_in_the_clear() {
     }
 }
 
-/// Encrypts all between client and server on the wire, in tunnel mode, or no longer. Both families travel in IPv4.
+/// Encrypts all between client and server on the wire, in tunnel mode, or no longer. Both families
+/// travel in IPv4.
 fn encrypt(lab: &Lab, on: bool) -> Result<(), Error> {
     let state = |from: IpAddr, to: IpAddr, number: u32| {
         format!(
@@ -202,8 +204,9 @@ fn ipsec_comes_and_goes_under_a_flow() {
 /// What forgeries carry: no more octets than the flow's own packets have, which go by their name.
 const FORGED: &[u8] = b"lies.";
 
-/// Answers come encrypted, and are decrypted at the port that they came in by. One that comes in the clear, with the same addresses and
-/// ports at the same port, is a forgery: the kernel drops it.
+/// Answers come encrypted, and are decrypted at the port that they came in by. One that comes in
+/// the clear, with the same addresses and ports at the same port, is a forgery: the kernel drops
+/// it.
 #[test]
 #[ignore = "needs esp4: run by tests/vm/run"]
 fn a_forged_answer_in_the_clear_is_dropped_where_answers_come_encrypted() {

@@ -36,7 +36,8 @@ const NLM_F_DUMP: u16 = 0x300;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 
-/// Makes a device with this private key, listening, and returns its public key, which the kernel computes.
+/// Makes a device with this private key, listening, and returns its public key, which the kernel
+/// computes.
 ///
 /// # Errors
 /// The kernel has no WireGuard, or refuses.
@@ -149,7 +150,8 @@ impl Kernel {
         Ok(kernel)
     }
 
-    /// Sends a command and returns the attributes of the first answer: none where it is an acknowledgement.
+    /// Sends a command and returns the attributes of the first answer: none where it is an
+    /// acknowledgement.
     fn ask(&self, command: u8, flags: u16, attributes: &[u8]) -> io::Result<Vec<u8>> {
         // nlmsghdr, then genlmsghdr: command and version 1.
         let mut request = (20 + attributes.len() as u32).to_ne_bytes().to_vec();

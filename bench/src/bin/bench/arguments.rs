@@ -14,7 +14,8 @@ pub struct Arguments {
     /// Processor to run on
     #[arg(long, global = true, default_value_t = 1)]
     pub cpu: usize,
-    /// Write the tables, and the figures behind them, to this file; in the machine of `scripts/vm`, `$VM_OUT` is where files last
+    /// Write the tables, and the figures behind them, to this file; in the machine of `scripts/vm`,
+    /// `$VM_OUT` is where files last
     #[arg(long, global = true)]
     pub json: Option<PathBuf>,
 }
@@ -24,7 +25,8 @@ pub struct Arguments {
 pub enum Part {
     /// Single programs, nanoseconds per packet beyond those of a drop
     Programs,
-    /// What the laboratory's figures are worth: beside what the server's device counts, and with slowdowns that were planted
+    /// What the laboratory's figures are worth: beside what the server's device counts, and with
+    /// slowdowns that were planted
     Trust {
         /// The daemon to measure [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
@@ -36,7 +38,8 @@ pub enum Part {
         #[arg(long, default_value_t = 1.0)]
         seconds: f64,
     },
-    /// Puts what `weir bench lab --json` or these benchmarks wrote into the documentation: tables, and of the laboratory picture and report
+    /// Puts what `weir bench lab --json` or these benchmarks wrote into the documentation: tables,
+    /// and of the laboratory picture and report
     Record {
         /// What they wrote
         #[arg(required = true)]
@@ -45,7 +48,8 @@ pub enum Part {
         #[arg(long, default_value = "docs")]
         docs: PathBuf,
     },
-    /// The meter, nanoseconds per packet beyond those of its parse; beside it the tables that others use
+    /// The meter, nanoseconds per packet beyond those of its parse; beside it the tables that
+    /// others use
     Meter {
         /// Numbers of flows
         #[arg(long, value_delimiter = ',', default_value = "1,10,400,4096,65536")]
@@ -56,10 +60,12 @@ pub enum Part {
         /// Runs of a program in a round
         #[arg(long, default_value_t = 200_000)]
         runs: u32,
-        /// The daemon's processor time and memory instead, while so many flows are active: a packet of each in a second
+        /// The daemon's processor time and memory instead, while so many flows are active: a packet
+        /// of each in a second
         #[arg(long)]
         daemon: bool,
-        /// The kernel's whole path instead: with nobody, with programs that do nothing, with the monitor
+        /// The kernel's whole path instead: with nobody, with programs that do nothing, with the
+        /// monitor
         #[arg(long, conflicts_with = "daemon")]
         path: bool,
         /// Seconds for each number of flows, of the daemon; for each measurement of the path
@@ -69,7 +75,8 @@ pub enum Part {
         #[arg(long, value_name = "PATH")]
         weir: Option<PathBuf>,
     },
-    /// What users lose while somebody counts: iperf3 through a router, with nobody, weir's monitor, softflowd
+    /// What users lose while somebody counts: iperf3 through a router, with nobody, weir's monitor,
+    /// softflowd
     Lemon {
         /// The daemon to measure [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
@@ -84,7 +91,8 @@ pub enum Part {
         #[arg(long, value_delimiter = ',', value_parser = case)]
         only: Vec<lemon::Case>,
     },
-    /// What a client's TCP loses by going by way of a partner: direct, in the clear, encrypted, by other proxies
+    /// What a client's TCP loses by going by way of a partner: direct, in the clear, encrypted, by
+    /// other proxies
     Multipath {
         /// The daemon to measure [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
@@ -95,7 +103,8 @@ pub enum Part {
         /// Seconds for each in a round
         #[arg(long, default_value_t = 2.0)]
         seconds: f64,
-        /// By shadowsocks-libev too: Linux 6.18 lost its count of TCP's memory by it once, and all TCP of the machine was slow until a reboot
+        /// By shadowsocks-libev too: Linux 6.18 lost its count of TCP's memory by it once, and all
+        /// TCP of the machine was slow until a reboot
         #[arg(long)]
         shadowsocks: bool,
     },
@@ -114,7 +123,8 @@ pub enum Part {
         #[arg(long)]
         only: Option<Uplinks>,
     },
-    /// Two bridges of 20 Mbit/s, one of which loses its cable for a while: what arrives, by TCP and by UDP
+    /// Two bridges of 20 Mbit/s, one of which loses its cable for a while: what arrives, by TCP and
+    /// by UDP
     Experiment {
         /// The daemon to measure [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
@@ -123,7 +133,8 @@ pub enum Part {
         #[arg(long)]
         svg: Option<PathBuf>,
     },
-    /// How many connections a router and its partner have room for, and how soon the first octet comes
+    /// How many connections a router and its partner have room for, and how soon the first octet
+    /// comes
     Connections {
         /// The daemon to measure [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
@@ -144,7 +155,8 @@ pub enum Part {
         /// Which side
         side: multipath::Side,
     },
-    /// Conversations that begin and end all the time, for an hour: memory, and whether the sums are those of the wires
+    /// Conversations that begin and end all the time, for an hour: memory, and whether the sums are
+    /// those of the wires
     Soak {
         /// The daemon to look at [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
@@ -159,7 +171,8 @@ pub enum Part {
         #[arg(long, default_value_t = 55)]
         seconds: u32,
     },
-    /// A day in an hour, beside the kernel alone: what rests, dies, roams, expires, is banned or used up ends as it does there
+    /// A day in an hour, beside the kernel alone: what rests, dies, roams, expires, is banned or
+    /// used up ends as it does there
     Day {
         /// The daemon to look at [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
@@ -180,7 +193,8 @@ pub enum Part {
         #[arg(long, default_value_t = 20_000)]
         rate: u32,
     },
-    /// Whole paths in instructions per packet: kernel, flowtable, weir, in each arrangement; to be run by `scripts/vm --icount`
+    /// Whole paths in instructions per packet: kernel, flowtable, weir, in each arrangement; to be
+    /// run by `scripts/vm --icount`
     Paths {
         /// Only these wires: plain, vlan, qinq, pppoe, pppoe-over-vlan
         #[arg(long)]
@@ -212,11 +226,13 @@ pub enum Part {
         /// What is recorded
         #[arg(long, default_value = "bench/verifier.json")]
         file: PathBuf,
-        /// Record it to this file instead of comparing; in the machine `$VM_OUT` is where files last
+        /// Record it to this file instead of comparing; in the machine `$VM_OUT` is where files
+        /// last
         #[arg(long, value_name = "FILE")]
         record: Option<PathBuf>,
     },
-    /// The same as `programs` in instructions, against what is recorded; to be run by `scripts/vm --icount`
+    /// The same as `programs` in instructions, against what is recorded; to be run by
+    /// `scripts/vm --icount`
     Instructions {
         /// What is recorded
         #[arg(long, default_value = "bench/instructions.json")]

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-/// Of samples that were taken while packets were on their way: within the call that feeds them, or in the kernel's thread that goes on with received packets.
-/// Of the former, what is outside of that call is left out. Sorted by stack.
+/// Of samples that were taken while packets were on their way: within the call that feeds them, or
+/// in the kernel's thread that goes on with received packets. Of the former, what is outside of
+/// that call is left out. Sorted by stack.
 pub(super) fn of(text: &str) -> Vec<(String, u64)> {
     let mut found = BTreeMap::new();
     for sample in text.split("\n\n") {
@@ -19,7 +20,8 @@ const FEEDS: &str = "bpf_prog_test_run_xdp";
 /// Deeper than any: what says more is damaged.
 const DEEPEST: usize = 127;
 
-/// A line with the program's name, then one for each function, the innermost first: address and name.
+/// A line with the program's name, then one for each function, the innermost first: address and
+/// name.
 fn stack(sample: &str) -> Option<String> {
     let mut lines = sample.lines().filter(|line| !line.trim().is_empty());
     let program = lines.next()?.trim();
@@ -38,7 +40,8 @@ fn stack(sample: &str) -> Option<String> {
     (!functions.is_empty()).then(|| functions.join(";"))
 }
 
-/// A program of BPF is `bpf_prog_`, 16 digits that say which, and its name; semicolons would be read as the end of a name.
+/// A program of BPF is `bpf_prog_`, 16 digits that say which, and its name; semicolons would be
+/// read as the end of a name.
 fn tidy(name: &str) -> String {
     let name = name.trim().replace(';', ":");
     let Some((digits, own)) = name

@@ -1,4 +1,5 @@
-//! Two bridges of 20 Mbit/s each, one of which loses its cable for a while: what arrives at a client that knows nothing of it, and a picture of that.
+//! Two bridges of 20 Mbit/s each, one of which loses its cable for a while: what arrives at a
+//! client that knows nothing of it, and a picture of that.
 
 mod picture;
 
@@ -50,7 +51,8 @@ pub struct Row {
     pub rates: [f64; 3],
     /// The longest time in which a stream was silent, milliseconds.
     pub silence: f64,
-    /// Seconds from the link's return to the end of the first half second in which three quarters of what arrived before the cut did.
+    /// Seconds from the link's return to the end of the first half second in which three quarters
+    /// of what arrived before the cut did.
     pub again: Option<f64>,
 }
 

@@ -1,4 +1,5 @@
-//! Of uplinks that are used as one. Addresses come and go, devices stay: they are told by device and family.
+//! Of uplinks that are used as one. Addresses come and go, devices stay: they are told by device
+//! and family.
 
 use std::collections::BTreeMap;
 

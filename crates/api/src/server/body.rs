@@ -35,8 +35,9 @@ impl Answer {
         Self(Kind::Feed(drain))
     }
 
-    /// A JSON document with a long list in it: `head`, the items with commas between them, `tail`. Each item is asked for when the client
-    /// takes it, and some hundred between two turns of the event loop; one that cannot be written is left out.
+    /// A JSON document with a long list in it: `head`, the items with commas between them, `tail`.
+    /// Each item is asked for when the client takes it, and some hundred between two turns of the
+    /// event loop; one that cannot be written is left out.
     pub fn list<T: Serialize>(
         head: String,
         mut items: impl Iterator<Item = T> + 'static,
@@ -60,8 +61,8 @@ impl Answer {
 /// Appends an item; `false`: half of it. `None`: there are no more.
 type Append = Box<dyn FnMut(&mut Vec<u8>) -> Option<bool>>;
 
-/// Writes items as they are asked for, so that a table of any size needs one piece of memory, and the daemon gets a turn between two of
-/// them.
+/// Writes items as they are asked for, so that a table of any size needs one piece of memory, and
+/// the daemon gets a turn between two of them.
 struct List {
     next: Append,
     /// Written last.

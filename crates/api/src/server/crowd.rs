@@ -1,7 +1,8 @@
 //! Who is connected, whose turn it is, and who has to go for others: pure.
 //!
-//! A connection costs little while it is *silent*: it may be one that is about to ask, or one that never will. An answer costs more, so
-//! there are few *seats*. Nobody who speaks waits for somebody who does not.
+//! A connection costs little while it is *silent*: it may be one that is about to ask, or one that
+//! never will. An answer costs more, so there are few *seats*. Nobody who speaks waits for somebody
+//! who does not.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -10,7 +11,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// An answer of which the client took nothing for so long has to make room for others, where no seat is free.
+/// An answer of which the client took nothing for so long has to make room for others, where no
+/// seat is free.
 pub const STILL: Duration = Duration::from_secs(1);
 
 /// Who is at the other end: a process, or anybody who may not speak, as one.
@@ -104,7 +106,8 @@ impl Crowd {
         }
     }
 
-    /// Gives a free seat away: to the peer that has the fewest, and there to the one that has waited longest.
+    /// Gives a free seat away: to the peer that has the fewest, and there to the one that has
+    /// waited longest.
     pub fn seat(&mut self, now: Instant) -> Option<u64> {
         if self.count(Phase::Answered, None) >= self.seats {
             return None;
@@ -118,7 +121,8 @@ impl Crowd {
         Some(number)
     }
 
-    /// Of the silent ones, who has to go for a new one: of the peer that has the most of them, the one that has been silent longest.
+    /// Of the silent ones, who has to go for a new one: of the peer that has the most of them, the
+    /// one that has been silent longest.
     pub fn silent(&self) -> Option<u64> {
         let silent = self.in_phase(Phase::Silent);
         let (number, _) = silent.min_by_key(|(number, member)| {
@@ -128,8 +132,8 @@ impl Crowd {
         Some(number)
     }
 
-    /// Of those that are answered, who has to go for one that asks, if no seat is free: of the peer that has the most seats, the one
-    /// that has taken nothing for longest.
+    /// Of those that are answered, who has to go for one that asks, if no seat is free: of the peer
+    /// that has the most seats, the one that has taken nothing for longest.
     pub fn still(&self, now: Instant) -> Option<u64> {
         if self.count(Phase::Answered, None) < self.seats || self.count(Phase::Asking, None) == 0 {
             return None;

@@ -1,4 +1,5 @@
-//! A bounded pipe of octets from the daemon's loop to one client: what the client does not take in time is refused, never waited for.
+//! A bounded pipe of octets from the daemon's loop to one client: what the client does not take in
+//! time is refused, never waited for.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -31,7 +32,8 @@ impl Shared {
 /// The end that is written to. Dropping it ends the answer.
 pub struct Feed(Rc<RefCell<Shared>>);
 
-/// The end that is sent to the client. Dropping it, as happens when the client goes away, is seen by the [`Feed`].
+/// The end that is sent to the client. Dropping it, as happens when the client goes away, is seen
+/// by the [`Feed`].
 pub struct Drain(Rc<RefCell<Shared>>);
 
 /// A pipe that holds so many octets.
@@ -65,7 +67,8 @@ impl Feed {
         self.0.borrow().waiting.is_empty()
     }
 
-    /// Ends the answer with one trailer. The name must be in the answer's `Trailer` header; a value that is not ASCII is left out.
+    /// Ends the answer with one trailer. The name must be in the answer's `Trailer` header; a value
+    /// that is not ASCII is left out.
     pub fn finish(self, name: &'static str, value: &str) {
         let mut trailers = HeaderMap::new();
         if let Ok(value) = value.parse() {

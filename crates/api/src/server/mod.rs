@@ -25,16 +25,19 @@ pub use socket::{Listener, SocketError};
 pub struct Limits {
     /// Requests answered at once; more wait for their turn.
     pub answers: usize,
-    /// Connections beside these, open at once: that have not said what they want, or wait for their turn. One that is silent has to
-    /// go for a new one; where none is silent, more wait in the socket's backlog.
+    /// Connections beside these, open at once: that have not said what they want, or wait for their
+    /// turn. One that is silent has to go for a new one; where none is silent, more wait in the
+    /// socket's backlog.
     pub waiting: usize,
     /// Octets of a request's head. Not less than 8192.
     pub head: usize,
     /// Octets of a request's body.
     pub body: usize,
-    /// For a request's head and for its body to arrive; also how long a connection may rest between requests.
+    /// For a request's head and for its body to arrive; also how long a connection may rest between
+    /// requests.
     pub request_time: Duration,
-    /// For a client to take some of the answer. Long, because somebody may be reading it in a pager.
+    /// For a client to take some of the answer. Long, because somebody may be reading it in a
+    /// pager.
     pub stall_time: Duration,
 }
 

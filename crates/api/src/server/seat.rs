@@ -47,7 +47,8 @@ impl Hall {
         }))
     }
 
-    /// Returns when there is a place for one more connection: the one that has to go for it is told to.
+    /// Returns when there is a place for one more connection: the one that has to go for it is told
+    /// to.
     pub async fn place(&self) {
         while self.0.crowd.borrow().is_full() {
             let changed = self.0.changed.notified();

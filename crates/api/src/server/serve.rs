@@ -19,7 +19,8 @@ use super::{Answer, Limits, Listener, Watched, or_refuse, read_body, refuse};
 use crate::problem::Problem;
 use crate::route::{Routes, Who};
 
-/// Serves until dropped. Runs on any current-thread runtime; brings its own place for the connections, which end with it.
+/// Serves until dropped. Runs on any current-thread runtime; brings its own place for the
+/// connections, which end with it.
 pub async fn serve(listener: &Listener, routes: &Routes, limits: Limits) {
     let connections = LocalSet::new();
     let hall = Hall::new(limits.answers, limits.waiting);

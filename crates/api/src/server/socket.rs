@@ -14,7 +14,8 @@ use tokio::net::{UnixListener, UnixStream};
 pub struct Listener {
     listener: UnixListener,
     path: PathBuf,
-    /// Held as long as this daemon lives, and let go by the kernel however it dies: tells a socket file left behind from one in use.
+    /// Held as long as this daemon lives, and let go by the kernel however it dies: tells a socket
+    /// file left behind from one in use.
     _lock: Flock<File>,
 }
 
@@ -44,8 +45,9 @@ pub enum SocketError {
 const LONGEST_PATH: usize = 107;
 
 impl Listener {
-    /// Binds the socket, mode 0660, in a directory that is made with mode 0700 where it does not exist. Takes over a socket file
-    /// that a killed daemon left. Must be called inside a tokio runtime.
+    /// Binds the socket, mode 0660, in a directory that is made with mode 0700 where it does not
+    /// exist. Takes over a socket file that a killed daemon left. Must be called inside a tokio
+    /// runtime.
     pub fn bind(path: &Path) -> Result<Self, SocketError> {
         let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(SocketError::BadPath(path.to_owned()));

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Endpoints, Protocol};
 
-/// Answer to `GET /v1/drops`. Of many prefixes and tuples only the busiest are told, see the counters for the rest.
+/// Answer to `GET /v1/drops`. Of many prefixes and tuples only the busiest are told, see the
+/// counters for the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drops {
     /// Learned from the kernel.

@@ -6,16 +6,16 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Answer to `GET /v1/flows`. The daemon writes it piece by piece; a reader may take it the same way
-/// ([`Client::flows`](crate::Client::flows)).
+/// Answer to `GET /v1/flows`. The daemon writes it piece by piece; a reader may take it the same
+/// way ([`Client::flows`](crate::Client::flows)).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowList {
     /// How many flows fit the filter; more than are listed where there was a limit.
     pub matched: u64,
     /// The flows, in the order asked for. One that ended while the list was written is left out.
     pub flows: Vec<Flow>,
-    /// Stations between which weir forwards what a bridge passes on, or may. Not listed where flows of an address, a port or a protocol are
-    /// asked for; no limit counts for them.
+    /// Stations between which weir forwards what a bridge passes on, or may. Not listed where flows
+    /// of an address, a port or a protocol are asked for; no limit counts for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bridged: Vec<Bridged>,
 }
@@ -32,7 +32,8 @@ pub struct Bridged {
     /// Why it is not forwarded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
-    /// From source to destination (`original`), and back. Octets and lengths are those behind the EtherType.
+    /// From source to destination (`original`), and back. Octets and lengths are those behind the
+    /// EtherType.
     pub directions: Directions,
     /// Seconds since weir learned of it.
     pub age_seconds: u64,
@@ -248,7 +249,8 @@ pub struct Direction {
     /// TTLs (hop limits) at ingress that the kernel was seen to lower by one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl: Option<TtlRange>,
-    /// Longest IP packet that the kernel was seen to send unfragmented, octets. Longer ones go to the kernel.
+    /// Longest IP packet that the kernel was seen to send unfragmented, octets. Longer ones go to
+    /// the kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest: Option<u16>,
 }

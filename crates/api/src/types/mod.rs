@@ -1,8 +1,9 @@
-//! What the daemon answers. Every type is one JSON object; field names are the interface and are only ever added to.
+//! What the daemon answers. Every type is one JSON object; field names are the interface and are
+//! only ever added to.
 //!
-//! Counters start at 0 when the daemon starts and only rise. *Packets* are IP packets as the fast path saw them; *octets* count
-//! from the first octet of the IP header, so link-layer headers and padding are not in them. Only those of a [`Port`] are what a device
-//! counts.
+//! Counters start at 0 when the daemon starts and only rise. *Packets* are IP packets as the fast
+//! path saw them; *octets* count from the first octet of the IP header, so link-layer headers and
+//! padding are not in them. Only those of a [`Port`] are what a device counts.
 
 mod drops;
 mod flow;

@@ -1,8 +1,10 @@
-//! Who uses the network: devices, their traffic, what was, and whether every packet is accounted for.
+//! Who uses the network: devices, their traffic, what was, and whether every packet is accounted
+//! for.
 //!
-//! Unlike the rest of the API these types say *bytes*, as all who read them do. A byte count is that of IP packets, from the first octet
-//! of the IP header, so that it compares with IPFIX, softflowd and quotas of providers; [`MeteredPort`] bridges the gap to what a device
-//! counts. *Sent* is what a station sent (it came in at the router), *received* what went to it.
+//! Unlike the rest of the API these types say *bytes*, as all who read them do. A byte count is
+//! that of IP packets, from the first octet of the IP header, so that it compares with IPFIX,
+//! softflowd and quotas of providers; [`MeteredPort`] bridges the gap to what a device counts.
+//! *Sent* is what a station sent (it came in at the router), *received* what went to it.
 
 use serde::{Deserialize, Serialize};
 
@@ -44,9 +46,11 @@ pub struct Devices {
 pub struct Device {
     /// Hardware address, `02:00:5e:10:00:01`.
     pub mac: String,
-    /// Its IP addresses, as far as the router knows them as neighbours'; those used last come first.
+    /// Its IP addresses, as far as the router knows them as neighbours'; those used last come
+    /// first.
     pub addresses: Vec<String>,
-    /// What it is called; null where nothing tells. Printable text without control characters, but chosen by the device: escape it.
+    /// What it is called; null where nothing tells. Printable text without control characters, but
+    /// chosen by the device: escape it.
     pub name: Option<String>,
     /// Who told the name: `lease`, `mdns`, `hosts`, `configuration`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,10 +76,12 @@ pub struct Device {
     pub first_seen: u64,
     /// When something was last seen of it.
     pub last_seen: u64,
-    /// How long TCP packets wait for an answer, and what comes again; absent where nothing was measured.
+    /// How long TCP packets wait for an answer, and what comes again; absent where nothing was
+    /// measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
-    /// Its radio link, where it is a Wi-Fi station of this router, or the access point that this router is a station of.
+    /// Its radio link, where it is a Wi-Fi station of this router, or the access point that this
+    /// router is a station of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wifi: Option<Wifi>,
     /// Its quota, where it has one.
@@ -100,12 +106,14 @@ pub struct Latency {
     pub wan_least: Option<f64>,
     /// TCP segments that were sent again, of those looked at.
     pub retransmissions: u64,
-    /// Does waiting grow while something is transferred? `good`, `fair`, `bad`; absent as long as nothing can be said.
+    /// Does waiting grow while something is transferred? `good`, `fair`, `bad`; absent as long as
+    /// nothing can be said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bufferbloat: Option<String>,
 }
 
-/// The radio link of a Wi-Fi station (nl80211). Counters begin anew when it joins; what its driver does not tell is absent.
+/// The radio link of a Wi-Fi station (nl80211). Counters begin anew when it joins; what its driver
+/// does not tell is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wifi {
     /// Signal of the last frame from it, dBm.
@@ -143,7 +151,8 @@ pub struct QuotaState {
     pub resets: u64,
 }
 
-/// A port at which is counted. Of each way: what the device counts = flows + unplaced + other, in packets; in bytes, with `link` added.
+/// A port at which is counted. Of each way: what the device counts = flows + unplaced + other, in
+/// packets; in bytes, with `link` added.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MeteredPort {
     /// Name of the device.
@@ -163,7 +172,8 @@ pub struct MeteredPort {
 pub struct Metered {
     /// In flows, living and ended.
     pub flows: Count,
-    /// IP packets for which no record was free. They are in the device's sums where the device has one.
+    /// IP packets for which no record was free. They are in the device's sums where the device has
+    /// one.
     pub unplaced: Count,
     /// What is not IP, as ARP: frames, and octets behind their headers.
     pub other: Count,
@@ -199,16 +209,19 @@ pub struct Talk {
     pub far: String,
     /// Port there.
     pub far_port: u16,
-    /// Name of the other end, as the station was told it by DNS, or asked for it by TLS or QUIC. Escape it.
+    /// Name of the other end, as the station was told it by DNS, or asked for it by TLS or QUIC.
+    /// Escape it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far_name: Option<String>,
     /// What it is used for: `web`, `dns`, `video`, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<String>,
-    /// Address and port that the station's packets have on the other side of the router, where they are translated.
+    /// Address and port that the station's packets have on the other side of the router, where they
+    /// are translated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub translated: Option<String>,
-    /// Of one that is seen at an uplink: address and port that the router's side has behind its translation.
+    /// Of one that is seen at an uplink: address and port that the router's side has behind its
+    /// translation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub behind: Option<String>,
     /// Seen at an uplink, from the outside.
@@ -235,7 +248,9 @@ pub struct Talk {
     pub latency: Option<Latency>,
 }
 
-/// What `GET /v1/talks` answers. Unless a device or a port is asked for, those at uplinks that are also seen inside are left out. Query: `device` (MAC), `port` (name), `sort` (`rate`, `bytes`, `recent`), `limit`.
+/// What `GET /v1/talks` answers. Unless a device or a port is asked for, those at uplinks that are
+/// also seen inside are left out. Query: `device` (MAC), `port` (name), `sort` (`rate`, `bytes`,
+/// `recent`), `limit`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Talks {
     /// Conversations that fit.
@@ -244,8 +259,8 @@ pub struct Talks {
     pub talks: Vec<Talk>,
 }
 
-/// What `GET /v1/history` answers. Query: `unit` (`hour`, `day`, `month`), `from`, `to` (seconds since 1970), `device` (MAC),
-/// `by` (`device`, `application`).
+/// What `GET /v1/history` answers. Query: `unit` (`hour`, `day`, `month`), `from`, `to` (seconds
+/// since 1970), `device` (MAC), `by` (`device`, `application`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct History {
     /// `hour`, `day` or `month`.

@@ -38,7 +38,8 @@ pub struct Paths {
     pub forwards: Vec<Forward>,
 }
 
-/// An uplink with the address of another, as where two modems hand out the same: it is used when that one fails.
+/// An uplink with the address of another, as where two modems hand out the same: it is used when
+/// that one fails.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Twin {
     /// Name of its device.
@@ -154,7 +155,8 @@ pub struct Path {
     pub subflows: usize,
     /// Of them, those that are plain TCP, as something on the way took MPTCP out.
     pub fell_back: usize,
-    /// Something on the way takes MPTCP out, as was seen in the last minutes: connections begin by other paths.
+    /// Something on the way takes MPTCP out, as was seen in the last minutes: connections begin by
+    /// other paths.
     #[serde(default)]
     pub strips: bool,
     /// When it is to be used, as the configuration says.
@@ -171,7 +173,8 @@ pub struct Path {
     /// Round trip to the partner, as TCP measures it, microseconds; absent while nothing moves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt: Option<u32>,
-    /// Octets sent to the partner and acknowledged; what subflows carried in their last second is missing.
+    /// Octets sent to the partner and acknowledged; what subflows carried in their last second is
+    /// missing.
     pub sent: u64,
     /// Octets received from it.
     pub received: u64,

@@ -32,8 +32,8 @@ pub struct Probe {
     /// Why it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Of a histogram: bucket n of [`ProbeRecord::buckets`] counts values below this, and not below the one before; the last bucket, for
-    /// which there is none here, counts all that are larger.
+    /// Of a histogram: bucket n of [`ProbeRecord::buckets`] counts values below this, and not below
+    /// the one before; the last bucket, for which there is none here, counts all that are larger.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub below: Vec<u64>,
     /// What was recorded since the probe began, by port, then by label, then by station.
@@ -61,7 +61,8 @@ pub struct ProbeRecord {
     /// Name of the network device; absent where none is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<String>,
-    /// Hardware address of the station there; absent where none is known, and where there was no room to tell stations apart.
+    /// Hardware address of the station there; absent where none is known, and where there was no
+    /// room to tell stations apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
     /// What the probe divides by.
@@ -78,8 +79,9 @@ pub struct ProbeRecord {
 }
 
 impl ProbeRecord {
-    /// A value that this share of a histogram's values lies below: an upper bound of the bucket that it falls into, at most twice as large
-    /// as the value. `None`: there are no values, or it lies beyond the last bound.
+    /// A value that this share of a histogram's values lies below: an upper bound of the bucket
+    /// that it falls into, at most twice as large as the value. `None`: there are no values, or it
+    /// lies beyond the last bound.
     pub fn quantile(&self, share: f64, below: &[u64]) -> Option<u64> {
         let all: u64 = self.buckets.iter().fold(0, |sum, n| sum.saturating_add(*n));
         let wanted = (all as f64 * share).ceil().max(1.0);

@@ -31,14 +31,17 @@ pub struct Status {
     pub hops: HopCounts,
     /// What became of the packets.
     pub packets: PacketCounts,
-    /// Share of the packets that took the fast path, 0 to 1 ([`PacketCounts::share_of_packets`]); absent before the first packet.
+    /// Share of the packets that took the fast path, 0 to 1 ([`PacketCounts::share_of_packets`]);
+    /// absent before the first packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share_of_packets: Option<f64>,
     /// How often the generation was raised, by cause (`routing`, `firewall`, `link`, …).
     pub bumps: BTreeMap<String, u64>,
-    /// What was not taken on, by cause (`table_full`, `helper`, …); counts connections, not packets.
+    /// What was not taken on, by cause (`table_full`, `helper`, …); counts connections, not
+    /// packets.
     pub refused: BTreeMap<String, u64>,
-    /// How often the kernel said that it dropped events because weir was slow (ENOBUFS); each led to a new dump.
+    /// How often the kernel said that it dropped events because weir was slow (ENOBUFS); each led
+    /// to a new dump.
     pub lost_events: u64,
     /// Shadow mode only: how well what weir would have sent agrees with what the kernel sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,7 +52,8 @@ pub struct Status {
     /// Uplinks that are used as one; absent where the configuration names no partner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multipath: Option<PathsStatus>,
-    /// What rules cost that see each packet; absent where there are none, or where they are ignored.
+    /// What rules cost that see each packet; absent where there are none, or where they are
+    /// ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each_packet: Option<EachPacket>,
     /// Whether the packet path believes that the daemon lives.
@@ -97,7 +101,8 @@ pub struct FlowCounts {
     pub ipv4: FamilyFlows,
     /// IPv6.
     pub ipv6: FamilyFlows,
-    /// Most connections known at a time, of both families together: either may take what the other leaves.
+    /// Most connections known at a time, of both families together: either may take what the other
+    /// leaves.
     #[serde(default)]
     pub capacity: u64,
 }
@@ -133,8 +138,9 @@ pub struct PacketCounts {
     pub octets: u64,
     /// Packets left to the kernel, by the code of the reason (`unproven`, `fragment`, …).
     pub passed: BTreeMap<String, u64>,
-    /// Packets that the kernel was seen to send, but that proved nothing, by the code of the reason (`quiet`, `not_seen`, …). They
-    /// are among those left to the kernel, or among those that it got elsewhere.
+    /// Packets that the kernel was seen to send, but that proved nothing, by the code of the reason
+    /// (`quiet`, `not_seen`, …). They are among those left to the kernel, or among those that it
+    /// got elsewhere.
     #[serde(default)]
     pub not_proof: BTreeMap<String, u64>,
 }
@@ -156,7 +162,8 @@ impl PacketCounts {
     }
 }
 
-/// The daemon's sign of life to the packet path, which passes everything to the kernel when it is overdue.
+/// The daemon's sign of life to the packet path, which passes everything to the kernel when it is
+/// overdue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Heartbeat {
     /// Seconds since the last beat.
@@ -165,7 +172,8 @@ pub struct Heartbeat {
     pub limit_seconds: f64,
 }
 
-/// Packets compared in shadow mode. A packet that shared its flow with another one under way is not compared.
+/// Packets compared in shadow mode. A packet that shared its flow with another one under way is not
+/// compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShadowCounts {
     /// Sent by the kernel as weir would have.

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Hook, Reason};
 
-/// Where flows go: an out device and the bytes that the kernel itself put before the IP header. Shared by many flows.
+/// Where flows go: an out device and the bytes that the kernel itself put before the IP header.
+/// Shared by many flows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hop {
     /// Number of the hop; flows refer to it.
@@ -19,10 +20,12 @@ pub struct Hop {
     /// Source MAC in the header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// VLAN tags and PPPoE in the header, in words: `VLAN 7 priority 3, PPPoE session 12`; absent in plain Ethernet.
+    /// VLAN tags and PPPoE in the header, in words: `VLAN 7 priority 3, PPPoE session 12`; absent
+    /// in plain Ethernet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encapsulation: Option<String>,
-    /// EtherType of what comes behind the header (0x0800 or 0x86dd), also where PPP names it by another number.
+    /// EtherType of what comes behind the header (0x0800 or 0x86dd), also where PPP names it by
+    /// another number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ethertype: Option<u16>,
     /// Generation of this hop; raised when its neighbour changes.
@@ -51,8 +54,8 @@ pub struct Port {
     /// Why this hook, or why none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
-    /// Packets that came in here and were forwarded by weir; at a device that stands on others, past it. A part of `total`, as the three
-    /// that follow.
+    /// Packets that came in here and were forwarded by weir; at a device that stands on others,
+    /// past it. A part of `total`, as the three that follow.
     pub packets_in: u64,
     /// Octets of these, as the device counts: see [`Traffic`].
     #[serde(default)]
@@ -62,20 +65,23 @@ pub struct Port {
     /// Octets of these.
     #[serde(default)]
     pub octets_out: u64,
-    /// What it would have counted, had nothing gone by it: the kernel's counters, and what weir forwarded past it. Absent where that
-    /// cannot be known.
+    /// What it would have counted, had nothing gone by it: the kernel's counters, and what weir
+    /// forwarded past it. Absent where that cannot be known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<Traffic>,
-    /// Packets that weir forwarded here of which it is not known which device above they belong to: totals there lack them.
+    /// Packets that weir forwarded here of which it is not known which device above they belong to:
+    /// totals there lack them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unattributed: u64,
-    /// What stands on it and what it stands on, and what that means; absent where there is none of it.
+    /// What stands on it and what it stands on, and what that means; absent where there is none of
+    /// it.
     #[serde(default, skip_serializing_if = "PortStack::is_empty")]
     pub stack: PortStack,
 }
 
-/// Packets and octets of a device, each way. Octets are those that such a device counts: an Ethernet port whole frames without checksum, a
-/// PPP device those from the IP header on, other devices above a port Ethernet headers only of what leaves.
+/// Packets and octets of a device, each way. Octets are those that such a device counts: an
+/// Ethernet port whole frames without checksum, a PPP device those from the IP header on, other
+/// devices above a port Ethernet headers only of what leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
     /// Packets that came in; of a super-packet that weir forwarded, its segments.
@@ -92,7 +98,8 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// A device among those that stand on one another: VLAN devices, bridges and VRFs on ports. Packets are taken at ports only.
+/// A device among those that stand on one another: VLAN devices, bridges and VRFs on ports. Packets
+/// are taken at ports only.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortStack {
     /// Names of the devices that stand on it, the nearest first.

@@ -14,7 +14,8 @@ mod skel {
     include!(concat!(env!("OUT_DIR"), "/meter_bench.skel.rs"));
 }
 
-/// The meter's parse alone, and before the tables that others use. Each table has room for 131,072 flows.
+/// The meter's parse alone, and before the tables that others use. Each table has room for 131,072
+/// flows.
 pub struct Peers {
     skel: skel::MeterBenchSkel<'static>,
 }

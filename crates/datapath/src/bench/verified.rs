@@ -1,4 +1,5 @@
-//! What the verifier had to do for each program: a weak router waits for it at the start, and beyond a million instructions a program is refused.
+//! What the verifier had to do for each program: a weak router waits for it at the start, and
+//! beyond a million instructions a program is refused.
 
 use std::os::fd::AsFd;
 
@@ -10,7 +11,8 @@ use crate::error::Error;
 use crate::hook;
 use crate::meter::{Meter, MeterSizes};
 
-/// Name of a program, and how many instructions the verifier looked at (`verified_insns` of `bpf_prog_info`: Linux 5.16; 0 before).
+/// Name of a program, and how many instructions the verifier looked at (`verified_insns` of
+/// `bpf_prog_info`: Linux 5.16; 0 before).
 pub type Verified = (String, u32);
 
 fn all(object: &Object) -> Result<Vec<Verified>, Error> {

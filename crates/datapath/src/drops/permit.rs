@@ -8,8 +8,8 @@ use super::{ID_MIN, WAYS, tuple};
 use crate::Datapath;
 
 impl Datapath {
-    /// Says of each tuple that netfilter was seen to drop whether weir may drop it, too. What nothing was said of, in this epoch, is
-    /// not dropped.
+    /// Says of each tuple that netfilter was seen to drop whether weir may drop it, too. What
+    /// nothing was said of, in this epoch, is not dropped.
     pub fn permit_drops(&mut self, mut may: impl FnMut(&Tuple) -> bool) {
         let epoch = self.control().epoch;
         for index in 0..self.drops.buckets.len() {
@@ -17,10 +17,12 @@ impl Datapath {
                 return;
             };
             for way in 0..WAYS as usize {
-                // SAFETY: within the mapping; plain numbers, of which the kernel may change any at any time.
+                // SAFETY: within the mapping; plain numbers, of which the kernel may change any at
+                // any time.
                 let (id, entry, allowed) = unsafe {
                     let id = (&raw const (*bucket).id[way]).read_volatile();
-                    // The key belongs to this number, or to a later one, which what is written below does not fit.
+                    // The key belongs to this number, or to a later one, which what is written
+                    // below does not fit.
                     fence(Ordering::Acquire);
                     let entry = &raw mut (*bucket).way[way];
                     (id, entry.read_volatile(), &raw mut (*entry).allowed)

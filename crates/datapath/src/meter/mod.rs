@@ -1,7 +1,9 @@
-//! The meter from the daemon's side: loads `bpf/meter.bpf.c`, attaches it to ports, and reads its records (bpf/include/meter.h).
+//! The meter from the daemon's side: loads `bpf/meter.bpf.c`, attaches it to ports, and reads its
+//! records (bpf/include/meter.h).
 //!
-//! The kernel side claims records, this side retires them. What a record counted is given out as growth, exactly once: while it lives by
-//! [`Meter::scan`], and what was under way when it was retired by [`Meter::reclaim`].
+//! The kernel side claims records, this side retires them. What a record counted is given out as
+//! growth, exactly once: while it lives by [`Meter::scan`], and what was under way when it was
+//! retired by [`Meter::reclaim`].
 
 mod news;
 #[cfg(feature = "bench")]
@@ -61,7 +63,8 @@ pub struct MeterSizes {
 }
 
 impl MeterSizes {
-    /// So many IPv4 records, half as many for IPv6, and a quarter for stations; slots in which these devices do not collide.
+    /// So many IPv4 records, half as many for IPv6, and a quarter for stations; slots in which
+    /// these devices do not collide.
     pub fn new(records: u32, links: &[u32]) -> Self {
         let records4 = records.clamp(64, 1 << 22).next_power_of_two();
         let mut ports = 64;
@@ -86,8 +89,8 @@ impl MeterSizes {
     }
 }
 
-/// How long TCP waited for answers in one conversation, by the way of the segments that were answered: from the station (so the far side
-/// answered), to the station.
+/// How long TCP waited for answers in one conversation, by the way of the segments that were
+/// answered: from the station (so the far side answered), to the station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
     /// The last that was measured, microseconds.
@@ -223,7 +226,8 @@ impl Default for Processor {
 }
 
 impl Meter {
-    /// Loads the programs. Nothing is counted before [`Meter::attach`]. `timing`: TCP's round trips are measured.
+    /// Loads the programs. Nothing is counted before [`Meter::attach`]. `timing`: TCP's round trips
+    /// are measured.
     ///
     /// # Errors
     /// The kernel refuses, or has no memory for the tables.
@@ -323,7 +327,8 @@ impl Meter {
         self.sizes.records4 + self.sizes.records6
     }
 
-    /// Counts what passes a device. `raw`: it has no Ethernet header. `read`: packets that tell names are copied.
+    /// Counts what passes a device. `raw`: it has no Ethernet header. `read`: packets that tell
+    /// names are copied.
     ///
     /// # Errors
     /// The device is gone, or its slot is another's.
@@ -411,10 +416,12 @@ impl Meter {
         Ok(u32::from_ne_bytes(context))
     }
 
-    /// Goes through all records that live, and gives what each counted since the last time; those that `each` says of `false` are retired.
-    /// Due at least every few seconds: the shared counters are narrow.
+    /// Goes through all records that live, and gives what each counted since the last time; those
+    /// that `each` says of `false` are retired. Due at least every few seconds: the shared counters
+    /// are narrow.
     ///
-    /// Where [`Meter::news`] was read just before, only those records are looked at that it told of, but for each [`WHOLE`]th time.
+    /// Where [`Meter::news`] was read just before, only those records are looked at that it told
+    /// of, but for each [`WHOLE`]th time.
     ///
     /// # Errors
     /// The kernel's clock cannot be read.
@@ -442,7 +449,8 @@ impl Meter {
         Ok(())
     }
 
-    /// Records that may be in use: those that were told of, where nothing can be missing; else all that are.
+    /// Records that may be in use: those that were told of, where nothing can be missing; else all
+    /// that are.
     fn in_use(&mut self) -> Vec<u32> {
         let unsaid = self.unsaid();
         let told = std::mem::take(&mut self.followed) && unsaid == self.unsaid;
@@ -494,7 +502,8 @@ impl Meter {
         Ok(())
     }
 
-    /// Goes through all stations that have something without a record. Those of which nothing is heard give up their places.
+    /// Goes through all stations that have something without a record. Those of which nothing is
+    /// heard give up their places.
     ///
     /// # Errors
     /// The kernel's clock cannot be read.

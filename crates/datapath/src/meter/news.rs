@@ -1,4 +1,5 @@
-//! What the meter's kernel side tells through its ring: new and ended conversations, and packets that may tell a name.
+//! What the meter's kernel side tells through its ring: new and ended conversations, and packets
+//! that may tell a name.
 
 use std::cell::RefCell;
 use std::mem::offset_of;

@@ -1,4 +1,5 @@
-//! The meter's programs by themselves, for benchmark and tests: run on frames from any thread, beside the meter that reads what they count.
+//! The meter's programs by themselves, for benchmark and tests: run on frames from any thread,
+//! beside the meter that reads what they count.
 
 use std::io;
 use std::mem::{offset_of, size_of};
@@ -41,11 +42,13 @@ impl Programs {
         })
     }
 
-    /// Lets a frame come in at (else, with `leaves`, leave by) a device of this thread's network namespace, so many times
-    /// (BPF_PROG_TEST_RUN: nothing but the meter sees it). Exactly so many, or there is an error.
+    /// Lets a frame come in at (else, with `leaves`, leave by) a device of this thread's network
+    /// namespace, so many times (BPF_PROG_TEST_RUN: nothing but the meter sees it). Exactly so
+    /// many, or there is an error.
     ///
     /// # Errors
-    /// The device is not in this namespace, or the kernel refuses the frame: shorter than an Ethernet header, or larger than a page.
+    /// The device is not in this namespace, or the kernel refuses the frame: shorter than an
+    /// Ethernet header, or larger than a page.
     pub fn run(
         &self,
         leaves: bool,
@@ -73,7 +76,8 @@ impl Programs {
             ..Default::default()
         };
         let program = if leaves { &self.out } else { &self.into };
-        // SAFETY: the options name buffers that live on, with their sizes; what is to come out is not asked for.
+        // SAFETY: the options name buffers that live on, with their sizes; what is to come out is
+        // not asked for.
         let failed =
             unsafe { libbpf_sys::bpf_prog_test_run_opts(program.as_raw_fd(), &raw mut options) };
         match failed {

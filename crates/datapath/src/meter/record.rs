@@ -15,7 +15,8 @@ pub const FREE: u32 = 0;
 pub const LIVE: u32 = 2;
 pub const RETIRED: u32 = 3;
 
-/// Two shared counters as they were last read: 24 bits of packets, 40 of octets, either of which may wrap.
+/// Two shared counters as they were last read: 24 bits of packets, 40 of octets, either of which
+/// may wrap.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts([u64; 2]);
 
@@ -39,7 +40,8 @@ impl Counts {
 pub trait Bucket: Copy {
     /// What both families share of a way.
     fn meter(bucket: *mut Self, way: usize) -> *mut types::meter;
-    /// Its key, by 64-bit words as they lie in memory. Copies nothing of the other ways: they are other cache lines.
+    /// Its key, by 64-bit words as they lie in memory. Copies nothing of the other ways: they are
+    /// other cache lines.
     ///
     /// # Safety
     /// `bucket` points into a live mapping.
@@ -161,7 +163,8 @@ impl<B: Bucket> Slots<B> {
     }
 
     pub fn owner(&self, index: u32) -> &AtomicU32 {
-        // SAFETY: aligned, in a mapping that lives as long as self, and only accessed atomically by either side.
+        // SAFETY: aligned, in a mapping that lives as long as self, and only accessed atomically by
+        // either side.
         unsafe { AtomicU32::from_ptr(&raw mut (*self.meter(index)).owner) }
     }
 
@@ -179,7 +182,8 @@ impl<B: Bucket> Slots<B> {
     /// A record that nobody uses counts from 0 again.
     pub fn clear(&mut self, index: u32) {
         let meter = self.meter(index);
-        // SAFETY: a retired record of a live mapping: the kernel side does not write to it any more.
+        // SAFETY: a retired record of a live mapping: the kernel side does not write to it any
+        // more.
         unsafe { (&raw mut (*meter).count).write_volatile([0; 2]) };
         self.counts[index as usize] = Counts::default();
     }

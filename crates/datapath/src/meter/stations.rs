@@ -56,12 +56,14 @@ impl Stations {
     }
 
     fn owner(&self, index: u32) -> &AtomicU32 {
-        // SAFETY: aligned, in a mapping that lives as long as self, and only accessed atomically by either side.
+        // SAFETY: aligned, in a mapping that lives as long as self, and only accessed atomically by
+        // either side.
         unsafe { AtomicU32::from_ptr(&raw mut (*self.at(index)).owner) }
     }
 
-    /// Gives what each station had since this was last called; those that rest are given up, and freed when nobody can be adding to them.
-    /// `since` tells how long ago a time of the kernel's was.
+    /// Gives what each station had since this was last called; those that rest are given up, and
+    /// freed when nobody can be adding to them. `since` tells how long ago a time of the kernel's
+    /// was.
     pub fn scan(
         &mut self,
         now: Instant,

@@ -1,7 +1,9 @@
-//! Probes from the daemon's side: loads one probe of `bpf/probes.bpf.c`, attaches it, and reads its records (bpf/include/probe.h).
+//! Probes from the daemon's side: loads one probe of `bpf/probes.bpf.c`, attaches it, and reads its
+//! records (bpf/include/probe.h).
 //!
-//! Nothing here knows what a probe records. Its programs and maps are found by their names, which begin with the probe's; all others are left
-//! out. So each probe is a [`Recorder`] of its own, and one that the kernel refuses does not concern the rest.
+//! Nothing here knows what a probe records. Its programs and maps are found by their names, which
+//! begin with the probe's; all others are left out. So each probe is a [`Recorder`] of its own, and
+//! one that the kernel refuses does not concern the rest.
 
 mod types;
 
@@ -16,7 +18,8 @@ use crate::probe;
 
 pub use types::KernelTypes;
 
-/// The layout of what both sides share, generated from the C headers; the loader that comes with it knows only all or nothing.
+/// The layout of what both sides share, generated from the C headers; the loader that comes with it
+/// knows only all or nothing.
 #[allow(clippy::all, dead_code, missing_docs, unsafe_op_in_unsafe_fn)]
 mod skel {
     include!(concat!(env!("OUT_DIR"), "/probes.skel.rs"));
@@ -29,7 +32,8 @@ struct Aligned<T: ?Sized>(T);
 static OBJECT: &Aligned<[u8]> =
     &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/probes.bpf.o")));
 
-/// PROBE_BUCKETS of bpf/include/probe.h: bucket n of a histogram counts values below 2^n, the last one all that are larger.
+/// PROBE_BUCKETS of bpf/include/probe.h: bucket n of a histogram counts values below 2^n, the last
+/// one all that are larger.
 pub const BUCKETS: usize = size_of::<probe_histogram>() / 8 - 1;
 
 /// What a record is about: struct probe_key.
@@ -69,8 +73,9 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Loads a probe, and begins to record what happens in this thread's network namespace. `name`: as in the names of its maps, with
-    /// `-` for `_`. What the kernel must have is best asked of [`KernelTypes`] before, as its refusal tells little.
+    /// Loads a probe, and begins to record what happens in this thread's network namespace. `name`:
+    /// as in the names of its maps, with `-` for `_`. What the kernel must have is best asked of
+    /// [`KernelTypes`] before, as its refusal tells little.
     ///
     /// # Errors
     /// The kernel refuses; there is no such probe.
@@ -134,7 +139,8 @@ impl Recorder {
             .collect())
     }
 
-    /// Takes records out, so that others find room; what they had at last. What another processor adds in that moment is lost.
+    /// Takes records out, so that others find room; what they had at last. What another processor
+    /// adds in that moment is lost.
     ///
     /// # Errors
     /// The kernel refuses.

@@ -10,7 +10,8 @@ use crate::error::Error;
 /// Where the kernel shows its type information.
 const VMLINUX: &str = "/sys/kernel/btf/vmlinux";
 
-/// The kernel's type information: some megabytes while it is held, so not longer than it takes to load what needs it.
+/// The kernel's type information: some megabytes while it is held, so not longer than it takes to
+/// load what needs it.
 pub struct KernelTypes(Btf<'static>);
 
 impl KernelTypes {
@@ -27,7 +28,8 @@ impl KernelTypes {
             .map_err(|e| Error::bpf("tell its types", e))
     }
 
-    /// Whether there is a tracepoint of this name, whatever its group. Of those in modules nothing is known here.
+    /// Whether there is a tracepoint of this name, whatever its group. Of those in modules nothing
+    /// is known here.
     pub fn has_tracepoint(&self, name: &str) -> bool {
         // TRACE_EVENT makes such a type of each (include/trace/bpf_probe.h).
         let handler = format!("btf_trace_{name}");
@@ -39,7 +41,8 @@ impl KernelTypes {
         self.0.type_by_name::<Enum<'_>>(name).is_some()
     }
 
-    /// The words of an enumeration by number, without the prefix that they have in common. None, where there is no such enumeration.
+    /// The words of an enumeration by number, without the prefix that they have in common. None,
+    /// where there is no such enumeration.
     pub fn words(&self, name: &str, prefix: &str) -> BTreeMap<u32, String> {
         let Some(found) = self.0.type_by_name::<Enum<'_>>(name) else {
             return BTreeMap::new();

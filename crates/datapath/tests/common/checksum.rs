@@ -1,5 +1,5 @@
-//! Checksums twice: in full (RFC 1071), and updated as the kernel does it, function by function, so that even which of the two
-//! zeros comes out can be compared.
+//! Checksums twice: in full (RFC 1071), and updated as the kernel does it, function by function, so
+//! that even which of the two zeros comes out can be compared.
 
 /// One's complement sum of octets as 16-bit words in network order, folded.
 pub fn sum(octets: &[u8]) -> u16 {
@@ -16,8 +16,8 @@ pub fn fold(mut sum: u64) -> u16 {
     sum as u16
 }
 
-/// The kernel's arithmetic on checksums (include/net/checksum.h, net/core/utils.c, include/net/ip.h), on words as they lie in
-/// memory.
+/// The kernel's arithmetic on checksums (include/net/checksum.h, net/core/utils.c,
+/// include/net/ip.h), on words as they lie in memory.
 pub mod kernel_way {
     fn csum_add(a: u32, b: u32) -> u32 {
         let (sum, carry) = a.overflowing_add(b);
@@ -40,7 +40,8 @@ pub mod kernel_way {
         *check = csum_fold(csum_add(partial, to));
     }
 
-    /// `inet_proto_csum_replace4` without checksum offload, and `inet_proto_csum_replace2` of a port.
+    /// `inet_proto_csum_replace4` without checksum offload, and `inet_proto_csum_replace2` of a
+    /// port.
     pub fn inet_proto_csum_replace4(check: &mut u16, from: u32, to: u32) {
         csum_replace4(check, from, to);
     }

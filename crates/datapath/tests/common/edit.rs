@@ -1,4 +1,5 @@
-//! Edits of the octets of an ordinary frame, each keeping the rest right, so that a test shows exactly one thing.
+//! Edits of the octets of an ordinary frame, each keeping the rest right, so that a test shows
+//! exactly one thing.
 
 use super::checksum;
 

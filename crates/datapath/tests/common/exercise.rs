@@ -1,5 +1,6 @@
-//! Puts mangled frames through a router, and holds it to what must be true of every one of them: forwarded as the model says or
-//! passed unchanged, and the witness only looks. Shared by the property tests and the fuzzer.
+//! Puts mangled frames through a router, and holds it to what must be true of every one of them:
+//! forwarded as the model says or passed unchanged, and the witness only looks. Shared by the
+//! property tests and the fuzzer.
 
 use super::connection::{SIDES, links};
 use super::mangle::{Mangled, Place, mangled};
@@ -37,7 +38,8 @@ impl Exercise {
             link,
             octets,
         } = mangled(choices, &self.router.connections);
-        // Newer kernels do not run a program on an skb without a whole IP header (net/bpf/test_run.c).
+        // Newer kernels do not run a program on an skb without a whole IP header
+        // (net/bpf/test_run.c).
         if place != Place::In(Hook::Xdp) && octets.len() < 14 + 40 {
             return;
         }

@@ -1,5 +1,6 @@
-//! Link-layer headers beyond plain Ethernet, from the standards (IEEE 802.1Q, 802.1ad, RFC 2516), for tests: putting them on, and
-//! what the model makes of them. Shares nothing with the packet path.
+//! Link-layer headers beyond plain Ethernet, from the standards (IEEE 802.1Q, 802.1ad, RFC 2516),
+//! for tests: putting them on, and what the model makes of them. Shares nothing with the packet
+//! path.
 
 use weir_datapath::Encapsulation;
 
@@ -72,7 +73,8 @@ impl Behind {
         }
     }
 
-    /// What a frame has, and the plain frame in it. `None`: nothing that may be forwarded, or a PPPoE length that is not that of IP.
+    /// What a frame has, and the plain frame in it. `None`: nothing that may be forwarded, or a
+    /// PPPoE length that is not that of IP.
     pub fn take_off(frame: &[u8]) -> Option<(Self, Vec<u8>)> {
         let mut found = Self::default();
         let mut at = 12;

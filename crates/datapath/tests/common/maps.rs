@@ -7,7 +7,8 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle, query::MapInfoIter};
 const RECORD: usize = 64;
 const KEY: usize = 32;
 
-/// Sets the shared counter of the record that has this IPv4 tuple as its key. Such a tuple must exist once on the machine.
+/// Sets the shared counter of the record that has this IPv4 tuple as its key. Such a tuple must
+/// exist once on the machine.
 pub fn set_count(tuple: &Tuple, count: u64) {
     let key = key4(tuple);
     for info in MapInfoIter::default().filter(|i| i.name == "flows4") {

@@ -1,4 +1,5 @@
-//! A packet path in a namespace of its own, and the packets to try it with, through BPF_PROG_TEST_RUN. Also used by fuzz/.
+//! A packet path in a namespace of its own, and the packets to try it with, through
+//! BPF_PROG_TEST_RUN. Also used by fuzz/.
 #![allow(dead_code, unused_imports)]
 
 pub mod checksum;

@@ -1,5 +1,6 @@
-//! Forwarding, written a second time and plainly, from the standards (RFC 791, 1812, 8200, 9293, 768, 1624): what may go over
-//! the fast path, and what comes out. Compared with the packet path octet by octet; shares nothing with it.
+//! Forwarding, written a second time and plainly, from the standards (RFC 791, 1812, 8200, 9293,
+//! 768, 1624): what may go over the fast path, and what comes out. Compared with the packet path
+//! octet by octet; shares nothing with it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -91,7 +92,8 @@ fn parse(frame: &[u8]) -> Option<Parsed> {
 fn parse_ipv4(frame: &[u8]) -> Option<Parsed> {
     let header = frame.get(14..34)?;
     let end = 14 + usize::from(word(header, 2)?);
-    // "Don't fragment" may be set or not; every other bit of the word makes it a fragment, or is reserved.
+    // "Don't fragment" may be set or not; every other bit of the word makes it a fragment, or is
+    // reserved.
     let whole = word(header, 6)? & !0x4000 == 0;
     if header[0] != 0x45 || sum(header) != 0xffff || !whole || end < 34 {
         return None;
@@ -204,7 +206,8 @@ fn rewrite(hook: Hook, way: &Way, parsed: &Parsed, frame: &[u8]) -> Vec<u8> {
     let mut out = exit.put_on(&out);
     let (end, grown) = (out.len(), frame.len() - parsed.end);
     match hook {
-        // A frame that was long enough for Ethernet stays so, one that gets another header becomes so; blank where it is not packet.
+        // A frame that was long enough for Ethernet stays so, one that gets another header becomes
+        // so; blank where it is not packet.
         Hook::Xdp if exit.octets() != way.behind.octets() => out.resize(end.max(60), 0),
         Hook::Xdp => out.resize(end.max((end + grown).min(60)), 0),
         // The outermost tag waits in the skb's metadata until the device sends it.
@@ -216,7 +219,8 @@ fn rewrite(hook: Hook, way: &Way, parsed: &Parsed, frame: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A header with just enough of an IP packet behind it for its PPPoE length, which is not looked at, to be right.
+/// A header with just enough of an IP packet behind it for its PPPoE length, which is not looked
+/// at, to be right.
 fn with_ip(header: &[u8]) -> Vec<u8> {
     let mut frame = header.to_vec();
     let ipv6 = matches!(header[header.len() - 2..], [0x86, 0xdd] | [0x00, 0x57]);

@@ -1,4 +1,5 @@
-//! The packet path under test: a router between a LAN and a WAN port, and the part of the kernel that the test plays.
+//! The packet path under test: a router between a LAN and a WAN port, and the part of the kernel
+//! that the test plays.
 
 use std::cell::Cell;
 use std::process::Command;
@@ -19,7 +20,8 @@ const TC_PASS: u32 = u32::MAX;
 const TC_REDIRECT: u32 = 7;
 const TC_DROP: u32 = 2;
 pub const HOOKS: [Hook; 2] = [Hook::Xdp, Hook::Tc];
-/// Tries before a proof counts as refused: a test may lose the processor for longer than a packet may be under way.
+/// Tries before a proof counts as refused: a test may lose the processor for longer than a packet
+/// may be under way.
 const TRIES: u32 = 2000;
 
 /// Moves this thread into a fresh namespace with the devices of a router.
@@ -98,7 +100,8 @@ impl Router {
         }
     }
 
-    /// A router with four connections, TCP and UDP over IPv4 and IPv6, whose client address and port are translated.
+    /// A router with four connections, TCP and UDP over IPv4 and IPv6, whose client address and
+    /// port are translated.
     pub fn standard() -> Self {
         Self::with_four(brief(), true)
     }
@@ -252,7 +255,8 @@ impl Router {
         self.path.read(connection.id).expect("known")[side as usize].proven
     }
 
-    /// A packet comes in, and leaves as it does through the kernel; what the witness says. Again, where the trial was too old.
+    /// A packet comes in, and leaves as it does through the kernel; what the witness says. Again,
+    /// where the trial was too old.
     pub fn witnessed(
         &mut self,
         connection: &Connection,
@@ -358,7 +362,8 @@ impl Router {
         ways
     }
 
-    /// Runs a frame and compares with the model: forwarded exactly where the model says so, as the same octets. The outcome.
+    /// Runs a frame and compares with the model: forwarded exactly where the model says so, as the
+    /// same octets. The outcome.
     pub fn compare(&mut self, hook: Hook, link: u32, frame: &[u8]) -> Outcome {
         let ways = self.ways();
         let expected = model::forward(hook, link, &ways, frame);

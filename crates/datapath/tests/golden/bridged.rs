@@ -1,4 +1,5 @@
-//! Frames between members of a bridge: a pair of addresses is the flow, any EtherType is its payload, and nothing changes but tags.
+//! Frames between members of a bridge: a pair of addresses is the flow, any EtherType is its
+//! payload, and nothing changes but tags.
 
 use kernel::Mac;
 use weir_datapath::{PAIRS, Port};
@@ -8,7 +9,8 @@ use crate::common::*;
 const ANN: Mac = [2, 0, 0, 0, 0x11, 1];
 const BOB: Mac = [2, 0, 0, 0, 0x22, 2];
 const BRIDGE: Mac = [2, 0, 0, 0, 0, 9];
-/// Tries before a proof counts as refused: the machine may be busy for longer than a frame may be under way.
+/// Tries before a proof counts as refused: the machine may be busy for longer than a frame may be
+/// under way.
 const TRIES: usize = 1000;
 
 /// A bridge of three members; Ann is behind the first, Bob behind the second.
@@ -33,7 +35,8 @@ fn bridged() -> Router {
     router
 }
 
-/// A frame: addresses, tags and EtherType as one row of 16-bit words, and some payload that no other `number` has.
+/// A frame: addresses, tags and EtherType as one row of 16-bit words, and some payload that no
+/// other `number` has.
 fn frame(to: Mac, from: Mac, words: &[u16], number: u8, payload: usize) -> Vec<u8> {
     let mut frame = [to, from].concat();
     frame.extend(words.iter().flat_map(|word| word.to_be_bytes()));
@@ -222,7 +225,8 @@ fn what_left_is_no_proof_unless_it_is_what_came_in() {
             assert!(!proven(&mut router, 0), "{why}");
         }
     }
-    // Handed up to the bridge's own device and routed: that it is on trial as a bridged one says nothing about it.
+    // Handed up to the bridge's own device and routed: that it is on trial as a bridged one says
+    // nothing about it.
     for _ in 0..10 {
         router.run(Hook::Tc, LAN, &came);
         leaves(&mut router, WAN, 99, &came);
@@ -250,7 +254,8 @@ fn a_flooded_frame_proves_nothing_and_flooding_ends_a_proof() {
     assert!(!proven(&mut router, 0));
 }
 
-/// The station's frames come in elsewhere: what goes to it must prove anew, even if no message told.
+/// The station's frames come in elsewhere: what goes to it must prove anew, even if no message
+/// told.
 #[test]
 fn a_station_that_moves() {
     let mut router = bridged();
@@ -322,7 +327,8 @@ fn a_pair_that_was_removed_is_not_known_and_a_bump_ends_its_proof() {
     }
 }
 
-/// A frame of a routed connection that is bridged all the same: it is the bridge's, and no proof for the connection.
+/// A frame of a routed connection that is bridged all the same: it is the bridge's, and no proof
+/// for the connection.
 #[test]
 fn routed_connections_are_not_touched() {
     let mut router = bridged();

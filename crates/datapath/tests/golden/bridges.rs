@@ -1,4 +1,5 @@
-//! Trap 18 and bridges: a port that may flood, a station that moves, and the device that the kernel remembers.
+//! Trap 18 and bridges: a port that may flood, a station that moves, and the device that the kernel
+//! remembers.
 
 use weir_datapath::{Port, STACK_PPP};
 
@@ -77,7 +78,8 @@ fn a_flooded_packet_proves_nothing() {
     }
 }
 
-/// The same where weir may not send by one of the members: it is looked at there all the same, whichever copy comes first.
+/// The same where weir may not send by one of the members: it is looked at there all the same,
+/// whichever copy comes first.
 #[test]
 fn a_copy_that_leaves_where_weir_may_not_send_is_one() {
     let mut router = bridged();
@@ -135,7 +137,8 @@ fn flooding_ends_a_proof() {
     }
 }
 
-/// The station's packets come in elsewhere: what goes to it must prove anew, even if no message told.
+/// The station's packets come in elsewhere: what goes to it must prove anew, even if no message
+/// told.
 #[test]
 fn a_station_that_moves() {
     let mut router = bridged();
@@ -145,7 +148,8 @@ fn a_station_that_moves() {
         }
         router.prove_with(&connection, REPLY, &connection.frame(REPLY));
         let moved = connection.frame(REPLY).bytes();
-        // XDP may be blind to what tells two networks apart: it passes, and leaves the judgement to TC.
+        // XDP may be blind to what tells two networks apart: it passes, and leaves the judgement to
+        // TC.
         assert_eq!(
             router.run(Hook::Xdp, WAN_TOO, &moved),
             Outcome::Passed(Reason::Moved)
@@ -251,7 +255,8 @@ fn the_device_that_the_kernel_remembers() {
     }
 }
 
-/// A router whose LAN is a member of a VRF, as is a PPP device: a packet comes in, and one leaves that may be another.
+/// A router whose LAN is a member of a VRF, as is a PPP device: a packet comes in, and one leaves
+/// that may be another.
 fn in_a_vrf(
     came: &Behind,
     ingress: u32,
@@ -305,7 +310,8 @@ fn lengthen(frame: &mut Vec<u8>, octets: u16) {
 const VRF: u32 = 703;
 const PPP: u32 = 704;
 
-/// Behind a VRF or a PPP device the kernel does not tell ports apart: the packet that leaves must be the one on trial.
+/// Behind a VRF or a PPP device the kernel does not tell ports apart: the packet that leaves must
+/// be the one on trial.
 #[test]
 fn behind_one_device_of_several_ports_only_the_same_packet_proves() {
     let (plain, session) = (Behind::default(), Behind::default().session(7));
@@ -388,7 +394,8 @@ fn a_packet_that_leaves_by_two_ports_proves_nothing() {
     }
 }
 
-/// What XDP saw as single frames GRO may have merged before it leaves: the one on trial is the last of them.
+/// What XDP saw as single frames GRO may have merged before it leaves: the one on trial is the last
+/// of them.
 #[test]
 fn the_packet_on_trial_may_have_been_merged_with_those_before_it() {
     for (gso_segs, fits) in [(3, true), (2, false), (0, false)] {

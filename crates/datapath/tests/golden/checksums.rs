@@ -1,5 +1,5 @@
-//! Checksums (trap 6): octet for octet what the kernel's own functions make of them, over a spread of values with all corners, and
-//! down to which of the two zeros comes out.
+//! Checksums (trap 6): octet for octet what the kernel's own functions make of them, over a spread
+//! of values with all corners, and down to which of the two zeros comes out.
 
 use std::net::IpAddr;
 
@@ -33,7 +33,8 @@ fn memory_port(port: u16) -> u32 {
     u32::from(port.to_be())
 }
 
-/// nf_nat_ipv4_manip_pkt and ip_forward, in the kernel's order: a source is translated behind ip_forward, a destination before.
+/// nf_nat_ipv4_manip_pkt and ip_forward, in the kernel's order: a source is translated behind
+/// ip_forward, a destination before.
 fn kernel_ip_check(mut check: u16, from: &Tuple, to: &Tuple) -> u16 {
     let word = |address| match address {
         IpAddr::V4(a) => memory32(&a.octets()),
@@ -49,7 +50,8 @@ fn kernel_ip_check(mut check: u16, from: &Tuple, to: &Tuple) -> u16 {
     check
 }
 
-/// tcp_manip_pkt and udp_manip_pkt (net/netfilter/nf_nat_proto.c), once for each end that is translated.
+/// tcp_manip_pkt and udp_manip_pkt (net/netfilter/nf_nat_proto.c), once for each end that is
+/// translated.
 fn kernel_l4_check(mut check: u16, from: &Tuple, to: &Tuple) -> u16 {
     let udp = from.protocol == Udp;
     if udp && check == 0 {
@@ -88,7 +90,8 @@ fn kernel_l4_check(mut check: u16, from: &Tuple, to: &Tuple) -> u16 {
     check
 }
 
-/// Translations: of the source, of the destination, of both, of the port only, and such that the difference is nothing.
+/// Translations: of the source, of the destination, of both, of the port only, and such that the
+/// difference is nothing.
 fn translations() -> Vec<(&'static str, Tuple, Tuple)> {
     let mut all = Vec::new();
     for protocol in [Tcp, Udp] {
@@ -145,7 +148,8 @@ fn translations() -> Vec<(&'static str, Tuple, Tuple)> {
     all
 }
 
-/// Checksums to try: the corners, those that come out as a zero or next to one, and a spread of others.
+/// Checksums to try: the corners, those that come out as a zero or next to one, and a spread of
+/// others.
 fn values(from: &Tuple, to: &Tuple) -> Vec<u16> {
     let mut values = vec![0, 1, 2, 0xfeff, 0xff00, 0xfffe, 0xffff];
     // The update is a bijection but for the zeros: run backwards, it gives what comes out as 0.
@@ -191,7 +195,8 @@ fn layer_4_as_the_kernel_gives_it() {
     }
 }
 
-/// The IPv4 header: as many checksums as there are identifications, the corners among them; and 0 in its other guise.
+/// The IPv4 header: as many checksums as there are identifications, the corners among them; and 0
+/// in its other guise.
 #[test]
 fn ip_header_as_the_kernel_gives_it() {
     let udp4 = |t: &(_, Tuple, Tuple)| !t.1.is_ipv6() && t.1.protocol == Udp;
@@ -204,7 +209,8 @@ fn ip_header_as_the_kernel_gives_it() {
             &connection.frame(Side::Original),
         );
         let ordinary = connection.frame(Side::Original).bytes();
-        // With identification 0 the checksum is that of the rest; an identification equal to it makes the checksum 0.
+        // With identification 0 the checksum is that of the rest; an identification equal to it
+        // makes the checksum 0.
         let corner = get16(&ordinary, IP_CHECK);
         let near = (-300..300i16).map(|i| corner.wrapping_add_signed(i));
         let mut corners = 0;

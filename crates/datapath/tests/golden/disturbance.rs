@@ -1,10 +1,12 @@
-//! What stops a proven flow at once: flags that only conntrack may judge, a daemon that is silent or says stop.
+//! What stops a proven flow at once: flags that only conntrack may judge, a daemon that is silent
+//! or says stop.
 
 use std::time::{Duration, Instant};
 
 use crate::common::*;
 
-/// FIN, RST and SYN: conntrack decides what they mean. Until the daemon has heard, neither direction proves (traps 10 and 12).
+/// FIN, RST and SYN: conntrack decides what they mean. Until the daemon has heard, neither
+/// direction proves (traps 10 and 12).
 #[test]
 fn a_disturbed_flow_is_held() {
     for flags in [FIN | ACK, RST, SYN] {
@@ -51,8 +53,9 @@ fn a_disturbed_flow_is_held() {
     }
 }
 
-/// A reset that comes in elsewhere ends nothing, as long as it is known where the flow comes in: whoever is at another port need not be one
-/// of its ends. Conntrack decides, and tells. One that comes in where nothing is proven holds.
+/// A reset that comes in elsewhere ends nothing, as long as it is known where the flow comes in:
+/// whoever is at another port need not be one of its ends. Conntrack decides, and tells. One that
+/// comes in where nothing is proven holds.
 #[test]
 fn a_disturbance_counts_where_the_flow_comes_in() {
     let options = Options {
@@ -107,7 +110,8 @@ fn a_hold_ends() {
     }
 }
 
-/// However long ago it was: the clock turns round, and what was over 25 days ago (at 1000 Hz) must not seem to lie ahead.
+/// However long ago it was: the clock turns round, and what was over 25 days ago (at 1000 Hz) must
+/// not seem to lie ahead.
 #[test]
 fn a_hold_of_long_ago_is_over() {
     let mut router = Router::standard();
@@ -130,8 +134,8 @@ fn a_hold_of_long_ago_is_over() {
     }
 }
 
-/// A daemon that hangs or died: everything goes to the kernel (trap 26), until it beats again and the
-/// flows have proven anew.
+/// A daemon that hangs or died: everything goes to the kernel (trap 26), until it beats again and
+/// the flows have proven anew.
 #[test]
 fn an_overdue_heartbeat_passes_everything() {
     let options = Options {
@@ -166,8 +170,8 @@ fn an_overdue_heartbeat_passes_everything() {
     }
 }
 
-/// What the kernel will decide otherwise from a known time on is not forwarded from then on, whether the daemon is awake or not. Nor
-/// does a beat bring it back: only what ends the proofs.
+/// What the kernel will decide otherwise from a known time on is not forwarded from then on,
+/// whether the daemon is awake or not. Nor does a beat bring it back: only what ends the proofs.
 #[test]
 fn proofs_end_at_a_time_that_is_known() {
     let mut router = Router::with_four(brief(), true);

@@ -1,5 +1,6 @@
-//! DSA conduits: frames with a switch's tag, in and out. No such hardware was at hand: the tags are built here from what the kernel's
-//! taggers do (net/dsa/tag_mtk.c, tag_gswip.c, tag_qca.c; docs/dsa.md), a second time and apart from bpf/include/dsa.h.
+//! DSA conduits: frames with a switch's tag, in and out. No such hardware was at hand: the tags are
+//! built here from what the kernel's taggers do (net/dsa/tag_mtk.c, tag_gswip.c, tag_qca.c;
+//! docs/dsa.md), a second time and apart from bpf/include/dsa.h.
 
 use std::time::Duration;
 
@@ -13,7 +14,8 @@ const TAGGERS: [Tagger; 3] = [Mtk, Gswip, Qca];
 /// Numbers of two ports of the switch.
 const FIRST: u8 = 1;
 const SECOND: u8 = 4;
-/// Tries before a proof counts as refused: a test may lose the processor for longer than a packet may be under way.
+/// Tries before a proof counts as refused: a test may lose the processor for longer than a packet
+/// may be under way.
 const TRIES: u32 = 2000;
 
 /// A frame as the switch hands it to the conduit.
@@ -27,7 +29,8 @@ fn tagged_in(tagger: Tagger, port: u8, plain: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// A frame as the kernel hands it to the conduit. MediaTek's tag takes the place of a VLAN tag's type.
+/// A frame as the kernel hands it to the conduit. MediaTek's tag takes the place of a VLAN tag's
+/// type.
 fn tagged_out(tagger: Tagger, port: u8, plain: &[u8]) -> Vec<u8> {
     let mut frame = plain.to_vec();
     let map = 1 << port;
@@ -52,7 +55,8 @@ struct Passage {
     arrives: Vec<u8>,
     out: u32,
     leaves: Vec<u8>,
-    /// TC can do it: nothing moves by qca's 2 octets there, and only one header is put into the frame itself.
+    /// TC can do it: nothing moves by qca's 2 octets there, and only one header is put into the
+    /// frame itself.
     tc: bool,
 }
 
@@ -220,7 +224,8 @@ fn a_vlan_tag_behind_the_switchs() {
     });
 }
 
-/// There is room for two tags in what is known of a header: the switch's is one of them. On the way out mtk's is one with the outer.
+/// There is room for two tags in what is known of a header: the switch's is one of them. On the way
+/// out mtk's is one with the outer.
 #[test]
 fn two_vlan_tags_behind_the_switchs_are_the_kernels() {
     each(|router, tagger, connection, side, place| {
@@ -253,7 +258,8 @@ fn original_unseen(side: Side) -> Option<Reason> {
     }
 }
 
-/// As a DSL router has it: PPPoE over VLAN 7 over a port of the switch. With gswip's 8 octets that is longer than any known header.
+/// As a DSL router has it: PPPoE over VLAN 7 over a port of the switch. With gswip's 8 octets that
+/// is longer than any known header.
 #[test]
 fn pppoe_over_vlan_behind_the_switchs_tag() {
     each(|router, tagger, connection, side, place| {
@@ -291,7 +297,8 @@ use Verdict::{Forward, Pass, PassAnyhow};
 
 type Edit = fn(&mut Vec<u8>);
 
-/// What the kernel does not look at may vary from packet to packet; all else is compared, or the kernel's.
+/// What the kernel does not look at may vary from packet to packet; all else is compared, or the
+/// kernel's.
 #[test]
 fn bits_of_a_tag_that_came_in() {
     let table: &[(Tagger, &str, Edit, Verdict)] = &[
@@ -350,7 +357,8 @@ fn bits_of_a_tag_that_came_in() {
     }
 }
 
-/// A tag that the kernel does not put on a frame for one port is not sent again: HSR's copies, another switch in a row, a kernel to come.
+/// A tag that the kernel does not put on a frame for one port is not sent again: HSR's copies,
+/// another switch in a row, a kernel to come.
 #[test]
 fn bits_of_a_tag_that_went_out() {
     let table: &[(Tagger, &str, Edit)] = &[
@@ -405,7 +413,8 @@ fn bits_of_a_tag_that_went_out() {
     }
 }
 
-/// Trap 18: a station behind another port of the switch. Rules may treat it otherwise, so it proves there.
+/// Trap 18: a station behind another port of the switch. Rules may treat it otherwise, so it proves
+/// there.
 #[test]
 fn another_port_of_the_switch_proves_anew() {
     let side = Side::Original;
@@ -461,8 +470,8 @@ fn another_port_of_the_switch_is_another_hop() {
     }
 }
 
-/// mt7530 spoils the padding of what it gets too short: OpenWrt's tagger fills up before it puts the tag in, and so must weir. With
-/// the others a driver's own 60 octets do.
+/// mt7530 spoils the padding of what it gets too short: OpenWrt's tagger fills up before it puts
+/// the tag in, and so must weir. With the others a driver's own 60 octets do.
 #[test]
 fn short_frames_are_filled_up_for_the_switch() {
     let side = Side::Reply;

@@ -1,5 +1,6 @@
-//! Traps 8 and 9: VLAN tags and PPPoE, in every combination, on both sides. At TC a tag in an skb's metadata cannot be given to
-//! BPF_PROG_TEST_RUN: here all come in the frame; tests/netns/topologies.rs has real ones.
+//! Traps 8 and 9: VLAN tags and PPPoE, in every combination, on both sides. At TC a tag in an skb's
+//! metadata cannot be given to BPF_PROG_TEST_RUN: here all come in the frame;
+//! tests/netns/topologies.rs has real ones.
 
 use crate::common::edit::*;
 use crate::common::link::{SERVICE, VLAN};
@@ -99,7 +100,8 @@ fn every_header_becomes_every_other() {
                                 connection.original
                             );
                         }
-                        // As an Ethernet device pads it: the kernel's padding and PPPoE's must not be taken for the packet's.
+                        // As an Ethernet device pads it: the kernel's padding and PPPoE's must not
+                        // be taken for the packet's.
                         let mut padded = octets.clone();
                         padded.resize(octets.len().max(64), 0xee);
                         dressed.compare(links(side).0, &padded);
@@ -110,7 +112,8 @@ fn every_header_becomes_every_other() {
     }
 }
 
-/// What came in behind something else is another network's, or another priority's: the kernel's, and of no consequence for the proof.
+/// What came in behind something else is another network's, or another priority's: the kernel's,
+/// and of no consequence for the proof.
 #[test]
 fn another_header_is_the_kernels() {
     let mut dressed = Dressed::new(Router::standard());
@@ -137,7 +140,8 @@ fn another_header_is_the_kernels() {
     }
 }
 
-/// Every octet of the header turned over, and the frame cut anywhere: forwarded as the model says, or passed as it came.
+/// Every octet of the header turned over, and the frame cut anywhere: forwarded as the model says,
+/// or passed as it came.
 #[test]
 fn mangled_headers() {
     let mut dressed = Dressed::new(Router::standard());

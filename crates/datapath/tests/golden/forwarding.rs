@@ -2,8 +2,8 @@
 
 use crate::common::*;
 
-/// What the kernel would send is what weir sends, on both hooks, for every family, protocol and direction, with and without
-/// translation.
+/// What the kernel would send is what weir sends, on both hooks, for every family, protocol and
+/// direction, with and without translation.
 #[test]
 fn a_proven_flow_is_forwarded_as_the_kernel_did_it() {
     for translated in [true, false] {
@@ -30,7 +30,8 @@ fn a_proven_flow_is_forwarded_as_the_kernel_did_it() {
     }
 }
 
-/// The lowering of TTL is on the wire, in the octet itself, down to the last hop that may still forward (trap 1).
+/// The lowering of TTL is on the wire, in the octet itself, down to the last hop that may still
+/// forward (trap 1).
 #[test]
 fn ttl_is_one_less_on_the_wire() {
     let mut router = Router::standard();

@@ -1,5 +1,5 @@
-//! One packet of a proven flow, changed in one way: which hook does what with it. The model says what comes out where it is
-//! forwarded; the table says whether it is, and why not.
+//! One packet of a proven flow, changed in one way: which hook does what with it. The model says
+//! what comes out where it is forwarded; the table says whether it is, and why not.
 
 use crate::common::edit::*;
 use crate::common::*;
@@ -32,7 +32,8 @@ use Verdict::*;
 
 type Line = (&'static str, Who, fn(&mut Vec<u8>), Verdict);
 
-/// Runs a table on both hooks, for each connection that a line is for, both ways: as it is, and while its TCP is timed.
+/// Runs a table on both hooks, for each connection that a line is for, both ways: as it is, and
+/// while its TCP is timed.
 fn run(table: &[Line]) {
     let mut router = Router::standard();
     for &(name, who, edit, verdict) in table {
@@ -165,12 +166,14 @@ fn relength_ip(frame: &mut [u8]) {
     length(frame, value);
 }
 
-/// Trap 3: Ethernet fills short packets up, and some senders leave rubbish there. It must not travel on.
+/// Trap 3: Ethernet fills short packets up, and some senders leave rubbish there. It must not
+/// travel on.
 #[test]
 fn padding_and_trailers() {
     let mut router = Router::standard();
     router.prove_all();
-    // Payload, octets in the trailer, and the length that leaves at XDP and at TC (IPv4; 20 longer with IPv6 is past 60).
+    // Payload, octets in the trailer, and the length that leaves at XDP and at TC (IPv4; 20 longer
+    // with IPv6 is past 60).
     for (payload, trailer) in [(0, 18), (0, 6), (10, 8), (0, 300), (17, 1), (18, 1), (18, 100), (100, 4)] {
         for connection in router.connections.clone() {
             for hook in HOOKS {
@@ -291,7 +294,8 @@ fn other_tuples() {
     ]);
 }
 
-/// Trap 20: rules and queues may look at DSCP, so another one proves anew; ECN is the sender's and the queues'.
+/// Trap 20: rules and queues may look at DSCP, so another one proves anew; ECN is the sender's and
+/// the queues'.
 #[test]
 fn dscp_and_ecn() {
     run(&[
@@ -303,7 +307,8 @@ fn dscp_and_ecn() {
     ]);
 }
 
-/// Trap 4: only what the kernel was seen to send in one piece is known to fit. What does not keeps the flow.
+/// Trap 4: only what the kernel was seen to send in one piece is known to fit. What does not keeps
+/// the flow.
 #[test]
 fn longer_than_proven() {
     run(&[
@@ -324,7 +329,8 @@ fn wrong_ip_checksum() {
     ]);
 }
 
-/// Trap 6: what was wrong stays wrong by the same difference, for the receiver to drop: a router does not mend packets.
+/// Trap 6: what was wrong stays wrong by the same difference, for the receiver to drop: a router
+/// does not mend packets.
 #[test]
 fn wrong_layer_4_checksum() {
     run(&[
@@ -335,7 +341,8 @@ fn wrong_layer_4_checksum() {
     ]);
 }
 
-/// Trap 3: every length a frame can be cut to, down to nothing but Ethernet. Never forwarded, never changed.
+/// Trap 3: every length a frame can be cut to, down to nothing but Ethernet. Never forwarded, never
+/// changed.
 #[test]
 fn cut_anywhere() {
     let mut router = Router::standard();
@@ -344,7 +351,8 @@ fn cut_anywhere() {
         let frame = connection.frame(Side::Original).bytes();
         for hook in HOOKS {
             for length in 14..frame.len() {
-                // Newer kernels refuse to run TC programs on less than an IP header; so does every real device.
+                // Newer kernels refuse to run TC programs on less than an IP header; so does every
+                // real device.
                 if hook == Hook::Tc && length < l4(&frame) {
                     continue;
                 }

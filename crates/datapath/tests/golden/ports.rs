@@ -1,10 +1,12 @@
-//! Where packets come in and leave: other ports, hops that need an skb, devices that are not ports, in and out by one.
+//! Where packets come in and leave: other ports, hops that need an skb, devices that are not ports,
+//! in and out by one.
 
 use weir_datapath::Port;
 
 use crate::common::*;
 
-/// Rules may go by the device a packet came in at (trap 18: a station that roams): another one passes, and proves there.
+/// Rules may go by the device a packet came in at (trap 18: a station that roams): another one
+/// passes, and proves there.
 #[test]
 fn another_port_passes_and_proves_anew() {
     let mut router = Router::standard();
@@ -42,7 +44,8 @@ fn another_port_passes_and_proves_anew() {
     }
 }
 
-/// A way out that XDP cannot or must not send by (no ndo_xdp_xmit, a qdisc): XDP leaves it to TC (traps 20 and 23).
+/// A way out that XDP cannot or must not send by (no ndo_xdp_xmit, a qdisc): XDP leaves it to TC
+/// (traps 20 and 23).
 #[test]
 fn a_hop_that_needs_an_skb_is_forwarded_at_tc() {
     let mut router = Router::standard();

@@ -28,7 +28,8 @@ fn each_direction_is_proven_by_itself() {
     }
 }
 
-/// Another DSCP passes, and takes the proof with it once the kernel was seen to forward it (trap 20).
+/// Another DSCP passes, and takes the proof with it once the kernel was seen to forward it (trap
+/// 20).
 #[test]
 fn another_dscp_proves_anew() {
     let mut router = Router::standard();
@@ -59,7 +60,8 @@ fn another_dscp_proves_anew() {
     }
 }
 
-/// TTLs that were witnessed are covered, and all between them: the range grows, either way (trap 1).
+/// TTLs that were witnessed are covered, and all between them: the range grows, either way (trap
+/// 1).
 #[test]
 fn the_range_of_ttls_grows() {
     let mut router = Router::standard();
@@ -82,7 +84,8 @@ fn the_range_of_ttls_grows() {
     }
 }
 
-/// MTU by evidence: the longest packet that the kernel sent in one piece. Longer ones pass, keep the proof, and raise it (trap 4).
+/// MTU by evidence: the longest packet that the kernel sent in one piece. Longer ones pass, keep
+/// the proof, and raise it (trap 4).
 #[test]
 fn the_longest_length_grows() {
     let mut router = Router::standard();

@@ -1,4 +1,5 @@
-//! Super-packets (trap 5): at TC an skb may hold many segments; at XDP a frame may lie in several buffers.
+//! Super-packets (trap 5): at TC an skb may hold many segments; at XDP a frame may lie in several
+//! buffers.
 
 use crate::common::edit::*;
 use crate::common::*;
@@ -10,7 +11,8 @@ fn proven(router: &mut Router, connection: &Connection, payload: usize) {
     }
 }
 
-/// What counts is a segment, not the whole: a super-packet goes over the fast path, counted as its segments.
+/// What counts is a segment, not the whole: a super-packet goes over the fast path, counted as its
+/// segments.
 #[test]
 fn a_segment_that_fits_is_forwarded() {
     let mut router = Router::standard();
@@ -172,7 +174,8 @@ fn mark_and_priority_are_restored() {
     }
 }
 
-/// A frame in several buffers is the kernel's at XDP: headers of it are not all in reach there. TC takes it.
+/// A frame in several buffers is the kernel's at XDP: headers of it are not all in reach there. TC
+/// takes it.
 #[test]
 fn a_frame_in_several_buffers_is_passed_by_xdp() {
     let mut router = Router::standard();
@@ -186,7 +189,8 @@ fn a_frame_in_several_buffers_is_passed_by_xdp() {
     }
 }
 
-/// The packet may lie within the first buffer, and rubbish in all others: that must not travel on either.
+/// The packet may lie within the first buffer, and rubbish in all others: that must not travel on
+/// either.
 #[test]
 fn a_trailer_in_several_buffers_does_not_travel_on() {
     let mut router = Router::standard();

@@ -21,7 +21,8 @@ fn nth(ipv6: bool, n: u16) -> (Tuple, Tuple) {
     )
 }
 
-/// Buckets fill until both of a flow's are full. What found a place forwards right, the rest is refused and stays the kernel's.
+/// Buckets fill until both of a flow's are full. What found a place forwards right, the rest is
+/// refused and stays the kernel's.
 #[test]
 fn full_buckets_refuse_and_the_others_forward_right() {
     let mut router = Router::sized(brief(), 16);
@@ -76,7 +77,8 @@ fn full_buckets_refuse_and_the_others_forward_right() {
     }
 }
 
-/// The tuple of a connection that ended, used by a new one: nothing of the old proof is left (trap 10).
+/// The tuple of a connection that ended, used by a new one: nothing of the old proof is left (trap
+/// 10).
 #[test]
 fn a_tuple_used_again_starts_unproven() {
     let mut router = Router::standard();
@@ -213,7 +215,8 @@ fn counters_are_exact() {
     }
 }
 
-/// The shared counter has 24 bits for packets and 40 for octets; read often enough, neither wrap shows, nor does the carry.
+/// The shared counter has 24 bits for packets and 40 for octets; read often enough, neither wrap
+/// shows, nor does the carry.
 #[test]
 fn counters_survive_their_wrap() {
     let mut router = Router::new(brief());
@@ -231,7 +234,8 @@ fn counters_survive_their_wrap() {
         packets_end << 40,
         packets_end << 40 | octets_end,
     ] {
-        // The daemon reads here; then as much as fits between two readings goes by, but for one packet.
+        // The daemon reads here; then as much as fits between two readings goes by, but for one
+        // packet.
         let before = router.path.read(connection.id).expect("known")[0];
         maps::set_count(&connection.original, nearly);
         let jumped = router.path.read(connection.id).expect("known")[0];
@@ -254,7 +258,8 @@ fn counters_survive_their_wrap() {
     }
 }
 
-/// What each direction forwarded is told once, with its way; also what a packet added that was under way when its flow ended.
+/// What each direction forwarded is told once, with its way; also what a packet added that was
+/// under way when its flow ended.
 #[test]
 fn growth_is_told_once_and_outlives_its_flow() {
     let mut router = Router::new(brief());
@@ -318,8 +323,8 @@ fn growth_is_told_once_and_outlives_its_flow() {
     );
 }
 
-/// 4096 neighbours are the most. One more proves nothing, but what is proven forwards on; then all are forgotten and learned
-/// anew.
+/// 4096 neighbours are the most. One more proves nothing, but what is proven forwards on; then all
+/// are forgotten and learned anew.
 #[test]
 fn hops_run_out_and_are_learned_anew() {
     let mut router = Router::standard();
@@ -385,7 +390,8 @@ fn hops_run_out_and_are_learned_anew() {
     );
 }
 
-/// Every bit of a tuple tells flows apart, also where there are so few buckets that most of them share one.
+/// Every bit of a tuple tells flows apart, also where there are so few buckets that most of them
+/// share one.
 #[test]
 fn every_bit_of_a_key_counts() {
     for ipv6 in [false, true] {

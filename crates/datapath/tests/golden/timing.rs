@@ -1,5 +1,5 @@
-//! Round trips of forwarded TCP: what is timed, and that the marks go. That a mark changes no decision, `packets` and the mangled frames of
-//! tests/parser.rs say.
+//! Round trips of forwarded TCP: what is timed, and that the marks go. That a mark changes no
+//! decision, `packets` and the mangled frames of tests/parser.rs say.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -95,7 +95,8 @@ impl Talk {
     }
 }
 
-/// As long as the answer took at least; at most the time since `said`, however late a busy machine was.
+/// As long as the answer took at least; at most the time since `said`, however late a busy machine
+/// was.
 fn near(wait: &Wait, expected: Duration, said: Instant) {
     let waited = Duration::from_micros(wait.micros.into());
     let most = said.elapsed();
@@ -152,7 +153,8 @@ fn both_ways_are_timed() {
     });
 }
 
-/// What is sent again is not timed (Karn); the next new segment is. A keep-alive is nothing sent again.
+/// What is sent again is not timed (Karn); the next new segment is. A keep-alive is nothing sent
+/// again.
 #[test]
 fn what_is_sent_again_is_not_timed() {
     Talk::each(|talk| {
@@ -172,7 +174,8 @@ fn what_is_sent_again_is_not_timed() {
     });
 }
 
-/// One acknowledgement for several segments is that of the last of them; one that is none's own is of nobody.
+/// One acknowledgement for several segments is that of the last of them; one that is none's own is
+/// of nobody.
 #[test]
 fn an_acknowledgement_belongs_to_one_segment() {
     Talk::each(|talk| {
@@ -191,7 +194,8 @@ fn an_acknowledgement_belongs_to_one_segment() {
     });
 }
 
-/// More segments than are timed at once, and an acknowledgement beyond all of them: it begins again with the next.
+/// More segments than are timed at once, and an acknowledgement beyond all of them: it begins again
+/// with the next.
 #[test]
 fn what_was_passed_over_is_timed_anew() {
     Talk::each(|talk| {
@@ -251,7 +255,8 @@ fn what_both_hooks_see_is_timed_once() {
     });
 }
 
-/// A witness that proves a marked record for more takes the proof for the same one. One that proves it anew takes the mark, which is set again.
+/// A witness that proves a marked record for more takes the proof for the same one. One that proves
+/// it anew takes the mark, which is set again.
 #[test]
 fn a_marked_record_is_proven_as_any_other() {
     Talk::each(|talk| {
@@ -272,7 +277,8 @@ fn a_marked_record_is_proven_as_any_other() {
     });
 }
 
-/// Nobody answers: after two seconds the marks are off. A connection that ends takes its timer along.
+/// Nobody answers: after two seconds the marks are off. A connection that ends takes its timer
+/// along.
 #[test]
 fn timers_come_back() {
     let mut router = Router::sized(brief(), 2 * TIMERS);

@@ -1,5 +1,6 @@
-//! A FIN or RST that neither end can have sent, by its sequence numbers: conntrack, which was asked not to look at windows, must not see it. It goes
-//! the way of its flow's other packets past conntrack, or nowhere.
+//! A FIN or RST that neither end can have sent, by its sequence numbers: conntrack, which was asked
+//! not to look at windows, must not see it. It goes the way of its flow's other packets past
+//! conntrack, or nowhere.
 
 use crate::common::edit::*;
 use crate::common::maps::set_count;
@@ -84,7 +85,8 @@ fn guarded() -> (Router, Vec<Connection>) {
     (router, tcp)
 }
 
-/// A farewell of one side: what becomes of it. One that is forwarded leaves as any other packet of its flow does.
+/// A farewell of one side: what becomes of it. One that is forwarded leaves as any other packet of
+/// its flow does.
 fn farewell(
     router: &mut Router,
     connection: &Connection,
@@ -158,7 +160,8 @@ fn a_farewell_in_the_window_passes_and_conntrack_sees_no_other() {
     }
 }
 
-/// Where there is no proof to go by, it goes nowhere: unproven, by another port, longer than proven, or with nothing left to live.
+/// Where there is no proof to go by, it goes nowhere: unproven, by another port, longer than
+/// proven, or with nothing left to live.
 #[test]
 fn a_doubtful_farewell_proves_nothing() {
     let wild = (1_234_567_890, 3_987_654_321);
@@ -263,7 +266,8 @@ fn what_the_kernel_forwarded_since_counts() {
     }
 }
 
-/// Without a word of both ends, found to agree, nothing is known; nor where windows are not, or ports came and went.
+/// Without a word of both ends, found to agree, nothing is known; nor where windows are not, or
+/// ports came and went.
 #[test]
 fn what_cannot_be_told_passes() {
     let wild = (1_234_567_890, 3_987_654_321);
@@ -286,7 +290,8 @@ fn what_cannot_be_told_passes() {
     }
 }
 
-/// Conntrack lets anything pass, and so the kernel forwards it: what a stranger says must not count as the end's word.
+/// Conntrack lets anything pass, and so the kernel forwards it: what a stranger says must not count
+/// as the end's word.
 #[test]
 fn forged_data_moves_nothing() {
     let (mut router, connections) = guarded();
@@ -324,7 +329,8 @@ fn two_that_agree_are_believed() {
     );
 }
 
-/// A host that forgot the connection, and begins a new one with its tuple, is refused by one that did, too: with a RST that answers the SYN.
+/// A host that forgot the connection, and begins a new one with its tuple, is refused by one that
+/// did, too: with a RST that answers the SYN.
 #[test]
 fn a_refused_syn_is_heard_of() {
     let (mut router, connections) = guarded();
@@ -366,7 +372,8 @@ fn a_refused_syn_is_heard_of() {
     }
 }
 
-/// Some old stacks set ACK in a RST that acknowledges nothing; conntrack goes by its sequence number then (nf_conntrack_proto_tcp.c, `tcp_in_window`).
+/// Some old stacks set ACK in a RST that acknowledges nothing; conntrack goes by its sequence
+/// number then (nf_conntrack_proto_tcp.c, `tcp_in_window`).
 #[test]
 fn an_abort_that_acknowledges_nothing_goes_by_its_sequence_number() {
     let mut router = Router::standard();
@@ -388,7 +395,8 @@ fn an_abort_that_acknowledges_nothing_goes_by_its_sequence_number() {
     }
 }
 
-/// What acknowledges octets that nobody sent is no end's word, though it is within the longest window.
+/// What acknowledges octets that nobody sent is no end's word, though it is within the longest
+/// window.
 #[test]
 fn what_acknowledges_too_much_is_no_sample() {
     let (mut router, connections) = guarded();
@@ -406,7 +414,8 @@ fn what_acknowledges_too_much_is_no_sample() {
     }
 }
 
-/// Somebody in the LAN who knows the connection speaks for both ends, while nothing is known of either: what the ends say themselves still passes.
+/// Somebody in the LAN who knows the connection speaks for both ends, while nothing is known of
+/// either: what the ends say themselves still passes.
 #[test]
 fn who_speaks_for_both_ends_at_one_port_is_not_believed() {
     let wild = [1_234_567_890, 3_987_654_321];

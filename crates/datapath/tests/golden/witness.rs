@@ -1,5 +1,5 @@
-//! What the egress witness accepts as proof, and what it does not: it must see the packet that came in leave as the kernel
-//! forwards it, and nothing else.
+//! What the egress witness accepts as proof, and what it does not: it must see the packet that came
+//! in leave as the kernel forwards it, and nothing else.
 
 use crate::common::edit::*;
 use crate::common::*;
@@ -16,8 +16,8 @@ const V4: fn(&Connection) -> bool = |c| !c.is_ipv6();
 const V6: fn(&Connection) -> bool = |c| c.is_ipv6();
 const TRANSLATED: &str = "192.168.1.2";
 
-/// A packet that leaves otherwise than the kernel forwards one proves nothing. `None`: the witness does not even know it for
-/// a packet of the flow.
+/// A packet that leaves otherwise than the kernel forwards one proves nothing. `None`: the witness
+/// does not even know it for a packet of the flow.
 #[test]
 fn what_leaves_otherwise_proves_nothing() {
     let table: &[Line] = &[
@@ -132,7 +132,8 @@ fn what_leaves_otherwise_proves_nothing() {
     router.prove_all();
 }
 
-/// A packet that leaves untranslated although conntrack translates (or the other way round) is no proof.
+/// A packet that leaves untranslated although conntrack translates (or the other way round) is no
+/// proof.
 #[test]
 fn untranslated_proves_nothing() {
     let mut router = Router::standard();
@@ -147,7 +148,8 @@ fn untranslated_proves_nothing() {
     assert!(!router.proven(&connection, side));
 }
 
-/// Nothing came in, so what leaves is somebody else's: a socket of this machine, a packet that waited in a queue.
+/// Nothing came in, so what leaves is somebody else's: a socket of this machine, a packet that
+/// waited in a queue.
 #[test]
 fn what_did_not_come_in_proves_nothing() {
     let mut router = Router::standard();
@@ -191,7 +193,8 @@ fn judged_before_a_change_proves_nothing() {
     }
 }
 
-/// Packets that came in after a change may still be judged by what was before it, for a moment: quiet.
+/// Packets that came in after a change may still be judged by what was before it, for a moment:
+/// quiet.
 #[test]
 fn nothing_is_proven_while_a_change_settles() {
     let mut router = Router::with_four(
@@ -236,7 +239,8 @@ fn leaving_by_another_device_proves_nothing() {
     panic!("never witnessed in time");
 }
 
-/// What weir sent itself at TC is no evidence of what the kernel does, and the mark on it is taken off.
+/// What weir sent itself at TC is no evidence of what the kernel does, and the mark on it is taken
+/// off.
 #[test]
 fn weirs_own_packets_prove_nothing() {
     let mut router = Router::standard();
@@ -259,7 +263,8 @@ fn weirs_own_packets_prove_nothing() {
     assert_eq!(router.path.hops_used(), 1, "no hop was learned from it");
 }
 
-/// The kernel sends a proven flow another way (a route, a neighbour): the proof ends, and the next packet proves the new way.
+/// The kernel sends a proven flow another way (a route, a neighbour): the proof ends, and the next
+/// packet proves the new way.
 #[test]
 fn another_hop_ends_the_proof() {
     let mut router = Router::standard();
@@ -285,8 +290,8 @@ fn another_hop_ends_the_proof() {
     }
 }
 
-/// Two devices bring packets of one tuple (a spoofed source, say), and the rules let only one of them through. That one's
-/// leaving must not prove the other's device, whichever came last.
+/// Two devices bring packets of one tuple (a spoofed source, say), and the rules let only one of
+/// them through. That one's leaving must not prove the other's device, whichever came last.
 #[test]
 fn a_packet_from_another_port_is_not_the_one_on_trial() {
     let mut router = Router::standard();
@@ -326,7 +331,8 @@ fn a_packet_from_another_port_is_not_the_one_on_trial() {
     }
 }
 
-/// The daemon ends one flow's proof (its mark changed): a packet that was under way was judged before, and must not renew it.
+/// The daemon ends one flow's proof (its mark changed): a packet that was under way was judged
+/// before, and must not renew it.
 #[test]
 fn a_packet_under_way_does_not_renew_an_ended_proof() {
     let mut router = Router::standard();

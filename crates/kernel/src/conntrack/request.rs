@@ -1,5 +1,5 @@
-//! What weir asks of ctnetlink. An update of an entry is a `IPCTNL_MSG_CT_NEW` without `NLM_F_CREATE`: it fails with `ENOENT` when
-//! the entry is gone and never makes one.
+//! What weir asks of ctnetlink. An update of an entry is a `IPCTNL_MSG_CT_NEW` without
+//! `NLM_F_CREATE`: it fails with `ENOENT` when the entry is gone and never makes one.
 
 use super::*;
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST};
@@ -11,10 +11,11 @@ pub struct Refresh {
     pub id: ConnectionId,
     /// Seconds until it times out, from now.
     pub timeout: u32,
-    /// Status bits to set ([`status::ASSURED`]), together with all that it has already: the kernel refuses (`EBUSY`) to clear
-    /// some. `None` leaves them alone.
+    /// Status bits to set ([`status::ASSURED`]), together with all that it has already: the kernel
+    /// refuses (`EBUSY`) to clear some. `None` leaves them alone.
     pub status: Option<u32>,
-    /// Of TCP: whether data wait to be acknowledged, whatever conntrack saw of that. Windows stay unchecked.
+    /// Of TCP: whether data wait to be acknowledged, whatever conntrack saw of that. Windows stay
+    /// unchecked.
     pub unacknowledged: Option<bool>,
 }
 
@@ -30,9 +31,10 @@ pub(crate) fn dump(sequence: u32) -> Vec<u8> {
     encoder.finish()
 }
 
-/// Asks that windows of this TCP connection be not checked, in either direction, as the kernel no longer sees them move. Nor must a RST be
-/// held against the last acknowledgement seen, which may be from 2 GiB ago (nf_conntrack_proto_tcp.c, "invalid rst"): that it knows one is
-/// taken from it, until it sees another one in its window.
+/// Asks that windows of this TCP connection be not checked, in either direction, as the kernel no
+/// longer sees them move. Nor must a RST be held against the last acknowledgement seen, which may
+/// be from 2 GiB ago (nf_conntrack_proto_tcp.c, "invalid rst"): that it knows one is taken from it,
+/// until it sees another one in its window.
 pub(crate) fn relax(encoder: &mut Encoder, sequence: u32, id: &ConnectionId) {
     change(encoder, sequence, id, |e| {
         put_flags(e, TCP_BE_LIBERAL, TCP_BE_LIBERAL | TCP_MAXACK_SET);
@@ -73,7 +75,8 @@ pub(crate) fn refresh(encoder: &mut Encoder, sequence: u32, refresh: &Refresh) {
     });
 }
 
-/// Asks that all entries of both families be removed that have this mark, in these bits; and for an answer.
+/// Asks that all entries of both families be removed that have this mark, in these bits; and for an
+/// answer.
 pub(crate) fn forget(sequence: u32, mark: u32, mask: u32) -> Vec<u8> {
     let mut encoder = Encoder::default();
     let flags = NLM_F_REQUEST | NLM_F_ACK;
@@ -89,7 +92,8 @@ fn kind(message: u8) -> u16 {
     SUBSYSTEM << 8 | u16::from(message)
 }
 
-/// An update of an entry. CTA_ID is sent although kernels up to 6.18 do not compare it in updates: one that does spares a successor.
+/// An update of an entry. CTA_ID is sent although kernels up to 6.18 do not compare it in updates:
+/// one that does spares a successor.
 fn change(
     encoder: &mut Encoder,
     sequence: u32,
@@ -126,7 +130,8 @@ fn put_tuple(encoder: &mut Encoder, tuple: &Tuple) {
             e.attribute(CTA_IP_V4_SRC, &source.octets());
             e.attribute(CTA_IP_V4_DST, &destination.octets());
         }
-        // Both are IPv6: `Tuple` promises one family. A mixed one is written as mapped addresses, which match no entry.
+        // Both are IPv6: `Tuple` promises one family. A mixed one is written as mapped addresses,
+        // which match no entry.
         (source, destination) => {
             e.attribute(CTA_IP_V6_SRC, &mapped(source).octets());
             e.attribute(CTA_IP_V6_DST, &mapped(destination).octets());

@@ -29,7 +29,8 @@ pub(super) struct Asker {
 }
 
 impl Asker {
-    /// Opens the socket, in the network namespace of the calling thread; `request` is what it is for, in errors.
+    /// Opens the socket, in the network namespace of the calling thread; `request` is what it is
+    /// for, in errors.
     pub(super) fn open(protocol: Netlink, request: &'static str) -> Result<Self, RequestError> {
         let failed = |source| RequestError::Socket { request, source };
         Ok(Self {
@@ -39,7 +40,8 @@ impl Asker {
         })
     }
 
-    /// A socket for a generic netlink family of this name, and the numbers that the kernel gave it. `None`: the kernel lacks it.
+    /// A socket for a generic netlink family of this name, and the numbers that the kernel gave it.
+    /// `None`: the kernel lacks it.
     pub(super) fn of_family(
         name: &str,
         request: &'static str,
@@ -55,8 +57,9 @@ impl Asker {
         }
     }
 
-    /// Asks what `question` makes of a sequence number, and gives each message of the answer to `each`, for as long as that says so. Does
-    /// not wait: the kernel makes up the next part of a dump while the last one is read.
+    /// Asks what `question` makes of a sequence number, and gives each message of the answer to
+    /// `each`, for as long as that says so. Does not wait: the kernel makes up the next part of a
+    /// dump while the last one is read.
     pub(super) fn ask(
         &mut self,
         request: &'static str,

@@ -68,7 +68,8 @@ impl Device {
             .map(drop)
     }
 
-    /// Gives it an address, in a network of so many bits. `false`: this kernel lacks the family, or it is switched off for the device.
+    /// Gives it an address, in a network of so many bits. `false`: this kernel lacks the family, or
+    /// it is switched off for the device.
     ///
     /// # Errors
     /// The kernel refused.

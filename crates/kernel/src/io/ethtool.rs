@@ -14,7 +14,8 @@ pub struct Ethtool {
 }
 
 impl Ethtool {
-    /// Finds the family, in the network namespace of the calling thread. `None`: the kernel was built without it.
+    /// Finds the family, in the network namespace of the calling thread. `None`: the kernel was
+    /// built without it.
     ///
     /// # Errors
     /// The socket cannot be opened, or the answer makes no sense.
@@ -46,7 +47,8 @@ impl Ethtool {
         }
     }
 
-    /// How fast a device is, in Mbit/s; `None` where nobody knows, or there is no such device. Does not wait.
+    /// How fast a device is, in Mbit/s; `None` where nobody knows, or there is no such device. Does
+    /// not wait.
     ///
     /// # Errors
     /// The kernel refused, or its answer was not understood.

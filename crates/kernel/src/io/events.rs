@@ -9,8 +9,8 @@ use crate::{conntrack, firewall, route};
 
 /// NFNLGRP_CONNTRACK_NEW, UPDATE and DESTROY.
 const CONNTRACK_GROUPS: u32 = group(1) | group(2) | group(3);
-/// RTNLGRP_LINK, NEIGH, TC, IPV4_IFADDR, IPV4_ROUTE, IPV4_RULE, IPV6_IFADDR, IPV6_ROUTE, IPV6_RULE, IPV4_NETCONF, IPV6_NETCONF and
-/// NEXTHOP.
+/// RTNLGRP_LINK, NEIGH, TC, IPV4_IFADDR, IPV4_ROUTE, IPV4_RULE, IPV6_IFADDR, IPV6_ROUTE, IPV6_RULE,
+/// IPV4_NETCONF, IPV6_NETCONF and NEXTHOP.
 const ROUTE_GROUPS: u32 = group(1)
     | group(3)
     | group(4)
@@ -62,8 +62,9 @@ pub struct Events {
 }
 
 impl Events {
-    /// Listens to a source, in the network namespace of the calling thread, with a receive buffer that holds a burst of some
-    /// 10,000 conntrack events. The memory is only used while events wait.
+    /// Listens to a source, in the network namespace of the calling thread, with a receive buffer
+    /// that holds a burst of some 10,000 conntrack events. The memory is only used while events
+    /// wait.
     ///
     /// # Errors
     /// No permission (CAP_NET_ADMIN), or the kernel lacks the protocol.
@@ -100,8 +101,9 @@ impl Events {
         })
     }
 
-    /// From now on ignores what this port causes: pass [`Requests::port`](super::Requests::port), as the kernel echoes each update
-    /// of a connection to all who listen, and a large refresh would fill the receive buffer with its own echoes.
+    /// From now on ignores what this port causes: pass [`Requests::port`](super::Requests::port),
+    /// as the kernel echoes each update of a connection to all who listen, and a large refresh
+    /// would fill the receive buffer with its own echoes.
     ///
     /// # Errors
     /// The kernel refuses the filter. The echoes are still ignored, once read.
@@ -120,12 +122,15 @@ impl Events {
         self.tally
     }
 
-    /// Waits for events and appends those that are there, some hundreds at most. Lost or not understood ones give one
-    /// [`Event::Overrun`] per call. May append nothing. Cancelling loses nothing.
+    /// Waits for events and appends those that are there, some hundreds at most. Lost or not
+    /// understood ones give one [`Event::Overrun`] per call. May append nothing. Cancelling loses
+    /// nothing.
     ///
-    /// Where events were lost, all that still wait are told before the [`Event::Overrun`]. They are older than the loss, and must not
-    /// be taken for news of the dump that follows; and until the queue is empty the kernel adds nothing to it, and does not say
-    /// so again (net/netlink/af_netlink.c, NETLINK_S_CONGESTED): a dump asked for earlier would miss what happens meanwhile.
+    /// Where events were lost, all that still wait are told before the [`Event::Overrun`]. They are
+    /// older than the loss, and must not be taken for news of the dump that follows; and until the
+    /// queue is empty the kernel adds nothing to it, and does not say so again
+    /// (net/netlink/af_netlink.c, NETLINK_S_CONGESTED): a dump asked for earlier would miss what
+    /// happens meanwhile.
     ///
     /// # Errors
     /// The socket is broken; waiting again will not help.

@@ -8,7 +8,8 @@ use crate::extensions::{RuleExtensions, decode_rule, dump_rules};
 /// How often the rules are read anew because they changed meanwhile.
 const RETRIES: u32 = 4;
 
-/// The rules of all tables that have extensions of iptables which are read, of the network namespace of the calling thread. Does not wait.
+/// The rules of all tables that have extensions of iptables which are read, of the network
+/// namespace of the calling thread. Does not wait.
 ///
 /// # Errors
 /// The kernel does not answer as it should.

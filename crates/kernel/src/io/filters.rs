@@ -37,7 +37,8 @@ const WITHOUT_FILTERS: [&str; 9] = [
 #[derive(Debug)]
 pub struct Filters(Asker);
 
-/// The filters of a device, in the order in which packets meet them. Those of a block that it shares with others are among them.
+/// The filters of a device, in the order in which packets meet them. Those of a block that it
+/// shares with others are among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attached {
     /// At ingress: of a clsact or of the qdisc `ingress`.
@@ -55,7 +56,8 @@ impl Filters {
         Ok(Self(Asker::open(Netlink::Route, REQUEST)?))
     }
 
-    /// The filters of a device; none where there is no such device, or the kernel has no filters. Does not wait.
+    /// The filters of a device; none where there is no such device, or the kernel has no filters.
+    /// Does not wait.
     ///
     /// # Errors
     /// The kernel refused, its answer was not understood, or the list changes all the time.
@@ -70,17 +72,20 @@ impl Filters {
         Ok(Attached { ingress, egress })
     }
 
-    /// The filters by which the qdiscs of a device and their classes choose; `qdiscs`: those of this device. Does not wait.
+    /// The filters by which the qdiscs of a device and their classes choose; `qdiscs`: those of
+    /// this device. Does not wait.
     ///
     /// # Errors
-    /// The kernel refused, its answer was not understood, the list changes all the time, or there are very many classes.
+    /// The kernel refused, its answer was not understood, the list changes all the time, or there
+    /// are very many classes.
     pub fn choosing(&mut self, link: u32, qdiscs: &[Listed]) -> Result<Vec<Filter>, RequestError> {
         let numbered = |qdisc: &&Listed| qdisc.root || qdisc.handle != 0;
         let mut handles: Vec<u32> = (qdiscs.iter().filter(numbered))
             .filter(|qdisc| !WITHOUT_FILTERS.contains(&qdisc.kind.as_str()))
             .map(|qdisc| qdisc.handle)
             .collect();
-        // Only in these do classes have filters of their own; and only those with others below them go by them.
+        // Only in these do classes have filters of their own; and only those with others below them
+        // go by them.
         if qdiscs
             .iter()
             .any(|q| matches!(q.kind.as_str(), "htb" | "hfsc"))
@@ -111,7 +116,8 @@ impl Filters {
         self.repeat(QDISCS, encode, qdisc::decode)
     }
 
-    /// Packets that the root qdisc of a device dropped so far, modulo 2^32; 0 where it has none. Does not wait.
+    /// Packets that the root qdisc of a device dropped so far, modulo 2^32; 0 where it has none.
+    /// Does not wait.
     ///
     /// # Errors
     /// The kernel refused, its answer was not understood, or the list changes all the time.

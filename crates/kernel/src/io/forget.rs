@@ -6,8 +6,9 @@ use super::socket::{BUFFER, Netlink, Received, Socket};
 use crate::conntrack;
 use crate::message::{Messages, NLMSG_ERROR, errno};
 
-/// Removes all entries whose connection mark is this one in the bits of the mask, of both families. What belongs to one is a new conversation from then on.
-/// The kernel goes through its whole table meanwhile.
+/// Removes all entries whose connection mark is this one in the bits of the mask, of both families.
+/// What belongs to one is a new conversation from then on. The kernel goes through its whole table
+/// meanwhile.
 ///
 /// # Errors
 /// The kernel's answer: no CAP_NET_ADMIN, or no CONFIG_NF_CONNTRACK_MARK.

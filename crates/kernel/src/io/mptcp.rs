@@ -18,7 +18,8 @@ pub struct Mptcp {
 }
 
 impl Mptcp {
-    /// Finds the family, in the network namespace of the calling thread. `None`: the kernel was built without MPTCP.
+    /// Finds the family, in the network namespace of the calling thread. `None`: the kernel was
+    /// built without MPTCP.
     ///
     /// # Errors
     /// The socket cannot be opened, or the answer makes no sense.
@@ -50,17 +51,21 @@ impl Mptcp {
         Ok(found)
     }
 
-    /// Adds an endpoint; with `subflow`, connections that are established make a subflow from it at once, as far as the limits go. `false`:
-    /// there is one with this address and port, and it stays as it is.
+    /// Adds an endpoint; with `subflow`, connections that are established make a subflow from it at
+    /// once, as far as the limits go. `false`: there is one with this address and port, and it
+    /// stays as it is.
     ///
-    /// A subflow that does not come about, or ends, is not made again: the peer may refuse or reset one while it clears an older one from the same
-    /// address away (seen with 6.12, not with 6.18). Look at [`Subflows`](super::Subflows), then remove the endpoint and add it again.
+    /// A subflow that does not come about, or ends, is not made again: the peer may refuse or reset
+    /// one while it clears an older one from the same address away (seen with 6.12, not with 6.18).
+    /// Look at [`Subflows`](super::Subflows), then remove the endpoint and add it again.
     ///
-    /// Where the number is left open, it is one that was not used lately. The kernel would begin with 1 again; and the word that a number
-    /// is removed, which goes by another path, may reach the peer after the new subflow of that number.
+    /// Where the number is left open, it is one that was not used lately. The kernel would begin
+    /// with 1 again; and the word that a number is removed, which goes by another path, may reach
+    /// the peer after the new subflow of that number.
     ///
     /// # Errors
-    /// The kernel refused: EINVAL, a combination of flags, or the number is taken; ERANGE, there are as many as it holds.
+    /// The kernel refused: EINVAL, a combination of flags, or the number is taken; ERANGE, there
+    /// are as many as it holds.
     pub fn add(&mut self, endpoint: &Endpoint) -> Result<bool, RequestError> {
         let family = self.family;
         let mut endpoint = *endpoint;
@@ -87,9 +92,11 @@ impl Mptcp {
         }
     }
 
-    /// Removes the endpoint of this number and address, and the subflows from it; the peer is told. `false`: there is none such.
+    /// Removes the endpoint of this number and address, and the subflows from it; the peer is told.
+    /// `false`: there is none such.
     ///
-    /// Not all kernels count the first subflow of a connection among them: see [`withdraw`](Self::withdraw).
+    /// Not all kernels count the first subflow of a connection among them: see
+    /// [`withdraw`](Self::withdraw).
     ///
     /// # Errors
     /// The kernel refused.
@@ -102,8 +109,9 @@ impl Mptcp {
         }
     }
 
-    /// Closes the first subflow of all connections whose first subflow is from this address: it has the number 0 there, whatever its
-    /// endpoint's is. A connection that has no other subflow goes on without any, and can be given one. Nothing to close is no error.
+    /// Closes the first subflow of all connections whose first subflow is from this address: it has
+    /// the number 0 there, whatever its endpoint's is. A connection that has no other subflow goes
+    /// on without any, and can be given one. Nothing to close is no error.
     ///
     /// # Errors
     /// The kernel refused.
@@ -111,7 +119,8 @@ impl Mptcp {
         self.delete(0, address).map(drop)
     }
 
-    /// Ends the use of an address: removes its endpoints, then what first subflows are left. `false`: it was no endpoint.
+    /// Ends the use of an address: removes its endpoints, then what first subflows are left.
+    /// `false`: it was no endpoint.
     ///
     /// # Errors
     /// The kernel refused.
@@ -126,9 +135,11 @@ impl Mptcp {
         Ok(found)
     }
 
-    /// Closes the subflows from an address and makes them anew, in connections that have none there too. To remove the endpoint and add it again does
-    /// so as well, but the peer is told that the first subflow's number is removed; where no subflow is left to tell it by, the word goes out with the
-    /// new one, which has the same number, and the peer closes it (seen with 6.18). `false`: this was no endpoint, or the kernel cannot do it.
+    /// Closes the subflows from an address and makes them anew, in connections that have none there
+    /// too. To remove the endpoint and add it again does so as well, but the peer is told that the
+    /// first subflow's number is removed; where no subflow is left to tell it by, the word goes out
+    /// with the new one, which has the same number, and the peer closes it (seen with 6.18).
+    /// `false`: this was no endpoint, or the kernel cannot do it.
     ///
     /// # Errors
     /// The kernel refused.
@@ -139,7 +150,8 @@ impl Mptcp {
             if endpoint.address != address {
                 continue;
             }
-            // Each change of this flag does it (mptcp_pm_nl_fullmesh); after the second all is as it was.
+            // Each change of this flag does it (mptcp_pm_nl_fullmesh); after the second all is as
+            // it was.
             for _ in 0..2 {
                 endpoint.flags.fullmesh = !endpoint.flags.fullmesh;
                 let answer = self.command("flags of an MPTCP endpoint", |sequence| {
@@ -151,8 +163,9 @@ impl Mptcp {
         Ok(found)
     }
 
-    /// Makes all endpoints of an address backup ones, or no longer, and tells the peers of live subflows (MP_PRIO). Subflows from an address
-    /// that is no endpoint are left as they are: `false`.
+    /// Makes all endpoints of an address backup ones, or no longer, and tells the peers of live
+    /// subflows (MP_PRIO). Subflows from an address that is no endpoint are left as they are:
+    /// `false`.
     ///
     /// # Errors
     /// The kernel refused.
@@ -212,7 +225,8 @@ impl Mptcp {
     }
 }
 
-/// The kernel says EINVAL of an endpoint that it does not find (net/mptcp/pm_kernel.c), and weir asks nothing else that is invalid.
+/// The kernel says EINVAL of an endpoint that it does not find (net/mptcp/pm_kernel.c), and weir
+/// asks nothing else that is invalid.
 fn there(answer: Result<(), RequestError>) -> Result<bool, RequestError> {
     match answer {
         Ok(()) => Ok(true),

@@ -24,8 +24,8 @@ pub struct Netdev {
 }
 
 impl Netdev {
-    /// Finds the family and listens to its changes, in the network namespace of the calling thread. `None`: the kernel lacks it
-    /// (before 6.3), so what a driver can do is found out by trying.
+    /// Finds the family and listens to its changes, in the network namespace of the calling thread.
+    /// `None`: the kernel lacks it (before 6.3), so what a driver can do is found out by trying.
     ///
     /// # Errors
     /// A socket cannot be opened, or the answer makes no sense.
@@ -42,7 +42,8 @@ impl Netdev {
             buffer: vec![0; BUFFER],
             tally: Tally::default(),
         };
-        // The kernel numbers groups from below; one past the mask's 32 could be joined only with a socket option.
+        // The kernel numbers groups from below; one past the mask's 32 could be joined only with a
+        // socket option.
         if let Some(group) = netdev
             .family
             .management
@@ -75,13 +76,15 @@ impl Netdev {
         }
     }
 
-    /// Whether [`changed`](Self::changed) will tell of changes. If not, ask anew at each [`Event::Link`](crate::Event).
+    /// Whether [`changed`](Self::changed) will tell of changes. If not, ask anew at each
+    /// [`Event::Link`](crate::Event).
     pub fn tells_changes(&self) -> bool {
         self.changes.is_some()
     }
 
-    /// Waits until devices appear or their features change, and appends them. Returns whether some changes were lost: ask for all
-    /// devices anew. Waits for ever where the kernel does not tell. Cancelling loses nothing.
+    /// Waits until devices appear or their features change, and appends them. Returns whether some
+    /// changes were lost: ask for all devices anew. Waits for ever where the kernel does not tell.
+    /// Cancelling loses nothing.
     ///
     /// # Errors
     /// The socket is broken.

@@ -7,8 +7,8 @@ use super::asked::Asker;
 use super::socket::Netlink;
 use crate::nexthops::{decode_bucket_idle, dump_groups};
 
-/// After how many milliseconds without a packet the first bucket of a resilient group of next hops may move; `None`: there is no such group. Does not
-/// wait.
+/// After how many milliseconds without a packet the first bucket of a resilient group of next hops
+/// may move; `None`: there is no such group. Does not wait.
 ///
 /// # Errors
 /// The kernel does not answer as it should.

@@ -21,12 +21,14 @@ pub struct Nl80211 {
 }
 
 impl Nl80211 {
-    /// Whether the kernel can do Wi-Fi. To ask for a family that is not there has it load the module, for a radio that nobody has.
+    /// Whether the kernel can do Wi-Fi. To ask for a family that is not there has it load the
+    /// module, for a radio that nobody has.
     pub fn is_there() -> bool {
         Path::new(CLASS).exists()
     }
 
-    /// Finds the family, in the network namespace of the calling thread. `None`: the kernel has no Wi-Fi, or not yet.
+    /// Finds the family, in the network namespace of the calling thread. `None`: the kernel has no
+    /// Wi-Fi, or not yet.
     ///
     /// # Errors
     /// The socket cannot be opened, or the answer makes no sense.
@@ -59,7 +61,8 @@ impl Nl80211 {
         Ok(found)
     }
 
-    /// Appends all stations of a device. None, where it went, or its driver does not list any. Waits for the driver: some ask their firmware.
+    /// Appends all stations of a device. None, where it went, or its driver does not list any.
+    /// Waits for the driver: some ask their firmware.
     ///
     /// # Errors
     /// The kernel refused, or its answer was not understood: what came before that was appended.

@@ -40,7 +40,8 @@ impl Policy {
         self.collect("policy rules", question, decode_rule)
     }
 
-    /// All routes of a family that `wanted` wants, of all tables. Takes some 50 ms for 100,000 routes.
+    /// All routes of a family that `wanted` wants, of all tables. Takes some 50 ms for 100,000
+    /// routes.
     ///
     /// # Errors
     /// As for [`rules`](Self::rules).
@@ -55,7 +56,8 @@ impl Policy {
         })
     }
 
-    /// The index of the device by which a packet of this machine's own to this address would leave. None: there is no way to it.
+    /// The index of the device by which a packet of this machine's own to this address would leave.
+    /// None: there is no way to it.
     ///
     /// # Errors
     /// The kernel does not answer as it should.
@@ -96,8 +98,8 @@ impl Policy {
         unless(answer, &[Errno::ENOENT])
     }
 
-    /// Sees to it that this is the only rule of its family, priority and protocol: adds it if it is not there, then removes the others.
-    /// Whether anything had to be done.
+    /// Sees to it that this is the only rule of its family, priority and protocol: adds it if it is
+    /// not there, then removes the others. Whether anything had to be done.
     ///
     /// # Errors
     /// The kernel refused, or the rules change while they are read.
@@ -112,10 +114,12 @@ impl Policy {
         Ok(done)
     }
 
-    /// Sees to it that this is the route to its prefix, of its metric, in its table: puts it there, in the place of another.
+    /// Sees to it that this is the route to its prefix, of its metric, in its table: puts it there,
+    /// in the place of another.
     ///
     /// # Errors
-    /// The kernel refused: ENETUNREACH, the gateway is not there; ENETDOWN and ENODEV, the device is not.
+    /// The kernel refused: ENETUNREACH, the gateway is not there; ENETDOWN and ENODEV, the device
+    /// is not.
     pub fn set_route(&mut self, route: &Route) -> Result<(), RequestError> {
         self.write("a new route", |sequence| {
             request::set_route(route, sequence)
@@ -133,8 +137,10 @@ impl Policy {
         unless(answer, &[Errno::ESRCH, Errno::ENODEV])
     }
 
-    /// Removes all rules, then all routes of both families that have this protocol: with [`PROTOCOL`](crate::policy::PROTOCOL), all that weir wrote, now or
-    /// before it was killed. How many there were. What fails does not keep the rest from being removed; the first failure is told.
+    /// Removes all rules, then all routes of both families that have this protocol: with
+    /// [`PROTOCOL`](crate::policy::PROTOCOL), all that weir wrote, now or before it was killed. How
+    /// many there were. What fails does not keep the rest from being removed; the first failure is
+    /// told.
     ///
     /// # Errors
     /// The kernel refused, or they change while they are read.
@@ -171,7 +177,8 @@ impl Policy {
         failed.map_or(Ok(removed), Err)
     }
 
-    /// All that tells which devices lead out: for [`Uplinks`](crate::uplinks::Uplinks). Reads all routes, and keeps the default ones.
+    /// All that tells which devices lead out: for [`Uplinks`](crate::uplinks::Uplinks). Reads all
+    /// routes, and keeps the default ones.
     ///
     /// # Errors
     /// As for [`rules`](Self::rules).

@@ -19,8 +19,8 @@ const RETRIES: u32 = 4;
 /// Datagrams read by one [`Requests::recv`]: about 1,000 connections.
 const MOST: usize = 16;
 
-/// Dumps of tables, and updates of connections. Dumps of netfilter and of routing run beside each other, those of one kind one
-/// after the other.
+/// Dumps of tables, and updates of connections. Dumps of netfilter and of routing run beside each
+/// other, those of one kind one after the other.
 #[derive(Debug)]
 pub struct Requests {
     netfilter: Dumps,
@@ -41,14 +41,15 @@ impl Requests {
         })
     }
 
-    /// The port that [`relax`](Self::relax) and [`refresh`](Self::refresh) are sent from, for [`Events::ignore_port`](super::Events::ignore_port).
+    /// The port that [`relax`](Self::relax) and [`refresh`](Self::refresh) are sent from, for
+    /// [`Events::ignore_port`](super::Events::ignore_port).
     pub fn port(&self) -> u32 {
         self.updates.port()
     }
 
-    /// Asks for all there is of a source: all connections; or links, addresses, neighbours, stations of bridges and qdiscs,
-    /// in this order; or the
-    /// generation of the ruleset. [`recv`](Self::recv) gives the answer, with [`Event::DumpEnd`] as its last.
+    /// Asks for all there is of a source: all connections; or links, addresses, neighbours,
+    /// stations of bridges and qdiscs, in this order; or the generation of the ruleset.
+    /// [`recv`](Self::recv) gives the answer, with [`Event::DumpEnd`] as its last.
     pub fn dump(&mut self, source: Source) {
         match source {
             Source::Conntrack => self.netfilter.ask(&[Step::Connections, Step::End(source)]),
@@ -71,14 +72,16 @@ impl Requests {
             .ask(&[Step::Table(table), Step::Pause(Source::Route)]);
     }
 
-    /// Waits for answers and appends a part of them, at most some 1,000; call it again for more. Waits for ever when nothing was
-    /// asked for. A table that changes all the time under its dump ends with [`Event::Overrun`] in place of [`Event::DumpEnd`].
-    /// Cancelling loses nothing.
+    /// Waits for answers and appends a part of them, at most some 1,000; call it again for more.
+    /// Waits for ever when nothing was asked for. A table that changes all the time under its dump
+    /// ends with [`Event::Overrun`] in place of [`Event::DumpEnd`]. Cancelling loses nothing.
     ///
     /// # Errors
-    /// The kernel refused, or the socket failed: that dump is over, without [`Event::DumpEnd`]. Others go on.
+    /// The kernel refused, or the socket failed: that dump is over, without [`Event::DumpEnd`].
+    /// Others go on.
     pub async fn recv(&mut self, out: &mut Vec<Event>) -> Result<(), RequestError> {
-        // Both write to `out`, but only one at a time: a future that is not ready has written nothing.
+        // Both write to `out`, but only one at a time: a future that is not ready has written
+        // nothing.
         let found = std::cell::RefCell::new(out);
         tokio::select! {
             result = self.netfilter.recv(&found) => result,
@@ -86,15 +89,16 @@ impl Requests {
         }
     }
 
-    /// What became of all messages of dumps so far. A malformed one means an entry that the dump did not show.
+    /// What became of all messages of dumps so far. A malformed one means an entry that the dump
+    /// did not show.
     pub fn tally(&self) -> Tally {
         let mut tally = self.netfilter.tally;
         tally.add(self.route.tally);
         tally
     }
 
-    /// Asks the kernel to let TCP connections go on whatever their sequence numbers are, in both directions. Does not wait; takes
-    /// some microseconds per connection.
+    /// Asks the kernel to let TCP connections go on whatever their sequence numbers are, in both
+    /// directions. Does not wait; takes some microseconds per connection.
     pub fn relax(&mut self, connections: &[ConnectionId]) -> Outcome {
         self.updates
             .send(connections, |id| *id, conntrack::request::relax)
@@ -106,7 +110,8 @@ impl Requests {
             .send(refreshes, |refresh| refresh.id, conntrack::request::refresh)
     }
 
-    /// Asks for these connections as they are now. Does not wait; takes some microseconds per connection.
+    /// Asks for these connections as they are now. Does not wait; takes some microseconds per
+    /// connection.
     pub fn look(&mut self, connections: &[ConnectionId]) -> (Vec<Looked>, Outcome) {
         self.updates.look(connections)
     }
@@ -278,7 +283,8 @@ impl Dumps {
         self.progress = Progress::default();
     }
 
-    /// Gives up the dump under way, to its end, and leaves those asked for after it. Returns what was dumped.
+    /// Gives up the dump under way, to its end, and leaves those asked for after it. Returns what
+    /// was dumped.
     fn abandon(&mut self) -> Option<Source> {
         self.progress = Progress::default();
         while let Some(step) = self.steps.pop_front() {

@@ -24,8 +24,8 @@ pub enum RoutesError {
     Request(#[from] RequestError),
 }
 
-/// Reads the rules and at most `most` routes of a family, of the network namespace of the calling thread. Does not wait; takes some
-/// 50 ms for 100,000 routes.
+/// Reads the rules and at most `most` routes of a family, of the network namespace of the calling
+/// thread. Does not wait; takes some 50 ms for 100,000 routes.
 ///
 /// # Errors
 /// See [`RoutesError`].
@@ -49,7 +49,8 @@ pub fn read_routes(ipv6: bool, most: usize) -> Result<Routing, RoutesError> {
     }
 }
 
-/// Reads how many milliseconds each route of IPv6 has to live that has a life time, of at most `most` routes. Those of IPv4 have none.
+/// Reads how many milliseconds each route of IPv6 has to live that has a life time, of at most
+/// `most` routes. Those of IPv4 have none.
 ///
 /// # Errors
 /// See [`RoutesError`].
@@ -70,8 +71,9 @@ pub fn read_lifetimes(most: usize) -> Result<Vec<u64>, RoutesError> {
     }
 }
 
-/// Reads which gateways share a destination with others, each with its device, of at most `most` routes of a family: the kernel may choose among them by
-/// whether they answer. Does not wait; takes some 50 ms for 100,000 routes.
+/// Reads which gateways share a destination with others, each with its device, of at most `most`
+/// routes of a family: the kernel may choose among them by whether they answer. Does not wait;
+/// takes some 50 ms for 100,000 routes.
 ///
 /// # Errors
 /// See [`RoutesError`].

@@ -53,8 +53,8 @@ fn unknown(error: RequestError) -> SetError {
     }
 }
 
-/// Reads a set of at most `most` elements, of the network namespace of the calling thread. Does not wait; takes some 20 ms for 50,000
-/// ranges.
+/// Reads a set of at most `most` elements, of the network namespace of the calling thread. Does not
+/// wait; takes some 20 ms for 50,000 ranges.
 ///
 /// # Errors
 /// See [`SetError`].
@@ -89,7 +89,8 @@ pub fn read_set(name: &SetName, most: usize) -> Result<SetContent, SetError> {
     Err(SetError::Unsteady)
 }
 
-/// Reads what is in a set or map of any keys, of at most `most` elements. Does not wait; takes some 20 ms for 50,000.
+/// Reads what is in a set or map of any keys, of at most `most` elements. Does not wait; takes some
+/// 20 ms for 50,000.
 ///
 /// # Errors
 /// See [`SetError`].
@@ -117,8 +118,9 @@ pub fn read_members(
     Err(SetError::Unsteady)
 }
 
-/// Reads what elements of sets keep that the declaration of their set does not say, in all sets where `nft` allows that: of at most `most` elements of a
-/// set, and `all` together. What is beyond that is left out. Does not wait; takes some 20 ms for 50,000 elements.
+/// Reads what elements of sets keep that the declaration of their set does not say, in all sets
+/// where `nft` allows that: of at most `most` elements of a set, and `all` together. What is beyond
+/// that is left out. Does not wait; takes some 20 ms for 50,000 elements.
 ///
 /// # Errors
 /// The kernel does not answer as it should.
@@ -172,7 +174,8 @@ impl SetEvents {
         })
     }
 
-    /// Waits until something happened, and appends it: each set once, however often it changed. Cancelling loses nothing.
+    /// Waits until something happened, and appends it: each set once, however often it changed.
+    /// Cancelling loses nothing.
     ///
     /// # Errors
     /// The socket is broken.

@@ -12,7 +12,8 @@ use socket2::{Domain, SockFilter, SockRef, Type};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// The kernel fills datagrams of a dump up to 32 KiB; a link with hundreds of virtual functions takes more.
+/// The kernel fills datagrams of a dump up to 32 KiB; a link with hundreds of virtual functions
+/// takes more.
 pub(super) const BUFFER: usize = 64 * 1024;
 
 /// A netlink protocol (`include/uapi/linux/netlink.h`).
@@ -63,8 +64,9 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// Opens a socket that listens to `groups`, a mask of the first 32. `receive_buffer` octets (the kernel takes double, for its
-    /// book-keeping) are asked for by force, else as far as `net.core.rmem_max` allows; 0 leaves the default.
+    /// Opens a socket that listens to `groups`, a mask of the first 32. `receive_buffer` octets
+    /// (the kernel takes double, for its book-keeping) are asked for by force, else as far as
+    /// `net.core.rmem_max` allows; 0 leaves the default.
     pub fn open(protocol: Netlink, groups: u32, receive_buffer: usize) -> io::Result<Self> {
         let domain = Domain::from(AddressFamily::Netlink as i32);
         let socket = socket2::Socket::new(domain, Type::RAW, Some((protocol as i32).into()))?;
@@ -75,7 +77,8 @@ impl Socket {
         }
         bind(fd.as_raw_fd(), &NetlinkAddr::new(0, groups))?;
         let port = getsockname::<NetlinkAddr>(fd.as_raw_fd())?.pid();
-        // Deprecated in favour of an unsafe function, because a type could change its descriptor under tokio. `OwnedFd` cannot.
+        // Deprecated in favour of an unsafe function, because a type could change its descriptor
+        // under tokio. `OwnedFd` cannot.
         #[allow(deprecated)]
         let fd = AsyncFd::with_interest(fd, Interest::READABLE)?;
         Ok(Self { fd, port })
@@ -95,7 +98,8 @@ impl Socket {
         )?)
     }
 
-    /// From now on the kernel does not even queue what this port causes: a filter in the classic BPF compares `nlmsg_pid`.
+    /// From now on the kernel does not even queue what this port causes: a filter in the classic
+    /// BPF compares `nlmsg_pid`.
     pub fn filter_port(&self, port: u32) -> io::Result<()> {
         // BPF_LD|BPF_W|BPF_ABS reads in network order what the kernel wrote in its own.
         let filter = [
@@ -107,7 +111,8 @@ impl Socket {
         SockRef::from(self.fd.get_ref()).attach_filter(&filter)
     }
 
-    /// Sends requests. The kernel has dealt with all of them when this returns, and queued its answers, other than to dumps.
+    /// Sends requests. The kernel has dealt with all of them when this returns, and queued its
+    /// answers, other than to dumps.
     pub fn send(&self, requests: &[u8]) -> io::Result<()> {
         let sent = send(self.fd.as_raw_fd(), requests, MsgFlags::empty())?;
         if sent == requests.len() {
@@ -117,7 +122,8 @@ impl Socket {
         }
     }
 
-    /// Reads one datagram without waiting. What is not from the kernel is dropped: a privileged process could send it.
+    /// Reads one datagram without waiting. What is not from the kernel is dropped: a privileged
+    /// process could send it.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Received> {
         loop {
             let mut slices = [IoSliceMut::new(buffer)];
@@ -136,8 +142,8 @@ impl Socket {
         }
     }
 
-    /// Reads up to `most` datagrams, waiting for the first; `each` is given what was read (never [`Received::Empty`]) and says
-    /// whether to go on. Cancelling loses nothing.
+    /// Reads up to `most` datagrams, waiting for the first; `each` is given what was read (never
+    /// [`Received::Empty`]) and says whether to go on. Cancelling loses nothing.
     pub async fn drain(
         &self,
         buffer: &mut [u8],

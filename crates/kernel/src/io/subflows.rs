@@ -5,7 +5,8 @@ use super::asked::Asker;
 use super::socket::Netlink;
 use crate::subflows::{self, Sockets, Subflow};
 
-/// The TCP sockets of a network namespace, whoever's they are. What MPTCP tells of them needs CAP_NET_ADMIN.
+/// The TCP sockets of a network namespace, whoever's they are. What MPTCP tells of them needs
+/// CAP_NET_ADMIN.
 #[derive(Debug)]
 pub struct Subflows {
     kernel: Asker,
@@ -20,11 +21,13 @@ impl Subflows {
         Asker::open(Netlink::Diagnosis, "TCP sockets").map(|kernel| Self { kernel })
     }
 
-    /// Appends those sockets of both families. One that comes or goes meanwhile may be there or not. Does not wait; the kernel looks at all TCP
-    /// sockets of the machine, so it takes the longer, the more there are.
+    /// Appends those sockets of both families. One that comes or goes meanwhile may be there or
+    /// not. Does not wait; the kernel looks at all TCP sockets of the machine, so it takes the
+    /// longer, the more there are.
     ///
     /// # Errors
-    /// The kernel refused (ENOENT: it was built without `tcp_diag`), or its answer was not understood: what came before that was appended.
+    /// The kernel refused (ENOENT: it was built without `tcp_diag`), or its answer was not
+    /// understood: what came before that was appended.
     pub fn read(&mut self, sockets: Sockets, out: &mut Vec<Subflow>) -> Result<(), RequestError> {
         for ipv6 in [false, true] {
             self.kernel.ask(
@@ -39,11 +42,13 @@ impl Subflows {
         Ok(())
     }
 
-    /// Appends the tokens of all MPTCP connections to or at a port: of those without any subflow, too. They are of both families, and what fell back
-    /// to TCP is not among them. As [`read`](Self::read).
+    /// Appends the tokens of all MPTCP connections to or at a port: of those without any subflow,
+    /// too. They are of both families, and what fell back to TCP is not among them. As
+    /// [`read`](Self::read).
     ///
     /// # Errors
-    /// The kernel refused (ENOENT: it was built without `mptcp_diag`), or its answer was not understood.
+    /// The kernel refused (ENOENT: it was built without `mptcp_diag`), or its answer was not
+    /// understood.
     pub fn connections(
         &mut self,
         sockets: Sockets,

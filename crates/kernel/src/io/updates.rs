@@ -10,7 +10,8 @@ use crate::encode::Encoder;
 use crate::event::ConnectionId;
 use crate::message::{Message, Messages, NLMSG_ERROR, errno};
 
-/// Updates in one `send`. Each may be refused, the refusals wait in the receive buffer (some 200 KB), and each takes about 1 KB.
+/// Updates in one `send`. Each may be refused, the refusals wait in the receive buffer (some 200
+/// KB), and each takes about 1 KB.
 const BATCH: usize = 128;
 /// Questions in one `send`: each answer takes some 4 KB of the receive buffer.
 const QUESTIONS: usize = 32;
@@ -22,7 +23,8 @@ pub struct Outcome {
     pub gone: Vec<ConnectionId>,
     /// Updates that failed for another reason.
     pub failed: u64,
-    /// The newest such reason: `EBUSY` (status bits may not be changed so), `EPERM` (fixed time-out, or no CAP_NET_ADMIN), …
+    /// The newest such reason: `EBUSY` (status bits may not be changed so), `EPERM` (fixed
+    /// time-out, or no CAP_NET_ADMIN), …
     pub error: Option<Errno>,
 }
 
@@ -33,8 +35,8 @@ impl Outcome {
     }
 }
 
-/// The socket for updates. The kernel deals with a request inside `send` and answers only failures (no NLM_F_ACK), so nothing is
-/// ever waited for.
+/// The socket for updates. The kernel deals with a request inside `send` and answers only failures
+/// (no NLM_F_ACK), so nothing is ever waited for.
 #[derive(Debug)]
 pub(super) struct Updates {
     socket: Socket,

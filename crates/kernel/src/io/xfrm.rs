@@ -5,8 +5,8 @@ use super::asked::Asker;
 use super::socket::Netlink;
 use crate::xfrm::{decode_idle_limit, dump_policies};
 
-/// After how many seconds without a packet the first policy ends, among those that let packets pass through this router; `None`: none does so. Does
-/// not wait; takes some 10 ms for 10,000 policies.
+/// After how many seconds without a packet the first policy ends, among those that let packets pass
+/// through this router; `None`: none does so. Does not wait; takes some 10 ms for 10,000 policies.
 ///
 /// # Errors
 /// The kernel does not answer as it should.

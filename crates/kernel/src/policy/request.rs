@@ -81,7 +81,8 @@ pub(crate) fn add_rule(rule: &Rule, sequence: u32) -> Vec<u8> {
     about_rule(RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, rule, sequence)
 }
 
-/// Removes the first rule that has all of this. Of what is `None` it may have any, so it is named by its protocol and priority, too.
+/// Removes the first rule that has all of this. Of what is `None` it may have any, so it is named
+/// by its protocol and priority, too.
 pub(crate) fn remove_rule(rule: &Rule, sequence: u32) -> Vec<u8> {
     about_rule(RTM_DELRULE, 0, rule, sequence)
 }
@@ -115,7 +116,8 @@ fn about_rule(kind: u16, flags: u16, rule: &Rule, sequence: u32) -> Vec<u8> {
     encoder.finish()
 }
 
-/// Adds a route, or puts it in the place of the one to the same prefix, of the same metric, in the same table.
+/// Adds a route, or puts it in the place of the one to the same prefix, of the same metric, in the
+/// same table.
 pub(crate) fn set_route(route: &Route, sequence: u32) -> Vec<u8> {
     about_route(
         RTM_NEWROUTE,
@@ -233,7 +235,8 @@ pub(crate) fn protocol_of(message: &Message<'_>) -> Result<Option<u8>, DecodeErr
     })
 }
 
-/// Turns a message of a dump about a rule or a route into the request to remove just that, by all that the kernel tells of it.
+/// Turns a message of a dump about a rule or a route into the request to remove just that, by all
+/// that the kernel tells of it.
 pub(crate) fn remove_told(message: &Message<'_>) -> (u16, Vec<u8>) {
     let kind = match message.kind {
         RTM_NEWRULE => RTM_DELRULE,

@@ -1,7 +1,8 @@
-//! Bridges: their stations (`net/bridge/br_fdb.c`), their ports (`br_netlink.c`) and VLANs (`br_vlan.c`).
+//! Bridges: their stations (`net/bridge/br_fdb.c`), their ports (`br_netlink.c`) and VLANs
+//! (`br_vlan.c`).
 //!
-//! A bridge tells its settings together with timers and counters, so only those that steer unicast frames are looked at; and as
-//! nothing but a change matters, they are made into one number.
+//! A bridge tells its settings together with timers and counters, so only those that steer unicast
+//! frames are looked at; and as nothing but a change matters, they are made into one number.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -20,10 +21,11 @@ const NUD_PERMANENT: u16 = 0x80;
 const IFLA_PROTINFO: u16 = 12;
 const IFLA_BR_VLAN_FILTERING: u16 = 7;
 
-/// IFLA_BRPORT_STATE, MODE (hairpin), LEARNING, UNICAST_FLOOD, VLAN_TUNNEL, ISOLATED, BACKUP_PORT, LOCKED, MAB, BACKUP_NHID.
+/// IFLA_BRPORT_STATE, MODE (hairpin), LEARNING, UNICAST_FLOOD, VLAN_TUNNEL, ISOLATED, BACKUP_PORT,
+/// LOCKED, MAB, BACKUP_NHID.
 const OF_PORTS: [u16; 10] = [1, 4, 8, 9, 29, 33, 34, 39, 40, 44];
-/// IFLA_BR_STP_STATE, VLAN_FILTERING, VLAN_PROTOCOL, NF_CALL_IPTABLES, NF_CALL_IP6TABLES, VLAN_DEFAULT_PVID, MULTI_BOOLOPT (MST
-/// among them).
+/// IFLA_BR_STP_STATE, VLAN_FILTERING, VLAN_PROTOCOL, NF_CALL_IPTABLES, NF_CALL_IP6TABLES,
+/// VLAN_DEFAULT_PVID, MULTI_BOOLOPT (MST among them).
 const OF_BRIDGES: [u16; 7] = [5, 7, 8, 36, 37, 39, 46];
 /// IFLA_BRPORT_PROXYARP, PROXYARP_WIFI, NEIGH_SUPPRESS, NEIGH_VLAN_SUPPRESS.
 const PROXIES: [u16; 4] = [10, 11, 32, 45];
@@ -34,7 +36,8 @@ const NF_CALLS: [u16; 3] = [36, 37, 38];
 /// IFLA_BRIDGE_FLAGS, MODE, VLAN_INFO, VLAN_TUNNEL_INFO, MST.
 const OF_VLANS: [u16; 5] = [0, 1, 2, 3, 6];
 
-/// One number for the attributes whose kind is looked at. Equal ones give the same within one run of the program.
+/// One number for the attributes whose kind is looked at. Equal ones give the same within one run
+/// of the program.
 pub(super) fn digest(
     attributes: Attributes<'_>,
     looked_at: impl Fn(u16) -> bool,
@@ -103,7 +106,8 @@ pub(super) fn locked(attributes: Attributes<'_>) -> Result<bool, DecodeError> {
     Ok(locked)
 }
 
-/// Settings and state of a port (IFLA_INFO_SLAVE_DATA, or IFLA_PROTINFO of AF_BRIDGE, which hold the same).
+/// Settings and state of a port (IFLA_INFO_SLAVE_DATA, or IFLA_PROTINFO of AF_BRIDGE, which hold
+/// the same).
 pub(super) fn membership(attributes: Attributes<'_>) -> Result<u64, DecodeError> {
     digest(attributes, |kind| OF_PORTS.contains(&kind))
 }
@@ -142,7 +146,8 @@ pub(super) fn vlan(message: &Message<'_>) -> Result<Option<Event>, DecodeError> 
     Ok(Some(Event::BridgeVlan(index(u32_at(fixed, 4))?)))
 }
 
-/// An entry of a forwarding database (RTM_NEWNEIGH, RTM_DELNEIGH of AF_BRIDGE). `None`: of the device itself, or no Ethernet address.
+/// An entry of a forwarding database (RTM_NEWNEIGH, RTM_DELNEIGH of AF_BRIDGE). `None`: of the
+/// device itself, or no Ethernet address.
 pub(super) fn station(
     fixed: &[u8; 12],
     attributes: Attributes<'_>,

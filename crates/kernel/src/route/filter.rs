@@ -1,8 +1,10 @@
-//! Filters of a device (`include/uapi/linux/pkt_cls.h`), as far as to name them. What those at TC ingress and egress match is not
-//! looked at: packets that go another way would miss them, whatever they do. Those of qdiscs and classes see packets of weir's, but without
-//! what the kernel's own have: their connection and route.
+//! Filters of a device (`include/uapi/linux/pkt_cls.h`), as far as to name them. What those at TC
+//! ingress and egress match is not looked at: packets that go another way would miss them, whatever
+//! they do. Those of qdiscs and classes see packets of weir's, but without what the kernel's own
+//! have: their connection and route.
 //!
-//! Programs attached with TCX (Linux 6.6) are no filters, and rtnetlink does not tell of them: `datapath::foreign_tcx` does.
+//! Programs attached with TCX (Linux 6.6) are no filters, and rtnetlink does not tell of them:
+//! `datapath::foreign_tcx` does.
 
 use std::fmt;
 
@@ -23,7 +25,8 @@ const KEYS_OF_THE_KERNEL: u32 = 0x7f << 8;
 /// `TCA_FLOWER_KEY_CT_STATE` to `TCA_FLOWER_KEY_CT_LABELS_MASK`.
 const FLOWER_CONNTRACK: std::ops::RangeInclusive<u16> = 91..=98;
 const TCA_EMATCH_TREE_LIST: u16 = 2;
-/// Extended matches that may look at what only the kernel's packets have: `meta`, and those of iptables.
+/// Extended matches that may look at what only the kernel's packets have: `meta`, and those of
+/// iptables.
 const EMATCH_META: u16 = 4;
 const EMATCH_IPT: u16 = 9;
 /// Actions that look at a packet's connection, or may (`xt`).
@@ -35,7 +38,8 @@ const TCA_MIRRED_PARMS: u16 = 2;
 
 /// `TCM_IFINDEX_MAGIC_BLOCK`: of a block that devices share.
 const BLOCK: u32 = 0xffff_ffff;
-/// The handle of the qdiscs `ingress` and `clsact`, whose filters these are; the low half of a parent says which side.
+/// The handle of the qdiscs `ingress` and `clsact`, whose filters these are; the low half of a
+/// parent says which side.
 const INGRESS_HANDLE: u32 = 0xffff_0000;
 
 /// Where filters are.
@@ -80,7 +84,8 @@ pub struct Filter {
     pub name: String,
     /// Actions, as far as they are told by the kinds known here.
     pub actions: Vec<FilterAction>,
-    /// It, or one of its actions, looks at a packet's connection in conntrack, its route or its socket, or may.
+    /// It, or one of its actions, looks at a packet's connection in conntrack, its route or its
+    /// socket, or may.
     pub asks: bool,
 }
 
@@ -110,7 +115,8 @@ pub(super) fn changed(message: &Message<'_>) -> Result<Option<Event>, DecodeErro
     })
 }
 
-/// Decodes one message of the answer to [`dump`]. `None`: a list that may be empty, or a hash table of one.
+/// Decodes one message of the answer to [`dump`]. `None`: a list that may be empty, or a hash table
+/// of one.
 ///
 /// # Errors
 /// Names the attribute that is cut short or of a wrong length.

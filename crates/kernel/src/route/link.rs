@@ -89,7 +89,8 @@ pub(super) fn link(message: &Message<'_>) -> Result<Option<Event>, DecodeError> 
                 link.master = Some(attribute.u32_native("IFLA_MASTER")?).filter(|index| *index != 0)
             }
             IFLA_GROUP => link.group = attribute.u32_native("IFLA_GROUP")?,
-            // A message of the wireless extensions: nothing but a name, the rest would read as zero.
+            // A message of the wireless extensions: nothing but a name, the rest would read as
+            // zero.
             IFLA_WIRELESS => return Ok(None),
             IFLA_LINKINFO => information(&attribute, &mut link)?,
             IFLA_NUM_TX_QUEUES => link.tx_queues = attribute.u32_native("IFLA_NUM_TX_QUEUES")?,
@@ -174,8 +175,8 @@ fn vlan(attributes: Attributes<'_>) -> Result<Vlan, DecodeError> {
     Ok(Vlan { id, protocol })
 }
 
-/// The id of the program attached, the first where there are several (driver and generic); 0 where the kernel tells only that
-/// there is one.
+/// The id of the program attached, the first where there are several (driver and generic); 0 where
+/// the kernel tells only that there is one.
 fn xdp_program(attribute: &Attribute<'_>) -> Result<Option<u32>, DecodeError> {
     let mut attached = false;
     let mut program = None;

@@ -40,7 +40,8 @@ pub struct Listed {
     pub root: bool,
     /// An `fq` with a rate, which no flow may exceed.
     pub rate: bool,
-    /// Somebody put it there, with other options than its kind has by default: limits, delays, marks of ECN.
+    /// Somebody put it there, with other options than its kind has by default: limits, delays,
+    /// marks of ECN.
     pub tuned: bool,
     /// A `cake` that asks conntrack for the addresses behind NAT.
     pub nat: bool,
@@ -74,7 +75,8 @@ pub(super) fn changed(message: &Message<'_>, present: bool) -> Result<Option<Eve
     Err(DecodeError::missing("TCA_KIND"))
 }
 
-/// Decodes one message of a dump of qdiscs. `None`: one that only holds filters (`clsact`, `ingress`), or another message.
+/// Decodes one message of a dump of qdiscs. `None`: one that only holds filters (`clsact`,
+/// `ingress`), or another message.
 ///
 /// # Errors
 /// Names the attribute that is cut short, missing or of a wrong length.
@@ -116,8 +118,9 @@ pub fn decode(message: &Message<'_>) -> Result<Option<Listed>, DecodeError> {
     Ok(Some(listed))
 }
 
-/// Whether an option says what is to be known of a qdisc. The defaults are those of `fq_init` and `fq_codel_init`; Codel counts in units of
-/// 1024 ns, and tells 5 ms as 4999 us. Memory and quantum are left out: they follow from the machine and the MTU.
+/// Whether an option says what is to be known of a qdisc. The defaults are those of `fq_init` and
+/// `fq_codel_init`; Codel counts in units of 1024 ns, and tells 5 ms as 4999 us. Memory and quantum
+/// are left out: they follow from the machine and the MTU.
 fn look(listed: &mut Listed, option: &Attribute<'_>) -> Result<(), DecodeError> {
     let number = |part| option.u32_native(part);
     let tuned = match (listed.kind.as_str(), option.kind) {
@@ -149,7 +152,8 @@ fn look(listed: &mut Listed, option: &Attribute<'_>) -> Result<(), DecodeError> 
     Ok(())
 }
 
-/// Of a message of a dump of classes: the class that another one stands below. `None`: a root class, or another message.
+/// Of a message of a dump of classes: the class that another one stands below. `None`: a root
+/// class, or another message.
 ///
 /// # Errors
 /// Says that it is cut short.
@@ -173,8 +177,8 @@ pub(crate) fn dump_classes(link: u32, sequence: u32) -> Vec<u8> {
     encoder.finish()
 }
 
-/// Of a message of a dump of qdiscs: a device, and how many packets its root qdisc dropped so far (`struct gnet_stats_queue`), those below it included.
-/// `None`: another message.
+/// Of a message of a dump of qdiscs: a device, and how many packets its root qdisc dropped so far
+/// (`struct gnet_stats_queue`), those below it included. `None`: another message.
 ///
 /// # Errors
 /// Names the attribute that is cut short.

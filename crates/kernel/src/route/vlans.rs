@@ -1,5 +1,5 @@
-//! Which VLANs bridges that filter them give to untagged frames, and send untagged: `bridge vlan show` (`net/bridge/br_netlink.c`,
-//! `br_fill_ifvlaninfo_compressed`).
+//! Which VLANs bridges that filter them give to untagged frames, and send untagged:
+//! `bridge vlan show` (`net/bridge/br_netlink.c`, `br_fill_ifvlaninfo_compressed`).
 
 use super::{AF_BRIDGE, IFLA_AF_SPEC, RTM_GETLINK, RTM_NEWLINK, index};
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};

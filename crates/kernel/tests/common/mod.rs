@@ -13,7 +13,8 @@ use weir_kernel::io::{Events, Requests};
 /// A test fails rather than hangs after this. Nothing is measured by it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Runs a test in a network namespace of its own, which goes with the thread. Needs root: without, the test fails.
+/// Runs a test in a network namespace of its own, which goes with the thread. Needs root: without,
+/// the test fails.
 pub fn in_namespace<F: Future<Output = ()>>(test: impl FnOnce() -> F + Send + 'static) {
     let body = move || {
         unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace (these tests need root)");
@@ -65,7 +66,8 @@ pub async fn dumped(requests: &mut Requests) -> Vec<Event> {
     all
 }
 
-/// Lets the kernel track what this host sends, and makes `count` UDP connections, each of one packet.
+/// Lets the kernel track what this host sends, and makes `count` UDP connections, each of one
+/// packet.
 pub fn udp_connections(count: usize) {
     track();
     let sink = UdpSocket::bind((Ipv4Addr::LOCALHOST, 9)).expect("a sink");

@@ -23,7 +23,8 @@ pub(crate) struct Attachment {
     pub near: &'static str,
 }
 
-/// Makes hosts, wires and devices. The client's attachment comes first, then the server's, then that of a second WAN. Nothing has an address yet, and PPPoE is not dialled.
+/// Makes hosts, wires and devices. The client's attachment comes first, then the server's, then
+/// that of a second WAN. Nothing has an address yet, and PPPoE is not dialled.
 pub(crate) fn build(lab: &mut Lab, options: &Options) -> Result<Vec<Attachment>, Error> {
     let arrangement = &options.arrangement;
     lab.host("client")?;
@@ -125,7 +126,8 @@ fn lan(lab: &mut Lab, options: &Options) -> Result<Attachment, Error> {
 }
 
 fn bridge(router: &Namespace, members: &[&str], settings: &str) -> Result<(), Error> {
-    // Where the kernel has bridge netfilter, it is on in a new namespace, and bridged frames are translated like routed ones, by rules that mean others. Routers switch it off.
+    // Where the kernel has bridge netfilter, it is on in a new namespace, and bridged frames are
+    // translated like routed ones, by rules that mean others. Routers switch it off.
     for family in ["iptables", "ip6tables", "arptables"] {
         let _ = router.sysctl(&format!("net.bridge.bridge-nf-call-{family}"), 0);
     }
@@ -300,7 +302,8 @@ fn wireguard(router: &Namespace, server: &Namespace) -> Result<(), Error> {
     Ok(())
 }
 
-/// Gives the server's end of the tunnel an Ethernet header, so that a packet socket on [`TUNNEL_TAP`] sees and sends there what it would on a wire.
+/// Gives the server's end of the tunnel an Ethernet header, so that a packet socket on
+/// [`TUNNEL_TAP`] sees and sends there what it would on a wire.
 fn as_ethernet(server: &Namespace) -> Result<(), Error> {
     let (host, router) = (mac("server", "eth0"), mac("router", "wan0"));
     server.ip(&format!(
@@ -321,13 +324,15 @@ fn as_ethernet(server: &Namespace) -> Result<(), Error> {
     Ok(())
 }
 
-/// Sends a part of the connections by the second WAN: TCP by a mark that the connection keeps, UDP by where it comes from.
+/// Sends a part of the connections by the second WAN: TCP by a mark that the connection keeps, UDP
+/// by where it comes from.
 pub(crate) fn choose_wan(lab: &Lab, ipv6: bool) -> Result<(), Error> {
     let router = lab.node("router")?;
     router.nft(concat!(
         "table inet wans { chain choose { type filter hook prerouting priority mangle; policy accept;\n",
         "ct mark != 0 meta mark set ct mark accept\n",
-        // Every connection gets a mark, or one that came by wan0 could be marked anew by a stray packet, and would then be translated anew.
+        // Every connection gets a mark, or one that came by wan0 could be marked anew by a stray
+        // packet, and would then be translated anew.
         "ct mark set 1\n",
         "iifname wan1 ct mark set 2\n",
         "iifname lan0 meta l4proto tcp tcp dport & 2 == 2 ct mark set 2\n",
@@ -363,7 +368,8 @@ pub(crate) fn choose_wan(lab: &Lab, ipv6: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// Leads what the client sends to the router's WAN address to a host in the LAN, and back through the router.
+/// Leads what the client sends to the router's WAN address to a host in the LAN, and back through
+/// the router.
 pub(crate) fn reflect(lab: &Lab, ipv6: bool) -> Result<(), Error> {
     let mut rules = [String::new(), String::new()];
     let families = [

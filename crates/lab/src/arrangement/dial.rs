@@ -1,4 +1,5 @@
-//! PPPoE with the real programs: `pppoe-server` at the server, `pppd` with the kernel's PPPoE on the router.
+//! PPPoE with the real programs: `pppoe-server` at the server, `pppd` with the kernel's PPPoE on
+//! the router.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +13,8 @@ use crate::{Error, Lab, Namespace, Process};
 
 /// How long a link may take to come up or go down on an emulated machine.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The provider's end of the link. Nobody else's address: what is sent to the server's addresses is not for pppd.
+/// The provider's end of the link. Nobody else's address: what is sent to the server's addresses is
+/// not for pppd.
 const EXCHANGE: &str = "100.64.0.1";
 /// The first session is the one after this.
 const OFFSET: u16 = 0x1233;
@@ -73,7 +75,8 @@ impl Line {
         fs::write(&settings, text).map_err(failed)?;
         let server = lab.node("server")?;
         if options.raw {
-            // What a test sends to the server must find nobody there; the packet socket sees it before.
+            // What a test sends to the server must find nobody there; the packet socket sees it
+            // before.
             server.nft("table inet deaf { chain in { type filter hook prerouting priority raw; policy drop; }\n}\n")?;
         }
         let mut command = Command::new("pppoe-server");
@@ -149,7 +152,8 @@ impl Line {
 }
 
 impl Lab {
-    /// Dials PPPoE and waits until the link is up with its addresses and routes. Each time it is another session.
+    /// Dials PPPoE and waits until the link is up with its addresses and routes. Each time it is
+    /// another session.
     pub fn dial(&mut self) -> Result<(), Error> {
         let mut line = self.take_line()?;
         let dialled = line.dial(self.node("router")?, self.node("server")?);
@@ -157,7 +161,8 @@ impl Lab {
         dialled
     }
 
-    /// Dials a second session beside the first, over the same wire, and waits until its device `ppp7` is up. It has no address and carries nothing.
+    /// Dials a second session beside the first, over the same wire, and waits until its device
+    /// `ppp7` is up. It has no address and carries nothing.
     pub fn dial_another(&mut self) -> Result<(), Error> {
         let mut line = self.take_line()?;
         let mut command = line.dialler("another");

@@ -1,6 +1,7 @@
 //! How a router is put together below IP: VLANs, PPPoE, bridges, several WANs, a VRF, a tunnel.
 //!
-//! An [`Arrangement`] is what stands between the wires and the addresses, so that one lab, one workload and one oracle serve all.
+//! An [`Arrangement`] is what stands between the wires and the addresses, so that one lab, one
+//! workload and one oracle serve all.
 
 mod build;
 pub mod dial;
@@ -22,7 +23,8 @@ pub const OTHER_VLAN: u16 = 20;
 pub const WAN_VLAN: u16 = 7;
 /// The inner VLAN of two.
 pub const INNER_VLAN: u16 = 100;
-/// What the WAN's VLAN device makes of priorities 0, 2, 4 and 6, which `ip_forward` sets by TOS: PCP.
+/// What the WAN's VLAN device makes of priorities 0, 2, 4 and 6, which `ip_forward` sets by TOS:
+/// PCP.
 pub const PCP: [(u16, u16); 4] = [(0, 3), (2, 1), (4, 5), (6, 6)];
 
 /// The LAN side of a router.
@@ -32,9 +34,11 @@ pub enum Lan {
     Wire,
     /// A VLAN over that.
     Vlan,
-    /// A bridge `br0` with these members, each with a host behind it; the client is behind the one with this index.
+    /// A bridge `br0` with these members, each with a host behind it; the client is behind the one
+    /// with this index.
     Bridge(&'static [&'static str], usize),
-    /// A bridge that filters VLANs: untagged members lan1 (the client's) and lan3 (another VLAN's), trunk lan2; `br0.10` has the addresses. Or the client behind the trunk.
+    /// A bridge that filters VLANs: untagged members lan1 (the client's) and lan3 (another VLAN's),
+    /// trunk lan2; `br0.10` has the addresses. Or the client behind the trunk.
     Filtering {
         /// The client is behind lan2 and tags its frames.
         trunk: bool,
@@ -58,7 +62,8 @@ pub enum Wan {
     PppoeOverVlan,
     /// Two wires, wan0 and wan1, chosen by the connection's mark or by source, as `mwan3` does.
     Two,
-    /// The server is in the LAN, behind a switch with the client, and is reached by the router's WAN address.
+    /// The server is in the LAN, behind a switch with the client, and is reached by the router's
+    /// WAN address.
     Hairpin,
     /// WireGuard.
     WireGuard,

@@ -1,4 +1,5 @@
-//! The wires of an arrangement, as the oracle sees them: where frames are put in, where they come out, and what they are wrapped in there.
+//! The wires of an arrangement, as the oracle sees them: where frames are put in, where they come
+//! out, and what they are wrapped in there.
 
 use crate::envelope::{CUSTOMER, Envelope, PROVIDER, is_control};
 use crate::frame::Mac;
@@ -211,7 +212,8 @@ impl Outlet {
         arrival.envelope.seal(&self.address(&arrival.frame))
     }
 
-    /// Whether the router may send this here: in one of the envelopes that the arrangement has for what it routes. What others sent, and a bridge passed on, may be anything.
+    /// Whether the router may send this here: in one of the envelopes that the arrangement has for
+    /// what it routes. What others sent, and a bridge passed on, may be anything.
     pub fn may_leave(&self, arrival: &Arrival) -> bool {
         arrival.frame.get(6..12) != Some(&self.side.router_mac())
             || self.leaving.contains(&arrival.envelope)
@@ -229,8 +231,9 @@ fn exchange(frame: &[u8], pairs: &[(Mac, Mac)]) -> Frame {
     frame
 }
 
-/// Whether a frame is none of the test's, but what a router sends of its own accord, whenever it likes: listener reports for groups (RFC 3376, RFC 3810), PPPoE's
-/// discovery, and PPP's own protocols. `routers`: all MACs of the router's devices.
+/// Whether a frame is none of the test's, but what a router sends of its own accord, whenever it
+/// likes: listener reports for groups (RFC 3376, RFC 3810), PPPoE's discovery, and PPP's own
+/// protocols. `routers`: all MACs of the router's devices.
 pub(crate) fn is_chatter(frame: &[u8], arrival: &Arrival, routers: &[Mac]) -> bool {
     let from = frame.get(6..12);
     let own = routers
@@ -245,7 +248,8 @@ pub(crate) fn is_chatter(frame: &[u8], arrival: &Arrival, routers: &[Mac]) -> bo
     };
     // Behind a hop-by-hop header with a router alert.
     let listener = view.protocol == 0 && arrival.frame.get(62) == Some(&143);
-    // A redirect (RFC 4861, section 8) is sent once a second at most to each station, whatever came.
+    // A redirect (RFC 4861, section 8) is sent once a second at most to each station, whatever
+    // came.
     let redirect = view.protocol == 58 && arrival.frame.get(54) == Some(&137);
     redirect
         || listener && view.to == gateway::ALL_MLD_ROUTERS

@@ -76,7 +76,8 @@ pub enum Kind {
     Priority,
     /// Not the wire's tags: wrong, missing, more, foreign, or cut off.
     Tags,
-    /// Not the wire's PPPoE session: another one, another code or version, none, PPP's own protocols, or cut off.
+    /// Not the wire's PPPoE session: another one, another code or version, none, PPP's own
+    /// protocols, or cut off.
     Session,
     /// A PPPoE length that is not so.
     SessionLength,

@@ -200,7 +200,8 @@ fn bits(random: &mut Random) -> u16 {
     random.between(1, 0xfffe) as u16
 }
 
-/// What is allowed, and what conntrack refuses (`tcp_valid_flags` in net/netfilter/nf_conntrack_proto_tcp.c).
+/// What is allowed, and what conntrack refuses (`tcp_valid_flags` in
+/// net/netfilter/nf_conntrack_proto_tcp.c).
 fn flags(flow: &Flow, step: &Step, tcp: &mut Tcp, random: &mut Random) {
     let own = flow.isn[usize::from(step.side == Side::Server)];
     match step.kind {
@@ -236,13 +237,15 @@ fn flags(flow: &Flow, step: &Step, tcp: &mut Tcp, random: &mut Random) {
         }
         Kind::Fin => tcp.flags = flag::FIN | flag::ACK,
         Kind::Rst => {
-            // Just the number that the other end expects: any other one leaves the state to circumstances.
+            // Just the number that the other end expects: any other one leaves the state to
+            // circumstances.
             tcp.sequence = own.wrapping_add(1);
             tcp.flags = flag::RST | random.pick(&[0, flag::ACK]);
             tcp.payload.clear();
         }
         _ => {
-            // Whatever is taken for options then is their end: an accidental SACK would be out of the window.
+            // Whatever is taken for options then is their end: an accidental SACK would be out of
+            // the window.
             tcp.payload.fill(0);
             tcp.data_offset = Some(random.pick(&[0, 1, 4, 6, 7, 10, 12, 15]));
         }
@@ -284,7 +287,8 @@ fn tags(random: &mut Random) -> Vec<(u16, u16)> {
     }
 }
 
-/// IP ends before the payload does. Half of them are otherwise right, and the rest of the frame is a trailer.
+/// IP ends before the payload does. Half of them are otherwise right, and the rest of the frame is
+/// a trailer.
 fn short(packet: &mut Packet, random: &mut Random) {
     let payload = match &mut packet.body {
         Body::Tcp(tcp) => &mut tcp.payload,

@@ -1,7 +1,8 @@
 //! Deterministic traffic: flows through a gateway, ordinary and mangled packets in both directions.
 //!
-//! No step depends on another one having arrived, except for the flow's opening: all sequence numbers lie within the first window and no data is ever
-//! acknowledged. So conntrack never calls a segment out of window, and any subset of the steps is a valid run, which shrinking needs.
+//! No step depends on another one having arrived, except for the flow's opening: all sequence
+//! numbers lie within the first window and no data is ever acknowledged. So conntrack never calls a
+//! segment out of window, and any subset of the steps is a valid run, which shrinking needs.
 
 mod kind;
 mod mangle;
@@ -15,7 +16,8 @@ use crate::topology::mac;
 
 pub use kind::{Kind, Mix};
 
-/// Most flows a workload can have: each has ports of its own, so that masquerading never needs to change one.
+/// Most flows a workload can have: each has ports of its own, so that masquerading never needs to
+/// change one.
 pub const FLOWS_MAX: usize = 16_000;
 /// First port of the clients.
 const CLIENT_PORTS: u16 = 20_000;
@@ -72,7 +74,8 @@ pub struct Flow {
     pub server_port: u16,
     /// Initial sequence numbers of client and server.
     isn: [u32; 2],
-    /// TTL of client and server. Never 65: a packet with 64 behind the router is one it made itself.
+    /// TTL of client and server. Never 65: a packet with 64 behind the router is one it made
+    /// itself.
     ttl: [u8; 2],
     /// TCP timestamps in every segment.
     timestamps: bool,
@@ -218,7 +221,8 @@ impl Workload {
         workload
     }
 
-    /// The frame of a step. `translation` is what the server takes the flow's client for; before that is known, only the client can send.
+    /// The frame of a step. `translation` is what the server takes the flow's client for; before
+    /// that is known, only the client can send.
     pub fn frame(&self, step: &Step, translation: Translation) -> Vec<u8> {
         mangle::frame(self, step, translation)
     }
@@ -236,7 +240,8 @@ impl Workload {
         while number < end {
             let flow = random.pick(&open);
             let mut kind = recipe.mix.pick(&self.flows[flow], random);
-            // Half of the flows stay, however long the run is; a SYN after a FIN may open the connection anew, which no other step expects.
+            // Half of the flows stay, however long the run is; a SYN after a FIN may open the
+            // connection anew, which no other step expects.
             let last = kind == Kind::Rst && open.len() * 2 <= self.flows.len();
             if last || kind == Kind::Syn && ended[flow] {
                 kind = Kind::Data;
@@ -285,7 +290,8 @@ fn flow(number: usize, recipe: &Recipe, random: &mut Random) -> Flow {
     }
 }
 
-/// Rounds, so that neighbouring steps are of different flows: SYN, SYN and ACK, ACK or a datagram each way; then data each way.
+/// Rounds, so that neighbouring steps are of different flows: SYN, SYN and ACK, ACK or a datagram
+/// each way; then data each way.
 fn opening(flows: &[Flow], random: &mut Random) -> Vec<Step> {
     let rounds = [
         (Kind::Open, Side::Client),
@@ -351,7 +357,8 @@ mod tests {
         }
     }
 
-    /// Only what says so has a wrong checksum, and nothing has the TTL that marks the router's own packets.
+    /// Only what says so has a wrong checksum, and nothing has the TTL that marks the router's own
+    /// packets.
     #[test]
     fn ordinary_packets_are_right() {
         let workload = Workload::new(5, 40, 5000);

@@ -68,7 +68,8 @@ impl<'a> Pair<'a> {
         self.a.send(self.workload, batch)?;
         self.b.send(self.workload, batch)?;
         if batch.iter().any(|step| step.kind == Kind::Elsewhere) {
-            // A bridge believes that the station has moved, until the barrier comes from where it was.
+            // A bridge believes that the station has moved, until the barrier comes from where it
+            // was.
             thread::sleep(HEARSAY);
         }
         let mut a = self.a.receive(self.workload, batch)?;
@@ -154,7 +155,8 @@ impl<'a> Pair<'a> {
             let Some(at) = rest_b.find(&out, matches) else {
                 continue;
             };
-            // Where nothing is translated, both routers send it alike and there is nothing to forgive; unless the mark of the connection decides by which wire.
+            // Where nothing is translated, both routers send it alike and there is nothing to
+            // forgive; unless the mark of the connection decides by which wire.
             if rest_a.find(&[at.0], matches).is_some() {
                 continue;
             }
@@ -239,7 +241,8 @@ impl<'a> Pair<'a> {
         ))
     }
 
-    /// Every flow has ports of its own, so two kernels choose alike. If they do not, nothing that follows means anything.
+    /// Every flow has ports of its own, so two kernels choose alike. If they do not, nothing that
+    /// follows means anything.
     fn same_translation(&self, step: &Step) -> Result<(), Error> {
         let (a, b) = (self.a.translation(step.flow), self.b.translation(step.flow));
         if a == b {

@@ -7,9 +7,11 @@ use crate::envelope::Envelope;
 use crate::view::{View, fold, word};
 use crate::wire::Frame;
 
-/// Puts complete sets of fragments together, each where its first one was. Conntrack assembles packets, and the kernel then cuts them up again: as they came, if
-/// their buffers have room for the header of the way out (the fast path of `ip_do_fragment` and `ip6_fragment`), or else anew. Which of the two depends on the driver, and on
-/// whether there is an XDP program; what they make together does not. Sets with a part that is missing, doubled or damaged stay as they are.
+/// Puts complete sets of fragments together, each where its first one was. Conntrack assembles
+/// packets, and the kernel then cuts them up again: as they came, if their buffers have room for
+/// the header of the way out (the fast path of `ip_do_fragment` and `ip6_fragment`), or else anew.
+/// Which of the two depends on the driver, and on whether there is an XDP program; what they make
+/// together does not. Sets with a part that is missing, doubled or damaged stay as they are.
 pub(super) fn reassemble(frames: &mut Vec<Arrival>) {
     let mut sets: BTreeMap<(Envelope, Frame), Vec<(usize, Piece)>> = BTreeMap::new();
     for (index, arrival) in frames.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! Frames in a wrong envelope: what a wire can carry that the arrangement has no use for, or only nearly.
+//! Frames in a wrong envelope: what a wire can carry that the arrangement has no use for, or only
+//! nearly.
 
 use crate::arrangement::{Outlet, WAN_VLAN};
 use crate::envelope::{
@@ -104,7 +105,8 @@ fn session(proper: &Envelope, frame: &[u8], random: &mut Random) -> Frame {
         2 => with(changed(3, random.pick(&[1, 9, TERMINATE]))),
         // No session: IP as on a plain wire.
         3 => over_tags(proper, frame, &frame[12..]),
-        // The end of a session, but not of ours: of another number, and where it is ours, from another host.
+        // The end of a session, but not of ours: of another number, and where it is ours, from
+        // another host.
         4 => {
             let mut over = header(NOBODYS, 0, 0);
             over[..2].copy_from_slice(&DISCOVERY.to_be_bytes());

@@ -1,7 +1,10 @@
-//! The differential oracle: the same packets through two routers, and what comes out must be the same, byte for byte.
+//! The differential oracle: the same packets through two routers, and what comes out must be the
+//! same, byte for byte.
 //!
-//! Router A is the plain kernel; router B is whatever the caller makes of an identical lab. Both get the workload in small batches, in lockstep. A batch
-//! has several packets of one flow only if all are ordinary and of one direction: those must keep their order. Across flows the order is free.
+//! Router A is the plain kernel; router B is whatever the caller makes of an identical lab. Both
+//! get the workload in small batches, in lockstep. A batch has several packets of one flow only if
+//! all are ordinary and of one direction: those must keep their order. Across flows the order is
+//! free.
 
 mod compare;
 mod fragments;
@@ -24,11 +27,13 @@ use compare::Pair;
 pub use report::{Differing, Involved, Mismatch};
 pub use rules::Difference;
 
-/// Waits until that many connections (the workload's and one of the oracle's own) are as settled as they get: handed over, where B hands over. Called after all
-/// have been opened, and again after an ordinary packet has gone each way. Dropping it stops what [`Start`] started.
+/// Waits until that many connections (the workload's and one of the oracle's own) are as settled as
+/// they get: handed over, where B hands over. Called after all have been opened, and again after an
+/// ordinary packet has gone each way. Dropping it stops what [`Start`] started.
 pub type Settle = Box<dyn FnMut(usize) -> Result<(), Error>>;
 
-/// Makes router B from a fresh lab. Called once for the run, and once more for each attempt to shrink a mismatch.
+/// Makes router B from a fresh lab. Called once for the run, and once more for each attempt to
+/// shrink a mismatch.
 pub type Start<'a> = &'a dyn Fn(&Lab) -> Result<Settle, Error>;
 
 /// Whether both routers have an nftables flowtable, which forwards without asking the rules again.
@@ -87,7 +92,8 @@ impl Plan {
 
     /// The same for an arrangement, with what only its wires can carry added to the mix.
     ///
-    /// In an emulated machine (`scripts/vm` sets `VM`) a third of the flows and packets, as it takes that much longer and more.
+    /// In an emulated machine (`scripts/vm` sets `VM`) a third of the flows and packets, as it
+    /// takes that much longer and more.
     pub fn over(arrangement: Arrangement, seed: u64, flows: usize, packets: usize) -> Self {
         let (flows, packets) = match std::env::var_os("VM") {
             None => (flows, packets),
@@ -107,7 +113,8 @@ impl Plan {
         }
     }
 
-    /// The lab both routers stand in. The WAN's MTU is below the LAN's, so that some packets are too long.
+    /// The lab both routers stand in. The WAN's MTU is below the LAN's, so that some packets are
+    /// too long.
     fn options(&self) -> Options {
         Options {
             arrangement: self.arrangement,
@@ -159,7 +166,8 @@ pub struct Report {
     pub kinds: BTreeMap<Kind, usize>,
 }
 
-/// The seed to use: WEIR_SEED from the environment, else `default`. Printed, so that a failure can be run again.
+/// The seed to use: WEIR_SEED from the environment, else `default`. Printed, so that a failure can
+/// be run again.
 pub fn seed(default: u64) -> u64 {
     let told = std::env::var("WEIR_SEED")
         .ok()
@@ -240,7 +248,8 @@ fn batches<'a, 'b>(steps: &'b [&'a Step], size: usize) -> Vec<&'b [&'a Step]> {
     batches
 }
 
-/// Whether two steps may be under way at once: their order, where it counts, is then certain for any router.
+/// Whether two steps may be under way at once: their order, where it counts, is then certain for
+/// any router.
 fn together(a: &Step, b: &Step) -> bool {
     // What comes in elsewhere may change the way of all that follows.
     if [a, b].iter().any(|step| step.kind == Kind::Elsewhere) {

@@ -23,7 +23,8 @@ pub struct Involved {
     pub frame: Frame,
 }
 
-/// What came out of a flow at the end of a wire, in the order sent. Identifications of the routers' own packets are taken out.
+/// What came out of a flow at the end of a wire, in the order sent. Identifications of the routers'
+/// own packets are taken out.
 #[derive(Clone, Debug)]
 pub struct Differing {
     /// The side it came out at.
@@ -41,7 +42,8 @@ pub struct Differing {
 pub struct Mismatch {
     /// Seed of the workload.
     pub seed: u64,
-    /// The packets, after the opening of their flows, that it takes; before shrinking, the whole batch.
+    /// The packets, after the opening of their flows, that it takes; before shrinking, the whole
+    /// batch.
     pub steps: Vec<Involved>,
     /// By flow and wire.
     pub differing: Vec<Differing>,

@@ -156,7 +156,8 @@ impl Rig {
         Ok(output)
     }
 
-    /// The frame of a step in this lab, on a plain wire. Before anything is learned, the server sends to where the client is by its own account.
+    /// The frame of a step in this lab, on a plain wire. Before anything is learned, the server
+    /// sends to where the client is by its own account.
     pub(super) fn frame(&self, workload: &Workload, step: &Step) -> Frame {
         let flow = &workload.flows[step.flow];
         let translation = self.translation(flow.number);
@@ -235,8 +236,10 @@ impl Rig {
         Ok(())
     }
 
-    /// Sends a packet each way and waits for both: what was sent before is then through, if it went the same way. Twice, because the first may be
-    /// handled within the same round of the router as packets before it that took longer. One way after the other: the client's packet also tells bridges where it is.
+    /// Sends a packet each way and waits for both: what was sent before is then through, if it went
+    /// the same way. Twice, because the first may be handled within the same round of the router as
+    /// packets before it that took longer. One way after the other: the client's packet also tells
+    /// bridges where it is.
     fn barrier(&mut self) -> Result<Output, Error> {
         let mut output = Output::default();
         for _ in 0..2 {
@@ -264,7 +267,8 @@ impl Rig {
         self.ends[end].1.send(&self.outlet(end).seal(frame))
     }
 
-    /// Receives at the first end of `side` until barrier `number` has come there from the router; all else goes to `output`, other ends included.
+    /// Receives at the first end of `side` until barrier `number` has come there from the router;
+    /// all else goes to `output`, other ends included.
     fn collect(&mut self, side: Side, number: u32, output: &mut Output) -> Result<Frame, Error> {
         let deadline = Instant::now() + PATIENCE;
         let home = self.home(side, usize::MAX);
@@ -324,7 +328,8 @@ impl Rig {
     }
 }
 
-/// A packet of a side as it comes in at another end: from another station of its own side's networks it is the same station, moved; on the other side, someone who lies.
+/// A packet of a side as it comes in at another end: from another station of its own side's
+/// networks it is the same station, moved; on the other side, someone who lies.
 fn from_elsewhere(mut frame: Frame, side: Side, outlet: &Outlet) -> Frame {
     if outlet.side != side && frame.len() >= 12 {
         frame[..6].copy_from_slice(&outlet.side.router_mac());

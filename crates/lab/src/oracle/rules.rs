@@ -14,20 +14,23 @@ use super::fragments::reassemble;
 /// A difference that is in the nature of things. Each is checked, counted, and no mismatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Difference {
-    /// A packet of a known flow with a wrong TCP or UDP checksum. Conntrack calls it invalid, so the kernel sends it untranslated or drops it; the
-    /// router under test forwarded it translated, with the checksum as wrong as it was.
+    /// A packet of a known flow with a wrong TCP or UDP checksum. Conntrack calls it invalid, so
+    /// the kernel sends it untranslated or drops it; the router under test forwarded it translated,
+    /// with the checksum as wrong as it was.
     BadChecksumForwarded,
 }
 
-/// TTL of packets that the router itself makes. The workload sends nothing that would have it behind the router.
+/// TTL of packets that the router itself makes. The workload sends nothing that would have it
+/// behind the router.
 const OWN_TTL: u8 = 64;
 
 /// The shortest Ethernet frame without its checksum (IEEE 802.3).
 const SHORTEST: usize = 60;
 
-/// Takes out what is not the router's to choose, or is free to it. A frame below the shortest is filled up with zeros, as every
-/// Ethernet device does (a veth does not). And the IPv4 identification of its own packets, which are ICMP and RST from an address of its own
-/// with its own TTL. The header checksum is taken out with it, once it has been found right.
+/// Takes out what is not the router's to choose, or is free to it. A frame below the shortest is
+/// filled up with zeros, as every Ethernet device does (a veth does not). And the IPv4
+/// identification of its own packets, which are ICMP and RST from an address of its own with its
+/// own TTL. The header checksum is taken out with it, once it has been found right.
 pub(super) fn normal(frame: &[u8]) -> Frame {
     let mut frame = filled(frame);
     let own = [gateway::ROUTER_LAN, gateway::ROUTER_WAN, gateway::SECOND.0];
@@ -45,7 +48,8 @@ pub(super) fn normal(frame: &[u8]) -> Frame {
     frame
 }
 
-/// What is compared in order: addresses, protocol and ports. Fragments and what is no IP have no ports.
+/// What is compared in order: addresses, protocol and ports. Fragments and what is no IP have no
+/// ports.
 pub(super) type Key = Option<(IpAddr, IpAddr, u8, Option<(u16, u16)>)>;
 
 /// The frames that came out at one end by flow, in order.
@@ -65,12 +69,14 @@ pub(super) fn by_flow(frames: &[Arrival]) -> BTreeMap<Key, Vec<Arrival>> {
     flows
 }
 
-/// Conntrack assembles IPv6 packets, and the kernel cuts them up again under an identification of its own (`ip6_fragment`). Which one is free; which fragments
-/// share it is not. So they are numbered in the order in which they appear.
+/// Conntrack assembles IPv6 packets, and the kernel cuts them up again under an identification of
+/// its own (`ip6_fragment`). Which one is free; which fragments share it is not. So they are
+/// numbered in the order in which they appear.
 fn renumber_fragments<'a>(frames: impl Iterator<Item = &'a mut Frame>) {
     let mut known = Vec::new();
     for frame in frames {
-        // The fragment header comes first; the identification is its second half (RFC 8200 section 4.5).
+        // The fragment header comes first; the identification is its second half (RFC 8200 section
+        // 4.5).
         let fragment =
             View::of(frame).is_some_and(|view| view.from.is_ipv6() && view.protocol == 44);
         let Some(id) = frame.get_mut(58..62).filter(|_| fragment) else {
@@ -143,7 +149,8 @@ impl Ends {
     }
 }
 
-/// The frame as a router forwards it that translates without looking at the checksum. The field itself is left as it was: [`same_but_checksum`] judges it.
+/// The frame as a router forwards it that translates without looking at the checksum. The field
+/// itself is left as it was: [`same_but_checksum`] judges it.
 pub(super) fn translated(frame: &[u8], side: Side, ends: &Ends) -> Option<Frame> {
     let mut out = forwarded(frame, side)?;
     let view = View::of(&out)?;
@@ -172,8 +179,9 @@ pub(super) fn translated(frame: &[u8], side: Side, ends: &Ends) -> Option<Frame>
     Some(out)
 }
 
-/// Whether `out` is `expected` in everything but the checksum of layer 4, and that is exactly as wrong as it was in `sent`: the sums over pseudo-header,
-/// data and checksum are equal, as an incremental update (RFC 1624) keeps them.
+/// Whether `out` is `expected` in everything but the checksum of layer 4, and that is exactly as
+/// wrong as it was in `sent`: the sums over pseudo-header, data and checksum are equal, as an
+/// incremental update (RFC 1624) keeps them.
 pub(super) fn same_but_checksum(sent: &[u8], expected: &[u8], out: &[u8]) -> bool {
     let views = View::of(sent).zip(View::of(out));
     let Some((at, (sent_view, out_view))) =
@@ -245,7 +253,8 @@ mod tests {
         let mut kept = out(Checksum::Right);
         kept[40..42].copy_from_slice(&(field as u16).to_be_bytes());
         assert!(checksum_wrong(&frame) && same_but_checksum(&frame, &expected, &kept));
-        // A router that repaired the checksum hid a broken packet; one that broke it otherwise is wrong too.
+        // A router that repaired the checksum hid a broken packet; one that broke it otherwise is
+        // wrong too.
         assert!(!same_but_checksum(&frame, &expected, &out(Checksum::Right)));
         assert!(!same_but_checksum(
             &frame,

@@ -9,8 +9,8 @@ use crate::generate::{Step, Workload};
 use super::report::Mismatch;
 use super::{Plan, Start, run};
 
-/// Runs parts of the workload again, in fresh labs and one packet at a time, until no smaller part differs or the attempts are used up.
-/// Returns the smallest mismatch found.
+/// Runs parts of the workload again, in fresh labs and one packet at a time, until no smaller part
+/// differs or the attempts are used up. Returns the smallest mismatch found.
 pub(super) fn shrink(plan: &Plan, start: Start, workload: &Workload, mut found: Mismatch) -> Error {
     let mut attempts = plan.attempts;
     let last = found
@@ -44,7 +44,8 @@ pub(super) fn shrink(plan: &Plan, start: Start, workload: &Workload, mut found: 
     Error::Differs(Box::new(found))
 }
 
-/// The flows of the batch, those with frames that differ first. Ports tell flows apart, translated or not.
+/// The flows of the batch, those with frames that differ first. Ports tell flows apart, translated
+/// or not.
 fn suspects(workload: &Workload, found: &Mismatch) -> Vec<usize> {
     let ports: BTreeSet<u16> = found
         .differing
@@ -81,7 +82,8 @@ impl Again<'_> {
         let Some(mut best) = self.attempt(flow, all, last)? else {
             return Ok(None);
         };
-        // Everything behind the packet that made the difference is superfluous; then try it alone, then ever smaller parts before it.
+        // Everything behind the packet that made the difference is superfluous; then try it alone,
+        // then ever smaller parts before it.
         let guilty = best.steps.last().map_or(0, |step| step.step);
         let Some(at) = all.iter().position(|step| step.number == guilty) else {
             return Ok(Some(shrunk(best)));

@@ -33,7 +33,8 @@ impl Hold {
         drawn < share
     }
 
-    /// Keeps a frame for `delay`, or until those before it are gone. False: no room, and it is lost.
+    /// Keeps a frame for `delay`, or until those before it are gone. False: no room, and it is
+    /// lost.
     pub(super) fn keep(&mut self, frame: Frame, now: Instant, delay: Duration) -> bool {
         if self.octets + frame.len() > MOST {
             return false;

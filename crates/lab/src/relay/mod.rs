@@ -1,5 +1,6 @@
-//! A piece of a line in user space: what kernels without `sch_netem` cannot do. It holds frames for a time, loses some, and meddles with TCP. One
-//! thread does it all: some 300 Mbit/s on a machine that has 10 Gbit/s without a relay.
+//! A piece of a line in user space: what kernels without `sch_netem` cannot do. It holds frames for
+//! a time, loses some, and meddles with TCP. One thread does it all: some 300 Mbit/s on a machine
+//! that has 10 Gbit/s without a relay.
 
 mod hold;
 mod options;
@@ -29,11 +30,13 @@ const TURN: usize = 64;
 pub struct Treatment {
     /// How long each is held; a round trip takes twice that longer.
     pub delay: Duration,
-    /// The share that is lost, 0 to 1, evenly: by a generator that begins with the same seed in each relay.
+    /// The share that is lost, 0 to 1, evenly: by a generator that begins with the same seed in
+    /// each relay.
     pub loss: f64,
     /// Takes the MPTCP options out of TCP segments, as some firewalls do.
     pub strip: bool,
-    /// Loses the segments that tell whether a subflow is to wait for others to fail (MP_PRIO), which nobody sends again.
+    /// Loses the segments that tell whether a subflow is to wait for others to fail (MP_PRIO),
+    /// which nobody sends again.
     pub hush: bool,
 }
 
@@ -62,7 +65,8 @@ pub struct Relayed {
     pub hushed: u64,
 }
 
-/// A running relay between two devices of a namespace: a thread. Frames stay in order. Ends when dropped.
+/// A running relay between two devices of a namespace: a thread. Frames stay in order. Ends when
+/// dropped.
 #[derive(Debug)]
 pub struct Relay {
     shared: Arc<Shared>,
@@ -81,7 +85,8 @@ struct Shared {
 }
 
 impl Relay {
-    /// Starts one between two devices that carry plain frames ([`crate::Offloads::Plain`]). Nobody else may forward between them.
+    /// Starts one between two devices that carry plain frames ([`crate::Offloads::Plain`]). Nobody
+    /// else may forward between them.
     pub fn start(
         namespace: &Namespace,
         devices: [&str; 2],
@@ -103,7 +108,8 @@ impl Relay {
         })
     }
 
-    /// Does this with frames that arrive from now on. A shorter delay does not let them pass those that are held.
+    /// Does this with frames that arrive from now on. A shorter delay does not let them pass those
+    /// that are held.
     pub fn treat(&self, treatment: Treatment) {
         *self
             .shared

@@ -7,12 +7,14 @@ use crate::view::{View, fold, word};
 /// TCP options (RFC 9293 section 3.1): end of the list, and no operation, both of one octet.
 const END: u8 = 0;
 const NOP: u8 = 1;
-/// The option of MPTCP, and of its kinds that which says whether a subflow is to wait for others to fail (RFC 8684 sections 3 and 3.3.8).
+/// The option of MPTCP, and of its kinds that which says whether a subflow is to wait for others to
+/// fail (RFC 8684 sections 3 and 3.3.8).
 const MPTCP: u8 = 30;
 const MP_PRIO: u8 = 5;
 
-/// Does what a box does that does not know MPTCP (RFC 8684 section 6): overwrites all its options of a TCP segment, and mends the checksum by the
-/// difference (RFC 1624), so that a wrong one stays wrong. Whether there were any.
+/// Does what a box does that does not know MPTCP (RFC 8684 section 6): overwrites all its options
+/// of a TCP segment, and mends the checksum by the difference (RFC 1624), so that a wrong one stays
+/// wrong. Whether there were any.
 pub(super) fn strip(frame: &mut [u8]) -> bool {
     let Some((begin, end)) = options(frame) else {
         return false;
@@ -114,7 +116,8 @@ mod tests {
 
     #[test]
     fn mptcp_options_become_nops_and_the_checksum_stays_right() {
-        // MSS, then MP_CAPABLE behind a NOP, so that it begins at an odd octet; then another, and window scaling.
+        // MSS, then MP_CAPABLE behind a NOP, so that it begins at an odd octet; then another, and
+        // window scaling.
         let options = [2, 4, 5, 0xb4, 1, 30, 4, 0x01, 0x81, 30, 3, 0x20, 3, 3, 7, 0];
         for ipv6 in [false, true] {
             let mut frame = segment(ipv6, &options);

@@ -8,10 +8,11 @@ use crate::Error;
 /// A way to lose a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// The cable: the router's device goes down, and the kernel forgets its routes and IPv6 addresses.
+    /// The cable: the router's device goes down, and the kernel forgets its routes and IPv6
+    /// addresses.
     Link,
-    /// Something behind the provider's first device: carrier, addresses, routes and IPv4 neighbours stay, and no packet passes. What is
-    /// in the provider's queues still arrives.
+    /// Something behind the provider's first device: carrier, addresses, routes and IPv4 neighbours
+    /// stay, and no packet passes. What is in the provider's queues still arrives.
     Hole,
     /// The lease: addresses and default routes of the device go, the carrier stays.
     Address,
@@ -39,7 +40,8 @@ impl Uplinks {
         Ok(())
     }
 
-    /// Undoes every cut of a path: the router's link is up, and has its addresses and default routes again, as its DHCP client would see to.
+    /// Undoes every cut of a path: the router's link is up, and has its addresses and default
+    /// routes again, as its DHCP client would see to.
     pub fn heal(&self, path: usize) -> Result<(), Error> {
         let device = self.device(path);
         self.router().run(&format!("ip link set {device} up"))?;
@@ -48,15 +50,17 @@ impl Uplinks {
         self.lease(path)
     }
 
-    /// The provider gives the router other addresses, whose last part is `host` (3 to 254); the old ones go at once.
+    /// The provider gives the router other addresses, whose last part is `host` (3 to 254); the old
+    /// ones go at once.
     pub fn renumber(&self, path: usize, host: u8) -> Result<(), Error> {
         self.cut(path, Cut::Address)?;
         self.hosts[path].store(host, Ordering::Relaxed);
         self.lease(path)
     }
 
-    /// The provider of a path gives out the IPv4 network of another's, and from it the address whose last part is `host`; with 2 both have the same.
-    /// It must masquerade, or nothing would come back.
+    /// The provider of a path gives out the IPv4 network of another's, and from it the address
+    /// whose last part is `host`; with 2 both have the same. It must masquerade, or nothing would
+    /// come back.
     pub fn imitate(&self, path: usize, other: usize, host: u8) -> Result<(), Error> {
         self.cut(path, Cut::Address)?;
         let network = self.networks[other].load(Ordering::Relaxed);

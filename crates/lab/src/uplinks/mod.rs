@@ -1,4 +1,5 @@
-//! Several ways out: a router with two or more providers, a partner in the Internet that joins them up again, and a server.
+//! Several ways out: a router with two or more providers, a partner in the Internet that joins them
+//! up again, and a server.
 //!
 //! ```text
 //!                     wan0 – home:isp0:core – isp0 \
@@ -6,8 +7,9 @@
 //!                     wan1 – home:isp1:core – isp1 /        \ server
 //! ```
 //!
-//! Everything behind the providers can be reached by each of them. Rates are kept at the providers, where a real line is slow. A path that delays,
-//! loses or meddles has a [`Relay`] between `core` and the Internet, in a namespace `relay0`.
+//! Everything behind the providers can be reached by each of them. Rates are kept at the providers,
+//! where a real line is slow. A path that delays, loses or meddles has a [`Relay`] between `core`
+//! and the Internet, in a namespace `relay0`.
 
 mod cut;
 mod shape;
@@ -53,7 +55,8 @@ const MOST_PATHS: usize = 9;
 pub struct Options {
     /// The providers, from the router's best (lowest metric) on: one to nine.
     pub paths: Vec<Path>,
-    /// IPv6 beside IPv4. The LAN's addresses are local ones, so that the router translates them too.
+    /// IPv6 beside IPv4. The LAN's addresses are local ones, so that the router translates them
+    /// too.
     pub ipv6: bool,
 }
 
@@ -113,8 +116,9 @@ pub struct Uplinks {
 }
 
 impl Uplinks {
-    /// Builds it. The router masquerades at each uplink, and has a default route by each in its main table, as DHCP clients leave them: metric 100,
-    /// 200 and so on. Rules that choose a path by the source address are not made: see [`Uplinks::source_rules`].
+    /// Builds it. The router masquerades at each uplink, and has a default route by each in its
+    /// main table, as DHCP clients leave them: metric 100, 200 and so on. Rules that choose a path
+    /// by the source address are not made: see [`Uplinks::source_rules`].
     pub fn build(options: &Options) -> Result<Self, Error> {
         let count = options.paths.len();
         if count == 0 || count > MOST_PATHS {
@@ -209,7 +213,8 @@ impl Uplinks {
             [("core", up), ("home", down)].into_iter().zip(senders)
         {
             if shape.is_some() {
-                // A super-packet that is in the queue and longer than a new, shorter burst would stay at its head for ever.
+                // A super-packet that is in the queue and longer than a new, shorter burst would
+                // stay at its head for ever.
                 sender.run(&format!("ethtool -K {wire} tso off gso off"))?;
             }
             provider.run(&shape::command(device, shape))?;
@@ -230,8 +235,9 @@ impl Uplinks {
             .ok_or_else(|| Error::Unexpected(format!("path {path} was built without a relay")))
     }
 
-    /// What a router with several uplinks needs: a table per path, 1000 + its number, and a rule by the source address. Without these, all that the
-    /// router sends takes the best default route. Weir makes its own; this is for the kernel alone.
+    /// What a router with several uplinks needs: a table per path, 1000 + its number, and a rule by
+    /// the source address. Without these, all that the router sends takes the best default route.
+    /// Weir makes its own; this is for the kernel alone.
     pub fn source_rules(&self) -> Result<(), Error> {
         let mut lines = String::new();
         for path in 0..self.paths() {
@@ -271,7 +277,8 @@ impl Uplinks {
             self.lab.router(&format!("isp{path}"))?;
         }
         for node in self.lab.nodes() {
-            // Whatever this machine's default is; answers may come by another path than they would go.
+            // Whatever this machine's default is; answers may come by another path than they would
+            // go.
             node.sysctl("net.ipv4.conf.all.rp_filter", 0)?;
             node.sysctl("net.ipv4.conf.default.rp_filter", 0)?;
         }
@@ -337,7 +344,8 @@ impl Uplinks {
         self.shape(path, wanted.up, wanted.down)
     }
 
-    /// Wires by way of a relay. Frames must be on them as a real wire would have them: not longer than the MTU, their checksums done.
+    /// Wires by way of a relay. Frames must be on them as a real wire would have them: not longer
+    /// than the MTU, their checksums done.
     fn relayed(&mut self, path: usize, treatment: Treatment) -> Result<Relay, Error> {
         let (isp, role) = (format!("isp{path}"), format!("relay{path}"));
         self.lab.host(&role)?;
@@ -348,7 +356,8 @@ impl Uplinks {
         Relay::start(self.node(&role), ["near", "far"], treatment)
     }
 
-    /// Gives the router what a provider's DHCP server and router advertisements would: addresses and default routes.
+    /// Gives the router what a provider's DHCP server and router advertisements would: addresses
+    /// and default routes.
     fn lease(&self, path: usize) -> Result<(), Error> {
         let (device, metric) = (self.device(path), 100 * (path + 1));
         let [address, address6] = access(self.network(path), self.host(path));
@@ -366,7 +375,8 @@ impl Uplinks {
         self.router().ip(&lines).map(drop)
     }
 
-    /// Addresses of a device, IPv6 ones where IPv6 is on: with a link-local one, `fe80::N`, from which neighbours are asked.
+    /// Addresses of a device, IPv6 ones where IPv6 is on: with a link-local one, `fe80::N`, from
+    /// which neighbours are asked.
     fn addresses(&self, role: &str, device: &str, own: [IpAddr; 2], n: u8) -> Result<(), Error> {
         self.lab.address(role, device, &format!("{}/24", own[0]))?;
         if self.ipv6 {

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// Shortest burst, octets: some frames, so that the last does not have to wait for a timer each time.
+/// Shortest burst, octets: some frames, so that the last does not have to wait for a timer each
+/// time.
 const LEAST_BURST: u64 = 6 * 1514;
 
 /// A rate, and the queue in front of it: a token bucket (`tbf`), which counts octets of frames.
@@ -10,7 +11,8 @@ const LEAST_BURST: u64 = 6 * 1514;
 pub struct Shape {
     /// Bit/s, Ethernet headers included; 1,448 of 1,514 octets are TCP's payload.
     pub rate: u64,
-    /// What may pass at once after a pause, as time at this rate; at least some frames. Longer than a busy machine lets a timer wait, else octets are lost.
+    /// What may pass at once after a pause, as time at this rate; at least some frames. Longer than
+    /// a busy machine lets a timer wait, else octets are lost.
     pub burst: Duration,
     /// How long the queue can get before it drops, as time at this rate.
     pub queue: Duration,
@@ -37,7 +39,8 @@ impl Shape {
     }
 }
 
-/// The command that gives a device this shape, whatever it had before. A queue that is there is kept.
+/// The command that gives a device this shape, whatever it had before. A queue that is there is
+/// kept.
 pub(super) fn command(device: &str, shape: Option<Shape>) -> String {
     let begin = format!("tc qdisc replace dev {device} root");
     let Some(shape) = shape else {

@@ -1,7 +1,8 @@
 //! The socket towards a collector: UDP (RFC 7011, section 10.3), never waited for.
 //!
-//! What cannot be sent now waits, up to a bound; what is lost is counted, in the exporter too, which tells the collector. The only
-//! thing that blocks, to look up a name, is done in a thread that lives as long as it takes.
+//! What cannot be sent now waits, up to a bound; what is lost is counted, in the exporter too,
+//! which tells the collector. The only thing that blocks, to look up a name, is done in a thread
+//! that lives as long as it takes.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -15,19 +16,25 @@ use super::target::Target;
 
 /// Milliseconds until the next attempt, after a look-up or a connection failed.
 const RETRY: u64 = 30_000;
-/// Milliseconds of errors after which the name is looked up again, or the next of its addresses is tried.
+/// Milliseconds of errors after which the name is looked up again, or the next of its addresses is
+/// tried.
 const PATIENCE: u64 = 30_000;
-/// Milliseconds without an error after which all is well again. ICMP errors are limited to some a second, and are not each a change.
+/// Milliseconds without an error after which all is well again. ICMP errors are limited to some a
+/// second, and are not each a change.
 const WELL: u64 = 10_000;
 
-/// Messages that wait for a collector that is away, or for room in the kernel, at most: some 350 KB.
+/// Messages that wait for a collector that is away, or for room in the kernel, at most: some 350
+/// KB.
 pub const BACKLOG_LIMIT: usize = 256;
-/// Messages that one call sends at most: a burst would be too much for the collector's socket, which has room for some hundred.
+/// Messages that one call sends at most: a burst would be too much for the collector's socket,
+/// which has room for some hundred.
 pub const BURST: usize = 64;
-/// Attempts at a message before it is given up, if it is the message that is wrong (as too large for the device).
+/// Attempts at a message before it is given up, if it is the message that is wrong (as too large
+/// for the device).
 const ATTEMPTS: u8 = 3;
 
-/// Something about the collector that is worth a line in the log. Each is told when it begins, not again while it lasts.
+/// Something about the collector that is worth a line in the log. Each is told when it begins, not
+/// again while it lasts.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Change {
     /// Messages go to this address.
@@ -128,14 +135,16 @@ impl Collector {
         self.sent
     }
 
-    /// How many messages wait. At the end, call [`Collector::send`] some times more until none does.
+    /// How many messages wait. At the end, call [`Collector::send`] some times more until none
+    /// does.
     pub fn backlog(&self) -> usize {
         self.backlog.len()
     }
 
-    /// Sends `messages` behind those that wait, [`BURST`] at most, and tells `exporter` which are lost. Never waits: call it each second,
-    /// or more often, without messages too. `now` is milliseconds of a clock that does not jump; `wall` is milliseconds since 1970.
-    /// Gives back what is to be logged.
+    /// Sends `messages` behind those that wait, [`BURST`] at most, and tells `exporter` which are
+    /// lost. Never waits: call it each second, or more often, without messages too. `now` is
+    /// milliseconds of a clock that does not jump; `wall` is milliseconds since 1970. Gives back
+    /// what is to be logged.
     pub fn send(
         &mut self,
         exporter: &mut Exporter,
@@ -199,7 +208,8 @@ impl Collector {
             result = socket.send(&message.octets);
         }
         let mut change = None;
-        // An error that ICMP brought is about an earlier message; reading it clears it, and this one was not sent.
+        // An error that ICMP brought is about an earlier message; reading it clears it, and this
+        // one was not sent.
         if refused(&result) {
             self.sent.refused += 1;
             if let Some((contents, octets)) = self.last.take() {
@@ -220,7 +230,8 @@ impl Collector {
                 (true, change)
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => (false, change),
-            // The answer is there already: nobody listens. The next attempt is that of the next call.
+            // The answer is there already: nobody listens. The next attempt is that of the next
+            // call.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 self.stranger = true;
                 (false, change)

@@ -1,9 +1,10 @@
 //! Which flows are due: those that live are exported once in an active time-out.
 
-/// A wheel of seconds. Flows are told apart by a number of the caller's; one that ended need not be taken out: it comes once more, and
-/// the caller, who knows no such flow any more, lets it go.
+/// A wheel of seconds. Flows are told apart by a number of the caller's; one that ended need not be
+/// taken out: it comes once more, and the caller, who knows no such flow any more, lets it go.
 ///
-/// Eight octets a flow for `u64`. Flows spread over the time-out by when they began, so that no burst comes about.
+/// Eight octets a flow for `u64`. Flows spread over the time-out by when they began, so that no
+/// burst comes about.
 #[derive(Debug)]
 pub struct Due<K> {
     slots: Vec<Vec<K>>,
@@ -14,7 +15,8 @@ pub struct Due<K> {
 }
 
 impl<K> Due<K> {
-    /// Flows are due each `active` seconds (60 is usual; at least 1, at most a day). There is room for `capacity` of them.
+    /// Flows are due each `active` seconds (60 is usual; at least 1, at most a day). There is room
+    /// for `capacity` of them.
     pub fn new(active: u64, capacity: usize) -> Self {
         let slots = active.clamp(1, 86_400) + 1;
         Self {
@@ -25,8 +27,9 @@ impl<K> Due<K> {
         }
     }
 
-    /// This flow began, or was exported and goes on: it is due an active time-out after the last [`Due::take`]. `false` where there is
-    /// no room: nothing of it is lost, as its end will tell all.
+    /// This flow began, or was exported and goes on: it is due an active time-out after the last
+    /// [`Due::take`]. `false` where there is no room: nothing of it is lost, as its end will tell
+    /// all.
     #[must_use]
     pub fn start(&mut self, key: K) -> bool {
         if self.len >= self.capacity {

@@ -1,6 +1,8 @@
-//! Information elements: what a field of a record means. Numbers and lengths are IANA's (ipfix registry).
+//! Information elements: what a field of a record means. Numbers and lengths are IANA's (ipfix
+//! registry).
 
-/// Enterprise number of reverse elements (RFC 5103, section 6.1): the same numbers as IANA's, of the other way of a biflow.
+/// Enterprise number of reverse elements (RFC 5103, section 6.1): the same numbers as IANA's, of
+/// the other way of a biflow.
 pub const REVERSE: u32 = 29305;
 /// Length of a field that says its own length (RFC 7011, section 7).
 pub const VARIABLE: u16 = 65535;

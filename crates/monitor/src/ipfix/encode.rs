@@ -6,7 +6,8 @@ use super::element::*;
 use super::record::{FlowRecord, Icmp, NatEvent};
 use super::template::{Template, View};
 
-/// Octets of an application's or interface's name that are exported. Less than 255, so that one octet tells the length.
+/// Octets of an application's or interface's name that are exported. Less than 255, so that one
+/// octet tells the length.
 pub const APPLICATION_LIMIT: usize = 64;
 
 /// Writes a flow's record, one field after the other, as `template` has them.
@@ -47,7 +48,8 @@ pub(super) fn flow(out: &mut Vec<u8>, template: &Template, view: View, flow: &Fl
             EGRESS_INTERFACE => out.extend(egress.to_be_bytes()),
             VLAN_ID | POST_VLAN_ID => out.extend(flow.vlan.to_be_bytes()),
             SOURCE_MAC_ADDRESS | POST_DESTINATION_MAC_ADDRESS => out.extend(flow.mac),
-            // 0 is ingress, 1 egress: what the station received is counted where it leaves by the station's port.
+            // 0 is ingress, 1 egress: what the station received is counted where it leaves by the
+            // station's port.
             FLOW_DIRECTION => out.push(u8::from(back)),
             OCTET_DELTA_COUNT => number(out, way.octets),
             PACKET_DELTA_COUNT => number(out, way.packets),
@@ -118,7 +120,8 @@ fn number(out: &mut Vec<u8>, value: u64) {
     out.extend(value.to_be_bytes());
 }
 
-/// An address that is not of the field's family is written as zeroes: the record's length is the template's, whatever was given.
+/// An address that is not of the field's family is written as zeroes: the record's length is the
+/// template's, whatever was given.
 fn address(out: &mut Vec<u8>, address: Option<IpAddr>, field: Element) {
     match (address, field.length) {
         (Some(IpAddr::V4(address)), 4) => out.extend(address.octets()),

@@ -13,7 +13,8 @@ use crate::count::Count;
 pub const QUEUE_LIMIT: usize = 256;
 /// Interfaces whose names are exported, at most.
 pub const INTERFACE_LIMIT: usize = 1024;
-/// Sizes of a message that make sense: a template and a record always fit the least, and UDP carries the most.
+/// Sizes of a message that make sense: a template and a record always fit the least, and UDP
+/// carries the most.
 pub const MESSAGE_SIZES: std::ops::RangeInclusive<usize> = 512..=65_507;
 
 /// How is exported.
@@ -21,17 +22,21 @@ pub const MESSAGE_SIZES: std::ops::RangeInclusive<usize> = 512..=65_507;
 pub struct Settings {
     /// Tells routers apart at a collector that sees them behind one address (observation domain).
     pub domain: u32,
-    /// Octets of a message at most, without the headers of UDP and IP; brought into [`MESSAGE_SIZES`].
+    /// Octets of a message at most, without the headers of UDP and IP; brought into
+    /// [`MESSAGE_SIZES`].
     pub message_size: usize,
-    /// Milliseconds after which templates, names of interfaces and statistics are sent again: a collector that was restarted
-    /// understands nothing until then.
+    /// Milliseconds after which templates, names of interfaces and statistics are sent again: a
+    /// collector that was restarted understands nothing until then.
     pub refresh: u64,
-    /// Messages after which they are sent again, if that comes first; at least 100, as telling them all takes some.
+    /// Messages after which they are sent again, if that comes first; at least 100, as telling them
+    /// all takes some.
     pub refresh_messages: u32,
-    /// Whether statistics and names of interfaces are exported. Their records count in the sequence number (RFC 7011, section 3.1);
-    /// nfdump 1.7.1 does not count them, and tells of a lost message at each refresh.
+    /// Whether statistics and names of interfaces are exported. Their records count in the sequence
+    /// number (RFC 7011, section 3.1); nfdump 1.7.1 does not count them, and tells of a lost
+    /// message at each refresh.
     pub options: bool,
-    /// Both ways of a flow in one record (RFC 5103). Few collectors read it; without, each way is a record.
+    /// Both ways of a flow in one record (RFC 5103). Few collectors read it; without, each way is a
+    /// record.
     pub biflow: bool,
 }
 
@@ -79,16 +84,18 @@ impl Span {
     }
 }
 
-/// Turns flows into messages. Pure: the caller says what time it is (`now`, milliseconds since 1970) and sends.
+/// Turns flows into messages. Pure: the caller says what time it is (`now`, milliseconds since
+/// 1970) and sends.
 ///
-/// Hand in flows with [`Exporter::flow`], and call [`Exporter::take`] now and then, at least each [`QUEUE_LIMIT`] × 10 flows. Call
-/// [`Exporter::tick`] once a second; it gives out what is left, and what is due again. What could not be sent is told by
-/// [`Exporter::unsent`].
+/// Hand in flows with [`Exporter::flow`], and call [`Exporter::take`] now and then, at least each
+/// [`QUEUE_LIMIT`] × 10 flows. Call [`Exporter::tick`] once a second; it gives out what is left,
+/// and what is due again. What could not be sent is told by [`Exporter::unsent`].
 #[derive(Debug)]
 pub struct Exporter {
     settings: Settings,
     templates: Vec<Template>,
-    /// By index of the shape: whether it was ever used, and whether it was announced since the last refresh.
+    /// By index of the shape: whether it was ever used, and whether it was announced since the last
+    /// refresh.
     used: Vec<bool>,
     announced: Vec<bool>,
     draft: Draft,
@@ -136,7 +143,8 @@ impl Exporter {
         }
     }
 
-    /// Exports what a flow had since it was last exported. A way without packets is left out; a flow without any leaves nothing.
+    /// Exports what a flow had since it was last exported. A way without packets is left out; a
+    /// flow without any leaves nothing.
     pub fn flow(&mut self, flow: &FlowRecord<'_>, now: u64) {
         if flow.source.is_ipv4() != flow.destination.is_ipv4() {
             self.statistics.refused += 1;
@@ -201,7 +209,8 @@ impl Exporter {
         });
     }
 
-    /// The name of the interface with this ifIndex. It is exported at the next refresh, and at each after it.
+    /// The name of the interface with this ifIndex. It is exported at the next refresh, and at each
+    /// after it.
     pub fn interface(&mut self, index: u32, name: &str) {
         let room = self.interfaces.len() < INTERFACE_LIMIT || self.interfaces.contains_key(&index);
         if room && encode::is_told(name) {
@@ -235,7 +244,8 @@ impl Exporter {
         self.not_sent.touch(now);
     }
 
-    /// Messages that tell all templates in use once more, to be sent before `message`: its collector was away, and knows none.
+    /// Messages that tell all templates in use once more, to be sent before `message`: its
+    /// collector was away, and knows none.
     pub fn templates_before(&mut self, message: &Message, now: u64) -> Vec<Message> {
         let sequence = message
             .octets

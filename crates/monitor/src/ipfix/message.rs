@@ -1,4 +1,5 @@
-//! Messages: sets of templates and records behind a header (RFC 7011, section 3), none larger than a datagram may be.
+//! Messages: sets of templates and records behind a header (RFC 7011, section 3), none larger than
+//! a datagram may be.
 
 use super::template::{TEMPLATE_SET, Template};
 
@@ -35,7 +36,8 @@ pub struct Message {
     pub contents: Contents,
 }
 
-/// A message being filled. Records of one template are kept together, whatever the order in which they come: a set has a header.
+/// A message being filled. Records of one template are kept together, whatever the order in which
+/// they come: a set has a header.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     /// Sets of templates and of options templates, without their headers.
@@ -51,7 +53,8 @@ impl Draft {
         self.length == 0
     }
 
-    /// Octets that the whole message would have with a record of `length` of template `id`, and `announcement` if it comes first.
+    /// Octets that the whole message would have with a record of `length` of template `id`, and
+    /// `announcement` if it comes first.
     pub fn length_with(&self, id: u16, length: usize, announcement: Option<&Template>) -> usize {
         let set = match self.sets.iter().any(|(have, _)| *have == id) {
             _ if length == 0 => 0,
@@ -69,7 +72,8 @@ impl Draft {
     /// Adds a template. It goes before all records.
     pub fn announce(&mut self, template: &Template) {
         let id = template.set();
-        // nfacctd 1.7.7 goes astray in a set of two options templates, and loses what follows: each has its own.
+        // nfacctd 1.7.7 goes astray in a set of two options templates, and loses what follows: each
+        // has its own.
         let shared = |have: &(u16, Vec<u8>)| have.0 == id && id == TEMPLATE_SET;
         let index = self.announcements.iter().position(shared);
         let index = index.unwrap_or_else(|| {

@@ -1,10 +1,11 @@
-//! IPFIX export (RFC 7011, RFC 7012): flows, translations and statistics as messages for a collector.
+//! IPFIX export (RFC 7011, RFC 7012): flows, translations and statistics as messages for a
+//! collector.
 //!
-//! Pure: [`Exporter`] turns [`FlowRecord`]s into [`Message`]s, [`Due`] says which flows are to be exported. The socket is in
-//! [`Collector`].
+//! Pure: [`Exporter`] turns [`FlowRecord`]s into [`Message`]s, [`Due`] says which flows are to be
+//! exported. The socket is in [`Collector`].
 //!
-//! Templates are fixed, and are those of [`Shape`]. Over UDP they may be lost, or the collector may be restarted; hence they are told
-//! before the first record of a kind, and again after a while.
+//! Templates are fixed, and are those of [`Shape`]. Over UDP they may be lost, or the collector may
+//! be restarted; hence they are told before the first record of a kind, and again after a while.
 
 mod collector;
 mod due;

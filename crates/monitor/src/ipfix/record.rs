@@ -9,7 +9,8 @@ pub struct Way {
     pub octets: u64,
     /// IP packets, as on the wire.
     pub packets: u64,
-    /// Flags of TCP seen, each bit as in octets 12 and 13 of its header (RFC 7125); 0 for other protocols.
+    /// Flags of TCP seen, each bit as in octets 12 and 13 of its header (RFC 7125); 0 for other
+    /// protocols.
     pub tcp_flags: u16,
     /// Type of service or traffic class of the first packet (ipClassOfService).
     pub tos: u8,
@@ -32,7 +33,8 @@ pub struct Icmp {
 }
 
 impl Icmp {
-    /// What answers this message, where it asks for something (RFC 792, RFC 950, RFC 4443); itself otherwise.
+    /// What answers this message, where it asks for something (RFC 792, RFC 950, RFC 4443); itself
+    /// otherwise.
     pub fn answer(self, ipv6: bool) -> Self {
         let kind = match (ipv6, self.kind) {
             (false, 8) => 0,
@@ -92,8 +94,9 @@ pub enum Initiator {
     Far = 2,
 }
 
-/// A flow, both ways, seen from the station behind one of the router's ports: *source* is the station. Both addresses are of one
-/// family; a record in which they are not is counted and left out.
+/// A flow, both ways, seen from the station behind one of the router's ports: *source* is the
+/// station. Both addresses are of one family; a record in which they are not is counted and left
+/// out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowRecord<'a> {
     /// Address of the station.
@@ -130,8 +133,8 @@ pub struct FlowRecord<'a> {
     pub initiator: Initiator,
     /// What the router makes of the station's packets; left out if of the other family (NAT64).
     pub translation: Option<Translation>,
-    /// What it is used for: `web`, `dns`, … Control characters are taken out, and what is longer than
-    /// [`APPLICATION_LIMIT`](super::APPLICATION_LIMIT) octets is cut.
+    /// What it is used for: `web`, `dns`, … Control characters are taken out, and what is longer
+    /// than [`APPLICATION_LIMIT`](super::APPLICATION_LIMIT) octets is cut.
     pub application: Option<&'a str>,
 }
 
@@ -162,6 +165,7 @@ pub struct NatEvent {
     pub translated_source: (Ipv4Addr, u16),
     /// Destination as it leaves.
     pub translated_destination: (Ipv4Addr, u16),
-    /// Whether the connection came from outside, as to a forwarded port (natOriginatingAddressRealm).
+    /// Whether the connection came from outside, as to a forwarded port
+    /// (natOriginatingAddressRealm).
     pub from_outside: bool,
 }

@@ -7,7 +7,8 @@ use thiserror::Error;
 
 use crate::digits::decimal;
 
-/// Where a collector listens: `HOST:PORT`, HOST being a name, an IPv4 address or an IPv6 address in brackets.
+/// Where a collector listens: `HOST:PORT`, HOST being a name, an IPv4 address or an IPv6 address in
+/// brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     pub(super) host: String,

@@ -1,5 +1,6 @@
-//! Templates: which fields a record has, and in which order. They are fixed, so that a collector that knows them from before a restart
-//! of weir reads rightly what comes after it (RFC 7011, section 8.4, on UDP).
+//! Templates: which fields a record has, and in which order. They are fixed, so that a collector
+//! that knows them from before a restart of weir reads rightly what comes after it (RFC 7011,
+//! section 8.4, on UDP).
 
 use super::element::*;
 
@@ -36,7 +37,8 @@ pub struct FlowShape {
     pub icmp: bool,
     /// Which way.
     pub view: View,
-    /// With the application's name. It is no empty name without: some decoders take a length of 0 for an error.
+    /// With the application's name. It is no empty name without: some decoders take a length of 0
+    /// for an error.
     pub application: bool,
 }
 
@@ -107,7 +109,8 @@ impl Shape {
         }
     }
 
-    /// How many of the fields, counted from the first, are the scope: what an option is about. 0 for what is no option.
+    /// How many of the fields, counted from the first, are the scope: what an option is about. 0
+    /// for what is no option.
     fn scopes(self) -> u16 {
         match self {
             Shape::Flow(_) | Shape::Nat => 0,
@@ -118,7 +121,8 @@ impl Shape {
     fn fields(self) -> Vec<Element> {
         match self {
             Shape::Flow(flow) => flow.fields(),
-            // The elements of RFC 8158, section 8.2, but for those that a router with one translation has no value for.
+            // The elements of RFC 8158, section 8.2, but for those that a router with one
+            // translation has no value for.
             Shape::Nat => vec![
                 OBSERVATION_TIME_MILLISECONDS,
                 NAT_EVENT,

@@ -10,11 +10,12 @@ use super::far::FarEnds;
 use super::known::Known;
 use super::{Learned, Millis};
 
-/// Far ends whose names are kept of what each station was told, and again as many of what any was told.
+/// Far ends whose names are kept of what each station was told, and again as many of what any was
+/// told.
 pub const FAR_ENDS: usize = 4096;
 
-/// The names that are known. In memory only, and of bounded size whatever is learned: measured, 0.7 MB for 1000 far ends, and
-/// 3.4 MB when full, with ordinary names.
+/// The names that are known. In memory only, and of bounded size whatever is learned: measured, 0.7
+/// MB for 1000 far ends, and 3.4 MB when full, with ordinary names.
 #[derive(Debug)]
 pub struct Names {
     far: FarEnds,
@@ -36,7 +37,8 @@ impl Names {
         }
     }
 
-    /// Takes what a packet told. True if a device has another name by it than before from that source.
+    /// Takes what a packet told. True if a device has another name by it than before from that
+    /// source.
     pub fn learn(&mut self, learned: &Learned, now: Millis) -> bool {
         match learned {
             Learned::DeviceName { mac, name, source } => {
@@ -53,20 +55,22 @@ impl Names {
         false
     }
 
-    /// All that a source says now, instead of what it said before: the configuration, the files of leases, or `/etc/hosts` and
-    /// `/etc/ethers` together. Of several entries for one device the first counts. What is heard in packets ([`Source::Dhcp`],
-    /// [`Source::Mdns`]) is only learned.
+    /// All that a source says now, instead of what it said before: the configuration, the files of
+    /// leases, or `/etc/hosts` and `/etc/ethers` together. Of several entries for one device the
+    /// first counts. What is heard in packets ([`Source::Dhcp`], [`Source::Mdns`]) is only learned.
     pub fn replace(&mut self, source: Source, known: impl IntoIterator<Item = Known>) {
         self.devices.replace(source, known);
     }
 
-    /// The name of a far end, as `client` was told it for that address; else as anyone was. `at` is when the flow began, so that a flow
-    /// keeps its name when the same address is told under another. A name told for the flow itself ([`Learned::FlowName`]) is better.
+    /// The name of a far end, as `client` was told it for that address; else as anyone was. `at` is
+    /// when the flow began, so that a flow keeps its name when the same address is told under
+    /// another. A name told for the flow itself ([`Learned::FlowName`]) is better.
     pub fn far(&self, client: IpAddr, address: IpAddr, at: Millis) -> Option<&Arc<str>> {
         self.far.name(client, address, at)
     }
 
-    /// What a device is called, and who said so. `addresses` are those that it has now, as the kernel's neighbours tell.
+    /// What a device is called, and who said so. `addresses` are those that it has now, as the
+    /// kernel's neighbours tell.
     pub fn device(&self, mac: &Mac, addresses: &[IpAddr]) -> Option<(&str, Source)> {
         self.devices.name(mac, addresses)
     }

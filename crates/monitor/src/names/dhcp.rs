@@ -38,13 +38,15 @@ pub struct Message {
     pub kind: Kind,
     /// Hardware address of the client.
     pub mac: Mac,
-    /// What it calls itself (option 12; else the first label of option 81); of an [`Kind::Ack`], what the server calls it.
+    /// What it calls itself (option 12; else the first label of option 81); of an [`Kind::Ack`],
+    /// what the server calls it.
     pub name: Option<String>,
     /// The address that it is given, asks for (option 50), or has.
     pub address: Option<Ipv4Addr>,
 }
 
-/// Reads the payload of a datagram to or from port 67. `None` if it is no message of those kinds, or not of an Ethernet client.
+/// Reads the payload of a datagram to or from port 67. `None` if it is no message of those kinds,
+/// or not of an Ethernet client.
 pub fn read(payload: &[u8]) -> Option<Message> {
     let mut cursor = Cursor::new(payload);
     let [op, hardware, length, _] = cursor.array()?;

@@ -22,8 +22,8 @@ pub struct Answer {
     pub damaged: bool,
 }
 
-/// Reads the payload of a datagram from a name server. `None`: a message, but not one that gives a name addresses (a question, an
-/// error, another type, a name that is no host's).
+/// Reads the payload of a datagram from a name server. `None`: a message, but not one that gives a
+/// name addresses (a question, an error, another type, a name that is no host's).
 pub fn read(payload: &[u8]) -> Result<Option<Answer>, Malformed> {
     let mut message = Message::new(payload)?;
     if !message.is_answer() || message.questions != 1 {
@@ -169,7 +169,8 @@ mod tests {
 
     #[test]
     fn hostile_names() {
-        // To itself, forward, into a circle, to nowhere, unknown kind of label, a label beyond the end.
+        // To itself, forward, into a circle, to nowhere, unknown kind of label, a label beyond the
+        // end.
         for name in [
             &[0xc0, 12][..],
             &[0xc0, 14, 0],

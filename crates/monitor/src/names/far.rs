@@ -6,19 +6,22 @@ use std::sync::Arc;
 use super::Millis;
 use super::bounded::Bounded;
 
-/// Names hold at least so long, whatever the answer says: programs keep addresses longer than they should.
+/// Names hold at least so long, whatever the answer says: programs keep addresses longer than they
+/// should.
 pub const LEAST: Millis = 10 * 60 * 1000;
 /// And no longer than this: addresses change owners.
 pub const MOST: Millis = 24 * 60 * 60 * 1000;
 
-/// Names that stations were told, by address. Two tables: what each station was told, and what any was told last.
+/// Names that stations were told, by address. Two tables: what each station was told, and what any
+/// was told last.
 #[derive(Debug)]
 pub(super) struct FarEnds {
     told: Bounded<(IpAddr, IpAddr), Entry>,
     any: Bounded<IpAddr, Told>,
 }
 
-/// A name, and the one before it: addresses are shared by many names, and a flow keeps the one that it began with.
+/// A name, and the one before it: addresses are shared by many names, and a flow keeps the one that
+/// it began with.
 #[derive(Debug)]
 struct Entry {
     now: Told,
@@ -107,7 +110,8 @@ impl Told {
 }
 
 impl Entry {
-    /// The name that held at a time. Before the first it is that one: what was told then was not seen, and is likely the same.
+    /// The name that held at a time. Before the first it is that one: what was told then was not
+    /// seen, and is likely the same.
     fn at(&self, at: Millis) -> Option<&Arc<str>> {
         let told = match &self.before {
             Some(before) if at < self.now.since => &**before,

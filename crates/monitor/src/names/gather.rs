@@ -14,7 +14,8 @@ pub struct Gather {
 }
 
 impl Gather {
-    /// Adds a piece that begins at `offset`. What is beyond the limit is left out; a later piece wins.
+    /// Adds a piece that begins at `offset`. What is beyond the limit is left out; a later piece
+    /// wins.
     pub fn put(&mut self, offset: usize, piece: &[u8]) {
         let end = offset.saturating_add(piece.len()).min(LIMIT);
         if offset >= end {
@@ -37,7 +38,8 @@ impl Gather {
         self.octets[offset..end].copy_from_slice(&piece[..end - offset]);
     }
 
-    /// Makes room for `octets` before the first: a piece came that belongs there. What leaves the limit is lost.
+    /// Makes room for `octets` before the first: a piece came that belongs there. What leaves the
+    /// limit is lost.
     pub fn shift(&mut self, octets: usize) {
         let old = std::mem::take(self);
         for (start, end) in old.have {

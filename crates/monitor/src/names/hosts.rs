@@ -5,15 +5,17 @@ use std::net::IpAddr;
 use super::known::{File, Known, mac};
 use super::text;
 
-/// Reads `/etc/hosts`: address, name, other names. Of several names the first without a dot is taken: `printer`, not `printer.lan`.
-/// Addresses that belong to no station, such as those by which names are blocked, are left out.
+/// Reads `/etc/hosts`: address, name, other names. Of several names the first without a dot is
+/// taken: `printer`, not `printer.lan`. Addresses that belong to no station, such as those by which
+/// names are blocked, are left out.
 pub fn hosts(file: &[u8]) -> File {
     File::read(file, |text| {
         line(text.split('#').next().unwrap_or("").trim())
     })
 }
 
-/// Reads `/etc/ethers`: hardware address, and a name or an IP address; the name is then where that address has one.
+/// Reads `/etc/ethers`: hardware address, and a name or an IP address; the name is then where that
+/// address has one.
 pub fn ethers(file: &[u8]) -> File {
     File::read(file, |line| {
         let line = line.split('#').next().unwrap_or("").trim();
@@ -44,7 +46,8 @@ pub(super) fn line(line: &str) -> Option<Vec<Known>> {
     let Some(address) = fields.next() else {
         return Some(Vec::new());
     };
-    // `fe80::1%br-lan` is the same on every link, or rather of one only: told by its hardware address, not here.
+    // `fe80::1%br-lan` is the same on every link, or rather of one only: told by its hardware
+    // address, not here.
     let address: IpAddr = address.split('%').next()?.parse().ok()?;
     let first = fields.next()?;
     if address.is_loopback() || address.is_unspecified() || address.is_multicast() {

@@ -1,7 +1,9 @@
-//! What files on the router say of devices: leases of dnsmasq and odhcpd, `/etc/hosts`, `/etc/ethers`.
+//! What files on the router say of devices: leases of dnsmasq and odhcpd, `/etc/hosts`,
+//! `/etc/ethers`.
 //!
-//! A reader gets the octets of a file and gives what it found and how many lines it did not understand. At most [`MOST`] entries are
-//! kept of a file, whatever its length: some routers have 100,000 blocked names in their hosts.
+//! A reader gets the octets of a file and gives what it found and how many lines it did not
+//! understand. At most [`MOST`] entries are kept of a file, whatever its length: some routers have
+//! 100,000 blocked names in their hosts.
 
 use std::net::IpAddr;
 
@@ -35,7 +37,8 @@ pub struct File {
 }
 
 impl File {
-    /// Reads line by line. `read` gives what a line says, which may be nothing; `None` if it makes no sense.
+    /// Reads line by line. `read` gives what a line says, which may be nothing; `None` if it makes
+    /// no sense.
     pub(super) fn read(octets: &[u8], mut read: impl FnMut(&str) -> Option<Vec<Known>>) -> Self {
         let mut file = Self::default();
         for line in octets.split(|&octet| octet == b'\n') {

@@ -1,5 +1,5 @@
-//! Who has which address: the files of dnsmasq (`/var/lib/misc/dnsmasq.leases`, `/tmp/dhcp.leases`) and of odhcpd
-//! (`/tmp/odhcpd.leases`, `/tmp/hosts/odhcpd`).
+//! Who has which address: the files of dnsmasq (`/var/lib/misc/dnsmasq.leases`, `/tmp/dhcp.leases`)
+//! and of odhcpd (`/tmp/odhcpd.leases`, `/tmp/hosts/odhcpd`).
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -20,15 +20,17 @@ pub fn any(file: &[u8]) -> File {
     })
 }
 
-/// Reads a file of dnsmasq: `expiry mac address name client-id` in each line. Behind a line `duid …` there are leases of DHCPv6,
-/// `expiry iaid address name duid` (dnsmasq, lease.c). Who told no name has `*`.
+/// Reads a file of dnsmasq: `expiry mac address name client-id` in each line. Behind a line
+/// `duid …` there are leases of DHCPv6, `expiry iaid address name duid` (dnsmasq, lease.c). Who
+/// told no name has `*`.
 pub fn dnsmasq(file: &[u8]) -> File {
     File::read(file, of_dnsmasq)
 }
 
-/// Reads a file of odhcpd (statefiles.c): `# device duid iaid name expiry number length address/length …`; of DHCPv4 `iaid` is `ipv4`
-/// and `duid` the hardware address. Who told no name has `-`; one that is no host's name is marked as broken, and may hold spaces.
-/// Other lines are as in `/etc/hosts`.
+/// Reads a file of odhcpd (statefiles.c):
+/// `# device duid iaid name expiry number length address/length …`; of DHCPv4 `iaid` is `ipv4` and
+/// `duid` the hardware address. Who told no name has `-`; one that is no host's name is marked as
+/// broken, and may hold spaces. Other lines are as in `/etc/hosts`.
 pub fn odhcpd(file: &[u8]) -> File {
     File::read(file, of_odhcpd)
 }
@@ -111,8 +113,8 @@ fn entry(mac: Option<Mac>, addresses: Vec<IpAddr>, name: Option<&str>) -> Vec<Kn
         .collect()
 }
 
-/// The Ethernet address in a DHCPv6 client's identifier, if it has one (RFC 8415, 11.2 and 11.4): not always that of the device that it
-/// speaks through, but nearly always.
+/// The Ethernet address in a DHCPv6 client's identifier, if it has one (RFC 8415, 11.2 and 11.4):
+/// not always that of the device that it speaks through, but nearly always.
 fn of_duid(digits: &str) -> Option<Mac> {
     let duid = octets(digits)?;
     let mac = match *duid.first_chunk()? {

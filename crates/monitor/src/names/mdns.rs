@@ -15,7 +15,8 @@ const MOST_HOSTS: usize = 32;
 /// What one message says of hosts, without `.local`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Announcement {
-    /// Hosts and their addresses: from A and AAAA records, and from PTR records that lead from an address to a name.
+    /// Hosts and their addresses: from A and AAAA records, and from PTR records that lead from an
+    /// address to a name.
     pub hosts: Vec<(String, IpAddr)>,
     /// Hosts at which services are, from SRV records.
     pub servers: Vec<String>,
@@ -41,7 +42,8 @@ pub fn read(payload: &[u8]) -> Result<Announcement, Malformed> {
             told.damaged = true;
             break;
         };
-        // The highest bit of the class: older records are void (10.2). No time to live: the name is given up (10.1).
+        // The highest bit of the class: older records are void (10.2). No time to live: the name is
+        // given up (10.1).
         if record.class & 0x7fff != INTERNET || record.ttl == 0 || told.hosts.len() == MOST_HOSTS {
             continue;
         }
@@ -78,8 +80,9 @@ pub fn read(payload: &[u8]) -> Result<Announcement, Malformed> {
 }
 
 impl Announcement {
-    /// What the sender of the message, at `source`, is called by it. Repeaters pass on what others say, and anyone may say anything of
-    /// others: so a name counts if it has the sender's own address, or if it is the only one and nothing is said against it.
+    /// What the sender of the message, at `source`, is called by it. Repeaters pass on what others
+    /// say, and anyone may say anything of others: so a name counts if it has the sender's own
+    /// address, or if it is the only one and nothing is said against it.
     pub fn of_sender(&self, source: IpAddr) -> Option<&str> {
         if let Some((name, _)) = self.hosts.iter().find(|(_, address)| *address == source) {
             return Some(name);

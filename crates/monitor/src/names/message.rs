@@ -1,4 +1,5 @@
-//! Messages of the domain name system (RFC 1035, 4), unicast and multicast: records, and names with compression.
+//! Messages of the domain name system (RFC 1035, 4), unicast and multicast: records, and names with
+//! compression.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -117,8 +118,9 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// Takes a name: lower case, labels joined by dots, empty for the root. Octets that have no place in a host's name stay, and a
-    /// dot within a label becomes a backslash, so that it does not look like two.
+    /// Takes a name: lower case, labels joined by dots, empty for the root. Octets that have no
+    /// place in a host's name stay, and a dot within a label becomes a backslash, so that it does
+    /// not look like two.
     pub(super) fn name(&mut self) -> Result<Vec<u8>, Malformed> {
         let start = self.whole.len() - self.cursor.rest().len();
         let (name, length) = self.expand(start)?;
@@ -136,8 +138,9 @@ impl<'a> Message<'a> {
         Ok(self.expand(start)?.0)
     }
 
-    /// The name at an offset, and how many octets it takes there. Pointers must lead back, before where they were met
-    /// (RFC 1035, 4.1.4: "a prior occurrence"); with that, there are no circles.
+    /// The name at an offset, and how many octets it takes there. Pointers must lead back, before
+    /// where they were met (RFC 1035, 4.1.4: "a prior occurrence"); with that, there are no
+    /// circles.
     fn expand(&self, start: usize) -> Result<(Vec<u8>, usize), Malformed> {
         let mut name = Vec::new();
         let mut at = start;

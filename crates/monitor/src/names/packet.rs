@@ -28,12 +28,14 @@ pub struct Packet<'a> {
     pub destination_port: u16,
     /// Of TCP: number of the first octet of the payload. A SYN takes one before it.
     pub sequence: u32,
-    /// Behind the last header, without what fills up a frame. Less than was sent if less was copied.
+    /// Behind the last header, without what fills up a frame. Less than was sent if less was
+    /// copied.
     pub payload: &'a [u8],
 }
 
 impl<'a> Packet<'a> {
-    /// Reads from the first octet of the IP header. `None`: neither TCP nor UDP, a fragment, or cut within its headers.
+    /// Reads from the first octet of the IP header. `None`: neither TCP nor UDP, a fragment, or cut
+    /// within its headers.
     pub fn read(octets: &'a [u8]) -> Option<Self> {
         let (protocol, source, destination, transport) = match octets.first()? >> 4 {
             4 => ipv4(octets)?,

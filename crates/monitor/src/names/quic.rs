@@ -1,7 +1,8 @@
 //! The ClientHello in QUIC's first packets (RFC 9000, 17.2.2; RFC 9001; version 2: RFC 9369).
 //!
-//! Initial packets are encrypted, with keys that follow from the connection ID that the client chose: whoever sees the first packet
-//! can read it. That keeps out boxes that do not know QUIC, not observers (RFC 9001, 5.2).
+//! Initial packets are encrypted, with keys that follow from the connection ID that the client
+//! chose: whoever sees the first packet can read it. That keeps out boxes that do not know QUIC,
+//! not observers (RFC 9001, 5.2).
 
 use ring::aead::quic::{AES_128 as MASK, HeaderProtectionKey};
 use ring::aead::{AES_128_GCM, Aad, LessSafeKey, MAX_TAG_LEN, NONCE_LEN, Nonce, UnboundKey};
@@ -16,7 +17,8 @@ use super::tls::{self, Hello};
 pub const LONG_HEADER: u8 = 0x80;
 /// Longest connection ID of versions 1 and 2, octets.
 const LONGEST_ID: usize = 20;
-/// Where in a packet the sample for header protection begins, behind where the number begins (RFC 9001, 5.4.2).
+/// Where in a packet the sample for header protection begins, behind where the number begins (RFC
+/// 9001, 5.4.2).
 const SAMPLE_AT: usize = 4;
 const SAMPLE_LENGTH: usize = 16;
 
@@ -62,7 +64,8 @@ pub struct Initials {
 }
 
 impl Initials {
-    /// Reads a datagram of the client. [`Outcome::Foreign`]: nothing in it could be decrypted, or it is no ClientHello.
+    /// Reads a datagram of the client. [`Outcome::Foreign`]: nothing in it could be decrypted, or
+    /// it is no ClientHello.
     pub fn datagram(&mut self, datagram: &[u8]) -> Outcome<Hello> {
         let mut rest = datagram;
         let mut understood = false;
@@ -113,7 +116,8 @@ struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
-    /// Splits the first packet off; inside it is `None` if it is another with a long header, as 0-RTT. `None`: no such packet.
+    /// Splits the first packet off; inside it is `None` if it is another with a long header, as
+    /// 0-RTT. `None`: no such packet.
     fn split(datagram: &'a [u8]) -> Option<(Option<Self>, &'a [u8])> {
         let mut cursor = Cursor::new(datagram);
         let first = cursor.u8()?;
@@ -126,7 +130,8 @@ impl<'a> Packet<'a> {
         let id = cursor.behind_u8().filter(|id| id.len() <= LONGEST_ID)?;
         cursor.behind_u8().filter(|id| id.len() <= LONGEST_ID)?;
         let kind = (first >> 4 & 3).wrapping_sub(version.initial) & 3;
-        // Version 2 counts from 1: Initial, 0-RTT, Handshake, Retry. A Retry has no length, and only servers send it.
+        // Version 2 counts from 1: Initial, 0-RTT, Handshake, Retry. A Retry has no length, and
+        // only servers send it.
         if kind == 3 {
             return None;
         }
@@ -231,7 +236,8 @@ fn variable(cursor: &mut Cursor<'_>) -> Option<u64> {
     Some(value)
 }
 
-/// Gathers the pieces of the handshake (RFC 9000, 19.6) among the frames that an Initial packet may have (12.4).
+/// Gathers the pieces of the handshake (RFC 9000, 19.6) among the frames that an Initial packet may
+/// have (12.4).
 fn crypto(frames: &[u8], gather: &mut Gather) -> Option<()> {
     const PADDING: u64 = 0;
     const PING: u64 = 1;
@@ -323,7 +329,8 @@ mod tests {
         ];
         crypto(&frames, &mut gather);
         assert_eq!(gather.beginning(), b"abcde");
-        // A piece that is not all there, one that is nowhere, a count that lies, a frame that does not belong here.
+        // A piece that is not all there, one that is nowhere, a count that lies, a frame that does
+        // not belong here.
         for bad in [
             &[6, 0, 9, b'x'][..],
             &[6, 255, 255],

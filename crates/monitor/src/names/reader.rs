@@ -31,8 +31,8 @@ pub struct Meta {
     pub flow: Conversation,
     /// Of TCP: number of the first octet of the payload ([`Packet::sequence`]).
     pub sequence: u32,
-    /// Packets with payload that the flow had before in this direction; 255 stands for more too. 0 if the packet path only hands on
-    /// what is early enough: the reader counts what it gets, too.
+    /// Packets with payload that the flow had before in this direction; 255 stands for more too. 0
+    /// if the packet path only hands on what is early enough: the reader counts what it gets, too.
     pub before: u8,
 }
 
@@ -89,8 +89,8 @@ impl Meta {
 pub struct Tally {
     /// That are nothing to learn from: they should not have been copied.
     pub unwanted: u64,
-    /// Read without finding a name: questions, goodbyes, hellos without a name, flows that are not TLS or HTTP, what comes behind
-    /// a QUIC flow's hello.
+    /// Read without finding a name: questions, goodbyes, hellos without a name, flows that are not
+    /// TLS or HTTP, what comes behind a QUIC flow's hello.
     pub nameless: u64,
     /// That are not what they should be, or are damaged.
     pub malformed: u64,
@@ -102,11 +102,13 @@ pub struct Tally {
     pub abandoned: u64,
 }
 
-/// Reads packets. Keeps what it has of beginnings that span several, and nothing else: at most [`MOST_FLOWS`] times 4 KB and a bit.
+/// Reads packets. Keeps what it has of beginnings that span several, and nothing else: at most
+/// [`MOST_FLOWS`] times 4 KB and a bit.
 #[derive(Debug)]
 pub struct Reader {
     begun: Bounded<Conversation, Begun>,
-    /// QUIC flows that are done with, and since when: what comes behind a hello has other keys, or is the same again.
+    /// QUIC flows that are done with, and since when: what comes behind a hello has other keys, or
+    /// is the same again.
     done: Bounded<Conversation, Millis>,
     tally: Tally,
 }
@@ -151,8 +153,8 @@ impl Reader {
         self.begun.len()
     }
 
-    /// Reads one packet. `payload` is behind the UDP or TCP header, and may be cut to [`Kind::longest`]. `now` is any clock that does
-    /// not go back.
+    /// Reads one packet. `payload` is behind the UDP or TCP header, and may be cut to
+    /// [`Kind::longest`]. `now` is any clock that does not go back.
     pub fn packet(&mut self, meta: &Meta, payload: &[u8], now: Millis) -> Vec<Learned> {
         self.forget(now);
         let Some(kind) = wanted(&meta.sight(payload)) else {
@@ -280,8 +282,8 @@ impl Reader {
             return self.settle(meta, outcome, last);
         }
         let outcome = beginning(payload);
-        // What comes first need not be the first: its segment may have been lost on the way here. Other ports have too much that
-        // is neither TLS nor HTTP to wait for that.
+        // What comes first need not be the first: its segment may have been lost on the way here.
+        // Other ports have too much that is neither TLS nor HTTP to wait for that.
         let wait = match outcome {
             Outcome::NeedMore => true,
             Outcome::Foreign => meta.before == 0 && meta.flow.far_port == 443,
@@ -366,7 +368,8 @@ impl Reader {
             }
             Outcome::NeedMore => self.tally.incomplete += 1,
             Outcome::Nothing => self.tally.nameless += 1,
-            // Behind a QUIC client's first packets come others, with other keys. Over TCP, most is neither TLS nor HTTP.
+            // Behind a QUIC client's first packets come others, with other keys. Over TCP, most is
+            // neither TLS nor HTTP.
             Outcome::Foreign if meta.flow.protocol == UDP && meta.before == 0 => {
                 self.tally.malformed += 1
             }

@@ -1,4 +1,5 @@
-//! Which packets are worth a copy. The packet path decides by the same table (see [the module](super)).
+//! Which packets are worth a copy. The packet path decides by the same table (see [the
+//! module](super)).
 
 use super::packet::{TCP, UDP};
 use super::quic::LONG_HEADER;
@@ -59,7 +60,8 @@ impl Kind {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Dns, Self::Mdns, Self::Dhcp, Self::Stream, Self::Quic];
 
-    /// How much of the payload is of use, octets. A QUIC packet can only be decrypted whole; a super-packet may hold a whole hello.
+    /// How much of the payload is of use, octets. A QUIC packet can only be decrypted whole; a
+    /// super-packet may hold a whole hello.
     pub const fn longest(self) -> usize {
         match self {
             Self::Dns => 1472,

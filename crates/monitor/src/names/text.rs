@@ -1,12 +1,14 @@
-//! Names as they come from the network, made harmless. Whoever sends them may want a terminal or a browser to obey them.
+//! Names as they come from the network, made harmless. Whoever sends them may want a terminal or a
+//! browser to obey them.
 
 /// Longest name of a host, octets (RFC 1035, 2.3.4, as text).
 pub const LONGEST_HOST: usize = 253;
 /// Longest name of a device, octets of UTF-8: that of a DNS label.
 pub const LONGEST_DEVICE: usize = 63;
 
-/// A host's name: lower case, without the dot at its end; letters, digits, `-`, `_` and dots only. Names of other scripts travel as
-/// A-labels (`xn--…`, RFC 5890), and stay that. `None` for everything else, for addresses, and for what is too long.
+/// A host's name: lower case, without the dot at its end; letters, digits, `-`, `_` and dots only.
+/// Names of other scripts travel as A-labels (`xn--…`, RFC 5890), and stay that. `None` for
+/// everything else, for addresses, and for what is too long.
 pub fn host(octets: &[u8]) -> Option<String> {
     let octets = octets.strip_suffix(b".").unwrap_or(octets);
     if octets.is_empty() || octets.len() > LONGEST_HOST {
@@ -29,13 +31,15 @@ pub fn host(octets: &[u8]) -> Option<String> {
         .map(str::to_ascii_lowercase)
 }
 
-/// What a device calls itself: any printable text in any script, cut to [`LONGEST_DEVICE`]. Control characters and those that
-/// are not seen or change the direction of others are left out; spaces become one. Markup stays: it is for who shows it to escape.
-/// `None` if nothing is left, and for `localhost`, which many devices say.
+/// What a device calls itself: any printable text in any script, cut to [`LONGEST_DEVICE`]. Control
+/// characters and those that are not seen or change the direction of others are left out; spaces
+/// become one. Markup stays: it is for who shows it to escape. `None` if nothing is left, and for
+/// `localhost`, which many devices say.
 pub fn device(octets: &[u8]) -> Option<String> {
     let mut name = String::new();
     let mut space = false;
-    // Lossy only makes U+FFFD, which is left out. Enough is looked at even if most of it is left out.
+    // Lossy only makes U+FFFD, which is left out. Enough is looked at even if most of it is left
+    // out.
     for char in String::from_utf8_lossy(&octets[..octets.len().min(1024)]).chars() {
         if char.is_whitespace() {
             space = true;
@@ -57,7 +61,8 @@ pub fn device(octets: &[u8]) -> Option<String> {
     (!name.is_empty() && !name.eq_ignore_ascii_case("localhost")).then_some(name)
 }
 
-/// Characters that are not seen, steer others, or mean nothing (Unicode: Cc, Cf, Co, Cn of the specials, default ignorable).
+/// Characters that are not seen, steer others, or mean nothing (Unicode: Cc, Cf, Co, Cn of the
+/// specials, default ignorable).
 fn hidden(char: char) -> bool {
     char.is_control()
         || matches!(char,

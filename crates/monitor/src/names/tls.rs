@@ -1,6 +1,8 @@
-//! The name in the first message of a TLS client (RFC 8446, 4.1.2; RFC 6066, 3): the only one that TLS sends in the clear.
+//! The name in the first message of a TLS client (RFC 8446, 4.1.2; RFC 6066, 3): the only one that
+//! TLS sends in the clear.
 //!
-//! With Encrypted ClientHello (RFC 9849) the name seen is that of the provider; the real one is not to be had.
+//! With Encrypted ClientHello (RFC 9849) the name seen is that of the provider; the real one is not
+//! to be had.
 
 use super::cursor::Cursor;
 use super::{Outcome, text};
@@ -18,12 +20,13 @@ const ALPN: u16 = 16;
 pub struct Hello {
     /// The host that the client wants to talk to.
     pub name: String,
-    /// The first application protocol that it offers (RFC 7301), as `h2`; absent as well if the name came first and the rest is
-    /// not there yet.
+    /// The first application protocol that it offers (RFC 7301), as `h2`; absent as well if the
+    /// name came first and the rest is not there yet.
     pub alpn: Option<String>,
 }
 
-/// Reads the first octets of what a TCP client sends: whole records or the beginning of one. The message may span records.
+/// Reads the first octets of what a TCP client sends: whole records or the beginning of one. The
+/// message may span records.
 ///
 /// [`Outcome::Foreign`]: not TLS, or not a ClientHello. [`Outcome::Nothing`]: it names no host.
 pub fn read(first: &[u8]) -> Outcome<Hello> {
@@ -138,7 +141,8 @@ fn server_name(data: &[u8]) -> Option<String> {
     text::host(list.behind_u16()?)
 }
 
-/// The first name in an ALPN extension, if it is plain text. Those that begin with 0x?a 0x?a are grease (RFC 8701).
+/// The first name in an ALPN extension, if it is plain text. Those that begin with 0x?a 0x?a are
+/// grease (RFC 8701).
 fn first_protocol(data: &[u8]) -> Option<String> {
     let mut list = Cursor::new(Cursor::new(data).behind_u16()?);
     loop {

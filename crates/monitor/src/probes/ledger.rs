@@ -1,5 +1,6 @@
-//! What became of records that made room for others. The kernel's table of a probe is bounded, and anybody on the network can make up
-//! stations. So when it fills, records that stood still are taken out of it, and what they had is kept for their port: sums never sink.
+//! What became of records that made room for others. The kernel's table of a probe is bounded, and
+//! anybody on the network can make up stations. So when it fills, records that stood still are
+//! taken out of it, and what they had is kept for their port: sums never sink.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -54,8 +55,9 @@ impl Ledger {
         }
     }
 
-    /// Which records are to be taken out of the kernel's table: of one that is three quarters full, those that stood still since this was last
-    /// asked, half of the room at most. Due every minute.
+    /// Which records are to be taken out of the kernel's table: of one that is three quarters full,
+    /// those that stood still since this was last asked, half of the room at most. Due every
+    /// minute.
     pub fn stale(&mut self, records: Vec<Record>) -> Vec<Subject> {
         if records.len() < self.room / 4 * 3 {
             self.before.clear();
@@ -90,8 +92,8 @@ impl Ledger {
         }
     }
 
-    /// What is in the kernel's table and what is kept, together, by port, label and station. Of `own` stations nothing is told: they are
-    /// devices of this router.
+    /// What is in the kernel's table and what is kept, together, by port, label and station. Of
+    /// `own` stations nothing is told: they are devices of this router.
     pub fn sum(&self, records: Vec<Record>, own: &HashSet<Mac>) -> Vec<Record> {
         let mut sums: BTreeMap<Subject, Vec<u64>> = BTreeMap::new();
         let kept = self.kept.iter().map(|(subject, words)| Record {

@@ -1,5 +1,6 @@
-//! Probes: what can be recorded of the network stack beyond conversations, each described by one constant. Everything that shows a probe
-//! (JSON, terminal, Prometheus) goes by its description; docs/probes.md walks through adding one.
+//! Probes: what can be recorded of the network stack beyond conversations, each described by one
+//! constant. Everything that shows a probe (JSON, terminal, Prometheus) goes by its description;
+//! docs/probes.md walks through adding one.
 
 mod drops;
 mod ledger;
@@ -78,19 +79,22 @@ pub struct Label {
 /// Where the words of a label come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Words {
-    /// An enumeration of the running kernel, which differs from version to version. It must be there.
+    /// An enumeration of the running kernel, which differs from version to version. It must be
+    /// there.
     Enumeration {
         /// As the kernel's sources name it.
         name: &'static str,
         /// What all of its words begin with.
         prefix: &'static str,
     },
-    /// Always these, counted from 0. A number without a word, or with an empty one, is shown as a number.
+    /// Always these, counted from 0. A number without a word, or with an empty one, is shown as a
+    /// number.
     Fixed(&'static [&'static str]),
 }
 
 impl Label {
-    /// The words by number. `kernel`: those of an enumeration of the running kernel, by its name and the prefix to leave away.
+    /// The words by number. `kernel`: those of an enumeration of the running kernel, by its name
+    /// and the prefix to leave away.
     pub fn words(
         &self,
         kernel: impl FnOnce(&str, &str) -> BTreeMap<u32, String>,
@@ -116,7 +120,8 @@ pub struct Needs {
 }
 
 impl Probe {
-    /// What a kernel lacks of what this probe needs, in words; `None` if nothing. Asked is by the names of tracepoints and enumerations.
+    /// What a kernel lacks of what this probe needs, in words; `None` if nothing. Asked is by the
+    /// names of tracepoints and enumerations.
     pub fn lacks(
         &self,
         tracepoint: impl Fn(&str) -> bool,

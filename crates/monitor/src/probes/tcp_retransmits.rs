@@ -10,7 +10,8 @@ pub const TCP_RETRANSMITS: Probe = Probe {
     unit: Unit::Packets,
     label: Some(Label {
         name: "state",
-        // include/net/tcp_states.h; the numbers are told to user space (struct tcp_info), so they stay.
+        // include/net/tcp_states.h; the numbers are told to user space (struct tcp_info), so they
+        // stay.
         words: Words::Fixed(&[
             "",
             "ESTABLISHED",

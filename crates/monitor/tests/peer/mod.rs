@@ -17,7 +17,8 @@ pub fn free_port() -> u16 {
     socket.local_addr().expect("its address").port()
 }
 
-/// A new, empty directory; what an earlier run left there is gone. What this one leaves is there to be looked at.
+/// A new, empty directory; what an earlier run left there is gone. What this one leaves is there to
+/// be looked at.
 pub fn directory(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("ipfix")
@@ -39,7 +40,8 @@ pub fn wait<T>(what: &str, mut done: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Octets that wait at the socket of this UDP port, and datagrams that it dropped, if there is one (`/proc/net/udp`).
+/// Octets that wait at the socket of this UDP port, and datagrams that it dropped, if there is one
+/// (`/proc/net/udp`).
 pub fn receiver(port: u16) -> Option<(u64, u64)> {
     let number = |text: &str| u64::from_str_radix(text, 16).ok();
     ["/proc/net/udp", "/proc/net/udp6"].iter().find_map(|path| {
@@ -63,7 +65,8 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Starts it, and waits until it listens on `port` and has printed `ready`. What it prints goes to `log`.
+    /// Starts it, and waits until it listens on `port` and has printed `ready`. What it prints goes
+    /// to `log`.
     pub fn start(command: &mut Command, port: u16, ready: &str, log: &Path) -> Self {
         let name = command.get_program().to_string_lossy().into_owned();
         let file = fs::File::create(log).expect("a log");

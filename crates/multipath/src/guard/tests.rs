@@ -1,4 +1,5 @@
-//! In virtual time, with a model of lines: each carries so much, and with a far one in use all carry a part of what they could.
+//! In virtual time, with a model of lines: each carries so much, and with a far one in use all
+//! carry a part of what they could.
 
 use std::net::Ipv4Addr;
 
@@ -19,7 +20,8 @@ struct Line {
 struct Model {
     guard: Guard,
     lines: Vec<Line>,
-    /// What all carry while a line farther than this is in use, as a part of what the first carries.
+    /// What all carry while a line farther than this is in use, as a part of what the first
+    /// carries.
     held_up: (u32, f64),
     /// How long it takes until a line rests that is to.
     hears: Duration,
@@ -157,7 +159,8 @@ fn what_holds_the_others_up_rests_longer_and_longer() {
     assert_eq!(model.actions.len(), before);
 }
 
-/// The partner learns late that it is to send by another path: what arrives until then shows nothing.
+/// The partner learns late that it is to send by another path: what arrives until then shows
+/// nothing.
 #[test]
 fn a_trial_waits_until_the_path_rests() {
     for (hears, rests) in [(0, true), (5, true), (3600, false)] {
@@ -175,7 +178,8 @@ fn a_trial_waits_until_the_path_rests() {
     }
 }
 
-/// Nobody wants more: to let a path rest shows nothing, costs nothing, and is not done again and again.
+/// Nobody wants more: to let a path rest shows nothing, costs nothing, and is not done again and
+/// again.
 #[test]
 fn who_wants_little_gets_it() {
     let mut model = Model::new(&[(40.0, 10), (4.0, 110)], NEVER);

@@ -6,11 +6,12 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 const OTHERS: u64 = 512;
 /// Descriptors of a connection while octets move both ways: two sockets, two pipes.
 const EACH: u64 = 6;
-/// Memory that a connection may hold in sockets and pipes, octets: what it may hold at most is far more, but they do not all at once.
+/// Memory that a connection may hold in sockets and pipes, octets: what it may hold at most is far
+/// more, but they do not all at once.
 const MEMORY: u64 = 64 * 1024;
 
-/// Lets this process open as many descriptors as memory has room for, if it may (OpenWrt begins daemons with 4096 at most), and says how many
-/// connections that is.
+/// Lets this process open as many descriptors as memory has room for, if it may (OpenWrt begins
+/// daemons with 4096 at most), and says how many connections that is.
 pub fn raise() -> usize {
     let by_memory = memory() / 2 / MEMORY;
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((1024, 1024));

@@ -28,7 +28,8 @@ use crate::nft;
 use crate::reach::Reach;
 use crate::welcome::{LEAST_MTU, Welcome};
 
-/// Longest packet of the tunnel: passes by all paths of 1492 octets (PPPoE) and of 1500, by IPv4 and IPv6.
+/// Longest packet of the tunnel: passes by all paths of 1492 octets (PPPoE) and of 1500, by IPv4
+/// and IPv6.
 const MTU: u16 = 1400;
 /// File that tells what was changed of forwarding, for a successor.
 const NOTE: &str = "forwarding";
@@ -78,7 +79,8 @@ pub struct Partner {
 }
 
 impl Partner {
-    /// Begins to listen. From within an event loop, as the kernel is asked. `device`: for the tunnel; without one there is none.
+    /// Begins to listen. From within an event loop, as the kernel is asked. `device`: for the
+    /// tunnel; without one there is none.
     ///
     /// # Errors
     /// See [`ServeError`].
@@ -181,7 +183,8 @@ async fn forward(
     // Answers come by the device that routes do not lead to.
     sysctls.set(&format!("ipv4/conf/{}/rp_filter", device.name), "0")?;
     let mut net = settings.net;
-    // To switch it on would end router advertisements (accept_ra), by which many servers have their route.
+    // To switch it on would end router advertisements (accept_ra), by which many servers have their
+    // route.
     if sysctls.get("ipv6/conf/all/forwarding")?.as_deref() != Some("1") {
         net.ipv6 = None;
     }

@@ -1,4 +1,5 @@
-//! A router's session with its partner: made at the start, and again when the partner does not know it any more.
+//! A router's session with its partner: made at the start, and again when the partner does not know
+//! it any more.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,7 +1,10 @@
-//! The router's uplinks as paths to the partner: which there are, and what the kernel has to know to use them all.
+//! The router's uplinks as paths to the partner: which there are, and what the kernel has to know
+//! to use them all.
 //!
-//! For each, a table with nothing but a way to the partner, and a rule that what goes there *from this path's address* uses it: a connection's subflows
-//! differ in their source address only. And an endpoint, from which the kernel makes a subflow for each connection. No other traffic is touched.
+//! For each, a table with nothing but a way to the partner, and a rule that what goes there *from
+//! this path's address* uses it: a connection's subflows differ in their source address only. And
+//! an endpoint, from which the kernel makes a subflow for each connection. No other traffic is
+//! touched.
 
 mod rules;
 
@@ -23,10 +26,13 @@ use super::tuned::Tuned;
 use crate::hints::{Hints, Use};
 use crate::shares::Carried;
 
-/// Changes come in heaps: a new address, its route, the default route. So long they are left to settle; what is lost counts at once.
+/// Changes come in heaps: a new address, its route, the default route. So long they are left to
+/// settle; what is lost counts at once.
 const SETTLE: Duration = Duration::from_millis(30);
-/// How long a new path waits for others to fail, before it is one of them. Where a connection gets a subflow while a thread reads from it, and data comes
-/// on the new subflow before that is over, Linux 6.18 takes them for what comes next in the stream (docs/limits.md); what waits carries none.
+/// How long a new path waits for others to fail, before it is one of them. Where a connection gets
+/// a subflow while a thread reads from it, and data comes on the new subflow before that is over,
+/// Linux 6.18 takes them for what comes next in the stream (docs/limits.md); what waits carries
+/// none.
 const JOIN: Duration = Duration::from_millis(100);
 /// After a failure to look.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -59,8 +65,8 @@ fn failed(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
 }
 
 impl Paths {
-    /// Looks at the kernel's tables, in the network namespace of this thread. What a weir left that was killed is taken away.
-    /// `folder`: see [`Tuned::new`]; `hints`: what is said of paths.
+    /// Looks at the kernel's tables, in the network namespace of this thread. What a weir left that
+    /// was killed is taken away. `folder`: see [`Tuned::new`]; `hints`: what is said of paths.
     ///
     /// # Errors
     /// The kernel does not answer.
@@ -156,8 +162,9 @@ impl Paths {
         }
     }
 
-    /// Some of a path's subflows do not know that they are to wait, as the first one of a connection that began by it, or those of which it was told in
-    /// a segment that was lost; or that they are not to, as those that were not made yet when that was told.
+    /// Some of a path's subflows do not know that they are to wait, as the first one of a
+    /// connection that began by it, or those of which it was told in a segment that was lost; or
+    /// that they are not to, as those that were not made yet when that was told.
     pub fn remind(&mut self, address: IpAddr) {
         let waits = self.reserve.contains(&address);
         let mut own = self.uplinks.now().iter().filter(|own| self.is_used(own));
@@ -245,7 +252,8 @@ impl Paths {
         self.follow(&[change]);
     }
 
-    /// Paths of these devices rest, unless there are no others; those of which that is no longer said do not.
+    /// Paths of these devices rest, unless there are no others; those of which that is no longer
+    /// said do not.
     pub fn damp(&mut self, devices: Vec<String>) {
         let (mut paths, damps) = (self.uplinks.now().iter(), |name| devices.contains(name));
         let devices = match paths.any(|uplink| !damps(&uplink.name)) {
@@ -355,7 +363,8 @@ impl Paths {
         !changes.is_empty() || twins != self.uplinks.twins()
     }
 
-    /// Endpoints go and come with the paths: that is what lets connections use a path at once that is back, and leave one that is gone.
+    /// Endpoints go and come with the paths: that is what lets connections use a path at once that
+    /// is back, and leave one that is gone.
     fn follow(&mut self, changes: &[Change]) {
         for change in changes {
             let (gone, come) = match change {

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// So many places. One may take as many as are left for the others, and no more: half of all while it is alone.
+/// So many places. One may take as many as are left for the others, and no more: half of all while
+/// it is alone.
 pub struct Places<K> {
     number: usize,
     taken: Mutex<Taken<K>>,

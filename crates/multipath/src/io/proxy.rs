@@ -1,4 +1,5 @@
-//! Clients' connections at the router: accepted in the place of whomever they are for, carried to the partner.
+//! Clients' connections at the router: accepted in the place of whomever they are for, carried to
+//! the partner.
 
 use std::future::poll_fn;
 use std::io;
@@ -20,15 +21,17 @@ use crate::frame::Kind;
 use crate::open::{Open, Status};
 use crate::session::Session;
 
-/// Where clients' connections are accepted, IPv4 and IPv6: nobody gets there but by the redirection.
+/// Where clients' connections are accepted, IPv4 and IPv6: nobody gets there but by the
+/// redirection.
 pub const ACCEPT: [SocketAddr; 2] = [
     SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9348),
     SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 9348),
 ];
-/// Of what a client has sent before the partner is connected to, so much goes with the first segment, and is kept until it has arrived.
+/// Of what a client has sent before the partner is connected to, so much goes with the first
+/// segment, and is kept until it has arrived.
 const FIRST: usize = 16 * 1024;
-/// Who speaks TLS, speaks at once: how long is waited for that, beside connecting to the partner. Servers that speak first are that much later, where
-/// the partner is nearer.
+/// Who speaks TLS, speaks at once: how long is waited for that, beside connecting to the partner.
+/// Servers that speak first are that much later, where the partner is nearer.
 const WORD: Duration = Duration::from_millis(50);
 /// How long one path may take to connect before the next is tried.
 const NEXT: Duration = Duration::from_millis(700);
@@ -64,7 +67,8 @@ pub async fn accept(listener: TcpListener, share: Arc<Share>) {
     }
 }
 
-/// The next connection. All threads take them from one queue, and one at a time, so that each is counted in the order in which clients began them.
+/// The next connection. All threads take them from one queue, and one at a time, so that each is
+/// counted in the order in which clients began them.
 fn next(
     listener: &TcpListener,
     share: &Share,
@@ -129,8 +133,8 @@ enum Failure {
     Gone,
 }
 
-/// A connection to the partner that goes on to the destination, and the ends of its stream where that is encrypted; what the client has sent by now is
-/// on its way.
+/// A connection to the partner that goes on to the destination, and the ends of its stream where
+/// that is encrypted; what the client has sent by now is on its way.
 async fn through(
     client: &TcpStream,
     turn: &Turn,
@@ -143,7 +147,8 @@ async fn through(
         let Ok(Some(meeting)) = meeting else { break };
         let (link, ()) = tokio::join!(dial(share), hear(client, share.encrypt));
         let Ok(mut link) = link else {
-            // It is asked for a session anew: if it does not answer that either, clients are not brought here any more.
+            // It is asked for a session anew: if it does not answer that either, clients are not
+            // brought here any more.
             share.forget(&meeting);
             break;
         };
@@ -194,8 +199,9 @@ fn read_first(client: &TcpStream, first: &mut Vec<u8>) -> io::Result<()> {
     }
 }
 
-/// Opens a connection, with what the client has said, and gives the ends of its stream where that is encrypted; `None`: the partner does not know the
-/// session. Each time all is sealed anew, as keys belong to an open.
+/// Opens a connection, with what the client has said, and gives the ends of its stream where that
+/// is encrypted; `None`: the partner does not know the session. Each time all is sealed anew, as
+/// keys belong to an open.
 async fn ask(
     link: &mut TcpStream,
     session: &Session,
@@ -219,7 +225,8 @@ async fn ask(
     })
 }
 
-/// Connects to the partner, by the first path that answers: each gets a little time before the next is tried as well.
+/// Connects to the partner, by the first path that answers: each gets a little time before the next
+/// is tried as well.
 pub async fn dial(share: &Share) -> io::Result<TcpStream> {
     let race = async {
         let (partner, sources) = share.ways();

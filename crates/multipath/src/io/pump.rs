@@ -1,4 +1,5 @@
-//! Octets from one socket to another and back, inside the kernel: `splice` by way of a pipe. What is not under way holds no pipe.
+//! Octets from one socket to another and back, inside the kernel: `splice` by way of a pipe. What
+//! is not under way holds no pipe.
 
 use std::cell::RefCell;
 use std::io;
@@ -13,7 +14,8 @@ use socket2::SockRef;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
-/// Octets that a pipe may hold, where the kernel lets it: as much as one look at a socket may bring.
+/// Octets that a pipe may hold, where the kernel lets it: as much as one look at a socket may
+/// bring.
 const PIPE: i32 = 256 * 1024;
 /// Empty pipes that a thread keeps for the next who needs one.
 const SPARE: usize = 64;
@@ -57,8 +59,9 @@ pub struct Moved {
     pub back: u64,
 }
 
-/// Copies both ways. Ends when both have said that they send no more, each end being passed on by itself (half-close), or when either broke: then
-/// both are to be [`reset`]. `told` hears of the octets as they go.
+/// Copies both ways. Ends when both have said that they send no more, each end being passed on by
+/// itself (half-close), or when either broke: then both are to be [`reset`]. `told` hears of the
+/// octets as they go.
 ///
 /// # Errors
 /// Either socket's.

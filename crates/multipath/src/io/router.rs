@@ -85,7 +85,8 @@ pub struct Router {
 }
 
 impl Router {
-    /// Begins. `device`: for the tunnel; without one there is none. Clients' connections come here once there is a session with the partner.
+    /// Begins. `device`: for the tunnel; without one there is none. Clients' connections come here
+    /// once there is a session with the partner.
     ///
     /// # Errors
     /// See [`StartError`].
@@ -196,7 +197,8 @@ impl Router {
     }
 }
 
-/// Ends what goes by the tunnel: its conversations have the tunnel's addresses, under which nobody would answer them elsewhere. What goes on begins anew.
+/// Ends what goes by the tunnel: its conversations have the tunnel's addresses, under which nobody
+/// would answer them elsewhere. What goes on begins anew.
 async fn leave_tunnel(before: &Redirect) {
     let closed = Redirect {
         tunnel: None,
@@ -467,7 +469,8 @@ impl Control {
     /// What is brought here now: nothing while the partner is not there, if it may go directly.
     fn redirect(&self, choice: &Choice) -> Option<Redirect> {
         let state = self.told.lock();
-        // What the partner cannot reach, it is not asked for. While it is not there all is held, where nothing may leave but by it.
+        // What the partner cannot reach, it is not asked for. While it is not there all is held,
+        // where nothing may leave but by it.
         let (ipv4, ipv6) = match state.connection {
             Connection::Connected { ipv4, ipv6, .. } => (ipv4, ipv6),
             _ if self.settings.fall_back => return None,

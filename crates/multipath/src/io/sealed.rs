@@ -1,4 +1,5 @@
-//! Octets between a socket in the clear and one that is encrypted, both ways, through this process. What is not under way holds no buffers.
+//! Octets between a socket in the clear and one that is encrypted, both ways, through this process.
+//! What is not under way holds no buffers.
 
 use std::cell::RefCell;
 use std::io::{self, IoSliceMut};
@@ -31,8 +32,9 @@ thread_local! {
 /// Both ends of an encrypted stream.
 pub type Ends = (Sealer, Opener);
 
-/// Carries both ways: from `plain` to `sealed` encrypted, back in the clear. Ends as [`pump::both`](super::pump::both) does; that the encrypted side
-/// was cut off, or changed, is an error too. `told` hears of the octets in the clear, `there` being those to `sealed`.
+/// Carries both ways: from `plain` to `sealed` encrypted, back in the clear. Ends as
+/// [`pump::both`](super::pump::both) does; that the encrypted side was cut off, or changed, is an
+/// error too. `told` hears of the octets in the clear, `there` being those to `sealed`.
 ///
 /// # Errors
 /// Either socket's, and a [`StreamError`] within [`io::ErrorKind::InvalidData`].
@@ -143,7 +145,8 @@ async fn open(
                 return opener.finish().map_err(wrong);
             }
             Ok((_, opened)) => {
-                // What was read before a fault was right: the other side gets it, and then the fault.
+                // What was read before a fault was right: the other side gets it, and then the
+                // fault.
                 write(to, &buffer).await?;
                 told(buffer.len() as u64);
                 opened.map_err(wrong)?;

@@ -28,9 +28,11 @@ use crate::welcome::Welcome;
 
 /// Who connects must say within this time who it is.
 const HELLO: Duration = Duration::from_secs(10);
-/// Connections that have not said who they are: a router may begin some hundred while the first is on its way.
+/// Connections that have not said who they are: a router may begin some hundred while the first is
+/// on its way.
 const STRANGERS: usize = 1024;
-/// How long a destination may take to answer: as long as Linux tries (six SYNs are two minutes; most clients give up sooner).
+/// How long a destination may take to answer: as long as Linux tries (six SYNs are two minutes;
+/// most clients give up sooner).
 const CONNECT: Duration = Duration::from_secs(60);
 /// After a failed accept: no descriptors are free, most likely.
 const REST: Duration = Duration::from_millis(50);

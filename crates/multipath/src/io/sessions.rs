@@ -128,7 +128,8 @@ impl Sessions {
         }
     }
 
-    /// One more session; for it goes one of the router's in which nothing was opened, or the oldest, where there are too many.
+    /// One more session; for it goes one of the router's in which nothing was opened, or the
+    /// oldest, where there are too many.
     pub fn keep(&self, id: SessionId, router: KeyId, session: Session) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();

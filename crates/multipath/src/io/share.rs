@@ -17,7 +17,8 @@ use crate::hints::{Hint, Hints};
 use crate::session::Session;
 use crate::welcome::Welcome;
 
-/// For so long a path that MPTCP does not pass is not the one that connections begin by. Then it is tried again.
+/// For so long a path that MPTCP does not pass is not the one that connections begin by. Then it is
+/// tried again.
 const STRIPPED: Duration = Duration::from_secs(300);
 
 /// Sums since the start.
@@ -180,7 +181,8 @@ impl Share {
         }
     }
 
-    /// The partner, and from which addresses to go there; where no path is known, the kernel chooses.
+    /// The partner, and from which addresses to go there; where no path is known, the kernel
+    /// chooses.
     pub(super) fn ways(&self) -> (Option<SocketAddr>, Vec<Option<IpAddr>>) {
         let paths = self.paths.borrow();
         let health = lock(&self.health);
@@ -193,8 +195,9 @@ impl Share {
         let mut own: Vec<_> = own
             .filter(|own| partner.is_some_and(|p| same(&own.address, &p)))
             .collect();
-        // Those that do not answer last: what is known of them may be old. Before them those that cost, and of these and of others first those on which a
-        // connection would not stay alone, as it is the first subflow that asks for MPTCP.
+        // Those that do not answer last: what is known of them may be old. Before them those that
+        // cost, and of these and of others first those on which a connection would not stay alone,
+        // as it is the first subflow that asks for MPTCP.
         own.sort_by_key(|own| {
             (
                 !works(&own.address),
@@ -354,7 +357,8 @@ impl Share {
         self.meeting.send_replace(Some(Arc::new(meeting)));
     }
 
-    /// Addresses of the paths by which the partner answers, and MPTCP passes; those that flap are left alone.
+    /// Addresses of the paths by which the partner answers, and MPTCP passes; those that flap are
+    /// left alone.
     pub(super) fn working(&self) -> Vec<IpAddr> {
         let flapping = self.flapping();
         let paths = self.paths.borrow();

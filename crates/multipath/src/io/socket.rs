@@ -16,16 +16,18 @@ use super::limits;
 
 /// Octets that datagrams may wait in.
 const DATAGRAMS: usize = 4 << 20;
-/// Octets that a connection over several paths may hold until they are in order, at most, and as a share of memory, which is what Linux takes by
-/// itself: more than a sender has under way. The kernel (6.18) believes an idle subflow's former window, which is a wider one than there is; what then
-/// comes behind its end is dropped after it was acknowledged, and has to be sent again by timer, 32 kB each 200 ms (`MPTcpExtNoDSSInWindow`). So the
-/// window's end is to be out of reach.
+/// Octets that a connection over several paths may hold until they are in order, at most, and as a
+/// share of memory, which is what Linux takes by itself: more than a sender has under way. The
+/// kernel (6.18) believes an idle subflow's former window, which is a wider one than there is; what
+/// then comes behind its end is dropped after it was acknowledged, and has to be sent again by
+/// timer, 32 kB each 200 ms (`MPTcpExtNoDSSInWindow`). So the window's end is to be out of reach.
 const WINDOW: u64 = 16 << 20;
 const WINDOWS: u64 = 128;
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
-/// After so much silence it is asked whether the other end is still there: before NAT on the way forgets the connection (RFC 5382 asks for two
-/// hours and four minutes; home routers and mobile networks have been seen to forget after five).
+/// After so much silence it is asked whether the other end is still there: before NAT on the way
+/// forgets the connection (RFC 5382 asks for two hours and four minutes; home routers and mobile
+/// networks have been seen to forget after five).
 const IDLE: Duration = Duration::from_secs(240);
 const AGAIN: Duration = Duration::from_secs(15);
 const TRIES: u32 = 6;
@@ -121,7 +123,8 @@ pub fn datagrams(address: SocketAddr) -> io::Result<UdpSocket> {
     UdpSocket::from_std(socket.into())
 }
 
-/// Of what goes by several paths: one lost segment is no reason to halve the rate of a path (where the kernel has it; else as it is set).
+/// Of what goes by several paths: one lost segment is no reason to halve the rate of a path (where
+/// the kernel has it; else as it is set).
 const CONGESTION: &str = "bbr";
 
 /// What a connection between router and partner gets, at both ends.
@@ -130,14 +133,16 @@ pub fn settle_link(stream: &TcpStream) {
     let _ = setsockopt(stream, TcpCongestion, &OsString::from(CONGESTION));
 }
 
-/// What both ends of what is carried get: nothing waits to be sent together, silence is looked into, urgent octets come where they were sent.
+/// What both ends of what is carried get: nothing waits to be sent together, silence is looked
+/// into, urgent octets come where they were sent.
 pub fn settle(stream: &TcpStream) {
     let socket = SockRef::from(stream);
     let keepalive = TcpKeepalive::new()
         .with_time(IDLE)
         .with_interval(AGAIN)
         .with_retries(TRIES);
-    // None of these is needed for octets to arrive, and older kernels do not know all of them on MPTCP.
+    // None of these is needed for octets to arrive, and older kernels do not know all of them on
+    // MPTCP.
     let _ = socket.set_tcp_nodelay(true);
     let _ = socket.set_tcp_keepalive(&keepalive);
     let _ = socket.set_out_of_band_inline(true);

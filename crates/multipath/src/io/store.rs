@@ -124,7 +124,8 @@ impl Store {
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let master = Master::generate().map_err(|_| StoreError::Random)?;
-                // Under another name first: a power cut must not leave half a key. Whoever is second takes the first one's.
+                // Under another name first: a power cut must not leave half a key. Whoever is
+                // second takes the first one's.
                 let fresh = self.folder.join(format!("key.{}", std::process::id()));
                 let write = || -> io::Result<()> {
                     let mut options = OpenOptions::new();
@@ -196,7 +197,8 @@ impl Store {
     /// Gives a router, by its name or its key's id, these ports, and takes others from it.
     ///
     /// # Errors
-    /// There is no such router, or there are several; a port is not free; the list cannot be written.
+    /// There is no such router, or there are several; a port is not free; the list cannot be
+    /// written.
     pub fn forward(&self, router: &str, forwards: &[Ports]) -> Result<(), StoreError> {
         let _lock = self.lock()?;
         let mut all = self.paired()?;
@@ -253,7 +255,8 @@ impl Store {
     }
 }
 
-/// A router that a partner was paired with: a line of its list, `ID NAME`, and behind a tab the ports that it has, as `tcp/8022,udp/51820`.
+/// A router that a partner was paired with: a line of its list, `ID NAME`, and behind a tab the
+/// ports that it has, as `tcp/8022,udp/51820`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paired {
     /// Names its key.

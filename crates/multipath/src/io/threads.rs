@@ -18,7 +18,8 @@ pub fn processors() -> usize {
 pub struct Stop(watch::Receiver<bool>);
 
 impl Stop {
-    /// Works until it is done, or the thread is to end: then what it does is dropped where it waits.
+    /// Works until it is done, or the thread is to end: then what it does is dropped where it
+    /// waits.
     pub async fn during(mut self, work: impl Future<Output = ()>) {
         tokio::select! {
             () = work => {}

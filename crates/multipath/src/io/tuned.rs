@@ -23,8 +23,8 @@ pub struct Tuned {
 }
 
 impl Tuned {
-    /// Sets what can be set, in the network namespace of this thread; what cannot is told, and costs some of what several paths are good for. `folder`:
-    /// where is noted what was changed.
+    /// Sets what can be set, in the network namespace of this thread; what cannot is told, and
+    /// costs some of what several paths are good for. `folder`: where is noted what was changed.
     pub fn new(folder: &Path) -> Self {
         let open = |sysctls: std::io::Result<Sysctls>| {
             let mut sysctls = sysctls?;

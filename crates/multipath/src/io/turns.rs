@@ -1,9 +1,11 @@
 //! A client's connections to one place begin there in the order in which the client began them.
 //!
-//! Between the client and the place are two others that connect on their own time, so the second of two connections could overtake the first. Programs
-//! that tell their connections apart by the order in which they arrive would take one for the other: `iperf3 --bidir` then sends both ways, and nobody
-//! receives. So a router tells with each open which one came before it, as long as that one is not answered ([`Turns`]); the partner lets the second wait
-//! until the first was begun ([`Begun`]), and no longer than [`WAIT`].
+//! Between the client and the place are two others that connect on their own time, so the second of
+//! two connections could overtake the first. Programs that tell their connections apart by the
+//! order in which they arrive would take one for the other: `iperf3 --bidir` then sends both ways,
+//! and nobody receives. So a router tells with each open which one came before it, as long as that
+//! one is not answered ([`Turns`]); the partner lets the second wait until the first was begun
+//! ([`Begun`]), and no longer than [`WAIT`].
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -16,10 +18,12 @@ use tokio::time::{Instant, timeout};
 
 use crate::key::KeyId;
 
-/// How long a connection waits at most for the one before it, which may never come: its open was lost with its path, or the client gave it up.
+/// How long a connection waits at most for the one before it, which may never come: its open was
+/// lost with its path, or the client gave it up.
 pub const WAIT: Duration = Duration::from_millis(250);
 
-/// For so long is remembered what has ended: a short connection may be over before the open of the next one has come.
+/// For so long is remembered what has ended: a short connection may be over before the open of the
+/// next one has come.
 const MEMORY: Duration = Duration::from_secs(2);
 /// Of so many at most.
 const MOST: usize = 4096;
@@ -50,12 +54,14 @@ pub struct Turn {
     pub client: SocketAddr,
     /// Where to.
     pub destination: SocketAddr,
-    /// Port of the client's connection before this one, to the same place, if that is not answered yet either.
+    /// Port of the client's connection before this one, to the same place, if that is not answered
+    /// yet either.
     pub after: Option<u16>,
 }
 
 impl Turns {
-    /// Finds out who is next, and takes a turn for it, while nobody else does: so that turns have the order of what is found.
+    /// Finds out who is next, and takes a turn for it, while nobody else does: so that turns have
+    /// the order of what is found.
     pub fn one_at_a_time<T>(&self, find: impl FnOnce(Taking<'_>) -> T) -> T {
         find(Taking {
             turns: self,

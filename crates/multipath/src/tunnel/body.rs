@@ -10,7 +10,8 @@
 //! | 6 hello | its number (1), flags (1: backup, 2: metered), weight (1), longest datagram (2), rate of the way back, octets per second, 0: unknown (8) |
 //! | 7 bye | 0: of this path, 1: of the session (1) |
 //!
-//! Stamps are microseconds of the clock of who writes them. The two clocks have nothing to do with each other.
+//! Stamps are microseconds of the clock of who writes them. The two clocks have nothing to do with
+//! each other.
 
 /// Microseconds of one's own clock, which never goes back.
 pub type Micros = u64;

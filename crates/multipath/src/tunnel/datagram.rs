@@ -7,8 +7,9 @@
 //! | 8 | session |
 //! | 8 | counter: from 0, of this path and direction |
 //!
-//! All numbers are big endian. The nonce is path and counter, the key is of one direction: so a counter must never be used twice with
-//! one key. Opened is not yet accepted: whoever opens asks a [`crate::Window`] of the path whether the counter is new.
+//! All numbers are big endian. The nonce is path and counter, the key is of one direction: so a
+//! counter must never be used twice with one key. Opened is not yet accepted: whoever opens asks a
+//! [`crate::Window`] of the path whether the counter is new.
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 
@@ -134,8 +135,8 @@ impl Codec {
         }
     }
 
-    /// Writes a datagram to the beginning of `into`, which [`LONGEST`] octets always suffice for, and says how long it is. The counter must
-    /// not have been used with this path before.
+    /// Writes a datagram to the beginning of `into`, which [`LONGEST`] octets always suffice for,
+    /// and says how long it is. The counter must not have been used with this path before.
     ///
     /// # Errors
     /// [`DatagramError::Length`] if `into` is too short for it.

@@ -1,12 +1,13 @@
 //! How late things come by a path, one way.
 //!
-//! A stamp of the other end, taken from one's own time, is the delay of that way and the difference of the two clocks. The latter is
-//! the same for all paths between the same two ends: so lags compare paths with one another, and a path with what it was before,
-//! but say nothing alone.
+//! A stamp of the other end, taken from one's own time, is the delay of that way and the difference
+//! of the two clocks. The latter is the same for all paths between the same two ends: so lags
+//! compare paths with one another, and a path with what it was before, but say nothing alone.
 
 use super::body::Micros;
 
-/// How long the least lag holds at least, microseconds. Two clocks drift apart by some 6 ms in twice that time at most.
+/// How long the least lag holds at least, microseconds. Two clocks drift apart by some 6 ms in
+/// twice that time at most.
 const HOLDS: Micros = 30_000_000;
 
 /// Lag of one way of a path.
@@ -48,7 +49,8 @@ impl Lag {
         self.varies.unsigned_abs()
     }
 
-    /// How much longer the last one took than the least, microseconds: what waits in the path's queues.
+    /// How much longer the last one took than the least, microseconds: what waits in the path's
+    /// queues.
     pub fn queue(&self) -> Micros {
         let least = self.least.iter().flatten().min();
         match (self.last, least) {

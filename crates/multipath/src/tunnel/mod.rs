@@ -1,10 +1,12 @@
 //! IP packets over several paths, as sealed datagrams: the part without sockets and clocks.
 //!
-//! Whoever owns the sockets tells a [`Tunnel`] of packets ([`Tunnel::packet_in`]), of datagrams ([`Tunnel::datagram_in`]) and of time
-//! ([`Tunnel::tick`], at [`Tunnel::next`] at the latest), and after each sends what [`Tunnel::send`] gives until it gives nothing, and
-//! looks at each [`Tunnel::event`].
+//! Whoever owns the sockets tells a [`Tunnel`] of packets ([`Tunnel::packet_in`]), of datagrams
+//! ([`Tunnel::datagram_in`]) and of time ([`Tunnel::tick`], at [`Tunnel::next`] at the latest), and
+//! after each sends what [`Tunnel::send`] gives until it gives nothing, and looks at each
+//! [`Tunnel::event`].
 //!
-//! A tunnel lives as long as the keys of its session: counters must not begin anew with the same keys.
+//! A tunnel lives as long as the keys of its session: counters must not begin anew with the same
+//! keys.
 
 pub mod body;
 pub mod datagram;
@@ -136,7 +138,8 @@ impl Tunnel {
         }
     }
 
-    /// A path has another address, or other settings: it is tried anew. What waits for it goes by others.
+    /// A path has another address, or other settings: it is tried anew. What waits for it goes by
+    /// others.
     ///
     /// # Errors
     /// A path that is not there.
@@ -461,7 +464,8 @@ impl Tunnel {
         let slots = || self.slots.iter().flatten();
         let slot = slots().filter_map(|slot| slot.next(now)).min();
         let wait = self.reorder.next(self.settings.longest_wait);
-        // Paths that could take what waits for all, and did not, leave it to one that will be ready.
+        // Paths that could take what waits for all, and did not, leave it to one that will be
+        // ready.
         let ready = slots().filter_map(|slot| slot.ready(now)).min();
         let shared = (!self.shared.is_empty()).then(|| ready.unwrap_or(now + 1000));
         [slot, wait, shared].into_iter().flatten().min()

@@ -1,8 +1,9 @@
 //! One path as its probes show it: whether it works, how long it takes, what it carries.
 //!
-//! Each end probes for itself, and judges its own sending by the answers. A path with an answer overdue is *suspect*: what it is given
-//! goes by another as well. With [`MISSING`] more it is *down*. The first answer brings it up again; but a path that falls again and
-//! again has to answer for longer and longer before.
+//! Each end probes for itself, and judges its own sending by the answers. A path with an answer
+//! overdue is *suspect*: what it is given goes by another as well. With [`MISSING`] more it is
+//! *down*. The first answer brings it up again; but a path that falls again and again has to answer
+//! for longer and longer before.
 
 use std::collections::VecDeque;
 
@@ -11,7 +12,8 @@ use super::lag::Lag;
 use super::queue::OUTER;
 use super::rate::{Capacity, HIGH, Sample};
 
-/// Between probes, microseconds: while something goes by the path; while an answer is overdue; at rest, and where each octet costs.
+/// Between probes, microseconds: while something goes by the path; while an answer is overdue; at
+/// rest, and where each octet costs.
 const BUSY: Micros = 100_000;
 const QUICK: Micros = 40_000;
 const REST: Micros = 1_000_000;
@@ -22,8 +24,8 @@ const DOWN_LONG: Micros = 750_000;
 const DOWN_FOR: Micros = 30_000_000;
 /// Traffic this recent counts as now, microseconds.
 const RECENT: Micros = 300_000;
-/// How long after its time an answer is taken for lost, and the path for down, microseconds. With the wait for a probe to be
-/// sent and the slack it stays below 350 ms.
+/// How long after its time an answer is taken for lost, and the path for down, microseconds. With
+/// the wait for a probe to be sent and the slack it stays below 350 ms.
 pub const MISSING: Micros = 150_000;
 /// Bounds of the slack that answers have, microseconds.
 const LEAST_SLACK: Micros = 10_000;
@@ -219,7 +221,8 @@ impl Path {
         self.rest = BUSY;
     }
 
-    /// A probe leaves now: what it is stamped with. `full`: how long packets have waited for this path till now, microseconds in all.
+    /// A probe leaves now: what it is stamped with. `full`: how long packets have waited for this
+    /// path till now, microseconds in all.
     pub fn probe(&mut self, full: Micros, now: Micros) -> Micros {
         if self.outstanding.len() == MOST_OUTSTANDING {
             self.outstanding.pop_front();
@@ -301,13 +304,15 @@ impl Path {
         let sent = probe.packets - first.packets;
         let came = answer.packets.saturating_sub(then.packets);
         let lost = sent.saturating_sub(came);
-        // What is lost while a queue stands is what was sent too much, as while it is found out how much the path carries.
+        // What is lost while a queue stands is what was sent too much, as while it is found out how
+        // much the path carries.
         let queued = self.out.queue() > HIGH;
         self.lost.0 += if queued { 0 } else { lost };
         self.lost.1 += sent;
         if self.loss() >= POOR && self.lost.1 >= 20 {
             self.poor = now + POOR_FOR;
-            // What was lost till now has had its effect: while the path rests, little comes that could speak against it.
+            // What was lost till now has had its effect: while the path rests, little comes that
+            // could speak against it.
             self.lost = (0, 0);
         }
         if now - self.halved >= 1_000_000 {

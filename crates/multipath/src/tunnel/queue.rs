@@ -1,6 +1,8 @@
-//! What waits in the tunnel for a path: sent no faster than the path carries, dropped at the head where it stands too long.
+//! What waits in the tunnel for a path: sent no faster than the path carries, dropped at the head
+//! where it stands too long.
 //!
-//! Dropping is as of CoDel (RFC 8289), whose marking is left to the inner packets' own routers: ECN bits are not touched.
+//! Dropping is as of CoDel (RFC 8289), whose marking is left to the inner packets' own routers: ECN
+//! bits are not touched.
 
 use std::collections::VecDeque;
 
@@ -218,8 +220,8 @@ impl Queue {
         self.tokens -= (octets + OUTER) as i64 * TOKEN;
     }
 
-    /// The next packet, if its time has come: of this path's, or of a line shared with others that allows for a longer stay; and whether
-    /// it is of that one.
+    /// The next packet, if its time has come: of this path's, or of a line shared with others that
+    /// allows for a longer stay; and whether it is of that one.
     pub fn pop(
         &mut self,
         rate: u64,
@@ -279,7 +281,8 @@ mod tests {
         }
     }
 
-    /// Offers so many packets of 912 octets (1000 with all) each millisecond; gives how many left, and the longest wait of the second half.
+    /// Offers so many packets of 912 octets (1000 with all) each millisecond; gives how many left,
+    /// and the longest wait of the second half.
     fn run(rate: u64, offered: u64, milliseconds: u64) -> (u64, Micros) {
         let (mut queue, mut pool) = (Queue::default(), Pool::default());
         let (mut left, mut longest) = (0, 0);
@@ -309,7 +312,8 @@ mod tests {
 
     #[test]
     fn what_stands_is_dropped_at_the_head() {
-        // A burst that fits, and then just what the path carries: without drops, all would wait for ever.
+        // A burst that fits, and then just what the path carries: without drops, all would wait for
+        // ever.
         let (mut queue, mut pool) = (Queue::default(), Pool::default());
         let rate = 1_000_000;
         for _ in 0..60 {

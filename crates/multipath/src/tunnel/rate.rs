@@ -1,8 +1,9 @@
 //! How much a path carries, from what arrived and how late.
 //!
-//! As long as something waits in the path, what arrives is what it carries: then the estimate is exact. While nothing does, it can only
-//! be too low, and grows step by step as long as there is something to send. Each time a queue has built in the path, sending holds back
-//! until it is gone: packets are to wait in the tunnel, where they can be chosen from, and not in the modem.
+//! As long as something waits in the path, what arrives is what it carries: then the estimate is
+//! exact. While nothing does, it can only be too low, and grows step by step as long as there is
+//! something to send. Each time a queue has built in the path, sending holds back until it is gone:
+//! packets are to wait in the tunnel, where they can be chosen from, and not in the modem.
 
 use super::body::Micros;
 
@@ -24,7 +25,8 @@ const DEEP: Micros = 100_000;
 const LONGEST_DRAIN: Micros = 400_000;
 /// How long a queue that others fill is taken as given, microseconds.
 const FOREIGN: Micros = 5_000_000;
-/// Loss beyond the usual that means that too much was sent, per mille; of fewer packets it tells nothing.
+/// Loss beyond the usual that means that too much was sent, per mille; of fewer packets it tells
+/// nothing.
 const LOSS: u32 = 100;
 const FEWEST: u64 = 50;
 /// First and largest step of growth, per mille.
@@ -60,7 +62,8 @@ pub struct Capacity {
     step: u64,
     /// Not to grow before.
     stands: Micros,
-    /// What it was before it fell, and where it goes back to soon, if nothing stands in the way; 0: it did not, or that was tried.
+    /// What it was before it fell, and where it goes back to soon, if nothing stands in the way; 0:
+    /// it did not, or that was tried.
     former: u64,
     /// Holds back until then, by so many quarters.
     drains: Micros,
@@ -161,8 +164,8 @@ impl Capacity {
         } else {
             sample.queue
         };
-        // Flows that wait for acknowledgements keep the path full without anything waiting here. A few packets beside the queue of
-        // others tell nothing.
+        // Flows that wait for acknowledgements keep the path full without anything waiting here. A
+        // few packets beside the queue of others tell nothing.
         let share = if self.starts { 5 } else { 2 };
         let too_much = sample.full || sample.arrived * share >= self.rate;
         let tells = sample.packets >= FEWEST;
@@ -200,7 +203,8 @@ impl Capacity {
 mod tests {
     use super::*;
 
-    /// A path of a rate, with a queue without end: half a second of samples with always something to send.
+    /// A path of a rate, with a queue without end: half a second of samples with always something
+    /// to send.
     fn run(capacity: &mut Capacity, carries: u64, foreign: Micros, from: Micros, seconds: u64) {
         let mut waiting = 0u64;
         for turn in 0..seconds * 10 {

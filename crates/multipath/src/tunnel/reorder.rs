@@ -1,7 +1,8 @@
 //! Puts the packets of striped flows in order again.
 //!
-//! A packet whose predecessor is missing waits, but not long: until all paths that carry the lane have brought a later one (a path
-//! keeps order, so the missing one is lost), or for a bound. Packets that come late are given on late, second copies never.
+//! A packet whose predecessor is missing waits, but not long: until all paths that carry the lane
+//! have brought a later one (a path keeps order, so the missing one is lost), or for a bound.
+//! Packets that come late are given on late, second copies never.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,8 +15,8 @@ use crate::Window;
 const LANES: usize = 256;
 const OCTETS: usize = 1_048_576;
 const AHEAD: u64 = 4096;
-/// A path that brought nothing of a lane for so long does not carry it, microseconds; while the lane is younger than the other, it is
-/// not known which do.
+/// A path that brought nothing of a lane for so long does not carry it, microseconds; while the
+/// lane is younger than the other, it is not known which do.
 const CARRIES: Micros = 1_000_000;
 const YOUNG: Micros = 500_000;
 
@@ -334,8 +335,8 @@ mod tests {
     }
 
     proptest! {
-        /// Two paths, each in order, the second slower by less than the bound: all comes out in order, each once, and none waits longer
-        /// than the bound.
+        /// Two paths, each in order, the second slower by less than the bound: all comes out in
+        /// order, each once, and none waits longer than the bound.
         #[test]
         fn order_is_restored(
             paths in prop::collection::vec((any::<bool>(), any::<bool>(), any::<bool>()), 20..300),

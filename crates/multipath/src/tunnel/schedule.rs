@@ -1,8 +1,9 @@
 //! Which path a packet takes.
 //!
-//! A flow stays on one path, chosen by what is free there; it moves when the path is down, or when it is overloaded and so long a gap
-//! has come that nothing is overtaken. A flow that outgrows its path is *striped*: each packet goes where it arrives first, numbered,
-//! and the other end puts them in order. Small packets of quiet flows go by the two best paths.
+//! A flow stays on one path, chosen by what is free there; it moves when the path is down, or when
+//! it is overloaded and so long a gap has come that nothing is overtaken. A flow that outgrows its
+//! path is *striped*: each packet goes where it arrives first, numbered, and the other end puts
+//! them in order. Small packets of quiet flows go by the two best paths.
 
 use super::body::{Micros, Order};
 use super::flow::Packet;
@@ -23,7 +24,8 @@ const AVERAGE: Micros = 250_000;
 const STARTS: Micros = 2_000_000;
 /// A new flow counts as this part of what all paths carry.
 const SHARE: u64 = 16;
-/// A path is overloaded with so much of its rate, percent, and so long a queue, microseconds; one with less than that is free.
+/// A path is overloaded with so much of its rate, percent, and so long a queue, microseconds; one
+/// with less than that is free.
 const OVERLOADED: u64 = 85;
 const STANDING: Micros = 2_000;
 const FREE: u64 = 70;
@@ -34,7 +36,8 @@ const MARGIN: i64 = 10_000;
 const UNKNOWN: Micros = 500_000;
 /// How long a flow may stay where it costs more, or fares worse, for want of a gap, microseconds.
 const PATIENCE: Micros = 5_000_000;
-/// How long a flow that has not outgrown an overloaded path stays on it alone while another is free, microseconds.
+/// How long a flow that has not outgrown an overloaded path stays on it alone while another is
+/// free, microseconds.
 const SUFFERS: Micros = 1_000_000;
 /// How long a striped flow keeps to its path while the other end learns its lane, microseconds.
 const LEARNS: Micros = 60_000;
@@ -110,7 +113,8 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Which of its ways it may use, and how much later than by the fastest path a striped packet may arrive, microseconds.
+    /// Which of its ways it may use, and how much later than by the fastest path a striped packet
+    /// may arrive, microseconds.
     pub fn new(stripe: bool, duplicate: bool, spread: Micros) -> Schedule {
         Schedule {
             stripe,
@@ -204,8 +208,9 @@ impl Schedule {
         flow.number
     }
 
-    /// Whether a path takes what waits for all, so many octets, and how much longer that may wait because paths differ, microseconds:
-    /// a slower path is of use if by the fastest one the last of it would arrive later.
+    /// Whether a path takes what waits for all, so many octets, and how much longer that may wait
+    /// because paths differ, microseconds: a slower path is of use if by the fastest one the last
+    /// of it would arrive later.
     pub fn takes(&self, path: u8, views: &[View], octets: u64, now: Micros) -> Option<Micros> {
         let best = views.iter().map(|view| view.rank).min()?;
         let view = views.iter().find(|view| view.path == path)?;
@@ -298,7 +303,8 @@ impl Schedule {
             return Some((view, None));
         }
         let waited = now.saturating_sub(*flow.wishes.get_or_insert(now));
-        // Several that do not yield and never pause would share one path for ever, though none has outgrown it.
+        // Several that do not yield and never pause would share one path for ever, though none has
+        // outgrown it.
         let outgrown =
             flow.load.rate(AVERAGE, now) * 100 >= view.rate * OUTGROWN || waited > SUFFERS;
         if view.rank == best && self.stripe && outgrown && self.near(&target, views, best) {

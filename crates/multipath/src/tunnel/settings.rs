@@ -20,8 +20,8 @@ pub struct Settings {
     pub stripe: bool,
     /// Small packets of quiet flows go by two paths.
     pub duplicate: bool,
-    /// Longest time a packet of a striped flow waits for those before it, microseconds. Paths that are slower than the fastest by more
-    /// are not striped over.
+    /// Longest time a packet of a striped flow waits for those before it, microseconds. Paths that
+    /// are slower than the fastest by more are not striped over.
     pub longest_wait: Micros,
     /// Something random, so that nobody can choose flows that share a bucket.
     pub seed: u64,
@@ -51,7 +51,8 @@ pub struct PathSettings {
     pub backup: bool,
     /// Used when no path that costs nothing is up; hardly probed at rest.
     pub metered: bool,
-    /// Most that it carries to the other end, and from there, octets per second, where that is known.
+    /// Most that it carries to the other end, and from there, octets per second, where that is
+    /// known.
     pub rate_out: Option<u64>,
     /// See there.
     pub rate_in: Option<u64>,

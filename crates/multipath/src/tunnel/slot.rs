@@ -132,7 +132,8 @@ impl Slot {
         self.tells || self.probe || self.bye.is_some() || !self.answers.is_empty()
     }
 
-    /// What is to be said next, but for packets. `shared`: how long packets waited for all paths till now, microseconds in all.
+    /// What is to be said next, but for packets. `shared`: how long packets waited for all paths
+    /// till now, microseconds in all.
     pub fn control(&mut self, shared: Micros, now: Micros) -> Option<Body<'static>> {
         if std::mem::take(&mut self.tells) {
             return Some(Body::Hello(Hello {

@@ -7,7 +7,8 @@ use crate::flows::{Flow, SIZE};
 use crate::simulator::{SECOND, Simulator, Wire, mbit};
 
 fn wires() -> impl Strategy<Value = Vec<Wire>> {
-    // Their rates are told: else a path could be taken for failing, until it is known how slow it is.
+    // Their rates are told: else a path could be taken for failing, until it is known how slow it
+    // is.
     let wire = (2u64..80, 1_000u64..80_000).prop_map(|(rate, delay)| {
         let mut wire = Wire::new(mbit(rate), delay);
         wire.settings.rate_out = Some(mbit(rate));

@@ -33,7 +33,8 @@ fn run(wires: Vec<Wire>, flows: Vec<Flow>, until: u64) -> Simulator {
 #[test]
 fn table() {
     let bulk = || vec![Flow::constant(SIZE, mbit(100))];
-    // What it is, of which wires, with which flows, from which second on; of what the wires carry, at least so much percent.
+    // What it is, of which wires, with which flows, from which second on; of what the wires carry,
+    // at least so much percent.
     let cases = [
         ("many flows", alike(), greedy(8), 4, mbit(80), 95),
         ("one flow, striped", alike(), greedy(1), 9, mbit(80), 95),

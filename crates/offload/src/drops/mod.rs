@@ -1,8 +1,10 @@
-//! What may be dropped early by lists, decided without a socket: the prefixes of a set ([`prefixes`]), whether the ruleset really drops
-//! all that comes from them ([`rules`]), and the prefixes that routes drop ([`routes`]).
+//! What may be dropped early by lists, decided without a socket: the prefixes of a set
+//! ([`prefixes`]), whether the ruleset really drops all that comes from them ([`rules`]), and the
+//! prefixes that routes drop ([`routes`]).
 //!
-//! Weir evaluates no rule. It only recognises what cannot mean anything else than "all of these are dropped", and leaves the rest to
-//! the kernel: a packet dropped wrongly is a lock-out, one not dropped early only costs time.
+//! Weir evaluates no rule. It only recognises what cannot mean anything else than "all of these are
+//! dropped", and leaves the rest to the kernel: a packet dropped wrongly is a lock-out, one not
+//! dropped early only costs time.
 
 use std::collections::BTreeMap;
 

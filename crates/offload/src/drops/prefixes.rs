@@ -6,7 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use kernel::sets::{Element, set_flags};
 use kernel::{Prefix, SetContent};
 
-/// `TYPE_IPADDR` and `TYPE_IP6ADDR` of `nft` (include/datatype.h), which it writes into the set and the kernel keeps.
+/// `TYPE_IPADDR` and `TYPE_IP6ADDR` of `nft` (include/datatype.h), which it writes into the set and
+/// the kernel keeps.
 const IPV4_ADDR: u32 = 7;
 const IPV6_ADDR: u32 = 8;
 
@@ -38,7 +39,8 @@ impl fmt::Display for SetProblem {
 pub struct Prefixes {
     /// Each with the milliseconds until its element goes by itself.
     pub prefixes: Vec<(Prefix, Option<u64>)>,
-    /// Elements that were left to the kernel: one for all addresses, or a range whose end is not clear.
+    /// Elements that were left to the kernel: one for all addresses, or a range whose end is not
+    /// clear.
     pub left_out: usize,
     /// Packets, or time, change the set, and nothing tells of it.
     pub silent: bool,
@@ -88,10 +90,12 @@ pub fn of_set(set: &SetContent, most: usize) -> Result<Prefixes, SetProblem> {
     Ok(found)
 }
 
-/// A range is told as its first address and the one behind its last; up to the very last address there is nothing behind.
+/// A range is told as its first address and the one behind its last; up to the very last address
+/// there is nothing behind.
 ///
-/// An end may be missing because time took it away while the set was read: such a range would reach up to the next one. It is taken
-/// for whole only where it is the last, of a set that time does not change, and is one prefix, as in 224.0.0.0/3.
+/// An end may be missing because time took it away while the set was read: such a range would reach
+/// up to the next one. It is taken for whole only where it is the last, of a set that time does not
+/// change, and is one prefix, as in 224.0.0.0/3.
 fn ranges(mut points: Vec<(u128, &Element)>, bits: u32, found: &mut Prefixes) {
     points.sort_by_key(|(number, element)| (*number, !element.end));
     let mut open: Option<(u128, &Element)> = None;
@@ -312,7 +316,8 @@ mod tests {
         assert_eq!(of_set(&other, 9), Err(SetProblem::NotAddresses));
         other.header.key_type = 8;
         assert_eq!(of_set(&other, 9), Err(SetProblem::NotAddresses), "4 octets");
-        // An element for everything, and one of the other family, which the kernel would not have told.
+        // An element for everything, and one of the other family, which the kernel would not have
+        // told.
         let odd = set(0, &[("", false), ("10.0.0.1", false)]);
         assert_eq!(of_set(&odd, 9).expect("a list").left_out, 1);
     }

@@ -1,7 +1,8 @@
 //! From routes to prefixes that are always dropped.
 //!
-//! A route decides about a packet only after prerouting, and only where no rule sends the packet to another table. So nothing is
-//! dropped where a policy rule asks for anything; what a rule of the firewall may translate or mark is [`super::rules`]'s business.
+//! A route decides about a packet only after prerouting, and only where no rule sends the packet to
+//! another table. So nothing is dropped where a policy rule asks for anything; what a rule of the
+//! firewall may translate or mark is [`super::rules`]'s business.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -101,7 +102,8 @@ pub fn of_routes(routing: &Routing, most: usize) -> Result<BTreeMap<Prefix, Fate
                 dropped.contains_key(&above)
             });
             if within {
-                // Where both are at one prefix, which one counts is a matter of metrics: the kernel's.
+                // Where both are at one prefix, which one counts is a matter of metrics: the
+                // kernel's.
                 found.insert(route.to, Fate::Hole);
                 if found.len() > most {
                     return Err(RoutesProblem::TooMany(most));

@@ -1,9 +1,11 @@
-//! Reads `nft -j list ruleset` for two questions: does netfilter drop *every* packet from the addresses of a set, and may it do anything
-//! to a packet that makes the routes of its destination address not count?
+//! Reads `nft -j list ruleset` for two questions: does netfilter drop *every* packet from the
+//! addresses of a set, and may it do anything to a packet that makes the routes of its destination
+//! address not count?
 //!
-//! Only one form of the first is recognised: a rule that asks for nothing but the set (and the device) and drops, in a chain of hook
-//! prerouting, or in one each of input and forward, without any rule before it that may end a packet's way through the chain.
-//! `ct state established accept` before it, say, lets through what comes back from such an address, and weir could not tell.
+//! Only one form of the first is recognised: a rule that asks for nothing but the set (and the
+//! device) and drops, in a chain of hook prerouting, or in one each of input and forward, without
+//! any rule before it that may end a packet's way through the chain. `ct state established accept`
+//! before it, say, lets through what comes back from such an address, and weir could not tell.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -91,7 +93,8 @@ impl Rules {
         self.objects.iter().filter_map(move |o| o.get(kind))
     }
 
-    /// Whether all packets from the addresses of `set` that come in at `ports` (all devices, where there are none) are dropped.
+    /// Whether all packets from the addresses of `set` that come in at `ports` (all devices, where
+    /// there are none) are dropped.
     ///
     /// # Errors
     /// It is not certain; see [`Unproven`].
@@ -134,7 +137,8 @@ impl Rules {
         if enough { Ok(()) } else { Err(why) }
     }
 
-    /// A statement that makes it uncertain whether a packet is routed by the destination it came with: the first one found.
+    /// A statement that makes it uncertain whether a packet is routed by the destination it came
+    /// with: the first one found.
     pub fn redirects(&self) -> Option<String> {
         const STATEMENTS: [&str; 10] = [
             "dnat", "snat", "redirect", "tproxy", "queue", "xt", "fwd", "dup", "synproxy", "flow",
@@ -201,7 +205,8 @@ fn is_source(expression: &Value, name: &str) -> bool {
         && text(condition, "right") == Some(name)
 }
 
-/// Whether a rule drops whatever comes from a set. `Err`: only some of it; with the devices, where they are all it asks for besides.
+/// Whether a rule drops whatever comes from a set. `Err`: only some of it; with the devices, where
+/// they are all it asks for besides.
 fn drops(expressions: &[Value], name: &str, ports: &[String]) -> Result<(), Option<Vec<String>>> {
     let mut devices: Option<Vec<String>> = None;
     for expression in expressions {
@@ -249,8 +254,8 @@ fn named(expression: &Value) -> Option<Vec<String>> {
     }
 }
 
-/// Whether a rule may end a packet's way through its chain, other than by dropping it, or change the packet: all but what is known
-/// not to. What comes in by `lo` does not come in at a port.
+/// Whether a rule may end a packet's way through its chain, other than by dropping it, or change
+/// the packet: all but what is known not to. What comes in by `lo` does not come in at a port.
 fn may_end(expressions: &[Value]) -> bool {
     let from_lo = expressions
         .iter()

@@ -1,6 +1,7 @@
-//! Members of bridges where nothing is forwarded. A bridge sends what is for a station that it does not know to all members, and weir can
-//! only tell that from the one way to the station if it sees every copy leave. So such members are looked at, too; where that cannot
-//! be, nothing leaves by the other members.
+//! Members of bridges where nothing is forwarded. A bridge sends what is for a station that it does
+//! not know to all members, and weir can only tell that from the one way to the station if it sees
+//! every copy leave. So such members are looked at, too; where that cannot be, nothing leaves by
+//! the other members.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,8 @@ use super::router::Router;
 use super::{Limit, PortPlan, PortReason, Use};
 use crate::settings::Hook;
 
-/// Whether a device that nothing is forwarded at may be looked at: nobody asked to leave it alone, and it can be done.
+/// Whether a device that nothing is forwarded at may be looked at: nobody asked to leave it alone,
+/// and it can be done.
 fn may_be_watched(reason: &PortReason) -> bool {
     match reason {
         PortReason::Above { reason, .. } => may_be_watched(reason),

@@ -5,7 +5,8 @@ use kernel::route::qdisc::Listed;
 
 use super::PortFacts;
 
-/// Qdiscs that may be passed by: none at all, or the defaults, which neither shape nor classify, unless somebody tuned them.
+/// Qdiscs that may be passed by: none at all, or the defaults, which neither shape nor classify,
+/// unless somebody tuned them.
 const PASSABLE: [&str; 7] = [
     "noqueue",
     "pfifo_fast",
@@ -16,7 +17,8 @@ const PASSABLE: [&str; 7] = [
     "noop",
 ];
 
-/// Of these, whose kind does not say all: `mq` has others below it, `fq` may have a rate, somebody may have tuned the others.
+/// Of these, whose kind does not say all: `mq` has others below it, `fq` may have a rate, somebody
+/// may have tuned the others.
 const WITH_DETAILS: [&str; 4] = ["mq", "fq", "fq_codel", "pfifo"];
 
 /// Whether a device is to be asked for [`shaper`]: the kind of its root qdisc does not say all.

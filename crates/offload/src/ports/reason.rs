@@ -37,7 +37,8 @@ pub enum PortReason {
     Ppp,
     /// Off: the conduit of a switch whose ports are ports themselves.
     Conduit,
-    /// Off: the conduit of a switch whose tags are not known: their name, where the kernel tells it.
+    /// Off: the conduit of a switch whose tags are not known: their name, where the kernel tells
+    /// it.
     UnknownTags(Option<String>),
     /// Off: the settings say so.
     SwitchedOff,
@@ -71,11 +72,13 @@ pub enum PortReason {
     EgressFilter(String),
     /// Off for what leaves: a qdisc that must not be passed by, and would be.
     Qdisc(String),
-    /// Off for what leaves: something at its qdiscs looks at a packet's connection or route, which weir's packets do not have.
+    /// Off for what leaves: something at its qdiscs looks at a packet's connection or route, which
+    /// weir's packets do not have.
     Asking(String),
     /// Not straight from XDP: a qdisc that must not be passed by.
     Queue(String),
-    /// Not straight from XDP: what comes in elsewhere may be faster, and no qdisc would keep the queue short.
+    /// Not straight from XDP: what comes in elsewhere may be faster, and no qdisc would keep the
+    /// queue short.
     Slower {
         /// Mbit/s, where it is known.
         speed: Option<u32>,
@@ -88,11 +91,13 @@ pub enum PortReason {
     NoRings,
     /// Not straight from XDP: the other end of a veth device would not fetch them.
     PeerSleeps,
-    /// Off for what leaves: a bridge may send copies of it by this member, where nothing of weir's is attached.
+    /// Off for what leaves: a bridge may send copies of it by this member, where nothing of weir's
+    /// is attached.
     Unseen(String),
     /// Off for frames of these VLANs: more hardware addresses than a port can have.
     Addresses(Vec<u16>),
-    /// Off for bridged frames: stations are forgotten too soon, in seconds, to be kept known by what weir shows the kernel.
+    /// Off for bridged frames: stations are forgotten too soon, in seconds, to be kept known by
+    /// what weir shows the kernel.
     Ageing(u32),
     /// Off for bridged frames: something looks at each of them.
     BridgeFilter(String),

@@ -14,12 +14,13 @@ const ETHERNET: u16 = 1;
 /// ARPHRD_LOOPBACK.
 const LOOPBACK: u16 = 772;
 
-/// Kinds of devices (IFLA_INFO_KIND) that are Ethernet and can be taken as they are. The empty kind is hardware.
+/// Kinds of devices (IFLA_INFO_KIND) that are Ethernet and can be taken as they are. The empty kind
+/// is hardware.
 const PLAIN_KINDS: [&str; 4] = ["", "veth", "tun", "dsa"];
 /// Kinds that are forwarded at the devices below.
 const UPPER_KINDS: [&str; 4] = ["vlan", "bridge", "vrf", "dsa"];
-/// Kinds that may stand on a port without doing anything to frames that weir would have to do. Frames for the addresses of the
-/// last four are left to the kernel.
+/// Kinds that may stand on a port without doing anything to frames that weir would have to do.
+/// Frames for the addresses of the last four are left to the kernel.
 const HARMLESS_ABOVE: [&str; 9] = [
     "", "dsa", "vlan", "bridge", "vrf", "macvlan", "macvtap", "ipvlan", "ipvtap",
 ];
@@ -82,7 +83,8 @@ impl<'a> Router<'a> {
     fn new(devices: &[Device<'a>], settings: &'a Settings) -> Self {
         let devices: BTreeMap<u32, Device<'a>> =
             devices.iter().map(|d| (d.link.index, *d)).collect();
-        // Without the user's wish, the ports of a switch are ports themselves, and stand on nothing.
+        // Without the user's wish, the ports of a switch are ports themselves, and stand on
+        // nothing.
         let at_conduit = |port: &Link| {
             let conduit = port.lower.and_then(|lower| devices.get(&lower));
             conduit.is_some_and(|conduit| at_conduit(conduit, settings))
@@ -320,8 +322,8 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// What MACsec keeps from leaving by a port, on which it stands over whatever. A card that encrypts does so with the kernel's own packets
-    /// only; weir's would leave as they are.
+    /// What MACsec keeps from leaving by a port, on which it stands over whatever. A card that
+    /// encrypts does so with the kernel's own packets only; weir's would leave as they are.
     fn macsec(&self, port: u32) -> impl Iterator<Item = Limit> + '_ {
         let stands_here = move |(_, lower): &&(&Link, u32)| {
             *lower == port || self.stack.lowest(*lower).contains(&port)
@@ -336,7 +338,8 @@ impl<'a> Router<'a> {
         })
     }
 
-    /// Whether frames here have tags of a switch: the kernel says so, or ports of a switch are on it.
+    /// Whether frames here have tags of a switch: the kernel says so, or ports of a switch are on
+    /// it.
     fn is_conduit(&self, device: &Device<'_>) -> bool {
         device.facts.is_some_and(|facts| facts.tagging.is_some())
             || self.conduits.contains(&device.link.index)
@@ -435,9 +438,10 @@ impl<'a> Router<'a> {
     }
 }
 
-/// What is attached to a device that weir's packets would pass by. An egress chain is passed by even at TC: the kernel has skbs that
-/// a TC program redirects skip it (nf_skip_egress in net/core/dev.c). Filters at egress would see them, but not as the kernel's own
-/// packets: without their connection.
+/// What is attached to a device that weir's packets would pass by. An egress chain is passed by
+/// even at TC: the kernel has skbs that a TC program redirects skip it (nf_skip_egress in
+/// net/core/dev.c). Filters at egress would see them, but not as the kernel's own packets: without
+/// their connection.
 fn attached(facts: &PortFacts) -> Vec<Limit> {
     let first = |list: &[String], of, reason: fn(String) -> PortReason| {
         let reason = list.first().cloned().map(reason);
@@ -455,7 +459,8 @@ fn attached(facts: &PortFacts) -> Vec<Limit> {
     .collect()
 }
 
-/// A member of a bridge that asks for each frame's station: with what comes in there, the bridge is to be asked.
+/// A member of a bridge that asks for each frame's station: with what comes in there, the bridge is
+/// to be asked.
 fn locked(link: &Link) -> Option<Limit> {
     link.locked.then_some(Limit {
         of: Use::In,
@@ -463,8 +468,8 @@ fn locked(link: &Link) -> Option<Limit> {
     })
 }
 
-/// Whether the user asked for a conduit to be the port, in place of the ports of its switch, and its tags are known (or not looked
-/// at yet). The wish for all devices is not meant.
+/// Whether the user asked for a conduit to be the port, in place of the ports of its switch, and
+/// its tags are known (or not looked at yet). The wish for all devices is not meant.
 fn at_conduit(conduit: &Device<'_>, settings: &Settings) -> bool {
     let asked = matches!(conduit.own_wish(settings), Some(Hook::Xdp | Hook::Tc));
     let known = conduit.facts.is_none_or(|facts| {

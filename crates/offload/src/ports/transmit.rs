@@ -1,5 +1,6 @@
-//! Which ports XDP at others may send to. Frames that it sends pass the qdisc of the way out by, and byte queue limits: where they come faster
-//! than they leave, they wait in the driver's ring, or are dropped there, and nothing marks or drops early. So TC does it then.
+//! Which ports XDP at others may send to. Frames that it sends pass the qdisc of the way out by,
+//! and byte queue limits: where they come faster than they leave, they wait in the driver's ring,
+//! or are dropped there, and nothing marks or drops early. So TC does it then.
 
 use std::collections::BTreeMap;
 
@@ -81,7 +82,8 @@ fn against(device: &Device<'_>, hook: Hook, fastest: &Fastest) -> Option<PortRea
     })
 }
 
-/// Whether frames may come in faster than they leave. Where neither speed is known (virtual machines), they are taken for equal.
+/// Whether frames may come in faster than they leave. Where neither speed is known (virtual
+/// machines), they are taken for equal.
 fn may_be_faster(into: Option<u32>, out: Option<u32>) -> bool {
     match (into, out) {
         (Some(into), Some(out)) => into > out,
@@ -89,8 +91,9 @@ fn may_be_faster(into: Option<u32>, out: Option<u32>) -> bool {
     }
 }
 
-/// Whether the driver transmits XDP frames of other devices. Many drivers have rings for that only while a program is attached to
-/// the device itself, and answer -ENXIO otherwise (`ixgbe_xdp_xmit`, `virtnet_xdp_xmit`, …): each frame would be lost.
+/// Whether the driver transmits XDP frames of other devices. Many drivers have rings for that only
+/// while a program is attached to the device itself, and answer -ENXIO otherwise (`ixgbe_xdp_xmit`,
+/// `virtnet_xdp_xmit`, …): each frame would be lost.
 fn takes_frames(device: &Device<'_>, hook: Hook) -> bool {
     let facts = device.facts;
     facts.is_some_and(|facts| match facts.xdp_features {

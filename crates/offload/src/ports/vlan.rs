@@ -1,4 +1,5 @@
-//! VLANs that stand on a port: whether their tags can be seen there, and the addresses of their devices.
+//! VLANs that stand on a port: whether their tags can be seen there, and the addresses of their
+//! devices.
 
 use kernel::{Link, Mac};
 
@@ -10,7 +11,8 @@ const SERVICE_TAG: u16 = 0x88a8;
 /// Own addresses a port can have beside its first.
 const VLAN_MACS: usize = 3;
 
-/// Whether VLAN tags that must be seen are taken off: a frame of another VLAN would look like one without.
+/// Whether VLAN tags that must be seen are taken off: a frame of another VLAN would look like one
+/// without.
 pub(super) fn hides_tags(facts: &PortFacts, uppers: &[(Upper, &Device<'_>)]) -> Option<PortReason> {
     let any = |of: &dyn Fn(&Link) -> bool| uppers.iter().any(|(_, upper)| of(upper.link));
     let tagged = any(&|link| link.vlan.is_some() || link.filters_vlans);
@@ -24,8 +26,8 @@ pub(super) fn hides_tags(facts: &PortFacts, uppers: &[(Upper, &Device<'_>)]) -> 
     }
 }
 
-/// Addresses other than `mac` of what stands on a port with a VLAN, as many as a port has room for, and the VLANs of the others. A
-/// member of a bridge is not addressed itself.
+/// Addresses other than `mac` of what stands on a port with a VLAN, as many as a port has room for,
+/// and the VLANs of the others. A member of a bridge is not addressed itself.
 pub(super) fn vlan_macs(
     mac: Mac,
     uppers: &[(Upper, &Device<'_>)],

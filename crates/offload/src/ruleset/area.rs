@@ -1,4 +1,5 @@
-//! Which flows the static conditions of rules can be about: a superset, from what is the same for all packets of a flow.
+//! Which flows the static conditions of rules can be about: a superset, from what is the same for
+//! all packets of a flow.
 //!
 //! A condition that is not understood is dropped, which only widens it.
 
@@ -260,7 +261,8 @@ impl Area {
         }
     }
 
-    /// Whether a packet of this connection may match, in either direction, before or after its addresses are translated.
+    /// Whether a packet of this connection may match, in either direction, before or after its
+    /// addresses are translated.
     pub(super) fn touches(&self, subject: &Subject<'_>) -> bool {
         let (original, reply) = (subject.original, subject.reply);
         let family = if original.source.is_ipv4() { V4 } else { V6 };
@@ -277,7 +279,8 @@ impl Area {
         if self.tests.is_empty() {
             return true;
         }
-        // Source and destination are translated at different hooks: between these one is the former, and the other the latter.
+        // Source and destination are translated at different hooks: between these one is the
+        // former, and the other the latter.
         let here = [
             (original.source, original.source_port),
             (reply.destination, reply.destination_port),

@@ -1,5 +1,6 @@
-//! Every expression and statement of nftables, and every extension of iptables: may its answer differ between two packets of one
-//! direction of a forwarded connection? One table; `docs/each-packet.md` is made after it.
+//! Every expression and statement of nftables, and every extension of iptables: may its answer
+//! differ between two packets of one direction of a forwarded connection? One table;
+//! `docs/each-packet.md` is made after it.
 //!
 //! What is not in it is taken to see each packet: it may be newer than this table.
 
@@ -27,10 +28,12 @@ use Class::{Constant, Each, Elsewhere, Kernel, Noted, Proven};
 /// A row of the table: what kind of thing, its names, its class.
 type Row = (&'static str, &'static [&'static str], Class);
 
-/// By source (`payload` protocols are written `payload ip`), in the words of libnftables-json(5) and of iptables-extensions(8).
+/// By source (`payload` protocols are written `payload ip`), in the words of libnftables-json(5)
+/// and of iptables-extensions(8).
 const TABLE: &[Row] = &[
     ("payload ether", &["daddr", "type"], Constant),
-    // Two stations may use one address and port; where a packet came in is compared, who sent it is not.
+    // Two stations may use one address and port; where a packet came in is compared, who sent it is
+    // not.
     ("payload ether", &["saddr"], Each(Kind::Station)),
     ("payload vlan", &["id", "cfi", "dei", "pcp", "type"], Proven),
     (
@@ -212,7 +215,8 @@ const TABLE: &[Row] = &[
         &["set", "map", "meter"],
         Noted(Kind::DynamicSet),
     ),
-    // Written into the packet. What the witness compares with the packet that came in leaves such flows to the kernel.
+    // Written into the packet. What the witness compares with the packet that came in leaves such
+    // flows to the kernel.
     (
         "write",
         &[

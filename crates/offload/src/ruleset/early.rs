@@ -1,11 +1,13 @@
-//! Rules that packets come by before conntrack does: nothing there knows of a connection. Its state is *invalid* (nft_ct.c, `nft_ct_get_eval`),
-//! its mark and status are not there, and a rule that asks for them settles nothing for packets of an established one.
+//! Rules that packets come by before conntrack does: nothing there knows of a connection. Its state
+//! is *invalid* (nft_ct.c, `nft_ct_get_eval`), its mark and status are not there, and a rule that
+//! asks for them settles nothing for packets of an established one.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-/// Of conntrack at prerouting (`NF_IP_PRI_CONNTRACK`). What has the same comes before or after it, whoever was first.
+/// Of conntrack at prerouting (`NF_IP_PRI_CONNTRACK`). What has the same comes before or after it,
+/// whoever was first.
 const CONNTRACK: i64 = -200;
 /// What weir concludes from, of a connection.
 const KNOWN: [&str; 4] = ["state", "status", "mark", "direction"];
@@ -15,8 +17,8 @@ const UNKNOWN: &str = "l3proto";
 /// Family, table, chain.
 type Key = [String; 3];
 
-/// Has all rules before conntrack ask for something that says nothing, in place of the connection. `root`: the output of
-/// `nft -j list ruleset`.
+/// Has all rules before conntrack ask for something that says nothing, in place of the connection.
+/// `root`: the output of `nft -j list ruleset`.
 pub(super) fn forget(root: &mut Value) {
     let Some(objects) = root.get_mut("nftables").and_then(Value::as_array_mut) else {
         return;

@@ -1,4 +1,5 @@
-//! What a match on TCP's flags says of the packets that may be forwarded past the kernel: those with ACK, and without SYN, FIN and RST.
+//! What a match on TCP's flags says of the packets that may be forwarded past the kernel: those
+//! with ACK, and without SYN, FIN and RST.
 
 use serde_json::Value;
 
@@ -58,7 +59,8 @@ pub(super) fn answer(left: &Value, operator: &str, right: &Value) -> Option<Answ
     })
 }
 
-/// The flags that are looked at; `None` where that is not TCP's flags, `Some(None)` where the mask cannot be read.
+/// The flags that are looked at; `None` where that is not TCP's flags, `Some(None)` where the mask
+/// cannot be read.
 fn mask(left: &Value) -> Option<Option<u8>> {
     if let Some(payload) = left.get("payload") {
         let word = |name| payload.get(name).and_then(Value::as_str);

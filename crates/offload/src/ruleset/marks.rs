@@ -1,6 +1,8 @@
-//! What the mark of a packet says of the mark that its connection had when the packet came: rules restore it, and ask for it later.
+//! What the mark of a packet says of the mark that its connection had when the packet came: rules
+//! restore it, and ask for it later.
 //!
-//! It is followed from rule to rule of a base chain and of the chains that it jumps to. Only what holds on all ways is kept.
+//! It is followed from rule to rule of a base chain and of the chains that it jumps to. Only what
+//! holds on all ways is kept.
 
 use std::collections::HashMap;
 use std::slice;
@@ -108,7 +110,8 @@ impl Marks {
         }
     }
 
-    /// After a rule, for packets that go on to the next one. `called`: what the chains write that it may jump to.
+    /// After a rule, for packets that go on to the next one. `called`: what the chains write that
+    /// it may jump to.
     fn after(&self, expressions: &[Value], called: &[Write]) -> Self {
         let mut now = self.clone();
         // Packets that an expression did not match, and which bits of theirs are not all 0 then.
@@ -141,7 +144,8 @@ impl Marks {
     }
 }
 
-/// What is known before each rule that established packets come by, by the rule's place. Where nothing is, it is left out.
+/// What is known before each rule that established packets come by, by the rule's place. Where
+/// nothing is, it is left out.
 pub(super) fn along(ruleset: &Ruleset<'_>) -> HashMap<usize, Marks> {
     let mut steps: HashMap<Key<'_>, Vec<(Key<'_>, usize)>> = HashMap::new();
     for rule in ruleset.all_rules().filter(|rule| !ruleset.settled(rule)) {

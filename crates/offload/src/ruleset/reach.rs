@@ -35,14 +35,16 @@ impl Chain<'_> {
         self.hook.is_none()
     }
 
-    /// Whether packets of established, forwarded connections enter here. Chains of type nat see only the first packet.
+    /// Whether packets of established, forwarded connections enter here. Chains of type nat see
+    /// only the first packet.
     fn entry(&self) -> bool {
         let forwarded = match self.home.family {
             "ip" | "ip6" | "inet" | "netdev" => matches!(
                 self.hook,
                 Some("prerouting" | "forward" | "postrouting" | "ingress" | "egress")
             ),
-            // What is routed comes up to the bridge and goes down from it; what is bridged weir leaves alone.
+            // What is routed comes up to the bridge and goes down from it; what is bridged weir
+            // leaves alone.
             "bridge" => matches!(
                 self.hook,
                 Some("prerouting" | "input" | "output" | "postrouting")
@@ -84,7 +86,8 @@ pub(super) struct Ruleset<'a> {
     maps: HashMap<Key<'a>, Option<&'a Value>>,
     /// Elements of named sets that only commands change, where they were told.
     pub(super) sets: HashMap<Key<'a>, &'a Value>,
-    /// What each element of a named set or map keeps: it was declared with that, or a rule adds elements with it.
+    /// What each element of a named set or map keeps: it was declared with that, or a rule adds
+    /// elements with it.
     kept: HashMap<Key<'a>, Vec<&'a Value>>,
     /// The rules of each chain, by their places among the objects.
     rules: HashMap<Key<'a>, Vec<usize>>,
@@ -266,7 +269,8 @@ impl<'a> Ruleset<'a> {
         entries.collect()
     }
 
-    /// Whether a rule ends the way of all established packets, by itself or in a chain that they all visit.
+    /// Whether a rule ends the way of all established packets, by itself or in a chain that they
+    /// all visit.
     fn ends(&self, place: usize, depth: usize) -> bool {
         let Some(rule) = self.rule(place) else {
             return false;
@@ -298,15 +302,17 @@ impl<'a> Ruleset<'a> {
         false
     }
 
-    /// Whether established connections never come to this rule, as one before it in its chain decides for them.
+    /// Whether established connections never come to this rule, as one before it in its chain
+    /// decides for them.
     pub(super) fn settled(&self, rule: &Rule<'a>) -> bool {
         self.settles
             .get(&rule.key())
             .is_some_and(|order| *order < rule.order)
     }
 
-    /// For each chain that packets of established, forwarded connections may come to: the flows that may, or `None` where it is reached
-    /// only from a chain at a device, whose traffic is left alone anyway.
+    /// For each chain that packets of established, forwarded connections may come to: the flows
+    /// that may, or `None` where it is reached only from a chain at a device, whose traffic is left
+    /// alone anyway.
     pub(super) fn reached(&self) -> HashMap<Key<'a>, Areas> {
         let mut reached: HashMap<Key<'a>, Areas> = HashMap::new();
         let mut steps: HashMap<Key<'a>, Vec<(Key<'a>, Option<Area>)>> = HashMap::new();
@@ -332,7 +338,8 @@ impl<'a> Ruleset<'a> {
                 _ => {}
             }
         }
-        // Each chain after all that lead to it: a rule that is reached in two ways is for the flows of both.
+        // Each chain after all that lead to it: a rule that is reached in two ways is for the flows
+        // of both.
         for chain in order(&todo, &steps) {
             let areas = reached.get(&chain).cloned().unwrap_or_default();
             for (target, by) in steps.get(&chain).into_iter().flatten() {
@@ -400,7 +407,8 @@ impl<'a> Ruleset<'a> {
         move |name| self.sets.get(&(family, table, name)).copied()
     }
 
-    /// The chains that an expression may jump or go to, through maps too: then with the keys that lead there.
+    /// The chains that an expression may jump or go to, through maps too: then with the keys that
+    /// lead there.
     fn targets(
         &self,
         value: &'a Value,

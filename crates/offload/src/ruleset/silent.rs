@@ -1,5 +1,6 @@
-//! What rules go by that changes without a message: sets whose elements time out or are written by packets, the time of day,
-//! extensions with a memory of their own. [`crate::Agenda`] sees to it that proofs end with it.
+//! What rules go by that changes without a message: sets whose elements time out or are written by
+//! packets, the time of day, extensions with a memory of their own. [`crate::Agenda`] sees to it
+//! that proofs end with it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -10,13 +11,13 @@ use super::classes::{Class, class};
 use super::reach::{Key, Object, Rule, Ruleset};
 use super::{Kind, RulesetError};
 
-/// Time zones differ by a multiple of this, seconds. So an edge is known to within it whichever zone `nft` prints in, and whichever the
-/// kernel goes by.
+/// Time zones differ by a multiple of this, seconds. So an edge is known to within it whichever
+/// zone `nft` prints in, and whichever the kernel goes by.
 pub(crate) const QUARTER: u32 = 900;
 /// Elements that packets keep alive are to be seen by the kernel at least so often, milliseconds.
 const MOST_OFTEN: u64 = 250;
-/// Extensions of iptables whose answer changes by time, by other packets, or by a command that nothing tells of; or that keep what
-/// others ask for alive by packets.
+/// Extensions of iptables whose answer changes by time, by other packets, or by a command that
+/// nothing tells of; or that keep what others ask for alive by packets.
 const MOODS: [&str; 8] = [
     "SET",
     "condition",
@@ -28,8 +29,9 @@ const MOODS: [&str; 8] = [
     "time",
 ];
 
-/// What weir goes by with every connection: that it ends, that it closes, that rules may go by another status, and its mark. That it begins
-/// or was answered is not among them: until that is told, it is the kernel's.
+/// What weir goes by with every connection: that it ends, that it closes, that rules may go by
+/// another status, and its mark. That it begins or was answered is not among them: until that is
+/// told, it is the kernel's.
 const EVENTS: [&str; 4] = ["destroy", "protoinfo", "assured", "mark"];
 /// What it goes by where rules say one of these words.
 const ASKED: [(&str, [&str; 3]); 2] = [
@@ -40,15 +42,18 @@ const ASKED: [(&str, [&str; 3]); 2] = [
 /// What established connections are judged by, and no message tells of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Silent {
-    /// Sets and maps that they are looked up in, whose elements time out or are written by packets; `true`: by packets.
+    /// Sets and maps that they are looked up in, whose elements time out or are written by packets;
+    /// `true`: by packets.
     pub sets: BTreeMap<SetName, bool>,
-    /// The time of day, the day or the date decides: seconds of a quarter of an hour at which that may change.
+    /// The time of day, the day or the date decides: seconds of a quarter of an hour at which that
+    /// may change.
     pub edges: BTreeSet<u32>,
     /// Packets keep elements alive: the kernel has to see one of each flow so often, milliseconds.
     pub keep_alive: Option<u64>,
     /// What cannot be looked at, in words: each second proofs end.
     pub opaque: BTreeSet<String>,
-    /// The same, in rules that see each packet: what they concern is left to the kernel, unless they are ignored.
+    /// The same, in rules that see each packet: what they concern is left to the kernel, unless
+    /// they are ignored.
     pub seen: BTreeSet<String>,
     /// Of some connections conntrack does not tell all that weir goes by.
     pub hidden: bool,
@@ -151,8 +156,8 @@ pub fn silent_in(root: &Value) -> Result<Silent, RulesetError> {
     Ok(search.finish())
 }
 
-/// Tables that go with the process that owns them (`flags owner`, without `persist`), in words: the kernel takes them away, and tells nobody
-/// (`nft_rcv_nl_event` in net/netfilter/nf_tables_api.c).
+/// Tables that go with the process that owns them (`flags owner`, without `persist`), in words: the
+/// kernel takes them away, and tells nobody (`nft_rcv_nl_event` in net/netfilter/nf_tables_api.c).
 fn owned(objects: &[Value], ruleset: &Ruleset<'_>) -> Vec<String> {
     let hooked = |family: &str, name: &str| {
         ruleset.objects.iter().any(|object| match object {
@@ -247,8 +252,8 @@ fn declared(objects: &[Value]) -> HashMap<Key<'_>, Declared> {
     found
 }
 
-/// Calls for each statement that writes a set or map: its name, and for how long elements are refreshed: `None` where they are not,
-/// `Some(None)` where the declaration says.
+/// Calls for each statement that writes a set or map: its name, and for how long elements are
+/// refreshed: `None` where they are not, `Some(None)` where the declaration says.
 fn writes<'a>(value: &'a Value, call: &mut dyn FnMut(&'a str, Option<Option<u64>>)) {
     match value {
         Value::Object(map) => {
@@ -420,7 +425,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// When it may change whether a time matches: a range holds to the end of its last second. `None`: it cannot be told.
+/// When it may change whether a time matches: a range holds to the end of its last second. `None`:
+/// it cannot be told.
 fn edges(key: &str, value: &Value) -> Option<BTreeSet<u32>> {
     if key == "day" {
         return Some(BTreeSet::from([0]));

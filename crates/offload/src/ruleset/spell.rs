@@ -1,5 +1,6 @@
-//! Writes into nft's JSON what it leaves out of iptables' rules: the connection states they ask for, the marks that they ask for and write,
-//! the events that they have told, as nft would have them.
+//! Writes into nft's JSON what it leaves out of iptables' rules: the connection states they ask
+//! for, the marks that they ask for and write, the events that they have told, as nft would have
+//! them.
 
 use std::collections::HashMap;
 
@@ -19,8 +20,9 @@ pub fn has_policies(text: &str) -> bool {
     text.contains("\"ct timeout\"") || text.contains("\"CT\"")
 }
 
-/// Replaces what was read of extensions by the statements that do the same. The rules have to be of the same ruleset; where they are not, as
-/// it changed in between, what does not fit is left as it is.
+/// Replaces what was read of extensions by the statements that do the same. The rules have to be of
+/// the same ruleset; where they are not, as it changed in between, what does not fit is left as it
+/// is.
 pub fn spell(root: &mut Value, rules: &[RuleExtensions]) {
     let key = |family: &str, table: &str, chain: &str, handle: u64| {
         format!("{family} {table} {chain} {handle}")
@@ -59,7 +61,8 @@ pub fn spell(root: &mut Value, rules: &[RuleExtensions]) {
     super::early::forget(root);
 }
 
-/// Writes into tables which flags they have. Of a table that is not among these, as it changed in between, what nft says stays.
+/// Writes into tables which flags they have. Of a table that is not among these, as it changed in
+/// between, what nft says stays.
 pub fn flag(root: &mut Value, tables: &[Table]) {
     let objects = root.get_mut("nftables").and_then(Value::as_array_mut);
     let flagged = objects.into_iter().flatten();
@@ -76,8 +79,8 @@ pub fn flag(root: &mut Value, tables: &[Table]) {
     }
 }
 
-/// Writes into the declarations of sets what single elements keep, as if all did. It is that of a moment ago; of sets that are not there any more nothing
-/// is written.
+/// Writes into the declarations of sets what single elements keep, as if all did. It is that of a
+/// moment ago; of sets that are not there any more nothing is written.
 pub fn declare(root: &mut Value, kept: &[Kept]) {
     let objects = root.get_mut("nftables").and_then(Value::as_array_mut);
     for object in objects.into_iter().flatten() {

@@ -11,20 +11,24 @@ pub(super) struct Sight<'a> {
     pub(super) kind: Kind,
     /// The object it was found in.
     pub(super) value: &'a Value,
-    /// How many expressions of the rule say which packets it is for: it counts those that all of them match.
+    /// How many expressions of the rule say which packets it is for: it counts those that all of
+    /// them match.
     pub(super) asked: usize,
 }
 
-/// Tells what each element of a named set or map keeps, by its name: a packet that finds one goes by that, too.
+/// Tells what each element of a named set or map keeps, by its name: a packet that finds one goes
+/// by that, too.
 pub(super) type Kept<'a, 'f> = &'f dyn Fn(&'a str) -> &'f [&'a Value];
 
-/// The statements of a rule that must see each packet, or are worth knowing; each kind once, with where it was found.
+/// The statements of a rule that must see each packet, or are worth knowing; each kind once, with
+/// where it was found.
 pub(super) fn scan<'a>(expressions: &'a [Value], kept: Kept<'a, '_>) -> Vec<Sight<'a>> {
     let mut found: Vec<Sight<'a>> = Vec::new();
     for (place, statement) in expressions.iter().enumerate() {
         let mut add = |kind: Kind, value, tells: bool| {
             let asked = match tells {
-                // What is asked of the packet counts where something is done with it: up to there all else is asked too.
+                // What is asked of the packet counts where something is done with it: up to there
+                // all else is asked too.
                 true => match effect(expressions, place) {
                     Some(asked) => asked,
                     None => return,
@@ -65,7 +69,8 @@ pub(super) fn each(statements: &Value) -> &[Value] {
     }
 }
 
-/// Where a rule does something with a packet that its expressions up to `place` match. `None`: it only counts.
+/// Where a rule does something with a packet that its expressions up to `place` match. `None`: it
+/// only counts.
 fn effect(expressions: &[Value], place: usize) -> Option<usize> {
     let named = |value: &Value| -> Option<(String, bool)> {
         let (name, inner) = value.as_object()?.iter().next()?;
@@ -85,7 +90,8 @@ fn effect(expressions: &[Value], place: usize) -> Option<usize> {
 
 type Add<'a, 'f> = &'f mut dyn FnMut(Kind, &'a Value, bool);
 
-/// What a statement does, and what its expressions ask. The last argument of `add`: whether it is only asked.
+/// What a statement does, and what its expressions ask. The last argument of `add`: whether it is
+/// only asked.
 fn statement_sights<'a>(statement: &'a Value, kept: Kept<'a, '_>, add: Add<'a, '_>) {
     let Some((name, inner)) = single(statement) else {
         // A verdict without more, such as `"accept"`, or nothing that is known.
@@ -194,7 +200,8 @@ fn expression_sights<'a>(value: &'a Value, kept: Kept<'a, '_>, add: Add<'a, '_>)
     }
 }
 
-/// Whether something is kept that each packet changes, so that what the rule asks for behind it does not matter.
+/// Whether something is kept that each packet changes, so that what the rule asks for behind it
+/// does not matter.
 fn stateful(kind: Kind) -> bool {
     matches!(
         kind,
@@ -291,8 +298,8 @@ fn is_ct_state(value: &Value) -> bool {
     value.get("ct").is_some_and(|ct| key(ct) == Some("state"))
 }
 
-/// Whether one of these conditions holds for no packet that would be forwarded past the kernel: other conntrack states only, or a SYN,
-/// FIN or RST.
+/// Whether one of these conditions holds for no packet that would be forwarded past the kernel:
+/// other conntrack states only, or a SYN, FIN or RST.
 pub(super) fn never_before(expressions: &[Value]) -> bool {
     expressions
         .iter()
@@ -319,7 +326,8 @@ pub(super) fn never_before(expressions: &[Value]) -> bool {
 /// What a rule does with every packet of an established connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way<'a> {
-    /// Its way through the chains of this hook ends: `ct state established accept`, with nothing else asked.
+    /// Its way through the chains of this hook ends: `ct state established accept`, with nothing
+    /// else asked.
     Ends,
     /// It goes to this chain.
     Visits(&'a str),
@@ -381,7 +389,8 @@ fn map_way(map: &Value) -> Way<'_> {
         .unwrap_or(Way::Open)
 }
 
-/// Whether a packet may leave the chain at this rule without having come to an end: by `return`, `goto`, or a map that is not known.
+/// Whether a packet may leave the chain at this rule without having come to an end: by `return`,
+/// `goto`, or a map that is not known.
 pub(super) fn may_leave(value: &Value) -> bool {
     match value {
         Value::Object(map) => map.iter().any(|(name, inner)| match name.as_str() {

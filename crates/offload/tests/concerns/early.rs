@@ -8,8 +8,8 @@ use weir_offload::ruleset::{parse, read};
 
 use crate::{established, jump, limit, touched};
 
-/// One base chain of this priority at prerouting, with these rules, and another one that it may jump to: what a connection to port 80 is left to the
-/// kernel for.
+/// One base chain of this priority at prerouting, with these rules, and another one that it may
+/// jump to: what a connection to port 80 is left to the kernel for.
 fn before_conntrack(priority: i32, rules: &[Value], there: &[Value]) -> usize {
     let mut all = vec![
         json!({"chain": {"family": "inet", "table": "t", "name": "pre", "handle": 1, "hook": "prerouting", "type": "filter", "prio": priority}}),

@@ -101,7 +101,8 @@ fn one_that_closed_without_a_word_is_not_kept_by_the_last_word_either() {
     }
 }
 
-/// A rule, a mark or a limit leaves it to the kernel while it moves: that has seen little of it, and its window stands far behind.
+/// A rule, a mark or a limit leaves it to the kernel while it moves: that has seen little of it,
+/// and its window stands far behind.
 #[test]
 fn what_is_given_back_has_what_the_kernel_alone_would_give_it() {
     let stream = Policy {

@@ -43,7 +43,8 @@ const POLICIES: [(bool, Policy); 5] = [
     (false, Policy { long: 8, short: 7 }),
 ];
 
-/// Conntrack sees the packets no more: its entry gets no more time than it had, however the flow moves.
+/// Conntrack sees the packets no more: its entry gets no more time than it had, however the flow
+/// moves.
 #[test]
 fn an_entry_whose_packets_are_not_seen_is_not_kept() {
     for (is_tcp, policy) in POLICIES {
@@ -71,7 +72,8 @@ fn an_entry_whose_packets_are_not_seen_is_not_kept() {
     }
 }
 
-/// The same where packets come from one side only, and never prove: NAT is gone, and nobody answers.
+/// The same where packets come from one side only, and never prove: NAT is gone, and nobody
+/// answers.
 #[test]
 fn nor_is_one_whose_packets_come_to_nothing() {
     for (is_tcp, policy) in POLICIES {

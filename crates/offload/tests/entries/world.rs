@@ -55,8 +55,8 @@ impl Entry {
     pub(crate) fn see(&mut self, (d, end, ack): Packet, now: Millis) -> bool {
         let before = self.assured;
         let given = if self.tcp {
-            // Of what it did not see the data of it takes nothing in (tcp_in_window), as windows are
-            // not checked.
+            // Of what it did not see the data of it takes nothing in (tcp_in_window), as windows
+            // are not checked.
             if ack <= self.end[1 - d] {
                 if end > self.end[d] {
                     self.end[d] = end;
@@ -98,7 +98,8 @@ pub(crate) struct World {
     pub(crate) told: Vec<(Millis, u32)>,
     /// Conntrack sees the packets that it is shown, and those of the kernel alone.
     pub(crate) seen: bool,
-    /// A packet that the kernel sent on proves; otherwise it comes to nothing there, or goes where nothing is proven.
+    /// A packet that the kernel sent on proves; otherwise it comes to nothing there, or goes where
+    /// nothing is proven.
     pub(crate) proves: bool,
     /// Weir left it to the kernel.
     pub(crate) left: bool,
@@ -109,7 +110,8 @@ impl World {
         Self::begin(is_tcp, policy, settings, None)
     }
 
-    /// A TCP connection that conntrack first sees in its middle, by a packet that gives it so many seconds.
+    /// A TCP connection that conntrack first sees in its middle, by a packet that gives it so many
+    /// seconds.
     pub(crate) fn picked_up(policy: Policy, gives: u32, settings: Settings) -> Self {
         Self::begin(true, policy, settings, Some(gives))
     }

@@ -87,7 +87,8 @@ fn ports_of_a_switch_are_ports_and_its_conduit_is_left_alone() {
             .mend()
             .contains("not been tried on hardware")
     );
-    // One whose conduit is not here is a device like others, and so is a conduit with its ports elsewhere none.
+    // One whose conduit is not here is a device like others, and so is a conduit with its ports
+    // elsewhere none.
     let alone = World::of(&[of_kind(4, "lan1", "dsa")]);
     assert_eq!(alone.plan(4).hook, Hook::Xdp);
     let conduit = World::of(&[link(ETH0, "eth0")]).fact(ETH0, |f| f.tagging = Some("mtk".into()));

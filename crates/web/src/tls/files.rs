@@ -49,7 +49,8 @@ pub(super) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, 
     }
 }
 
-/// The private key in a file. The group may read it, as clients of certificate authorities have it, but not everybody.
+/// The private key in a file. The group may read it, as clients of certificate authorities have it,
+/// but not everybody.
 pub(super) fn key(path: &Path) -> Result<PrivateKeyDer<'static>, WebError> {
     let (octets, metadata) = read(path)?;
     if metadata.mode() & 0o007 != 0 {

@@ -1,4 +1,5 @@
-//! TLS 1.3 (RFC 8446), which every browser has had since 2020: with a certificate from files, or one of weir's own making.
+//! TLS 1.3 (RFC 8446), which every browser has had since 2020: with a certificate from files, or
+//! one of weir's own making.
 
 mod files;
 mod own;
@@ -22,7 +23,8 @@ use crate::WebError;
 use crate::secret::Stamp;
 use crate::settings::{self, Settings};
 
-/// How often is looked whether the files changed: when somebody connects, and not more often than this.
+/// How often is looked whether the files changed: when somebody connects, and not more often than
+/// this.
 const LOOK: Duration = Duration::from_secs(2);
 
 /// First octet of a TLS handshake (RFC 8446 section 5.1).
@@ -71,7 +73,8 @@ impl Tls {
             if first[0].is_ascii_uppercase() {
                 stream.write_all(PLAIN).await?;
                 stream.shutdown().await?;
-                // Closing with octets unread would reset the connection, and the client might never see why.
+                // Closing with octets unread would reset the connection, and the client might never
+                // see why.
                 let mut rest = [0; 1024];
                 let _ = tokio::io::AsyncReadExt::read(&mut stream, &mut rest).await;
             }
@@ -82,8 +85,8 @@ impl Tls {
         acceptor.accept(stream).await.map(Some)
     }
 
-    /// Reads the files again if they changed. What is of no use, perhaps because only one of them was written yet, is told once and left;
-    /// the former certificate stays.
+    /// Reads the files again if they changed. What is of no use, perhaps because only one of them
+    /// was written yet, is told once and left; the former certificate stays.
     fn look(&self, now: Duration) {
         if now.saturating_sub(self.looked.get()) < LOOK {
             return;

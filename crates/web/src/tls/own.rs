@@ -1,4 +1,5 @@
-//! A certificate that nobody else vouches for: who opens the page compares its fingerprint once, or imports it.
+//! A certificate that nobody else vouches for: who opens the page compares its fingerprint once, or
+//! imports it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,8 @@ use crate::settings::Settings;
 /// Before the certificate in its file: for which names it was asked.
 const NAMES: &str = "names:";
 
-/// Files of the certificate and the key in `directory`, made where they are missing or lack a name that was configured since.
+/// Files of the certificate and the key in `directory`, made where they are missing or lack a name
+/// that was configured since.
 pub(super) fn make(directory: &Path, settings: &Settings) -> Result<(PathBuf, PathBuf), WebError> {
     let certificate = directory.join("certificate.pem");
     let key = directory.join("key.pem");
@@ -42,7 +44,8 @@ pub(super) fn make(directory: &Path, settings: &Settings) -> Result<(PathBuf, Pa
     params.distinguished_name.push(DnType::CommonName, "weir");
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    // Not from now on: many routers have no clock when they first start, and would make one that is valid only later.
+    // Not from now on: many routers have no clock when they first start, and would make one that is
+    // valid only later.
     params.not_before = rcgen::date_time_ymd(2024, 1, 1);
     params.not_after = rcgen::date_time_ymd(2049, 12, 31);
     let made = params.self_signed(&pair).map_err(wrong)?;
@@ -76,7 +79,8 @@ fn configured(settings: &Settings) -> BTreeSet<String> {
     names
 }
 
-/// More names that will do now, but need not do tomorrow: what this machine is called, and its addresses.
+/// More names that will do now, but need not do tomorrow: what this machine is called, and its
+/// addresses.
 fn found() -> Vec<String> {
     let name = nix::unistd::gethostname()
         .ok()

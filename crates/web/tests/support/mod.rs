@@ -1,4 +1,5 @@
-//! A web page's server in a thread of its own, with a clock that tests set, and clients that say exactly what they are told.
+//! A web page's server in a thread of its own, with a clock that tests set, and clients that say
+//! exactly what they are told.
 #![allow(
     dead_code,
     reason = "each test program uses its part of the support module"
@@ -185,7 +186,8 @@ impl Server {
         answer
     }
 
-    /// A request with a body and these header lines; `Host` is the server's, unless there is one among them.
+    /// A request with a body and these header lines; `Host` is the server's, unless there is one
+    /// among them.
     pub fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         let mut text = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
         if !headers.iter().any(|(name, _)| *name == "Host") {

@@ -26,8 +26,8 @@ pub struct Options {
     pub socket: PathBuf,
 }
 
-/// Looks at kernel, devices and firewall, with this configuration in mind. Changes nothing: what has to be tried is tried in a
-/// network namespace made for it.
+/// Looks at kernel, devices and firewall, with this configuration in mind. Changes nothing: what
+/// has to be tried is tried in a network namespace made for it.
 ///
 /// # Errors
 /// No event loop can be made, or the devices cannot be listed.

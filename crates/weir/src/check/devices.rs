@@ -41,7 +41,8 @@ pub fn plan(
         .collect()
 }
 
-/// One device, as it was planned here or, where a daemon runs, there; `kept`: its qdisc, if packets must go through it.
+/// One device, as it was planned here or, where a daemon runs, there; `kept`: its qdisc, if packets
+/// must go through it.
 fn device(plan: &PortPlan, port: Option<&Port>, kept: Option<&str>) -> Device {
     let told = port.and_then(|port| Some((port, port.reason.as_ref()?)));
     let (hook, mut why, mended, stack) = match told {

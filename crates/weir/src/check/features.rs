@@ -1,4 +1,5 @@
-//! What of the kernel weir's packet path uses: one row each; and what is around it. Netfilter has a file of its own.
+//! What of the kernel weir's packet path uses: one row each; and what is around it. Netfilter has a
+//! file of its own.
 
 use std::fs;
 use std::path::Path;

@@ -53,7 +53,8 @@ pub fn cost(findings: &mut [Finding], rules: &[RuleCost]) {
     }
 }
 
-/// What changes without a message, as far as that costs something; `large` tells whether a set has more elements than so many.
+/// What changes without a message, as far as that costs something; `large` tells whether a set has
+/// more elements than so many.
 pub fn silent(silent: &Silent, large: impl Fn(&SetName, usize) -> bool) -> Vec<Finding> {
     let finding = |place: String, what: &str| Finding {
         place,

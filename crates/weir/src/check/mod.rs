@@ -1,7 +1,7 @@
 //! What this machine can do, and what stands in the way: the report of `weir check`.
 //!
-//! Features are found by trying, not from the version: distributions carry them back and leave them out. Devices and firewall are
-//! looked at with the daemon's own code.
+//! Features are found by trying, not from the version: distributions carry them back and leave them
+//! out. Devices and firewall are looked at with the daemon's own code.
 
 mod collect;
 mod devices;
@@ -68,7 +68,8 @@ pub struct Device {
     /// What would make it better, where something would.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mend: Option<String>,
-    /// Names of the devices that it stands on: its packets are taken there, where those have a hook.
+    /// Names of the devices that it stands on: its packets are taken there, where those have a
+    /// hook.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stands_on: Vec<String>,
     /// Names of the devices that stand on it, the nearest first.
@@ -101,7 +102,8 @@ pub struct Finding {
     pub statement: Option<String>,
     /// Only worth knowing: nothing goes wrong.
     pub noted: bool,
-    /// Connections that it leaves to the kernel now; absent where that is not known, as no daemon runs here.
+    /// Connections that it leaves to the kernel now; absent where that is not known, as no daemon
+    /// runs here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<u64>,
     /// What to do about it.
@@ -110,8 +112,8 @@ pub struct Finding {
 }
 
 impl CheckReport {
-    /// Weir can work here: nothing that it cannot do without is missing, and there is a device to work on. Findings do not
-    /// count: they are about single rules.
+    /// Weir can work here: nothing that it cannot do without is missing, and there is a device to
+    /// work on. Findings do not count: they are about single rules.
     pub fn usable(&self) -> bool {
         self.missing().next().is_none() && self.ports() > 0
     }

@@ -1,4 +1,5 @@
-//! What of netfilter weir uses: conntrack, its events and updates, and the generations of the ruleset.
+//! What of netfilter weir uses: conntrack, its events and updates, and the generations of the
+//! ruleset.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -73,7 +74,8 @@ fn told(settings: &io::Result<Option<ConntrackSettings>>) -> Feature {
     }
 }
 
-/// Asks to relax a connection that cannot be: the kernel misses it, unless it knows no such request.
+/// Asks to relax a connection that cannot be: the kernel misses it, unless it knows no such
+/// request.
 fn updates(requests: &mut Requests) -> Feature {
     let nobody = ConnectionId {
         id: 0,

@@ -10,8 +10,8 @@ use crate::output::{Output, Tone, WIDTH, harmless, wrap};
 const INDENT: usize = 11;
 
 impl CheckReport {
-    /// Prints it: first what the kernel has, then the devices, then the firewall, then the verdict. `verbose`: also what each
-    /// feature is for, and what of the firewall is only worth knowing.
+    /// Prints it: first what the kernel has, then the devices, then the firewall, then the verdict.
+    /// `verbose`: also what each feature is for, and what of the firewall is only worth knowing.
     pub fn print(&self, verbose: bool, output: &mut Output<'_>) -> io::Result<()> {
         heading(&format!("Kernel {}", harmless(&self.kernel)), output)?;
         for one in &self.features {

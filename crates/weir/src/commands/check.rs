@@ -12,8 +12,9 @@ use crate::registry::Context;
 
 /// Say what this machine can do, and what stands in the way; needs no daemon
 ///
-/// Looks at the kernel, the network devices and the firewall. Features are tried, in a network namespace made for it; nothing is
-/// changed. Where a daemon runs, devices are shown as it has them, else as it would.
+/// Looks at the kernel, the network devices and the firewall. Features are tried, in a network
+/// namespace made for it; nothing is changed. Where a daemon runs, devices are shown as it has
+/// them, else as it would.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Exit codes: 0 when weir can work here, 1 when a feature it cannot do without is missing or no device can be used.

@@ -14,8 +14,8 @@ use crate::registry::{Context, Doubt, Registry};
 
 /// Print the configuration as it takes effect
 ///
-/// Prints every key with its value and where it was set, as a configuration file again. Reads the file as `weir run` would, so
-/// it also tells whether the file is good before a reload.
+/// Prints every key with its value and where it was set, as a configuration file again. Reads the
+/// file as `weir run` would, so it also tells whether the file is good before a reload.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Examples:
   weir config                      what /etc/weir/weir.toml comes to

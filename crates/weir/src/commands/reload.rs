@@ -9,7 +9,8 @@ use crate::output::{Output, harmless};
 
 /// Have the daemon read its configuration again
 ///
-/// The new configuration takes effect as a whole. Where it has an error, all errors are told and nothing changes.
+/// The new configuration takes effect as a whole. Where it has an error, all errors are told and
+/// nothing changes.
 #[derive(Args, Debug)]
 pub struct ReloadArgs {
     #[command(flatten)]

@@ -11,8 +11,9 @@ use crate::{daemon, log};
 
 /// Run the daemon: forward packets until told to stop
 ///
-/// Needs no configuration: it finds the devices that forward. Stops at SIGTERM or SIGINT, reads the configuration again at
-/// SIGHUP. When it stops, or is killed, connections go on through the kernel.
+/// Needs no configuration: it finds the devices that forward. Stops at SIGTERM or SIGINT, reads the
+/// configuration again at SIGHUP. When it stops, or is killed, connections go on through the
+/// kernel.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Examples:
   weir run                      with /etc/weir/weir.toml, where it exists
@@ -29,7 +30,8 @@ pub struct RunArgs {
     /// Prove and count, but leave every packet to the kernel
     #[arg(long)]
     pub shadow: bool,
-    /// Socket to serve the API on [default: $WEIR_SOCKET, else the configuration's, else by network namespace]
+    /// Socket to serve the API on [default: $WEIR_SOCKET, else the configuration's, else by network
+    /// namespace]
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
     /// Tell more; twice: still more

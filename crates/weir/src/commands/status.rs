@@ -122,7 +122,8 @@ fn daemon(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
     output.field("lost events", &output.toned(Tone::Warn, &lost))
 }
 
-/// The share of the packets, in a number and in words. The number is cut off: 100 % means each and every one.
+/// The share of the packets, in a number and in words. The number is cut off: 100 % means each and
+/// every one.
 fn share(share: Option<f64>) -> String {
     let Some(share) = share else {
         return "no packet yet".to_owned();
@@ -209,7 +210,8 @@ fn reasons(
     Ok(())
 }
 
-/// What the code of a reason means; nothing, where it speaks for itself or comes from another version.
+/// What the code of a reason means; nothing, where it speaks for itself or comes from another
+/// version.
 fn meaning(code: &str) -> &'static str {
     let packets = datapath::Reason::ALL;
     let packet = packets.iter().find(|reason| reason.code() == code);

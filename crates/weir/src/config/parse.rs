@@ -12,8 +12,8 @@ use super::section::{Held, Naming, Section, Table};
 use super::setting::Origin;
 use super::suggest::nearest;
 
-/// Reads a configuration. `filename` is only for messages and origins. Either all of it is good, or every error is returned, in
-/// the order of the text.
+/// Reads a configuration. `filename` is only for messages and origins. Either all of it is good, or
+/// every error is returned, in the order of the text.
 pub fn parse(
     sections: &[Section],
     text: &str,

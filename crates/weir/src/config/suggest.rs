@@ -1,6 +1,7 @@
 //! The name that was probably meant.
 
-/// Of `names`, the one nearest to `typed`, where it is near enough to be a slip: a third of its letters at most.
+/// Of `names`, the one nearest to `typed`, where it is near enough to be a slip: a third of its
+/// letters at most.
 pub(super) fn nearest<'a>(
     typed: &str,
     names: impl IntoIterator<Item = &'a str>,
@@ -14,8 +15,8 @@ pub(super) fn nearest<'a>(
         .map(|(_, name)| name)
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours that lead from one to the other (Damerau, CACM 7(3), 1964; the
-/// variant that touches no letter twice).
+/// Insertions, deletions, replacements and swaps of neighbours that lead from one to the other
+/// (Damerau, CACM 7(3), 1964; the variant that touches no letter twice).
 fn distance(from: &str, to: &str) -> usize {
     // No name here is longer than that, and the work grows with the square.
     const LONGEST: usize = 64;

@@ -218,7 +218,8 @@ impl DeviceName {
         any_case: false,
     };
 
-    /// `dev_valid_name` (net/core/dev.c): shorter than IFNAMSIZ, neither `.` nor `..`, without `/`, `:` and white space.
+    /// `dev_valid_name` (net/core/dev.c): shorter than IFNAMSIZ, neither `.` nor `..`, without `/`,
+    /// `:` and white space.
     pub fn fits(name: &str) -> bool {
         (1..=15).contains(&name.len())
             && name != "."

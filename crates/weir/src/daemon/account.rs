@@ -22,7 +22,8 @@ pub struct Account {
     pub ledger: Ledger,
     /// What stands on ports, as it was when flows were last asked; `None`: it changed since.
     paths: Option<Paths>,
-    /// Ports by their slot. One that is no port any more stays, as its flows' last packets may not be counted yet.
+    /// Ports by their slot. One that is no port any more stays, as its flows' last packets may not
+    /// be counted yet.
     ports: HashMap<u32, u32>,
     /// Not yet in the ledger, by where they came in.
     came: HashMap<CameIn, Passed>,
@@ -48,8 +49,8 @@ impl Account {
         self.ports.get(&slot).copied()
     }
 
-    /// Takes in what a flow forwarded since it was last asked, and gives back the octets. What devices counted of it is known after
-    /// [`Account::settle`].
+    /// Takes in what a flow forwarded since it was last asked, and gives back the octets. What
+    /// devices counted of it is known after [`Account::settle`].
     pub fn read(&mut self, path: &mut Datapath, flow: u32) -> u64 {
         let mut octets = 0;
         path.grown(flow, |growth| {
@@ -70,7 +71,8 @@ impl Account {
         if let Some(shared) = &mut self.shared {
             shared.push(*growth);
         }
-        // No device above the port would have counted it; the port's own counters have it where the driver counts.
+        // No device above the port would have counted it; the port's own counters have it where the
+        // driver counts.
         if growth.bridged {
             return;
         }
@@ -103,7 +105,8 @@ impl Account {
         self.ports.retain(|_, port| *port != link);
     }
 
-    /// What devices there are now, and how those tag that are bridges, or ports of one, that filter VLANs.
+    /// What devices there are now, and how those tag that are bridges, or ports of one, that filter
+    /// VLANs.
     pub fn devices<'a>(
         &mut self,
         links: impl IntoIterator<Item = &'a Link>,

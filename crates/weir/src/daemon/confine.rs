@@ -1,5 +1,6 @@
-//! Landlock (Linux ≥ 5.13): the daemon, and the `nft` it starts, reach only those parts of the file system that they need from
-//! set-up on. Kernels that know less of it confine less; older ones nothing.
+//! Landlock (Linux ≥ 5.13): the daemon, and the `nft` it starts, reach only those parts of the file
+//! system that they need from set-up on. Kernels that know less of it confine less; older ones
+//! nothing.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -38,8 +39,8 @@ pub struct Reach<'a> {
     pub config: &'a Path,
     /// The API's socket.
     pub socket: &'a Path,
-    /// Other files that are read now and then. One that may be replaced is found again only if its directory may be read, so that is what is
-    /// allowed, unless everybody writes there.
+    /// Other files that are read now and then. One that may be replaced is found again only if its
+    /// directory may be read, so that is what is allowed, unless everybody writes there.
     pub read: &'a [PathBuf],
     /// Directories in which it writes.
     pub write: &'a [PathBuf],
@@ -47,8 +48,8 @@ pub struct Reach<'a> {
     pub devices: &'a [PathBuf],
 }
 
-/// Confines this thread and what it starts. `config` can be read again, also when it is replaced, and the socket at `socket` can be
-/// removed at the end. A failure is told and not fatal.
+/// Confines this thread and what it starts. `config` can be read again, also when it is replaced,
+/// and the socket at `socket` can be removed at the end. A failure is told and not fatal.
 pub fn confine(reach: &Reach<'_>) {
     let (config, socket) = (reach.config, reach.socket);
     let search = env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());

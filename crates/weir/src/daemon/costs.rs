@@ -8,7 +8,8 @@ use offload::{Core, Decline};
 /// Rules that are told of.
 const MOST: usize = 100;
 
-/// What the rules leave to the kernel now, the dearest first. `None`: nothing, as there are no such rules, or as they are ignored.
+/// What the rules leave to the kernel now, the dearest first. `None`: nothing, as there are no such
+/// rules, or as they are ignored.
 pub fn each_packet(core: &Core) -> Option<EachPacket> {
     let concerns = core.concerns();
     if concerns.is_empty() || !core.settings().each_packet {

@@ -52,7 +52,8 @@ impl Keeper {
         }
     }
 
-    /// The ruleset was read, or could not be. `respected`: what rules concern that see each packet is left to the kernel.
+    /// The ruleset was read, or could not be. `respected`: what rules concern that see each packet
+    /// is left to the kernel.
     pub fn rules(&mut self, silent: Result<&Silent, &str>, respected: bool) {
         let silent = match silent {
             Ok(silent) if respected => silent.clone(),

@@ -76,8 +76,8 @@ const WAYS: [&str; 2] = ["from client to server", "from server to client"];
 /// Most devices that [`elsewhere`] names.
 const NAMED: usize = 3;
 
-/// Devices by which packets may leave without a port, for a sentence. The route is not asked for: rules and marks may choose another one
-/// than the answer would say.
+/// Devices by which packets may leave without a port, for a sentence. The route is not asked for:
+/// rules and marks may choose another one than the answer would say.
 fn elsewhere<'a>(plans: impl Iterator<Item = &'a PortPlan>) -> String {
     let no_port = |plan: &&PortPlan| {
         matches!(
@@ -96,7 +96,8 @@ fn elsewhere<'a>(plans: impl Iterator<Item = &'a PortPlan>) -> String {
     }
 }
 
-/// What was seen and proven of one direction, and what would prove it; `elsewhere`: devices that are no ports.
+/// What was seen and proven of one direction, and what would prove it; `elsewhere`: devices that
+/// are no ports.
 fn one_way(
     detail: &datapath::Direction,
     way: &str,

@@ -1,4 +1,5 @@
-//! The daemon's face: what the API shows, made from the core's and the packet path's knowledge when asked.
+//! The daemon's face: what the API shows, made from the core's and the packet path's knowledge when
+//! asked.
 
 use std::cell::{RefCell, RefMut};
 use std::collections::BTreeMap;
@@ -75,7 +76,8 @@ impl Face {
             );
         }
         let sizes = router.path.sizes();
-        // Two records for each connection, and half of them free: tables keep their size until the next start.
+        // Two records for each connection, and half of them free: tables keep their size until the
+        // next start.
         let room = u64::from(sizes.flows4) / 4 + u64::from(sizes.flows6) / 4;
         flows.capacity = room.min(router.core.settings().max_flows as u64);
         let totals = router.path.totals().unwrap_or_default();

@@ -1,8 +1,8 @@
 //! One weir in a network namespace.
 //!
-//! The name of an abstract UNIX socket belongs to the namespace and ends with the process, so neither a crash nor a second mount
-//! namespace can confuse it. But anybody may take such a name: where somebody without rights did, a lock on a file in a directory
-//! of root's stands in.
+//! The name of an abstract UNIX socket belongs to the namespace and ends with the process, so
+//! neither a crash nor a second mount namespace can confuse it. But anybody may take such a name:
+//! where somebody without rights did, a lock on a file in a directory of root's stands in.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
@@ -43,7 +43,8 @@ fn take_with(file: &Path) -> io::Result<Option<Guard>> {
     let own = open()?;
     match bind(own.as_raw_fd(), &UnixAddr::new_abstract(NAME)?) {
         Ok(()) => {
-            // Who asks whether a weir has the name is told by the kernel, by the rights with which this was called.
+            // Who asks whether a weir has the name is told by the kernel, by the rights with which
+            // this was called.
             listen(&own, Backlog::MAXCONN)?;
             // From when somebody else had the name.
             let free = !file.exists() || lock(file)?.is_some();

@@ -15,7 +15,8 @@ pub struct Limit {
     pub octets: u64,
 }
 
-/// The lowest limit of the control groups that this process is in, if it is below the machine's memory.
+/// The lowest limit of the control groups that this process is in, if it is below the machine's
+/// memory.
 pub fn limit() -> Option<Limit> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let machine = meminfo("MemTotal").unwrap_or(u64::MAX);
@@ -38,7 +39,8 @@ pub fn mend() -> String {
     }
 }
 
-/// `groups`: /proc/self/cgroup, lines `NUMBER:CONTROLLERS:PATH` (cgroups(7)). A group is limited by those above it, too.
+/// `groups`: /proc/self/cgroup, lines `NUMBER:CONTROLLERS:PATH` (cgroups(7)). A group is limited by
+/// those above it, too.
 fn lowest(groups: &str, machine: u64, read: impl Fn(&Path) -> Option<String>) -> Option<Limit> {
     let root = Path::new("/sys/fs/cgroup");
     let mut limits = Vec::new();

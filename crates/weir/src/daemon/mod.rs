@@ -1,4 +1,5 @@
-//! The daemon: `weir run`. One thread, one loop: the kernel's events, the heartbeat, the API, signals.
+//! The daemon: `weir run`. One thread, one loop: the kernel's events, the heartbeat, the API,
+//! signals.
 
 mod account;
 pub(crate) mod confine;
@@ -251,7 +252,8 @@ impl Daemon {
                 from_conntrack,
                 from_dumps,
             ] = &mut found;
-            // In order of urgency: a change of rules must not wait behind a flood of new connections.
+            // In order of urgency: a change of rules must not wait behind a flood of new
+            // connections.
             tokio::select! {
                 biased;
                 _ = beat.tick() => router.borrow_mut().beat(),

@@ -1,10 +1,11 @@
 //! The seam: what the daemon asks of a module, and when.
 //!
-//! A module is made by its [`Begin`] while weir still has all rights, says what it [`needs`](Module::needs)
-//! and what can be [asked](Module::routes) of it, and [starts](Module::start) once rights are
-//! dropped. From then on it hears what happens in the kernel *before* the packet path acts upon it,
-//! and may look at, and steer, what the [`Router`] holds. Everything runs in one thread: nothing
-//! here may wait. What takes longer is its own [`work`](Module::work), or a thread.
+//! A module is made by its [`Begin`] while weir still has all rights, says what it
+//! [`needs`](Module::needs) and what can be [asked](Module::routes) of it, and
+//! [starts](Module::start) once rights are dropped. From then on it hears what happens in the
+//! kernel *before* the packet path acts upon it, and may look at, and steer, what the [`Router`]
+//! holds. Everything runs in one thread: nothing here may wait. What takes longer is its own
+//! [`work`](Module::work), or a thread.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -26,7 +27,8 @@ use crate::config::Effective;
 /// What a module does by itself, beside the loop. It is looked at whenever the loop goes round.
 pub type Work = Pin<Box<dyn Future<Output = ()>>>;
 
-/// Makes a module, with all rights. What it cannot be made with it says in the log, and does without.
+/// Makes a module, with all rights. What it cannot be made with it says in the log, and does
+/// without.
 ///
 /// # Errors
 /// Weir must not run without it.

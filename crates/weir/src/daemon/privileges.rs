@@ -1,5 +1,6 @@
-//! After set-up the daemon keeps what it needs and no more: to attach to new devices and talk netlink (CAP_NET_ADMIN), and to use
-//! its programs and maps (CAP_BPF, CAP_PERFMON where the kernel asks for it). Files are [`super::confine`]'s.
+//! After set-up the daemon keeps what it needs and no more: to attach to new devices and talk
+//! netlink (CAP_NET_ADMIN), and to use its programs and maps (CAP_BPF, CAP_PERFMON where the kernel
+//! asks for it). Files are [`super::confine`]'s.
 
 use std::fs::{self, File};
 use std::io;
@@ -16,11 +17,11 @@ const KEPT: [Capability; 3] = [
     Capability::CAP_PERFMON,
 ];
 
-/// Gives up all other capabilities, for this process and what it starts, and the way to new ones. `config` is read again at a
-/// reload. A failure is told and not fatal: the daemon works as before.
+/// Gives up all other capabilities, for this process and what it starts, and the way to new ones.
+/// `config` is read again at a reload. A failure is told and not fatal: the daemon works as before.
 ///
-/// Root without CAP_DAC_OVERRIDE still reads what is root's. Where the configuration is somebody else's and kept from others (a
-/// file in a home directory), CAP_DAC_READ_SEARCH is kept for it.
+/// Root without CAP_DAC_OVERRIDE still reads what is root's. Where the configuration is somebody
+/// else's and kept from others (a file in a home directory), CAP_DAC_READ_SEARCH is kept for it.
 pub fn drop_privileges(config: &Path) {
     let had = caps::read(None, CapSet::Permitted).unwrap_or_default();
     let mut kept: CapsHashSet = KEPT.into_iter().filter(|c| had.contains(c)).collect();
@@ -34,8 +35,9 @@ pub fn drop_privileges(config: &Path) {
     give_up(&had, &kept);
 }
 
-/// The same for a partner that was set up: it keeps CAP_NET_ADMIN alone, for rules, routes and its device. One that listens below port 1024 keeps
-/// CAP_NET_BIND_SERVICE, and one whose state is somebody else's CAP_DAC_OVERRIDE.
+/// The same for a partner that was set up: it keeps CAP_NET_ADMIN alone, for rules, routes and its
+/// device. One that listens below port 1024 keeps CAP_NET_BIND_SERVICE, and one whose state is
+/// somebody else's CAP_DAC_OVERRIDE.
 pub fn drop_to_partner(state: &Path, port: u16) {
     let had = caps::read(None, CapSet::Permitted).unwrap_or_default();
     let mut kept = CapsHashSet::from([Capability::CAP_NET_ADMIN]);
@@ -55,7 +57,8 @@ pub fn drop_to_partner(state: &Path, port: u16) {
 }
 
 fn give_up(had: &CapsHashSet, kept: &CapsHashSet) {
-    // Dropping from the bounding set needs CAP_SETPCAP, hence first; a service manager that took that away has bounded already.
+    // Dropping from the bounding set needs CAP_SETPCAP, hence first; a service manager that took
+    // that away has bounded already.
     if had.contains(&Capability::CAP_SETPCAP) {
         let bounds = caps::read(None, CapSet::Bounding).unwrap_or_default();
         for capability in bounds.difference(kept) {
@@ -82,8 +85,8 @@ fn told(set: &str, result: Result<(), caps::errors::CapsError>) {
     }
 }
 
-/// Whether a file can be read, or seen not to exist, by who is root but obeys the mode bits. The capabilities are effective again
-/// afterwards.
+/// Whether a file can be read, or seen not to exist, by who is root but obeys the mode bits. The
+/// capabilities are effective again afterwards.
 fn readable_without_override(file: &Path) -> bool {
     const OVERRIDES: [Capability; 2] = [
         Capability::CAP_DAC_OVERRIDE,

@@ -1,4 +1,5 @@
-//! The middle of the daemon: events in, decisions from the pure core, actions out to the packet path and to conntrack.
+//! The middle of the daemon: events in, decisions from the pure core, actions out to the packet
+//! path and to conntrack.
 
 mod actions;
 mod counting;
@@ -18,14 +19,17 @@ use super::expiry;
 use super::module::Modules;
 use super::surroundings::{RulesetText, Surroundings};
 
-/// Ends of connections remembered during a dump; beyond that, one that ended may come back until the next dump.
+/// Ends of connections remembered during a dump; beyond that, one that ended may come back until
+/// the next dump.
 const MOST_GONE: usize = 65_536;
 
-/// Nothing is proven for longer than this because rules are not read yet: `nft` takes some 20 ms, and is run once a second at most.
+/// Nothing is proven for longer than this because rules are not read yet: `nft` takes some 20 ms,
+/// and is run once a second at most.
 const HOLD: Duration = Duration::from_secs(2);
 /// Rules that are named in the log, each with a line; `weir check` names all.
 const TOLD: usize = 16;
-/// Devices that take turns to be looked at in a second, and most ports looked at besides: some milliseconds.
+/// Devices that take turns to be looked at in a second, and most ports looked at besides: some
+/// milliseconds.
 const LOOKS: usize = 128;
 /// The loopback device (LOOPBACK_IFINDEX, include/net/flow.h).
 const LOOPBACK: u32 = 1;
@@ -257,7 +261,8 @@ impl Router {
         }
     }
 
-    /// Rules changed, and may look at each packet: nothing is proven until they are read. Elements of sets are no such change.
+    /// Rules changed, and may look at each packet: nothing is proven until they are read. Elements
+    /// of sets are no such change.
     pub fn hold_proofs(&mut self) {
         if self.core.settings().each_packet
             && let Err(error) = self.path.pause(HOLD)
@@ -306,14 +311,16 @@ impl Router {
         }
     }
 
-    /// Rules may have changed: until they are read, any of them may look at bridged frames. Before proofs end, so that none comes up anew.
+    /// Rules may have changed: until they are read, any of them may look at bridged frames. Before
+    /// proofs end, so that none comes up anew.
     fn hold_bridging(&mut self) {
         if !self.surroundings.rules_known() {
             self.path.set_bridging(false);
         }
     }
 
-    /// Lets bridged frames be forwarded where the rules are known, once the ports are planned by them.
+    /// Lets bridged frames be forwarded where the rules are known, once the ports are planned by
+    /// them.
     pub fn resume_bridging(&mut self) {
         let on = self.core.settings().bridge && self.surroundings.rules_known();
         self.path.set_bridging(on);
@@ -344,7 +351,8 @@ impl Router {
         self.core.facts(link.index, facts, self.now(), actions);
     }
 
-    /// Looks at devices again, as not everything about them is told; due every second. Where there are very many, they take turns.
+    /// Looks at devices again, as not everything about them is told; due every second. Where there
+    /// are very many, they take turns.
     pub fn look_around(&mut self) {
         self.look_for_legacy();
         let next = self.look_next;
@@ -383,8 +391,9 @@ impl Router {
         self.apply(actions);
     }
 
-    /// The heartbeat; due twice a second. After a pause that the packet path may have taken for death, what changed meanwhile
-    /// is not heard yet, and it must not forward by proofs of before: they end with the beat that wakes it.
+    /// The heartbeat; due twice a second. After a pause that the packet path may have taken for
+    /// death, what changed meanwhile is not heard yet, and it must not forward by proofs of before:
+    /// they end with the beat that wakes it.
     pub fn beat(&mut self) {
         // Half of the time already: the packet path's clock is another one.
         let late = self.beaten.elapsed().as_millis() * 2 >= u128::from(self.path.options().silence);
@@ -399,13 +408,15 @@ impl Router {
         }
     }
 
-    /// Ends all proofs where something is over of which nothing tells; due whenever [`expiry::Keeper::wake`] says.
+    /// Ends all proofs where something is over of which nothing tells; due whenever
+    /// [`expiry::Keeper::wake`] says.
     pub fn expire(&mut self) {
         if !self.forwards {
             return;
         }
         let over = self.expiry.turn();
-        // The packet path stops by itself when the next thing is over, be it that this thread is busy then.
+        // The packet path stops by itself when the next thing is over, be it that this thread is
+        // busy then.
         let until = self.expiry.until();
         let other = self.path.hold_until(until);
         if over {
@@ -440,7 +451,8 @@ impl Router {
         }
     }
 
-    /// Shadow mode: what the kernel did otherwise than weir would have, each time there is something new.
+    /// Shadow mode: what the kernel did otherwise than weir would have, each time there is
+    /// something new.
     fn tell_differences(&mut self) {
         let different = self.path.totals().map_or(0, |t| t.shadow_different);
         if different <= self.differences {

@@ -182,7 +182,8 @@ fn max_pairs(effective: &Effective) -> u32 {
     (connections(effective).0 / 4).min(16_384)
 }
 
-/// Connections to make room for, IPv4 and IPv6: as told, or one for each 16 KiB of memory, and a quarter as many.
+/// Connections to make room for, IPv4 and IPv6: as told, or one for each 16 KiB of memory, and a
+/// quarter as many.
 fn connections(effective: &Effective) -> (u32, u32) {
     let all = match *effective.of::<Offload>().flows {
         FlowRoom::Connections(n) => return (n, n / 2),

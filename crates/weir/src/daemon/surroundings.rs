@@ -1,4 +1,5 @@
-//! What no event tells: drivers, sysctls, filters, the ruleset's text. Looked at when something suggests that it changed.
+//! What no event tells: drivers, sysctls, filters, the ruleset's text. Looked at when something
+//! suggests that it changed.
 
 mod qdiscs;
 
@@ -17,8 +18,9 @@ use tracing::debug;
 
 use qdiscs::words;
 
-/// Shortest and longest time from one reading of the ruleset to the next: ten times what the last one took, as nothing is proven before rules
-/// that changed are read, and reading must not take all of a processor.
+/// Shortest and longest time from one reading of the ruleset to the next: ten times what the last
+/// one took, as nothing is proven before rules that changed are read, and reading must not take all
+/// of a processor.
 const RULESET_PAUSE: std::ops::RangeInclusive<Duration> =
     Duration::from_millis(100)..=Duration::from_secs(1);
 
@@ -118,12 +120,14 @@ impl Surroundings {
         }
     }
 
-    /// Devices that are to be looked at, as something about them may have changed; each is named once.
+    /// Devices that are to be looked at, as something about them may have changed; each is named
+    /// once.
     pub fn take_unlisted(&mut self) -> BTreeSet<u32> {
         std::mem::take(&mut self.unlisted)
     }
 
-    /// Whether the rules that there are now are those that were read: only then is it known that none looks at bridged frames.
+    /// Whether the rules that there are now are those that were read: only then is it known that
+    /// none looks at bridged frames.
     pub fn rules_known(&self) -> bool {
         self.rules_read && !self.stale
     }
@@ -151,7 +155,8 @@ impl Surroundings {
         self.read = Some(Instant::now());
     }
 
-    /// What is known of a device, brought up to date. What was learned by trying (`xdp_refused`, …) stays.
+    /// What is known of a device, brought up to date. What was learned by trying (`xdp_refused`, …)
+    /// stays.
     pub fn facts(&mut self, link: &Link, known: PortFacts, own_program: Option<u32>) -> PortFacts {
         let (forwarding_v4, forwarding_v6) = facts::forwarding(&link.name).unwrap_or_default();
         let features = self
@@ -238,7 +243,8 @@ impl Surroundings {
             .unwrap_or_default()
     }
 
-    /// Somebody's filters of a device. Where they cannot be listed there may be any, until they can.
+    /// Somebody's filters of a device. Where they cannot be listed there may be any, until they
+    /// can.
     fn filters(&mut self, link: u32) -> Attached {
         if let Some(known) = self.attached.get(&link) {
             return known.clone();
@@ -261,7 +267,8 @@ impl Surroundings {
     }
 }
 
-/// What is switched at a device without a word. Nothing goes by the loopback device: it stands for all.
+/// What is switched at a device without a word. Nothing goes by the loopback device: it stands for
+/// all.
 fn switches(link: &Link) -> Option<facts::Switches> {
     let name = match link.hardware {
         LOOPBACK => "all",
@@ -329,8 +336,8 @@ fn code(reason: &PortReason) -> String {
         .unwrap_or_default()
 }
 
-/// Chains at the ingress or egress of a device, which frames that weir forwards would pass by. A chain whose device `nft` did not
-/// tell may be at any.
+/// Chains at the ingress or egress of a device, which frames that weir forwards would pass by. A
+/// chain whose device `nft` did not tell may be at any.
 fn chains(findings: &[Finding], kind: Kind, device: &str) -> Vec<String> {
     findings
         .iter()
@@ -391,7 +398,8 @@ pub async fn read_ruleset() -> Result<RulesetText, String> {
         Err(error) => debug!(%error, "what elements of sets keep is not known"),
     }
     let examined = ruleset::read(&root).map_err(|e| e.to_string())?;
-    // Weir's own tables look at hardware addresses and sockets for what weir itself decided: a change of that ends all proofs, too.
+    // Weir's own tables look at hardware addresses and sockets for what weir itself decided: a
+    // change of that ends all proofs, too.
     let own = |concern: &Concern| {
         let table = concern.rule.table.as_str();
         table == history::nft::TABLE || multipath::nft::TABLES.contains(&table)

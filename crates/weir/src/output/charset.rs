@@ -17,7 +17,8 @@ pub enum Charset {
 /// Which letters to draw with, as a flag.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct CharsetArg {
-    /// Draw with block elements, or with ASCII alone [auto: as LC_ALL, LC_CTYPE or LANG say; ASCII where TERM is linux]
+    /// Draw with block elements, or with ASCII alone [auto: as LC_ALL, LC_CTYPE or LANG say; ASCII
+    /// where TERM is linux]
     #[arg(
         long,
         value_name = "SET",
@@ -46,7 +47,8 @@ impl CharsetArg {
     }
 }
 
-/// The first of the three that is set decides (POSIX, 8.2). The console of Linux has UTF-8, but few blocks in its font.
+/// The first of the three that is set decides (POSIX, 8.2). The console of Linux has UTF-8, but few
+/// blocks in its font.
 fn told(variable: impl Fn(&str) -> Option<String>) -> Charset {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"];
     let mut set = locale
@@ -69,7 +71,8 @@ const UP: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const INK: [char; 8] = ['.', ':', '-', '=', '+', '*', '#', '@'];
 
 impl Charset {
-    /// A bar of at most `width` columns for `value`, where `most` fills it. Something is drawn for whatever is not 0.
+    /// A bar of at most `width` columns for `value`, where `most` fills it. Something is drawn for
+    /// whatever is not 0.
     pub fn bar(self, value: u64, most: u64, width: usize) -> String {
         let steps = match self {
             Self::Unicode => 8,
@@ -91,8 +94,8 @@ impl Charset {
         }
     }
 
-    /// One column of a chart that is `rows` high, from the top row to the lowest. In ASCII a row is full, half full or empty; one row
-    /// alone has eight steps in both.
+    /// One column of a chart that is `rows` high, from the top row to the lowest. In ASCII a row is
+    /// full, half full or empty; one row alone has eight steps in both.
     pub fn column(self, value: u64, most: u64, rows: usize) -> Vec<char> {
         let rows_number = u64::try_from(rows).unwrap_or(u64::MAX);
         let filled = share(value, most, rows_number.saturating_mul(8));

@@ -1,4 +1,5 @@
-//! Times for people, in the router's time zone: `2026-11-20 15:00`, as ISO 8601 has them, so that they sort and are read everywhere.
+//! Times for people, in the router's time zone: `2026-11-20 15:00`, as ISO 8601 has them, so that
+//! they sort and are read everywhere.
 
 use std::fmt;
 use std::str::FromStr;
@@ -155,7 +156,8 @@ fn number(digits: &str, length: usize) -> Result<i64, NotADate> {
 /// Days of four centuries, after which the Gregorian calendar begins anew.
 const ERA: i64 = 146_097;
 
-/// Days since 1970 of a date of the Gregorian calendar. Years are counted from March, so that the leap day is the last.
+/// Days since 1970 of a date of the Gregorian calendar. Years are counted from March, so that the
+/// leap day is the last.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month < 3 { year - 1 } else { year };
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));

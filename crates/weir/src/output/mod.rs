@@ -1,4 +1,5 @@
-//! What commands print: tables, units, colour. Everything goes through [`Output`], whose errors are told, not panicked over.
+//! What commands print: tables, units, colour. Everything goes through [`Output`], whose errors are
+//! told, not panicked over.
 
 mod charset;
 pub mod dates;
@@ -41,7 +42,8 @@ pub struct Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    /// Standard output; with colour on a terminal, unless `NO_COLOR` (no-color.org) or a dumb terminal says otherwise.
+    /// Standard output; with colour on a terminal, unless `NO_COLOR` (no-color.org) or a dumb
+    /// terminal says otherwise.
     pub fn stdout() -> Output<'static> {
         let terminal = io::stdout().is_terminal();
         let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
@@ -118,8 +120,8 @@ impl<'a> Output<'a> {
 /// Columns that running text keeps to; tables take what they need.
 pub const WIDTH: usize = 80;
 
-/// Text broken between words into lines of at most `width` characters. A longer word has a line of its own, whole: it may be a
-/// path to copy.
+/// Text broken between words into lines of at most `width` characters. A longer word has a line of
+/// its own, whole: it may be a path to copy.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

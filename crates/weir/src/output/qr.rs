@@ -5,8 +5,8 @@ use qrcode::{Color, QrCode};
 /// Modules of light around it (ISO/IEC 18004, 9.1).
 const QUIET: usize = 4;
 
-/// The rows of a text's code; `None`: it is too long for one. Light is drawn and dark is left out, as most terminals are dark; where there is colour,
-/// both are as they should be on any ground.
+/// The rows of a text's code; `None`: it is too long for one. Light is drawn and dark is left out,
+/// as most terminals are dark; where there is colour, both are as they should be on any ground.
 pub fn rows(text: &str, colour: bool) -> Option<Vec<String>> {
     let code = QrCode::new(text).ok()?;
     let side = code.width();

@@ -4,8 +4,8 @@ use std::io;
 
 use super::{Output, Tone, harmless, width};
 
-/// Rows that are looked at before the widths are set. Later rows that are wider push their neighbours, which is better than
-/// keeping a hundred thousand rows.
+/// Rows that are looked at before the widths are set. Later rows that are wider push their
+/// neighbours, which is better than keeping a hundred thousand rows.
 const SAMPLE: usize = 512;
 
 /// Which side of its column a text keeps to.

@@ -2,11 +2,13 @@
 
 use unicode_width::UnicodeWidthStr;
 
-/// Marks that may stand on one letter. No script needs more; a hundred would climb over the lines above.
+/// Marks that may stand on one letter. No script needs more; a hundred would climb over the lines
+/// above.
 const MARKS: usize = 2;
 
-/// Text from outside, without what a terminal would obey (control characters), what would turn the order of letters around or hide
-/// some (Unicode's format characters), and piles of marks. A device may be named anything but `/`, and a station anything at all.
+/// Text from outside, without what a terminal would obey (control characters), what would turn the
+/// order of letters around or hide some (Unicode's format characters), and piles of marks. A device
+/// may be named anything but `/`, and a station anything at all.
 pub fn harmless(text: &str) -> String {
     let mut marks = MARKS;
     let mut clean = String::with_capacity(text.len());
@@ -28,7 +30,8 @@ pub fn harmless(text: &str) -> String {
     clean
 }
 
-/// Without a width of its own, and not a mark on a letter: directions (UAX 9), joiners, separators, tags.
+/// Without a width of its own, and not a mark on a letter: directions (UAX 9), joiners, separators,
+/// tags.
 fn is_format(letter: char) -> bool {
     matches!(letter,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'

@@ -1,4 +1,5 @@
-//! Numbers for people. Octets in powers of 1024 (IEC: KiB, MiB), packets in powers of 1000 (SI: k, M); JSON has them in full.
+//! Numbers for people. Octets in powers of 1024 (IEC: KiB, MiB), packets in powers of 1000 (SI: k,
+//! M); JSON has them in full.
 
 /// `1.5 MiB`
 pub fn octets(number: u64) -> String {

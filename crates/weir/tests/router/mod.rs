@@ -24,7 +24,8 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Starts it with a configuration, `more` having a say about the command, and waits until it answers.
+    /// Starts it with a configuration, `more` having a say about the command, and waits until it
+    /// answers.
     pub fn start(namespace: &Namespace, config: &str, more: impl FnOnce(&mut Command)) -> Self {
         Self::start_with(namespace, None, config, more)
     }

@@ -29,7 +29,8 @@ fn device(mac: u8, name: Option<&str>, addresses: &[&str]) -> Device {
     }
 }
 
-/// Four: a laptop that downloads, a telephone with a hostile name, one without any name, and the way to the Internet.
+/// Four: a laptop that downloads, a telephone with a hostile name, one without any name, and the
+/// way to the Internet.
 pub fn devices() -> Devices {
     let mut laptop = device(1, Some("laptop"), &["192.168.1.2", "2001:db8::2"]);
     laptop.received = count(3_650_722_201, 2_600_000);
@@ -98,8 +99,8 @@ pub fn devices() -> Devices {
     }
 }
 
-/// Conversations: two of the laptop, one of the telephone, one of the router itself; and the first once more, as it is seen at the
-/// uplink, where only that is asked for.
+/// Conversations: two of the laptop, one of the telephone, one of the router itself; and the first
+/// once more, as it is seen at the uplink, where only that is asked for.
 pub fn talks(asked: &TalksQuery) -> Vec<Talk> {
     let web = Talk {
         id: 1,

@@ -2,7 +2,8 @@
 
 use api::{Carriage, Forward, PartnerState, Path, PathUse, Paths};
 
-/// Two uplinks, one of them with a name that does not belong on a terminal, and one in reserve; looked at so many times.
+/// Two uplinks, one of them with a name that does not belong on a terminal, and one in reserve;
+/// looked at so many times.
 pub fn paths(looks: u64) -> Paths {
     let path = |device: &str, address: &str, subflows, carried| Path {
         device: device.into(),

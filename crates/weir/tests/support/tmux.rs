@@ -94,7 +94,8 @@ impl Pane {
             .to_owned()
     }
 
-    /// Waits until the screen is as wanted, and gives it. The time is long: it only keeps a broken test from hanging.
+    /// Waits until the screen is as wanted, and gives it. The time is long: it only keeps a broken
+    /// test from hanging.
     pub fn wait(&self, what: &str, wanted: impl Fn(&[String]) -> bool) -> Vec<String> {
         let begin = Instant::now();
         loop {

@@ -1,4 +1,5 @@
-//! A call: fifty packets of 200 octets a second each way, as telephones send them, beside a full download and while a path is lost.
+//! A call: fifty packets of 200 octets a second each way, as telephones send them, beside a full
+//! download and while a path is lost.
 
 use std::net::UdpSocket;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +13,8 @@ use lab::uplinks::{Cut, SERVER};
 use super::Stage;
 use crate::{SECOND, at, ms};
 
-/// Octets after IP and UDP: with them 200, which is what G.711 makes of 20 ms, with its header (RFC 3550).
+/// Octets after IP and UDP: with them 200, which is what G.711 makes of 20 ms, with its header (RFC
+/// 3550).
 const PAYLOAD: usize = 172;
 const EVERY: Duration = Duration::from_millis(20);
 /// How long a call takes: 50 packets a second.

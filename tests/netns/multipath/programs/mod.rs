@@ -21,7 +21,8 @@ use crate::PORT;
 /// Octets of the files.
 const FILE: usize = 20 << 20;
 
-/// A router, its partner, and a server that counts who comes; with a folder for the programs' files.
+/// A router, its partner, and a server that counts who comes; with a folder for the programs'
+/// files.
 struct Stage {
     pair: Pair,
     folder: PathBuf,

@@ -72,7 +72,8 @@ fn a_station_is_learned_moves_and_goes() {
 
 #[test]
 fn what_is_in_a_devices_own_table_is_no_station() {
-    // `dev v0 self` is a filter of the card; `dev br0 self local` is an address of the bridge, in both tables.
+    // `dev v0 self` is a filter of the card; `dev br0 self local` is an address of the bridge, in
+    // both tables.
     let told = stations("fdb-self");
     assert!(!told.is_empty());
     for fdb in told {
@@ -156,7 +157,8 @@ fn settings_of_a_bridge_are_compared_without_its_counters() {
 
 #[test]
 fn a_port_has_the_same_number_by_itself_and_in_the_list_of_devices() {
-    // After `bridge link set`, the port alone is told; in the fixture of joining, the device with it.
+    // After `bridge link set`, the port alone is told; in the fixture of joining, the device with
+    // it.
     let links = events("bridge").into_iter().filter_map(link);
     let of_device = links.filter_map(|link| link.port).next_back();
     let of_port = bridging("bridge").last().and_then(|told| told.port);

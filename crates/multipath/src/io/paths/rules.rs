@@ -83,7 +83,8 @@ impl Paths {
         (rules, routes)
     }
 
-    /// Writes what is missing, and removes what is too much: nothing where all is as it should be, as each change is an event again.
+    /// Writes what is missing, and removes what is too much: nothing where all is as it should be,
+    /// as each change is an event again.
     pub(super) fn write(&mut self) {
         let (rules, routes) = self.wanted();
         if let Err(error) = self.correct(&rules, &routes) {

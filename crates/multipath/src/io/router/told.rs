@@ -55,7 +55,8 @@ pub struct PathState {
     pub tunnelled: [u64; 2],
 }
 
-/// An uplink with the address of another that is in use: neither the kernel nor the partner could tell them apart.
+/// An uplink with the address of another that is in use: neither the kernel nor the partner could
+/// tell them apart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TwinState {
     /// Name of its device.

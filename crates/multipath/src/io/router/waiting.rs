@@ -1,4 +1,5 @@
-//! Which paths wait: those that the user wants kept in reserve, and those that slow the others down.
+//! Which paths wait: those that the user wants kept in reserve, and those that slow the others
+//! down.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -105,8 +106,8 @@ impl Control {
         self.remind(again);
     }
 
-    /// Finds paths in reserve with subflows that do not wait, and others with some that do, now and at the last look ([`Paths::remind`]). Gives those of
-    /// now.
+    /// Finds paths in reserve with subflows that do not wait, and others with some that do, now and
+    /// at the last look ([`Paths::remind`]). Gives those of now.
     pub(super) fn strays(&self, found: &[Subflow], before: &[IpAddr]) -> Vec<IpAddr> {
         let used = found.iter().filter(|subflow| {
             let multipath = matches!(subflow.kind, SubflowKind::First | SubflowKind::Joined);

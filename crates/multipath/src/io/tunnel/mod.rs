@@ -23,7 +23,8 @@ pub struct Tun(AsyncFd<OwnedFd>);
 
 impl Tun {
     /// Takes what [`RouterSettings`](super::RouterSettings) has; within an event loop.
-    // Deprecated in favour of an unsafe function, because a type could change its descriptor under tokio. `OwnedFd` cannot.
+    // Deprecated in favour of an unsafe function, because a type could change its descriptor under
+    // tokio. `OwnedFd` cannot.
     #[allow(deprecated)]
     pub fn new(device: OwnedFd) -> io::Result<Self> {
         AsyncFd::new(device).map(Self)

@@ -38,7 +38,8 @@ struct Ends {
     strays: Strays,
 }
 
-/// Datagrams of no session: a few come whenever the partner begins anew, many from somebody who wants it to be busy. That is said once a minute.
+/// Datagrams of no session: a few come whenever the partner begins anew, many from somebody who
+/// wants it to be busy. That is said once a minute.
 struct Strays {
     since: Instant,
     number: u32,

@@ -18,7 +18,8 @@ use crate::tunnel::{Event, Micros, PATHS, PathSettings, Refused, Role, Settings,
 
 /// A device that tells no MTU is taken for Ethernet.
 const ETHERNET: u32 = 1500;
-/// After a socket could not be had: the address is not quite there yet, or all descriptors are in use.
+/// After a socket could not be had: the address is not quite there yet, or all descriptors are in
+/// use.
 const AGAIN: Micros = 500_000;
 /// Between two counts of octets, at least.
 const COUNT: Micros = 500_000;

@@ -20,8 +20,10 @@ use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, wrap};
 
 /// Measure in network namespaces of this machine: nothing is needed but root
 ///
-/// Client, router and server are made of network namespaces. A generator feeds the client's device as a driver would, and all receive paths run in the same
-/// call, on one processor: nothing waits, so that packets per second are the reciprocal of what a packet costs. Your network is not touched.
+/// Client, router and server are made of network namespaces. A generator feeds the client's device
+/// as a driver would, and all receive paths run in the same call, on one processor: nothing waits,
+/// so that packets per second are the reciprocal of what a packet costs. Your network is not
+/// touched.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 NS/PACKET is what a packet costs, generator and sink included: `direct` is these two alone.
@@ -64,16 +66,19 @@ pub struct LabArgs {
     /// What is below IP: plain, vlan, qinq, pppoe, pppoe-over-vlan
     #[arg(long, default_value = "plain")]
     wires: Wires,
-    /// Also with several of these: length, flows, burst, wires [default: all, without --quick and --only]
+    /// Also with several of these: length, flows, burst, wires [default: all, without --quick and
+    /// --only]
     #[arg(long, value_name = "BY", value_delimiter = ',', value_parser = series, conflicts_with = "quick")]
     series: Vec<By>,
     /// The most flows that --series flows goes to, up to 1,000,000
     #[arg(long, value_name = "FLOWS", default_value_t = 30_000, value_parser = flows)]
     most_flows: u32,
-    /// Also TCP connections between whole hosts, on all processors [default: without --quick and --only]
+    /// Also TCP connections between whole hosts, on all processors [default: without --quick and
+    /// --only]
     #[arg(long)]
     tcp: bool,
-    /// Also where the time goes, by Linux's profiler, where perf is installed [default: without --quick and --only]
+    /// Also where the time goes, by Linux's profiler, where perf is installed [default: without
+    /// --quick and --only]
     #[arg(long)]
     profile: bool,
     /// The processor to measure on [default: the last one]

@@ -16,8 +16,9 @@ use crate::output::Output;
 
 /// Wait for `weir bench send` on the other side of a router, and count
 ///
-/// Shows a one-time code and serves senders that know it, one after the other, until Ctrl-C. Needs no root; as root, or with a larger net.core.rmem_max, its sockets
-/// hold more and it counts faster.
+/// Shows a one-time code and serves senders that know it, one after the other, until Ctrl-C. Needs
+/// no root; as root, or with a larger net.core.rmem_max, its sockets hold more and it counts
+/// faster.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 It listens at all addresses, so that other machines reach it: TCP, and UDP at the same port while a

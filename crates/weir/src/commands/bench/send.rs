@@ -22,8 +22,9 @@ const LONGEST_CODE: u64 = 256;
 
 /// Measure a real router: send through it to `weir bench receive`
 ///
-/// Sends UDP packets to a machine on the other side of a router, counts what arrives, and searches for the highest rate at which nothing is lost (RFC 2544). Needs
-/// no root. It floods the way to HOST: do not use it over a network that others need.
+/// Sends UDP packets to a machine on the other side of a router, counts what arrives, and searches
+/// for the highest rate at which nothing is lost (RFC 2544). Needs no root. It floods the way to
+/// HOST: do not use it over a network that others need.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 The receiver shows a code. It is asked for on the terminal, or read from --code-file.

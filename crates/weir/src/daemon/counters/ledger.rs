@@ -7,7 +7,8 @@ use datapath::Encapsulation;
 
 use super::paths::{Missing, Paths, Side};
 
-/// Sessions remembered of which it is not known whose they are; beyond that, their packets count as not attributed for good.
+/// Sessions remembered of which it is not known whose they are; beyond that, their packets count as
+/// not attributed for good.
 const MOST_WAITING: usize = 1024;
 
 /// What weir forwarded.
@@ -42,7 +43,8 @@ struct Sums {
 #[derive(Debug, Default)]
 pub struct Ledger {
     sums: HashMap<u32, Sums>,
-    /// By port and headers: packets of sessions of which it is not known yet which PPP device is theirs; in, and out.
+    /// By port and headers: packets of sessions of which it is not known yet which PPP device is
+    /// theirs; in, and out.
     waiting: HashMap<(u32, Encapsulation), [Passed; 2]>,
 }
 

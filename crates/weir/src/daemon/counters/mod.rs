@@ -1,7 +1,9 @@
-//! What each device would have counted, had nothing gone by it: the kernel's own numbers, and what weir forwarded past the device.
+//! What each device would have counted, had nothing gone by it: the kernel's own numbers, and what
+//! weir forwarded past the device.
 //!
-//! A driver counts what weir forwards, because that comes in and leaves through it. The devices on top (VLAN, bridge, PPP, VRF) see
-//! none of it: [`paths`] knows which ones a packet would have gone through, [`ledger`] adds up what they would have counted.
+//! A driver counts what weir forwards, because that comes in and leaves through it. The devices on
+//! top (VLAN, bridge, PPP, VRF) see none of it: [`paths`] knows which ones a packet would have gone
+//! through, [`ledger`] adds up what they would have counted.
 
 pub mod ledger;
 pub mod netdev;
@@ -17,7 +19,8 @@ use tracing::debug;
 use super::face::{hook, word};
 use super::router::Router;
 
-/// Kinds of devices that share the one below with others, by address: of what went by one of them weir knows nothing.
+/// Kinds of devices that share the one below with others, by address: of what went by one of them
+/// weir knows nothing.
 const SHARING: [&str; 4] = ["macvlan", "macvtap", "ipvlan", "ipvtap"];
 
 /// Every device that weir looks at, with its counters.
@@ -64,8 +67,8 @@ fn port(router: &Router, plan: &PortPlan, counted: Option<Traffic>) -> Port {
     }
 }
 
-/// Devices that packets may have gone by unnoticed: those that share one, user ports of a switch on whose conduit weir works, and what stands on
-/// either.
+/// Devices that packets may have gone by unnoticed: those that share one, user ports of a switch on
+/// whose conduit weir works, and what stands on either.
 fn unknown(router: &Router) -> HashSet<u32> {
     let above_ports: HashSet<u32> = router
         .core

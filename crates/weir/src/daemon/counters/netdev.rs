@@ -16,7 +16,8 @@ pub fn parse(text: &str) -> HashMap<&str, Traffic> {
             let mut numbers = numbers
                 .split_ascii_whitespace()
                 .map_while(|number| number.parse().ok());
-            // Eight of what came in, then as many of what left; each begins with octets and packets.
+            // Eight of what came in, then as many of what left; each begins with octets and
+            // packets.
             let (octets_in, packets_in) = (numbers.next()?, numbers.next()?);
             let (octets_out, packets_out) = (numbers.nth(6)?, numbers.next()?);
             let traffic = Traffic {

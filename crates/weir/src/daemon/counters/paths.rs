@@ -1,8 +1,10 @@
-//! Which devices a packet would have gone through in the kernel, and how many octets each would have counted. Pure.
+//! Which devices a packet would have gone through in the kernel, and how many octets each would
+//! have counted. Pure.
 //!
-//! What is counted depends on where in its way up or down a device takes its packets; measured against the kernel by
-//! `tests/netns/counters.rs`, and read in `net/8021q/vlan_core.c` and `vlan_dev.c`, `net/bridge/br_input.c` and `br_device.c`,
-//! `drivers/net/ppp/ppp_generic.c` and `drivers/net/vrf.c`:
+//! What is counted depends on where in its way up or down a device takes its packets; measured
+//! against the kernel by `tests/netns/counters.rs`, and read in `net/8021q/vlan_core.c` and
+//! `vlan_dev.c`, `net/bridge/br_input.c` and `br_device.c`, `drivers/net/ppp/ppp_generic.c` and
+//! `drivers/net/vrf.c`:
 //!
 //! | device | coming in | leaving |
 //! |---|---|---|
@@ -50,7 +52,8 @@ pub struct Step {
 pub enum Missing {
     /// Which PPP device a session belongs to: it may be learned later.
     Session,
-    /// Which device a tag leads to: none has it, or several VLANs leave untagged here, or it is a switch's.
+    /// Which device a tag leads to: none has it, or several VLANs leave untagged here, or it is a
+    /// switch's.
     Tag,
 }
 
@@ -111,7 +114,8 @@ impl Paths {
         paths
     }
 
-    /// Takes in which device the kernel took a session's packets for, by port and headers: the PPP device, or the VRF that it is in.
+    /// Takes in which device the kernel took a session's packets for, by port and headers: the PPP
+    /// device, or the VRF that it is in.
     pub fn learn(&mut self, told: impl IntoIterator<Item = ((u32, Encapsulation), u32)>) {
         for (session, device) in told {
             let ppp = match self.links.get(&device) {
@@ -135,7 +139,8 @@ impl Paths {
         self.links.contains_key(&link)
     }
 
-    /// The way of packets with these headers, without priorities, between a port and the device that has the address.
+    /// The way of packets with these headers, without priorities, between a port and the device
+    /// that has the address.
     pub fn of(&self, port: u32, behind: &Encapsulation, side: Side) -> Path {
         // The outermost last.
         let mut tags: Vec<Tag> = behind.tags.iter().rev().flatten().copied().collect();
@@ -154,7 +159,8 @@ impl Paths {
         };
         let mut at = port;
         while path.missing.is_none() && path.steps.len() < DEEPEST {
-            // In the kernel's order: a VLAN device takes its tag before a bridge sees the frame (__netif_receive_skb_core).
+            // In the kernel's order: a VLAN device takes its tag before a bridge sees the frame
+            // (__netif_receive_skb_core).
             let vlan = tags.last().and_then(|tag| self.vlan(at, tag));
             let (link, octets) = match (vlan, self.master(at)) {
                 (Some(vlan), _) => {

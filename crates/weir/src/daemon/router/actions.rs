@@ -13,7 +13,8 @@ use super::{Router, readings};
 const _: () = assert!(offload::stack::OVER_PPP == datapath::STACK_PPP);
 
 impl Router {
-    /// Does what the core asks. Proofs end first: a packet must not go by an old rule because an install took long.
+    /// Does what the core asks. Proofs end first: a packet must not go by an old rule because an
+    /// install took long.
     pub(super) fn apply(&mut self, mut actions: Vec<Action>) {
         self.core.flush(&mut actions);
         let mut rounds = 0;
@@ -59,7 +60,8 @@ impl Router {
         }
     }
 
-    /// Time-outs and TCP windows, in one go each: relaxing comes before any install of the same batch.
+    /// Time-outs and TCP windows, in one go each: relaxing comes before any install of the same
+    /// batch.
     pub(super) fn update_connections(&mut self, actions: &[Action], more: &mut Vec<Action>) {
         let relax: Vec<ConnectionId> = actions
             .iter()

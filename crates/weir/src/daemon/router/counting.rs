@@ -109,7 +109,8 @@ impl Router {
         !self.uncounted.is_empty()
     }
 
-    /// Counts some flows: few enough that a change of rules does not wait long, as reading all of a hundred thousand would make it.
+    /// Counts some flows: few enough that a change of rules does not wait long, as reading all of a
+    /// hundred thousand would make it.
     pub fn count_some(&mut self) {
         let rest = self.uncounted.len().saturating_sub(COUNTS);
         for flow in self.uncounted.drain(rest..) {

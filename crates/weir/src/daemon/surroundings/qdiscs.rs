@@ -1,4 +1,5 @@
-//! What is at the qdiscs of devices: what shapes there, and what looks at more of a packet than weir's have.
+//! What is at the qdiscs of devices: what shapes there, and what looks at more of a packet than
+//! weir's have.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +21,8 @@ impl Surroundings {
         self.asking.clear();
     }
 
-    /// What shapes in or below a root qdisc that may be passed by. Where that cannot be listed, something may.
+    /// What shapes in or below a root qdisc that may be passed by. Where that cannot be listed,
+    /// something may.
     pub(super) fn shaper(&mut self, link: &Link) -> Option<String> {
         if !has_details(&link.qdisc) {
             return None;
@@ -45,7 +47,8 @@ impl Surroundings {
         self.qdiscs.as_deref()
     }
 
-    /// What among the qdiscs of a device and their filters looks at a packet's connection or route. Where that cannot be listed, something may.
+    /// What among the qdiscs of a device and their filters looks at a packet's connection or route.
+    /// Where that cannot be listed, something may.
     pub(super) fn asking(&mut self, link: &Link) -> Vec<String> {
         if NEVER_ASK.contains(&link.qdisc.as_str()) {
             return Vec::new();

@@ -36,7 +36,8 @@ impl Bucket {
         u64::from(self.burst()) * 1_000_000 + 999_999
     }
 
-    /// How many packets may be captured until the next grant, after `elapsed` since the last one, of which `left` were not used.
+    /// How many packets may be captured until the next grant, after `elapsed` since the last one,
+    /// of which `left` were not used.
     pub fn grant(&mut self, elapsed: Duration, left: u32) -> u32 {
         let used = u64::from(self.granted.saturating_sub(left)) * 1_000_000;
         let micros = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);

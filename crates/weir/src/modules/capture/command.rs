@@ -18,8 +18,9 @@ use crate::output::Output;
 
 /// Capture packets that weir forwards, for Wireshark or tcpdump
 ///
-/// tcpdump on this machine does not see what weir forwards. This writes the same packets as pcapng: each as it came in and as it left,
-/// with the names of the devices. Other packets, which the kernel forwards, are tcpdump's.
+/// tcpdump on this machine does not see what weir forwards. This writes the same packets as pcapng:
+/// each as it came in and as it left, with the names of the devices. Other packets, which the
+/// kernel forwards, are tcpdump's.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Ends after --count or --duration, or when it is interrupted (Ctrl-C), and then says what it had and what it missed.
@@ -32,13 +33,15 @@ Examples:
   weir capture -w one.pcapng 'tcp 192.168.1.2:40000 > 1.1.1.1:443'
   ssh router weir capture | wireshark -k -i -")]
 pub struct CaptureArgs {
-    /// One connection only: [tcp|udp] SOURCE:PORT [>] DESTINATION:PORT, or an id from `weir flows`; translated or not
+    /// One connection only: [tcp|udp] SOURCE:PORT [>] DESTINATION:PORT, or an id from `weir flows`;
+    /// translated or not
     #[arg(value_name = "FLOW", conflicts_with_all = ["address", "port", "protocol"])]
     flow: Vec<String>,
     /// File to write; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     write: PathBuf,
-    /// Only with this address, translated or not, on either side; or a prefix such as 192.168.1.0/24
+    /// Only with this address, translated or not, on either side; or a prefix such as
+    /// 192.168.1.0/24
     #[arg(long, value_name = "ADDRESS[/LENGTH]")]
     address: Option<Prefix>,
     /// Only with this port, translated or not, on either side
@@ -196,7 +199,8 @@ impl<'a, 'b> Target<'a, 'b> {
             return self.output.flush();
         };
         if self.file.is_none() {
-            // Only now, when the daemon has agreed: an older capture of this name is not lost for nothing. Packets are private.
+            // Only now, when the daemon has agreed: an older capture of this name is not lost for
+            // nothing. Packets are private.
             let made = OpenOptions::new()
                 .write(true)
                 .create(true)

@@ -1,5 +1,5 @@
-//! Writes pcapng: PCAP Next Generation (pcapng) Capture File Format, draft-ietf-opsawg-pcapng. Numbers are little-endian on every
-//! machine, which the byte-order magic says.
+//! Writes pcapng: PCAP Next Generation (pcapng) Capture File Format, draft-ietf-opsawg-pcapng.
+//! Numbers are little-endian on every machine, which the byte-order magic says.
 
 /// LINKTYPE_ETHERNET.
 const ETHERNET: u16 = 1;
@@ -71,7 +71,8 @@ pub struct Packet<'a> {
     pub id: u64,
     /// Octets that it had.
     pub length: u32,
-    /// What was kept, from the Ethernet header on: three pieces one after the other, so that a VLAN tag can be put in.
+    /// What was kept, from the Ethernet header on: three pieces one after the other, so that a VLAN
+    /// tag can be put in.
     pub octets: [&'a [u8]; 3],
     /// Something to say of it.
     pub comment: Option<&'a str>,
@@ -195,7 +196,8 @@ fn text(out: &mut Vec<u8>, code: u16, text: &str) {
     }
 }
 
-/// To the next multiple of 4. Blocks begin at one, as long as they are written into memory that does.
+/// To the next multiple of 4. Blocks begin at one, as long as they are written into memory that
+/// does.
 fn pad(out: &mut Vec<u8>) {
     out.resize(out.len().next_multiple_of(4), 0);
 }

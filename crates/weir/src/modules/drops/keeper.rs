@@ -1,5 +1,6 @@
-//! Keeps what may be dropped early in step with the kernel: the sets that the configuration names, the routes that drop, and whether
-//! drops are learned. In doubt a list is suspended at once, and read again; meanwhile the kernel drops.
+//! Keeps what may be dropped early in step with the kernel: the sets that the configuration names,
+//! the routes that drop, and whether drops are learned. In doubt a list is suspended at once, and
+//! read again; meanwhile the kernel drops.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -28,13 +29,15 @@ const ELEMENTS: usize = 2 * DROP_PREFIXES;
 /// Most routes read.
 const ROUTES: usize = 131_072;
 
-/// Of what comes from a set, and what a blackhole swallows, one packet a second and prefix goes to the kernel, or one of 256.
+/// Of what comes from a set, and what a blackhole swallows, one packet a second and prefix goes to
+/// the kernel, or one of 256.
 const SILENT_DROP: DropEntry = DropEntry {
     except: false,
     every: 256,
     pause: 1000,
 };
-/// The kernel answers what these routes drop, at a limited rate (`icmp_msgs_per_sec` and one a second and sender): it is left enough.
+/// The kernel answers what these routes drop, at a limited rate (`icmp_msgs_per_sec` and one a
+/// second and sender): it is left enough.
 const ANSWERED_DROP: DropEntry = DropEntry {
     except: false,
     every: 8,
@@ -136,7 +139,8 @@ impl Keeper {
         self.rules_read = self.rules_changed;
     }
 
-    /// The ruleset was read, or could not be. `legacy`: there is another one that `nft` does not show.
+    /// The ruleset was read, or could not be. `legacy`: there is another one that `nft` does not
+    /// show.
     pub fn rules(&mut self, rules: Result<&Rules, &str>, legacy: bool, path: &mut Datapath) {
         if !self.needs_rules() || self.rules_read != self.rules_changed {
             return;
@@ -194,7 +198,8 @@ impl Keeper {
         self.tick(path);
     }
 
-    /// Looks which of the drops that were learned may be gone by. To be called several times a second, and after events.
+    /// Looks which of the drops that were learned may be gone by. To be called several times a
+    /// second, and after events.
     pub fn permit(&mut self, core: &Core, path: &mut Datapath, events: bool) {
         if self.settings.learn && (!events || self.permits.are_stale()) {
             self.permits.renew(core, path);
@@ -227,7 +232,8 @@ impl Keeper {
         self.resume(path);
     }
 
-    /// Time goes by: reads what is due, and drops what is over. To be called several times a second.
+    /// Time goes by: reads what is due, and drops what is over. To be called several times a
+    /// second.
     pub fn tick(&mut self, path: &mut Datapath) {
         if !self.needs_rules() {
             return;
@@ -290,7 +296,8 @@ impl Keeper {
                     .collect();
             }
             Err(problem) => {
-                // It may come to be, or shrink: events tell. One that changes all the time is tried again.
+                // It may come to be, or shrink: events tell. One that changes all the time is tried
+                // again.
                 debug!(set = %set.name, problem, "is no list of sources");
                 set.due = Some(begun + SILENT.max(took * SHARE));
                 set.content = Some(Doubt::Refused(problem));

@@ -1,5 +1,5 @@
-//! Which learned drops may be gone by: whoever can send packets that netfilter drops must not be able to have others' packets dropped
-//! that have the same tuple.
+//! Which learned drops may be gone by: whoever can send packets that netfilter drops must not be
+//! able to have others' packets dropped that have the same tuple.
 
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -8,7 +8,8 @@ use datapath::Datapath;
 use kernel::{Event, Protocol, Source, Tuple};
 use offload::Core;
 
-/// Servers and clients of DHCP (RFC 2131, RFC 8415): they read from packet sockets, which see more than netfilter lets through.
+/// Servers and clients of DHCP (RFC 2131, RFC 8415): they read from packet sockets, which see more
+/// than netfilter lets through.
 const DHCP: [u16; 4] = [67, 68, 546, 547];
 
 /// The tuples that may be dropped early.
@@ -53,8 +54,9 @@ impl Permits {
     }
 }
 
-/// Not what conntrack knows, in either direction: some of its packets are accepted, whatever was dropped lately. Nor what is for the
-/// router itself, where accepted packets may be rare and leave no connection behind; nor what is read past netfilter.
+/// Not what conntrack knows, in either direction: some of its packets are accepted, whatever was
+/// dropped lately. Nor what is for the router itself, where accepted packets may be rare and leave
+/// no connection behind; nor what is read past netfilter.
 fn may_be_dropped(tuple: &Tuple, core: &Core, own: &HashSet<IpAddr>) -> bool {
     let dhcp = tuple.protocol == Protocol::Udp && DHCP.contains(&tuple.destination_port);
     core.knows_all() && !dhcp && !own.contains(&tuple.destination) && core.find(tuple).is_empty()

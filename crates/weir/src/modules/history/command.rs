@@ -198,7 +198,8 @@ fn print(
     output.line(&output.toned(Tone::Dim, &text))
 }
 
-/// Hours by their start; days and months by their name, or by the day they begin where months do not begin on the first.
+/// Hours by their start; days and months by their name, or by the day they begin where months do
+/// not begin on the first.
 fn label(unit: HistoryUnit, period: &Period, offset: i32) -> String {
     // What begins at midnight may have begun an hour before or after it by the clock of now.
     const AN_HOUR_OR_TWO: u64 = 2 * 3600;

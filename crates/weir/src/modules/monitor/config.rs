@@ -37,8 +37,8 @@ table! {
         /// Files in which a DHCP server keeps leases: devices have names by them, too. Those that
         /// are not there are passed over.
         Restart leases: Vec<PathBuf> = LEASES.map(PathBuf::from).to_vec();
-        /// What else is recorded of the network stack: `weir probes` lists what there is. Each costs
-        /// time for every packet that it looks at.
+        /// What else is recorded of the network stack: `weir probes` lists what there is. Each
+        /// costs time for every packet that it looks at.
         Live probes: Vec<&'static Probe> = Vec::new();
     }
 }

@@ -84,7 +84,8 @@ impl Export {
         }
     }
 
-    /// Takes in the connections that are known, once: who begins to export under way did not hear of them.
+    /// Takes in the connections that are known, once: who begins to export under way did not hear
+    /// of them.
     pub fn begin(
         &mut self,
         connections: &offload::Core,
@@ -127,7 +128,8 @@ impl Export {
         self.exporter.interface_gone(link);
     }
 
-    /// Tells of a conversation. `began`: seconds since 1970 when the monitor's clock began; `stops`: weir does, so that this is the last of it.
+    /// Tells of a conversation. `began`: seconds since 1970 when the monitor's clock began;
+    /// `stops`: weir does, so that this is the last of it.
     pub fn flow(&mut self, told: &Told, beyond: Beyond, began: u64, stops: bool) {
         let talk = &told.talk;
         let wall = |at: Millis| began * 1000 + at;

@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 type Load = Pin<Box<dyn Future<Output = Result<(), String>>>>;
 
-/// Rulesets on their way to the firewall: one after the other, as a later one must not be overtaken by an earlier one. Only the latest
-/// of those that wait is loaded: each makes the table anew.
+/// Rulesets on their way to the firewall: one after the other, as a later one must not be overtaken
+/// by an earlier one. Only the latest of those that wait is loaded: each makes the table anew.
 #[derive(Default)]
 pub struct Firewall {
     under_way: Option<Load>,
@@ -23,7 +23,8 @@ impl Firewall {
         self.next();
     }
 
-    /// A number that changes with each load, at its beginning and its end: what was read of the rules meanwhile may be either.
+    /// A number that changes with each load, at its beginning and its end: what was read of the
+    /// rules meanwhile may be either.
     pub fn loads(&self) -> u64 {
         self.loads
     }

@@ -1,4 +1,5 @@
-//! Who uses the network: the meter's records and what weir forwards, brought to the pure core, and shown.
+//! Who uses the network: the meter's records and what weir forwards, brought to the pure core, and
+//! shown.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -119,7 +120,8 @@ impl Keeper {
         }
     }
 
-    /// Looks at devices and routes again, where they changed; due every second, and before something is told of a port.
+    /// Looks at devices and routes again, where they changed; due every second, and before
+    /// something is told of a port.
     pub fn look<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
         if !std::mem::take(&mut self.stale) {
             return;
@@ -271,7 +273,8 @@ impl Keeper {
         }
     }
 
-    /// Whether the firewall has rules of quotas, as somebody looked: a weir that was killed left them, or whoever flushed the ruleset took them away.
+    /// Whether the firewall has rules of quotas, as somebody looked: a weir that was killed left
+    /// them, or whoever flushed the ruleset took them away.
     pub fn rules_seen(&mut self, there: bool) {
         match &mut self.past {
             Some(past) => past.rules_seen(there),
@@ -280,7 +283,8 @@ impl Keeper {
         }
     }
 
-    /// The end: what is not written or told yet is. Whether rules of quotas are left to be taken away.
+    /// The end: what is not written or told yet is. Whether rules of quotas are left to be taken
+    /// away.
     pub fn stop(&mut self, connections: &offload::Core) -> bool {
         if self.export.is_some() {
             self.read();
@@ -418,7 +422,8 @@ impl Keeper {
     }
 }
 
-/// Tells of the source of a connection whether it is beyond the uplink: it asked for an address of this router, and is no station inside.
+/// Tells of the source of a connection whether it is beyond the uplink: it asked for an address of
+/// this router, and is no station inside.
 fn outside<'a>(
     core: &'a Monitor,
     connections: &'a offload::Core,

@@ -54,7 +54,8 @@ pub struct Past {
 }
 
 impl Past {
-    /// Opens it. To be called when rights are dropped, as its thread inherits them. `None`: it cannot be kept, which is told.
+    /// Opens it. To be called when rights are dropped, as its thread inherits them. `None`: it
+    /// cannot be kept, which is told.
     pub fn start(file: &Path, effective: &Effective, now: i64) -> Option<Self> {
         let rules = rules(effective);
         let judged = !rules.is_empty();
@@ -94,7 +95,8 @@ impl Past {
         }
     }
 
-    /// Judges usage by quotas. `addresses` tells those of a device. What the firewall is to be told, if anything changed.
+    /// Judges usage by quotas. `addresses` tells those of a device. What the firewall is to be
+    /// told, if anything changed.
     pub fn judge(&mut self, addresses: impl Fn(&Mac) -> Vec<IpAddr>) -> Option<String> {
         match self.keeper.usage() {
             Some(usage) => self.judge_by(&usage),
@@ -257,7 +259,8 @@ fn period(period: history::Period) -> api::Period {
     }
 }
 
-/// What is configured of the history; `usage`: whether anybody has a quota. `None` where that cannot be, which is told.
+/// What is configured of the history; `usage`: whether anybody has a quota. `None` where that
+/// cannot be, which is told.
 fn choices(effective: &Effective, usage: bool) -> Option<(history::Settings, Calendar)> {
     let settings = history::Settings {
         flush: *effective.of::<History>().flush,

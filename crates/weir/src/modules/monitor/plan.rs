@@ -1,4 +1,5 @@
-//! At which devices is counted: at those where frames come in and leave, not at what stands on them, so that nothing is counted twice.
+//! At which devices is counted: at those where frames come in and leave, not at what stands on
+//! them, so that nothing is counted twice.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,4 +1,5 @@
-//! Probes: which of them record, what they recorded, and how the API shows it. What a probe records is told by its description alone.
+//! Probes: which of them record, what they recorded, and how the API shows it. What a probe records
+//! is told by its description alone.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
@@ -36,9 +37,9 @@ impl Probes {
         }
     }
 
-    /// These record from now on, and no others; those that did already go on with what they have. One that this kernel cannot have is told to
-    /// the log, and by [`Probes::shown`]; the others work all the same. They record what happens in the network namespace of the
-    /// calling thread.
+    /// These record from now on, and no others; those that did already go on with what they have.
+    /// One that this kernel cannot have is told to the log, and by [`Probes::shown`]; the others
+    /// work all the same. They record what happens in the network namespace of the calling thread.
     pub fn choose(&mut self, wanted: &[&'static Probe]) {
         let is_wanted = |name: &str| wanted.iter().any(|probe| probe.name == name);
         self.active.retain(|name, _| is_wanted(name));
@@ -85,7 +86,8 @@ impl Probes {
         }
     }
 
-    /// Every probe, for the API. `port`: the name of a device, by index; `own`: hardware addresses of this router.
+    /// Every probe, for the API. `port`: the name of a device, by index; `own`: hardware addresses
+    /// of this router.
     pub fn shown(&self, port: impl Fn(u32) -> Option<String>, own: &HashSet<Mac>) -> api::Probes {
         let probes = PROBES.iter().map(|probe| {
             let mut shown = described(probe);

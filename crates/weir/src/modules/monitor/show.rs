@@ -95,8 +95,8 @@ impl Keeper {
         }
     }
 
-    /// Conversations, with what conntrack knows of their other side. Those seen at an uplink that are seen inside, too, only where somebody asks
-    /// for just these.
+    /// Conversations, with what conntrack knows of their other side. Those seen at an uplink that
+    /// are seen inside, too, only where somebody asks for just these.
     pub fn talks(&self, asked: &api::TalksQuery, core: &offload::Core) -> api::Talks {
         let everywhere = asked.device.is_some() || asked.port.is_some();
         let shown = self.core.talks().filter_map(|talk| {
@@ -107,7 +107,8 @@ impl Keeper {
         asked.select(shown)
     }
 
-    /// The other side of a conversation, for a collector; `None`: this is the other side of one that is told of.
+    /// The other side of a conversation, for a collector; `None`: this is the other side of one
+    /// that is told of.
     pub(super) fn beyond(&self, talk: &Talk, core: &offload::Core) -> Option<Beyond> {
         let mut shown = self.show(talk);
         self.translate(talk, core, &mut shown);

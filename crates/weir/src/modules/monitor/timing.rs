@@ -15,7 +15,8 @@ use crate::daemon::Router;
 
 /// How often they are chosen, but for what the clock is inexact by.
 const EVERY: Duration = Duration::from_millis(900);
-/// Packets of one direction in a second from which on it is worth while: what is rarer than that is timed when it goes through the kernel.
+/// Packets of one direction in a second from which on it is worth while: what is rarer than that is
+/// timed when it goes through the kernel.
 const FEWEST: u64 = 2;
 
 /// What was forwarded since connections were last chosen.
@@ -32,7 +33,8 @@ impl Busy {
         self.flows.entry(flow).or_insert((host, 0)).1 += octets;
     }
 
-    /// The busiest connections, the busiest of each host before all others; begins anew. `None`: it is too early.
+    /// The busiest connections, the busiest of each host before all others; begins anew. `None`: it
+    /// is too early.
     fn choose(&mut self, now: Instant) -> Option<Vec<u32>> {
         if self
             .chosen

@@ -1,4 +1,5 @@
-//! Translations of IPv4 that begin and end, as conntrack tells of them: who had which address and port, and when.
+//! Translations of IPv4 that begin and end, as conntrack tells of them: who had which address and
+//! port, and when.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
@@ -7,7 +8,8 @@ use kernel::{ConnectionId, Event, Source, Tuple, status};
 use monitor::ipfix::{NatEvent, NatEventKind};
 use tracing::warn;
 
-/// Translations that are known at once, at most: as many connections as Linux tracks by default in a machine with much memory. Some 40 octets each.
+/// Translations that are known at once, at most: as many connections as Linux tracks by default in
+/// a machine with much memory. Some 40 octets each.
 const ROOM: usize = 262_144;
 
 /// Conntrack's number of a connection, its protocol, and its first packet's source and destination.
@@ -34,7 +36,8 @@ struct Known {
     dump: u32,
 }
 
-/// The translations that there are. Pure: what is to be told is appended to `told`; `now` is milliseconds since 1970.
+/// The translations that there are. Pure: what is to be told is appended to `told`; `now` is
+/// milliseconds since 1970.
 #[derive(Debug)]
 pub struct Translations {
     known: HashMap<Key, Known>,
@@ -59,7 +62,8 @@ impl Default for Translations {
 }
 
 impl Translations {
-    /// Something happened in the kernel. `outside` tells of a source, and of the address that it asked for, whether it is beyond the uplink.
+    /// Something happened in the kernel. `outside` tells of a source, and of the address that it
+    /// asked for, whether it is beyond the uplink.
     pub fn heard(
         &mut self,
         event: &Event,

@@ -1,5 +1,6 @@
-//! Where default routes lead to: the devices, and the gateways' addresses. From `/proc/net`, because rtnetlink only tells that a route
-//! changed, and this is for people to read: nothing is decided by it.
+//! Where default routes lead to: the devices, and the gateways' addresses. From `/proc/net`,
+//! because rtnetlink only tells that a route changed, and this is for people to read: nothing is
+//! decided by it.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -11,7 +12,8 @@ pub struct Uplinks {
     pub devices: BTreeSet<String>,
     /// Gateways.
     pub gateways: BTreeSet<IpAddr>,
-    /// Devices that PPPoE sessions go over, if one of `devices` is a PPP device: the kernel does not tell which.
+    /// Devices that PPPoE sessions go over, if one of `devices` is a PPP device: the kernel does
+    /// not tell which.
     pub below_ppp: BTreeSet<String>,
 }
 
@@ -28,7 +30,8 @@ impl Uplinks {
         found
     }
 
-    /// `/proc/net/route` (net/ipv4/fib_trie.c, `fib_route_seq_show`): addresses as words of the machine's order, in hexadecimal.
+    /// `/proc/net/route` (net/ipv4/fib_trie.c, `fib_route_seq_show`): addresses as words of the
+    /// machine's order, in hexadecimal.
     fn routes4(&mut self, text: &str) {
         for line in text.lines().skip(1) {
             let fields: Vec<&str> = line.split_whitespace().collect();
@@ -69,7 +72,8 @@ impl Uplinks {
         u32::from_str_radix(flags, 16).is_ok_and(|flags| flags & 0x201 == 1)
     }
 
-    /// `/proc/net/pppoe` (drivers/net/ppp/pppoe.c, `pppoe_seq_show`): number, address of the other end, device.
+    /// `/proc/net/pppoe` (drivers/net/ppp/pppoe.c, `pppoe_seq_show`): number, address of the other
+    /// end, device.
     fn sessions(&mut self, text: &str) {
         let devices = text
             .lines()

@@ -1,4 +1,5 @@
-//! The radio links of Wi-Fi stations. They are read in a thread: some drivers ask their firmware, and the loop must not wait for that.
+//! The radio links of Wi-Fi stations. They are read in a thread: some drivers ask their firmware,
+//! and the loop must not wait for that.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -131,8 +132,8 @@ impl Wifi {
     }
 }
 
-/// Lists wireless devices, unless they are `known`, and reads their stations. The family is found anew each time: its number changes when its
-/// module is loaded again.
+/// Lists wireless devices, unless they are `known`, and reads their stations. The family is found
+/// anew each time: its number changes when its module is loaded again.
 fn read(known: Option<Vec<u32>>, runtime: &Handle, answer: &SyncSender<Answer>) {
     let _inside = runtime.enter();
     let mut found = Answer::default();

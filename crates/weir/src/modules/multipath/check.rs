@@ -1,4 +1,5 @@
-//! What multipath uses of the kernel, where a partner is configured. Weir can work without: then uplinks are used as routes say.
+//! What multipath uses of the kernel, where a partner is configured. Weir can work without: then
+//! uplinks are used as routes say.
 
 use std::fs;
 use std::io;

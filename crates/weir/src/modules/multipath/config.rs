@@ -24,8 +24,8 @@ table! {
         /// The partner by which clients get the sum of all uplinks: the line that
         /// `weir multipath pair` printed there. Keep this file from others.
         Live partner: Option<Pairing> = None;
-        /// What becomes of connections while the partner is not reached: they go directly, or not at
-        /// all.
+        /// What becomes of connections while the partner is not reached: they go directly, or not
+        /// at all.
         Live fallback: Fallback = Fallback::Direct;
         /// What is encrypted on its way to the partner: all but TLS, which is already; each
         /// connection, so that no provider sees the names that TLS shows; or none.

@@ -1,4 +1,5 @@
-//! Multipath in the daemon: its threads live beside the loop, begin and end with the configuration, and never hold the loop up.
+//! Multipath in the daemon: its threads live beside the loop, begin and end with the configuration,
+//! and never hold the loop up.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -73,8 +74,9 @@ impl Running {
         }
     }
 
-    /// Begins, ends or begins anew, as the configuration says. Connections that are under way end when the partner changes, and go on where only other
-    /// things are said of paths, or of what goes directly or comes in.
+    /// Begins, ends or begins anew, as the configuration says. Connections that are under way end
+    /// when the partner changes, and go on where only other things are said of paths, or of what
+    /// goes directly or comes in.
     pub fn configure(&mut self, effective: &Effective) {
         if let Some((file, mode)) = effective.of::<Config>().exposed() {
             warn!(
@@ -88,8 +90,8 @@ impl Running {
             return;
         }
         let (running, wanted) = (Arc::clone(&self.running), Arc::clone(&self.wanted));
-        // What ends takes its rules away first, which takes as long as `nft` does. Of several changes at once any may be here first: each brings about what is
-        // wanted by now.
+        // What ends takes its rules away first, which takes as long as `nft` does. Of several
+        // changes at once any may be here first: each brings about what is wanted by now.
         let change = move || {
             let mut running = lock(&running);
             let wanted = lock(&wanted).clone();
@@ -205,7 +207,8 @@ fn device() -> Option<TunDevice> {
         .ok()
 }
 
-/// Where it writes: a folder beside the API's socket, and the kernel's settings; and the device that it opens.
+/// Where it writes: a folder beside the API's socket, and the kernel's settings; and the device
+/// that it opens.
 pub fn needs(folder: &Path) -> Needs {
     if let Err(error) = std::fs::create_dir_all(folder) {
         error!(%error, folder = %folder.display(), "cannot be made: what multipath changes is not put back if weir is killed");
@@ -222,7 +225,8 @@ pub fn folder(socket: &Path) -> PathBuf {
     socket.with_extension("multipath")
 }
 
-/// Whether nothing changed but what is heeded while it runs: what goes where, and what is said of paths.
+/// Whether nothing changed but what is heeded while it runs: what goes where, and what is said of
+/// paths.
 fn only_heeded(before: RouterSettings, now: &RouterSettings) -> bool {
     let (choice, hints) = (now.choice.clone(), now.hints.clone());
     let same = RouterSettings {

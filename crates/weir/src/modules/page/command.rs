@@ -13,8 +13,8 @@ use crate::output::{Output, harmless};
 
 /// Set the password of the web page
 ///
-/// Asks for it twice, without showing it. Only a hash is kept (argon2id), in a file of mode 0600. Takes effect at once: who is logged
-/// in must log in again.
+/// Asks for it twice, without showing it. Only a hash is kept (argon2id), in a file of mode 0600.
+/// Takes effect at once: who is logged in must log in again.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Examples:
   weir passwd
@@ -53,7 +53,8 @@ fn weak(weakness: Weakness) -> Error {
     Error::new(weakness.to_string(), mend)
 }
 
-/// The first line, without its end. Reads no more than a password may have, and two for the end of the line.
+/// The first line, without its end. Reads no more than a password may have, and two for the end of
+/// the line.
 fn first_line(input: impl BufRead) -> Result<String, Error> {
     let mut line = Vec::new();
     let most = u64::try_from(password::LONGEST).unwrap_or(u64::MAX) + 2;

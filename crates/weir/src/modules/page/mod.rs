@@ -1,4 +1,5 @@
-//! The web page, and figures for Prometheus: the same answers as the API's, over TCP, behind a log-in.
+//! The web page, and figures for Prometheus: the same answers as the API's, over TCP, behind a
+//! log-in.
 
 mod command;
 pub mod config;

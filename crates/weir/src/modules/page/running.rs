@@ -20,13 +20,15 @@ pub struct Running {
 }
 
 impl Running {
-    /// Binds, reads or makes the certificate. To be called before rights are dropped. `None`: switched off, or it cannot be, which is told
-    /// and not fatal: packets are forwarded without it.
+    /// Binds, reads or makes the certificate. To be called before rights are dropped. `None`:
+    /// switched off, or it cannot be, which is told and not fatal: packets are forwarded without
+    /// it.
     pub fn open(config: &Web, face: &Rc<Face>, routes: &Routes) -> Option<Self> {
         if !*config.enabled {
             return None;
         }
-        // Once confined, weir can write in a directory, but not make one; the first password may be set then.
+        // Once confined, weir can write in a directory, but not make one; the first password may be
+        // set then.
         if let Some(directory) = config.password.parent()
             && let Err(error) = std::fs::create_dir_all(directory)
         {

@@ -1,4 +1,5 @@
-//! Ways through arrangements like those of `crates/lab/src/arrangement`, whose counters `tests/netns/counters.rs` compares with the kernel's.
+//! Ways through arrangements like those of `crates/lab/src/arrangement`, whose counters
+//! `tests/netns/counters.rs` compares with the kernel's.
 
 use kernel::Vlan;
 
@@ -72,7 +73,8 @@ fn missing(paths: &Paths, port: u32, behind: &Encapsulation) -> [Option<Missing>
 #[test]
 fn each_encapsulation_has_its_way_up() {
     let links = [
-        // A bridge with an address, and a VLAN on it; one of its ports has a VLAN device of its own.
+        // A bridge with an address, and a VLAN on it; one of its ports has a VLAN device of its
+        // own.
         member(1, "", 10),
         link(10, "bridge"),
         vlan(11, 10, 20, 0x8100),
@@ -153,7 +155,8 @@ fn tagging(link: u32, pvid: Option<u16>, untagged: &[(u16, u16)]) -> Tagging {
     }
 }
 
-/// lan1 (PVID 10), lan2 (10 and 20 tagged), lan3 (20 comes in, 10 and 20 leave untagged); br0 has 10 tagged and 1 as its own.
+/// lan1 (PVID 10), lan2 (10 and 20 tagged), lan3 (20 comes in, 10 and 20 leave untagged); br0 has
+/// 10 tagged and 1 as its own.
 fn filtering() -> Paths {
     let links = [
         member(1, "", 10),

@@ -1,4 +1,5 @@
-//! Which periods somebody means. The router's time zone is in its answer only, so more is asked for, and what is too much is taken away.
+//! Which periods somebody means. The router's time zone is in its answer only, so more is asked
+//! for, and what is too much is taken away.
 
 use api::{HistoryUnit, Period};
 
@@ -43,7 +44,8 @@ impl Window {
         Self { unit, bounds }
     }
 
-    /// What to ask for, seconds since 1970: all that is meant, whatever the time zone, and a little more.
+    /// What to ask for, seconds since 1970: all that is meant, whatever the time zone, and a little
+    /// more.
     pub(super) fn asked(&self, now: u64) -> (u64, Option<u64>) {
         let longest = match self.unit {
             HistoryUnit::Hour => 3600,
@@ -78,7 +80,8 @@ impl Window {
         let this = number(Moment::new(middle, offset));
         match self.bounds {
             Bounds::Last(last) => {
-                // The one that runs counts too. Where months begin on another day, its number may be that of the next.
+                // The one that runs counts too. Where months begin on another day, its number may
+                // be that of the next.
                 let running = if (period.start..period.end).contains(&now) {
                     this
                 } else {
@@ -122,7 +125,8 @@ mod tests {
         Some(text.parse().expect("a date"))
     }
 
-    /// Of so many periods before the one that runs, those that are meant; and all of these were asked for.
+    /// Of so many periods before the one that runs, those that are meant; and all of these were
+    /// asked for.
     fn meant(window: Window, first: u64, length: u64, offset: i32) -> Vec<u64> {
         let (from, to) = window.asked(NOW);
         let numbers = 0..400u64;

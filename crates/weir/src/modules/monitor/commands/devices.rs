@@ -239,8 +239,8 @@ fn print(answer: &Devices, known: usize, output: &mut Output<'_>) -> io::Result<
     output.line(&output.toned(Tone::Dim, &text))
 }
 
-/// Bits a second that come from the Internet by this uplink, and that go there. Its stations are what is behind it: they *send* what is
-/// downloaded.
+/// Bits a second that come from the Internet by this uplink, and that go there. Its stations are
+/// what is behind it: they *send* what is downloaded.
 pub(crate) fn through(uplink: &MeteredPort) -> (u64, u64) {
     (uplink.rate.sent, uplink.rate.received)
 }

@@ -134,8 +134,8 @@ fn print(answer: &Talks, output: &mut Output<'_>) -> io::Result<()> {
     output.line(&output.toned(Tone::Dim, &text))
 }
 
-/// Turns a conversation around that was seen at an uplink from the outside, where the far end is the station: whoever reads a list of
-/// all wants to know who of the inside talks with whom.
+/// Turns a conversation around that was seen at an uplink from the outside, where the far end is
+/// the station: whoever reads a list of all wants to know who of the inside talks with whom.
 pub(crate) fn seen_inside(talk: &mut Talk) {
     if !std::mem::take(&mut talk.outside) {
         return;
@@ -150,7 +150,8 @@ pub(crate) fn seen_inside(talk: &mut Talk) {
         std::mem::swap(&mut latency.lan, &mut latency.wan);
         std::mem::swap(&mut latency.lan_least, &mut latency.wan_least);
     }
-    // Its far end was an address of this router, and its station whoever is next on the way to the Internet.
+    // Its far end was an address of this router, and its station whoever is next on the way to the
+    // Internet.
     talk.far_name = None;
     talk.uplink = Some(talk.port.clone());
     talk.device = match behind {
@@ -176,7 +177,8 @@ pub(crate) fn station(talk: &Talk) -> &str {
     named(talk).unwrap_or(&talk.station)
 }
 
-/// The other end, by name where it has one: `example.org:443`, `198.51.100.1:443`; in at most so many columns, unless it is an address.
+/// The other end, by name where it has one: `example.org:443`, `198.51.100.1:443`; in at most so
+/// many columns, unless it is an address.
 pub(crate) fn far(talk: &Talk, longest: usize) -> String {
     let name = talk
         .far_name

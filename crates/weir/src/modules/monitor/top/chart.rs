@@ -16,8 +16,8 @@ pub(super) enum Fold {
     Mean,
 }
 
-/// Draws a minute over the whole of the area, the latest second at the right edge, the largest column as high as the area. Nothing is
-/// drawn where nothing is known.
+/// Draws a minute over the whole of the area, the latest second at the right edge, the largest
+/// column as high as the area. Nothing is drawn where nothing is known.
 pub(super) fn draw(
     (minute, of): (&Minute, fn(Sample) -> u64),
     fold: Fold,

@@ -35,8 +35,8 @@ pub(super) trait Column: Copy + PartialEq + 'static {
     /// Order of two rows: what is to stand first is less.
     fn order(self, a: &Self::Row, b: &Self::Row) -> Ordering;
 
-    /// The columns that fit, from left to right, and their widths, without one that would say the same in each row. A column of space
-    /// lies between two.
+    /// The columns that fit, from left to right, and their widths, without one that would say the
+    /// same in each row. A column of space lies between two.
     fn fitting(width: u16, without: Option<Self>) -> Vec<(Self, u16)> {
         let mut left = width;
         let mut chosen: Vec<(Self, u16)> = Vec::new();

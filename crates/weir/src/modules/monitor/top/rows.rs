@@ -1,6 +1,8 @@
-//! Where somebody is in a list that changes under their hands: which row is chosen, how it is sorted, what of it is seen.
+//! Where somebody is in a list that changes under their hands: which row is chosen, how it is
+//! sorted, what of it is seen.
 
-/// A list's place. A row is known by what it is (`I`), not by where it stands: it stays chosen when others overtake it.
+/// A list's place. A row is known by what it is (`I`), not by where it stands: it stays chosen when
+/// others overtake it.
 #[derive(Debug)]
 pub(super) struct Place<C, I> {
     /// Column by which it is sorted.

@@ -27,7 +27,8 @@ pub(super) enum Event {
     Panicked,
 }
 
-/// Tells events from a thread; also that it panicked: without it, the picture would stand still for ever.
+/// Tells events from a thread; also that it panicked: without it, the picture would stand still for
+/// ever.
 pub(super) struct Told(pub(super) Sender<Event>);
 
 impl Drop for Told {
@@ -67,7 +68,8 @@ pub fn run(socket: PathBuf, charset: Charset, colour: bool) -> io::Result<()> {
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         };
-        // All that has happened meanwhile, before it is drawn: a key that is held down must not run ahead of the picture.
+        // All that has happened meanwhile, before it is drawn: a key that is held down must not run
+        // ahead of the picture.
         while let Some(event) = next {
             match event {
                 Event::Stop => return Ok(()),

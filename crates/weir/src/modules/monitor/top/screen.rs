@@ -19,7 +19,8 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 /// Octets of a picture that are written at once; over ssh each write may be a packet.
 const PICTURE: usize = 32 * 1024;
 
-/// The terminal as long as it is ours: raw, the alternate screen, no cursor. Given back when dropped, and before a panic is told.
+/// The terminal as long as it is ours: raw, the alternate screen, no cursor. Given back when
+/// dropped, and before a panic is told.
 pub struct Screen {
     terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
 }
@@ -69,7 +70,8 @@ fn give_back() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
     }
-    // A terminal that is gone cannot be mended. The console of Linux has no other screen to go back to: it is left empty.
+    // A terminal that is gone cannot be mended. The console of Linux has no other screen to go back
+    // to: it is left empty.
     let _ = execute!(
         io::stdout(),
         ResetColor,

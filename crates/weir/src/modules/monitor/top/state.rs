@@ -308,7 +308,8 @@ impl State {
         }
     }
 
-    /// One step back: from a conversation to the list, from a filter to none, from a device's to all devices.
+    /// One step back: from a conversation to the list, from a filter to none, from a device's to
+    /// all devices.
     fn back(&mut self, now: Duration) {
         if self.detail {
             self.detail = false;
@@ -325,7 +326,8 @@ impl State {
         self.detail = false;
         self.filter.clear();
         self.of_talks.go(0, &[]);
-        // Not a second from now: somebody waits. A pause ends, as there is nothing to be seen in it.
+        // Not a second from now: somebody waits. A pause ends, as there is nothing to be seen in
+        // it.
         self.paused = false;
         self.next = now;
     }

@@ -19,8 +19,9 @@ use crate::output::{Output, qr};
 
 /// Serve routers that have several uplinks, and pair with them
 ///
-/// A router with several uplinks gives its clients the sum of all of them, by way of a partner that it reaches by each: a rented server, or the
-/// gateway of a community. Here is the partner's side; the router's is `weir run`, with the line that `pair` prints in its configuration.
+/// A router with several uplinks gives its clients the sum of all of them, by way of a partner that
+/// it reaches by each: a rented server, or the gateway of a community. Here is the partner's side;
+/// the router's is `weir run`, with the line that `pair` prints in its configuration.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Examples:
   weir multipath serve                       at the partner
@@ -48,8 +49,9 @@ struct State {
 
 /// Serve routers, until told to stop
 ///
-/// Needs no configuration: the key is made at the first start. Routers that `weir multipath pair` was run for may connect, and reach the
-/// Internet from here, but neither this machine nor private networks.
+/// Needs no configuration: the key is made at the first start. Routers that `weir multipath pair`
+/// was run for may connect, and reach the Internet from here, but neither this machine nor private
+/// networks.
 #[derive(Args, Debug)]
 struct ServeArgs {
     #[command(flatten)]
@@ -76,18 +78,21 @@ struct ServeArgs {
 
 /// Pair with one more router: prints the line for its configuration
 ///
-/// Whoever has the line may use this partner: give it to the router only, by a way that nobody else can read.
+/// Whoever has the line may use this partner: give it to the router only, by a way that nobody else
+/// can read.
 #[derive(Args, Debug)]
 struct PairArgs {
     #[command(flatten)]
     state: State,
-    /// Name or address by which the router reaches this machine; with a port, where it is another one
+    /// Name or address by which the router reaches this machine; with a port, where it is another
+    /// one
     #[arg(value_name = "ADDRESS")]
     address: String,
     /// What the router is called, in the log
     #[arg(long, value_name = "NAME", default_value = "")]
     name: String,
-    /// Port of this machine that leads to the router, such as tcp/8022 or udp/8000-8099; may be given several times
+    /// Port of this machine that leads to the router, such as tcp/8022 or udp/8000-8099; may be
+    /// given several times
     #[arg(long, value_name = "PORT", value_parser = ports)]
     forward: Vec<Ports>,
     /// Print it as a QR code too, for a camera: in a window of 60 columns at least
@@ -97,8 +102,9 @@ struct PairArgs {
 
 /// Choose which ports of this machine lead to a router
 ///
-/// The router's configuration says where they go from there: `forward` under [multipath]. Ports that it had before and that are not named are taken
-/// from it. Works at once; the router is told of it with its next session.
+/// The router's configuration says where they go from there: `forward` under [multipath]. Ports
+/// that it had before and that are not named are taken from it. Works at once; the router is told
+/// of it with its next session.
 #[derive(Args, Debug)]
 struct ForwardArgs {
     #[command(flatten)]
@@ -120,7 +126,8 @@ mod listening {
 
     use multipath::choice::{Ports, Transport};
 
-    /// A TCP socket that listens (`TCP_LISTEN`), or a UDP socket that is not connected (`TCP_CLOSE`).
+    /// A TCP socket that listens (`TCP_LISTEN`), or a UDP socket that is not connected
+    /// (`TCP_CLOSE`).
     fn state(transport: Transport) -> &'static str {
         match transport {
             Transport::Tcp => "0A",

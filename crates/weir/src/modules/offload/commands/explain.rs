@@ -12,8 +12,8 @@ use crate::output::{Output, Tone, harmless};
 
 /// Say why a connection is forwarded by weir, or why it is not
 ///
-/// Three witnesses have to agree before weir forwards a packet: it was seen coming in, conntrack knows the connection, and the
-/// kernel itself was seen to send such a packet out.
+/// Three witnesses have to agree before weir forwards a packet: it was seen coming in, conntrack
+/// knows the connection, and the kernel itself was seen to send such a packet out.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Examples:
   weir explain 192.168.1.2:40000 1.1.1.1:443
@@ -21,7 +21,8 @@ use crate::output::{Output, Tone, harmless};
   weir explain udp '[2001:db8::2]:5000' '[2001:db8::1]:53'
   weir explain 1f00c2aa                       an id, from `weir flows`")]
 pub struct ExplainArgs {
-    /// [tcp|udp] SOURCE:PORT [>] DESTINATION:PORT, or an id from `weir flows`; of either direction, translated or not
+    /// [tcp|udp] SOURCE:PORT [>] DESTINATION:PORT, or an id from `weir flows`; of either direction,
+    /// translated or not
     #[arg(required = true, value_name = "FLOW")]
     flow: Vec<String>,
     #[command(flatten)]

@@ -32,7 +32,8 @@ pub struct FlowsArgs {
     /// Only with this port, translated or not, on either side
     #[arg(long)]
     port: Option<u16>,
-    /// Only with this address, translated or not, on either side; or a prefix such as 192.168.1.0/24
+    /// Only with this address, translated or not, on either side; or a prefix such as
+    /// 192.168.1.0/24
     #[arg(long, value_name = "ADDRESS[/LENGTH]")]
     address: Option<Prefix>,
     /// Only this protocol
@@ -129,7 +130,8 @@ pub fn run(args: &FlowsArgs, output: &mut Output<'_>) -> Result<(), Error> {
     }
     loop {
         let mut page = Vec::new();
-        // Written at once, so that it does not flicker; the first error, such as a daemon that stopped, ends it.
+        // Written at once, so that it does not flicker; the first error, such as a daemon that
+        // stopped, ends it.
         print(
             &client,
             &filter,

@@ -5,7 +5,8 @@ use api::{Device, Devices};
 use crate::Error;
 use crate::output::clipped;
 
-/// Whether this is what somebody calls a device: hardware address, name (in any case) or IP address.
+/// Whether this is what somebody calls a device: hardware address, name (in any case) or IP
+/// address.
 pub(crate) fn is_called(device: &Device, wanted: &str) -> bool {
     let mac = api::monitor::normal_mac(wanted);
     let address = wanted.parse::<std::net::IpAddr>().ok();
@@ -16,7 +17,8 @@ pub(crate) fn is_called(device: &Device, wanted: &str) -> bool {
         || address.is_some() && device.addresses.iter().any(has)
 }
 
-/// The hardware address of the one device that is called so; one that is not known is taken as it is.
+/// The hardware address of the one device that is called so; one that is not known is taken as it
+/// is.
 pub(crate) fn mac_of(devices: &Devices, wanted: &str) -> Result<String, Error> {
     if let Some(mac) = api::monitor::normal_mac(wanted) {
         return Ok(mac);

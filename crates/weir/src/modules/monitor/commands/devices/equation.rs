@@ -1,4 +1,5 @@
-//! `weir devices --equation`: whether every packet that a port counted is in a flow, or in one of the sums beside them.
+//! `weir devices --equation`: whether every packet that a port counted is in a flow, or in one of
+//! the sums beside them.
 
 use std::io;
 

@@ -1,4 +1,5 @@
-//! Puts text into a buffer: made harmless, cut to its place, with colour only where there is colour.
+//! Puts text into a buffer: made harmless, cut to its place, with colour only where there is
+//! colour.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -9,7 +10,8 @@ use crate::output::{Tone, clipped, harmless, width};
 /// Octets of a text that are looked at: more do not fit any terminal.
 const LONGEST: usize = 2048;
 
-/// Everything that is drawn goes through here, so no text reaches the terminal as it came from the network.
+/// Everything that is drawn goes through here, so no text reaches the terminal as it came from the
+/// network.
 pub(super) struct Pen<'a> {
     buffer: &'a mut Buffer,
     colour: bool,
