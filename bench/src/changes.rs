@@ -122,7 +122,8 @@ fn goes(crowd: &mut Crowd, kind: usize) -> Result<(), Error> {
     match arrived[1 - kind] == 0 && arrived[kind] > 0 {
         true => Ok(()),
         false => Err(Error::Wrong(format!(
-            "after everything settled, packets of kind 0 and 1 that arrived in one round: {arrived:?}; only {kind} is right: {:?}",
+            "after everything settled, packets of kind 0 and 1 that arrived in one round: \
+                {arrived:?}; only {kind} is right: {:?}",
             crowd.weir().status()
         ))),
     }
@@ -166,12 +167,15 @@ fn ruleset(cut: bool) -> String {
         .collect();
     let cut = match cut {
         true => {
-            "ip daddr & 0.0.0.1 == 0.0.0.1 udp sport 443 drop\nip saddr & 0.0.0.1 == 0.0.0.1 udp dport 443 drop\n"
+            "ip daddr & 0.0.0.1 == 0.0.0.1 udp sport 443 drop\nip saddr & 0.0.0.1 == 0.0.0.1 udp \
+                dport 443 drop\n"
         }
         false => "",
     };
     format!(
-        "flush ruleset\ntable inet fw4 {{ chain forward {{ type filter hook forward priority filter; policy drop;\n{others}{cut}ct state vmap {{ established : accept, related : accept }}\nudp dport 443 accept\n}}\n}}\n"
+        "flush ruleset\ntable inet fw4 {{ chain forward {{ type filter hook forward priority \
+            filter; policy drop;\n{others}{cut}ct state vmap {{ established : accept, related : \
+            accept }}\nudp dport 443 accept\n}}\n}}\n"
     )
 }
 

@@ -232,7 +232,10 @@ pub fn latencies(binary: &Path, flows: u32, cpu: usize) -> Result<Vec<Latencies>
     let mut rule = Vec::new();
     let mut route = Vec::new();
     let router = scene.lab.node("router")?;
-    router.nft("table inet bench { chain forward { type filter hook forward priority filter; policy accept; }; }")?;
+    router.nft(
+        "table inet bench { chain forward { type filter hook forward priority filter; \
+        policy accept; }; }",
+    )?;
     for _ in 0..flows.div_ceil(10) {
         let ready = scene.kind.received(last).bytes();
         let proven = || -> Result<(), Error> {

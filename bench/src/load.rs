@@ -224,7 +224,8 @@ mod tests {
         );
         assert_eq!(
             load.to_string(),
-            "1 UDP flow, frames of 60, 590 and 1514 octets (IMIX), 1024 of a flow in a row, PPPoE over VLAN"
+            "1 UDP flow, frames of 60, 590 and 1514 octets (IMIX), 1024 of a flow in a row, PPPoE \
+                over VLAN"
         );
         assert_eq!(serde_json::from_str::<Load>(&json).expect("a load"), load);
         let old = r#"{"flows":64,"length":60}"#;

@@ -242,7 +242,8 @@ pub fn has_memory_for_tcp() -> Result<(), Error> {
     }
     let [used, from] = [used, from].map(|pages| pages * 4096 / 1_000_000);
     Err(Error::Wrong(format!(
-        "the kernel counts {used} MB of memory for TCP as in use, and saves from {from} MB on, so that all TCP is slow: end what is connected; if nothing is, it has miscounted: reboot"
+        "the kernel counts {used} MB of memory for TCP as in use, and saves from {from} MB on, so \
+            that all TCP is slow: end what is connected; if nothing is, it has miscounted: reboot"
     )))
 }
 
@@ -311,7 +312,8 @@ mod tests {
 
     #[test]
     fn memory_of_tcp_is_read() {
-        let sockstat = "sockets: used 10\nTCP: inuse 1 orphan 0 tw 0 alloc 38 mem 575938\nUDP: inuse 0 mem 362\n";
+        let sockstat = "sockets: used 10\nTCP: inuse 1 orphan 0 tw 0 alloc 38 mem 575938\nUDP: \
+            inuse 0 mem 362\n";
         assert_eq!(
             tcp_memory(sockstat, "287901\t383868\t575802\n"),
             (575_938, 287_901)

@@ -161,7 +161,8 @@ impl Path {
         const SET: &str = "192.168.1.2, 10.100.0.0/14";
         let chain = |hook: &str, rule: &str| {
             format!(
-                "table inet blocked {{\nset blocked {{ type ipv4_addr; flags interval; elements = {{ {SET} }} }}\n\
+                "table inet blocked {{\nset blocked {{ type ipv4_addr; flags interval; elements = \
+                    {{ {SET} }} }}\n\
                  chain blocked {{ type filter hook {hook}; policy accept;\n{rule}\n}}\n}}\n"
             )
         };

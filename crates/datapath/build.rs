@@ -42,7 +42,10 @@ fn version(clang: &OsStr) -> String {
         .arg("-dumpversion")
         .output()
         .unwrap_or_else(|error| {
-            panic!("cannot run {clang:?} ({error}): `scripts/setup` installs clang; CLANG names another one")
+            panic!(
+                "cannot run {clang:?} ({error}): `scripts/setup` installs clang; CLANG names \
+                another one"
+            )
         });
     format!("clang {}", String::from_utf8_lossy(&output.stdout).trim())
 }
@@ -107,10 +110,15 @@ fn reason_enum(header: &str) -> String {
         number += 1;
     }
     format!(
-        "/// Why a packet went to the kernel, or a flow was not proven (generated from bpf/include/reason.h).\n\
-         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]\n#[repr(u8)]\npub enum Reason {{\n{variants}}}\n\n\
-         impl Reason {{\n    /// Every reason, by number.\n    pub const ALL: [Reason; {number}] = [{all}];\n\n    \
-         /// A short name, for JSON.\n    pub fn code(self) -> &'static str {{\n        match self {{\n{codes}        }}\n    }}\n\n    \
-         /// One phrase in plain words.\n    pub fn text(self) -> &'static str {{\n        match self {{\n{texts}        }}\n    }}\n}}\n"
+        "/// Why a packet went to the kernel, or a flow was not proven (generated from \
+            bpf/include/reason.h).\n\
+         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]\n#[repr(u8)]\npub \
+         enum Reason {{\n{variants}}}\n\n\
+         impl Reason {{\n    /// Every reason, by number.\n    pub const ALL: [Reason; {number}] \
+         = [{all}];\n\n    \
+         /// A short name, for JSON.\n    pub fn code(self) -> &'static str {{\n        match \
+         self {{\n{codes}        }}\n    }}\n\n    \
+         /// One phrase in plain words.\n    pub fn text(self) -> &'static str {{\n        match \
+         self {{\n{texts}        }}\n    }}\n}}\n"
     )
 }

@@ -43,7 +43,8 @@ fn main() -> io::Result<()> {
         };
         writeln!(
             table,
-            "    Asset {{ name: {name:?}, media: {media:?}, hashed: {}, tag: \"{:016x}\", content: {content} }},",
+            "    Asset {{ name: {name:?}, media: {media:?}, hashed: {}, tag: \"{:016x}\", \
+                content: {content} }},",
             is_hashed(name),
             hash.finish()
         )

@@ -272,7 +272,8 @@ fn a_rule_of_the_bridge_takes_effect_at_once() {
         let _echo = Echo::serve(other, SocketAddr::new(OTHER.into(), 7))?;
         let talk = Datagrams::open(scene.lab.node("client")?, SocketAddr::new(OTHER.into(), 7))?;
         router.nft(&format!(
-            "table bridge filter {{ chain forward {{ type filter hook forward priority 0; policy accept;\n\
+            "table bridge filter {{ chain forward {{ type filter hook forward priority 0; policy \
+                accept;\n\
              tcp dport {PORT} drop\n}}\n}}\n"
         ))?;
         for _ in 0..20 {

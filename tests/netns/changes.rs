@@ -62,7 +62,8 @@ fn policy_routing_by_mark_begins_and_ends_under_a_flow() {
         scene.lives("a rule that matches nothing")?;
         let before = second_wire(router)?;
         router.nft(&format!(
-            "table ip steer {{ chain pre {{ type filter hook prerouting priority mangle; policy accept;\ntcp dport {PORT} meta mark set 1\n}}\n}}\n"
+            "table ip steer {{ chain pre {{ type filter hook prerouting priority mangle; policy \
+                accept;\ntcp dport {PORT} meta mark set 1\n}}\n}}\n"
         ))?;
         leaves_by(&scene, "wan1", "a mark that has a route of its own")?;
         assert!(second_wire(router)? > before + (1 << 20));
@@ -80,7 +81,10 @@ fn another_mark_of_the_connection_is_another_way() {
         let router = scene.router()?;
         router.run("ip route add default via 10.0.1.2 table 100")?;
         router.run("ip rule add fwmark 1 lookup 100")?;
-        router.nft("table ip steer { chain pre { type filter hook prerouting priority mangle; policy accept;\ntcp dport 5001 meta mark set ct mark\n}\n}\n")?;
+        router.nft(
+            "table ip steer { chain pre { type filter hook prerouting priority mangle; \
+            policy accept;\ntcp dport 5001 meta mark set ct mark\n}\n}\n",
+        )?;
         scene.lives("the connection's mark is the packet's")?;
         for (mark, device) in [(1, "wan1"), (0, "wan0")] {
             conntrack::mark(router, SocketAddr::new(SERVER_INNER, PORT), mark)?;
@@ -216,7 +220,8 @@ fn a_forgotten_connection_is_judged_anew() {
             let (_echo, datagrams) = exchange(&scene, weir)?;
             let router = scene.router()?;
             router.nft(&format!(
-                "table inet cut {{ chain forward {{ type filter hook forward priority -10; policy accept;\nudp dport {ECHO} ct state new drop\n}}\n}}\n"
+                "table inet cut {{ chain forward {{ type filter hook forward priority -10; policy \
+                    accept;\nudp dport {ECHO} ct state new drop\n}}\n}}\n"
             ))?;
             assert!(datagrams.ask(b"established", LIMIT)?);
             router.run(forget)?;
@@ -313,12 +318,18 @@ fn the_same_tuple_in_two_zones() {
         lab.route("twin", "default", ROUTER_LAN)?;
         let router = lab.node("router")?;
         // Only its neighbours: the way back is found by mark.
-        router.ip("addr add 192.168.1.1/32 dev lan1\nroute add 192.168.1.0/24 dev lan1 table 102\nrule add fwmark 2 lookup 102 pref 10\nrule add iif lan1 to 192.168.1.1 lookup local pref 5\n")?;
+        router.ip(
+            "addr add 192.168.1.1/32 dev lan1\nroute add 192.168.1.0/24 dev lan1 table \
+            102\nrule add fwmark 2 lookup 102 pref 10\nrule add iif lan1 to 192.168.1.1 lookup \
+            local pref 5\n",
+        )?;
         router.nft(
-            "table ip apart { chain pre { type filter hook prerouting priority raw; policy accept;\n\
+            "table ip apart { chain pre { type filter hook prerouting priority raw; policy \
+                accept;\n\
              iifname lan0 ct original zone set 1\niifname lan1 ct original zone set 2\n}\n\
              chain way { type filter hook prerouting priority mangle; policy accept;\n\
-             iifname lan0 ct mark set 1\niifname lan1 ct mark set 2\niifname wan0 meta mark set ct mark\n}\n}\n",
+             iifname lan0 ct mark set 1\niifname lan1 ct mark set 2\niifname wan0 meta mark set \
+             ct mark\n}\n}\n",
         )?;
         let more = "[ports.lan1]\nhook = \"tc\"\n";
         let weir = scene::weir(by, &lab, more)?;

@@ -126,7 +126,8 @@ fn datagram(from: IpAddr, to: IpAddr, source_port: u16, port: u16) -> Vec<u8> {
 
 fn forward(rules: &str) -> String {
     format!(
-        "counter seen {{ }}\nchain forwarded {{ type filter hook forward priority 0; policy accept;\n{rules}\n}}"
+        "counter seen {{ }}\nchain forwarded {{ type filter hook forward priority 0; policy \
+            accept;\n{rules}\n}}"
     )
 }
 
@@ -189,7 +190,8 @@ fn what_netfilter_drops_is_learned_and_ends_with_the_rule() {
 fn what_is_accepted_now_and_then_is_never_cached() {
     each(|by| {
         let rules = forward(&format!(
-            "udp dport {UNWANTED} limit rate 20/second burst 1 packets accept\nudp dport {UNWANTED} counter name seen drop"
+            "udp dport {UNWANTED} limit rate 20/second burst 1 packets accept\nudp dport \
+                {UNWANTED} counter name seen drop"
         ));
         let mut fence = Fence::new(by, &rules, &[], LEARN)?;
         let frame = datagram(CLIENT, SERVER, 40000, UNWANTED);

@@ -119,12 +119,16 @@ fn client_does(lab: &Lab, phase: usize) -> Result<(), Error> {
         .iter()
         .map(|c| format!("{}\n", c.client[phase]))
         .collect();
-    lab.node("client")?.nft(&format!(
-        "table ip own\ndelete table ip own\ntable ip own {{ chain output {{ type filter hook output priority 0;\n{all} }}\n}}
+    lab.node("client")?
+        .nft(&format!(
+            "table ip own\ndelete table ip own\ntable ip own {{ chain output {{ type filter hook \
+            output priority 0;\n{all} }}\n}}
         table netdev own\ndelete table netdev own\ntable netdev own {{
-        chain out {{ type filter hook egress device \"eth0\" priority 0; meta mark 1 ether saddr set 02:00:00:00:00:99\n}}
+        chain out {{ type filter hook egress device \"eth0\" priority 0; meta mark 1 ether saddr \
+        set 02:00:00:00:00:99\n}}
         }}\n"
-    )).map(drop)
+        ))
+        .map(drop)
 }
 
 /// Lets all flows come up, and waits until weir has judged them.
@@ -320,7 +324,8 @@ const BALANCE: &str = "*mangle
 -A hook -j CONNMARK --save-mark --nfmask 0x3f00 --ctmask 0x3f00
 -A rules -p udp -m multiport --ports 7001 -j RETURN
 -A rules -m mark --mark 0x0/0x3f00 -j policy
--A policy -m mark --mark 0x0/0x3f00 -m statistic --mode random --probability 0.5 -j MARK --set-xmark 0x200/0x3f00
+-A policy -m mark --mark 0x0/0x3f00 -m statistic --mode random --probability 0.5 -j MARK \
+--set-xmark 0x200/0x3f00
 -A policy -m mark --mark 0x0/0x3f00 -j MARK --set-xmark 0x100/0x3f00
 -A PREROUTING -j hook
 COMMIT
@@ -373,7 +378,8 @@ fn pushed_segments_are_dropped() {
                 false => "tcp flags & (syn | fin | rst | psh) == psh tcp flags set ack",
             };
             client.nft(&format!(
-                "table ip own\ndelete table ip own\ntable ip own {{ chain output {{ type filter hook output priority 0;\n{rule}\n}}\n}}\n"
+                "table ip own\ndelete table ip own\ntable ip own {{ chain output {{ type filter \
+                    hook output priority 0;\n{rule}\n}}\n}}\n"
             ))
         };
         client_pushes(false)?;

@@ -149,7 +149,8 @@ fn an_element_that_lets_a_flow_through_times_out() {
                 gate(
                     router,
                     &format!(
-                        "{declared}\nchain fw {{ type filter hook forward priority 10; policy accept;\n\
+                        "{declared}\nchain fw {{ type filter hook forward priority 10; policy \
+                            accept;\n\
                          udp dport {ECHO} {rule}\nudp dport {ECHO} drop\n}}"
                     ),
                 )?;
@@ -208,7 +209,8 @@ fn packets_keep_their_element_alive() {
                     "set active {{ type ipv4_addr; flags dynamic,timeout; size 100; }}\n\
                      chain fw {{ type filter hook forward priority 10; policy accept;\n\
                      udp dport {ECHO} ct state new add @active {{ ip saddr timeout 60s }}\n\
-                     udp dport {ECHO} ip saddr @active update @active {{ ip saddr timeout 4s }} accept\n\
+                     udp dport {ECHO} ip saddr @active update @active {{ ip saddr timeout 4s }} \
+                     accept\n\
                      udp dport {ECHO} drop\n}}"
                 ),
             )
@@ -268,7 +270,8 @@ fn an_hour_begins() {
         };
         let (from, to) = (of_day(edge), of_day(edge + 60));
         let rules = format!(
-            "table inet gate {{\n{table}udp dport {ECHO} meta hour \"{from}\"-\"{to}\" drop\n}}\n}}\n"
+            "table inet gate {{\n{table}udp dport {ECHO} meta hour \"{from}\"-\"{to}\" \
+                drop\n}}\n}}\n"
         );
         asker.router()?.feed("env TZ=UTC nft -f -", &rules)?;
         asker.ends_at(by, over)
@@ -280,13 +283,15 @@ fn an_hour_begins() {
 #[test]
 fn a_table_goes_with_its_owner() {
     scene::at_once(&WAYS, |by| {
-        let lets = "table inet lets { flags owner; chain fw { type filter hook forward priority 0; meta mark set 1; }; }\n";
+        let lets = "table inet lets { flags owner; chain fw { type filter hook forward priority \
+            0; meta mark set 1; }; }\n";
         let owner = RefCell::new(None);
         let asker = Asker::new(by, SERVER, |router| {
             gate(
                 router,
                 &format!(
-                    "chain fw {{ type filter hook forward priority 10; policy accept;\nudp dport {ECHO} meta mark != 1 drop\n}}"
+                    "chain fw {{ type filter hook forward priority 10; policy accept;\nudp dport \
+                        {ECHO} meta mark != 1 drop\n}}"
                 ),
             )?;
             let mut nft = router.command("nft");

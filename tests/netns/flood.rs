@@ -136,7 +136,8 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, ipv6: bool) -> Result<(), Er
     })?;
     let grew = resident(weir)?.saturating_sub(before);
     println!(
-        "{total} conversations known, {rounds} packets before new ones had records, grew by {grew} kB"
+        "{total} conversations known, {rounds} packets before new ones had records, grew by \
+            {grew} kB"
     );
     // Records of one packet are kept for 30 s where there is room: 150 packets of these.
     assert!(rounds < 75, "{rounds} packets before new ones had records");

@@ -33,7 +33,8 @@ fn an_ipsec_policy_ends_plain_packets() -> Result<(), Error> {
 
         // To be encrypted, but no key is there: the kernel drops what it may not send in the clear.
         router.run(
-            "ip xfrm policy add src 0.0.0.0/0 dst 10.0.0.2/32 dir out tmpl src 10.0.0.1 dst 10.0.0.2 proto esp mode tunnel",
+            "ip xfrm policy add src 0.0.0.0/0 dst 10.0.0.2/32 dir out tmpl src 10.0.0.1 dst \
+                10.0.0.2 proto esp mode tunnel",
         )?;
         std::thread::sleep(Duration::from_secs(1));
         let mut tap = Tap::open(server, "eth0")?;
@@ -163,7 +164,8 @@ fn a_switch_that_the_kernel_does_not_tell_of_takes_effect() {
     let block = |dir: &str| {
         format!("ip xfrm policy add src 0.0.0.0/0 dst 10.0.0.2/32 dir {dir} action block")
     };
-    let steer = "table ip steer { chain pre { type filter hook prerouting priority -150; iifname lan0 meta mark set 1\n}\n}\n";
+    let steer = "table ip steer { chain pre { type filter hook prerouting priority -150; iifname \
+        lan0 meta mark set 1\n}\n}\n";
     for (switch, device, let_pass, cut, prepare) in [
         ("disable_xfrm", "wan0", 1, 0, vec![block("out")]),
         ("disable_policy", "lan0", 1, 0, vec![block("fwd")]),

@@ -197,7 +197,8 @@ fn a_connection_that_is_given_back_has_five_days() {
         let failed = || Error::system("download");
         stream.write_all(&[1; 20]).map_err(failed())?;
         let mut octets = vec![0; DOWNLOAD];
-        let rule = "table inet each { chain forward { type filter hook forward priority 1; meta length > 65000 drop; }; }";
+        let rule = "table inet each { chain forward { type filter hook forward priority 1; meta \
+            length > 65000 drop; }; }";
         for round in 0..20 {
             if round == 10 {
                 lab.node("router")?.nft(rule)?;

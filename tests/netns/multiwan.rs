@@ -113,14 +113,16 @@ fn marks(lab: &Lab, choice: &str) -> Result<(), Error> {
         .nft(&format!(
             "table inet mwan {{}}\ndelete table inet mwan\ntable inet mwan {{\n\
              chain pre {{ type filter hook prerouting priority mangle; policy accept;\n\
-             meta mark set ct mark\nmeta mark != 0 accept\n{choice}\nct mark set meta mark\n}}\n}}\n"
+             meta mark set ct mark\nmeta mark != 0 accept\n{choice}\nct mark set meta \
+             mark\n}}\n}}\n"
         ))
         .map(drop)
 }
 
 #[test]
 fn a_restored_connection_mark_chooses_the_provider() {
-    let first = "iifname \"lan0\" udp dport 7 meta mark set 0x100\niifname \"lan0\" udp dport 8 meta mark set 0x200";
+    let first = "iifname \"lan0\" udp dport 7 meta mark set 0x100\niifname \"lan0\" udp dport 8 \
+        meta mark set 0x200";
     let stage = |by| {
         let mut stage = providers(by, true)?;
         marks(&stage.lab, first)?;

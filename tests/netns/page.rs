@@ -77,7 +77,8 @@ impl Household {
         std::fs::write(folder.join("leases"), leases()).map_err(system("write leases"))?;
         let file = |name: &str| folder.join(name);
         let config = format!(
-            "[web]\nlisten = [\"127.0.0.1:9347\"]\npassword = {:?}\n[history]\nfile = {:?}\n[monitor]\nleases = [{:?}]\n[quotas.phone]\nlimit = \"40GB\"\n",
+            "[web]\nlisten = [\"127.0.0.1:9347\"]\npassword = {:?}\n[history]\nfile = \
+                {:?}\n[monitor]\nleases = [{:?}]\n[quotas.phone]\nlimit = \"40GB\"\n",
             file("secrets/password"),
             file("history.db"),
             file("leases"),

@@ -224,7 +224,8 @@ fn two_queues(by: By) -> Result<Lab, Error> {
     let (router, server) = (lab.node("router")?, lab.node("server")?);
     router.run("ip link del wan0")?;
     router.run(&format!(
-        "ip link add name wan0 address {} numtxqueues 2 numrxqueues 2 type veth peer name eth0 netns {} address {} numtxqueues 2 numrxqueues 2",
+        "ip link add name wan0 address {} numtxqueues 2 numrxqueues 2 type veth peer name eth0 \
+            netns {} address {} numtxqueues 2 numrxqueues 2",
         text(mac("router", "wan0")),
         server.name(),
         text(mac("server", "eth0")),
@@ -281,7 +282,8 @@ fn ingress(device: &str) -> [String; 2] {
 /// Shapes what comes in by sending it through an ifb.
 #[test]
 fn a_shaper_at_ingress_keeps_its_rate() {
-    let redirect = "tc filter add dev lan0 ingress pref 7 protocol all u32 match u32 0 0 action mirred egress redirect dev ifb0";
+    let redirect = "tc filter add dev lan0 ingress pref 7 protocol all u32 match u32 0 0 action \
+        mirred egress redirect dev ifb0";
     let [qdisc, end] = ingress("lan0");
     let add = [&IFB[..], &[&qdisc, redirect]].concat();
     kept(true, Duty::Off("lan0"), &add, &[&end]);
@@ -290,7 +292,8 @@ fn a_shaper_at_ingress_keeps_its_rate() {
 /// The same by way of `clsact`, for the way down.
 #[test]
 fn a_shaper_at_the_ingress_of_a_clsact_keeps_its_rate() {
-    let redirect = "tc filter add dev wan0 ingress pref 7 protocol all u32 match u32 0 0 action mirred egress redirect dev ifb0";
+    let redirect = "tc filter add dev wan0 ingress pref 7 protocol all u32 match u32 0 0 action \
+        mirred egress redirect dev ifb0";
     let add = [&IFB[..], &["tc qdisc replace dev wan0 clsact", redirect]].concat();
     kept(
         false,
@@ -303,7 +306,8 @@ fn a_shaper_at_the_ingress_of_a_clsact_keeps_its_rate() {
 /// A filter where packets leave sends them through an ifb: the qdisc of the device itself is none.
 #[test]
 fn a_filter_at_egress_is_not_passed_by() {
-    let redirect = "tc filter add dev wan0 egress pref 7 protocol all u32 match u32 0 0 action mirred egress redirect dev ifb0";
+    let redirect = "tc filter add dev wan0 egress pref 7 protocol all u32 match u32 0 0 action \
+        mirred egress redirect dev ifb0";
     let add = [&IFB[..], &["tc qdisc replace dev wan0 clsact", redirect]].concat();
     kept(
         true,
@@ -338,7 +342,8 @@ fn cake_at_ingress_keeps_its_rate() {
             "tc qdisc add dev wan0 root cake bandwidth 2mbit",
             "tc qdisc add dev ifb0 root cake bandwidth 2mbit ingress",
             &qdisc,
-            "tc filter add dev wan0 ingress pref 7 protocol all matchall action mirred egress redirect dev ifb0",
+            "tc filter add dev wan0 ingress pref 7 protocol all matchall action mirred egress \
+                redirect dev ifb0",
         ],
         &[&end, "tc qdisc del dev wan0 root"],
     );
@@ -398,7 +403,8 @@ fn a_policer_keeps_its_rate() {
         Duty::Off("lan0"),
         &[
             &qdisc,
-            "tc filter add dev lan0 ingress pref 7 protocol all matchall action police rate 2mbit burst 32k drop",
+            "tc filter add dev lan0 ingress pref 7 protocol all matchall action police rate 2mbit \
+                burst 32k drop",
         ],
         &[&end],
     );

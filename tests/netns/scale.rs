@@ -170,7 +170,8 @@ fn flapping() -> String {
     (0..200)
         .map(|n| {
             format!(
-                "route add blackhole 198.51.100.{n}\nneigh replace 192.168.1.77 lladdr 02:00:00:00:00:{n:02x} dev lan0\n\
+                "route add blackhole 198.51.100.{n}\nneigh replace 192.168.1.77 lladdr \
+                    02:00:00:00:00:{n:02x} dev lan0\n\
                  link set flap up\nlink set flap down\nroute del blackhole 198.51.100.{n}\n"
             )
         })
@@ -216,7 +217,8 @@ fn a_storm_of_changes() {
             let storms = storms?;
             let ends = ended(weir, "routing")? - ends;
             println!(
-                "{hook}: {storms} times a thousand changes, {ends} ends of all proofs, {answers} answers"
+                "{hook}: {storms} times a thousand changes, {ends} ends of all proofs, {answers} \
+                    answers"
             );
             assert!(storms > 0 && ends > 0 && answers > 0);
             scene.lives("the storm is over")?;
@@ -270,7 +272,9 @@ fn rules(cut: bool) -> String {
     let odd = "udp sport & 1 == 1 udp dport 443 drop\nudp dport & 1 == 1 udp sport 443 drop\n";
     let cut = if cut { odd } else { "" };
     format!(
-        "flush ruleset\ntable inet fw4 {{ chain forward {{ type filter hook forward priority filter; policy drop;\n{cut}ct state established accept\nudp dport {SERVICE} accept\n}}\n}}\n"
+        "flush ruleset\ntable inet fw4 {{ chain forward {{ type filter hook forward priority \
+            filter; policy drop;\n{cut}ct state established accept\nudp dport {SERVICE} \
+            accept\n}}\n}}\n"
     )
 }
 

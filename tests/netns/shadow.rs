@@ -62,7 +62,8 @@ fn the_kernel_sends_what_weir_would_have_sent() -> Result<(), Error> {
 fn a_rule_that_changes_some_packets_is_told() -> Result<(), Error> {
     let (lab, weir) = shadowed("xdp", true)?;
     lab.node("router")?.nft(
-        "table inet odd {\nchain forward {\ntype filter hook forward priority mangle; policy accept;\n\
+        "table inet odd {\nchain forward {\ntype filter hook forward priority mangle; policy \
+            accept;\n\
          ip saddr 192.168.1.2 meta length > 100 tcp urgptr set 7\n}\n}\n",
     )?;
     let to = (gateway::SERVER, 5001).into();

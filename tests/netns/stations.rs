@@ -378,7 +378,8 @@ fn a_station_behind_a_tunnel_in_the_bridge_gets_what_is_sent_to_it() {
             ))?;
             station.ip(&format!(
                 "link set eth0 up\naddr add 172.16.0.2/24 dev eth0\nlink add vxlan0 address {} {}\n\
-                 link set vxlan0 up\naddr add {APART}/24 dev vxlan0\nroute add default via {ROUTER_LAN}\n",
+                 link set vxlan0 up\naddr add {APART}/24 dev vxlan0\nroute add default via \
+                 {ROUTER_LAN}\n",
                 text(mac("at-lan2", "eth0")),
                 tunnel(2, 1)
             ))?;

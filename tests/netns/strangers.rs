@@ -315,7 +315,8 @@ fn an_abort_far_beyond_what_was_acknowledged_is_no_strangers() {
         // Now and then little is on its way, as a busy machine stops and goes.
         wait_until("much to be lost at once", LIMIT, || {
             server.nft(&format!(
-                "table ip lost {{ chain in {{ type filter hook prerouting priority -400; tcp dport {PORT} meta length > 1000 counter drop; }}; }}"
+                "table ip lost {{ chain in {{ type filter hook prerouting priority -400; tcp \
+                    dport {PORT} meta length > 1000 counter drop; }}; }}"
             ))?;
             thread::sleep(Duration::from_millis(100));
             let much = lost()? > Some(300_000);

@@ -163,7 +163,8 @@ const CUTS: [Cut; 10] = [
         begin: |scene| {
             let hook = "type filter hook forward priority -10; policy accept;";
             scene.router()?.nft(&format!(
-                "table inet cut {{ set blocked {{ type ipv4_addr; }}\nchain forward {{ {hook}\nip saddr @blocked drop\n}}\n}}\n"
+                "table inet cut {{ set blocked {{ type ipv4_addr; }}\nchain forward {{ {hook}\nip \
+                    saddr @blocked drop\n}}\n}}\n"
             ))?;
             scene.lives("an empty set of blocked addresses")?;
             let line = "nft add element inet cut blocked { 192.168.1.2 }";

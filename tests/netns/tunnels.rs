@@ -52,7 +52,8 @@ fn plain(by: By) -> Result<Stage, Error> {
     lab.wire(("router", "wan0"), ("wire", "near"), offloads)?;
     lab.wire(("wire", "far"), ("server", "eth0"), offloads)?;
     lab.node("wire")?.ip(
-        "link add name bridge type bridge\nlink set near master bridge\nlink set far master bridge\nlink set bridge up\n",
+        "link add name bridge type bridge\nlink set near master bridge\nlink set far master \
+            bridge\nlink set bridge up\n",
     )?;
     for (role, device, address) in [
         ("client", "eth0", format!("{CLIENT}/24")),
@@ -297,7 +298,8 @@ fn wireguard_through_the_router() {
                 s.lab
                     .node("router")?
                     .nft(&format!(
-                        "table inet cut {{ chain forward {{ type filter hook forward priority -10; policy accept;\nudp dport {LISTEN} drop\n}}\n}}\n"
+                        "table inet cut {{ chain forward {{ type filter hook forward priority \
+                            -10; policy accept;\nudp dport {LISTEN} drop\n}}\n}}\n"
                     ))
                     .map(drop)
             },

@@ -24,10 +24,12 @@ const ECHO: u16 = 7;
 const REPROOF: &str = "[offload]\nreprove = \"2s\"\n";
 
 /// Needs conntrack.
-const PLAIN: &str = "table inet rules { chain forward { type filter hook forward priority 0; ct state established accept; }; }";
+const PLAIN: &str = "table inet rules { chain forward { type filter hook forward priority 0; ct \
+    state established accept; }; }";
 const UNTRACKED: &str =
     "table inet first { chain in { type filter hook prerouting priority raw; notrack; }; }";
-const REFUSE: &str = "table inet last { chain forward { type filter hook forward priority 9; ct state new drop; }; }";
+const REFUSE: &str = "table inet last { chain forward { type filter hook forward priority 9; ct \
+    state new drop; }; }";
 /// The kernel calls conntrack before a rule that needs it is in force: a packet in between would
 /// make an entry.
 const HOLD: &str =

@@ -95,8 +95,10 @@ impl Scene {
         // What it sends and receives by IP, as it counts itself.
         client.nft(&format!(
             "table ip counted {{\n counter sent {{ }}\n counter received {{ }}\n\
-             chain out {{ type filter hook output priority 0; oifname {RADIO} counter name sent; }}\n\
-             chain in {{ type filter hook input priority 0; iifname {RADIO} counter name received; }}\n}}\n"
+             chain out {{ type filter hook output priority 0; oifname {RADIO} counter name sent; \
+             }}\n\
+             chain in {{ type filter hook input priority 0; iifname {RADIO} counter name \
+             received; }}\n}}\n"
         ))?;
         let weir = Weir::start(router, "", &["--only", "monitor"])?;
         let folder = std::env::temp_dir().join(format!("weir-wifi-{}-{relay}", std::process::id()));

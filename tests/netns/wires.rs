@@ -143,7 +143,8 @@ fn limit(lab: &Lab, rate: u32) {
 /// What the router does with packets to the receiver.
 fn drop_udp(lab: &Lab, what: &str) {
     let rules = format!(
-        "table inet narrow {{\n chain forward {{\n type filter hook forward priority 0\n udp dport {PORT} {what}\n }}\n}}\n"
+        "table inet narrow {{\n chain forward {{\n type filter hook forward priority 0\n udp \
+            dport {PORT} {what}\n }}\n}}\n"
     );
     lab.node("router")
         .expect("there")

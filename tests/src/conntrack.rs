@@ -159,7 +159,10 @@ pub fn crowd(namespace: &Namespace, count: u32) -> Result<(), Error> {
         .map(|i| {
             let [_, b, c, d] = i.to_be_bytes();
             let to = format!("10.{}.{c}.{d}", 128 | b);
-            format!("-A -s 192.168.1.77 -d {to} -p udp --sport 3000 --dport 20 -t 1000 -u SEEN_REPLY,ASSURED\n")
+            format!(
+                "-A -s 192.168.1.77 -d {to} -p udp --sport 3000 --dport 20 -t 1000 -u \
+                SEEN_REPLY,ASSURED\n"
+            )
         })
         .collect();
     let load = || -> io::Result<bool> {
@@ -194,7 +197,8 @@ pub fn mark(namespace: &Namespace, to: SocketAddr, mark: u32) -> Result<(), Erro
     let address = to.ip();
     namespace
         .run(&format!(
-            "conntrack -U -p tcp -s {CLIENT} -d {address} --sport {near} --dport {far} --mark {mark}"
+            "conntrack -U -p tcp -s {CLIENT} -d {address} --sport {near} --dport {far} --mark \
+                {mark}"
         ))
         .map(drop)
 }

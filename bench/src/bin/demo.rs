@@ -236,7 +236,8 @@ fn firewall(lab: &Lab, weir: &Daemon, binary: &Path, transfer: &Transfer) -> Res
     router.nft("delete table inet demo")?;
     transfer.advance(4 << 20, Duration::from_secs(30))?;
     println!(
-        "nft delete table inet demo\n  the same connection goes on; {} MiB arrived, each octet right.",
+        "nft delete table inet demo\n  the same connection goes on; {} MiB arrived, each octet \
+            right.",
         transfer.progress() >> 20
     );
     Ok(())

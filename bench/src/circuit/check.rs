@@ -39,7 +39,8 @@ impl Circuit {
         match all && lengths.len() == self.lengths.len() {
             true => Ok(()),
             false => Err(named(format!(
-                "{} packets of {} flows and {} lengths arrived where {SAMPLES} of {expected} and {} were expected",
+                "{} packets of {} flows and {} lengths arrived where {SAMPLES} of {expected} and \
+                    {} were expected",
                 samples.len(),
                 flows.len(),
                 lengths.len(),

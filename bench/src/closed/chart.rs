@@ -93,13 +93,17 @@ pub fn draw(report: &Report) -> String {
     let told: Vec<_> = told.collect();
     let title = "Packets per second through one processor";
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"chart-title chart-about\" \
-         font-family=\"system-ui, 'DejaVu Sans', sans-serif\" font-size=\"13\">\n<style>{STYLE}</style>\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
+            aria-labelledby=\"chart-title chart-about\" \
+         font-family=\"system-ui, 'DejaVu Sans', sans-serif\" \
+         font-size=\"13\">\n<style>{STYLE}</style>\n\
          <title id=\"chart-title\">{title}</title>\n<desc id=\"chart-about\">{}</desc>\n\
          <rect class=\"card\" x=\"1\" y=\"1\" width=\"{}\" height=\"{}\" rx=\"12\"/>\n\
-         <text class=\"ink\" x=\"20\" y=\"30\" font-weight=\"700\" font-size=\"16\">{title}</text>\n\
+         <text class=\"ink\" x=\"20\" y=\"30\" font-weight=\"700\" \
+         font-size=\"16\">{title}</text>\n\
          <text class=\"grey\" x=\"20\" y=\"52\">{}</text>\n\
-         <text class=\"grey\" x=\"20\" y=\"70\">{}; each dot is a round, the bar ends at the median</text>\n",
+         <text class=\"grey\" x=\"20\" y=\"70\">{}; each dot is a round, the bar ends at the \
+         median</text>\n",
         escaped(&told.join(" ")),
         WIDTH - 2.0,
         height - 2.0,
@@ -113,7 +117,8 @@ pub fn draw(report: &Report) -> String {
         let _ = writeln!(
             svg,
             "<path class=\"grid\" d=\"M{at:.1} {:.1}V{bottom:.1}\"/>\n\
-             <text class=\"grey\" x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"12\">{}</text>",
+             <text class=\"grey\" x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\" \
+             font-size=\"12\">{}</text>",
             TOP - 6.0,
             bottom + 18.0,
             tick_text(tick)
@@ -125,7 +130,8 @@ pub fn draw(report: &Report) -> String {
         let _ = writeln!(
             svg,
             "<text class=\"ink\" x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\n\
-             <rect class=\"{}\" x=\"{LEFT}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{BAR}\" rx=\"3\"/>",
+             <rect class=\"{}\" x=\"{LEFT}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{BAR}\" \
+             rx=\"3\"/>",
             LEFT - 10.0,
             middle + 4.5,
             escaped(&scenario.text),

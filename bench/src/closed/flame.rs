@@ -78,12 +78,16 @@ pub fn draw(profile: &Profile, number: usize) -> String {
     let height = TOP + STEP * all.depth() as f64 + 16.0;
     let title = format!("Where the time goes: {}", escaped(&profile.text));
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"flame-{number}\" \
-         font-family=\"system-ui, 'DejaVu Sans', sans-serif\" font-size=\"13\">\n<style>{STYLE}{FLAMES}</style>\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
+            aria-labelledby=\"flame-{number}\" \
+         font-family=\"system-ui, 'DejaVu Sans', sans-serif\" \
+         font-size=\"13\">\n<style>{STYLE}{FLAMES}</style>\n\
          <title id=\"flame-{number}\">{title}: each function as wide as its share</title>\n\
          <rect class=\"card\" x=\"1\" y=\"1\" width=\"{}\" height=\"{}\" rx=\"12\"/>\n\
-         <text class=\"ink\" x=\"20\" y=\"30\" font-weight=\"700\" font-size=\"16\">{title}</text>\n\
-         <text class=\"grey\" x=\"20\" y=\"50\" font-size=\"12\">{} samples; a function stands below what called it</text>\n",
+         <text class=\"ink\" x=\"20\" y=\"30\" font-weight=\"700\" \
+         font-size=\"16\">{title}</text>\n\
+         <text class=\"grey\" x=\"20\" y=\"50\" font-size=\"12\">{} samples; a function stands \
+         below what called it</text>\n",
         WIDTH - 2.0,
         height - 2.0,
         profile.samples,
@@ -102,7 +106,8 @@ fn below(svg: &mut String, call: &Call<'_>, left: f64, top: f64, scale: f64, who
             let told = escaped(name);
             let _ = write!(
                 svg,
-                "<g><title>{told}: {share:.1} %</title><rect class=\"{}\" x=\"{x:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{BAR}\" rx=\"2\"/>",
+                "<g><title>{told}: {share:.1} %</title><rect class=\"{}\" x=\"{x:.1}\" \
+                    y=\"{top:.1}\" width=\"{:.1}\" height=\"{BAR}\" rx=\"2\"/>",
                 class(name),
                 (width - 0.5).max(0.5),
             );

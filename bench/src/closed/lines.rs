@@ -30,11 +30,14 @@ pub fn draw(series: &Series, number: usize) -> String {
     let y = |rate: f64| BOTTOM - (BOTTOM - TOP) * rate / end;
     let title = format!("Packets per second, by {}", series.by.text());
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-labelledby=\"series-{number}\" \
-         font-family=\"system-ui, 'DejaVu Sans', sans-serif\" font-size=\"13\">\n<style>{STYLE}{LINES}</style>\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
+            aria-labelledby=\"series-{number}\" \
+         font-family=\"system-ui, 'DejaVu Sans', sans-serif\" \
+         font-size=\"13\">\n<style>{STYLE}{LINES}</style>\n\
          <title id=\"series-{number}\">{title}: the figures are in the table below</title>\n\
          <rect class=\"card\" x=\"1\" y=\"1\" width=\"{}\" height=\"{}\" rx=\"12\"/>\n\
-         <text class=\"ink\" x=\"20\" y=\"30\" font-weight=\"700\" font-size=\"16\">{title}</text>\n",
+         <text class=\"ink\" x=\"20\" y=\"30\" font-weight=\"700\" \
+         font-size=\"16\">{title}</text>\n",
         WIDTH - 2.0,
         HEIGHT - 2.0,
     );
@@ -44,7 +47,8 @@ pub fn draw(series: &Series, number: usize) -> String {
         let _ = writeln!(
             svg,
             "<path class=\"grid\" d=\"M{LEFT} {at:.1}H{RIGHT}\"/>\n\
-             <text class=\"grey\" x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\" font-size=\"12\">{}</text>",
+             <text class=\"grey\" x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\" \
+             font-size=\"12\">{}</text>",
             LEFT - 8.0,
             at + 4.0,
             tick_text(tick)
@@ -53,7 +57,8 @@ pub fn draw(series: &Series, number: usize) -> String {
     for (index, point) in series.points.iter().enumerate() {
         let _ = writeln!(
             svg,
-            "<text class=\"grey\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"12\">{}</text>",
+            "<text class=\"grey\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" \
+                font-size=\"12\">{}</text>",
             x(index),
             BOTTOM + 20.0,
             escaped(&point.at.to_string())
@@ -61,7 +66,8 @@ pub fn draw(series: &Series, number: usize) -> String {
     }
     let _ = writeln!(
         svg,
-        "<text class=\"grey\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"12\">{}</text>",
+        "<text class=\"grey\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" \
+            font-size=\"12\">{}</text>",
         (LEFT + RIGHT) / 2.0,
         BOTTOM + 40.0,
         series.by.text()

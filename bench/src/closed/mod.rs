@@ -171,7 +171,8 @@ fn too_many(flows: u32, most: Option<u64>) -> Option<String> {
     const OTHERS: u64 = 1024;
     let most = most.filter(|most| u64::from(flows) + OTHERS > *most)?;
     Some(format!(
-        "this kernel follows at most {most} connections, too few for {flows} flows: raise net.netfilter.nf_conntrack_max"
+        "this kernel follows at most {most} connections, too few for {flows} flows: raise \
+            net.netfilter.nf_conntrack_max"
     ))
 }
 

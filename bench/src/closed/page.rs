@@ -7,22 +7,27 @@ use super::{Bulk, Profile, Report, Series, flame, lines};
 use crate::circuit::Path;
 
 const STYLE: &str = "\
-:root{color-scheme:light dark;--ink:#1d2530;--grey:#5b6470;--ground:#f4f6f8;--card:#fff;--rule:#c9ced6;--weir:#0b6e4f}\
+:root{color-scheme:light \
+dark;--ink:#1d2530;--grey:#5b6470;--ground:#f4f6f8;--card:#fff;--rule:#c9ced6;--weir:#0b6e4f}\
 @media (prefers-color-scheme:dark){:root{--ink:#e8ebef;--grey:#a7b0bc;--ground:#0f1318;--card:#171c23;--rule:#39424e;--weir:#3fbf93}}\
-body{margin:0;background:var(--ground);color:var(--ink);font:16px/1.5 system-ui,'DejaVu Sans',sans-serif}\
+body{margin:0;background:var(--ground);color:var(--ink);font:16px/1.5 system-ui,'DejaVu \
+Sans',sans-serif}\
 main{max-width:66rem;margin:0 auto;padding:1.5rem 1rem 4rem}\
 h1{font-size:1.6rem;margin:0 0 .25rem}h2{font-size:1.15rem;margin:2rem 0 .5rem}\
 .about{color:var(--grey);margin:0 0 1.5rem}svg{width:100%;height:auto}\
 .wide{overflow-x:auto;background:var(--card);border:1px solid var(--rule);border-radius:12px}\
-table{border-collapse:collapse;width:100%;font-size:.88rem}th,td{padding:.45rem .55rem;text-align:right;border-top:1px solid var(--rule);white-space:nowrap}\
+table{border-collapse:collapse;width:100%;font-size:.88rem}th,td{padding:.45rem \
+.55rem;text-align:right;border-top:1px solid var(--rule);white-space:nowrap}\
 thead th{border-top:0;color:var(--grey);font-weight:600}th[scope=row],td.text{text-align:left}thead th.text{text-align:left}tr.weir th{color:var(--weir)}.picture{overflow-x:auto;margin-bottom:.75rem}.picture svg{min-width:40rem;display:block}\
-.large{font-size:1.25rem;margin:.2rem 0 1rem}dt{font-weight:600}dd{margin:0 0 .6rem;color:var(--grey)}";
+.large{font-size:1.25rem;margin:.2rem 0 1rem}dt{font-weight:600}dd{margin:0 0 \
+.6rem;color:var(--grey)}";
 
 /// What the scenarios are, for somebody who sees them for the first time.
 fn about(path: Path) -> &'static str {
     match path {
         Path::Nothing => {
-            "Nothing forwards: the generator sends, and the router's port drops. What the others cost beyond it is the router."
+            "Nothing forwards: the generator sends, and the router's port drops. What the others \
+                cost beyond it is the router."
         }
         Path::Kernel => "The kernel's own routing, with no firewall at all.",
         Path::Conntrack => {
@@ -33,33 +38,40 @@ fn about(path: Path) -> &'static str {
         }
         Path::Flowtable => "The same with nftables' own fast path.",
         Path::StaticTc => {
-            "A program at TC that changes each packet as this one traffic needs it, and looks at nothing: no router can be faster there."
+            "A program at TC that changes each packet as this one traffic needs it, and looks at \
+                nothing: no router can be faster there."
         }
         Path::WeirTc => "Weir, where the network card's driver has no XDP: Wi-Fi, many DSL modems.",
         Path::StaticGeneric => {
-            "The static program where a driver has no XDP: the kernel runs it behind its own packet buffer, as at TC, which is what weir uses there."
+            "The static program where a driver has no XDP: the kernel runs it behind its own \
+                packet buffer, as at TC, which is what weir uses there."
         }
         Path::Fib => {
-            "A program at XDP that asks the kernel's routing table for each packet, as xdp-forward does: no firewall, no address translation."
+            "A program at XDP that asks the kernel's routing table for each packet, as \
+                xdp-forward does: no firewall, no address translation."
         }
         Path::HashNat => {
-            "A program at XDP with one look into a table and address translation. It checks nothing."
+            "A program at XDP with one look into a table and address translation. It checks \
+                nothing."
         }
         Path::Ceiling => "The same as the static program at TC, at XDP: the ceiling.",
         Path::WeirXdp => "Weir in the driver, with address translation.",
         Path::Conntrack6 => "The kernel with conntrack, IPv6.",
         Path::WeirXdp6 => "Weir in the driver, IPv6.",
         Path::Masquerade6 => {
-            "The kernel with conntrack and address translation, IPv6: where a provider gives one address only."
+            "The kernel with conntrack and address translation, IPv6: where a provider gives one \
+                address only."
         }
         Path::Drop => {
-            "A blocked flood, dropped by a rule where most firewalls have theirs: after conntrack and routing."
+            "A blocked flood, dropped by a rule where most firewalls have theirs: after conntrack \
+                and routing."
         }
         Path::DropEarly => {
             "The same, by a set of addresses before all else: the earliest that nftables can."
         }
         Path::WeirDrop => {
-            "By the same set, and weir drops in the driver; one packet in 256 goes to the kernel as a sample."
+            "By the same set, and weir drops in the driver; one packet in 256 goes to the kernel \
+                as a sample."
         }
         Path::WeirXdpNat6 => "Weir in the driver, with address translation, IPv6.",
     }
@@ -80,7 +92,8 @@ fn by(html: &mut String, series: &Series, number: usize) {
     picture(html, &format!("By {text}"), &lines::draw(series, number));
     let _ = write!(
         html,
-        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"By {text}, in numbers\"><table>\n<thead><tr><th class=\"text\">k packets/s with</th>"
+        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"By {text}, in \
+            numbers\"><table>\n<thead><tr><th class=\"text\">k packets/s with</th>"
     );
     for point in &series.points {
         let _ = write!(html, "<th>{}</th>", series.with(&point.at));
@@ -109,9 +122,14 @@ fn by(html: &mut String, series: &Series, number: usize) {
 fn tcp(html: &mut String, tcp: &Bulk) {
     let _ = write!(
         html,
-        "<h2>{} TCP connections</h2>\n<p>Between hosts with stacks of their own, frames as they are on a wire, all processors. The hosts take most of the time, so that the rows are closer together than above. \
-         What a host of this machine sends is a packet buffer already, which has to be copied for XDP and not for TC; with a network card it is the other way round.</p>\n\
-         <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"TCP, in numbers\"><table>\n<thead><tr><th class=\"text\">What forwards</th><th>Mbit/s</th><th>of all rounds</th><th>CPU</th><th>by weir</th></tr></thead>\n<tbody>\n",
+        "<h2>{} TCP connections</h2>\n<p>Between hosts with stacks of their own, frames as they \
+            are on a wire, all processors. The hosts take most of the time, so that the rows are \
+            closer together than above. \
+         What a host of this machine sends is a packet buffer already, which has to be copied for \
+         XDP and not for TC; with a network card it is the other way round.</p>\n\
+         <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"TCP, in \
+         numbers\"><table>\n<thead><tr><th class=\"text\">What forwards</th><th>Mbit/s</th><th>of \
+         all rounds</th><th>CPU</th><th>by weir</th></tr></thead>\n<tbody>\n",
         tcp.connections
     );
     for one in &tcp.scenarios {
@@ -122,7 +140,8 @@ fn tcp(html: &mut String, tcp: &Bulk) {
             .map_or("–".into(), |share| format!("{:.1} %", share * 100.0));
         let _ = writeln!(
             html,
-            "<tr{}><th scope=\"row\">{}</th><td>{:.0}</td><td>{:.0} to {:.0}</td><td>{:.1}</td><td>{share}</td></tr>",
+            "<tr{}><th scope=\"row\">{}</th><td>{:.0}</td><td>{:.0} to \
+                {:.0}</td><td>{:.1}</td><td>{share}</td></tr>",
             if one.name.starts_with("weir") {
                 " class=\"weir\""
             } else {
@@ -141,8 +160,11 @@ fn tcp(html: &mut String, tcp: &Bulk) {
 /// Where the time goes, as pictures.
 fn profiles(html: &mut String, all: &[Profile]) {
     html.push_str(
-        "<h2>Where the time goes</h2>\n<p>By a profiler that looked on for a second, when nothing else was measured, generator and sink included: green is weir, amber the firewall, grey the rest of the kernel, \
-         pale the generator. What a function is called, and its share, is told where the pointer rests on it.</p>\n",
+        "<h2>Where the time goes</h2>\n<p>By a profiler that looked on for a second, when nothing \
+            else was measured, generator and sink included: green is weir, amber the firewall, \
+            grey the rest of the kernel, \
+         pale the generator. What a function is called, and its share, is told where the pointer \
+         rests on it.</p>\n",
     );
     for (number, one) in all.iter().enumerate() {
         let name = format!("Where the time goes: {}", escaped(&one.text));
@@ -165,8 +187,10 @@ fn profiles(html: &mut String, all: &[Profile]) {
 pub fn page(report: &Report) -> String {
     let nat = report.find(Path::Masquerade);
     let mut html = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
-         <title>What this machine can forward</title>\n<style>{STYLE}</style>\n<main>\n<h1>What this machine can forward</h1>\n\
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
+            content=\"width=device-width\">\n\
+         <title>What this machine can forward</title>\n<style>{STYLE}</style>\n<main>\n<h1>What \
+         this machine can forward</h1>\n\
          <p class=\"about\">{}. {}; one processor, {} rounds of {} s; weir {}.</p>\n",
         escaped(&report.machine.to_string()),
         report.load,
@@ -178,7 +202,8 @@ pub fn page(report: &Report) -> String {
     if let (Some(nat), Some(weir)) = (nat, weir.into_iter().flatten().next()) {
         let _ = writeln!(
             html,
-            "<p class=\"large\">{} forwards <strong>{:.1} times</strong> what the kernel forwards with address translation: {} instead of {}.</p>",
+            "<p class=\"large\">{} forwards <strong>{:.1} times</strong> what the kernel forwards \
+                with address translation: {} instead of {}.</p>",
             escaped(&weir.text),
             weir.pps.median / nat.pps.median,
             rate(weir.pps.median),
@@ -187,8 +212,11 @@ pub fn page(report: &Report) -> String {
     }
     picture(&mut html, "Packets per second", &draw(report));
     html.push_str(
-        "<h2>In numbers</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"In numbers\"><table>\n<thead><tr><th>Rank</th><th class=\"text\">What forwards</th><th>k packets/s</th>\
-         <th>of all rounds</th><th>ns per packet</th><th>of the kernel's</th><th>CPU</th><th>softirq</th><th>by weir</th></tr></thead>\n<tbody>\n",
+        "<h2>In numbers</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"In \
+            numbers\"><table>\n<thead><tr><th>Rank</th><th class=\"text\">What forwards</th><th>k \
+            packets/s</th>\
+         <th>of all rounds</th><th>ns per packet</th><th>of the \
+         kernel's</th><th>CPU</th><th>softirq</th><th>by weir</th></tr></thead>\n<tbody>\n",
     );
     let mut rank = 1;
     for group in report.ranking() {
@@ -201,7 +229,379 @@ pub fn page(report: &Report) -> String {
                 .map_or("–".into(), |share| format!("{:.1} %", share * 100.0));
             let _ = writeln!(
                 html,
-                "<tr{}><td>{rank}</td><th scope=\"row\">{}</th><td>{:.0}</td><td>{:.0} to {:.0}</td><td>{:.0}</td><td>{ratio}</td><td>{:.1}</td><td>{:.1}</td><td>{share}</td></tr>",
+                "<tr{}><td>{rank}</td><th scope=\"row\">{}</th><td>{:.0}</td><td>{:.0} to \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    \
+                    {:.0}</td><td>{:.0}</td><td>{ratio}</td><td>{:.1}</td><td>{:.1}</td><td>{share}</td></tr>",
                 if one.name.starts_with("weir") {
                     " class=\"weir\""
                 } else {

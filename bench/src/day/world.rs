@@ -311,8 +311,10 @@ impl World {
                 };
                 let own = text(mac("client", "eth0"));
                 client.ip(&format!(
-                    "addr flush dev {from}\nlink set {from} address {STRANGER}\nlink set {to} address {own}\n\
-                     link set {to} up\naddr add {CLIENT}/24 dev {to}\nroute replace default via {ROUTER_LAN}\n"
+                    "addr flush dev {from}\nlink set {from} address {STRANGER}\nlink set {to} \
+                        address {own}\n\
+                     link set {to} up\naddr add {CLIENT}/24 dev {to}\nroute replace default via \
+                     {ROUTER_LAN}\n"
                 ))?;
                 self.device = 1 - self.device;
             }
@@ -441,7 +443,8 @@ mod tests {
 
     #[test]
     fn a_line_of_conntrack() {
-        let line = "tcp      6 17990 ESTABLISHED src=192.168.1.2 dst=10.0.0.2 sport=20001 dport=5000 src=10.0.0.2 \
+        let line = "tcp      6 17990 ESTABLISHED src=192.168.1.2 dst=10.0.0.2 sport=20001 \
+            dport=5000 src=10.0.0.2 \
                     dst=10.0.0.1 sport=5000 dport=20001 [ASSURED] mark=0 use=1";
         let (key, entry) = entry(line).expect("an entry");
         assert_eq!(key, ("tcp".into(), 20_001, 5_000));

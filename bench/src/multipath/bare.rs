@@ -53,7 +53,8 @@ impl Bare {
         uplinks.router().nft(
             "table inet bare {\n chain clients {\n  type filter hook prerouting priority mangle;\n\
              \x20 socket transparent 1 meta mark set 1 accept\n\
-             \x20 iifname \"lan0\" meta l4proto tcp tproxy ip to 127.0.0.1:9348 meta mark set 1 accept\n }\n}\n",
+             \x20 iifname \"lan0\" meta l4proto tcp tproxy ip to 127.0.0.1:9348 meta mark set 1 \
+             accept\n }\n}\n",
         )?;
         uplinks.router().run("ip rule add fwmark 1 lookup 99")?;
         uplinks

@@ -99,7 +99,8 @@ pub fn all(
             let path = round as usize % uplinks.paths();
             let (silence, back) = cut(&uplinks, path, *loss, *down)?;
             progress(&format!(
-                "round {round} of {rounds}: {}, {}: silence {silence:.2} s, both again after {back:.2} s",
+                "round {round} of {rounds}: {}, {}: silence {silence:.2} s, both again after \
+                    {back:.2} s",
                 loss.text(),
                 direction(*down)
             ));

@@ -37,7 +37,8 @@ impl Shadowsocks {
     pub fn start(uplinks: &Uplinks) -> Result<Self, Error> {
         lead(uplinks)?;
         uplinks.router().nft(&format!(
-            "table ip shadowsocks {{\n chain clients {{\n  type nat hook prerouting priority dstnat;\n\
+            "table ip shadowsocks {{\n chain clients {{\n  type nat hook prerouting priority \
+                dstnat;\n\
              \x20 iifname \"lan0\" meta l4proto tcp redirect to :{ACCEPT}\n }}\n}}\n"
         ))?;
         let partner = launch(uplinks.partner(), "ss-server", &[])?;

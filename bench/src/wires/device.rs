@@ -134,7 +134,8 @@ pub fn spare_ssh(device: &Device, connection: Option<OsString>) -> Result<(), Tr
     match Device::towards(client) {
         Ok(Some(own)) if own == *device && !own.is_loopback() => Err(Trouble::new(
             format!(
-                "{} carries your own SSH session from {client}, which would not get through while it is flooded",
+                "{} carries your own SSH session from {client}, which would not get through while \
+                    it is flooded",
                 device.name
             ),
             "measure by another device, or --force",

@@ -139,7 +139,8 @@ fn look(settings: &Settings, address: SocketAddr) -> Result<Reached, Trouble> {
     if ip.is_loopback() || Device::towards(ip)?.is_some_and(|device| device.is_loopback()) {
         return Err(Trouble::new(
             format!(
-                "{ip} is this machine itself: no packet would leave it, and nothing would be measured"
+                "{ip} is this machine itself: no packet would leave it, and nothing would be \
+                    measured"
             ),
             "start `weir bench receive` on the other side of the router",
         ));
@@ -273,7 +274,8 @@ impl Reached {
                 ),
                 ErrorKind::TimedOut | ErrorKind::WouldBlock => Trouble::new(
                     format!("nothing answers at {address}"),
-                    "see whether the machine is on, and whether a firewall lets TCP and UDP through to this port",
+                    "see whether the machine is on, and whether a firewall lets TCP and UDP \
+                        through to this port",
                 ),
                 _ => Trouble::system(
                     format!("{address} cannot be reached"),

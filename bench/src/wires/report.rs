@@ -116,20 +116,43 @@ impl Report {
                 rate(pps)
             )),
             (Some(End::Top), Some(pps)) => says.push(format!(
-                "Nothing was lost up to {}: there is no more to try.", rate(pps)
+                "Nothing was lost up to {}: there is no more to try.",
+                rate(pps)
             )),
             (Some(End::SenderLimit), Some(pps)) => says.push(format!(
-                "The sender is the limit: the router forwards at least {}. How much more cannot be told by this sender; --threads may help.", rate(pps)
+                "The sender is the limit: the router forwards at least {}. How much more cannot \
+                    be told by this sender; --threads may help.",
+                rate(pps)
             )),
-            (Some(End::SenderLimit), None) => says.push("The sender is the limit: it did not reach any rate that was asked of it. This says nothing about the router.".into()),
+            (Some(End::SenderLimit), None) => says.push(
+                "The sender is the limit: it did not \
+                reach any rate that was asked of it. This says nothing about the router."
+                    .into(),
+            ),
             (Some(End::ReceiverLimit), Some(pps)) => says.push(format!(
-                "The receiver is the limit: the router forwards at least {}. As root, or with a larger net.core.rmem_max, the receiver takes more.", rate(pps)
+                "The receiver is the limit: the router forwards at least {}. As root, or with a \
+                    larger net.core.rmem_max, the receiver takes more.",
+                rate(pps)
             )),
-            (Some(End::ReceiverLimit), None) => says.push("The receiver is the limit: it dropped packets at each rate. This says nothing about the router.".into()),
-            (Some(End::Nothing), _) => says.push("Even at the lowest rate more was lost than was allowed.".into()),
-            (Some(End::LinkFlapped), _) => says.push("A link went down and came back: no figure is given. See to cable and plugs, and measure again.".into()),
+            (Some(End::ReceiverLimit), None) => says.push(
+                "The receiver is the limit: it dropped \
+                packets at each rate. This says nothing about the router."
+                    .into(),
+            ),
+            (Some(End::Nothing), _) => says.push(
+                "Even at the lowest rate more was lost than was \
+                allowed."
+                    .into(),
+            ),
+            (Some(End::LinkFlapped), _) => says.push(
+                "A link went down and came back: no figure \
+                is given. See to cable and plugs, and measure again."
+                    .into(),
+            ),
             (Some(End::Trials), Some(pps)) => says.push(format!(
-                "The search did not come to an end; the highest rate without more loss than was allowed is {}.", rate(pps)
+                "The search did not come to an end; the highest rate without more loss than was \
+                    allowed is {}.",
+                rate(pps)
             )),
             _ => {}
         }
@@ -137,14 +160,22 @@ impl Report {
             says.extend(self.asked_pps.map(|_| of_one(trial)));
         }
         if self.confirmed == Some(false) {
-            says.push("The longer trial at the end did not confirm it: what it lost is in the last row. Take the figure for too high.".into());
+            says.push(
+                "The longer trial at the end did not confirm it: what it lost is in the \
+                last row. Take the figure for too high."
+                    .into(),
+            );
         }
         let silent = self
             .trials
             .iter()
             .map(|trial| self.flows.saturating_sub(trial.answered_flows));
         if let Some(silent) = silent.max().filter(|silent| *silent > 0) {
-            says.push(format!("{silent} of {} flows got no answer to their first packet: to the router they may not count as established.", self.flows));
+            says.push(format!(
+                "{silent} of {} flows got no answer to their first packet: to the \
+                router they may not count as established.",
+                self.flows
+            ));
         }
         if !self.complete {
             says.push("It was ended early: not all of it was measured.".into());
@@ -167,14 +198,18 @@ fn of_one(trial: &Trial) -> String {
             thousands(trial.received_pps.unwrap_or_default())
         ),
         Judgement::SenderLimit => format!(
-            "The sender is the limit: it sent {sent} packets/s of {}. This says nothing about the router.",
+            "The sender is the limit: it sent {sent} packets/s of {}. This says nothing about the \
+                router.",
             thousands(trial.asked_pps)
         ),
         Judgement::ReceiverLimit => format!(
-            "The receiver is the limit: its own sockets or device dropped {} packets. As root, or with a larger net.core.rmem_max, it takes more. This says nothing about the router.",
+            "The receiver is the limit: its own sockets or device dropped {} packets. As root, or \
+                with a larger net.core.rmem_max, it takes more. This says nothing about the router.",
             trial.receiver_dropped
         ),
-        Judgement::LinkFlapped => "A link went down or came up meanwhile: no figure is given. See to cable and plugs, and measure again.".into(),
+        Judgement::LinkFlapped => "A link went down or came up meanwhile: no figure is given. See \
+            to cable and plugs, and measure again."
+            .into(),
     }
 }
 

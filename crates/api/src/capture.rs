@@ -24,7 +24,8 @@ pub const RATE: std::ops::RangeInclusive<u32> = 1..=50_000;
 /// The longest time that can be asked for, seconds.
 pub const LONGEST: u32 = 30 * 24 * 3600;
 
-const PARAMETERS: &str = "the parameters are flow, address, port, protocol, device, side, snaplen, rate, count and seconds";
+const PARAMETERS: &str = "the parameters are flow, address, port, protocol, device, side, \
+    snaplen, rate, count and seconds";
 
 /// Which packets, how much of each, how many, and for how long. What is `None` is not asked for;
 /// all that is asked for must hold.

@@ -53,15 +53,22 @@ impl ClientError {
     /// What to do about it.
     pub fn mend(&self) -> String {
         match self {
-            Self::NotRunning(_) => "start it with `weir run`; if it runs in another network namespace, use `ip netns exec` \
+            Self::NotRunning(_) => "start it with `weir run`; if it runs in another network \
+                namespace, use `ip netns exec` \
                  or `nsenter` to get there, or name its socket with --socket"
                 .to_owned(),
             Self::NotAllowed(_) => "run the command as root".to_owned(),
-            Self::Silent => "see whether the daemon hangs: what does it log? Packets go through the kernel meanwhile".to_owned(),
-            Self::Broken(_) => "see whether the daemon was stopped or restarted just now, then try again".to_owned(),
+            Self::Silent => "see whether the daemon hangs: what does it log? Packets go through \
+                the kernel meanwhile"
+                .to_owned(),
+            Self::Broken(_) => "see whether the daemon was stopped or restarted just now, then \
+                try again"
+                .to_owned(),
             Self::Problem(problem) => problem.mend.clone(),
             Self::Malformed(_) => {
-                "use the `weir` command of the version that runs: `weir --version` and `weir status` tell".to_owned()
+                "use the `weir` command of the version that runs: `weir --version` and `weir \
+                    status` tell"
+                    .to_owned()
             }
             Self::Output(_) => "see whether the disk is full".to_owned(),
         }

@@ -47,7 +47,8 @@ pub enum ExpressionError {
 }
 
 /// What to write instead, after any [`ExpressionError`].
-pub const EXPRESSION_MEND: &str = "write it as in: tcp 192.168.1.2:40000 > 1.1.1.1:443 (in quotes, because the shell has its own use for >), \
+pub const EXPRESSION_MEND: &str = "write it as in: tcp 192.168.1.2:40000 > 1.1.1.1:443 (in \
+    quotes, because the shell has its own use for >), \
      tcp [2001:db8::2]:40000 > [2001:db8::1]:443, or take an id from `weir flows`";
 
 impl FromStr for FlowQuery {

@@ -56,34 +56,48 @@ macro_rules! metrics {
 
 metrics! {
     UP "weir_up" Gauge &[], "1: weir runs.";
-    DEVICE_BYTES "weir_device_bytes_total" Counter DEVICE, "Octets of IP packets from (sent) and to (received) a device.";
-    DEVICE_PACKETS "weir_device_packets_total" Counter DEVICE, "IP packets from (sent) and to (received) a device.";
-    DEVICE_FLOWS "weir_device_flows" Gauge &["mac", "name"], "Conversations of a device at the moment.";
+    DEVICE_BYTES "weir_device_bytes_total" Counter DEVICE, "Octets of IP packets from (sent) and \
+        to (received) a device.";
+    DEVICE_PACKETS "weir_device_packets_total" Counter DEVICE, "IP packets from (sent) and to \
+        (received) a device.";
+    DEVICE_FLOWS "weir_device_flows" Gauge &["mac", "name"], "Conversations of a device at the \
+        moment.";
     DEVICE_RTT "weir_device_rtt_seconds" Gauge &["mac", "name", "side"],
         "Round trip of TCP, median of late: router to device (lan), router to the far ends (wan).";
     WIFI_SIGNAL "weir_device_wifi_signal_dbm" Gauge &["mac", "name"], "Signal of a Wi-Fi station.";
-    WIFI_RATE "weir_device_wifi_rate_bits_per_second" Gauge DEVICE, "Link rate of a Wi-Fi station, from (sent) and to (received) it.";
-    WIFI_RETRIES "weir_device_wifi_retries_total" Counter &["mac", "name"], "Frames sent again to a Wi-Fi station since it joined.";
-    WIFI_FAILED "weir_device_wifi_failed_total" Counter &["mac", "name"], "Frames to a Wi-Fi station that were given up since it joined.";
+    WIFI_RATE "weir_device_wifi_rate_bits_per_second" Gauge DEVICE, "Link rate of a Wi-Fi \
+        station, from (sent) and to (received) it.";
+    WIFI_RETRIES "weir_device_wifi_retries_total" Counter &["mac", "name"], "Frames sent again to \
+        a Wi-Fi station since it joined.";
+    WIFI_FAILED "weir_device_wifi_failed_total" Counter &["mac", "name"], "Frames to a Wi-Fi \
+        station that were given up since it joined.";
     WIFI_AIRTIME "weir_device_wifi_airtime_seconds_total" Counter &["mac", "name"],
         "Time on the air to and from a Wi-Fi station since it joined.";
     PORT_BYTES "weir_port_bytes_total" Counter PORT,
-        "Octets at a port: of IP in flows, of IP without a record, of other protocols, of link-layer headers.";
-    PORT_PACKETS "weir_port_packets_total" Counter PORT, "Packets at a port: in flows, without a record, of other protocols.";
+        "Octets at a port: of IP in flows, of IP without a record, of other protocols, of \
+            link-layer headers.";
+    PORT_PACKETS "weir_port_packets_total" Counter PORT, "Packets at a port: in flows, without a \
+        record, of other protocols.";
     FLOWS "weir_flows" Gauge &[], "Connections in the table.";
     FLOWS_CAPACITY "weir_flows_capacity" Gauge &[], "Connections that the table has room for.";
     FORWARDED "weir_forwarded_packets_total" Counter &["hook"], "Packets that weir forwarded.";
     KERNEL "weir_kernel_packets_total" Counter &["reason"], "Packets left to the kernel, by reason.";
     PATH_BYTES "weir_path_bytes_total" Counter &["device", "family", "direction"],
-        "Octets of clients' connections by way of an uplink to the partner (sent) and back (received).";
+        "Octets of clients' connections by way of an uplink to the partner (sent) and back \
+            (received).";
     PATH_TUNNEL_BYTES "weir_path_tunnel_bytes_total" Counter &["device", "family", "direction"],
-        "Octets of the tunnel's datagrams by way of an uplink to the partner (sent) and back (received), with UDP and IP.";
-    PATH_RETRANSMITTED "weir_path_retransmitted_bytes_total" Counter PATH, "Octets sent to the partner again.";
-    PATH_SUBFLOWS "weir_path_subflows" Gauge PATH, "Subflows of connections by way of an uplink at the moment.";
-    PATH_RTT "weir_path_rtt_seconds" Gauge PATH, "Shortest round trip of TCP to the partner; absent while nothing moves.";
+        "Octets of the tunnel's datagrams by way of an uplink to the partner (sent) and back \
+            (received), with UDP and IP.";
+    PATH_RETRANSMITTED "weir_path_retransmitted_bytes_total" Counter PATH, "Octets sent to the \
+        partner again.";
+    PATH_SUBFLOWS "weir_path_subflows" Gauge PATH, "Subflows of connections by way of an uplink \
+        at the moment.";
+    PATH_RTT "weir_path_rtt_seconds" Gauge PATH, "Shortest round trip of TCP to the partner; \
+        absent while nothing moves.";
     PATH_BACKUP "weir_path_backup" Gauge PATH, "1: the uplink is kept in reserve.";
     PARTNER_CONNECTED "weir_partner_connected" Gauge &[], "1: the partner of multipath is there.";
-    MULTIPATH_OPEN "weir_multipath_open_connections" Gauge &[], "Connections of clients that multipath has at the moment.";
+    MULTIPATH_OPEN "weir_multipath_open_connections" Gauge &[], "Connections of clients that \
+        multipath has at the moment.";
     MULTIPATH_CARRIED "weir_multipath_carried_connections_total" Counter &[],
         "Connections of clients that multipath had, with those that went directly.";
     MULTIPATH_DIRECT "weir_multipath_direct_connections_total" Counter &[],

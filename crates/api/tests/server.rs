@@ -118,8 +118,11 @@ fn reload_takes_nothing_or_an_empty_object() {
     let post = |text: &str| {
         let length = text.len();
         server.exchange(
-            format!("POST /v1/reload HTTP/1.1\r\nHost: weir\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{text}")
-                .as_bytes(),
+            format!(
+                "POST /v1/reload HTTP/1.1\r\nHost: weir\r\nConnection: \
+                close\r\nContent-Length: {length}\r\n\r\n{text}"
+            )
+            .as_bytes(),
         )
     };
     for wrong in [

@@ -20,7 +20,8 @@ pub enum Error {
     /// The kernel's verifier refused a program.
     #[error(
         "the verifier of Linux {kernel} refuses the program {program}, built by {compiler}: {}\n\
-         (build weir anew with another compiler, as in `CLANG=clang-14 make build`; please report this, with these lines)",
+         (build weir anew with another compiler, as in `CLANG=clang-14 make build`; please report \
+         this, with these lines)",
         lines.join("\n    ")
     )]
     Refused {
@@ -46,7 +47,8 @@ pub enum Error {
     Full,
     /// Two devices share a port slot.
     #[error(
-        "device {name} (index {link}) shares its slot with device index {other}: restart weir, which then makes more slots"
+        "device {name} (index {link}) shares its slot with device index {other}: restart weir, \
+            which then makes more slots"
     )]
     PortTaken {
         /// The device that cannot be a port.
@@ -118,7 +120,8 @@ fn is_root() -> bool {
 fn forbidden(root: bool) -> &'static str {
     match root {
         true => {
-            " (root lacks CAP_BPF or CAP_NET_ADMIN here, as in a container, or the kernel is locked down)"
+            " (root lacks CAP_BPF or CAP_NET_ADMIN here, as in a container, or the kernel is \
+                locked down)"
         }
         false => " (weir needs to start as root, or with CAP_BPF and CAP_NET_ADMIN)",
     }

@@ -340,7 +340,8 @@ fn a_port_without_a_queue_has_no_delay() -> Result<(), Error> {
 fn what_the_router_sends_again_is_counted() -> Result<(), Error> {
     let lab = Lab::gateway(&Options::default())?;
     lab.node("server")?.nft(
-        "table inet fence {\n chain in {\n type filter hook input priority 0; policy accept; tcp dport 9999 drop;\n }\n}\n",
+        "table inet fence {\n chain in {\n type filter hook input priority 0; policy accept; tcp \
+            dport 9999 drop;\n }\n}\n",
     )?;
     let router = lab.node("router")?;
     let recorder = router.enter(|| Recorder::load("tcp-retransmits"))?;

@@ -60,7 +60,8 @@ fn days(directory: &Path) -> Result<(), Error> {
         }
         times.sort_unstable();
         println!(
-            "day {day}: {} octets handed to the kernel, {} to the disk; a flush took {} us, the longest {} us",
+            "day {day}: {} octets handed to the kernel, {} to the disk; a flush took {} us, the \
+                longest {} us",
             written() - handed,
             field("/proc/self/io", "write_bytes:") - stored,
             times[72],

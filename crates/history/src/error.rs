@@ -9,7 +9,8 @@ use rusqlite::ErrorCode;
 pub enum Error {
     /// A later weir wrote the file. It was left alone.
     #[error(
-        "the history {path} has version {found}, this weir knows up to {known}: it is left alone; start the newer weir, or name another file"
+        "the history {path} has version {found}, this weir knows up to {known}: it is left alone; \
+            start the newer weir, or name another file"
     )]
     Newer {
         /// The file.
@@ -50,12 +51,14 @@ pub enum Error {
     },
     /// The thread that writes has ended.
     #[error(
-        "the history is not kept any more: its thread has ended; restart weir, and tell its makers what was logged before"
+        "the history is not kept any more: its thread has ended; restart weir, and tell its \
+            makers what was logged before"
     )]
     Ended,
     /// The thread that writes did not end in time.
     #[error(
-        "the history was not written within {0} s: its disk does not answer; what came since the last flush is lost"
+        "the history was not written within {0} s: its disk does not answer; what came since the \
+            last flush is lost"
     )]
     Slow(u64),
 }
@@ -122,7 +125,8 @@ impl Error {
 fn mend(error: &rusqlite::Error) -> &'static str {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => {
-            "the disk is full, or the file at its limit: make room; until then what comes is kept in memory"
+            "the disk is full, or the file at its limit: make room; until then what comes is kept \
+                in memory"
         }
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
             "see whether the directory can be written to; until then what comes is kept in memory"

@@ -232,7 +232,8 @@ fn rows(
     mut each: impl FnMut(i64, i64, u16, Both) -> bool,
 ) -> rusqlite::Result<()> {
     let mut statement = connection.prepare(&format!(
-        "SELECT start, device, application, received_bytes, received_packets, sent_bytes, sent_packets
+        "SELECT start, device, application, received_bytes, received_packets, sent_bytes, \
+            sent_packets
          FROM {table} WHERE start >= ?1 AND start < ?2 ORDER BY start"
     ))?;
     let mut rows = statement.query([from, to])?;

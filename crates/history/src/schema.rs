@@ -66,7 +66,8 @@ macro_rules! view {
 const STEPS: [&str; VERSION as usize] = [concat!(
     "CREATE TABLE application (id INTEGER PRIMARY KEY, word TEXT NOT NULL) STRICT;
      CREATE TABLE device (mac INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT;
-     CREATE TABLE state (id INTEGER PRIMARY KEY CHECK (id = 0), hour INTEGER NOT NULL, day INTEGER NOT NULL, month INTEGER NOT NULL) STRICT;
+     CREATE TABLE state (id INTEGER PRIMARY KEY CHECK (id = 0), hour INTEGER NOT NULL, day \
+     INTEGER NOT NULL, month INTEGER NOT NULL) STRICT;
      INSERT INTO application VALUES (0, 'other');",
     table!("hour"),
     table!("day"),
@@ -74,12 +75,14 @@ const STEPS: [&str; VERSION as usize] = [concat!(
     view!("hours", "SELECT * FROM hour"),
     view!(
         "days",
-        "SELECT * FROM day UNION ALL SELECT s.day, device, application, received_bytes, received_packets, sent_bytes, sent_packets
+        "SELECT * FROM day UNION ALL SELECT s.day, device, application, received_bytes, \
+            received_packets, sent_bytes, sent_packets
          FROM state s JOIN hour ON start = s.hour"
     ),
     view!(
         "months",
-        "SELECT * FROM month UNION ALL SELECT s.month, device, application, received_bytes, received_packets, sent_bytes, sent_packets
+        "SELECT * FROM month UNION ALL SELECT s.month, device, application, received_bytes, \
+            received_packets, sent_bytes, sent_packets
          FROM state s JOIN hour ON start = s.hour"
     ),
 )];
@@ -186,7 +189,8 @@ fn migrate(connection: &Connection, path: &Path) -> Result<(), Error> {
         .collect();
     connection
         .execute_batch(&format!(
-            "BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION}; {steps} PRAGMA user_version = {VERSION}; COMMIT;"
+            "BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION}; {steps} PRAGMA user_version \
+                = {VERSION}; COMMIT;"
         ))
         .inspect_err(|_| {
             // What failed half way is undone; an error of that adds nothing.

@@ -115,7 +115,8 @@ fn words(transaction: &Transaction, batch: &Batch) -> rusqlite::Result<()> {
     }
     for (device, name) in batch.names {
         transaction.execute(
-            "INSERT INTO device (mac, name) VALUES (?1, ?2) ON CONFLICT (mac) DO UPDATE SET name = excluded.name WHERE name <> excluded.name",
+            "INSERT INTO device (mac, name) VALUES (?1, ?2) ON CONFLICT (mac) DO UPDATE SET name \
+                = excluded.name WHERE name <> excluded.name",
             params![device, name],
         )?;
     }
@@ -137,7 +138,8 @@ fn insert(
     sums: &crate::pending::Sums,
 ) -> rusqlite::Result<()> {
     let mut statement = transaction.prepare(&format!(
-        "INSERT INTO {table} (start, device, application, {SUMS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) {}",
+        "INSERT INTO {table} (start, device, application, {SUMS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, \
+            ?7) {}",
         merge()
     ))?;
     for (device, application, traffic) in sums.sorted() {
@@ -187,14 +189,16 @@ fn fold(
     }
     let mut statement = transaction.prepare(&format!(
         "SELECT device FROM {table} WHERE start = ?1 AND device >= 0
-         GROUP BY device ORDER BY total(received_bytes) + total(sent_bytes) DESC, device LIMIT -1 OFFSET ?2"
+         GROUP BY device ORDER BY total(received_bytes) + total(sent_bytes) DESC, device LIMIT -1 \
+         OFFSET ?2"
     ))?;
     let smallest: Vec<i64> = statement
         .query_map(params![start, devices as i64], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     let mut into = transaction.prepare(&format!(
         "INSERT INTO {table} (start, device, application, {SUMS})
-         SELECT start, {OTHER}, application, {SUMS} FROM {table} WHERE start = ?1 AND device = ?2 {}",
+         SELECT start, {OTHER}, application, {SUMS} FROM {table} WHERE start = ?1 AND device = ?2 \
+         {}",
         merge()
     ))?;
     let mut out = transaction.prepare(&format!(
@@ -228,7 +232,8 @@ fn age(transaction: &Transaction, now: i64, settings: &Settings) -> rusqlite::Re
 fn names(transaction: &Transaction) -> rusqlite::Result<()> {
     transaction
         .execute(
-            "DELETE FROM device WHERE mac NOT IN (SELECT device FROM hour UNION SELECT device FROM day UNION SELECT device FROM month)",
+            "DELETE FROM device WHERE mac NOT IN (SELECT device FROM hour UNION SELECT device \
+                FROM day UNION SELECT device FROM month)",
             [],
         )
         .map(drop)

@@ -178,7 +178,12 @@ fn the_table_replaces_one_that_was_left_and_is_made_again_where_it_is_gone() {
                 .chain((from..to).map(|number| IpAddr::from(u128::from(number).to_be_bytes()))),
         )
     };
-    router.nft("table inet weir_quota { chain old { type filter hook forward priority 0; policy drop; }\n}\n").expect("a left one");
+    router
+        .nft(
+            "table inet weir_quota { chain old { type filter hook forward priority 0; policy \
+        drop; }\n}\n",
+        )
+        .expect("a left one");
     // As many as are told apart, each with an address of both families.
     router
         .nft(&nft::create(&many(0x0a00_0001, 0x0a00_0401)))

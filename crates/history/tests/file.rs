@@ -346,9 +346,14 @@ fn people_read_it_with_sqlite_meanwhile() {
     let reader = Connection::open(directory.file()).expect("the file");
     for (view, rows) in [("hours", 6), ("days", 2), ("months", 2)] {
         let told: Vec<(String, Option<String>, String, i64)> = reader
-            .prepare(&format!("SELECT device, name, application, received_bytes FROM {view} ORDER BY received_bytes DESC"))
+            .prepare(&format!(
+                "SELECT device, name, application, received_bytes FROM {view} ORDER \
+                BY received_bytes DESC"
+            ))
             .expect("a view")
-            .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+            .query_map([], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+            })
             .expect("rows")
             .collect::<Result<_, _>>()
             .expect("rows");
@@ -382,7 +387,11 @@ fn one_table_that_breaks_or_is_missing_is_found_by_who_asks() {
     // Somebody writes what cannot be a sum, past the rules of the table.
     Connection::open(directory.file())
         .expect("the file")
-        .execute_batch("DROP TABLE day; CREATE TABLE day AS SELECT start, device, application, 'a' AS received_bytes, 'b' AS received_packets, 'c' AS sent_bytes, 'd' AS sent_packets FROM hour")
+        .execute_batch(
+            "DROP TABLE day; CREATE TABLE day AS SELECT start, device, application, \
+            'a' AS received_bytes, 'b' AS received_packets, 'c' AS sent_bytes, 'd' AS \
+            sent_packets FROM hour",
+        )
         .expect("a change");
     assert!(store.query(&all(Unit::Day, By::Device)).is_err());
     store.flush(NOON).expect("a flush into a new file");
@@ -482,7 +491,8 @@ proptest! {
                 let _ = store.usage(NOON);
                 for hour in 0..3 {
                     store.add(NOON + 50 * DAY + hour * HOUR, Some(mac(1)), "web", &traffic(100));
-                    store.flush(NOON + 50 * DAY + hour * HOUR).expect("a flush, into a new file if need be");
+                    store.flush(NOON + 50 * DAY + hour * HOUR).expect("a flush, into a new file \
+                        if need be");
                 }
                 prop_assert_eq!(store.waiting(), 0);
             }

@@ -358,7 +358,10 @@ fn a_flood_of_devices_is_folded_and_large_ones_stay() {
     for table in ["hour", "day", "month"] {
         let most: i64 = connection
             .query_row(
-                &format!("SELECT max(n) FROM (SELECT count(DISTINCT device) AS n FROM {table} WHERE device >= 0 GROUP BY start)"),
+                &format!(
+                    "SELECT max(n) FROM (SELECT count(DISTINCT device) AS n FROM {table} \
+                    WHERE device >= 0 GROUP BY start)"
+                ),
                 [],
                 |row| row.get(0),
             )

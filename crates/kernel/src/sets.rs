@@ -102,7 +102,8 @@ impl fmt::Display for SetName {
 /// Not the name of a set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "not FAMILY TABLE NAME, such as \"inet fw4 banned4\", the family being ip, ip6, inet, netdev or bridge"
+    "not FAMILY TABLE NAME, such as \"inet fw4 banned4\", the family being ip, ip6, inet, netdev \
+        or bridge"
 )]
 pub struct NotASetName;
 

@@ -20,7 +20,8 @@ async fn bridge(requests: &mut Requests) -> [u32; 3] {
     run("ip link add br0 type bridge; ip link set br0 up");
     for port in ["v0", "v1"] {
         run(&format!(
-            "ip link add {port} type veth peer name {port}p; ip link set {port} master br0 up; ip link set {port}p up"
+            "ip link add {port} type veth peer name {port}p; ip link set {port} master br0 up; ip \
+                link set {port}p up"
         ));
     }
     let links = links(requests).await;
@@ -244,7 +245,8 @@ fn tags_that_a_device_takes_off_are_told() {
 fn a_shaper_below_queues_is_told_and_listed() {
     in_namespace(|| async {
         run(
-            "ip link add v0 numtxqueues 2 numrxqueues 2 type veth peer name v1; ip link set v0 up; ip link set v1 up",
+            "ip link add v0 numtxqueues 2 numrxqueues 2 type veth peer name v1; ip link set v0 \
+                up; ip link set v1 up",
         );
         let mut requests = Requests::open().expect("requests");
         let mut links = links(&mut requests).await.into_iter();

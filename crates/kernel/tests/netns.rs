@@ -70,7 +70,8 @@ fn connections_come_change_and_go() {
 fn window_scales_are_known_when_both_ends_have_told_theirs() {
     in_namespace(|| async {
         run(
-            "nft 'table ip t { chain in { type filter hook input priority 0; ct state established accept; }; }'",
+            "nft 'table ip t { chain in { type filter hook input priority 0; ct state established \
+                accept; }; }'",
         );
         let mut events = Events::open(Source::Conntrack).expect("events");
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -270,7 +271,8 @@ fn links_addresses_neighbours_routes_rules_and_qdiscs_are_told() {
 fn a_dump_of_routing_shows_everything_once_and_ends() {
     in_namespace(|| async {
         run(
-            "ip link add weir0 type veth peer name weir1; ip link set weir0 up; ip link set weir1 up",
+            "ip link add weir0 type veth peer name weir1; ip link set weir0 up; ip link set weir1 \
+                up",
         );
         run("ip addr add 192.0.2.1/24 dev weir0; ip addr add 2001:db8::1/64 dev weir0 nodad");
         run("ip neigh add 192.0.2.2 lladdr 02:00:00:00:00:02 dev weir0");
@@ -349,7 +351,8 @@ fn xdp_features_of_a_veth_change_with_its_peer() {
             .expect("an answer")
             .expect("family netdev (Linux 6.3)");
         run(
-            "ip link add weir0 type veth peer name weir1; ip link set weir0 up; ip link set weir1 up",
+            "ip link add weir0 type veth peer name weir1; ip link set weir0 up; ip link set weir1 \
+                up",
         );
         let name = run("cat /proc/thread-self/net/dev_mcast | grep -m1 weir0");
         let index: u32 = name

@@ -27,7 +27,8 @@ async fn connections(requests: &mut Requests) -> Vec<Connection> {
 
 fn insert(port: u16) {
     run(&format!(
-        "conntrack -I -p tcp -s 192.0.2.1 -d 198.51.100.2 --sport {port} --dport 443 -t 100 --state ESTABLISHED -u SEEN_REPLY"
+        "conntrack -I -p tcp -s 192.0.2.1 -d 198.51.100.2 --sport {port} --dport 443 -t 100 \
+            --state ESTABLISHED -u SEEN_REPLY"
     ));
 }
 
@@ -47,7 +48,8 @@ fn relaxing_sets_the_flag_in_both_directions() {
         let mut requests = Requests::open().expect("requests");
         insert(4000);
         run(
-            "conntrack -I -w 5 -p tcp -s 2001:db8::1 -d 2001:db8::2 --sport 4001 --dport 443 -t 100 --state ESTABLISHED",
+            "conntrack -I -w 5 -p tcp -s 2001:db8::1 -d 2001:db8::2 --sport 4001 --dport 443 -t \
+                100 --state ESTABLISHED",
         );
         let ids: Vec<_> = connections(&mut requests)
             .await

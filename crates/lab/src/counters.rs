@@ -172,7 +172,8 @@ mod tests {
 
     #[test]
     fn octets_are_in_the_first_and_the_ninth_column() {
-        let text = "Inter-|   Receive\n face |bytes\n  wan0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n wan01:0 0 0 0 0 0 0 0 0\n";
+        let text = "Inter-|   Receive\n face |bytes\n  wan0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 \
+            16\n wan01:0 0 0 0 0 0 0 0 0\n";
         let octets = Octets {
             received: 1,
             sent: 9,

@@ -78,7 +78,8 @@ impl Lab {
     pub fn wire(&self, a: (&str, &str), b: (&str, &str), offloads: Offloads) -> Result<(), Error> {
         let (near, far) = (self.node(a.0)?, self.node(b.0)?);
         near.run(&format!(
-            "ip link add {} address {} numtxqueues 1 numrxqueues 1 type veth peer name {} netns {} address {} numtxqueues 1 numrxqueues 1",
+            "ip link add {} address {} numtxqueues 1 numrxqueues 1 type veth peer name {} netns \
+                {} address {} numtxqueues 1 numrxqueues 1",
             a.1,
             text(mac(a.0, a.1)),
             b.1,
@@ -94,7 +95,8 @@ impl Lab {
                 Offloads::WithoutXdp => "off",
             };
             node.run(&format!(
-                "ethtool -K {device} rx off tx off tso off gso off txvlan off tx-vlan-stag-hw-insert off gro {merge}"
+                "ethtool -K {device} rx off tx off tso off gso off txvlan off \
+                    tx-vlan-stag-hw-insert off gro {merge}"
             ))?;
             node.run(&format!("ip link set {device} gro_max_size 1"))?;
         }
@@ -163,7 +165,9 @@ impl Lab {
             }
         }
         let text = format!(
-            "table inet nat {{ chain post {{ type nat hook postrouting priority srcnat; policy accept;\n{rules}}}\nchain track {{ type filter hook forward priority filter; policy accept;\nct state established accept\n}}\n}}\n"
+            "table inet nat {{ chain post {{ type nat hook postrouting priority srcnat; policy \
+                accept;\n{rules}}}\nchain track {{ type filter hook forward priority filter; \
+                policy accept;\nct state established accept\n}}\n}}\n"
         );
         self.node(role)?.nft(&text).map(drop)
     }

@@ -33,7 +33,8 @@ fn two_kernels_are_equal_with_nat66_and_without_nat() {
 fn sabotaged(rules: &'static str) -> impl Fn(&Lab) -> Result<Settle, Error> {
     move |lab| {
         lab.node("router")?.nft(&format!(
-            "table inet sabotage {{ chain forward {{ type filter hook forward priority 0;\n{rules}\n}}\n}}\n"
+            "table inet sabotage {{ chain forward {{ type filter hook forward priority \
+                0;\n{rules}\n}}\n}}\n"
         ))?;
         oracle::plain(lab)
     }
@@ -130,7 +131,8 @@ fn bad_checksums_may_be_forwarded_if_they_stay_bad() {
 #[test]
 fn a_difference_that_takes_two_packets_is_shrunk_to_two() {
     let found = found(
-        "meta l4proto udp ip dscp != cs0 ct mark set 7\nct mark 7 ct direction reply ip dscp cs0 drop",
+        "meta l4proto udp ip dscp != cs0 ct mark set 7\nct mark 7 ct direction reply ip dscp cs0 \
+            drop",
     );
     assert!(found.shrunk);
     assert_eq!(found.steps.len(), 2, "{found}");

@@ -99,7 +99,8 @@ fn a_transfer_notices_that_it_was_cut() {
     let to = SocketAddr::new(SERVER, 5002);
     let transfer = Transfer::start(client, server, to, 42, Some(5_000_000)).expect("a transfer");
     transfer.advance(100_000, LIMIT).expect("progress");
-    let reject = "table inet cut { chain f { type filter hook forward priority 0; ip protocol tcp reject with tcp reset\n}\n}\n";
+    let reject = "table inet cut { chain f { type filter hook forward priority 0; ip protocol tcp \
+        reject with tcp reset\n}\n}\n";
     lab.node("router")
         .expect("router")
         .nft(reject)

@@ -26,7 +26,8 @@ pub enum HandshakeError {
     Short(usize),
     /// Not made with the key.
     #[error(
-        "the other side does not have the same key, or the message was changed on its way; if this goes on, have the partner print a new pairing line"
+        "the other side does not have the same key, or the message was changed on its way; if \
+            this goes on, have the partner print a new pairing line"
     )]
     Key,
     /// Made with the key, and of no use: the partner has a fault.

@@ -46,7 +46,8 @@ pub struct Redirect {
 /// What goes directly, and begins now: rules that several chains have.
 const DIRECT: &str = concat!(
     "\t\tip daddr @direct4 return\n\t\tip6 daddr @direct6 return\n",
-    "\t\tip saddr @clients4 return\n\t\tip6 saddr @clients6 return\n\t\tether saddr @clients return\n",
+    "\t\tip saddr @clients4 return\n\t\tip6 saddr @clients6 return\n\t\tether saddr @clients \
+        return\n",
 );
 
 /// Makes the table, in place of one that a former weir left.
@@ -78,7 +79,8 @@ pub fn create(redirect: &Redirect) -> String {
         if let Some(port) = port {
             let _ = writeln!(
                 text,
-                "\t\tmeta nfproto {family} meta l4proto tcp tproxy {address}:{port} meta mark set meta mark or {MARK:#x} accept"
+                "\t\tmeta nfproto {family} meta l4proto tcp tproxy {address}:{port} meta mark set \
+                    meta mark or {MARK:#x} accept"
             );
         }
     }
@@ -178,7 +180,8 @@ fn others(text: &mut String, device: &str, carries: [bool; 2]) {
     let _ = write!(
         text,
         concat!(
-            "\tchain others {{\n\t\ttype filter hook prerouting priority mangle + 1; policy accept;\n",
+            "\tchain others {{\n\t\ttype filter hook prerouting priority mangle + 1; policy \
+                accept;\n",
             // What came in by the tunnel is answered by the tunnel.
             "\t\tiifname \"{device}\" ct state new ct mark set ct mark or {mark:#x} return\n",
             "\t\tiifname {{ \"lo\", \"{device}\" }} return\n\t\tiifname @uplinks return\n",
@@ -234,7 +237,8 @@ fn clamp(text: &mut String, device: &str) {
         text,
         concat!(
             "\tchain fits {{\n\t\ttype filter hook forward priority mangle; policy accept;\n",
-            "\t\toifname \"{device}\" tcp flags & (syn | rst) == syn tcp option maxseg size set rt mtu\n\t}}\n",
+            "\t\toifname \"{device}\" tcp flags & (syn | rst) == syn tcp option maxseg size set \
+                rt mtu\n\t}}\n",
         ),
         device = device
     );
@@ -264,7 +268,8 @@ pub const PARTNER_TABLE: &str = "weir_partner";
 /// routers, and their ports.
 pub fn partner(device: &str, net: &TunnelNet, forwards: &[(usize, Vec<Ports>)]) -> String {
     let mut text = remove_partner();
-    text += "table inet weir_partner {\n\tchain leaves {\n\t\ttype nat hook postrouting priority srcnat; policy accept;\n";
+    text += "table inet weir_partner {\n\tchain leaves {\n\t\ttype nat hook postrouting priority \
+        srcnat; policy accept;\n";
     let _ = writeln!(
         text,
         "\t\tip saddr {} oifname != \"{device}\" masquerade",
@@ -350,9 +355,12 @@ mod tests {
             "elements = { 02:00:00:00:00:07 }",
             "elements = { 192.168.1.7/32 }",
             "elements = { fd00::7/128 }",
-            "iifname \"weir-tunnel\" fib daddr type local meta nfproto ipv4 tcp dport 8022 dnat ip to 192.168.1.2:22",
-            "iifname \"weir-tunnel\" fib daddr type local meta nfproto ipv6 udp dport 51820-51821 dnat ip6 to fd00::2",
-            "meta nfproto ipv4 meta l4proto tcp tproxy ip to 127.0.0.1:9348 meta mark set meta mark or 0x10000000 accept",
+            "iifname \"weir-tunnel\" fib daddr type local meta nfproto ipv4 tcp dport 8022 dnat \
+                ip to 192.168.1.2:22",
+            "iifname \"weir-tunnel\" fib daddr type local meta nfproto ipv6 udp dport 51820-51821 \
+                dnat ip6 to fd00::2",
+            "meta nfproto ipv4 meta l4proto tcp tproxy ip to 127.0.0.1:9348 meta mark set meta \
+                mark or 0x10000000 accept",
         ] {
             assert!(text.contains(line), "{line} in\n{text}");
         }

@@ -45,7 +45,8 @@ pub enum PairingError {
     Prefix,
     /// A later weir wrote it.
     #[error(
-        "the pairing line has version {0}, and this weir reads version 1; update weir on this router"
+        "the pairing line has version {0}, and this weir reads version 1; update weir on this \
+            router"
     )]
     Newer(u32),
     /// It ends too early.
@@ -56,7 +57,8 @@ pub enum PairingError {
     Blank,
     /// Its key has too many characters.
     #[error(
-        "the key in the pairing line has {0} characters, and {CHARACTERS} is right; copy the line anew"
+        "the key in the pairing line has {0} characters, and {CHARACTERS} is right; copy the line \
+            anew"
     )]
     Long(usize),
     /// A character that no key has.
@@ -71,7 +73,8 @@ pub enum PairingError {
     },
     /// The check does not fit.
     #[error(
-        "a character of the pairing line was changed or lost, in the key or in the address behind it; copy the line anew, and for another address of the partner have it print a new line"
+        "a character of the pairing line was changed or lost, in the key or in the address behind \
+            it; copy the line anew, and for another address of the partner have it print a new line"
     )]
     Changed,
     /// Neither an address nor a name.

@@ -142,15 +142,18 @@ impl Decline {
             Self::NotConfirmed => "the kernel has not accepted the first packet yet",
             Self::Dying => "the kernel is removing this connection",
             Self::Clash => {
-                "two packets raced to open this connection, and the kernel keeps it for a second only (NAT clash)"
+                "two packets raced to open this connection, and the kernel keeps it for a second \
+                    only (NAT clash)"
             }
             Self::Helper => "a conntrack helper reads the packets of this connection (FTP, SIP, …)",
             Self::SequenceAdjusted => {
-                "the kernel changes the TCP sequence numbers of this connection (helper or SYN proxy)"
+                "the kernel changes the TCP sequence numbers of this connection (helper or SYN \
+                    proxy)"
             }
             Self::Flowtable => "an nftables flowtable already forwards this connection",
             Self::Untracked => {
-                "conntrack does not see its packets (a `notrack` rule, no rule that needs conntrack, or a drop before it)"
+                "conntrack does not see its packets (a `notrack` rule, no rule that needs \
+                    conntrack, or a drop before it)"
             }
             Self::OptedOut => "its connection mark says to leave it alone",
             Self::EachPacket => "a rule of the firewall may look at each of its packets",
@@ -164,7 +167,8 @@ impl Decline {
             Self::NotEstablished => "the TCP connection is not established, or is closing",
             Self::NoReply => "no UDP packet has come back yet",
             Self::Ambiguous => {
-                "another connection has the same addresses and ports, in another conntrack zone or by a race"
+                "another connection has the same addresses and ports, in another conntrack zone \
+                    or by a race"
             }
             Self::Crowded => {
                 "conntrack zones are in use and there are too many connections to tell them apart"
@@ -193,7 +197,8 @@ impl Decline {
             }
             Self::OptedOut => "change the rule that sets the connection mark",
             Self::EachPacket => {
-                "let the rule ask for what it is for, or let `ct state established,related accept` come before it; or set each_packet = \"ignore\""
+                "let the rule ask for what it is for, or let `ct state established,related \
+                    accept` come before it; or set each_packet = \"ignore\""
             }
             Self::Malformed => "report it, with the output of `conntrack -L`",
             Self::SpecialAddress | Self::SelfTalk => "nothing to do: such traffic is not forwarded",

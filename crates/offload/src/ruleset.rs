@@ -139,7 +139,8 @@ impl Kind {
                 "the time decides; all proofs end when an hour, day or date of a rule comes"
             }
             Self::CountedBytes => {
-                "what the connection has carried decides; conntrack would not count what it does not see"
+                "what the connection has carried decides; conntrack would not count what it does \
+                    not see"
             }
             Self::ConnectionLimit => "the number of connections decides for each packet",
             Self::Queue => "each packet is to go to a program in user space",
@@ -157,24 +158,28 @@ impl Kind {
                 "the TTL, DSCP, an address or a port is written; such flows stay with the kernel"
             }
             Self::DynamicSet => {
-                "packets add or refresh elements of a set; it sees one packet of a flow every re-proof"
+                "packets add or refresh elements of a set; it sees one packet of a flow every \
+                    re-proof"
             }
             Self::Counter => {
                 "a counter counts only what the kernel still sees; weir's own counters see all"
             }
             Self::Opaque => "an iptables extension that cannot be read here",
             Self::Zone => {
-                "conntrack zones are in use; connections with the same tuple in two zones stay with the kernel"
+                "conntrack zones are in use; connections with the same tuple in two zones stay \
+                    with the kernel"
             }
             Self::Notrack => "untracked packets are never taken over",
             Self::IngressChain => {
                 "a chain at ingress, which would be skipped; its devices are left alone"
             }
             Self::EgressChain => {
-                "a chain at egress, which packets that weir forwards would skip: the device is left alone"
+                "a chain at egress, which packets that weir forwards would skip: the device is \
+                    left alone"
             }
             Self::BridgeChain => {
-                "a chain in the way of bridged frames: these stay with the kernel, even with `bridge = true`"
+                "a chain in the way of bridged frames: these stay with the kernel, even with \
+                    `bridge = true`"
             }
             Self::Flowtable => "a flowtable; the connections in it are left to it",
         }
@@ -184,7 +189,8 @@ impl Kind {
     pub fn mend(self) -> &'static str {
         match self {
             Self::Limit | Self::Log | Self::ConnectionLimit | Self::Numgen | Self::Recent => {
-                "match `ct state new` in the rule, before this; or let `ct state established,related accept` come before it"
+                "match `ct state new` in the rule, before this; or let `ct state \
+                    established,related accept` come before it"
             }
             Self::Length
             | Self::Header
@@ -200,7 +206,8 @@ impl Kind {
             | Self::Queue
             | Self::Duplicate
             | Self::Rewrite => {
-                "let the rule ask for the addresses, ports and protocols it is for, or let `ct state established,related accept` come before it"
+                "let the rule ask for the addresses, ports and protocols it is for, or let `ct \
+                    state established,related accept` come before it"
             }
             Self::IngressChain => "move the chain's rules to prerouting or forward",
             Self::EgressChain => "move the chain's rules to postrouting",

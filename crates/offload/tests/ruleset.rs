@@ -55,7 +55,8 @@ fn each_statement_is_found_where_established_packets_come() {
             (61, Kind::Queue),
             (40, Kind::Counter),
         ],
-        "not: limits on new or invalid packets, options of SYNs, what comes after `established accept`"
+        "not: limits on new or invalid packets, options of SYNs, what comes after `established \
+            accept`"
     );
     assert_eq!(
         kinds_of(&findings, "copies", "fw"),

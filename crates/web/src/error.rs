@@ -12,7 +12,8 @@ pub enum WebError {
     NoAddress,
     /// Others on the network could read the password.
     #[error(
-        "the web page would listen on {0} without TLS: others on the network could read the password"
+        "the web page would listen on {0} without TLS: others on the network could read the \
+            password"
     )]
     Unprotected(SocketAddr),
     /// This binary cannot do TLS.
@@ -48,7 +49,8 @@ impl WebError {
         match self {
             Self::NoAddress => "give one, as 127.0.0.1:9347".to_owned(),
             Self::Unprotected(address) => format!(
-                "listen on 127.0.0.1:{} and use `ssh -L`, or give a certificate, or have weir make one (TLS); \
+                "listen on 127.0.0.1:{} and use `ssh -L`, or give a certificate, or have weir \
+                    make one (TLS); \
                  `insecure = true` does it all the same",
                 address.port()
             ),

@@ -33,7 +33,8 @@ impl From<Problem> for Refused {
 
 /// Everything from this server, nothing inline, in nobody's frame, no text made markup or script by
 /// a script.
-const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'; \
+const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors \
+    'none'; object-src 'none'; \
                       require-trusted-types-for 'script'";
 
 /// What every answer has.

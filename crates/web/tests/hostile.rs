@@ -36,7 +36,8 @@ fn slow_ones_are_given_up() {
         );
     }
     let mut stream = server.connect();
-    let head = "POST /api/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
+    let head = "POST /api/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: \
+        application/json\r\nContent-Length: 9\r\n\r\n{";
     stream.write_all(head.as_bytes()).expect("sent");
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
@@ -84,7 +85,8 @@ fn large_ones_are_refused() {
     let answer = server.post_json("/api/login", &[], &body);
     assert_eq!(answer.error(), (413, "too_long".into()));
     let chunked = format!(
-        "POST /api/login HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n10000\r\n{long}\r\n0\r\n\r\n"
+        "POST /api/login HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: \
+            application/json\r\nTransfer-Encoding: chunked\r\n\r\n10000\r\n{long}\r\n0\r\n\r\n"
     );
     let answer = Answer::read(&server.exchange(chunked.as_bytes()));
     assert_eq!(answer.error(), (413, "too_long".into()));
@@ -127,7 +129,8 @@ fn trying_a_password_holds_nobody_up() {
     let mut login = server.connect();
     let body = format!(r#"{{"password":"{PASSWORD}"}}"#);
     let head = format!(
-        "POST /api/login HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        "POST /api/login HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: \
+            application/json\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     );
     login.write_all(head.as_bytes()).expect("sent");

@@ -274,8 +274,12 @@ fn the_first_password_is_set_from_the_router_itself() {
         assert_eq!(answer.error(), (403, "not_local".into()), "{name}");
     }
     let old = server.exchange(
-        format!("POST /api/password HTTP/1.0\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: 25\r\n\r\n{{\"new\":\"a good password\"}}", server.address)
-            .as_bytes(),
+        format!(
+            "POST /api/password HTTP/1.0\r\nHost: {}\r\nContent-Type: \
+            application/json\r\nContent-Length: 25\r\n\r\n{{\"new\":\"a good password\"}}",
+            server.address
+        )
+        .as_bytes(),
     );
     assert!(String::from_utf8_lossy(&old).starts_with("HTTP/1.0 403 "));
     assert_eq!(set(&[], "short").error(), (422, "weak_password".into()));

@@ -17,7 +17,8 @@ Exit codes:
   1  failed: what, why and what to do about it is on standard error
   2  the command line cannot be understood
 
-Units: octets in powers of 1024 (KiB, MiB), packets in powers of 1000 (k, M). --json has every number in full.
+Units: octets in powers of 1024 (KiB, MiB), packets in powers of 1000 (k, M). --json has every \
+number in full.
 Colour is used on a terminal only, and never where NO_COLOR is set.";
 
 /// Makes a Linux router faster, and shows who uses it
@@ -26,7 +27,8 @@ Colour is used on a terminal only, and never where NO_COLOR is set.";
 /// in the driver (XDP) or at TC ingress. The kernel decides; weir repeats what it saw the kernel
 /// do. Whatever passes is counted, per conversation and device.
 #[derive(Debug, Parser)]
-#[command(name = "weir", version, after_long_help = AFTER_HELP, after_help = "`weir --help` says more, with examples.",
+#[command(name = "weir", version, after_long_help = AFTER_HELP, after_help = "`weir --help` says \
+    more, with examples.",
     max_term_width = 100, disable_help_subcommand = true, subcommand_required = true, arg_required_else_help = true)]
 pub struct Cli {}
 

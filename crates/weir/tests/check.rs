@@ -146,7 +146,10 @@ fn json_has_this_shape() {
     let lab = gateway();
     let router = lab.node("router").expect("a router");
     router
-        .nft("table inet f { chain c { type filter hook forward priority 0; limit rate 10/second accept; }; }")
+        .nft(
+            "table inet f { chain c { type filter hook forward priority 0; limit rate 10/second \
+            accept; }; }",
+        )
         .expect("rules");
     router.sysctl("net.ipv4.ip_forward", 0).expect("set");
     router
@@ -237,7 +240,10 @@ fn a_chain_at_ingress_keeps_weir_away() {
     let lab = gateway();
     let router = lab.node("router").expect("a router");
     router
-        .nft("table netdev n { chain early { type filter hook ingress device wan0 priority 0; policy accept; }; }")
+        .nft(
+            "table netdev n { chain early { type filter hook ingress device wan0 priority 0; \
+            policy accept; }; }",
+        )
         .expect("rules");
     let (_, report) = report(router);
     let place = report["firewall"][0]["place"].as_str().expect("text");
@@ -252,7 +258,8 @@ fn a_chain_at_ingress_keeps_weir_away() {
     assert_eq!(
         wan["notes"],
         json!([{
-            "what": "what comes in is left to the kernel: the nftables chain netdev n early would be skipped",
+            "what": "what comes in is left to the kernel: the nftables chain netdev n early would \
+                be skipped",
             "mend": "move the chain's rules to prerouting or forward",
         }])
     );

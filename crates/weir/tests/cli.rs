@@ -318,7 +318,8 @@ fn of_what_is_not_there_it_says_so() {
         assert_eq!(
             ran.err,
             "weir: no device is known that is called `toaster`\n  \
-             mend: `weir devices --all` lists them; give a name, or a hardware or IP address of it\n"
+             mend: `weir devices --all` lists them; give a name, or a hardware or IP address of \
+             it\n"
         );
     }
     let ran = daemon.run(&["devices", "--port", "lan7"]);
@@ -427,7 +428,8 @@ fn a_refused_reload_tells_every_error() {
     assert_eq!(
         ran.err,
         "weir: the configuration has 1 error\n  \
-         weir.toml:1:1: tcp: unknown section; `tcp` belongs into [offload]\n  mend: correct the file\n"
+         weir.toml:1:1: tcp: unknown section; `tcp` belongs into [offload]\n  mend: correct the \
+         file\n"
     );
 }
 

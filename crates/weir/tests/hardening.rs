@@ -52,7 +52,10 @@ fn it_keeps_three_capabilities_and_does_all_its_work_with_them() {
 
     // A ruleset that changes later: read by `nft`, as a child.
     router
-        .nft("table inet f { chain c { type filter hook ingress device lan1 priority 0; policy accept; }; }")
+        .nft(
+            "table inet f { chain c { type filter hook ingress device lan1 priority 0; policy \
+            accept; }; }",
+        )
         .expect("rules");
     daemon.wait("the chain is noticed", |daemon| {
         let found = daemon.port("lan1").map(|port| port.stack.limits);

@@ -15,7 +15,9 @@ use weir_tests::{LIMIT, Weir};
 use crate::{ms, octets};
 
 /// Counts what should not come to a provider: packets of the tunnel's network, and of the LAN.
-const WATCH: &str = "table inet watch {\n\tchain c {\n\t\ttype filter hook prerouting priority raw; policy accept;\n\t\tiifname home ip saddr { 10.93.0.0/16, 192.168.77.0/24 } counter\n\t}\n}\n";
+const WATCH: &str = "table inet watch {\n\tchain c {\n\t\ttype filter hook prerouting priority \
+    raw; policy accept;\n\t\tiifname home ip saddr { 10.93.0.0/16, 192.168.77.0/24 } \
+    counter\n\t}\n}\n";
 /// Octets that are sent at once, and come back.
 const PIECE: usize = 50_000;
 
@@ -48,7 +50,8 @@ impl Scene {
         let line = partner.pair(&PARTNER.to_string())?;
         partner.stop();
         let config = format!(
-            "[offload]\nhook = \"{hook}\"\n[multipath]\npartner = \"{line}\"\ndirect_ports = [\"tcp/5002\"]\n"
+            "[offload]\nhook = \"{hook}\"\n[multipath]\npartner = \"{line}\"\ndirect_ports = \
+                [\"tcp/5002\"]\n"
         );
         let weir = Weir::start(uplinks.router(), &config, &["-v"])?;
         weir.wait_for_ports(3)?;

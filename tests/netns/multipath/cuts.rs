@@ -104,7 +104,8 @@ fn without_the_partner_connections_go_directly() -> Result<(), Error> {
     // Its whole network is gone: nobody answers at all, not even that nobody is there.
     let internet = pair.uplinks.lab().node("internet")?;
     internet.nft(&format!(
-        "table inet gone {{\n chain c {{\n type filter hook forward priority 0\n ip daddr {PARTNER} drop\n }}\n }}\n"
+        "table inet gone {{\n chain c {{\n type filter hook forward priority 0\n ip daddr \
+            {PARTNER} drop\n }}\n }}\n"
     ))?;
     assert_eq!(ask(&pair)?, b"who is there");
     wait_until("rules to go", LIMIT, || Ok(!pair.paths()?.redirects))?;

@@ -219,7 +219,8 @@ fn a_lease_that_is_lost_and_had_again() -> Result<(), Error> {
             .map(|at| at + ms(200) - back);
         let silence = series.silence(cut..back + 6 * SECOND);
         eprintln!(
-            "path {path} away for {away} s: three quarters of the sum {again:?} after the address, silence {silence:?}"
+            "path {path} away for {away} s: three quarters of the sum {again:?} after the \
+                address, silence {silence:?}"
         );
         let slots = series.slots();
         assert!(

@@ -13,7 +13,8 @@ use weir_tests::partner::Pair;
 use crate::{SECOND, octets};
 
 /// Where in the LAN it goes, and what the partner gives: not the same.
-const FORWARD: &str = "forward = [\"tcp/8022 = 192.168.77.2:22\", \"udp/51820 = 192.168.77.2\", \"tcp/8100-8101 = 192.168.77.2\"]\n";
+const FORWARD: &str = "forward = [\"tcp/8022 = 192.168.77.2:22\", \"udp/51820 = \
+    192.168.77.2\", \"tcp/8100-8101 = 192.168.77.2\"]\n";
 const GIVEN: [&str; 8] = [
     "--forward",
     "tcp/8022",

@@ -14,7 +14,8 @@ use weir_tests::partner::Pair;
 use crate::{SECOND, ms};
 
 /// Counts what comes to a provider from the tunnel's network.
-const WATCH: &str = "table inet watch {\n\tchain c {\n\t\ttype filter hook prerouting priority raw; policy accept;\n\t\tip saddr 10.93.0.0/16 counter\n\t}\n}\n";
+const WATCH: &str = "table inet watch {\n\tchain c {\n\t\ttype filter hook prerouting priority \
+    raw; policy accept;\n\t\tip saddr 10.93.0.0/16 counter\n\t}\n}\n";
 
 /// A client that asks on, from one port, and a server that says whom it saw.
 fn open(pair: &Pair, port: u16) -> Result<Talk, Error> {

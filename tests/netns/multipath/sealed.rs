@@ -106,7 +106,8 @@ fn backwards(pair: &Pair, line: &str) -> Result<String, Error> {
     std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
     let (key, certificate) = (folder.join("key"), folder.join("certificate"));
     server.run(&format!(
-        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=example -days 2 -keyout {} -out {}",
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=example \
+            -days 2 -keyout {} -out {}",
         key.display(),
         certificate.display()
     ))?;

@@ -128,10 +128,9 @@ fn an_uplink_may_have_the_lans_network() -> Result<(), Error> {
     uplinks
         .provider(1)
         .ip("addr add 192.168.77.254/24 dev home\n")?;
-    uplinks.router().ip(
-        "addr add 192.168.77.99/24 dev wan1\n\
-         route replace 0.0.0.0/0 via 192.168.77.254 dev wan1 src 192.168.77.99 proto dhcp metric 200 onlink\n",
-    )?;
+    uplinks.router().ip("addr add 192.168.77.99/24 dev wan1\n\
+         route replace 0.0.0.0/0 via 192.168.77.254 dev wan1 src 192.168.77.99 proto dhcp metric \
+         200 onlink\n")?;
     pair.wait_for("the path", |told| {
         told.paths
             .iter()

@@ -59,7 +59,8 @@ fn a_transfer_lives_through_other_metrics() {
         let scene = Scene::new(by, &options, SERVER_INNER, play::NO_REPROOF)?;
         let router = scene.router()?;
         router.ip(&format!(
-            "route add default via 10.0.0.2 metric 100\nroute add default via 10.0.1.2 metric 200\nroute del {SERVER_INNER}/32\n"
+            "route add default via 10.0.0.2 metric 100\nroute add default via 10.0.1.2 metric \
+                200\nroute del {SERVER_INNER}/32\n"
         ))?;
         for (line, device) in [
             ("route add default via 10.0.1.2 metric 50", "wan1"),
@@ -88,7 +89,8 @@ fn deaf(stage: &Stage, on: bool) -> Result<(), Error> {
     }
     match on {
         true => server.nft(
-            "table netdev deaf { chain in { type filter hook ingress device eth0 priority 0; policy accept;\n\
+            "table netdev deaf { chain in { type filter hook ingress device eth0 priority 0; \
+                policy accept;\n\
              ether type arp drop\nicmpv6 type nd-neighbor-solicit drop\n}\n}\n",
         )?,
         false => server.run("nft delete table netdev deaf")?,

@@ -82,12 +82,16 @@ fn every_flow_keeps_to_its_path_of_several() {
                     let router = s.lab.node("router")?;
                     router.run(&format!("ip route del {SERVER_INNER}"))?;
                     router.run(&format!("ip -6 route del {SERVER_INNER6}"))?;
-                    router.ip(&format!(
-                        "nexthop add id 1 via 10.0.0.2 dev wan0\nnexthop add id 2 via 10.0.1.2 dev wan1\nnexthop add id 10 group 1/2\n\
-                         nexthop add id 3 via 2001:db8:2::2 dev wan0\nnexthop add id 4 via 2001:db8:3::2 dev wan1\nnexthop add id 11 group 3/4\n\
-                         route add {SERVER_INNER}/32 nhid 10\nroute add {SERVER_INNER6}/128 nhid 11\n"
-                    ))
-                    .map(drop)
+                    router
+                        .ip(&format!(
+                            "nexthop add id 1 via 10.0.0.2 dev wan0\nnexthop add id 2 via 10.0.1.2 \
+                            dev wan1\nnexthop add id 10 group 1/2\n\
+                         nexthop add id 3 via 2001:db8:2::2 dev wan0\nnexthop add id 4 via \
+                         2001:db8:3::2 dev wan1\nnexthop add id 11 group 3/4\n\
+                         route add {SERVER_INNER}/32 nhid 10\nroute add {SERVER_INNER6}/128 nhid \
+                         11\n"
+                        ))
+                        .map(drop)
                 },
                 "*",
             ),

@@ -367,7 +367,8 @@ fn exports_and_metrics_say_what_the_api_says() -> Result<(), Error> {
     let folder = Folder::new()?;
     let collector = Collector::begin(router, folder.make("nfcapd")?)?;
     let more = format!(
-        "[monitor.ipfix]\ncollector = \"127.0.0.1:{}\"\n[web]\nmetrics = \"loopback\"\npassword = {:?}\n",
+        "[monitor.ipfix]\ncollector = \"127.0.0.1:{}\"\n[web]\nmetrics = \"loopback\"\npassword = \
+            {:?}\n",
         peers::COLLECTOR,
         folder.at("password"),
     );

@@ -154,8 +154,10 @@ fn zones(lan: &str, wan: &str) -> String {
     let known = "ct state established,related accept\nct state invalid drop\n";
     let _ = write!(
         rules,
-        "{}{known}iifname \"lo\" accept\niifname \"{lan}\" accept\niifname \"{wan}\" jump refuse\n}}\n\
-         {}{known}iifname \"{lan}\" jump forward_lan\niifname \"{wan}\" jump forward_wan\njump refuse\n}}\n\
+        "{}{known}iifname \"lo\" accept\niifname \"{lan}\" accept\niifname \"{wan}\" jump \
+            refuse\n}}\n\
+         {}{known}iifname \"{lan}\" jump forward_lan\niifname \"{wan}\" jump forward_wan\njump \
+         refuse\n}}\n\
          chain forward_lan {{ oifname \"{wan}\" accept\noifname \"{lan}\" accept\n}}\n\
          chain forward_wan {{ ct status dnat accept\n}}\n\
          chain refuse {{ meta l4proto tcp reject with tcp reset\nreject\n}}\n\

@@ -138,7 +138,8 @@ fn what_a_policy_wants_encrypted_never_passes_in_the_clear() {
 fn encrypt(lab: &Lab, on: bool) -> Result<(), Error> {
     let state = |from: IpAddr, to: IpAddr, number: u32| {
         format!(
-            "ip xfrm state add src {from} dst {to} proto esp spi {number} reqid 1 mode tunnel flag af-unspec auth hmac(sha1) 0x{} enc cbc(aes) 0x{}",
+            "ip xfrm state add src {from} dst {to} proto esp spi {number} reqid 1 mode tunnel \
+                flag af-unspec auth hmac(sha1) 0x{} enc cbc(aes) 0x{}",
             "0b".repeat(20),
             "0c".repeat(16),
         )

@@ -32,11 +32,14 @@ pub fn draw(rows: &[Row]) -> String {
         .map(|row| format!("{}: {}", row.name, figures(row)));
     let told: Vec<_> = told.collect();
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"title about\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
+            aria-labelledby=\"title about\" \
          font-family=\"system-ui, 'DejaVu Sans', sans-serif\" font-size=\"13\">\n\
-         <title id=\"title\">Two bridges of {RATE} Mbit/s, one of which loses its cable for a while</title>\n\
+         <title id=\"title\">Two bridges of {RATE} Mbit/s, one of which loses its cable for a \
+         while</title>\n\
          <desc id=\"about\">{}</desc>\n\
-         <rect x=\"1\" y=\"1\" width=\"{}\" height=\"{}\" rx=\"12\" fill=\"#ffffff\" stroke=\"#c9ced6\"/>\n",
+         <rect x=\"1\" y=\"1\" width=\"{}\" height=\"{}\" rx=\"12\" fill=\"#ffffff\" \
+         stroke=\"#c9ced6\"/>\n",
         told.join(" "),
         WIDTH - 2.0,
         height - 2.0,
@@ -134,7 +137,8 @@ fn one(svg: &mut String, row: &Row, top: f64) {
     for rate in [0.0, 10.0, 20.0, 30.0, 40.0] {
         let _ = writeln!(
             svg,
-            "<path d=\"M{LEFT} {:.1}H{RIGHT}\" stroke=\"{GREY}\" stroke-opacity=\"0.35\" stroke-width=\"1\"/>",
+            "<path d=\"M{LEFT} {:.1}H{RIGHT}\" stroke=\"{GREY}\" stroke-opacity=\"0.35\" \
+                stroke-width=\"1\"/>",
             y(rate)
         );
         let end = "text-anchor=\"end\" font-size=\"12\"";
@@ -159,7 +163,8 @@ fn one(svg: &mut String, row: &Row, top: f64) {
         .collect();
     let _ = writeln!(
         svg,
-        "<polyline points=\"{}\" fill=\"none\" stroke=\"{GREEN}\" stroke-width=\"2.5\" stroke-linejoin=\"round\"/>",
+        "<polyline points=\"{}\" fill=\"none\" stroke=\"{GREEN}\" stroke-width=\"2.5\" \
+            stroke-linejoin=\"round\"/>",
         points.join(" ")
     );
     for (at, text) in [
@@ -169,7 +174,8 @@ fn one(svg: &mut String, row: &Row, top: f64) {
         let at = x(at);
         let _ = writeln!(
             svg,
-            "<path d=\"M{at:.1} {:.1}V{bottom:.1}\" stroke=\"{INK}\" stroke-width=\"1.5\" stroke-dasharray=\"5 4\"/>",
+            "<path d=\"M{at:.1} {:.1}V{bottom:.1}\" stroke=\"{INK}\" stroke-width=\"1.5\" \
+                stroke-dasharray=\"5 4\"/>",
             top + 4.0
         );
         put(svg, (at + 6.0, top + 10.0), "font-size=\"12\"", INK, text);

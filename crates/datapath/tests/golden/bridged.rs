@@ -181,7 +181,8 @@ fn tags_come_and_go_as_the_bridge_was_seen_to_do_it() {
             let outcome = router.run(hook, LAN, &at(came, 2));
             // At TC the outermost one, put on, is in the skb's metadata, which is not shown here.
             let shown = if hook == Hook::Tc && came != left && left.len() > 1 { &left[2..] } else { left };
-            assert_eq!(outcome, Outcome::Forwarded(at(shown, 2)), "{came:x?} to {left:x?} at {hook:?}");
+            assert_eq!(outcome, Outcome::Forwarded(at(shown, 2)), "{came:x?} to {left:x?} at \
+                {hook:?}");
         }
     }
     // Three: the third is payload.

@@ -96,7 +96,8 @@ fn every_header_becomes_every_other() {
                         for outcome in dressed.compare(links(side).0, &octets) {
                             assert!(
                                 matches!(outcome, Outcome::Forwarded(_)),
-                                "{lan_name} to {wan_name}, {payload} octets, {} {side:?}: {outcome:?}",
+                                "{lan_name} to {wan_name}, {payload} octets, {} {side:?}: \
+                                    {outcome:?}",
                                 connection.original
                             );
                         }

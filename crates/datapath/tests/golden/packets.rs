@@ -55,7 +55,8 @@ fn run(table: &[Line]) {
                 }
                 for other in SIDES {
                     let proven = router.proven(&connection, other);
-                    assert_eq!(proven, !matches!(verdict, Withdraw(_)), "{place}: proof of {other:?}");
+                    assert_eq!(proven, !matches!(verdict, Withdraw(_)), "{place}: proof of \
+                        {other:?}");
                 }
                 tried += 1;
             }

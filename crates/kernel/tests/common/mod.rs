@@ -88,6 +88,7 @@ thread_local! {
 /// Connections are tracked only where a rule asks for their state.
 pub fn track() {
     run(
-        "nft 'table inet track { chain output { type filter hook output priority 0; ct state new accept; }; }'",
+        "nft 'table inet track { chain output { type filter hook output priority 0; ct state new \
+            accept; }; }'",
     );
 }

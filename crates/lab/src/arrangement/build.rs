@@ -307,17 +307,21 @@ fn wireguard(router: &Namespace, server: &Namespace) -> Result<(), Error> {
 fn as_ethernet(server: &Namespace) -> Result<(), Error> {
     let (host, router) = (mac("server", "eth0"), mac("router", "wan0"));
     server.ip(&format!(
-        "link add tun0 type veth peer name {TUNNEL_TAP}\nlink set tun0 up\nlink set {TUNNEL_TAP} up\n"
+        "link add tun0 type veth peer name {TUNNEL_TAP}\nlink set tun0 up\nlink set {TUNNEL_TAP} \
+            up\n"
     ))?;
     for line in [
         "tc qdisc add dev wg0 clsact".to_owned(),
         "tc qdisc add dev tun0 clsact".to_owned(),
         format!(
-            "tc filter add dev wg0 ingress matchall action vlan push_eth dst_mac {} src_mac {} pipe action mirred egress redirect dev tun0",
+            "tc filter add dev wg0 ingress matchall action vlan push_eth dst_mac {} src_mac {} \
+                pipe action mirred egress redirect dev tun0",
             text(host),
             text(router)
         ),
-        "tc filter add dev tun0 ingress matchall action vlan pop_eth pipe action mirred egress redirect dev wg0".to_owned(),
+        "tc filter add dev tun0 ingress matchall action vlan pop_eth pipe action mirred egress \
+            redirect dev wg0"
+            .to_owned(),
     ] {
         server.run(&line)?;
     }
@@ -329,7 +333,8 @@ fn as_ethernet(server: &Namespace) -> Result<(), Error> {
 pub(crate) fn choose_wan(lab: &Lab, ipv6: bool) -> Result<(), Error> {
     let router = lab.node("router")?;
     router.nft(concat!(
-        "table inet wans { chain choose { type filter hook prerouting priority mangle; policy accept;\n",
+        "table inet wans { chain choose { type filter hook prerouting priority mangle; policy \
+            accept;\n",
         "ct mark != 0 meta mark set ct mark accept\n",
         // Every connection gets a mark, or one that came by wan0 could be marked anew by a stray
         // packet, and would then be translated anew.
@@ -386,7 +391,9 @@ pub(crate) fn reflect(lab: &Lab, ipv6: bool) -> Result<(), Error> {
     let [before, behind] = rules;
     lab.node("router")?
         .nft(&format!(
-            "table inet hairpin {{ chain before {{ type nat hook prerouting priority dstnat; policy accept;\n{before}}}\nchain behind {{ type nat hook postrouting priority srcnat; policy accept;\n{behind}}}\n}}\n"
+            "table inet hairpin {{ chain before {{ type nat hook prerouting priority dstnat; \
+                policy accept;\n{before}}}\nchain behind {{ type nat hook postrouting priority \
+                srcnat; policy accept;\n{behind}}}\n}}\n"
         ))
         .map(drop)
 }

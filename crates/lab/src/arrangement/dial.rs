@@ -77,7 +77,10 @@ impl Line {
         if options.raw {
             // What a test sends to the server must find nobody there; the packet socket sees it
             // before.
-            server.nft("table inet deaf { chain in { type filter hook prerouting priority raw; policy drop; }\n}\n")?;
+            server.nft(
+                "table inet deaf { chain in { type filter hook prerouting priority raw; \
+                policy drop; }\n}\n",
+            )?;
         }
         let mut command = Command::new("pppoe-server");
         command

@@ -243,7 +243,8 @@ impl Uplinks {
         for path in 0..self.paths() {
             let (device, table) = (self.device(path), 1000 + path);
             lines += &format!(
-                "rule add pref {table} from {} lookup {table}\nroute replace 0.0.0.0/0 via {} dev {device} table {table}\n",
+                "rule add pref {table} from {} lookup {table}\nroute replace 0.0.0.0/0 via {} dev \
+                    {device} table {table}\n",
                 self.address(path),
                 self.gateway(path)
             );
@@ -364,11 +365,13 @@ impl Uplinks {
         let gateway = self.gateway(path);
         let mut lines = format!(
             "addr replace {address}/24 dev {device}\n\
-             route replace 0.0.0.0/0 via {gateway} dev {device} src {address} proto dhcp metric {metric}\n"
+             route replace 0.0.0.0/0 via {gateway} dev {device} src {address} proto dhcp metric \
+             {metric}\n"
         );
         if self.ipv6 {
             lines += &format!(
-                "addr replace fe80::2/64 dev {device} nodad\naddr replace {address6}/64 dev {device} nodad\n\
+                "addr replace fe80::2/64 dev {device} nodad\naddr replace {address6}/64 dev \
+                    {device} nodad\n\
                  route replace ::/0 via fe80::1 dev {device} proto ra metric {metric}\n"
             );
         }

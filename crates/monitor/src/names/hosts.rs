@@ -91,8 +91,10 @@ mod tests {
     #[test]
     fn of_hosts() {
         let file = hosts(
-            b"127.0.0.1\tlocalhost\n::1 localhost ip6-localhost\nff02::1 ip6-allnodes\n0.0.0.0 ads.example\n\
-              # a comment\n192.0.2.7 printer.lan printer # the old one\n192.0.2.8\ttv.lan\n2001:db8::7 printer\n\
+            b"127.0.0.1\tlocalhost\n::1 localhost ip6-localhost\nff02::1 ip6-allnodes\n0.0.0.0 \
+                ads.example\n\
+              # a comment\n192.0.2.7 printer.lan printer # the old \
+              one\n192.0.2.8\ttv.lan\n2001:db8::7 printer\n\
               192.0.2.300 x\nprinter\n192.0.2.9\n192.0.2.10 \x1b\x07\n",
         );
         let expected = [
@@ -106,7 +108,10 @@ mod tests {
 
     #[test]
     fn of_ethers() {
-        let file = ethers(b"02:00:5e:10:00:01 laptop\n2:0:5e:10:0:2\t192.0.2.7 # fixed\n# x\nlaptop 02:00:5e:10:00:01\n02:00:5e:10:00:01\n");
+        let file = ethers(
+            b"02:00:5e:10:00:01 laptop\n2:0:5e:10:0:2\t192.0.2.7 # fixed\n# \
+            x\nlaptop 02:00:5e:10:00:01\n02:00:5e:10:00:01\n",
+        );
         let expected = [
             pair("[02, 00, 5e, 10, 00, 01]", "laptop"),
             pair("[02, 00, 5e, 10, 00, 02]", "192.0.2.7"),

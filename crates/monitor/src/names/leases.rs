@@ -173,7 +173,8 @@ mod tests {
     fn files_of_odhcpd() {
         let file = odhcpd(
             b"# br-lan 00020000ab11d2a1f5e6 5f 6 1795200000 c6 128 2001:db8::c6/128 \n\
-              # br-lan 0003000102005e100001 5e100001 laptop 1795200000 77 128 2001:db8::77/128 fd00::77/128\n\
+              # br-lan 0003000102005e100001 5e100001 laptop 1795200000 77 128 2001:db8::77/128 \
+              fd00::77/128\n\
               2001:db8::77\tlaptop.lan\tlaptop\n\
               # br-lan 02005e100001 ipv4 broken\\x20Anna's old PC -1 c0000207 32 192.0.2.7/32\n\
               # br-lan 02005e100001 ipv4 - 0 c0000207 32 192.0.2.7/32\n\
@@ -197,10 +198,9 @@ mod tests {
 
     #[test]
     fn of_either() {
-        let file = any(
-            b"1795200000 02:00:5e:10:00:01 192.0.2.7 laptop *\nduid 00:01\n2001:db8::77\ttv.lan\ttv\n\
-              # br-lan 02005e100001 ipv4 phone 0 c0000208 32 192.0.2.8/32\n1 2 3\nx y\n",
-        );
+        let file = any(b"1795200000 02:00:5e:10:00:01 192.0.2.7 laptop *\nduid \
+                00:01\n2001:db8::77\ttv.lan\ttv\n\
+              # br-lan 02005e100001 ipv4 phone 0 c0000208 32 192.0.2.8/32\n1 2 3\nx y\n");
         assert_eq!(
             file.known,
             [

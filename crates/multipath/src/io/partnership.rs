@@ -41,7 +41,8 @@ pub enum SessionError {
     Strange(wire::WireError),
     /// It ended the connection without an answer.
     #[error(
-        "the partner knows no such router: is the line in `partner` one that `weir multipath pair` printed there?"
+        "the partner knows no such router: is the line in `partner` one that `weir multipath \
+            pair` printed there?"
     )]
     Unknown,
     /// It speaks none that is spoken here.
@@ -88,7 +89,8 @@ pub async fn keep(
             }
             Err(error) => {
                 if again == AGAIN[0] {
-                    warn!(partner = pairing.host, %error, "no session with the partner: it is tried again");
+                    warn!(partner = pairing.host, %error, "no session with the partner: it is \
+                        tried again");
                 }
                 told(Err(&error));
                 if error.answered() {

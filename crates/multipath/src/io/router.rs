@@ -293,7 +293,8 @@ impl Control {
     fn warn_of_forwards(&self, welcome: &Welcome) {
         for Forward { ports, .. } in &self.choice.borrow().forwards {
             if !welcome.forwards.iter().any(|granted| granted.hold(ports)) {
-                warn!(%ports, "the partner does not give these ports to this router: `weir multipath forward` there does");
+                warn!(%ports, "the partner does not give these ports to this router: `weir \
+                    multipath forward` there does");
             }
         }
     }
@@ -322,7 +323,8 @@ impl Control {
                 of,
             } in &twins
             {
-                warn!(device, %address, "this uplink has the same address as {of}, and waits until that one fails: give one of the two modems another network");
+                warn!(device, %address, "this uplink has the same address as {of}, and waits \
+                    until that one fails: give one of the two modems another network");
             }
         }
         (told.paths, told.twins) = (paths, twins);
@@ -414,7 +416,8 @@ impl Control {
                 false => Vec::new(),
             };
             for path in lacking {
-                info!(%path, "connections lack a subflow on a path that works: they are given it again");
+                info!(%path, "connections lack a subflow on a path that works: they are given it \
+                    again");
                 self.anew.borrow_mut().push(path);
                 self.share.ailing.notify_one();
             }

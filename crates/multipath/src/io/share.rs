@@ -295,7 +295,8 @@ impl Share {
         if word == Word::Flaps {
             warn!(
                 device,
-                "a path flaps: connections leave it, and what happens to it is told again, once it has kept still for 10 s"
+                "a path flaps: connections leave it, and what happens to it is told again, once \
+                    it has kept still for 10 s"
             );
         }
         word == Word::Change
@@ -376,7 +377,8 @@ impl Share {
     /// Something on the path from this address took MPTCP out.
     pub(super) fn note_stripped(&self, address: IpAddr) {
         if !self.strips(address) {
-            warn!(%address, "something on this path takes MPTCP out: connections that begin by it stay on it alone, so others begin elsewhere");
+            warn!(%address, "something on this path takes MPTCP out: connections that begin by it \
+                stay on it alone, so others begin elsewhere");
         }
         lock(&self.stripped).insert(address, Instant::now());
     }

@@ -55,7 +55,8 @@ pub enum StoreError {
     NoRouter(String),
     /// Which of them?
     #[error(
-        "there are several routers {0}: name the key's id, from the file `routers` of the state's folder"
+        "there are several routers {0}: name the key's id, from the file `routers` of the state's \
+            folder"
     )]
     Several(String),
     /// Routers would not come any more.
@@ -63,7 +64,8 @@ pub enum StoreError {
     Own(Ports),
     /// Two cannot have it.
     #[error(
-        "{ports} belongs to router {router}: give another port, or take it away there by `weir multipath forward {router}`"
+        "{ports} belongs to router {router}: give another port, or take it away there by `weir \
+            multipath forward {router}`"
     )]
     Taken {
         /// What is taken.
@@ -368,7 +370,8 @@ mod tests {
         let other = store.pair("other", &ports("tcp/8050"));
         assert_eq!(
             told(other.map(drop)),
-            "tcp/8050 belongs to router home: give another port, or take it away there by `weir multipath forward home`"
+            "tcp/8050 belongs to router home: give another port, or take it away there by `weir \
+                multipath forward home`"
         );
         assert_eq!(
             store.paired().expect("read").len(),

@@ -32,15 +32,18 @@ impl fmt::Display for Unproven {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoRule => f.write_str(
-                "no rule `saddr @set drop` in a chain of hook prerouting, or of both input and forward",
+                "no rule `saddr @set drop` in a chain of hook prerouting, or of both input and \
+                    forward",
             ),
             Self::Bypassed(chain, handle) => write!(
                 f,
-                "rule {handle} of chain {chain}, which comes before the one that drops, may let packets go by it"
+                "rule {handle} of chain {chain}, which comes before the one that drops, may let \
+                    packets go by it"
             ),
             Self::Narrow(chain, handle) => write!(
                 f,
-                "rule {handle} of chain {chain} asks for more than the source: it drops some packets only"
+                "rule {handle} of chain {chain} asks for more than the source: it drops some \
+                    packets only"
             ),
             Self::Devices(devices) => write!(
                 f,

@@ -143,12 +143,14 @@ impl PortReason {
             Self::XdpRefused => "the kernel refused to attach at XDP".into(),
             Self::Upper(below) => below.explain(),
             Self::Ppp => {
-                "what it carries is forwarded at the port where the PPPoE session comes in; the kernel does not tell which that is"
+                "what it carries is forwarded at the port where the PPPoE session comes in; the \
+                    kernel does not tell which that is"
                     .into()
             }
             Self::Conduit => "conduit of a switch: its ports are forwarded at instead".into(),
             Self::UnknownTags(tag) => format!(
-                "conduit of a switch with tags that weir does not know ({}): its ports are forwarded at instead",
+                "conduit of a switch with tags that weir does not know ({}): its ports are \
+                    forwarded at instead",
                 tag.as_deref().unwrap_or("the kernel does not tell which")
             ),
             Self::SwitchedOff => "switched off in the settings".into(),
@@ -165,7 +167,8 @@ impl PortReason {
                 format!("the nftables chain {chain} would be skipped")
             }
             Self::Locked => {
-                "the bridge takes frames here only from stations that it was told of (locked)".into()
+                "the bridge takes frames here only from stations that it was told of (locked)"
+                    .into()
             }
             Self::IngressFilter(filter) => format!("{filter} at TC ingress would be skipped"),
             Self::EgressFilter(filter) => format!("{filter} at TC egress would be skipped"),
@@ -176,10 +179,14 @@ impl PortReason {
             Self::Queue(kind) => format!("the qdisc {kind} is to see it"),
             Self::Slower { speed, than, its } => slower(*speed, than, *its),
             Self::NoRings => {
-                "the driver does not take frames of other devices, or only while XDP is attached here".into()
+                "the driver does not take frames of other devices, or only while XDP is attached \
+                    here"
+                    .into()
             }
             Self::PeerSleeps => {
-                "the other end of this veth device would not fetch frames: neither GRO nor XDP is on there".into()
+                "the other end of this veth device would not fetch frames: neither GRO nor XDP is \
+                    on there"
+                    .into()
             }
             Self::Unseen(member) => format!(
                 "the bridge may send it by {member} as well, where weir is off and sees nothing"
@@ -188,7 +195,8 @@ impl PortReason {
                 "more VLAN devices have addresses of their own than a port can have".into()
             }
             Self::Ageing(seconds) => format!(
-                "the bridge forgets a station after {seconds} s, and weir shows it to the kernel too seldom"
+                "the bridge forgets a station after {seconds} s, and weir shows it to the kernel \
+                    too seldom"
             ),
             Self::BridgeFilter(what) => format!("{what} may look at each frame"),
             Self::Proxies => {
@@ -219,7 +227,8 @@ impl PortReason {
             }
             Self::XdpRefused | Self::TcRefused => "look at what the log said when it was refused",
             Self::Conduit => {
-                "set this device itself to xdp or tc to forward at the conduit, below its ports; this has not been tried on hardware"
+                "set this device itself to xdp or tc to forward at the conduit, below its ports; \
+                    this has not been tried on hardware"
             }
             Self::UnknownTags(_) => "nothing to do",
             Self::Upper(below) if below.ports.is_empty() => "look at the devices below it",
@@ -245,7 +254,8 @@ impl PortReason {
             }
             Self::Qdisc(_) => "shape at the lowest device instead, where weir keeps the qdisc",
             Self::Asking(_) => {
-                "leave out what asks (`nat` of cake, connmark, nfct keys, …), or shape at an ifb behind another device"
+                "leave out what asks (`nat` of cake, connmark, nfct keys, …), or shape at an ifb \
+                    behind another device"
             }
             Self::Queue(_) | Self::Slower { .. } => {
                 "nothing to do: packets are forwarded through the qdisc"
@@ -257,10 +267,12 @@ impl PortReason {
             Self::Unseen(_) => "set that member to auto, or take it out of the bridge",
             Self::Addresses(_) => "give the VLAN devices the address of the device below",
             Self::Ageing(_) => {
-                "set a longer ageing time (`ip link set BRIDGE type bridge ageing_time 30000`), or a shorter `reprove`, not 0"
+                "set a longer ageing time (`ip link set BRIDGE type bridge ageing_time 30000`), \
+                    or a shorter `reprove`, not 0"
             }
             Self::BridgeFilter(_) => {
-                "remove the chains of family bridge, unload ebtables, or set net.bridge.bridge-nf-call-* to 0"
+                "remove the chains of family bridge, unload ebtables, or set \
+                    net.bridge.bridge-nf-call-* to 0"
             }
             Self::Proxies => "switch that off for the port, or leave these frames to the kernel",
             Self::SwitchBridges => "nothing to do: the switch is faster",
@@ -285,7 +297,8 @@ fn slower(speed: Option<u32>, than: &str, its: Option<u32>) -> String {
             format!("how fast it is is not known, and {than} ({its} Mbit/s) may be faster: {queue}")
         }
         (Some(speed), None) => format!(
-            "how fast {than} is is not known, and it may be faster than this one ({speed} Mbit/s): {queue}"
+            "how fast {than} is is not known, and it may be faster than this one ({speed} \
+                Mbit/s): {queue}"
         ),
         (None, None) => format!("{than} may be faster, and {queue}"),
     }

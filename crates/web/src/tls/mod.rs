@@ -31,8 +31,10 @@ const LOOK: Duration = Duration::from_secs(2);
 const HANDSHAKE: u8 = 22;
 
 /// For who types `http://` where `https://` is spoken.
-const PLAIN: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nX-Content-Type-Options: nosniff\r\n\
-Cache-Control: no-store\r\nContent-Length: 62\r\nConnection: close\r\n\r\nThis is HTTPS: put https:// before the address, not http://.\n\n";
+const PLAIN: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; \
+    charset=utf-8\r\nX-Content-Type-Options: nosniff\r\n\
+Cache-Control: no-store\r\nContent-Length: 62\r\nConnection: close\r\n\r\nThis is HTTPS: put \
+https:// before the address, not http://.\n\n";
 
 /// Speaks TLS, with the certificate as it is now.
 pub(crate) struct Tls {
@@ -99,7 +101,8 @@ impl Tls {
         match acceptor(&self.certificate, &self.key) {
             Ok(acceptor) => {
                 self.acceptor.replace(acceptor);
-                info!(certificate = %self.certificate.display(), "the web page has a new certificate");
+                info!(certificate = %self.certificate.display(), "the web page has a new \
+                    certificate");
             }
             Err(error) => {
                 warn!(%error, mend = error.mend(), "the web page keeps its former certificate");

@@ -81,7 +81,8 @@ const ROWS: [Row; 10] = [
         name: "TCX",
         min_version: "6.6",
         required: false,
-        why_needed: "Attaches at TC so that nothing is left behind after a crash; clsact serves too.",
+        why_needed: "Attaches at TC so that nothing is left behind after a crash; clsact serves \
+            too.",
         mend: "none needed; a newer kernel has it",
     },
     Row {
@@ -91,7 +92,8 @@ const ROWS: [Row; 10] = [
         // Only where there is no TCX.
         required: false,
         why_needed: "Attaches at TC where there is no TCX.",
-        mend: "use a kernel built with CONFIG_NET_SCH_INGRESS and CONFIG_NET_CLS_BPF (kmod-sched-core, kmod-sched-bpf)",
+        mend: "use a kernel built with CONFIG_NET_SCH_INGRESS and CONFIG_NET_CLS_BPF \
+            (kmod-sched-core, kmod-sched-bpf)",
     },
     Row {
         ability: Ability::XdpFragments,
@@ -123,7 +125,9 @@ pub fn of_bpf(release: &str) -> Vec<Feature> {
             required: true,
             why_needed: "Programs and tables are made by this system call.".into(),
             mend: refused.is_some().then(|| {
-                "run outside of a container or a user namespace, on a kernel with CONFIG_BPF_SYSCALL=y, not locked down".into()
+                "run outside of a container or a user namespace, on a kernel with \
+                    CONFIG_BPF_SYSCALL=y, not locked down"
+                    .into()
             }),
             detail: refused.as_ref().map(ToString::to_string),
         });

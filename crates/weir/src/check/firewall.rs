@@ -14,7 +14,8 @@ pub fn findings(ruleset: &[ruleset::Finding], legacy: &[String]) -> Vec<Finding>
     if !legacy.is_empty() {
         findings.push(Finding {
             place: format!("iptables (legacy), tables {}", legacy.join(", ")),
-            what: "the old iptables tells of no change of its rules; weir ends all proofs each second instead, and cannot name rules that must see each packet"
+            what: "the old iptables tells of no change of its rules; weir ends all proofs each \
+                second instead, and cannot name rules that must see each packet"
                 .into(),
             statement: None,
             noted: false,
@@ -34,12 +35,17 @@ pub fn programs(programs: &[NetfilterProgram]) -> Vec<Finding> {
                 "the BPF program {} at {}, {family}, priority {}",
                 program.name, program.hook, program.priority
             ),
-            what: "it does not see what weir forwards, if it is of this network namespace, and weir does not hear of its coming and going"
+            what: "it does not see what weir forwards, if it is of this network namespace, and \
+                weir does not hear of its coming and going"
                 .into(),
             statement: None,
             noted: false,
             connections: None,
-            mend: Some("do it by rules of nftables, or leave its connections to the kernel by their mark (opt_out_mark)".into()),
+            mend: Some(
+                "do it by rules of nftables, or leave its connections to the kernel by \
+                their mark (opt_out_mark)"
+                    .into(),
+            ),
         }
     };
     programs.iter().map(finding).collect()
@@ -73,7 +79,8 @@ pub fn silent(silent: &Silent, large: impl Fn(&SetName, usize) -> bool) -> Vec<F
             mend: Some(format!("make it smaller than {} elements", most(*written))),
             ..finding(
                 format!("set {name}"),
-                "its elements come and go without a message, and it is too large to be looked at all the time: weir ends all proofs each second",
+                "its elements come and go without a message, and it is too large to be looked at \
+                    all the time: weir ends all proofs each second",
             )
         });
     let opaque = silent.opaque.iter().map(|place| {

@@ -62,14 +62,17 @@ fn told(settings: &io::Result<Option<ConntrackSettings>>) -> Feature {
         detail: match (value, listens) {
             (_, Err(error)) => Some(error.to_string()),
             (2, _) => Some(
-                "nf_conntrack_events is 2: of connections made before weir started it learns only by asking, not at once"
+                "nf_conntrack_events is 2: of connections made before weir started it learns only \
+                    by asking, not at once"
                     .into(),
             ),
             (0, _) => Some("nf_conntrack_events is 0".into()),
             _ => None,
         },
         mend: (!present).then(|| {
-            "sysctl net.netfilter.nf_conntrack_events=1, in a kernel with CONFIG_NF_CONNTRACK_EVENTS".into()
+            "sysctl net.netfilter.nf_conntrack_events=1, in a kernel with \
+                CONFIG_NF_CONNTRACK_EVENTS"
+                .into()
         }),
     }
 }
@@ -129,7 +132,9 @@ async fn rules(requests: &mut Requests) -> Feature {
         required: false,
         why_needed: "Tell of each change of the rules, which ends all proofs at once.".into(),
         mend: refused.is_some().then(|| {
-            "use a kernel with CONFIG_NF_TABLES; with the old iptables alone, proofs end each second instead".into()
+            "use a kernel with CONFIG_NF_TABLES; with the old iptables alone, proofs end each \
+                second instead"
+                .into()
         }),
         detail: refused,
     }

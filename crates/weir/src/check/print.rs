@@ -186,7 +186,11 @@ mod tests {
                     required: false,
                     why_needed: "Tells of drops.".into(),
                     detail: None,
-                    mend: Some("build the kernel with CONFIG_DEBUG_INFO_BTF, which makes it larger by a good deal".into()),
+                    mend: Some(
+                        "build the kernel with CONFIG_DEBUG_INFO_BTF, which makes it \
+                        larger by a good deal"
+                            .into(),
+                    ),
                 },
                 Feature {
                     name: "memory".into(),

@@ -17,7 +17,8 @@ use crate::registry::Context;
 /// them, else as it would.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-Exit codes: 0 when weir can work here, 1 when a feature it cannot do without is missing or no device can be used.
+Exit codes: 0 when weir can work here, 1 when a feature it cannot do without is missing or no \
+device can be used.
 Examples:
   weir check
   weir check --verbose                    what each feature is for, too

@@ -69,17 +69,21 @@ fn write(directory: &Path, registry: &Registry) -> std::io::Result<Vec<PathBuf>>
 /// weir.toml(5), in the language of man(7).
 fn configuration_page(keys: &[KeyHelp]) -> String {
     let mut page = format!(
-        ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n.TH weir.toml 5 \"\" \"weir {}\"\n.SH NAME\nweir.toml \\- configuration of weir\n\
+        ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n.TH weir.toml 5 \"\" \"weir {}\"\n.SH \
+            NAME\nweir.toml \\- configuration of weir\n\
          .SH DESCRIPTION\n{}\n.P\n{}\n.P\n{}\n",
         env!("CARGO_PKG_VERSION"),
         roff(&format!(
-            "{DEFAULT_FILE} need not exist: everything has a default. It is written in TOML (https://toml.io)."
+            "{DEFAULT_FILE} need not exist: everything has a default. It is written in TOML \
+                (https://toml.io)."
         )),
         roff(
-            "An unknown key is an error, as is a value that cannot be. All errors of a file are told at once, with their lines."
+            "An unknown key is an error, as is a value that cannot be. All errors of a file are \
+                told at once, with their lines."
         ),
         roff(
-            "`weir config` prints what the file comes to. `weir reload` or SIGHUP makes the daemon read it again."
+            "`weir config` prints what the file comes to. `weir reload` or SIGHUP makes the \
+                daemon read it again."
         ),
     );
     let mut section = "";

@@ -14,8 +14,10 @@ use crate::registry::{Context, Registry};
 /// Show how the daemon is doing
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-The first packets of each connection are always left to the kernel: it decides, and a proof is what weir sees it do.
-A proof ends with each change of rules, routes, devices or neighbours; the next packet gives a new one.
+The first packets of each connection are always left to the kernel: it decides, and a proof is \
+what weir sees it do.
+A proof ends with each change of rules, routes, devices or neighbours; the next packet gives a \
+new one.
 Example:
   weir status --json | jq .share_of_packets")]
 pub struct StatusArgs {

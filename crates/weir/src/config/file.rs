@@ -117,14 +117,19 @@ fn read(file: &Path) -> Result<String, Vec<ConfigError>> {
             mend: mend.to_owned(),
         }]
     };
-    File::open(file).and_then(|open| open.take(LONGEST + 1).read_to_end(&mut octets)).map_err(|error| {
-        let mend = match error.kind() {
-            io::ErrorKind::NotFound => "name a file that exists, or leave --config away to use what weir does by itself",
-            io::ErrorKind::PermissionDenied => "run the command as root",
-            _ => "name a file that can be read",
-        };
-        wrong(format!("cannot be read: {error}"), mend)
-    })?;
+    File::open(file)
+        .and_then(|open| open.take(LONGEST + 1).read_to_end(&mut octets))
+        .map_err(|error| {
+            let mend = match error.kind() {
+                io::ErrorKind::NotFound => {
+                    "name a file that exists, or leave --config away to use \
+                what weir does by itself"
+                }
+                io::ErrorKind::PermissionDenied => "run the command as root",
+                _ => "name a file that can be read",
+            };
+            wrong(format!("cannot be read: {error}"), mend)
+        })?;
     if octets.len() as u64 > LONGEST {
         return Err(wrong(
             "longer than 1 MiB".to_owned(),

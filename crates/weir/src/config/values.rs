@@ -298,7 +298,8 @@ impl Bounded for u8 {
 }
 
 impl FileValue for Vec<std::net::SocketAddr> {
-    const ALLOWED: &'static str = "a list of addresses with ports, each in quotes, such as [\"192.168.1.1:443\", \"[::1]:9347\"]";
+    const ALLOWED: &'static str = "a list of addresses with ports, each in quotes, such as \
+        [\"192.168.1.1:443\", \"[::1]:9347\"]";
 
     fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
         list(value, Self::ALLOWED, |text| text.parse().ok())

@@ -131,7 +131,8 @@ fn one_way(
         )
     } else if detail.reason == nothing {
         format!(
-            "{way}: no packet has proven it since the last change, or it leaves by a device that is no port ({elsewhere})"
+            "{way}: no packet has proven it since the last change, or it leaves by a device that \
+                is no port ({elsewhere})"
         )
     } else {
         format!("{way}: {}", detail.reason.text())

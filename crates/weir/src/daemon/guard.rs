@@ -64,7 +64,8 @@ fn take_with(file: &Path) -> io::Result<Option<Guard>> {
         return Ok(None);
     }
     warn!(
-        "somebody without rights has the name by which one weir knows another (`ss -xlp | grep weir-offload` shows who): a lock file stands in"
+        "somebody without rights has the name by which one weir knows another (`ss -xlp | grep \
+            weir-offload` shows who): a lock file stands in"
     );
     Ok(Some(Guard::File(lock)))
 }

@@ -28,7 +28,8 @@ pub fn drop_privileges(config: &Path) {
     if had.contains(&Capability::CAP_DAC_READ_SEARCH) && !readable_without_override(config) {
         info!(
             config = %config.display(),
-            "keeps CAP_DAC_READ_SEARCH to read the configuration again: give the file and its directory to root to do without"
+            "keeps CAP_DAC_READ_SEARCH to read the configuration again: give the file and its \
+                directory to root to do without"
         );
         kept.insert(Capability::CAP_DAC_READ_SEARCH);
     }

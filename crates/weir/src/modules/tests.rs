@@ -235,7 +235,8 @@ action = "cut"
 
 #[test]
 fn all_errors_are_told_in_order() {
-    let text = "[ofload]\n[offload]\ntpc = true\nreprove = 20\nflows = 7\nhook = \"xpd\"\ncolour = 1\n[log]\nlevel = \"loud\"\n";
+    let text = "[ofload]\n[offload]\ntpc = true\nreprove = 20\nflows = 7\nhook = \"xpd\"\ncolour \
+        = 1\n[log]\nlevel = \"loud\"\n";
     assert_eq!(
         errors(text),
         [
@@ -245,9 +246,11 @@ fn all_errors_are_told_in_order() {
              write a time from \"1s\" to \"10m\": a whole number and ms, s, m or h, in quotes",
             "weir.toml:5:9: offload.flows: cannot be the number 7; \
              write \"auto\", or a number of connections from 1024 to 4194304, without quotes",
-            "weir.toml:6:8: offload.hook: cannot be \"xpd\"; did you mean \"xdp\"? Write \"auto\", \"xdp\" or \"tc\"",
+            "weir.toml:6:8: offload.hook: cannot be \"xpd\"; did you mean \"xdp\"? \
+                Write \"auto\", \"xdp\" or \"tc\"",
             "weir.toml:7:1: offload.colour: unknown key; \
-             there are enabled, tcp, udp, reprove, flows, opt_out_mark, each_packet, hook, bridge, shadow",
+             there are enabled, tcp, udp, reprove, flows, opt_out_mark, each_packet, hook, \
+             bridge, shadow",
             "weir.toml:9:9: log.level: cannot be \"loud\"; \
              write \"error\", \"warn\", \"info\", \"debug\" or \"trace\"",
         ]
@@ -261,7 +264,8 @@ fn ports_lead_to_one_host() {
     assert_eq!(
         errors(text),
         [
-            "weir.toml:2:11: multipath.forward: has \"tcp/8022 = 192.168.1.2:22\" and \"tcp/8000-8099 = 192.168.1.3\": which of them?; \
+            "weir.toml:2:11: multipath.forward: has \"tcp/8022 = 192.168.1.2:22\" \
+                and \"tcp/8000-8099 = 192.168.1.3\": which of them?; \
              let each port lead to one host",
         ]
     );
@@ -289,11 +293,14 @@ fn sections_and_devices_are_looked_at() {
         ),
         (
             "zzz = true",
-            "weir.toml:1:1: zzz: unknown section; there are [offload], [ports], [drops], [monitor], [monitor.ipfix], [history], [quotas], [multipath], [multipath.paths], [web], [api], [log]",
+            "weir.toml:1:1: zzz: unknown section; there are [offload], [ports], [drops], \
+                [monitor], [monitor.ipfix], [history], [quotas], [multipath], [multipath.paths], \
+                [web], [api], [log]",
         ),
         (
             "offload = 1",
-            "weir.toml:1:11: offload: has to be a section; write [offload] on a line of its own, and the keys below it",
+            "weir.toml:1:11: offload: has to be a section; write [offload] on a line of its own, \
+                and the keys below it",
         ),
         (
             "[ports.\"a/b\"]",
@@ -378,7 +385,8 @@ fn times_and_paths_have_bounds() {
 
 #[test]
 fn lists_of_sets_and_devices_are_read() {
-    let text = "[drops]\nlearn = true\nsets = [\"inet fw4 a\", \"ip6 t b\", \"inet fw4 a\"]\nports = [\"wan0\"]\nverify = false\nroutes = true\n";
+    let text = "[drops]\nlearn = true\nsets = [\"inet fw4 a\", \"ip6 t b\", \"inet fw4 \
+        a\"]\nports = [\"wan0\"]\nverify = false\nroutes = true\n";
     let read = parse(text, "f").expect("good");
     let read = read.of::<Drops>();
     let sets: Vec<String> = read.sets.iter().map(ToString::to_string).collect();
@@ -447,7 +455,8 @@ proptest! {
     fn what_is_shown_can_be_read(tcp: bool, seconds in 1..600u64, flows in 1024..4_194_304u32, value: u32, mask in 1..u32::MAX) {
         let mark = Mark { value: value & mask, mask };
         let text = format!(
-            "[offload]\ntcp = {tcp}\nreprove = \"{seconds}s\"\nflows = {flows}\nopt_out_mark = \"{mark}\"\n"
+            "[offload]\ntcp = {tcp}\nreprove = \"{seconds}s\"\nflows = {flows}\nopt_out_mark \
+                = \"{mark}\"\n"
         );
         let read = parse(&text, "f").expect("good");
         let again: String =

@@ -75,8 +75,10 @@ fn a_page_that_would_not_be_served_is_told() {
     let open = "listen = [\"0.0.0.0:80\"]";
     let told = warned(open);
     assert!(
-        told.starts_with("weir: warning: no page will be served: the web page would listen on 0.0.0.0:80 without TLS")
-            && told.contains("\n  mend: listen on 127.0.0.1:80"),
+        told.starts_with(
+            "weir: warning: no page will be served: the web page would listen on \
+            0.0.0.0:80 without TLS"
+        ) && told.contains("\n  mend: listen on 127.0.0.1:80"),
         "{told}"
     );
     for well in ["insecure = true", "tls = \"own\"", "enabled = false"] {

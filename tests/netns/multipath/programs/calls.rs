@@ -136,7 +136,8 @@ fn calls_beside_a_full_download_and_over_a_cut() -> Result<(), Error> {
         let heard = heard.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let slowest = heard.delays().max().unwrap_or_default();
         eprintln!(
-            "the {name} missed {} of {PACKETS}, {} came twice, jitter {:?} at most, delay {slowest:?} at most, longest silence {:?}",
+            "the {name} missed {} of {PACKETS}, {} came twice, jitter {:?} at most, delay \
+                {slowest:?} at most, longest silence {:?}",
             heard.lost(),
             heard.twice(),
             heard.jitter(),

@@ -124,7 +124,8 @@ fn text(path: &Path) -> &str {
 fn curl_and_nginx() -> Result<(), Error> {
     let stage = Stage::build(&[40, 40])?;
     let certificate = format!(
-        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=server \
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj \
+            /CN=server \
          -addext subjectAltName=IP:{SERVER} -keyout {} -out {}",
         text(&stage.path("key.pem")),
         text(&stage.path("certificate.pem"))
@@ -137,8 +138,10 @@ fn curl_and_nginx() -> Result<(), Error> {
         .collect();
     let config = format!(
         "daemon off;\nuser root;\npid {folder}/pid;\nerror_log stderr;\nevents {{ }}\n\
-         http {{\n access_log {folder}/access;\n {scratch} client_max_body_size 0;\n server {{\n listen 80;\n listen 443 ssl;\n\
-         ssl_certificate {folder}/certificate.pem;\n ssl_certificate_key {folder}/key.pem;\n root {folder};\n\
+         http {{\n access_log {folder}/access;\n {scratch} client_max_body_size 0;\n server {{\n \
+         listen 80;\n listen 443 ssl;\n\
+         ssl_certificate {folder}/certificate.pem;\n ssl_certificate_key {folder}/key.pem;\n root \
+         {folder};\n\
          location / {{ dav_methods PUT; }}\n }}\n }}\n"
     );
     let config = stage.write("nginx.conf", config.as_bytes())?;
@@ -148,7 +151,8 @@ fn curl_and_nginx() -> Result<(), Error> {
     let big = stage.big("big")?;
     for scheme in ["http", "https"] {
         let curl = format!(
-            "curl -q --http1.1 --noproxy * --silent --show-error --fail --max-time 90 --cacert {folder}/certificate.pem"
+            "curl -q --http1.1 --noproxy * --silent --show-error --fail --max-time 90 --cacert \
+                {folder}/certificate.pem"
         );
         let (down, up) = (format!("{scheme}-down"), format!("{scheme}-up"));
         let to = text(&stage.path(&down)).to_owned();
@@ -182,7 +186,8 @@ fn ssh_and_its_copies() -> Result<(), Error> {
     }
     let folder = text(&stage.folder).to_owned();
     let config = format!(
-        "Port 22\nHostKey {folder}/host\nAuthorizedKeysFile {folder}/own.pub\nStrictModes no\nUsePAM no\nPidFile none\n\
+        "Port 22\nHostKey {folder}/host\nAuthorizedKeysFile {folder}/own.pub\nStrictModes \
+            no\nUsePAM no\nPidFile none\n\
          PermitRootLogin yes\nPasswordAuthentication no\nSubsystem sftp internal-sftp\n"
     );
     let config = stage.write("sshd.conf", config.as_bytes())?;
@@ -190,7 +195,8 @@ fn ssh_and_its_copies() -> Result<(), Error> {
     let _sshd = stage.serve(sshd.args(["-D", "-e", "-f"]).arg(config), "t", 22)?;
     stage.big("big")?;
     let options = format!(
-        "-F none -i {folder}/own -o BatchMode=yes -o StrictHostKeyChecking=accept-new -o UserKnownHostsFile={folder}/known"
+        "-F none -i {folder}/own -o BatchMode=yes -o StrictHostKeyChecking=accept-new -o \
+            UserKnownHostsFile={folder}/known"
     );
     let told = stage
         .client()

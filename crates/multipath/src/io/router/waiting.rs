@@ -66,7 +66,8 @@ impl Control {
                     best,
                 } => {
                     let (together, best) = (mbit(together), mbit(best));
-                    debug!(%address, together, best, "does this path slow the others down? It rests for a moment");
+                    debug!(%address, together, best, "does this path slow the others down? It \
+                        rests for a moment");
                 }
                 Action::Rest {
                     address,
@@ -76,7 +77,8 @@ impl Control {
                 } => {
                     let (together, without) = (mbit(together), mbit(without));
                     let seconds = rest.as_secs();
-                    info!(%address, together, without, seconds, "a path slowed the others down: TCP leaves it alone for a while (rates are Mbit/s)");
+                    info!(%address, together, without, seconds, "a path slowed the others down: \
+                        TCP leaves it alone for a while (rates are Mbit/s)");
                 }
                 Action::Use { address, tried } => match tried {
                     true => debug!(%address, "it did not"),
@@ -101,7 +103,8 @@ impl Control {
     pub(super) fn unheard(&self, unheard: &mut Unheard, found: &[Subflow]) {
         let again = unheard.look(found, &self.share.reserve());
         for address in &again {
-            debug!(%address, "the partner goes on sending by a path that is to wait: it is told again");
+            debug!(%address, "the partner goes on sending by a path that is to wait: it is told \
+                again");
         }
         self.remind(again);
     }

@@ -54,7 +54,8 @@ impl Strays {
         }
         self.number = self.number.saturating_add(1);
         if self.number == Self::MANY {
-            warn!(%from, "many datagrams of nobody that was paired, the last of them from this address: they are thrown away");
+            warn!(%from, "many datagrams of nobody that was paired, the last of them from this \
+                address: they are thrown away");
         }
     }
 }

@@ -382,7 +382,11 @@ fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
         ));
     }
     if report.ranking().iter().any(|group| group.len() > 1) {
-        notes.push("What has the same rank cannot be told apart by this measurement: more rounds may, a quieter machine too.".into());
+        notes.push(
+            "What has the same rank cannot be told apart by this measurement: more rounds \
+            may, a quieter machine too."
+                .into(),
+        );
     }
     if !report.complete {
         notes.push("It was ended early: not all rounds were made.".into());

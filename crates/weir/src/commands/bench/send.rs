@@ -227,7 +227,8 @@ fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
         output.field(
             "round trip",
             &format!(
-                "p50 {:.0} us, p99 {:.0} us, p99.9 {:.0} us, max {:.0} us, of {} answers; both machines included",
+                "p50 {:.0} us, p99 {:.0} us, p99.9 {:.0} us, max {:.0} us, of {} answers; both \
+                    machines included",
                 latency.p50, latency.p99, latency.p999, latency.max, latency.answers
             ),
         )?;

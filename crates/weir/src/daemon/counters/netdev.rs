@@ -39,8 +39,10 @@ mod tests {
     fn reads_what_the_kernel_writes() {
         let text = "\
 Inter-|   Receive                                                |  Transmit
- face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
-    lo:       0       0    0    0    0     0          0         0        0       0    0    0    0     0       0          0
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo \
+ colls carrier compressed
+    lo:       0       0    0    0    0     0          0         0        0       0    0    0    \
+    0     0       0          0
  wan:0:18446744073709551615 7 1 1 1 1 1 1 42 3 1 1 1 1 1 1
 broken: 1 2 3
 nothing

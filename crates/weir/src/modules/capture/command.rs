@@ -23,8 +23,10 @@ use crate::output::Output;
 /// kernel forwards, are tcpdump's.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-Ends after --count or --duration, or when it is interrupted (Ctrl-C), and then says what it had and what it missed.
-While a capture runs, every packet costs a little more, and one that is captured more than that: --rate bounds it.
+Ends after --count or --duration, or when it is interrupted (Ctrl-C), and then says what it had \
+and what it missed.
+While a capture runs, every packet costs a little more, and one that is captured more than that: \
+--rate bounds it.
 
 Examples:
   weir capture | tcpdump -n -r -
@@ -190,7 +192,8 @@ impl<'a, 'b> Target<'a, 'b> {
         let whole = self.blocks.take(octets).map_err(|error| {
             self.failed = Some(Error::new(
                 error.to_string(),
-                "use the `weir` command of the version that runs: `weir --version` and `weir status` tell",
+                "use the `weir` command of the version that runs: `weir --version` and `weir \
+                    status` tell",
             ));
             io::ErrorKind::InvalidData
         })?;

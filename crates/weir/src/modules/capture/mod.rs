@@ -47,7 +47,8 @@ impl Captures {
         let mut slot = self.0.borrow_mut();
         if slot.is_some() {
             let detail = "a capture runs already, and one at a time is all";
-            let mend = "wait for its end; `curl -X POST --unix-socket SOCKET http://weir/v1/capture/stop` ends it";
+            let mend = "wait for its end; `curl -X POST --unix-socket SOCKET \
+                http://weir/v1/capture/stop` ends it";
             return Err(Problem::new(409, "capture_runs", detail, mend));
         }
         let (running, drain) = Running::begin(router, asked)?;

@@ -238,7 +238,8 @@ impl Interfaces {
     /// Of the first so many; what was missed is not known by interface, and said of all.
     fn statistics(&self, summary: &CaptureSummary, most: usize, out: &mut Vec<u8>) {
         let comment = format!(
-            "of all interfaces: {} records lost as weir was too busy, {} as the client was too slow, {} packets over the rate",
+            "of all interfaces: {} records lost as weir was too busy, {} as the client was too \
+                slow, {} packets over the rate",
             summary.ring_lost, summary.client_lost, summary.over_rate
         );
         for (interface, delivered) in (0..).zip(&self.delivered).take(most) {

@@ -189,7 +189,8 @@ fn learned_text(
                 == (endpoints.destination, endpoints.destination_port)
     })?;
     let evidence = format!(
-        "netfilter dropped {} of the {} packets let through to it since the last change; weir dropped {}, and let through {} more as samples",
+        "netfilter dropped {} of the {} packets let through to it since the last change; weir \
+            dropped {}, and let through {} more as samples",
         found.count.confirmed, found.tried, found.count.dropped, found.count.sampled
     );
     let verdict = match found.cached {

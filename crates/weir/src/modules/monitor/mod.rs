@@ -105,7 +105,8 @@ impl Monitor {
     /// From the history's own thread.
     fn history(&self, asked: &HistoryQuery) -> Later<api::History> {
         let none = || {
-            let mend = "set `history.file`, and `history.enabled = true`; what weir logs at its start says more";
+            let mend = "set `history.file`, and `history.enabled = true`; what weir logs at its \
+                start says more";
             Problem::new(409, "no_history", "no history is kept", mend)
         };
         let answer = self.asked().map(|keeper| keeper.history(asked));

@@ -175,7 +175,8 @@ fn mptcp(enabled: io::Result<String>) -> Feature {
 
 async fn tried(expression: &Expression) -> Feature {
     let rules = format!(
-        "table inet weir_check {{ chain c {{ type filter hook prerouting priority mangle; {}; }}; }}",
+        "table inet weir_check {{ chain c {{ type filter hook prerouting priority mangle; {}; }}; \
+            }}",
         expression.rule
     );
     let refused = try_rules(&rules).await.err();
@@ -247,7 +248,9 @@ fn tun() -> Feature {
         required: false,
         why_needed: "Takes what is not TCP to the partner.".into(),
         mend: opened.is_err().then(|| {
-            "load tun, or use a kernel with CONFIG_TUN (kmod-tun); in a container, let it have /dev/net/tun".into()
+            "load tun, or use a kernel with CONFIG_TUN (kmod-tun); in a container, let it have \
+                /dev/net/tun"
+                .into()
         }),
         detail: opened.err().map(|error| format!("{TUN}: {error}")),
     }
@@ -273,7 +276,8 @@ mod tests {
     #[test]
     fn a_secret_that_others_read_is_none() {
         let file = std::env::temp_dir().join(format!("weir-secret-{}.toml", std::process::id()));
-        let text = "[multipath]\npartner = \"weir1-fPgJ7NjhbUHQ_CnG7VY1aPX9jNvoBGOMtL9j4fLKfDRnbpo0lhDpJJr-kWw@partner.example:9349\"\n";
+        let text = "[multipath]\npartner \
+            = \"weir1-fPgJ7NjhbUHQ_CnG7VY1aPX9jNvoBGOMtL9j4fLKfDRnbpo0lhDpJJr-kWw@partner.example:9349\"\n";
         fs::write(&file, text).expect("written");
         for (mode, is_one) in [(0o600, true), (0o640, false), (0o604, false), (0o711, true)] {
             fs::set_permissions(&file, PermissionsExt::from_mode(mode)).expect("mode");

@@ -97,7 +97,8 @@ pub enum Fallback {
 }
 
 impl FileValue for Option<Pairing> {
-    const ALLOWED: &'static str = "\"none\", or the line that `weir multipath pair ADDRESS` printed at the partner, in quotes";
+    const ALLOWED: &'static str = "\"none\", or the line that `weir multipath pair ADDRESS` \
+        printed at the partner, in quotes";
 
     fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
         let wrong = |what: String| Wrong {
@@ -148,7 +149,8 @@ const RATES: [(&str, u64); 3] = [
 const MEANT: std::ops::RangeInclusive<u64> = 64_000..=1_000_000_000_000;
 
 impl FileValue for Option<Rate> {
-    const ALLOWED: &'static str = "\"none\", or a whole number of kbit, Mbit or Gbit a second in quotes, such as \"40Mbit\"; at least \"64kbit\"";
+    const ALLOWED: &'static str = "\"none\", or a whole number of kbit, Mbit or Gbit a second in \
+        quotes, such as \"40Mbit\"; at least \"64kbit\"";
 
     fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
         let text = value.as_str().ok_or(None)?;
@@ -176,7 +178,8 @@ impl FileValue for Option<Rate> {
 }
 
 impl FileValue for Vec<Ports> {
-    const ALLOWED: &'static str = "a list of ports, each with its protocol and in quotes, such as [\"tcp/25\", \"udp/5060-5090\"]";
+    const ALLOWED: &'static str = "a list of ports, each with its protocol and in quotes, such as \
+        [\"tcp/25\", \"udp/5060-5090\"]";
 
     fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
         list(value, Self::ALLOWED, |text| text.parse().ok())
@@ -188,7 +191,8 @@ impl FileValue for Vec<Ports> {
 }
 
 impl FileValue for Vec<Clients> {
-    const ALLOWED: &'static str = "a list of MAC addresses, addresses and networks of clients, each in quotes, such as [\"02:00:5e:10:00:07\", \"192.168.1.7\", \"192.168.2.0/24\"]";
+    const ALLOWED: &'static str = "a list of MAC addresses, addresses and networks of clients, \
+        each in quotes, such as [\"02:00:5e:10:00:07\", \"192.168.1.7\", \"192.168.2.0/24\"]";
 
     fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
         list(value, Self::ALLOWED, |text| text.parse().ok())
@@ -200,7 +204,8 @@ impl FileValue for Vec<Clients> {
 }
 
 impl FileValue for Vec<Forward> {
-    const ALLOWED: &'static str = "a list of the partner's ports and where they lead, each in quotes, such as [\"tcp/8022 = 192.168.1.2:22\", \"udp/8000-8099 = 192.168.1.3\"]";
+    const ALLOWED: &'static str = "a list of the partner's ports and where they lead, each in \
+        quotes, such as [\"tcp/8022 = 192.168.1.2:22\", \"udp/8000-8099 = 192.168.1.3\"]";
 
     fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
         let read: Self = list(value, Self::ALLOWED, |text| text.parse().ok())?;

@@ -54,7 +54,10 @@ impl Begun {
         self.router = None;
         self.router = wanted.and_then(|settings| {
             Router::start(settings, device())
-                .inspect_err(|error| error!(%error, "multipath does not start: uplinks are used as routes say"))
+                .inspect_err(|error| {
+                    error!(%error, "multipath does not start: uplinks are used \
+                    as routes say")
+                })
                 .ok()
         });
     }
@@ -211,7 +214,8 @@ fn device() -> Option<TunDevice> {
 /// that it opens.
 pub fn needs(folder: &Path) -> Needs {
     if let Err(error) = std::fs::create_dir_all(folder) {
-        error!(%error, folder = %folder.display(), "cannot be made: what multipath changes is not put back if weir is killed");
+        error!(%error, folder = %folder.display(), "cannot be made: what multipath changes is not \
+            put back if weir is killed");
     }
     Needs {
         write: vec![folder.to_owned(), "/proc/sys/net/mptcp".into()],

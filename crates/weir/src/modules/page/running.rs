@@ -32,7 +32,8 @@ impl Running {
         if let Some(directory) = config.password.parent()
             && let Err(error) = std::fs::create_dir_all(directory)
         {
-            warn!(%error, directory = %directory.display(), "cannot be made: no password can be kept there");
+            warn!(%error, directory = %directory.display(), "cannot be made: no password can be \
+                kept there");
         }
         let settings = settings(config);
         let figures = {

@@ -123,7 +123,8 @@ fn print(
     }
     for twin in &told.twins {
         output.line(&format!(
-            "{} has the address {} of {}, and waits until that fails: give one modem another network",
+            "{} has the address {} of {}, and waits until that fails: give one modem another \
+                network",
             harmless(&twin.device),
             twin.address,
             harmless(&twin.of)
@@ -264,7 +265,8 @@ mod tests {
                 PartnerState::Connected,
                 false,
                 1,
-                "p?.example:9349 is there, but connections go as routes say; 1 uplink, 12 connections open",
+                "p?.example:9349 is there, but connections go as routes say; 1 uplink, 12 \
+                    connections open",
             ),
             (
                 PartnerState::Failed,

@@ -26,7 +26,8 @@ use crate::output::{Output, qr};
 #[command(after_long_help = "Examples:
   weir multipath serve                       at the partner
   weir multipath pair partner.example.net    at the partner: prints a line for the router
-  printf '[multipath]\\npartner = \"%s\"\\n' LINE >> /etc/weir/weir.toml && weir reload    at the router")]
+  printf '[multipath]\\npartner = \"%s\"\\n' LINE >> /etc/weir/weir.toml && weir reload    at the \
+  router")]
 pub struct MultipathArgs {
     #[command(subcommand)]
     command: Side,
@@ -169,7 +170,9 @@ mod listening {
 
         #[test]
         fn what_listens_is_found() {
-            let table = "  sl  local_address rem_address   st tx_queue\n   0: 00000000:0016 00000000:0000 0A 0:0\n   1: 0100007F:0019 00000000:0000 0A 0:0\n   2: 0A00000A:1F40 0B00000A:0050 01 0:0\n";
+            let table = "  sl  local_address rem_address   st tx_queue\n   0: 00000000:0016 \
+                00000000:0000 0A 0:0\n   1: 0100007F:0019 00000000:0000 0A 0:0\n   2: \
+                0A00000A:1F40 0B00000A:0050 01 0:0\n";
             assert_eq!(listed(table, Transport::Tcp), [22]);
             assert!(listed("", Transport::Tcp).is_empty());
         }
@@ -210,7 +213,8 @@ fn warn_of_others(forwards: &[Ports]) {
         if let Some(port) = listening::within(ports) {
             let name = ports.transport.name();
             eprintln!(
-                "weir: warning: something listens on {name}/{port} of this machine: from elsewhere it is not reached any more, as the port leads to the router"
+                "weir: warning: something listens on {name}/{port} of this machine: from \
+                    elsewhere it is not reached any more, as the port leads to the router"
             );
         }
     }
@@ -222,7 +226,8 @@ fn pair(args: &PairArgs, output: &mut Output<'_>) -> Result<(), Error> {
         Error::because(
             format!("`{}` is no address for a partner", args.address),
             &error,
-            "give a name or an address, such as partner.example.net, 203.0.113.5 or [2001:db8::5]:9349",
+            "give a name or an address, such as partner.example.net, 203.0.113.5 or \
+                [2001:db8::5]:9349",
         )
     };
     // Looked at before a key is made for it.
@@ -294,11 +299,15 @@ fn serve(args: &ServeArgs) -> Result<(), Error> {
         |error: std::io::Error| Error::because("signals cannot be caught", &error, "report this");
     crate::event_loop()?.block_on(async {
         let device = tun::open(DEVICE)
-            .inspect_err(|error| tracing::warn!(%error, "no tunnel: routers send what is no TCP directly"))
+            .inspect_err(|error| {
+                tracing::warn!(%error, "no tunnel: routers send what is no TCP \
+                directly")
+            })
             .ok();
         confine(args).map_err(|error| kept(&error))?;
         let partner = Partner::start(settings, device).await.map_err(|error| {
-            let mend = "`weir multipath serve --help` tells of --listen and --state; ports below 1024 and /var need root";
+            let mend = "`weir multipath serve --help` tells of --listen and --state; ports below \
+                1024 and /var need root";
             Error::because("the partner cannot serve", &error, mend)
         })?;
         let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;

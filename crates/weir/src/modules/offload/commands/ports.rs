@@ -14,9 +14,11 @@ use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, harmless, units, wr
 /// List the network devices that weir looks at
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-IN and OUT are packets that weir forwarded, through the device or past it. XDP-TX: takes frames straight from the XDP program of another device.
+IN and OUT are packets that weir forwarded, through the device or past it. XDP-TX: takes frames \
+straight from the XDP program of another device.
 HOOK: where packets are taken. `below`: at the devices that this one stands on.
---counters: what each device would have counted, had nothing gone by it. WEIR is the share of packets that weir forwarded. What stands on ports comes below them.
+--counters: what each device would have counted, had nothing gone by it. WEIR is the share of \
+packets that weir forwarded. What stands on ports comes below them.
 Examples:
   weir ports --counters
   weir ports --json | jq '.[] | select(.hook == null) | .reason.text'")]
@@ -219,7 +221,9 @@ mod tests {
             device: "br0".into(),
             reason: Reason {
                 code: "qdisc".into(),
-                text: "what leaves is left to the kernel: at br0 above it, the qdisc cake would be skipped".into(),
+                text: "what leaves is left to the kernel: at br0 above it, the qdisc cake would \
+                    be skipped"
+                    .into(),
                 mend: Some("shape at the lowest device instead".into()),
             },
         };

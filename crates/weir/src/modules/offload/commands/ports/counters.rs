@@ -64,7 +64,8 @@ fn notes(ports: &[Port], output: &mut Output<'_>) -> io::Result<()> {
         said(&format!("{}: {text}", some_of(&unknown)), output)?;
     }
     for (packets, names) in apart {
-        let text = "packets that weir forwarded here are in no counter above: it is not known by which device they would have gone";
+        let text = "packets that weir forwarded here are in no counter above: it is not known by \
+            which device they would have gone";
         said(
             &format!("{}: {} {text}", some_of(&names), units::count(packets)),
             output,
