@@ -259,14 +259,26 @@ impl Daemon {
                 _ = beat.tick() => router.borrow_mut().beat(),
                 _ = terminate.recv() => break Ok(()),
                 _ = interrupt.recv() => break Ok(()),
-                result = firewall.recv(from_firewall) => if let Err(e) = result { break Err(broken(Source::Firewall, &e)) },
-                result = heard(&mut policy, from_policy) => if let Err(e) = result { break Err(broken(Source::Policy, &e)) },
-                result = sets_heard(&mut sets, &mut sets_changed) => if let Err(e) = result { break Err(broken(Source::Firewall, &e)) },
-                result = route.recv(from_route) => if let Err(e) = result { break Err(broken(Source::Route, &e)) },
+                result = firewall.recv(from_firewall) => if let Err(e) = result {
+                    break Err(broken(Source::Firewall, &e));
+                },
+                result = heard(&mut policy, from_policy) => if let Err(e) = result {
+                    break Err(broken(Source::Policy, &e));
+                },
+                result = sets_heard(&mut sets, &mut sets_changed) => if let Err(e) = result {
+                    break Err(broken(Source::Firewall, &e));
+                },
+                result = route.recv(from_route) => if let Err(e) = result {
+                    break Err(broken(Source::Route, &e));
+                },
                 () = expires(&router), if router.borrow().forwards => router.borrow_mut().expire(),
                 _ = tick.tick() => router.borrow_mut().tick(),
-                result = conntrack.recv(from_conntrack) => if let Err(e) = result { break Err(broken(Source::Conntrack, &e)) },
-                result = dumps.recv(from_dumps) => if let Err(e) = result { warn!(error = %e, "a dump failed") },
+                result = conntrack.recv(from_conntrack) => if let Err(e) = result {
+                    break Err(broken(Source::Conntrack, &e));
+                },
+                result = dumps.recv(from_dumps) => if let Err(e) = result {
+                    warn!(error = %e, "a dump failed");
+                },
                 findings = ruleset_read(&ruleset) => {
                     *ruleset.borrow_mut() = None;
                     router.borrow_mut().ruleset_read(findings);
@@ -278,11 +290,15 @@ impl Daemon {
                     router.look_around();
                 }
                 // Gives what waits above its turn, and sockets the time to become readable.
-                () = tokio::task::yield_now(), if router.borrow().counting() => router.borrow_mut().count_some(),
+                () = tokio::task::yield_now(), if router.borrow().counting() => {
+                    router.borrow_mut().count_some();
+                }
                 () = until(face.modules.turn_at()) => face.modules.turn(&mut router.borrow_mut()),
                 _ = hang_up.recv() => match face.reload() {
                     Ok(reloaded) => info!(changes = reloaded.changed.len(), "reloaded"),
-                    Err(problem) => error!(error = problem.detail, errors = ?problem.errors, "not reloaded"),
+                    Err(problem) => {
+                        error!(error = problem.detail, errors = ?problem.errors, "not reloaded");
+                    }
                 },
                 () = &mut api => {}
                 () = &mut work => {}
