@@ -228,7 +228,7 @@ pub fn most_connections() -> Option<u64> {
 /// (`net.ipv4.tcp_mem`, the first number).
 ///
 /// # Errors
-/// It has not. Where nothing is connected it has miscounted, which only a reboot mends: Linux 6.18
+/// It has not. Where nothing is connected it has miscounted, which only a reboot hints: Linux 6.18
 /// did by 2.3 GB once, with a WARNING of `inet_sock_destruct`, while shadowsocks-libev carried a
 /// connection by MPTCP; all TCP of the machine was at 34 Mbit/s from then on.
 pub fn has_memory_for_tcp() -> Result<(), Error> {

@@ -34,7 +34,7 @@ fuzz_target!(|data: &[u8]| {
     ]);
     match routes.find(method, path, Who::User) {
         Ok(found) => drop(found.answer(query, data)),
-        Err(refusal) => assert!(!refusal.problem.mend.is_empty()),
+        Err(refusal) => assert!(!refusal.problem.hint.is_empty()),
     }
 });
 

@@ -108,7 +108,7 @@ fn refusal(ran: &Output) -> String {
     let text = String::from_utf8_lossy(&ran.stderr).into_owned();
     assert_eq!(ran.status.code(), Some(1), "{text}");
     assert!(
-        text.contains("mend: ") && !text.contains("panicked"),
+        text.contains("Hint: ") && !text.contains("panicked"),
         "{text}"
     );
     text

@@ -96,12 +96,12 @@ pub fn target(text: &str) -> Result<(String, u16), String> {
 pub fn reach(settings: &Settings) -> Result<Reached, Trouble> {
     let host = &settings.host;
     let found = (host.as_str(), settings.port).to_socket_addrs();
-    let mend = "see whether the name is right; an address does as well";
+    let hint = "see whether the name is right; an address does as well";
     let addresses: Vec<_> = found
-        .map_err(|_| Trouble::new(format!("the host {host} is not found"), mend))?
+        .map_err(|_| Trouble::new(format!("the host {host} is not found"), hint))?
         .map(sockets::canonical)
         .collect();
-    let mut failed = Trouble::new(format!("the host {host} has no address"), mend);
+    let mut failed = Trouble::new(format!("the host {host} has no address"), hint);
     for address in addresses {
         let reached = match look(settings, address) {
             Ok(reached) => reached,

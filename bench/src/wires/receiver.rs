@@ -43,7 +43,7 @@ impl Receiver {
     /// # Errors
     /// The address is not of this machine, or the port is taken.
     pub fn listen(address: SocketAddr) -> Result<Self, Trouble> {
-        let mend = match address.port() {
+        let hint = match address.port() {
             0..1024 => "take an address of this machine, and a port above 1023: --listen",
             _ => "take an address of this machine, or another port: --listen",
         };
@@ -62,7 +62,7 @@ impl Receiver {
         };
         let listener = open().map_err(Trouble::system(
             format!("it cannot listen at {address}"),
-            mend,
+            hint,
         ))?;
         Ok(Self { listener, code })
     }
@@ -102,8 +102,8 @@ impl Receiver {
                     }
                     Err(error) => {
                         over.store(true, Ordering::Relaxed);
-                        let mend = "see the limits of this process: `ulimit -n`";
-                        return Err(Trouble::system("no connection can be taken", mend)(error));
+                        let hint = "see the limits of this process: `ulimit -n`";
+                        return Err(Trouble::system("no connection can be taken", hint)(error));
                     }
                 };
                 if open.load(Ordering::Relaxed) >= MOST {

@@ -124,7 +124,7 @@ pub fn run(
         Err(Failed::Ended) => report.complete = false,
         Err(Failed::Trouble(trouble)) => {
             report.complete = false;
-            report.trouble = Some(format!("{}: {}", trouble.what, trouble.mend));
+            report.trouble = Some(format!("{}: {}", trouble.what, trouble.hint));
             if report.trials.is_empty() {
                 return Err(trouble);
             }

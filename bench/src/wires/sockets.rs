@@ -77,7 +77,7 @@ pub fn sending(
         .map(|_| open())
         .collect::<io::Result<_>>()
         .map_err(|error| {
-            let mend = match error.raw_os_error() {
+            let hint = match error.raw_os_error() {
                 Some(nix::libc::EMFILE | nix::libc::ENFILE) => {
                     "fewer --flows, or raise `ulimit -n`"
                 }
@@ -85,7 +85,7 @@ pub fn sending(
             };
             Trouble::system(
                 format!("{flows} sockets to {target} cannot be opened"),
-                mend,
+                hint,
             )(error)
         })
 }

@@ -9,26 +9,26 @@ pub struct Trouble {
     /// What is wrong, a sentence without a full stop.
     pub what: String,
     /// What to do about it.
-    pub mend: String,
+    pub hint: String,
 }
 
 impl Trouble {
     /// Both lines.
-    pub fn new(what: impl Into<String>, mend: impl Into<String>) -> Self {
+    pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             what: what.into(),
-            mend: mend.into(),
+            hint: hint.into(),
         }
     }
 
     /// The system refused something; `what` says what could not be done.
     pub fn system(
         what: impl fmt::Display,
-        mend: impl Into<String>,
+        hint: impl Into<String>,
     ) -> impl FnOnce(std::io::Error) -> Self {
         let what = what.to_string();
-        let mend = mend.into();
-        move |error| Self::new(format!("{what}: {error}"), mend)
+        let hint = hint.into();
+        move |error| Self::new(format!("{what}: {error}"), hint)
     }
 }
 

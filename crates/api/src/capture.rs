@@ -139,8 +139,8 @@ impl Query for CaptureQuery {
         } = &query.filter;
         if query.flow.is_some() && (address.is_some() || port.is_some() || protocol.is_some()) {
             let detail = "a flow has its addresses, ports and protocol already";
-            let mend = "leave address, port and protocol away, or the flow";
-            return Err(Problem::new(400, "wrong_parameters", detail, mend));
+            let hint = "leave address, port and protocol away, or the flow";
+            return Err(Problem::new(400, "wrong_parameters", detail, hint));
         }
         Ok(query)
     }
@@ -248,7 +248,7 @@ mod tests {
         ] {
             let problem = CaptureQuery::from_pairs(&pairs(query)).expect_err(query);
             assert_eq!(problem.detail, error);
-            assert!(problem.status == 400 && !problem.mend.is_empty(), "{query}");
+            assert!(problem.status == 400 && !problem.hint.is_empty(), "{query}");
         }
     }
 

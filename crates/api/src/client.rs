@@ -51,7 +51,7 @@ pub enum ClientError {
 
 impl ClientError {
     /// What to do about it.
-    pub fn mend(&self) -> String {
+    pub fn hint(&self) -> String {
         match self {
             Self::NotRunning(_) => "start it with `weir run`; if it runs in another network \
                 namespace, use `ip netns exec` \
@@ -64,7 +64,7 @@ impl ClientError {
             Self::Broken(_) => "see whether the daemon was stopped or restarted just now, then \
                 try again"
                 .to_owned(),
-            Self::Problem(problem) => problem.mend.clone(),
+            Self::Problem(problem) => problem.hint.clone(),
             Self::Malformed(_) => {
                 "use the `weir` command of the version that runs: `weir --version` and `weir \
                     status` tell"

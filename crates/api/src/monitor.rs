@@ -240,8 +240,8 @@ impl Query for HistoryQuery {
             && from >= to
         {
             let detail = format!("`from` ({from}) is not before `to` ({to})");
-            let mend = "exchange them; each is seconds since 1970";
-            return Err(Problem::new(400, "wrong_parameter", detail, mend));
+            let hint = "exchange them; each is seconds since 1970";
+            return Err(Problem::new(400, "wrong_parameter", detail, hint));
         }
         Ok(query)
     }
@@ -381,7 +381,7 @@ mod tests {
     fn says_what_can_be_given() {
         let talks = |query| TalksQuery::from_pairs(&pairs(query)).map(|_| ());
         let history = |query| HistoryQuery::from_pairs(&pairs(query)).map(|_| ());
-        for (answer, detail, mend) in [
+        for (answer, detail, hint) in [
             (
                 talks("sort=name"),
                 "`name` is not a value of `sort`",
@@ -438,9 +438,9 @@ mod tests {
                 (
                     problem.status,
                     problem.detail.as_str(),
-                    problem.mend.as_str()
+                    problem.hint.as_str()
                 ),
-                (400, detail, mend)
+                (400, detail, hint)
             );
         }
     }

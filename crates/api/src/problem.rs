@@ -13,7 +13,7 @@ pub struct Problem {
     /// What went wrong, one sentence.
     pub detail: String,
     /// What to do about it.
-    pub mend: String,
+    pub hint: String,
     /// Each single error, where there are several (a configuration file).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
@@ -25,21 +25,21 @@ impl Problem {
         status: u16,
         error: &str,
         detail: impl Into<String>,
-        mend: impl Into<String>,
+        hint: impl Into<String>,
     ) -> Self {
         Self {
             status,
             error: error.to_owned(),
             detail: detail.into(),
-            mend: mend.into(),
+            hint: hint.into(),
             errors: Vec::new(),
         }
     }
 
     /// Nothing is counted, so there is nothing to tell of devices, conversations and history.
     pub fn no_monitor() -> Self {
-        let mend = "set `enabled = true` under [monitor] in the configuration, and restart weir";
-        Self::new(409, "no_monitor", "the monitor is off", mend)
+        let hint = "set `enabled = true` under [monitor] in the configuration, and restart weir";
+        Self::new(409, "no_monitor", "the monitor is off", hint)
     }
 }
 

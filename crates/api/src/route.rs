@@ -423,7 +423,7 @@ mod tests {
                 (status, Some(error)),
                 "{line}"
             );
-            for text in ["detail", "mend"] {
+            for text in ["detail", "hint"] {
                 let text = problem[text].as_str().unwrap_or_default();
                 assert!(!text.is_empty(), "a problem teaches: {problem}");
             }

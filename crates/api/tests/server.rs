@@ -70,9 +70,9 @@ fn refusals_are_problems() {
         let problem = body(&answer);
         assert_eq!(problem["status"], status);
         assert!(
-            problem["mend"]
+            problem["hint"]
                 .as_str()
-                .is_some_and(|mend| !mend.is_empty()),
+                .is_some_and(|hint| !hint.is_empty()),
             "{problem}"
         );
     }
@@ -94,9 +94,9 @@ fn a_daemon_without_a_monitor_says_so() {
         let problem = body(&answer);
         assert_eq!(problem["error"], "no_monitor");
         assert!(
-            problem["mend"]
+            problem["hint"]
                 .as_str()
-                .is_some_and(|mend| mend.contains("[monitor]"))
+                .is_some_and(|hint| hint.contains("[monitor]"))
         );
     }
     let client = Client::new(server.socket()).expect("a client");
@@ -163,7 +163,7 @@ fn a_body_is_sent_and_understood() {
         (problem.status, problem.error.as_str()),
         (400, "malformed_body")
     );
-    assert_eq!(problem.mend, "send a JSON object with `name`");
+    assert_eq!(problem.hint, "send a JSON object with `name`");
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn the_client_says_what_is_wrong() {
             .starts_with("weir is not running in this network namespace"),
         "{error}"
     );
-    assert!(error.mend().contains("weir run"));
+    assert!(error.hint().contains("weir run"));
 
     let server = Server::start(0, Limits::default());
     let client = Client::new(server.socket()).expect("a client");

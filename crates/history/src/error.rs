@@ -42,7 +42,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// SQLite says no.
-    #[error("the history {path}: {source}; {mend}", mend = mend(.source))]
+    #[error("the history {path}: {source}; {hint}", hint = hint(.source))]
     File {
         /// The file.
         path: PathBuf,
@@ -122,7 +122,7 @@ impl Error {
     }
 }
 
-fn mend(error: &rusqlite::Error) -> &'static str {
+fn hint(error: &rusqlite::Error) -> &'static str {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => {
             "the disk is full, or the file at its limit: make room; until then what comes is kept \

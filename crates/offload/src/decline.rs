@@ -179,7 +179,7 @@ impl Decline {
     }
 
     /// What would change it.
-    pub fn mend(&self) -> &'static str {
+    pub fn hint(&self) -> &'static str {
         match self {
             Self::ProtocolOff => "switch the protocol on in the settings",
             Self::StatusUnknown | Self::NotConfirmed => {
@@ -236,7 +236,7 @@ mod tests {
             assert_eq!(reason.index(), index);
             assert!(words.insert(reason.word()));
             assert!(texts.insert(reason.explain()));
-            assert!(!reason.mend().is_empty());
+            assert!(!reason.hint().is_empty());
             assert_eq!(serde_json::to_value(reason).unwrap(), reason.word());
         }
     }

@@ -186,7 +186,7 @@ impl Kind {
     }
 
     /// What to do about it.
-    pub fn mend(self) -> &'static str {
+    pub fn hint(self) -> &'static str {
         match self {
             Self::Limit | Self::Log | Self::ConnectionLimit | Self::Numgen | Self::Recent => {
                 "match `ct state new` in the rule, before this; or let `ct state \
@@ -241,7 +241,7 @@ pub struct Finding {
     /// What it means, with the statement.
     pub text: String,
     /// What to do about it.
-    pub mend: &'static str,
+    pub hint: &'static str,
     /// Devices of an ingress or egress chain or flowtable. Empty where nft did not tell (1.0.6 does
     /// not): then it may be any.
     pub devices: Vec<String>,
@@ -379,7 +379,7 @@ impl Home<'_> {
             handle: self.handle,
             kind,
             text,
-            mend: kind.mend(),
+            hint: kind.hint(),
             devices,
         }
     }

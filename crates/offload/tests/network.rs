@@ -321,7 +321,7 @@ fn obstacles_are_named() {
         let (mut link, mut facts) = (link(2, "lan0"), facts());
         change(&mut link, &mut facts);
         let plan = plan(&link, &facts, &Settings::default());
-        assert!(!plan.reason.explain().is_empty() && !plan.reason.mend().is_empty());
+        assert!(!plan.reason.explain().is_empty() && !plan.reason.hint().is_empty());
         assert_eq!(plan.mac == [0; 6], plan.hook == Hook::Off);
         (plan.hook, plan.reason)
     };

@@ -116,7 +116,7 @@ fn texts_name_the_statement_and_what_to_do() {
         .find(|f| f.handle == 22 && f.kind == Kind::Limit)
         .unwrap();
     assert!(limit.text.contains(r#"{"limit":"slow"}"#), "{}", limit.text);
-    assert!(limit.mend.contains("ct state new"));
+    assert!(limit.hint.contains("ct state new"));
     assert!(!Kind::Limit.noted());
     assert!(Kind::Counter.noted());
 }

@@ -65,7 +65,7 @@ fn an_upper_tells_which_of_its_devices_are_no_ports() {
     assert_eq!(alone.plan(10).reason, below(&[], &[]));
     for world in [&world, &alone] {
         let reason = world.plan(10).reason;
-        assert!(!reason.explain().is_empty() && !reason.mend().is_empty());
+        assert!(!reason.explain().is_empty() && !reason.hint().is_empty());
     }
 }
 
@@ -347,7 +347,7 @@ proptest! {
         let link_of = |index: u32| links.iter().find(|link| link.index == index).unwrap();
         let no_ppp_shaped = links.iter().filter(|l| l.kind == "ppp").all(|l| l.qdisc != "cake");
         for plan in &plans.ports {
-            prop_assert!(!plan.reason.explain().is_empty() && !plan.reason.mend().is_empty());
+            prop_assert!(!plan.reason.explain().is_empty() && !plan.reason.hint().is_empty());
             prop_assert!(plan.limits.iter().all(|limit| !limit.explain().is_empty()));
             if plan.hook == Hook::Off {
                 prop_assert!(!plan.into && !plan.out && plan.mac == [0; 6]);

@@ -38,7 +38,7 @@ fn transmits(plan: &PortPlan) -> (bool, Option<PortReason>) {
             text.starts_with("what leaves goes by TC, not straight from XDP: "),
             "{text}"
         );
-        assert!(!limit.reason.mend().is_empty());
+        assert!(!limit.reason.hint().is_empty());
         limit.reason.clone()
     });
     assert!(plan.out && limits.next().is_none());

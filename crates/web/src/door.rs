@@ -254,12 +254,12 @@ impl Door {
             }
             Metrics::Loopback => {
                 let detail = "figures are for this machine alone";
-                let mend = "set a file with a token for them in the configuration";
-                return Err(Problem::new(403, "not_local", detail, mend).into());
+                let hint = "set a file with a token for them in the configuration";
+                return Err(Problem::new(403, "not_local", detail, hint).into());
             }
             Metrics::Token(file) => {
                 let wanted = bearer(file).map_err(|error| {
-                    Problem::new(500, "no_token", error.to_string(), error.mend())
+                    Problem::new(500, "no_token", error.to_string(), error.hint())
                 })?;
                 let given = guard::only(headers, AUTHORIZATION)
                     .and_then(|value| value.split_once(' '))
@@ -267,8 +267,8 @@ impl Door {
                     .map(|(_, token)| token.trim());
                 if !given.is_some_and(|given| same(given.as_bytes(), wanted.as_bytes())) {
                     let detail = "figures need the token that the configuration names";
-                    let mend = "send Authorization: Bearer and the token";
-                    return Err(Problem::new(401, "no_token", detail, mend).into());
+                    let hint = "send Authorization: Bearer and the token";
+                    return Err(Problem::new(401, "no_token", detail, hint).into());
                 }
             }
         }

@@ -45,7 +45,7 @@ pub enum WebError {
 
 impl WebError {
     /// What to do about it.
-    pub fn mend(&self) -> String {
+    pub fn hint(&self) -> String {
         match self {
             Self::NoAddress => "give one, as 127.0.0.1:9347".to_owned(),
             Self::Unprotected(address) => format!(
@@ -69,7 +69,7 @@ impl WebError {
                 }
                 _ => "give another address".to_owned(),
             },
-            Self::Secret(error) => error.mend(),
+            Self::Secret(error) => error.hint(),
             Self::Certificate { .. } => "give a certificate and its key as PEM, of the same pair; \
                  `openssl x509 -in FILE -noout -text` shows what is there"
                 .to_owned(),

@@ -164,12 +164,12 @@ impl Door {
         }
         password::write(file, &hash).map_err(|error| {
             warn!(%error, "the web page's password cannot be written");
-            let mend = "run `weir passwd` as root on the router";
+            let hint = "run `weir passwd` as root on the router";
             Problem::new(
                 500,
                 "not_written",
                 "the password's file cannot be written",
-                mend,
+                hint,
             )
         })?;
         self.stamp.set(Stamp::at(file));
@@ -241,8 +241,8 @@ impl Door {
                 .into())
             }
             Err(error) => {
-                let mend = "run `weir passwd` on the router";
-                Err(Problem::new(500, "no_password", error.to_string(), mend).into())
+                let hint = "run `weir passwd` on the router";
+                Err(Problem::new(500, "no_password", error.to_string(), hint).into())
             }
         }
     }
@@ -310,18 +310,18 @@ fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Problem> {
 }
 
 fn unusable(error: SecretError) -> Refused {
-    warn!(%error, mend = error.mend(), "the web page's password cannot be used");
+    warn!(%error, hint = error.hint(), "the web page's password cannot be used");
     Problem::new(
         500,
         "no_password",
         "the password's file cannot be used",
-        format!("on the router: {}", error.mend()),
+        format!("on the router: {}", error.hint()),
     )
     .into()
 }
 
 fn random(error: WebError) -> Refused {
-    Problem::new(500, "internal", error.to_string(), error.mend()).into()
+    Problem::new(500, "internal", error.to_string(), error.hint()).into()
 }
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ pub(crate) fn refuse(refused: &Refused, script: bool, allow: Option<&str>) -> Re
         true => api::server::refuse(&problem.clone().into()),
         false => body(
             "text/plain; charset=utf-8",
-            format!("{}\n\n{}\n", problem.detail, problem.mend).into(),
+            format!("{}\n\n{}\n", problem.detail, problem.hint).into(),
         ),
     };
     *response.status_mut() =

@@ -47,7 +47,7 @@ pub enum SecretError {
 
 impl SecretError {
     /// What to do about it.
-    pub fn mend(&self) -> String {
+    pub fn hint(&self) -> String {
         match self {
             Self::Open { path, .. } => format!("chmod 600 {}", path.display()),
             Self::Owner { path, .. } => format!("chown root {}", path.display()),
@@ -271,7 +271,7 @@ mod tests {
                 matches!(error, SecretError::Open { .. }),
                 "{mode:o}: {error}"
             );
-            assert!(error.mend().starts_with("chmod 600 "));
+            assert!(error.hint().starts_with("chmod 600 "));
         }
         fs::set_permissions(&file, fs::Permissions::from_mode(0o400)).expect("mode");
         assert!(read(&file).is_ok());

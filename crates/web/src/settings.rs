@@ -167,7 +167,7 @@ mod tests {
             let mut settings = listening(open);
             let error = settings.check().expect_err(open);
             assert!(matches!(error, WebError::Unprotected(_)), "{open}");
-            assert!(error.mend().contains("insecure"), "{}", error.mend());
+            assert!(error.hint().contains("insecure"), "{}", error.hint());
             settings.insecure = true;
             assert!(settings.check().is_ok(), "{open}: as told");
             settings.insecure = false;

@@ -63,9 +63,9 @@ fn every_answer_is_protected() {
                 "{path}"
             );
             assert!(
-                answer.json()["mend"]
+                answer.json()["hint"]
                     .as_str()
-                    .is_some_and(|mend| !mend.is_empty())
+                    .is_some_and(|hint| !hint.is_empty())
             );
         }
     }

@@ -208,7 +208,7 @@ fn files_of_no_use_are_told() {
         match Door::new(settings, behind()) {
             Ok(_) => String::new(),
             Err(error @ WebError::Certificate { .. }) => {
-                assert!(!error.mend().is_empty());
+                assert!(!error.hint().is_empty());
                 error.to_string()
             }
             Err(error) => panic!("{error}"),

@@ -19,7 +19,7 @@ pub enum Error {
         /// Why, where there is more to say: one line each.
         why: Vec<String>,
         /// What to do about it.
-        mend: String,
+        hint: String,
         /// Whether the command line is at fault: exit code 2 instead of 1.
         usage: bool,
     },
@@ -31,11 +31,11 @@ pub enum Error {
 
 impl Error {
     /// A failure: exit code 1.
-    pub fn new(what: impl Into<String>, mend: impl Into<String>) -> Self {
+    pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Told {
             what: what.into(),
             why: Vec::new(),
-            mend: mend.into(),
+            hint: hint.into(),
             usage: false,
         }
     }
@@ -44,7 +44,7 @@ impl Error {
     pub fn because(
         what: impl Into<String>,
         cause: &dyn std::error::Error,
-        mend: impl Into<String>,
+        hint: impl Into<String>,
     ) -> Self {
         let causes = std::iter::successors(Some(cause), |cause| cause.source());
         let mut why: Vec<String> = causes.map(ToString::to_string).collect();
@@ -55,17 +55,17 @@ impl Error {
         Self::Told {
             what: what.into(),
             why,
-            mend: mend.into(),
+            hint: hint.into(),
             usage: false,
         }
     }
 
     /// The command line cannot be understood: exit code 2.
-    pub fn usage(what: impl Into<String>, mend: impl Into<String>) -> Self {
+    pub fn usage(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Told {
             what: what.into(),
             why: Vec::new(),
-            mend: mend.into(),
+            hint: hint.into(),
             usage: true,
         }
     }
@@ -81,10 +81,10 @@ impl Error {
 }
 
 impl fmt::Display for Error {
-    /// `weir: what`, then the causes and the mend, indented.
+    /// `weir: what`, then the causes and the hint, indented.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self::Told {
-            what, why, mend, ..
+            what, why, hint, ..
         } = self
         else {
             return Ok(());
@@ -93,10 +93,10 @@ impl fmt::Display for Error {
         for line in why {
             write!(f, "\n  {}", harmless(line))?;
         }
-        if mend.is_empty() {
+        if hint.is_empty() {
             Ok(())
         } else {
-            write!(f, "\n  mend: {}", harmless(mend))
+            write!(f, "\n  Hint: {}", harmless(hint))
         }
     }
 }
@@ -119,16 +119,16 @@ impl From<io::Error> for Error {
 
 impl From<ClientError> for Error {
     fn from(error: ClientError) -> Self {
-        let mend = error.mend();
+        let hint = error.hint();
         match error {
             ClientError::Output(error) => error.into(),
             ClientError::Problem(problem) => Self::Told {
                 what: problem.detail,
                 why: problem.errors,
-                mend: problem.mend,
+                hint: problem.hint,
                 usage: false,
             },
-            other => Self::new(other.to_string(), mend),
+            other => Self::new(other.to_string(), hint),
         }
     }
 }
@@ -143,7 +143,7 @@ impl From<Vec<ConfigError>> for Error {
         Self::Told {
             what,
             why,
-            mend: "nothing was changed; `weir config --keys` lists what there is".to_owned(),
+            hint: "nothing was changed; `weir config --keys` lists what there is".to_owned(),
             usage: false,
         }
     }
@@ -159,7 +159,7 @@ mod tests {
         let error = Error::because("the file cannot be written", &cause, "make room");
         assert_eq!(
             error.to_string(),
-            "weir: the file cannot be written\n  no room\n  mend: make room"
+            "weir: the file cannot be written\n  no room\n  Hint: make room"
         );
     }
 
@@ -173,7 +173,7 @@ mod tests {
         let error = Error::because("it does not start", &cause, "free some");
         assert_eq!(
             error.to_string(),
-            "weir: it does not start\n  the kernel refuses: no memory\n  mend: free some"
+            "weir: it does not start\n  the kernel refuses: no memory\n  Hint: free some"
         );
     }
 

@@ -45,7 +45,7 @@ pub struct Doubt {
     /// What, and why.
     pub what: String,
     /// What to do about it.
-    pub mend: String,
+    pub hint: String,
 }
 
 impl Entry {

@@ -136,7 +136,7 @@ fn multipath_has_its_own_rows() {
     let off = rows(&options);
     let missing: Vec<_> = off.iter().filter(|row| row["present"] == false).collect();
     assert_eq!(missing.len(), 1, "{missing:#?}");
-    assert_eq!(missing[0]["mend"], "sysctl net.mptcp.enabled=1");
+    assert_eq!(missing[0]["hint"], "sysctl net.mptcp.enabled=1");
     std::fs::remove_dir_all(folder).expect("removed");
 }
 
@@ -177,12 +177,12 @@ fn json_has_this_shape() {
         &json!({
             "name": "lan0",
             "why": "forwarding is off here for IPv4 and IPv6",
-            "mend": "switch forwarding on (net.ipv4.ip_forward, net.ipv6.conf.all.forwarding)",
+            "hint": "switch forwarding on (net.ipv4.ip_forward, net.ipv6.conf.all.forwarding)",
         })
     );
     assert_eq!(
         fields(&report["firewall"][0]),
-        ["mend", "noted", "place", "statement", "what"]
+        ["hint", "noted", "place", "statement", "what"]
     );
     assert_eq!(
         report["features"][0],
@@ -260,7 +260,7 @@ fn a_chain_at_ingress_keeps_weir_away() {
         json!([{
             "what": "what comes in is left to the kernel: the nftables chain netdev n early would \
                 be skipped",
-            "mend": "move the chain's rules to prerouting or forward",
+            "hint": "move the chain's rules to prerouting or forward",
         }])
     );
 }
@@ -429,7 +429,7 @@ fn without_privileges_it_says_so() {
     let text = String::from_utf8(output.stdout).expect("text");
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.contains("MISSING  privileges"), "{text}");
-    assert!(text.contains("mend: run it as root"), "{text}");
+    assert!(text.contains("Hint: run it as root"), "{text}");
     assert!(!text.contains("MISSING  XDP"), "{text}");
     assert!(text.contains("the rules could not be read"), "{text}");
 }

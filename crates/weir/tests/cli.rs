@@ -134,7 +134,7 @@ fn without_a_daemon_it_says_how_to_start_one() {
         );
         assert!(ran.err.starts_with(&expected), "{}", ran.err);
         assert!(
-            ran.err.contains("\n  mend: start it with `weir run`"),
+            ran.err.contains("\n  Hint: start it with `weir run`"),
             "{}",
             ran.err
         );
@@ -235,7 +235,7 @@ fn json_is_one_document() {
     assert_eq!((unknown.code, unknown.out.as_str()), (Some(1), ""));
     assert_eq!(
         unknown.err,
-        "weir: there is no probe \"drop\"\n  mend: there are drops, qdisc-delay, other\n"
+        "weir: there is no probe \"drop\"\n  Hint: there are drops, qdisc-delay, other\n"
     );
     let declined = daemon.run(&["flows", "--state", "declined", "--json"]).out;
     let declined: serde_json::Value = serde_json::from_str(&declined).expect("JSON");
@@ -318,7 +318,7 @@ fn of_what_is_not_there_it_says_so() {
         assert_eq!(
             ran.err,
             "weir: no device is known that is called `toaster`\n  \
-             mend: `weir devices --all` lists them; give a name, or a hardware or IP address of \
+             hint: `weir devices --all` lists them; give a name, or a hardware or IP address of \
              it\n"
         );
     }
@@ -338,7 +338,7 @@ fn of_what_is_not_there_it_says_so() {
         assert_eq!(
             ran.err,
             "weir: the monitor is off\n  \
-             mend: set `enabled = true` under [monitor] in the configuration, and restart weir\n"
+             hint: set `enabled = true` under [monitor] in the configuration, and restart weir\n"
         );
     }
 }
@@ -365,7 +365,7 @@ fn a_pairing_is_a_line_and_a_code_if_asked_for() {
     assert!(lines[1..].iter().all(|row| row.chars().count() == width));
     let wrong = pair(&["no address", "--qr"]);
     assert_eq!((wrong.code, wrong.out.as_str()), (Some(1), ""));
-    assert!(wrong.err.contains("mend: give a name or an address"));
+    assert!(wrong.err.contains("Hint: give a name or an address"));
 }
 
 #[test]
@@ -387,7 +387,7 @@ fn ports_are_given_to_one_router_each() {
     assert_eq!(
         twice.err,
         "weir: udp/8050 belongs to router home\n  \
-         mend: give another port, or take it away there by `weir multipath forward home`\n"
+         hint: give another port, or take it away there by `weir multipath forward home`\n"
     );
     assert!(
         pair("other", "tcp/9349")
@@ -418,7 +418,7 @@ fn ports_are_given_to_one_router_each() {
 fn top_needs_a_terminal() {
     let ran = run(&["top"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""));
-    assert!(ran.err.contains("mend: use `weir devices`"), "{}", ran.err);
+    assert!(ran.err.contains("Hint: use `weir devices`"), "{}", ran.err);
 }
 
 #[test]
@@ -428,7 +428,7 @@ fn a_refused_reload_tells_every_error() {
     assert_eq!(
         ran.err,
         "weir: the configuration has 1 error\n  \
-         weir.toml:1:1: tcp: unknown section; `tcp` belongs into [offload]\n  mend: correct the \
+         weir.toml:1:1: tcp: unknown section; `tcp` belongs into [offload]\n  Hint: correct the \
          file\n"
     );
 }

@@ -73,7 +73,7 @@ fn says_what_stands_in_the_way() {
     assert!(no_terminal.err.contains("--stdin"), "{}", no_terminal.err);
     let nowhere = from_stdin("/proc/weir/password", b"secret words\n");
     assert_eq!(nowhere.code, Some(1));
-    assert!(nowhere.err.contains("mend: "), "{}", nowhere.err);
+    assert!(nowhere.err.contains("Hint: "), "{}", nowhere.err);
 }
 
 /// The other side of a terminal: what a person sees and types.

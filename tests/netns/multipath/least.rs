@@ -68,7 +68,7 @@ fn a_secret_that_others_can_read_is_told_of() -> Result<(), Error> {
         count += more;
         assert_eq!(warned(), count, "{bits:o}");
     }
-    let mend = format!("chmod 600 {}", file.display());
-    assert!(pair.weir.log().contains(&mend), "{}", pair.weir.log());
+    let hint = format!("chmod 600 {}", file.display());
+    assert!(pair.weir.log().contains(&hint), "{}", pair.weir.log());
     Ok(())
 }

@@ -10,7 +10,7 @@ export class Failure extends Error {
   constructor(
     readonly status: number,
     readonly detail: string,
-    readonly mend: string,
+    readonly hint: string,
   ) {
     super(detail);
   }
@@ -45,7 +45,7 @@ async function request(path: string, init: RequestInit): Promise<unknown> {
   }
   if (response.ok && answer !== undefined) return answer;
   const problem: Partial<Problem> = isObject(answer) ? answer : {};
-  throw new Failure(response.status, String(problem.detail ?? ""), String(problem.mend ?? ""));
+  throw new Failure(response.status, String(problem.detail ?? ""), String(problem.hint ?? ""));
 }
 
 /** Asks anew who one is. The token changes with log-in and log-out. */

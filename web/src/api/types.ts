@@ -25,7 +25,7 @@ export interface Problem {
   status: number;
   error: string;
   detail: string;
-  mend: string;
+  hint: string;
 }
 
 export interface Devices {
@@ -258,7 +258,7 @@ export interface Flow {
 export interface Reason {
   code: string;
   text: string;
-  mend?: string;
+  hint?: string;
 }
 
 export interface Direction {

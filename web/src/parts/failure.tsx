@@ -8,12 +8,12 @@ export function FailureNotice({ failure, retry }: { failure: Failure; retry?: ()
   const offline = failure.status === 0;
   const detail =
     failure.detail || (offline ? t("error.offline") : t("error.status", { status: failure.status }));
-  const mend = failure.mend || (offline ? t("error.offline.mend") : "");
+  const hint = failure.hint || (offline ? t("error.offline.hint") : "");
   return (
     <div role="alert">
       <Notice kind="bad">
         <strong>{detail}</strong>
-        {mend !== "" && <p>{mend}</p>}
+        {hint !== "" && <p>{hint}</p>}
         {retry !== undefined && (
           <button type="button" class="button" onClick={retry}>
             {t("common.retry")}
@@ -57,7 +57,7 @@ export class Guard extends Component<{ children: ComponentChildren }, { broken: 
       <div role="alert">
         <Notice kind="bad">
           <strong>{t("error.view")}</strong>
-          <p>{t("error.view.mend")}</p>
+          <p>{t("error.view.hint")}</p>
           <button type="button" class="button" onClick={() => this.setState({ broken: false })}>
             {t("common.retry")}
           </button>

@@ -38,11 +38,11 @@ export const de: Catalogue = {
   "common.uplink": "Internetanschluss",
 
   "error.offline": "Der Router antwortet nicht.",
-  "error.offline.mend": "Besteht die Verbindung zu ihm? Die Seite versucht es weiter.",
+  "error.offline.hint": "Besteht die Verbindung zu ihm? Die Seite versucht es weiter.",
   "error.stale": "Der Router antwortet nicht; was Sie sehen, ist älter. Die Seite versucht es weiter.",
   "error.status": "Der Router hat mit Fehler {status} geantwortet.",
   "error.view": "In dieser Ansicht ist ein Fehler aufgetreten.",
-  "error.view.mend": "Öffnen Sie sie noch einmal; kommt er wieder, melden Sie ihn bitte.",
+  "error.view.hint": "Öffnen Sie sie noch einmal; kommt er wieder, melden Sie ihn bitte.",
   "error.unknown.title": "Hier ist nichts",
   "error.unknown": "Keine Ansicht hat diese Adresse. Wählen Sie eine aus der Navigation.",
 

@@ -37,11 +37,11 @@ export const en = {
   "common.uplink": "Uplink",
 
   "error.offline": "The router does not answer.",
-  "error.offline.mend": "Is the connection to it there? The page keeps trying.",
+  "error.offline.hint": "Is the connection to it there? The page keeps trying.",
   "error.stale": "The router does not answer; what you see is older. The page keeps trying.",
   "error.status": "The router answered with error {status}.",
   "error.view": "This view met with an error.",
-  "error.view.mend": "Open it again; if it comes back, please report it.",
+  "error.view.hint": "Open it again; if it comes back, please report it.",
   "error.unknown.title": "There is nothing here",
   "error.unknown": "No view has this address. Choose one from the navigation.",
 

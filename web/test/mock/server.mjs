@@ -61,7 +61,7 @@ async function answer(request, response, state, now, speed) {
     response.setHeader("Cache-Control", "no-store");
     response.end(JSON.stringify(value));
   };
-  const refuse = (status, error, detail, mend) => json({ status, error, detail, mend }, status);
+  const refuse = (status, error, detail, hint) => json({ status, error, detail, hint }, status);
   state.requests.push(`${request.method} ${url.pathname}${url.search}`);
   if (!url.pathname.startsWith("/api/")) return file(url.pathname, response);
 

@@ -210,7 +210,7 @@ pub struct Reason {
     pub text: String,
     /// What can be done about it; absent where nothing need or can be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mend: Option<String>,
+    pub hint: Option<String>,
 }
 
 /// Both directions of a connection.

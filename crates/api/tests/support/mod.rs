@@ -91,7 +91,7 @@ pub fn flow(number: u64) -> Flow {
         reason: Some(Reason {
             code: "length".into(),
             text: "Longer than proven.".into(),
-            mend: None,
+            hint: None,
         }),
         directions: Directions {
             original: way,
@@ -149,7 +149,7 @@ impl Paper {
                 changed: vec![change],
             });
         }
-        let mut problem = Problem::new(422, "configuration", "the file has errors", "mend it");
+        let mut problem = Problem::new(422, "configuration", "the file has errors", "correct it");
         problem.errors.push("weir.toml:1:1: no".into());
         Err(problem)
     }

@@ -13,7 +13,7 @@ const MPTCP: u8 = 30;
 const MP_PRIO: u8 = 5;
 
 /// Does what a box does that does not know MPTCP (RFC 8684 section 6): overwrites all its options
-/// of a TCP segment, and mends the checksum by the difference (RFC 1624), so that a wrong one stays
+/// of a TCP segment, and hints the checksum by the difference (RFC 1624), so that a wrong one stays
 /// wrong. Whether there were any.
 pub(super) fn strip(frame: &mut [u8]) -> bool {
     let Some((begin, end)) = options(frame) else {

@@ -211,7 +211,7 @@ impl PortReason {
     }
 
     /// What would change it.
-    pub fn mend(&self) -> &'static str {
+    pub fn hint(&self) -> &'static str {
         match self {
             Self::Native | Self::KnownDriver | Self::NotLookedAt | Self::Loopback => {
                 "nothing to do"
@@ -279,7 +279,7 @@ impl PortReason {
             Self::ShadowMode => "end shadow mode",
             Self::Above { reason, .. } => match **reason {
                 Self::ForeignXdp => "detach the program",
-                _ => reason.mend(),
+                _ => reason.hint(),
             },
             Self::Gone => "plug the device in again",
         }

@@ -84,7 +84,7 @@ fn ports_of_a_switch_are_ports_and_its_conduit_is_left_alone() {
     assert_eq!(off.plan(4).hook, Hook::Tc);
     assert!(
         PortReason::Conduit
-            .mend()
+            .hint()
             .contains("not been tried on hardware")
     );
     // One whose conduit is not here is a device like others, and so is a conduit with its ports

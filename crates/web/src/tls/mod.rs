@@ -105,7 +105,7 @@ impl Tls {
                     certificate");
             }
             Err(error) => {
-                warn!(%error, mend = error.mend(), "the web page keeps its former certificate");
+                warn!(%error, hint = error.hint(), "the web page keeps its former certificate");
             }
         }
     }

@@ -141,7 +141,7 @@ impl Server {
                 let listeners = Listeners::bind(&settings).expect("an address");
                 let clock = Rc::new(move || Duration::from_secs(read.load(Ordering::SeqCst)));
                 let door = Door::with_clock(settings, behind(), clock)
-                    .unwrap_or_else(|error| panic!("{error}; {}", error.mend()))
+                    .unwrap_or_else(|error| panic!("{error}; {}", error.hint()))
                     .with_cost(CHEAP);
                 ready
                     .send(listeners.addresses()[0])

@@ -4,7 +4,7 @@ use api::{Port, PortStack};
 use kernel::Link;
 use offload::{PortFacts, PortPlan, PortReason};
 
-use super::{Device, Note, mend};
+use super::{Device, Note, hint};
 use crate::daemon::surroundings::{self, Surroundings};
 
 /// Plans each device as the daemon would; `running` has what a daemon made of them.
@@ -49,13 +49,13 @@ fn device(plan: &PortPlan, port: Option<&Port>, kept: Option<&str>) -> Device {
         Some((port, reason)) => (
             port.hook,
             reason.text.clone(),
-            reason.mend.as_deref().and_then(mend),
+            reason.hint.as_deref().and_then(hint),
             port.stack.clone(),
         ),
         None => (
             hook(plan.hook),
             plan.reason.explain(),
-            mend(plan.reason.mend()),
+            hint(plan.reason.hint()),
             surroundings::stack(plan),
         ),
     };
@@ -68,7 +68,7 @@ fn device(plan: &PortPlan, port: Option<&Port>, kept: Option<&str>) -> Device {
         .into_iter()
         .map(|limit| Note {
             what: limit.reason.text,
-            mend: limit.reason.mend.as_deref().and_then(mend),
+            hint: limit.reason.hint.as_deref().and_then(hint),
         })
         .collect();
     if let Some(qdisc) = kept.filter(|_| hook.is_some()) {
@@ -80,14 +80,14 @@ fn device(plan: &PortPlan, port: Option<&Port>, kept: Option<&str>) -> Device {
     {
         notes.push(Note {
             what: reason.explain(),
-            mend: mend(&reason.mend().replace("DEV", &plan.name)),
+            hint: hint(&reason.hint().replace("DEV", &plan.name)),
         });
     }
     Device {
         name: plan.name.clone(),
         hook,
         why,
-        mend: mended,
+        hint: mended,
         stands_on,
         carries,
         notes,
@@ -115,12 +115,12 @@ mod tests {
                 ..PortPlan::off(2, "eth0", PortReason::Asked)
             };
             let notes = device(&plan, None, None).notes;
-            notes.into_iter().next().and_then(|note| note.mend)
+            notes.into_iter().next().and_then(|note| note.hint)
         };
         let (xdp, tc) = (offload::Hook::Xdp, offload::Hook::Tc);
-        let mend = "switch that off: `ethtool -K eth0 rxvlan off`";
+        let hint = "switch that off: `ethtool -K eth0 rxvlan off`";
         let hides = Some(PortReason::HiddenTags);
-        assert_eq!(mend_of(hides.clone(), xdp).as_deref(), Some(mend));
+        assert_eq!(mend_of(hides.clone(), xdp).as_deref(), Some(hint));
         assert_eq!(mend_of(hides, tc), None);
         assert_eq!(mend_of(None, xdp), None);
     }

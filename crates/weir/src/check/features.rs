@@ -22,7 +22,7 @@ struct Row {
     min_version: &'static str,
     required: bool,
     why_needed: &'static str,
-    mend: &'static str,
+    hint: &'static str,
 }
 
 const CONFIGURE: &str = "use a kernel that is new enough, built with CONFIG_BPF_SYSCALL=y";
@@ -34,7 +34,7 @@ const ROWS: [Row; 10] = [
         min_version: "4.8",
         required: true,
         why_needed: "Packets are forwarded in the driver by one.",
-        mend: "use a kernel built with CONFIG_BPF_SYSCALL=y and CONFIG_NET=y",
+        hint: "use a kernel built with CONFIG_BPF_SYSCALL=y and CONFIG_NET=y",
     },
     Row {
         ability: Ability::MmapableArray,
@@ -42,7 +42,7 @@ const ROWS: [Row; 10] = [
         min_version: "5.5",
         required: true,
         why_needed: "The flow table is shared with the kernel through memory.",
-        mend: CONFIGURE,
+        hint: CONFIGURE,
     },
     Row {
         ability: Ability::Devmap,
@@ -50,7 +50,7 @@ const ROWS: [Row; 10] = [
         min_version: "4.14",
         required: true,
         why_needed: "XDP sends packets out of other devices through it.",
-        mend: CONFIGURE,
+        hint: CONFIGURE,
     },
     Row {
         ability: Ability::Jiffies,
@@ -58,7 +58,7 @@ const ROWS: [Row; 10] = [
         min_version: "5.6",
         required: true,
         why_needed: "The packet path reads the time by it.",
-        mend: CONFIGURE,
+        hint: CONFIGURE,
     },
     Row {
         ability: Ability::AtomicFetch,
@@ -66,7 +66,7 @@ const ROWS: [Row; 10] = [
         min_version: "5.12",
         required: true,
         why_needed: "Processors share the flow table without a lock.",
-        mend: "use a newer kernel, on a machine whose BPF compiler has them (32-bit ones may not)",
+        hint: "use a newer kernel, on a machine whose BPF compiler has them (32-bit ones may not)",
     },
     Row {
         ability: Ability::SyscallProgram,
@@ -74,7 +74,7 @@ const ROWS: [Row; 10] = [
         min_version: "5.14",
         required: true,
         why_needed: "The heartbeat, and the end of all proofs, are run as one.",
-        mend: CONFIGURE,
+        hint: CONFIGURE,
     },
     Row {
         ability: Ability::Tcx,
@@ -83,7 +83,7 @@ const ROWS: [Row; 10] = [
         required: false,
         why_needed: "Attaches at TC so that nothing is left behind after a crash; clsact serves \
             too.",
-        mend: "none needed; a newer kernel has it",
+        hint: "none needed; a newer kernel has it",
     },
     Row {
         ability: Ability::Clsact,
@@ -92,7 +92,7 @@ const ROWS: [Row; 10] = [
         // Only where there is no TCX.
         required: false,
         why_needed: "Attaches at TC where there is no TCX.",
-        mend: "use a kernel built with CONFIG_NET_SCH_INGRESS and CONFIG_NET_CLS_BPF \
+        hint: "use a kernel built with CONFIG_NET_SCH_INGRESS and CONFIG_NET_CLS_BPF \
             (kmod-sched-core, kmod-sched-bpf)",
     },
     Row {
@@ -101,7 +101,7 @@ const ROWS: [Row; 10] = [
         min_version: "5.18",
         required: false,
         why_needed: "Jumbo frames, and drivers that gather frames, run XDP only with it.",
-        mend: "none needed with an MTU of 1500; else use a newer kernel, or hook \"tc\"",
+        hint: "none needed with an MTU of 1500; else use a newer kernel, or hook \"tc\"",
     },
     Row {
         ability: Ability::Jit,
@@ -109,7 +109,7 @@ const ROWS: [Row; 10] = [
         min_version: "4.15",
         required: false,
         why_needed: "Without machine code each packet costs several times as much.",
-        mend: "sysctl net.core.bpf_jit_enable=1, in a kernel built with CONFIG_BPF_JIT=y",
+        hint: "sysctl net.core.bpf_jit_enable=1, in a kernel built with CONFIG_BPF_JIT=y",
     },
 ];
 
@@ -124,7 +124,7 @@ pub fn of_bpf(release: &str) -> Vec<Feature> {
             present: refused.is_none(),
             required: true,
             why_needed: "Programs and tables are made by this system call.".into(),
-            mend: refused.is_some().then(|| {
+            hint: refused.is_some().then(|| {
                 "run outside of a container or a user namespace, on a kernel with \
                     CONFIG_BPF_SYSCALL=y, not locked down"
                     .into()
@@ -146,7 +146,7 @@ pub fn of_bpf(release: &str) -> Vec<Feature> {
         required: false,
         why_needed: "Nothing in this version; it will tell what the firewall dropped.".into(),
         detail: None,
-        mend: (!btf).then(|| "none needed; CONFIG_DEBUG_INFO_BTF=y makes the kernel larger".into()),
+        hint: (!btf).then(|| "none needed; CONFIG_DEBUG_INFO_BTF=y makes the kernel larger".into()),
     });
     features
 }
@@ -161,7 +161,7 @@ fn version(release: &str) -> Feature {
         required: false,
         why_needed: "Older kernels lack something, unless their distribution added it.".into(),
         detail: (!present).then(|| release.to_owned()),
-        mend: (!present).then(|| "use a newer kernel, if anything below is missing".into()),
+        hint: (!present).then(|| "use a newer kernel, if anything below is missing".into()),
     }
 }
 
@@ -203,7 +203,7 @@ fn privileges() -> Feature {
                 missing.join(", ")
             )
         }),
-        mend: (!present).then(|| "run it as root".into()),
+        hint: (!present).then(|| "run it as root".into()),
     }
 }
 
@@ -215,7 +215,7 @@ fn tried(row: &Row) -> Feature {
         present: refused.is_none(),
         required: row.required,
         why_needed: row.why_needed.into(),
-        mend: refused.is_some().then(|| row.mend.into()),
+        hint: refused.is_some().then(|| row.hint.into()),
         detail: refused.map(|error| error.to_string()),
     }
 }
@@ -241,8 +241,8 @@ fn packet_path() -> Feature {
         why_needed:
             "All of it together: loaded, verified, run and attached at TC, where nothing passes."
                 .into(),
-        mend: refused.is_some().then(|| {
-            "mend what is missing above; else report this, with the kernel's version".into()
+        hint: refused.is_some().then(|| {
+            "hint what is missing above; else report this, with the kernel's version".into()
         }),
         detail: refused.map(|error| {
             let mut lines = vec![error.to_string()];
@@ -266,7 +266,7 @@ pub fn around(config: &Effective, netdev: bool, ruleset: Result<(), String>) -> 
                 "Tells which drivers run XDP; without it weir goes by a list of those known to."
                     .into(),
             detail: None,
-            mend: (!netdev)
+            hint: (!netdev)
                 .then(|| "name devices that can do XDP in [ports.NAME], hook = \"xdp\"".into()),
         },
         Feature {
@@ -277,7 +277,7 @@ pub fn around(config: &Effective, netdev: bool, ruleset: Result<(), String>) -> 
             why_needed:
                 "Reads the rules, to name those that must see each packet, and chains at ingress."
                     .into(),
-            mend: (ruleset.is_err() && privileged()).then(|| "install nftables".into()),
+            hint: (ruleset.is_err() && privileged()).then(|| "install nftables".into()),
             detail: ruleset.err(),
         },
         memory(config),
@@ -296,7 +296,7 @@ fn memory(config: &Effective) -> Feature {
         required: true,
         why_needed: "The flow table is set aside as a whole when weir starts.".into(),
         detail: Some(format!("{} of {free} available", units::octets(table))),
-        mend: (!present).then(|| "lower `flows` under [offload]".into()),
+        hint: (!present).then(|| "lower `flows` under [offload]".into()),
     }
 }
 

@@ -6,7 +6,7 @@ use kernel::SetName;
 use offload::expiry::{MOST_TIMED, MOST_WRITTEN};
 use offload::ruleset::{self, Silent};
 
-use super::{Finding, mend};
+use super::{Finding, hint};
 
 /// Findings in `nft`'s ruleset, and the old iptables where it is in use.
 pub fn findings(ruleset: &[ruleset::Finding], legacy: &[String]) -> Vec<Finding> {
@@ -20,7 +20,7 @@ pub fn findings(ruleset: &[ruleset::Finding], legacy: &[String]) -> Vec<Finding>
             statement: None,
             noted: false,
             connections: None,
-            mend: Some("move the rules to nftables (iptables-nft reads the same commands)".into()),
+            hint: Some("move the rules to nftables (iptables-nft reads the same commands)".into()),
         });
     }
     findings
@@ -41,7 +41,7 @@ pub fn programs(programs: &[NetfilterProgram]) -> Vec<Finding> {
             statement: None,
             noted: false,
             connections: None,
-            mend: Some(
+            hint: Some(
                 "do it by rules of nftables, or leave its connections to the kernel by \
                 their mark (opt_out_mark)"
                     .into(),
@@ -68,7 +68,7 @@ pub fn silent(silent: &Silent, large: impl Fn(&SetName, usize) -> bool) -> Vec<F
         statement: None,
         noted: true,
         connections: None,
-        mend: None,
+        hint: None,
     };
     let most = |written: bool| if written { MOST_WRITTEN } else { MOST_TIMED };
     let large = silent
@@ -76,7 +76,7 @@ pub fn silent(silent: &Silent, large: impl Fn(&SetName, usize) -> bool) -> Vec<F
         .iter()
         .filter(|(name, written)| large(name, most(**written)))
         .map(|(name, written)| Finding {
-            mend: Some(format!("make it smaller than {} elements", most(*written))),
+            hint: Some(format!("make it smaller than {} elements", most(*written))),
             ..finding(
                 format!("set {name}"),
                 "its elements come and go without a message, and it is too large to be looked at \
@@ -111,7 +111,7 @@ fn told(finding: &ruleset::Finding) -> Finding {
         statement,
         noted: finding.kind.noted(),
         connections: None,
-        mend: mend(finding.mend),
+        hint: hint(finding.hint),
     }
 }
 
@@ -135,7 +135,7 @@ mod tests {
             Some(r#"{"limit":{"rate":5}}"#)
         );
         assert!(found[0].what.starts_with("a rate limit") && !found[0].noted);
-        assert!(found[0].mend.is_some());
+        assert!(found[0].hint.is_some());
         let told = RuleCost {
             rule: "inet t f, handle 7".into(),
             connections: 3,
@@ -146,7 +146,7 @@ mod tests {
         let costs: Vec<_> = costs.iter().map(|finding| finding.connections).collect();
         assert_eq!(costs, [Some(3), None]);
         assert!(
-            found[1].noted && found[1].mend.is_none(),
+            found[1].noted && found[1].hint.is_none(),
             "a counter is only noted"
         );
     }
@@ -156,7 +156,7 @@ mod tests {
         assert!(findings(&[], &[]).is_empty());
         let found = findings(&[], &["filter".into(), "ip6:nat".into()]);
         assert_eq!(found[0].place, "iptables (legacy), tables filter, ip6:nat");
-        assert!(found[0].mend.is_some() && !found[0].noted);
+        assert!(found[0].hint.is_some() && !found[0].noted);
     }
 
     #[test]
@@ -170,7 +170,7 @@ mod tests {
         let found = programs(&[program]);
         let place = "the BPF program guard at forward, IPv4, priority -5";
         assert_eq!(found[0].place, place);
-        assert!(found[0].mend.is_some() && !found[0].noted);
+        assert!(found[0].hint.is_some() && !found[0].noted);
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub struct Feature {
     pub detail: Option<String>,
     /// What to do where it is missing; absent where it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mend: Option<String>,
+    pub hint: Option<String>,
 }
 
 /// A device, and what weir would do with it, or does.
@@ -67,7 +67,7 @@ pub struct Device {
     pub why: String,
     /// What would make it better, where something would.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mend: Option<String>,
+    pub hint: Option<String>,
     /// Names of the devices that it stands on: its packets are taken there, where those have a
     /// hook.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -87,7 +87,7 @@ pub struct Note {
     pub what: String,
     /// What would make it better, where something would.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mend: Option<String>,
+    pub hint: Option<String>,
 }
 
 /// Something in the firewall that weir's fast path would go past.
@@ -108,7 +108,7 @@ pub struct Finding {
     pub connections: Option<u64>,
     /// What to do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mend: Option<String>,
+    pub hint: Option<String>,
 }
 
 impl CheckReport {
@@ -134,7 +134,7 @@ impl CheckReport {
     }
 }
 
-/// A mend of another crate, where there is something to do.
-fn mend(text: &str) -> Option<String> {
+/// A hint of another crate, where there is something to do.
+fn hint(text: &str) -> Option<String> {
     (!text.is_empty() && !text.starts_with("nothing to do")).then(|| text.to_owned())
 }

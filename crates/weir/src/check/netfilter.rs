@@ -37,7 +37,7 @@ fn connections(settings: &io::Result<Option<ConntrackSettings>>) -> Feature {
         required: true,
         why_needed: "Says which connections the firewall accepted, and how they are translated.".into(),
         detail: settings.as_ref().err().map(ToString::to_string),
-        mend: (!present).then(|| {
+        hint: (!present).then(|| {
             "load nf_conntrack and nf_conntrack_netlink, or use a kernel with CONFIG_NF_CT_NETLINK".into()
         }),
     }
@@ -69,7 +69,7 @@ fn told(settings: &io::Result<Option<ConntrackSettings>>) -> Feature {
             (0, _) => Some("nf_conntrack_events is 0".into()),
             _ => None,
         },
-        mend: (!present).then(|| {
+        hint: (!present).then(|| {
             "sysctl net.netfilter.nf_conntrack_events=1, in a kernel with \
                 CONFIG_NF_CONNTRACK_EVENTS"
                 .into()
@@ -101,7 +101,7 @@ fn updates(requests: &mut Requests) -> Feature {
         why_needed:
             "Keep forwarded connections alive, and their TCP windows unchecked, one by one.".into(),
         detail: outcome.error.map(|error| error.to_string()),
-        mend: (!present).then(|| "use a kernel with CONFIG_NF_CT_NETLINK".into()),
+        hint: (!present).then(|| "use a kernel with CONFIG_NF_CT_NETLINK".into()),
     }
 }
 
@@ -131,7 +131,7 @@ async fn rules(requests: &mut Requests) -> Feature {
         present: refused.is_none(),
         required: false,
         why_needed: "Tell of each change of the rules, which ends all proofs at once.".into(),
-        mend: refused.is_some().then(|| {
+        hint: refused.is_some().then(|| {
             "use a kernel with CONFIG_NF_TABLES; with the old iptables alone, proofs end each \
                 second instead"
                 .into()
@@ -162,7 +162,7 @@ mod tests {
             .build()
             .expect("a runtime");
         let _inside = runtime.enter();
-        assert!(!told(&settings(0)).present && told(&settings(0)).mend.is_some());
+        assert!(!told(&settings(0)).present && told(&settings(0)).hint.is_some());
         assert!(told(&settings(1)).present && told(&settings(1)).detail.is_none());
         let only_while_listening = told(&settings(2));
         assert!(only_while_listening.present && only_while_listening.detail.is_some());

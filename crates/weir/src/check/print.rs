@@ -1,4 +1,4 @@
-//! The report, for people: 80 columns, what is well in one line each, what is not with its mend.
+//! The report, for people: 80 columns, what is well in one line each, what is not with its hint.
 
 use std::io;
 
@@ -100,7 +100,7 @@ fn feature(feature: &Feature, verbose: bool, output: &mut Output<'_>) -> io::Res
     for line in feature.detail.iter().flat_map(|detail| detail.lines()) {
         paragraph("", line, output)?;
     }
-    mend(feature.mend.as_deref(), output)
+    hint(feature.hint.as_deref(), output)
 }
 
 fn device(device: &Device, output: &mut Output<'_>) -> io::Result<()> {
@@ -112,13 +112,13 @@ fn device(device: &Device, output: &mut Output<'_>) -> io::Result<()> {
     };
     output.line(&format!("  {mark}  {}", harmless(&device.name)))?;
     paragraph("", &device.why, output)?;
-    mend(device.mend.as_deref(), output)?;
+    hint(device.hint.as_deref(), output)?;
     if !device.carries.is_empty() {
         paragraph("carries ", &some_of(&device.carries), output)?;
     }
     for note in &device.notes {
         paragraph("", &note.what, output)?;
-        mend(note.mend.as_deref(), output)?;
+        hint(note.hint.as_deref(), output)?;
     }
     Ok(())
 }
@@ -137,15 +137,15 @@ fn finding(finding: &Finding, output: &mut Output<'_>) -> io::Result<()> {
         }
         None => {}
     }
-    mend(finding.mend.as_deref(), output)
+    hint(finding.hint.as_deref(), output)
 }
 
 fn heading(text: &str, output: &mut Output<'_>) -> io::Result<()> {
     output.line(&output.toned(Tone::Bold, text))
 }
 
-fn mend(text: Option<&str>, output: &mut Output<'_>) -> io::Result<()> {
-    text.map_or(Ok(()), |text| paragraph("mend: ", text, output))
+fn hint(text: Option<&str>, output: &mut Output<'_>) -> io::Result<()> {
+    text.map_or(Ok(()), |text| paragraph("Hint: ", text, output))
 }
 
 /// Indented text, `first` before its first line.
@@ -177,7 +177,7 @@ mod tests {
                     required: true,
                     why_needed: "Packets are forwarded in the driver by one.".into(),
                     detail: None,
-                    mend: None,
+                    hint: None,
                 },
                 Feature {
                     name: "BTF".into(),
@@ -186,7 +186,7 @@ mod tests {
                     required: false,
                     why_needed: "Tells of drops.".into(),
                     detail: None,
-                    mend: Some(
+                    hint: Some(
                         "build the kernel with CONFIG_DEBUG_INFO_BTF, which makes it \
                         larger by a good deal"
                             .into(),
@@ -203,12 +203,12 @@ mod tests {
                 name: "wan\x1b0".into(),
                 hook: Some(Hook::Tc),
                 why: "the driver has no XDP".into(),
-                mend: None,
+                hint: None,
                 stands_on: vec![],
                 carries: vec!["wan.7".into()],
                 notes: vec![Note {
                     what: "what leaves is left to the kernel".into(),
-                    mend: Some("shape at the lowest device instead".into()),
+                    hint: Some("shape at the lowest device instead".into()),
                 }],
             }],
             firewall: vec![
@@ -218,7 +218,7 @@ mod tests {
                     statement: Some("{\"limit\":{}}".into()),
                     noted: false,
                     connections: Some(12),
-                    mend: Some("match `ct state new`".into()),
+                    hint: Some("match `ct state new`".into()),
                 },
                 Finding {
                     place: "inet t forward, handle 8".into(),
@@ -226,7 +226,7 @@ mod tests {
                     statement: None,
                     noted: true,
                     connections: None,
-                    mend: None,
+                    hint: None,
                 },
             ],
         }
@@ -249,7 +249,7 @@ Kernel 6.1.0
   yes      XDP programs (Linux 4.8)
   no       BTF (Linux 5.2)
            Tells of drops.
-           mend: build the kernel with CONFIG_DEBUG_INFO_BTF, which makes it
+           hint: build the kernel with CONFIG_DEBUG_INFO_BTF, which makes it
            larger by a good deal
   yes      memory
            4 MiB
@@ -259,14 +259,14 @@ Devices, as a daemon would have them
            the driver has no XDP
            carries wan.7
            what leaves is left to the kernel
-           mend: shape at the lowest device instead
+           hint: shape at the lowest device instead
 
 Firewall
   inet t forward, handle 7
            a limit counts packets
            {\"limit\":{}}
            it leaves 12 connections to the kernel now
-           mend: match `ct state new`
+           hint: match `ct state new`
   1 more only worth knowing: --verbose
 
 Weir can work here, on 1 device; most routers have two.

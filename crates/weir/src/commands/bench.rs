@@ -47,7 +47,7 @@ fn keep(file: Option<&File>, text: impl FnOnce() -> String) -> Result<(), Error>
 }
 
 fn failed(error: bench::Error) -> Error {
-    let mend = match &error {
+    let hint = match &error {
         bench::Error::Lab(_) | bench::Error::Datapath(_) => {
             "`weir check` says what the kernel lacks"
         }
@@ -56,9 +56,9 @@ fn failed(error: bench::Error) -> Error {
             "try again with less else running; report it if it stays"
         }
     };
-    Error::because("it cannot be measured", &error, mend)
+    Error::because("it cannot be measured", &error, hint)
 }
 
 fn wire_trouble(trouble: bench::wires::Trouble) -> Error {
-    Error::new(trouble.what, trouble.mend)
+    Error::new(trouble.what, trouble.hint)
 }

@@ -61,8 +61,8 @@ pub fn run(args: &ConfigArgs, context: &mut Context<'_, '_>) -> Result<(), Error
         };
         let effective = source.load()?;
         let modules = context.registry.modules.iter();
-        for Doubt { what, mend } in modules.filter_map(|entry| (entry.doubt)(&effective)) {
-            eprintln!("weir: warning: {what}\n  mend: {mend}");
+        for Doubt { what, hint } in modules.filter_map(|entry| (entry.doubt)(&effective)) {
+            eprintln!("weir: warning: {what}\n  Hint: {hint}");
         }
         effective.to_api()
     };

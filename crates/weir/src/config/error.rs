@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-/// An error, with its place and its mend.
+/// An error, with its place and its hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
     /// File, as it was named.
@@ -17,11 +17,11 @@ pub struct ConfigError {
     /// What is wrong.
     pub what: String,
     /// What to write instead.
-    pub mend: String,
+    pub hint: String,
 }
 
 impl fmt::Display for ConfigError {
-    /// `FILE:LINE:COLUMN: KEY: what; mend`
+    /// `FILE:LINE:COLUMN: KEY: what; hint`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         if self.line > 0 {
@@ -30,7 +30,7 @@ impl fmt::Display for ConfigError {
         if let Some(key) = &self.key {
             write!(f, ": {key}")?;
         }
-        write!(f, ": {}; {}", self.what, self.mend)
+        write!(f, ": {}; {}", self.what, self.hint)
     }
 }
 

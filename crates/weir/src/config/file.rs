@@ -81,7 +81,7 @@ impl Source {
                     column: 0,
                     key: Some((*key).to_owned()),
                     what: wrong.what,
-                    mend: wrong.mend,
+                    hint: wrong.hint,
                 }]
             })?;
         }
@@ -106,7 +106,7 @@ pub fn told_socket() -> Option<PathBuf> {
 
 fn read(file: &Path) -> Result<String, Vec<ConfigError>> {
     let mut octets = Vec::new();
-    let wrong = |what: String, mend: &str| {
+    let wrong = |what: String, hint: &str| {
         let file = file.to_string_lossy().into_owned();
         vec![ConfigError {
             file,
@@ -114,13 +114,13 @@ fn read(file: &Path) -> Result<String, Vec<ConfigError>> {
             column: 0,
             key: None,
             what,
-            mend: mend.to_owned(),
+            hint: hint.to_owned(),
         }]
     };
     File::open(file)
         .and_then(|open| open.take(LONGEST + 1).read_to_end(&mut octets))
         .map_err(|error| {
-            let mend = match error.kind() {
+            let hint = match error.kind() {
                 io::ErrorKind::NotFound => {
                     "name a file that exists, or leave --config away to use \
                 what weir does by itself"
@@ -128,7 +128,7 @@ fn read(file: &Path) -> Result<String, Vec<ConfigError>> {
                 io::ErrorKind::PermissionDenied => "run the command as root",
                 _ => "name a file that can be read",
             };
-            wrong(format!("cannot be read: {error}"), mend)
+            wrong(format!("cannot be read: {error}"), hint)
         })?;
     if octets.len() as u64 > LONGEST {
         return Err(wrong(

@@ -46,12 +46,12 @@ pub(super) fn parse_recoverable(
         if reader.errors.last().is_some_and(|last| last.line == line) {
             continue;
         }
-        let mend = "see https://toml.io for how such a file is written; text values need quotes";
+        let hint = "see https://toml.io for how such a file is written; text values need quotes";
         reader.error(
             &span,
             None,
             format!("not TOML: {}", error.message().replace('\n', ", ")),
-            mend.to_owned(),
+            hint.to_owned(),
         );
     }
     let broken: HashSet<usize> = reader.errors.iter().map(|error| error.line).collect();
@@ -81,7 +81,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn error(&mut self, span: &Range<usize>, key: Option<String>, what: String, mend: String) {
+    fn error(&mut self, span: &Range<usize>, key: Option<String>, what: String, hint: String) {
         let (line, column) = self.lines.place(span);
         self.errors.push(ConfigError {
             file: self.filename.to_owned(),
@@ -89,7 +89,7 @@ impl Reader<'_> {
             column,
             key,
             what,
-            mend,
+            hint,
         });
     }
 
@@ -136,7 +136,7 @@ impl Reader<'_> {
             .filter(|(section, held)| section.naming().is_none() && held.keys().contains(&word))
             .map(|(section, _)| format!("[{}]", section.name))
             .collect();
-        let mend = if !homes.is_empty() {
+        let hint = if !homes.is_empty() {
             format!("`{word}` belongs into {}", homes.join(" or "))
         } else if let Some(near) = nearest(word, sections()) {
             format!("did you mean [{near}]?")
@@ -144,7 +144,7 @@ impl Reader<'_> {
             let all: Vec<_> = sections().map(|name| format!("[{name}]")).collect();
             format!("there are {}", all.join(", "))
         };
-        self.error(span, Some(clip(word)), "unknown section".to_owned(), mend);
+        self.error(span, Some(clip(word)), "unknown section".to_owned(), hint);
     }
 
     fn table<'t, 'i>(
@@ -154,12 +154,12 @@ impl Reader<'_> {
     ) -> Option<&'t DeTable<'i>> {
         let table = value.get_ref().as_table();
         if table.is_none() {
-            let mend = format!("write [{name}] on a line of its own, and the keys below it");
+            let hint = format!("write [{name}] on a line of its own, and the keys below it");
             self.error(
                 &value.span(),
                 Some(clip(name)),
                 "has to be a section".to_owned(),
-                mend,
+                hint,
             );
         }
         table
@@ -176,7 +176,7 @@ impl Reader<'_> {
                     &name.span(),
                     Some(clip(&dotted)),
                     what,
-                    naming.mend.to_owned(),
+                    naming.hint.to_owned(),
                 );
                 continue;
             }
@@ -206,12 +206,12 @@ impl Reader<'_> {
             }
             let Some(key) = keys.iter().find(|key| key.name == word) else {
                 let names = || keys.iter().map(|key| key.name);
-                let mend = match nearest(word, names()) {
+                let hint = match nearest(word, names()) {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
                 };
                 let what = "unknown key".to_owned();
-                self.error(&name.span(), Some(dotted(&clip(word))), what, mend);
+                self.error(&name.span(), Some(dotted(&clip(word))), what, hint);
                 continue;
             };
             let origin = Origin::File {
@@ -219,7 +219,7 @@ impl Reader<'_> {
                 line: self.lines.line(&name.span()),
             };
             if let Err(wrong) = (key.read)(settings, value.get_ref(), origin) {
-                self.error(&value.span(), Some(dotted(word)), wrong.what, wrong.mend);
+                self.error(&value.span(), Some(dotted(word)), wrong.what, wrong.hint);
             }
         }
     }

@@ -162,7 +162,7 @@ pub struct Naming {
     /// What one that cannot is not: `the name of a network device`.
     pub what: &'static str,
     /// What to write instead.
-    pub mend: &'static str,
+    pub hint: &'static str,
     /// Names are the same whatever their case.
     pub any_case: bool,
 }

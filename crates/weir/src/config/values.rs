@@ -16,7 +16,7 @@ pub struct Wrong {
     /// What is wrong.
     pub what: String,
     /// What would be right.
-    pub mend: String,
+    pub hint: String,
 }
 
 impl Wrong {
@@ -24,7 +24,7 @@ impl Wrong {
     pub(super) fn no_key() -> Self {
         Self {
             what: "unknown key".to_owned(),
-            mend: "`weir config --keys` lists all".to_owned(),
+            hint: "`weir config --keys` lists all".to_owned(),
         }
     }
 }
@@ -45,7 +45,7 @@ pub trait FileValue: Sized {
         Self::read(value).map_err(|wrong| {
             wrong.unwrap_or_else(|| Wrong {
                 what: format!("cannot be {}", named(value)),
-                mend: format!("write {}", Self::ALLOWED),
+                hint: format!("write {}", Self::ALLOWED),
             })
         })
     }
@@ -65,7 +65,7 @@ pub trait Bounded: FileValue + PartialOrd {
         read.map_err(|wrong| {
             wrong.unwrap_or_else(|| Wrong {
                 what: format!("cannot be {}", named(value)),
-                mend: format!("write {}", Self::allowed(bounds)),
+                hint: format!("write {}", Self::allowed(bounds)),
             })
         })
     }
@@ -188,14 +188,14 @@ pub fn list<T: PartialEq>(
     if entries.len() > LIST {
         return Err(Some(Wrong {
             what: format!("has {} entries", entries.len()),
-            mend: format!("write {LIST} of them at most"),
+            hint: format!("write {LIST} of them at most"),
         }));
     }
     for entry in entries {
         let entry = entry.get_ref();
         let wrong = || Wrong {
             what: format!("cannot have {} in it", named(entry)),
-            mend: format!("write {allowed}"),
+            hint: format!("write {allowed}"),
         };
         let found = entry.as_str().and_then(&one).ok_or_else(|| Some(wrong()))?;
         if !read.contains(&found) {
@@ -214,7 +214,7 @@ impl DeviceName {
     pub const NAMING: Naming = Naming {
         fits: Self::fits,
         what: "the name of a network device",
-        mend: "a device's name has 1 to 15 octets, without spaces, `/` and `:`; see `ip link`",
+        hint: "a device's name has 1 to 15 octets, without spaces, `/` and `:`; see `ip link`",
         any_case: false,
     };
 
@@ -361,6 +361,6 @@ pub fn near(value: &DeValue<'_>, text: &str, words: &[&str], allowed: &str) -> O
     let word = nearest(text, words.iter().copied())?;
     Some(Wrong {
         what: format!("cannot be {}", named(value)),
-        mend: format!("did you mean \"{word}\"? Write {allowed}"),
+        hint: format!("did you mean \"{word}\"? Write {allowed}"),
     })
 }

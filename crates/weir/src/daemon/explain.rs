@@ -34,8 +34,8 @@ pub fn explain(router: &mut Router, asked: &FlowQuery) -> Explanation {
         ),
     }];
     let mut change = Vec::new();
-    if let Some(mend) = why.and_then(|reason| reason.mend.as_deref()) {
-        change.push(mend.trim_start_matches("nothing to do: ").to_owned());
+    if let Some(hint) = why.and_then(|reason| reason.hint.as_deref()) {
+        change.push(hint.trim_start_matches("nothing to do: ").to_owned());
     }
     if known && let Some(details) = details {
         let elsewhere = elsewhere(router.core.ports());

@@ -54,7 +54,7 @@ pub fn flow(router: &mut Router, id: offload::FlowId) -> Option<api::Flow> {
                 }
                 _ => decline.explain().to_owned(),
             },
-            mend: Some(decline.mend().to_owned()).filter(|m| !m.is_empty()),
+            hint: Some(decline.hint().to_owned()).filter(|m| !m.is_empty()),
         }),
         None => details.and_then(|details| held_up(&details)),
     };
@@ -143,7 +143,7 @@ fn held_up(directions: &[Direction; 2]) -> Option<Reason> {
     Some(Reason {
         code: reason.code().to_owned(),
         text: reason.text().to_owned(),
-        mend: None,
+        hint: None,
     })
 }
 

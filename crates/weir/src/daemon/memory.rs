@@ -24,7 +24,7 @@ pub fn limit() -> Option<Limit> {
 }
 
 /// What to do where memory does not suffice.
-pub fn mend() -> String {
+pub fn hint() -> String {
     let fewer = "lower `flows` under [offload] and `size` under [monitor]";
     match limit() {
         Some(Limit { file, octets }) => format!(

@@ -124,11 +124,11 @@ impl Daemon {
             settings::options(&effective, shadow, &options.modules),
         )
         .map_err(|e| {
-            let mend = match e.is_out_of_memory() {
-                true => memory::mend(),
+            let hint = match e.is_out_of_memory() {
+                true => memory::hint(),
                 false => "`weir check` shows what the kernel lacks".to_owned(),
             };
-            Error::because("the packet path cannot be loaded", &e, mend)
+            Error::because("the packet path cannot be loaded", &e, hint)
         })?;
         let mut offload = settings::offload_settings(&effective, shadow);
         if !forwards {
@@ -157,11 +157,11 @@ impl Daemon {
             )
         })?;
         router.start().map_err(|e| {
-            let mend = match e.is_out_of_memory() {
-                true => memory::mend(),
+            let hint = match e.is_out_of_memory() {
+                true => memory::hint(),
                 false => "`weir check` shows what the kernel lacks".to_owned(),
             };
-            Error::because("the packet path does not start", &e, mend)
+            Error::because("the packet path does not start", &e, hint)
         })?;
         info!(socket = %options.socket.display(), table = router.path.sizes().octets(), shadow, "weir runs");
         let notify = notify::Notify::from_environment();

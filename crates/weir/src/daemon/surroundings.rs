@@ -323,7 +323,7 @@ fn told(limit: &Limit, device: &str) -> PortLimit {
         reason: Reason {
             code: code(inner),
             text: limit.explain(),
-            mend: Some(limit.reason.mend().to_owned()),
+            hint: Some(limit.reason.hint().to_owned()),
         },
     }
 }

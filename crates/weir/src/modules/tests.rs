@@ -494,7 +494,7 @@ fn every_default_is_listed_once() {
 fn bounds_belong_to_the_key() {
     let longer = parse("history.flush = \"2h\"", "f").expect("longer than a proof may last");
     assert_eq!(*longer.of::<History>().flush, Duration::from_secs(7_200));
-    for (text, mend) in [
+    for (text, hint) in [
         ("offload.reprove = \"2h\"", "a time from \"1s\" to \"10m\""),
         ("history.flush = \"25h\"", "a time from \"1s\" to \"24h\""),
         (
@@ -510,7 +510,7 @@ fn bounds_belong_to_the_key() {
         ),
     ] {
         let errors = errors(text);
-        assert!(errors.len() == 1 && errors[0].contains(mend), "{errors:?}");
+        assert!(errors.len() == 1 && errors[0].contains(hint), "{errors:?}");
     }
 }
 

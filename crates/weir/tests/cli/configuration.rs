@@ -48,7 +48,7 @@ fn a_bad_configuration_is_told_whole() {
              FILE:2:1: offload.tpc: unknown key; did you mean `tcp`?\n  \
              FILE:3:11: offload.reprove: cannot be the number 3; \
              write a time from \"1s\" to \"10m\": a whole number and ms, s, m or h, in quotes\n  \
-             mend: nothing was changed; `weir config --keys` lists what there is\n"
+             hint: nothing was changed; `weir config --keys` lists what there is\n"
         );
     }
     let ran = run(&["run", "--config", "/nonexistent/weir.toml"]);
@@ -78,7 +78,7 @@ fn a_page_that_would_not_be_served_is_told() {
         told.starts_with(
             "weir: warning: no page will be served: the web page would listen on \
             0.0.0.0:80 without TLS"
-        ) && told.contains("\n  mend: listen on 127.0.0.1:80"),
+        ) && told.contains("\n  Hint: listen on 127.0.0.1:80"),
         "{told}"
     );
     for well in ["insecure = true", "tls = \"own\"", "enabled = false"] {

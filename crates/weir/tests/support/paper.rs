@@ -182,7 +182,7 @@ impl Paper {
                 flow.reason = Some(Reason {
                     code: "helper".into(),
                     text: "A helper follows it.".into(),
-                    mend: None,
+                    hint: None,
                 });
                 flow.directions = Directions::default();
             }
@@ -288,7 +288,7 @@ impl Paper {
         let reason = Reason {
             code: "no_mac".into(),
             text: "it has no Ethernet header".into(),
-            mend: Some("use a device that has one".into()),
+            hint: Some("use a device that has one".into()),
         };
         vec![
             Port {

@@ -31,8 +31,8 @@ fn read(file: &File) -> Result<Report, Error> {
     let text = std::fs::read(file)
         .map_err(|error| Error::because(format!("{name} cannot be read"), &error, ""))?;
     let report: Report = serde_json::from_slice(&text).map_err(|error| {
-        let mend = "it has to be what `weir bench lab --json` wrote";
-        Error::because(format!("{name} is no report"), &error, mend)
+        let hint = "it has to be what `weir bench lab --json` wrote";
+        Error::because(format!("{name} is no report"), &error, hint)
     })?;
     match report.schema == closed::SCHEMA {
         true => Ok(report),

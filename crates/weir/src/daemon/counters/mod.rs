@@ -55,7 +55,7 @@ fn port(router: &Router, plan: &PortPlan, counted: Option<Traffic>) -> Port {
         reason: Some(Reason {
             code: word(&plan.reason),
             text: plan.reason.explain(),
-            mend: Some(plan.reason.mend().to_owned()).filter(|m| !m.is_empty()),
+            hint: Some(plan.reason.hint().to_owned()).filter(|m| !m.is_empty()),
         }),
         packets_in: forwarded.packets_in,
         octets_in: forwarded.octets_in,

@@ -47,9 +47,9 @@ impl Captures {
         let mut slot = self.0.borrow_mut();
         if slot.is_some() {
             let detail = "a capture runs already, and one at a time is all";
-            let mend = "wait for its end; `curl -X POST --unix-socket SOCKET \
+            let hint = "wait for its end; `curl -X POST --unix-socket SOCKET \
                 http://weir/v1/capture/stop` ends it";
-            return Err(Problem::new(409, "capture_runs", detail, mend));
+            return Err(Problem::new(409, "capture_runs", detail, hint));
         }
         let (running, drain) = Running::begin(router, asked)?;
         *slot = Some(running);
@@ -60,8 +60,8 @@ impl Captures {
     fn end(&self, router: &mut Router) -> Result<api::CaptureSummary, Problem> {
         let running = self.0.borrow_mut().take();
         let none = || {
-            let mend = "nothing to do; `weir capture` starts one";
-            Problem::new(409, "no_capture", "no capture runs", mend)
+            let hint = "nothing to do; `weir capture` starts one";
+            Problem::new(409, "no_capture", "no capture runs", hint)
         };
         Ok(running.ok_or_else(none)?.finish(router))
     }

@@ -58,8 +58,8 @@ impl Running {
             .capture(&filter, bucket.burst())
             .map_err(|error| {
                 let detail = format!("the capture cannot begin: {error}");
-                let mend = "ask for fewer packets a second, or shorter ones";
-                Problem::new(500, "no_ring", detail, mend)
+                let hint = "ask for fewer packets a second, or shorter ones";
+                Problem::new(500, "no_ring", detail, hint)
             })?;
         let (mut feed, drain) = api::feed(WAITING);
         let mut block = Vec::new();
@@ -308,11 +308,11 @@ fn filter(router: &Router, asked: &CaptureQuery) -> Result<CaptureFilter, Proble
             None => {
                 let names: Vec<_> = ports.iter().map(|plan| plan.name.as_str()).collect();
                 let detail = format!("{name} is no device that weir forwards at");
-                let mend = format!(
+                let hint = format!(
                     "name one of these, the lowest of those that stand on one another: {}",
                     names.join(", ")
                 );
-                return Err(Problem::new(400, "not_a_port", detail, mend));
+                return Err(Problem::new(400, "not_a_port", detail, hint));
             }
         },
     };
@@ -337,8 +337,8 @@ fn filter(router: &Router, asked: &CaptureQuery) -> Result<CaptureFilter, Proble
             let found = found.filter(|flow| u64::from(flow.id.id) == id.0 >> 32);
             let Some(flow) = found else {
                 let detail = format!("there is no flow {id}");
-                let mend = "take an id from `weir flows`, or name the flow by addresses and ports";
-                return Err(Problem::new(404, "no_such_flow", detail, mend));
+                let hint = "take an id from `weir flows`, or name the flow by addresses and ports";
+                return Err(Problem::new(404, "no_such_flow", detail, hint));
             };
             let tuple = flow.original();
             protocol = Some(tuple.protocol);

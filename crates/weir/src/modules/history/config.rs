@@ -18,7 +18,7 @@ pub const SECTIONS: [Section; 2] = [
 const NAMING: Naming = Naming {
     fits: |name| (1..=63).contains(&name.len()) && !name.chars().any(char::is_control),
     what: "the name of a device",
-    mend: "write a hardware address, the name of a device, or \"default\"",
+    hint: "write a hardware address, the name of a device, or \"default\"",
     any_case: true,
 };
 

@@ -146,7 +146,7 @@ impl FileValue for Vec<&'static Probe> {
         let named = |wrong: Wrong| {
             let names: Vec<_> = PROBES.iter().map(|probe| probe.name).collect();
             Wrong {
-                mend: format!("{}; there are {}", wrong.mend, names.join(", ")),
+                hint: format!("{}; there are {}", wrong.hint, names.join(", ")),
                 ..wrong
             }
         };

@@ -105,9 +105,9 @@ impl Monitor {
     /// From the history's own thread.
     fn history(&self, asked: &HistoryQuery) -> Later<api::History> {
         let none = || {
-            let mend = "set `history.file`, and `history.enabled = true`; what weir logs at its \
+            let hint = "set `history.file`, and `history.enabled = true`; what weir logs at its \
                 start says more";
-            Problem::new(409, "no_history", "no history is kept", mend)
+            Problem::new(409, "no_history", "no history is kept", hint)
         };
         let answer = self.asked().map(|keeper| keeper.history(asked));
         match answer.and_then(|answer| answer.ok_or_else(none)) {

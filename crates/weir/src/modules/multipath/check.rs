@@ -23,7 +23,7 @@ struct Expression {
     min_version: &'static str,
     rule: &'static str,
     why_needed: &'static str,
-    mend: &'static str,
+    hint: &'static str,
 }
 
 const EXPRESSIONS: [Expression; 3] = [
@@ -32,21 +32,21 @@ const EXPRESSIONS: [Expression; 3] = [
         min_version: "4.19",
         rule: "meta nfproto ipv4 meta l4proto tcp tproxy ip to 127.0.0.1:9348",
         why_needed: "Brings clients' connections to multipath.",
-        mend: "use a kernel with CONFIG_NFT_TPROXY (kmod-nft-tproxy)",
+        hint: "use a kernel with CONFIG_NFT_TPROXY (kmod-nft-tproxy)",
     },
     Expression {
         name: "nft socket",
         min_version: "4.18",
         rule: "meta l4proto tcp socket transparent 1 accept",
         why_needed: "Tells multipath's connections from others.",
-        mend: "use a kernel with CONFIG_NFT_SOCKET (kmod-nft-socket)",
+        hint: "use a kernel with CONFIG_NFT_SOCKET (kmod-nft-socket)",
     },
     Expression {
         name: "nft fib",
         min_version: "4.10",
         rule: "fib daddr type != unicast return",
         why_needed: "Leaves the router's own addresses alone.",
-        mend: "use a kernel with CONFIG_NFT_FIB_INET (kmod-nft-fib)",
+        hint: "use a kernel with CONFIG_NFT_FIB_INET (kmod-nft-fib)",
     },
 ];
 
@@ -99,7 +99,7 @@ fn unmatched(hinted: &[&String]) -> Vec<Feature> {
             required: false,
             why_needed: format!("[multipath.paths.{name}] says how it is used."),
             detail: Some("no default route leads out by a device of this name now".into()),
-            mend: Some(match uplinks.is_empty() {
+            hint: Some(match uplinks.is_empty() {
                 true => "there is no uplink at all: see `ip route`".into(),
                 false => format!("uplinks are {}", uplinks.join(", ")),
             }),
@@ -117,7 +117,7 @@ fn secret(config: &Multipath) -> Feature {
         required: false,
         why_needed: "Lets this router use its partner, and nobody else.".into(),
         detail: exposed.map(|(file, mode)| format!("others can read {file} (mode {mode:o})")),
-        mend: exposed.map(|(file, _)| format!("chmod 600 {file}")),
+        hint: exposed.map(|(file, _)| format!("chmod 600 {file}")),
     }
 }
 
@@ -136,7 +136,7 @@ fn forwards(told: &[api::Forward]) -> Vec<Feature> {
             required: false,
             why_needed: format!("Leads to {}.", forward.to),
             detail: detail.map(str::to_owned),
-            mend: (forward.granted == Some(false)).then(|| {
+            hint: (forward.granted == Some(false)).then(|| {
                 format!(
                     "at the partner: weir multipath forward ROUTER {}",
                     forward.ports
@@ -149,7 +149,7 @@ fn forwards(told: &[api::Forward]) -> Vec<Feature> {
 
 /// `enabled`: what the switch says.
 fn mptcp(enabled: io::Result<String>) -> Feature {
-    let (present, detail, mend) = match enabled.as_deref().map(str::trim) {
+    let (present, detail, hint) = match enabled.as_deref().map(str::trim) {
         Ok("0") => (
             false,
             Some("net.mptcp.enabled is 0".to_owned()),
@@ -169,7 +169,7 @@ fn mptcp(enabled: io::Result<String>) -> Feature {
         required: false,
         why_needed: "One connection over several uplinks; without it each uses one.".into(),
         detail,
-        mend: mend.map(str::to_owned),
+        hint: hint.map(str::to_owned),
     }
 }
 
@@ -186,7 +186,7 @@ async fn tried(expression: &Expression) -> Feature {
         present: refused.is_none(),
         required: false,
         why_needed: expression.why_needed.into(),
-        mend: refused.is_some().then(|| expression.mend.into()),
+        hint: refused.is_some().then(|| expression.hint.into()),
         // The first line tells; below it nft shows the rule.
         detail: refused.and_then(|said| said.lines().next().map(str::to_owned)),
     }
@@ -205,7 +205,7 @@ fn rules() -> Feature {
         required: false,
         why_needed: "Has each part of a connection leave by its own uplink.".into(),
         detail: read.err(),
-        mend: (!present).then(|| "use a kernel with CONFIG_IP_MULTIPLE_TABLES".into()),
+        hint: (!present).then(|| "use a kernel with CONFIG_IP_MULTIPLE_TABLES".into()),
     }
 }
 
@@ -233,7 +233,7 @@ fn told_apart(picture: &Picture) -> Feature {
             "Tells paths apart; of two with the same address one waits until the other fails."
                 .into(),
         detail: (!present).then(|| twins.join("; ")),
-        mend: (!present)
+        hint: (!present)
             .then(|| "give one of the two modems another network, in its own settings".into()),
     }
 }
@@ -247,7 +247,7 @@ fn tun() -> Feature {
         present: opened.is_ok(),
         required: false,
         why_needed: "Takes what is not TCP to the partner.".into(),
-        mend: opened.is_err().then(|| {
+        hint: opened.is_err().then(|| {
             "load tun, or use a kernel with CONFIG_TUN (kmod-tun); in a container, let it have \
                 /dev/net/tun"
                 .into()
@@ -265,12 +265,12 @@ mod tests {
     #[test]
     fn mptcp_may_be_there_and_off() {
         let on = mptcp(Ok("1\n".into()));
-        assert!(on.present && on.mend.is_none() && on.detail.is_none());
+        assert!(on.present && on.hint.is_none() && on.detail.is_none());
         let off = mptcp(Ok("0\n".into()));
         assert!(!off.present);
-        assert_eq!(off.mend.as_deref(), Some("sysctl net.mptcp.enabled=1"));
+        assert_eq!(off.hint.as_deref(), Some("sysctl net.mptcp.enabled=1"));
         let none = mptcp(Err(io::ErrorKind::NotFound.into()));
-        assert!(!none.present && none.mend.is_some_and(|mend| mend.contains("CONFIG_MPTCP")));
+        assert!(!none.present && none.hint.is_some_and(|hint| hint.contains("CONFIG_MPTCP")));
     }
 
     #[test]
@@ -287,8 +287,8 @@ mod tests {
             };
             let row = secret(source.load().expect("good").of());
             assert_eq!(row.present, is_one, "{mode:o}");
-            let mend = (!is_one).then(|| format!("chmod 600 {}", file.display()));
-            assert_eq!(row.mend, mend);
+            let hint = (!is_one).then(|| format!("chmod 600 {}", file.display()));
+            assert_eq!(row.hint, hint);
         }
         fs::remove_file(&file).expect("removed");
     }
@@ -306,23 +306,23 @@ mod tests {
             [true, false, false]
         );
         assert_eq!(
-            rows[1].mend.as_deref(),
+            rows[1].hint.as_deref(),
             Some("at the partner: weir multipath forward ROUTER tcp/8022")
         );
-        assert!(rows[0].mend.is_none() && rows[2].mend.is_none());
+        assert!(rows[0].hint.is_none() && rows[2].hint.is_none());
     }
 
     #[test]
     fn what_nft_refuses_is_told_in_its_words() {
         let nonsense = Expression {
             rule: "meta nonsense 1 accept",
-            mend: "mend it",
+            hint: "correct it",
             ..EXPRESSIONS[0]
         };
         let runtime = crate::event_loop().expect("an event loop");
         let feature = runtime.block_on(tried(&nonsense));
         assert!(!feature.present);
-        assert_eq!(feature.mend.as_deref(), Some("mend it"));
+        assert_eq!(feature.hint.as_deref(), Some("correct it"));
         assert!(feature.detail.is_some_and(|detail| !detail.is_empty()));
     }
 }

@@ -103,7 +103,7 @@ impl FileValue for Option<Pairing> {
     fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
         let wrong = |what: String| Wrong {
             what,
-            mend: "copy the whole line that `weir multipath pair ADDRESS` printed at the partner"
+            hint: "copy the whole line that `weir multipath pair ADDRESS` printed at the partner"
                 .to_owned(),
         };
         match value.as_str() {
@@ -217,7 +217,7 @@ impl FileValue for Vec<Forward> {
             if let Some(other) = read[..place].iter().find(same) {
                 return Err(Some(Wrong {
                     what: format!("has \"{other}\" and \"{forward}\": which of them?"),
-                    mend: "let each port lead to one host".to_owned(),
+                    hint: "let each port lead to one host".to_owned(),
                 }));
             }
         }

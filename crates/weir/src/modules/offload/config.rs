@@ -173,10 +173,10 @@ impl FileValue for Option<Mark> {
             hexadecimal(value).ok_or(None)?,
             hexadecimal(mask).ok_or(None)?,
         );
-        let wrong = |what: &str, mend: &str| {
+        let wrong = |what: &str, hint: &str| {
             Err(Some(Wrong {
                 what: what.to_owned(),
-                mend: mend.to_owned(),
+                hint: hint.to_owned(),
             }))
         };
         if mask == 0 {

@@ -37,11 +37,11 @@ pub fn run(args: &PasswdArgs, output: &mut Output<'_>) -> Result<(), Error> {
     password::check(&password).map_err(weak)?;
     let file = &args.file;
     password::hash(&password, Cost::default())
-        .map_err(|error| Error::new(error.to_string(), error.mend()))
+        .map_err(|error| Error::new(error.to_string(), error.hint()))
         .and_then(|hash| {
             password::write(file, &hash).map_err(|error| {
-                let mend = error.mend();
-                Error::because("the password cannot be set", &error, mend)
+                let hint = error.hint();
+                Error::because("the password cannot be set", &error, hint)
             })
         })?;
     let text = format!("the password is set, in {}", file.display());
@@ -49,8 +49,8 @@ pub fn run(args: &PasswdArgs, output: &mut Output<'_>) -> Result<(), Error> {
 }
 
 fn weak(weakness: Weakness) -> Error {
-    let mend = "nothing was changed; take a longer one: some words that nobody would put together";
-    Error::new(weakness.to_string(), mend)
+    let hint = "nothing was changed; take a longer one: some words that nobody would put together";
+    Error::new(weakness.to_string(), hint)
 }
 
 /// The first line, without its end. Reads no more than a password may have, and two for the end of

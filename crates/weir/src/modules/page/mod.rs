@@ -24,7 +24,7 @@ pub const ENTRY: Entry = Entry {
         let error = refused(effective.of())?;
         Some(Doubt {
             what: format!("no page will be served: {error}"),
-            mend: error.mend().to_owned(),
+            hint: error.hint().to_owned(),
         })
     },
     begin: Some(begin),

@@ -54,7 +54,7 @@ impl Running {
                 Some(page)
             }
             Err(error) => {
-                warn!(%error, mend = error.mend(), "no web page");
+                warn!(%error, hint = error.hint(), "no web page");
                 None
             }
         }

@@ -34,11 +34,11 @@ pub fn run(args: &ProbesArgs, output: &mut Output<'_>) -> Result<(), Error> {
         let names: Vec<_> = told.probes.iter().map(|probe| probe.name.clone()).collect();
         told.probes.retain(|probe| probe.name == *name);
         if told.probes.is_empty() {
-            let mend = match names.is_empty() {
+            let hint = match names.is_empty() {
                 true => "this daemon has none".to_owned(),
                 false => format!("there are {}", names.join(", ")),
             };
-            return Err(Error::new(format!("there is no probe {name:?}"), mend));
+            return Err(Error::new(format!("there is no probe {name:?}"), hint));
         }
     }
     if args.format.json {

@@ -43,7 +43,7 @@ pub fn run(args: &TopArgs) -> Result<(), Error> {
     let colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let socket = socket(&args.connection);
     screen::run(socket, args.charset.charset(), colour).map_err(|error| {
-        let mend = "see whether the terminal is still there";
-        Error::because("the terminal cannot be drawn on", &error, mend)
+        let hint = "see whether the terminal is still there";
+        Error::because("the terminal cannot be drawn on", &error, hint)
     })
 }

@@ -17,7 +17,7 @@ pub(super) fn start(socket: PathBuf, requests: Receiver<Request>, events: Sender
         for request in requests {
             let got = ask(&socket, &request).map_err(|error| Trouble {
                 what: harmless(&error.to_string()),
-                mend: harmless(&error.mend()),
+                hint: harmless(&error.hint()),
             });
             let answer = Answer {
                 asked: request,

@@ -41,7 +41,7 @@ pub(super) struct Answer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Trouble {
     pub(super) what: String,
-    pub(super) mend: String,
+    pub(super) hint: String,
 }
 
 /// What a key leads to, besides another picture.
@@ -181,7 +181,7 @@ impl State {
     /// What keeps the picture from being up to date; `None` where nothing does.
     pub(super) fn trouble(&self, now: Duration) -> Option<(String, &str)> {
         if let Some(trouble) = &self.trouble {
-            return Some((trouble.what.clone(), &trouble.mend));
+            return Some((trouble.what.clone(), &trouble.hint));
         }
         let since = now.saturating_sub(self.waiting?);
         (since >= SLOW).then(|| {

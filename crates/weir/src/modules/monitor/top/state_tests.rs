@@ -79,7 +79,7 @@ fn good(asked: Request, of: &[Device], talks: &[Talk]) -> Answer {
 fn bad(asked: Request) -> Answer {
     let trouble = Trouble {
         what: "weir is not running".into(),
-        mend: "start it".into(),
+        hint: "start it".into(),
     };
     Answer {
         asked,

@@ -279,7 +279,7 @@ fn trouble_is_told_by_words() {
     let asked = state.tick(now).expect("asks");
     let trouble = Trouble {
         what: "weir is not running".into(),
-        mend: "start it".into(),
+        hint: "start it".into(),
     };
     state.answer(
         Answer {

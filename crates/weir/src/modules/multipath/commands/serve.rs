@@ -256,8 +256,8 @@ fn kept(error: &StoreError) -> Error {
         StoreError::File { .. } | StoreError::NoKey { .. } | StoreError::Random
     ) {
         let text = error.to_string();
-        let (what, mend) = text.split_once(": ").unwrap_or((&text, ""));
-        return Error::new(what.to_owned(), mend.to_owned());
+        let (what, hint) = text.split_once(": ").unwrap_or((&text, ""));
+        return Error::new(what.to_owned(), hint.to_owned());
     }
     Error::because(
         "the partner's key cannot be used",
@@ -306,9 +306,9 @@ fn serve(args: &ServeArgs) -> Result<(), Error> {
             .ok();
         confine(args).map_err(|error| kept(&error))?;
         let partner = Partner::start(settings, device).await.map_err(|error| {
-            let mend = "`weir multipath serve --help` tells of --listen and --state; ports below \
+            let hint = "`weir multipath serve --help` tells of --listen and --state; ports below \
                 1024 and /var need root";
-            Error::because("the partner cannot serve", &error, mend)
+            Error::because("the partner cannot serve", &error, hint)
         })?;
         let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;

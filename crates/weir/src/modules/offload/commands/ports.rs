@@ -127,7 +127,7 @@ fn reasons(ports: &[Port], output: &mut Output<'_>) -> io::Result<()> {
             &format!("{}: {hook}, as {}", some_of(&names), reason.text),
             output,
         )?;
-        mend(reason, output)?;
+        hint(reason, output)?;
     }
     Ok(())
 }
@@ -157,7 +157,7 @@ fn stacks(ports: &[Port], output: &mut Output<'_>) -> io::Result<()> {
     }
     for (reason, names) in limits {
         said(&format!("{}: {}", some_of(&names), reason.text), output)?;
-        mend(reason, output)?;
+        hint(reason, output)?;
     }
     Ok(())
 }
@@ -172,10 +172,10 @@ fn said(text: &str, output: &mut Output<'_>) -> io::Result<()> {
 }
 
 /// What to do about it. "Nothing to do" needs no line.
-fn mend(reason: &Reason, output: &mut Output<'_>) -> io::Result<()> {
-    let mend = reason.mend.as_deref();
-    if let Some(mend) = mend.filter(|mend| !mend.starts_with("nothing to do")) {
-        for line in wrap(&harmless(&format!("mend: {mend}")), WIDTH - 2) {
+fn hint(reason: &Reason, output: &mut Output<'_>) -> io::Result<()> {
+    let hint = reason.hint.as_deref();
+    if let Some(hint) = hint.filter(|hint| !hint.starts_with("nothing to do")) {
+        for line in wrap(&harmless(&format!("Hint: {hint}")), WIDTH - 2) {
             output.line(&format!("  {line}"))?;
         }
     }
@@ -198,7 +198,7 @@ mod tests {
             reason: Some(Reason {
                 code: "word".into(),
                 text: reason.into(),
-                mend: Some("nothing to do".into()),
+                hint: Some("nothing to do".into()),
             }),
             packets_in: 0,
             octets_in: 0,
@@ -224,7 +224,7 @@ mod tests {
                 text: "what leaves is left to the kernel: at br0 above it, the qdisc cake would \
                     be skipped"
                     .into(),
-                mend: Some("shape at the lowest device instead".into()),
+                hint: Some("shape at the lowest device instead".into()),
             },
         };
         let below = |limits: &[PortLimit]| PortStack {
@@ -276,7 +276,7 @@ br0, br0.20: below, as what it carries is forwarded at lan0, lan1
 lan0, lan1 carry br0, br0.20
 lan0, lan1: what leaves is left to the kernel: at br0 above it, the qdisc cake
   would be skipped
-  mend: shape at the lowest device instead
+  hint: shape at the lowest device instead
 "
         );
     }

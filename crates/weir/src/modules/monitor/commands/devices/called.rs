@@ -32,11 +32,11 @@ pub(crate) fn mac_of(devices: &Devices, wanted: &str) -> Result<String, Error> {
         [one] => Ok(one.mac.clone()),
         [first, second, ..] => {
             let what = format!("more than one device is called `{wanted}`");
-            let mend = format!(
+            let hint = format!(
                 "give the hardware address: {}, {}, …",
                 first.mac, second.mac
             );
-            Err(Error::new(what, mend))
+            Err(Error::new(what, hint))
         }
     }
 }

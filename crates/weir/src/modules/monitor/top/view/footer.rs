@@ -19,10 +19,10 @@ pub(super) fn draw(state: &State, now: Duration, area: Rect, pen: &mut Pen<'_>) 
             &format!("filter: {}_   Enter keeps it, Esc clears it", state.filter),
             style,
         );
-    } else if let Some((what, mend)) = state.trouble(now) {
+    } else if let Some((what, hint)) = state.trouble(now) {
         let style = pen.tone(Tone::Bad);
         // The end of a path may be cut off; that it is tried again must be seen.
-        pen.line(area, 0, &format!("trying again: {what}; {mend}"), style);
+        pen.line(area, 0, &format!("trying again: {what}; {hint}"), style);
     } else {
         let filter = (!state.filter.is_empty()).then(|| format!("only `{}`", state.filter));
         let keys: &[&str] = match (&state.view, state.detail) {
