@@ -170,7 +170,10 @@ fn only_the_list_names_a_module() {
         let text = fs::read_to_string(file).expect("UTF-8");
         for name in &names {
             let own = file.starts_with(modules.join(name));
-            if !own && text.contains(&format!("modules::{name}")) {
+            let names = [format!("modules::{name}"), format!("super::{name}::")];
+            let named_here = |line: &str| names.iter().any(|name| line.contains(name));
+            let in_modules = file.starts_with(&modules);
+            if !own && code(&text).any(|line| named_here(line) && (in_modules || line.contains("modules::"))) {
                 let file = file
                     .strip_prefix(&source)
                     .expect("below")
@@ -184,13 +187,48 @@ fn only_the_list_names_a_module() {
     assert_eq!(named, KNOWN);
 }
 
-/// The middle of the daemon is offload's, and what is left to the kernel is checked by its
-/// settings. The history is of what the monitor counts, and kept by it.
-const KNOWN: [&str; 6] = [
-    "check/collect.rs names offload",
-    "check/print.rs names offload",
-    "daemon/mod.rs names offload",
-    "daemon/settings.rs names offload",
-    "modules/history/command.rs names monitor",
-    "modules/monitor/past.rs names history",
+/// The history is of what the monitor counts, and kept by it.
+const KNOWN: [&str; 1] = ["modules/monitor/mod.rs names history"];
+
+/// What the binary is made of, each of those before it only: nothing imports from what comes after.
+const LAYERS: [&str; 11] = [
+    "output", "config", "log", "error", "command", "daemon", "check", "registry", "commands",
+    "modules", "lib",
 ];
+
+/// Lines that are code of the program: no comments, no tests.
+fn code(text: &str) -> impl Iterator<Item = &str> {
+    let program = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let lines = program.lines().map(str::trim_start);
+    lines.filter(|line| !line.starts_with("//"))
+}
+
+#[test]
+fn imports_go_one_way() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/weir/src");
+    let place = |layer: &str| LAYERS.iter().position(|known| *known == layer);
+    let mut all = Vec::new();
+    files(&source, &mut all);
+    let (mut looked, mut back) = (0, Vec::new());
+    for file in all {
+        let below = file.strip_prefix(&source).expect("below").display().to_string();
+        let layer = below.split(['/', '.']).next().unwrap_or_default();
+        let tests = below.contains("tests.rs");
+        let Some(own) = place(layer).filter(|_| !tests) else {
+            assert!(tests || layer == "main", "{below} is in no layer");
+            continue;
+        };
+        let text = fs::read_to_string(&file).expect("UTF-8");
+        for line in code(&text) {
+            for used in line.split("crate::").skip(1) {
+                let used: String = used.chars().take_while(char::is_ascii_lowercase).collect();
+                looked += 1;
+                if place(&used).is_some_and(|used| used > own) {
+                    back.push(format!("{below}: {line}"));
+                }
+            }
+        }
+    }
+    assert!(looked > 200, "{looked}");
+    assert_eq!(back, Vec::<String>::new());
+}

@@ -1,5 +1,7 @@
 //! What commands have in common: where the daemon is, and how to print.
 
+pub(crate) mod called;
+
 use std::path::PathBuf;
 
 use api::Client;

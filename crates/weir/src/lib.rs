@@ -3,7 +3,6 @@
 //! configuration in [`config`], what is printed in [`output`].
 
 pub mod check;
-pub mod cli;
 pub mod command;
 pub mod commands;
 pub mod config;

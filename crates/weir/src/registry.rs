@@ -4,16 +4,44 @@
 
 use std::io;
 
-use api::{Client, Status};
+use api::Status;
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use clap::{ArgMatches, Args, CommandFactory};
+use clap::{ArgMatches, Args, CommandFactory, Parser};
 
 use crate::Error;
-use crate::check::Feature;
-use crate::cli::Cli;
+use crate::check::Check;
 use crate::config::{Effective, Section, Source};
 use crate::daemon::{Begin, Part};
 use crate::output::Output;
+
+const AFTER_HELP: &str = "\
+Examples:
+  weir check                      what this machine can do, and what stands in the way
+  weir run                        start forwarding, with what weir finds by itself
+  weir status                     how it is doing
+  weir flows --sort octets        the largest connections first
+  weir explain 192.168.1.2:40000 1.1.1.1:443
+  weir top                        who uses the network, live
+
+Exit codes:
+  0  done
+  1  failed: what, why and what to do about it is on standard error
+  2  the command line cannot be understood
+
+Units: octets in powers of 1024 (KiB, MiB), packets in powers of 1000 (k, M). --json has every \
+number in full.
+Colour is used on a terminal only, and never where NO_COLOR is set.";
+
+/// Makes a Linux router faster, and shows who uses it
+///
+/// Weir takes over connections that the kernel's firewall has accepted, and forwards their packets
+/// in the driver (XDP) or at TC ingress. The kernel decides; weir repeats what it saw the kernel
+/// do. Whatever passes is counted, per conversation and device.
+#[derive(Debug, Parser)]
+#[command(name = "weir", version, after_long_help = AFTER_HELP, after_help = "`weir --help` says \
+    more, with examples.",
+    max_term_width = 100, disable_help_subcommand = true, subcommand_required = true, arg_required_else_help = true)]
+struct Cli {}
 
 /// A module, as weir knows it before it runs.
 #[derive(Clone, Copy)]
@@ -28,9 +56,8 @@ pub struct Entry {
     pub commands: fn() -> Vec<Command>,
     /// Its line in `weir status`.
     pub status: fn(&Status, &mut Output<'_>) -> io::Result<()>,
-    /// What it needs of the machine with this configuration, for `weir check`. May ask the daemon,
-    /// where one runs.
-    pub check: fn(&Effective, Option<&Client>) -> Result<Vec<Feature>, Error>,
+    /// Its lines in `weir check`.
+    pub check: Check,
     /// What will not work as it is written.
     pub doubt: fn(&Effective) -> Option<Doubt>,
     /// Says what it wants of the packet path, before that is loaded.
@@ -126,6 +153,11 @@ impl Registry {
     /// The configuration of this machine: these sections, no flags.
     pub fn source(&self) -> Source {
         Source::of(self.sections())
+    }
+
+    /// What modules need of the machine.
+    pub fn checks(&self) -> Vec<Check> {
+        self.modules.iter().map(|entry| entry.check).collect()
     }
 
     /// What modules bring to the daemon.

@@ -354,22 +354,28 @@ fn a_refused_syn_is_heard_of() {
         speak(&mut router, &connection, STREAMS);
         let late = farewell(&mut router, &connection, REPLY, hook, refusal);
         assert_eq!(late, DOUBTED, "{}", connection.original);
-        if connection.is_ipv6() {
-            continue; // Counters are found by IPv4 tuples.
-        }
-        let both = connection.original;
-        set_count(&both, 5 << 40);
-        farewell(
-            &mut router,
-            &connection,
-            ORIGINAL,
-            (Hook::Tc, SYN),
-            (anew, 0),
-        );
-        set_count(&both, 6 << 40);
-        let late = farewell(&mut router, &connection, REPLY, hook, refusal);
-        assert_eq!(late, DROPPED, "{}", connection.original);
     }
+}
+
+/// What went by since counts as well.
+#[test]
+fn a_refusal_is_late_once_more_went_by() {
+    // Its counter is found by its tuple, among all on the machine.
+    let mut router = Router::new(brief());
+    let original = tuple(Tcp, "192.168.78.2", 40078, "10.78.0.2", 4478);
+    let reply = tuple(Tcp, "10.78.0.2", 4478, "10.78.0.1", 50078);
+    let connection = router.connect(original, reply).expect("room");
+    router.path.guard(connection.id, SCALES);
+    speak(&mut router, &connection, STREAMS);
+    let anew = 2_222_222_222;
+    let syn = (anew, 0);
+    set_count(&original, 5 << 40);
+    let said = farewell(&mut router, &connection, ORIGINAL, (Hook::Tc, SYN), syn);
+    assert_eq!(said, PASSED);
+    set_count(&original, 6 << 40);
+    let refusal = (0, anew + 1);
+    let late = farewell(&mut router, &connection, REPLY, (Hook::Tc, RST | ACK), refusal);
+    assert_eq!(late, DROPPED, "{original}");
 }
 
 /// Some old stacks set ACK in a RST that acknowledges nothing; conntrack goes by its sequence

@@ -13,8 +13,7 @@ use crate::Error;
 use crate::config::Effective;
 use crate::daemon::settings;
 use crate::daemon::surroundings::{self, Surroundings};
-use crate::modules::offload::config::Offload;
-use crate::registry::Registry;
+use crate::daemon::config::Offload;
 
 /// How long the kernel may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -26,13 +25,17 @@ pub struct Options {
     pub socket: PathBuf,
 }
 
+/// What a module needs of the machine with this configuration. It may ask the daemon, where one
+/// runs.
+pub type Check = fn(&Effective, Option<&Client>) -> Result<Vec<Feature>, Error>;
+
 /// Looks at kernel, devices and firewall, with this configuration in mind. Changes nothing: what
 /// has to be tried is tried in a network namespace made for it.
 ///
 /// # Errors
 /// No event loop can be made, or the devices cannot be listed.
 pub fn collect(
-    registry: &Registry,
+    checks: &[Check],
     config: &Effective,
     options: &Options,
 ) -> Result<CheckReport, Error> {
@@ -41,8 +44,8 @@ pub fn collect(
     let running = client.as_ref().and_then(running);
     let daemon = client.filter(|_| running.is_some());
     let mut of_modules = Vec::new();
-    for entry in &registry.modules {
-        of_modules.extend((entry.check)(config, daemon.as_ref())?);
+    for check in checks {
+        of_modules.extend(check(config, daemon.as_ref())?);
     }
     let runtime = crate::event_loop()?;
     runtime.block_on(look(config, running.as_ref(), of_modules))

@@ -13,7 +13,7 @@ mod print;
 use api::Hook;
 use serde::{Deserialize, Serialize};
 
-pub use collect::{Options, collect};
+pub use collect::{Check, Options, collect};
 pub use features::privileged;
 
 /// The report.

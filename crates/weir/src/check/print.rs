@@ -3,8 +3,7 @@
 use std::io;
 
 use super::{CheckReport, Device, Feature, Finding};
-use crate::modules::offload::commands::ports::some_of;
-use crate::output::{Output, Tone, WIDTH, harmless, wrap};
+use crate::output::{Output, Tone, WIDTH, harmless, wrap, some_of};
 
 /// Where names begin, behind the mark.
 const INDENT: usize = 11;

@@ -48,7 +48,7 @@ pub fn run(args: &CheckArgs, context: &mut Context<'_, '_>) -> Result<(), Error>
             config.of::<Api>().socket.as_deref(),
         ),
     };
-    let report = collect(context.registry, &config, &options)?;
+    let report = collect(&context.registry.checks(), &config, &options)?;
     if args.format.json {
         context.output.json(&report)?
     } else {

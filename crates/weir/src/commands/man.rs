@@ -125,18 +125,4 @@ mod tests {
     fn text_is_not_taken_for_requests() {
         assert_eq!(roff(".so\n'x\na-b\\c"), "\\&.so\n\\&'x\na\\-b\\ec");
     }
-
-    #[test]
-    fn the_manual_names_every_key() {
-        let keys = help(&crate::modules::all().sections());
-        let page = configuration_page(&keys);
-        for key in keys {
-            assert!(
-                page.contains(&format!("\\fB{} = ", key.name)),
-                "{}",
-                key.name
-            );
-        }
-        assert!(page.lines().all(|line| !line.starts_with('\'')));
-    }
 }

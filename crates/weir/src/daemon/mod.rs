@@ -2,6 +2,7 @@
 //! signals.
 
 mod account;
+pub mod config;
 pub(crate) mod confine;
 mod costs;
 mod counters;
@@ -33,7 +34,7 @@ use tracing::{error, info, warn};
 
 use crate::config::Effective;
 use crate::error::Error;
-use crate::modules::offload::config::Offload;
+use config::Offload;
 pub use face::{Face, names, unix_seconds, witness};
 pub use module::{Begin, Module, Modules, Needs, Part, Setup, Work};
 pub use router::{Forwarded, Router};

@@ -9,7 +9,7 @@ use kernel::facts;
 use super::memory;
 use super::module::Part;
 use crate::config::{ConfigError, Effective, When};
-use crate::modules::offload::config::{
+use super::config::{
     EachPacket, FlowRoom, HookChoice, Offload, PortHook, PortSettings,
 };
 

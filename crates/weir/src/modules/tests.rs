@@ -11,7 +11,7 @@ use super::drops::config::Drops;
 use super::history::config::{History, Octets, QuotaAction, QuotaPeriod, QuotaSettings};
 use super::monitor::config::{Collector, Ipfix, MeterRoom, Monitor};
 use super::multipath::config::{Fallback, Multipath, PathSettings};
-use super::offload::config::{
+use crate::daemon::config::{
     EachPacket, FlowRoom, HookChoice, Mark, Offload, PortHook, PortSettings,
 };
 use super::page::config::{MetricsFor, Web, WebTls};
@@ -529,4 +529,9 @@ fn what_a_reload_changes_is_said_by_the_key() {
     ] {
         assert_eq!(all.when(key), when, "{key}");
     }
+}
+
+#[test]
+fn the_command_line_is_consistent() {
+    all().tree().debug_assert();
 }

@@ -67,6 +67,26 @@ pub fn clipped(text: &str, most: usize) -> String {
     start
 }
 
+/// The first names of a list that may be long.
+pub fn some_of(names: &[String]) -> String {
+    const SHOWN: usize = 8;
+    let shown = names
+        .iter()
+        .take(SHOWN)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// A hardware address.
+pub fn mac(address: &kernel::Mac) -> String {
+    address.map(|octet| format!("{octet:02x}")).join(":")
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -9,8 +9,7 @@ use api::{Count, History, HistoryBy, HistoryQuery, HistoryUnit, Part, Period, wi
 use clap::{Args, ValueEnum};
 
 use crate::Error;
-use crate::command::{Connection, Format, client};
-use crate::modules::monitor::commands::devices;
+use crate::command::{Connection, Format, called, client};
 use crate::output::dates::{Moment, NotADate, Span};
 use crate::output::{
     Align, Cell, Charset, CharsetArg, Output, Table, Tone, clipped, harmless, units,
@@ -94,7 +93,7 @@ pub fn run(args: &HistoryArgs, output: &mut Output<'_>) -> Result<(), Error> {
     }
     let client = client(&args.connection)?;
     let device = match &args.device {
-        Some(wanted) => Some(devices::mac_of(&client.get("/v1/devices")?, wanted)?),
+        Some(wanted) => Some(called::mac_of(&client.get("/v1/devices")?, wanted)?),
         None => None,
     };
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);

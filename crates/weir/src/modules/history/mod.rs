@@ -2,6 +2,8 @@
 
 mod command;
 pub mod config;
+pub(super) mod firewall;
+pub(super) mod past;
 
 use crate::registry::{Command, Entry};
 

@@ -16,7 +16,8 @@ use super::config::{Ipfix, Monitor as Config};
 use super::plan::{self, Metered};
 use super::reading::{both, count, header, key, reading};
 use super::uplinks::Uplinks;
-use super::{export, naming, past, probes, room, timing, wifi};
+use super::super::history::past;
+use super::{export, naming, probes, room, timing, wifi};
 use crate::config::Effective;
 use crate::daemon::{self, unix_seconds};
 

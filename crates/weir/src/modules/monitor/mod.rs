@@ -3,10 +3,8 @@
 pub(crate) mod commands;
 pub mod config;
 mod export;
-mod firewall;
 mod keeper;
 mod naming;
-mod past;
 mod plan;
 mod probes;
 mod reading;
@@ -32,7 +30,8 @@ use crate::Error;
 use crate::config::Effective;
 use crate::daemon::{Face, Forwarded, Module, Needs, Router, RulesetText, Setup, Work, names};
 use crate::registry::Entry;
-use firewall::Firewall;
+use super::history::firewall::{self, Firewall};
+use super::history::past;
 use keeper::Keeper;
 
 /// Who uses the network.

@@ -177,7 +177,7 @@ impl Active {
                 api::ProbeRecord {
                     port: known.map(|link| port(link).unwrap_or_else(|| format!("#{link}"))),
                     device: (at.station != Mac::default())
-                        .then(|| super::show::mac_text(&at.station)),
+                        .then(|| crate::output::mac(&at.station)),
                     label,
                     ..numbers(probe.measure, &record.words)
                 }

@@ -8,6 +8,7 @@ use super::export::Beyond;
 use super::keeper::{Keeper, unix};
 use super::plan::Metered;
 use crate::daemon::unix_seconds;
+use crate::output::mac;
 
 fn count(count: monitor::Count) -> api::Count {
     api::Count {
@@ -21,11 +22,6 @@ fn rate(rate: &monitor::Rate) -> api::Rate {
         received: rate.received,
         sent: rate.sent,
     }
-}
-
-/// `02:00:5e:10:00:01`.
-pub fn mac_text(mac: &kernel::Mac) -> String {
-    mac.map(|octet| format!("{octet:02x}")).join(":")
 }
 
 fn sum(both: Both) -> api::Count {
@@ -50,7 +46,7 @@ impl Keeper {
             .map(|(device, name)| api::Device {
                 name: name.map(|(name, _)| name.to_owned()),
                 name_from: name.map(|(_, source)| source.word().to_owned()),
-                mac: mac_text(&device.mac),
+                mac: mac(&device.mac),
                 addresses: self
                     .core
                     .addresses(device)
@@ -193,7 +189,7 @@ impl Keeper {
             id: talk.id,
             port: self.port_name(talk.key.port),
             vlan: Some(talk.key.vlan).filter(|vlan| *vlan != 0),
-            mac: mac_text(&talk.mac),
+            mac: mac(&talk.mac),
             device: station
                 .and_then(|device| self.core.name_of(device))
                 .map(|(name, _)| name.to_owned()),

@@ -1,14 +1,14 @@
 //! The fast path: what the daemon itself has in the middle, as others see it.
 
-pub(crate) mod commands;
-pub mod config;
+mod commands;
 
+use crate::daemon;
 use crate::registry::{Command, Entry};
 
 /// The fast path.
 pub const ENTRY: Entry = Entry {
     choice: Some("The fast path"),
-    sections: &config::SECTIONS,
+    sections: &daemon::config::SECTIONS,
     commands: || {
         vec![
             Command::printing("flows", commands::flows::run),

@@ -1,6 +1,5 @@
 //! `weir devices`: who uses the network.
 
-mod called;
 mod equation;
 mod notes;
 
@@ -10,10 +9,9 @@ use api::{Count, Device, Devices, Latency, MeteredPort, Rate};
 use clap::{Args, ValueEnum};
 
 use crate::Error;
+use crate::command::called::{is_called, unknown};
 use crate::command::{Connection, Format, client};
 use crate::output::{Align, Cell, Output, Table, Tone, clipped, units};
-pub(crate) use called::mac_of;
-use called::{is_called, unknown};
 pub(crate) use notes::note;
 
 /// Show who uses the network: devices, and their traffic
@@ -274,15 +272,7 @@ fn seen(when: u64, now: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    pub(super) fn device(mac: &str, name: Option<&str>, address: &str) -> Device {
-        Device {
-            mac: mac.into(),
-            name: name.map(Into::into),
-            addresses: vec![address.into()],
-            ..Device::default()
-        }
-    }
+    use crate::command::called::tests::device;
 
     #[test]
     fn orders() {

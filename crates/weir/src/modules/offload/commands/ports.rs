@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::Error;
 use crate::command::{Connection, Format, client};
-use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, harmless, units, wrap};
+use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, harmless, units, wrap, some_of};
 
 /// List the network devices that weir looks at
 #[derive(Args, Debug)]
@@ -83,21 +83,6 @@ fn word(port: &Port) -> String {
         Some(hook) => hook.to_string(),
         None if !port.stack.stands_on.is_empty() => "below".to_owned(),
         None => "none".to_owned(),
-    }
-}
-
-/// The first names of a list that may be long.
-pub(crate) fn some_of(names: &[String]) -> String {
-    const SHOWN: usize = 8;
-    let shown = names
-        .iter()
-        .take(SHOWN)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(", ");
-    match names.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
     }
 }
 

@@ -53,7 +53,7 @@ fn quota_note(quota: &QuotaState, now: u64) -> (Option<String>, Tone) {
 mod tests {
     use api::Latency;
 
-    use super::super::tests::device;
+    use crate::command::called::tests::device;
     use super::*;
 
     #[test]

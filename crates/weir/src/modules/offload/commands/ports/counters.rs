@@ -5,8 +5,8 @@ use std::io;
 
 use api::{Port, Traffic};
 
-use super::{alike, said, some_of};
-use crate::output::{Align, Cell, Output, Table, units};
+use super::{alike, said};
+use crate::output::{Align, Cell, Output, Table, units, some_of};
 
 pub(super) fn print(ports: &[Port], output: &mut Output<'_>) -> io::Result<()> {
     let mut table = Table::new([

@@ -1,7 +1,7 @@
 //! Telling the firewall something: rules of weir's own, by `nft`.
 
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use serde::Deserialize;
 
@@ -55,7 +55,13 @@ impl Firewall {
             && let Some(rules) = self.waiting.take()
         {
             self.loads += 1;
-            self.under_way = Some(Box::pin(load(rules)));
+            let mut load: Load = Box::pin(load(rules));
+            // It begins at once; it is looked at again only when the loop has time.
+            let begun = load.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            if let Poll::Ready(result) = begun {
+                load = Box::pin(std::future::ready(result));
+            }
+            self.under_way = Some(load);
         }
     }
 }

@@ -9,7 +9,7 @@ use toml::de::DeValue;
 
 use crate::config::{DeviceName, FileValue, Section, Wrong, integer, table, words};
 
-/// What this module has in the file.
+/// What the fast path has in the file.
 pub const SECTIONS: [Section; 2] = [
     Section::of::<Offload>("offload"),
     Section::named::<PortSettings>("ports", DeviceName::NAMING),

@@ -15,9 +15,9 @@ use monitor::apps::Application;
 use monitor::names::mac;
 use tracing::{info, warn};
 
-use super::show::mac_text;
+use super::config::{History, Octets, QuotaAction, QuotaPeriod, QuotaSettings};
 use crate::config::Effective;
-use crate::modules::history::config::{History, Octets, QuotaAction, QuotaPeriod, QuotaSettings};
+use crate::output;
 
 /// In the first network namespace.
 const FILE: &str = "/var/lib/weir/history.db";
@@ -122,7 +122,7 @@ impl Past {
     fn judge_by(&mut self, usage: &history::Usage) {
         let names = &self.names;
         for change in self.quotas.judge(usage, &|mac| names.get(&mac).cloned()) {
-            let device = mac_text(&change.mac);
+            let device = output::mac(&change.mac);
             match change.to {
                 Some(state) => info!(device, state = state.word(), used = state.used, "quota"),
                 None => info!(device, "has no quota any more"),

@@ -42,7 +42,7 @@ pub(crate) fn mac_of(devices: &Devices, wanted: &str) -> Result<String, Error> {
 }
 
 /// Nothing is called so.
-pub(super) fn unknown(wanted: &str) -> Error {
+pub(crate) fn unknown(wanted: &str) -> Error {
     let what = format!(
         "no device is known that is called `{}`",
         clipped(wanted, 64)
@@ -54,9 +54,18 @@ pub(super) fn unknown(wanted: &str) -> Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::tests::device;
+pub(crate) mod tests {
     use super::*;
+
+    /// A device that has nothing else.
+    pub(crate) fn device(mac: &str, name: Option<&str>, address: &str) -> Device {
+        Device {
+            mac: mac.into(),
+            name: name.map(Into::into),
+            addresses: vec![address.into()],
+            ..Device::default()
+        }
+    }
 
     #[test]
     fn devices_are_found_by_what_people_know() {
