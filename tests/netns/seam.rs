@@ -173,7 +173,10 @@ fn only_the_list_names_a_module() {
             let names = [format!("modules::{name}"), format!("super::{name}::")];
             let named_here = |line: &str| names.iter().any(|name| line.contains(name));
             let in_modules = file.starts_with(&modules);
-            if !own && code(&text).any(|line| named_here(line) && (in_modules || line.contains("modules::"))) {
+            if !own
+                && code(&text)
+                    .any(|line| named_here(line) && (in_modules || line.contains("modules::")))
+            {
                 let file = file
                     .strip_prefix(&source)
                     .expect("below")
@@ -188,7 +191,10 @@ fn only_the_list_names_a_module() {
 }
 
 /// The history is of what the monitor counts, and kept by it.
-const KNOWN: [&str; 1] = ["modules/monitor/mod.rs names history"];
+const KNOWN: [&str; 2] = [
+    "modules/monitor/keeper.rs names history",
+    "modules/monitor/mod.rs names history",
+];
 
 /// What the binary is made of, each of those before it only: nothing imports from what comes after.
 const LAYERS: [&str; 11] = [
@@ -211,7 +217,11 @@ fn imports_go_one_way() {
     files(&source, &mut all);
     let (mut looked, mut back) = (0, Vec::new());
     for file in all {
-        let below = file.strip_prefix(&source).expect("below").display().to_string();
+        let below = file
+            .strip_prefix(&source)
+            .expect("below")
+            .display()
+            .to_string();
         let layer = below.split(['/', '.']).next().unwrap_or_default();
         let tests = below.contains("tests.rs");
         let Some(own) = place(layer).filter(|_| !tests) else {

@@ -318,7 +318,7 @@ fn of_what_is_not_there_it_says_so() {
         assert_eq!(
             ran.err,
             "weir: no device is known that is called `toaster`\n  \
-             hint: `weir devices --all` lists them; give a name, or a hardware or IP address of \
+             Hint: `weir devices --all` lists them; give a name, or a hardware or IP address of \
              it\n"
         );
     }
@@ -338,7 +338,7 @@ fn of_what_is_not_there_it_says_so() {
         assert_eq!(
             ran.err,
             "weir: the monitor is off\n  \
-             hint: set `enabled = true` under [monitor] in the configuration, and restart weir\n"
+             Hint: set `enabled = true` under [monitor] in the configuration, and restart weir\n"
         );
     }
 }
@@ -387,7 +387,7 @@ fn ports_are_given_to_one_router_each() {
     assert_eq!(
         twice.err,
         "weir: udp/8050 belongs to router home\n  \
-         hint: give another port, or take it away there by `weir multipath forward home`\n"
+         Hint: give another port, or take it away there by `weir multipath forward home`\n"
     );
     assert!(
         pair("other", "tcp/9349")

@@ -374,7 +374,13 @@ fn a_refusal_is_late_once_more_went_by() {
     assert_eq!(said, PASSED);
     set_count(&original, 6 << 40);
     let refusal = (0, anew + 1);
-    let late = farewell(&mut router, &connection, REPLY, (Hook::Tc, RST | ACK), refusal);
+    let late = farewell(
+        &mut router,
+        &connection,
+        REPLY,
+        (Hook::Tc, RST | ACK),
+        refusal,
+    );
     assert_eq!(late, DROPPED, "{original}");
 }
 

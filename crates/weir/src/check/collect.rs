@@ -11,9 +11,9 @@ use kernel::{Event, Link, Source, facts};
 use super::{CheckReport, Feature, devices, features, firewall, netfilter};
 use crate::Error;
 use crate::config::Effective;
+use crate::daemon::config::Offload;
 use crate::daemon::settings;
 use crate::daemon::surroundings::{self, Surroundings};
-use crate::daemon::config::Offload;
 
 /// How long the kernel may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::{CheckReport, Device, Feature, Finding};
-use crate::output::{Output, Tone, WIDTH, harmless, wrap, some_of};
+use crate::output::{Output, Tone, WIDTH, harmless, some_of, wrap};
 
 /// Where names begin, behind the mark.
 const INDENT: usize = 11;
@@ -248,7 +248,7 @@ Kernel 6.1.0
   yes      XDP programs (Linux 4.8)
   no       BTF (Linux 5.2)
            Tells of drops.
-           hint: build the kernel with CONFIG_DEBUG_INFO_BTF, which makes it
+           Hint: build the kernel with CONFIG_DEBUG_INFO_BTF, which makes it
            larger by a good deal
   yes      memory
            4 MiB
@@ -258,14 +258,14 @@ Devices, as a daemon would have them
            the driver has no XDP
            carries wan.7
            what leaves is left to the kernel
-           hint: shape at the lowest device instead
+           Hint: shape at the lowest device instead
 
 Firewall
   inet t forward, handle 7
            a limit counts packets
            {\"limit\":{}}
            it leaves 12 connections to the kernel now
-           hint: match `ct state new`
+           Hint: match `ct state new`
   1 more only worth knowing: --verbose
 
 Weir can work here, on 1 device; most routers have two.

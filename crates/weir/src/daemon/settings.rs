@@ -6,12 +6,10 @@ use api::{ConfigChange, Problem, Reloaded};
 use datapath::{Options, Sizes};
 use kernel::facts;
 
+use super::config::{EachPacket, FlowRoom, HookChoice, Offload, PortHook, PortSettings};
 use super::memory;
 use super::module::Part;
 use crate::config::{ConfigError, Effective, When};
-use super::config::{
-    EachPacket, FlowRoom, HookChoice, Offload, PortHook, PortSettings,
-};
 
 /// Reads the configuration anew.
 pub type Source = Box<dyn Fn() -> Result<Effective, Vec<ConfigError>>>;

@@ -11,11 +11,11 @@ use super::drops::config::Drops;
 use super::history::config::{History, Octets, QuotaAction, QuotaPeriod, QuotaSettings};
 use super::monitor::config::{Collector, Ipfix, MeterRoom, Monitor};
 use super::multipath::config::{Fallback, Multipath, PathSettings};
+use super::page::config::{MetricsFor, Web, WebTls};
+use crate::config::{Api, ConfigError, DeviceName, Effective, Log, LogLevel, Origin, When, help};
 use crate::daemon::config::{
     EachPacket, FlowRoom, HookChoice, Mark, Offload, PortHook, PortSettings,
 };
-use super::page::config::{MetricsFor, Web, WebTls};
-use crate::config::{Api, ConfigError, DeviceName, Effective, Log, LogLevel, Origin, When, help};
 
 fn parse(text: &str, filename: &str) -> Result<Effective, Vec<ConfigError>> {
     crate::config::parse(&all().sections(), text, filename)

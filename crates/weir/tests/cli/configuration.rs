@@ -48,7 +48,7 @@ fn a_bad_configuration_is_told_whole() {
              FILE:2:1: offload.tpc: unknown key; did you mean `tcp`?\n  \
              FILE:3:11: offload.reprove: cannot be the number 3; \
              write a time from \"1s\" to \"10m\": a whole number and ms, s, m or h, in quotes\n  \
-             hint: nothing was changed; `weir config --keys` lists what there is\n"
+             Hint: nothing was changed; `weir config --keys` lists what there is\n"
         );
     }
     let ran = run(&["run", "--config", "/nonexistent/weir.toml"]);

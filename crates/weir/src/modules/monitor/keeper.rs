@@ -12,11 +12,11 @@ use kernel::{Event, Link};
 use monitor::{Count, Forwarded, Limits, Loose, Millis, Monitor, Rest, Way};
 use tracing::{debug, info, warn};
 
+use super::super::history::past;
 use super::config::{Ipfix, Monitor as Config};
 use super::plan::{self, Metered};
 use super::reading::{both, count, header, key, reading};
 use super::uplinks::Uplinks;
-use super::super::history::past;
 use super::{export, naming, probes, room, timing, wifi};
 use crate::config::Effective;
 use crate::daemon::{self, unix_seconds};

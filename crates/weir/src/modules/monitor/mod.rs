@@ -26,12 +26,12 @@ use api::{Asked, HistoryQuery, Later, Method, Nothing, Problem, Route, Status, T
 use kernel::{Event, Source};
 use tracing::warn;
 
+use super::history::firewall::{self, Firewall};
+use super::history::past;
 use crate::Error;
 use crate::config::Effective;
 use crate::daemon::{Face, Forwarded, Module, Needs, Router, RulesetText, Setup, Work, names};
 use crate::registry::Entry;
-use super::history::firewall::{self, Firewall};
-use super::history::past;
 use keeper::Keeper;
 
 /// Who uses the network.

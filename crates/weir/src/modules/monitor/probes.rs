@@ -176,8 +176,7 @@ impl Active {
                 let known = (at.link != 0).then_some(at.link);
                 api::ProbeRecord {
                     port: known.map(|link| port(link).unwrap_or_else(|| format!("#{link}"))),
-                    device: (at.station != Mac::default())
-                        .then(|| crate::output::mac(&at.station)),
+                    device: (at.station != Mac::default()).then(|| crate::output::mac(&at.station)),
                     label,
                     ..numbers(probe.measure, &record.words)
                 }

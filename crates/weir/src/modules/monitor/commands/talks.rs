@@ -6,9 +6,8 @@ use std::net::{IpAddr, SocketAddr};
 use api::{Talk, TalkSort, Talks, TalksQuery, with_query};
 use clap::{Args, ValueEnum};
 
-use super::devices;
 use crate::Error;
-use crate::command::{Connection, Format, client};
+use crate::command::{Connection, Format, called, client};
 use crate::output::{Align, Cell, Output, Table, Tone, clipped, harmless, units};
 
 /// Show who talks with whom, through the router and with it
@@ -63,7 +62,7 @@ enum SortArg {
 pub fn run(args: &TalksArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let client = client(&args.connection)?;
     let device = match &args.device {
-        Some(wanted) => Some(devices::mac_of(&client.get("/v1/devices")?, wanted)?),
+        Some(wanted) => Some(called::mac_of(&client.get("/v1/devices")?, wanted)?),
         None => None,
     };
     let asked = TalksQuery {

@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::Error;
 use crate::command::{Connection, Format, client};
-use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, harmless, units, wrap, some_of};
+use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, harmless, some_of, units, wrap};
 
 /// List the network devices that weir looks at
 #[derive(Args, Debug)]
@@ -261,7 +261,7 @@ br0, br0.20: below, as what it carries is forwarded at lan0, lan1
 lan0, lan1 carry br0, br0.20
 lan0, lan1: what leaves is left to the kernel: at br0 above it, the qdisc cake
   would be skipped
-  hint: shape at the lowest device instead
+  Hint: shape at the lowest device instead
 "
         );
     }

@@ -53,8 +53,8 @@ fn quota_note(quota: &QuotaState, now: u64) -> (Option<String>, Tone) {
 mod tests {
     use api::Latency;
 
-    use crate::command::called::tests::device;
     use super::*;
+    use crate::command::called::tests::device;
 
     #[test]
     fn notes_say_what_matters() {

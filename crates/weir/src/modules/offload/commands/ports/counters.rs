@@ -6,7 +6,7 @@ use std::io;
 use api::{Port, Traffic};
 
 use super::{alike, said};
-use crate::output::{Align, Cell, Output, Table, units, some_of};
+use crate::output::{Align, Cell, Output, Table, some_of, units};
 
 pub(super) fn print(ports: &[Port], output: &mut Output<'_>) -> io::Result<()> {
     let mut table = Table::new([
