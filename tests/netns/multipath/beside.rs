@@ -204,12 +204,15 @@ fn beside(hook: &str) -> Result<(), Error> {
     let mut direct = Stream::open(&scene, 5002)?;
     assert_eq!((carried.source, direct.source), (PARTNER, own));
     direct.until_offloaded(&scene, 5002)?;
-    let flows = scene.weir.flows()?.into_iter();
-    let hooks = flows
-        .filter(|flow| flow.original.destination_port == 5002)
-        .filter_map(|flow| flow.directions.original.hook);
-    let hooks: Vec<_> = hooks.map(|used| used.to_string()).collect();
-    assert_eq!(hooks, [hook]);
+    // A proof may just have ended: rules change when the partner comes.
+    wait_until(&format!("it is forwarded by {hook}"), LIMIT, || {
+        direct.exchange();
+        let flows = scene.weir.flows()?.into_iter();
+        let hooks = flows
+            .filter(|flow| flow.original.destination_port == 5002)
+            .filter_map(|flow| flow.directions.original.hook);
+        Ok(hooks.map(|used| used.to_string()).collect::<Vec<_>>() == [hook])
+    })?;
     for _ in 0..40 {
         carried.exchange();
     }
