@@ -502,6 +502,17 @@ fn the_manual_is_written_and_formats() {
             "{name}"
         );
     }
+    let file = fs::read_to_string(directory.path().join("man5/weir.toml.5")).expect("a page");
+    let example = run(&["config", "--example"]).out;
+    let keys = example.lines().filter_map(|line| line.strip_prefix('#'));
+    let keys = keys.filter(|line| !line.starts_with([' ', '[']));
+    let mut named = 0;
+    for key in keys.filter_map(|line| line.split(" = ").next()) {
+        assert!(file.contains(&format!("\\fB{key} = ")), "{key}");
+        named += 1;
+    }
+    assert!(named > 50, "{named}");
+    assert!(file.lines().all(|line| !line.starts_with('\'')));
     for page in pages {
         let text = fs::read_to_string(page).expect("a page");
         assert!(text.contains(".TH") && text.contains(".SH NAME"), "{page}");

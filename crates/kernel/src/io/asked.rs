@@ -28,6 +28,30 @@ pub(super) struct Asker {
     sequence: u32,
 }
 
+/// How often a dump is asked for anew because things changed meanwhile.
+const RETRIES: u32 = 4;
+
+/// All that a dump of nf_tables tells, in the network namespace of the calling thread. Does not wait.
+pub(super) fn read_all<T>(
+    request: &'static str,
+    question: impl Fn(u32) -> Vec<u8>,
+    decode: impl Fn(&Message<'_>) -> Result<Option<T>, DecodeError>,
+) -> Result<Vec<T>, RequestError> {
+    let mut kernel = Asker::open(Netlink::Netfilter, request)?;
+    let mut all = Vec::new();
+    for _ in 0..=RETRIES {
+        all.clear();
+        let end = kernel.ask(request, &question, |message| {
+            all.extend(decode(message)?);
+            Ok(true)
+        })?;
+        if end != End::Torn {
+            break;
+        }
+    }
+    Ok(all)
+}
+
 impl Asker {
     /// Opens the socket, in the network namespace of the calling thread; `request` is what it is
     /// for, in errors.

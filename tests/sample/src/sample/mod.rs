@@ -61,7 +61,7 @@ pub struct Shown {
     pub greeted: u64,
     /// Devices that there are, or were told of anew.
     pub devices: u64,
-    /// Seconds, turns, and rounds of its own work, that it saw.
+    /// Seconds that went by.
     pub seconds: u64,
     /// Turns that it had.
     pub turns: u64,
