@@ -1,5 +1,6 @@
-// Builds the page into dist/: one script, one style sheet, both named by their content so that they may be cached for ever,
-// and index.html, which names them. Fails where the whole is too large for a router.
+// Builds the page into dist/: one script, one style sheet, both named by their content so that they
+// may be cached for ever, and index.html, which names them. Fails where the whole is too large for
+// a router.
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -10,7 +11,10 @@ import { build } from "esbuild";
 const here = dirname(fileURLToPath(import.meta.url));
 const dist = join(here, "dist");
 
-/** Octets of all files of the page together, each compressed by gzip: what it may take of a router's flash and of its uplink. */
+/**
+ * Octets of all files of the page together, each compressed by gzip: what it may take of a router's
+ * flash and of its uplink.
+ */
 const BUDGET = 150 * 1024;
 
 rmSync(dist, { recursive: true, force: true });

@@ -59,7 +59,10 @@ export async function refreshSession(): Promise<void> {
   });
 }
 
-/** A session that ended, be it by time, shows the log-in; the address stays, so that one returns to the same view. */
+/**
+ * A session that ended, be it by time, shows the log-in; the address stays, so that one returns to
+ * the same view.
+ */
 function sessionEnded(failure: unknown): void {
   const now = session.get();
   if (failure instanceof Failure && failure.status === 401 && now?.user) {
@@ -91,9 +94,10 @@ async function post(path: string, body: unknown): Promise<void> {
   try {
     await send();
   } catch (failure) {
-    // The token may be older than the session, for instance after the daemon was started anew: once more with a fresh one.
-    // Logged out meanwhile? Asking anew tells, and the page follows.
-    if (failure instanceof Failure && failure.status === 401) await refreshSession().catch(() => {});
+    // The token may be older than the session, for instance after the daemon was started anew: once
+    // more with a fresh one. Logged out meanwhile? Asking anew tells, and the page follows.
+    if (failure instanceof Failure && failure.status === 401)
+      await refreshSession().catch(() => {});
     if (!(failure instanceof Failure) || failure.status !== 403) throw failure;
     const before = session.get()?.csrf;
     await refreshSession();

@@ -1,5 +1,6 @@
-// What nearly every view shows: devices, ports and the daemon's state, asked for every two seconds as long as somebody is logged
-// in and looks; and the rates of the last minutes, which outlive a change of view.
+// What nearly every view shows: devices, ports and the daemon's state, asked for every two seconds
+// as long as somebody is logged in and looks; and the rates of the last minutes, which outlive a
+// change of view.
 
 import { type PathsReading, pathRates } from "../core/paths";
 import { USUAL } from "../core/poll";
@@ -12,7 +13,10 @@ import type { Devices, MeteredPort, Paths, Status } from "./types";
 export interface Live {
   devices: Devices | null;
   status: Status | null;
-  /** Packets since the look before: forwarded by weir, and all. null as long as there were no two looks. */
+  /**
+   * Packets since the look before: forwarded by weir, and all. null as long as there were no two
+   * looks.
+   */
   packets: { forwarded: number; all: number; octetRate: number | null } | null;
   /** Uplinks that are used as one; null where there is no partner. */
   paths: Paths | null;
@@ -23,7 +27,10 @@ const NOTHING: Live = { devices: null, status: null, packets: null, paths: null,
 
 export const live = new Store<Live>(NOTHING);
 
-/** Series: `port NAME`, `device MAC` and `path NAME`. Down is what goes to whoever is behind the router, also at an uplink. */
+/**
+ * Series: `port NAME`, `device MAC` and `path NAME`. Down is what goes to whoever is behind the
+ * router, also at an uplink.
+ */
 export let recorded = new Recorder();
 
 let poller: Poller | null = null;
@@ -47,7 +54,8 @@ function packetsBetween(before: Status | null, after: Status): Live["packets"] {
   const [from, to] = [packetsOf(before), packetsOf(after)];
   const forwarded = to.forwarded - from.forwarded;
   const all = to.all - from.all;
-  // Seconds are whole in what the daemon tells: too coarse for two of them, so this page's own clock serves.
+  // Seconds are whole in what the daemon tells: too coarse for two of them, so this page's own
+  // clock serves.
   const now = performance.now() / 1000;
   const octetRate = rateBetween(before.packets.octets, after.packets.octets, now - looked);
   return forwarded < 0 || all < forwarded ? null : { forwarded, all, octetRate };

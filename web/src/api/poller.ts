@@ -47,7 +47,8 @@ export class Poller {
       await this.ask();
     } catch (error) {
       event = "failed";
-      if (!this.#stopped) this.failed(error instanceof Failure ? error : new Failure(0, String(error), ""));
+      if (!this.#stopped)
+        this.failed(error instanceof Failure ? error : new Failure(0, String(error), ""));
     }
     this.#asking = false;
     if (!this.#stopped) this.#happened(event);
@@ -62,7 +63,11 @@ export interface Resource<T> {
 }
 
 /** Follows `GET /api/v1/path?query` while the component is shown. */
-export function useResource<T>(path: string, query: Record<string, string>, every: number): Resource<T> {
+export function useResource<T>(
+  path: string,
+  query: Record<string, string>,
+  every: number,
+): Resource<T> {
   const key = JSON.stringify([path, query]);
   const [held, hold] = useState<{ key: string; data: T | null; failure: Failure | null }>({
     key,

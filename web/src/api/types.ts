@@ -1,5 +1,6 @@
-// What the daemon tells: the Rust types in crates/api/src/types, of which these are the fields that the page uses. Text in `name`,
-// `device`, `far_name` and the like was chosen by the network: it goes through `plain` before it is shown.
+// What the daemon tells: the Rust types in crates/api/src/types, of which these are the fields that
+// the page uses. Text in `name`, `device`, `far_name` and the like was chosen by the network: it
+// goes through `plain` before it is shown.
 
 export interface Count {
   bytes: number;
@@ -166,8 +167,14 @@ export interface Status {
     passed: Record<string, number>;
   };
   share_of_packets?: number;
-  /** Connections left to the kernel by rules that see each packet, the dearest rule first; absent where there are no such rules. */
-  each_packet?: { connections: number; rules: { rule: string; why: string; connections: number }[] };
+  /**
+   * Connections left to the kernel by rules that see each packet, the dearest rule first; absent
+   * where there are no such rules.
+   */
+  each_packet?: {
+    connections: number;
+    rules: { rule: string; why: string; connections: number }[];
+  };
   heartbeat: { age_seconds: number; limit_seconds: number };
   /** Absent where no partner is configured. */
   multipath?: { partner: string; state: string };
@@ -201,7 +208,10 @@ export interface Path {
   gateway?: string;
   subflows: number;
   fell_back: number;
-  /** Something on the way took MPTCP out lately; absent from older routers, as the tunnel's octets are. */
+  /**
+   * Something on the way took MPTCP out lately; absent from older routers, as the tunnel's octets
+   * are.
+   */
   strips?: boolean;
   /** When it is to be used; absent from older routers, as the next two are. */
   use?: "always" | "metered" | "backup" | "never";
@@ -225,7 +235,10 @@ export interface Twin {
   of: string;
 }
 
-/** Ports of the partner that lead to a host of the LAN; whether the partner gives them, where it is there. */
+/**
+ * Ports of the partner that lead to a host of the LAN; whether the partner gives them, where it is
+ * there.
+ */
 export interface Forward {
   ports: string;
   to: string;

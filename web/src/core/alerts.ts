@@ -8,7 +8,10 @@ export type Alert =
   | { kind: "unplaced"; port: string; packets: number }
   | { kind: "unarmed" | "heartbeat" | "shadow" };
 
-/** Packets without a record are told of from this share of a port's packets on: a few are nothing to act on. */
+/**
+ * Packets without a record are told of from this share of a port's packets on: a few are nothing to
+ * act on.
+ */
 const UNPLACED_SHARE = 0.001;
 
 /** The gravest first. Nothing is said of forwarding where the daemon only counts. */
@@ -19,11 +22,13 @@ export function alerts(devices: Devices, status: Status | null): Alert[] {
     found.push({ kind: "heartbeat" });
   for (const state of ["cut", "exceeded", "warned"] as const) {
     for (const device of devices.devices) {
-      if (device.quota?.state === state) found.push({ kind: "quota", state, device, name: nameOf(device) });
+      if (device.quota?.state === state)
+        found.push({ kind: "quota", state, device, name: nameOf(device) });
     }
   }
   for (const device of devices.devices) {
-    if (device.latency?.bufferbloat === "bad") found.push({ kind: "bloat", device, name: nameOf(device) });
+    if (device.latency?.bufferbloat === "bad")
+      found.push({ kind: "bloat", device, name: nameOf(device) });
   }
   for (const port of devices.ports) {
     const packets = port.incoming.unplaced.packets + port.outgoing.unplaced.packets;

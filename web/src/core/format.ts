@@ -19,7 +19,10 @@ export class Format {
     this.#round = new Intl.NumberFormat(language, { maximumFractionDigits: 2 });
     this.#three = [0, 1, 2].map(
       (digits) =>
-        new Intl.NumberFormat(language, { minimumFractionDigits: digits, maximumFractionDigits: digits }),
+        new Intl.NumberFormat(language, {
+          minimumFractionDigits: digits,
+          maximumFractionDigits: digits,
+        }),
     );
     this.#percent = new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 0 });
     this.#relative = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" });
@@ -50,7 +53,9 @@ export class Format {
     return this.#scaled(bytes, BYTES, true);
   }
 
-  /** A share of 1: `42 %`. What is not nothing does not become 0 %, and what is not all not 100 %. */
+  /**
+   * A share of 1: `42 %`. What is not nothing does not become 0 %, and what is not all not 100 %.
+   */
   share(part: number): string {
     const clamped = Math.min(Math.max(part, 0), 1);
     if (clamped > 0 && clamped < 0.01) return `<${SPACE}${this.#percent.format(0.01)}`;
@@ -63,13 +68,19 @@ export class Format {
     return `${this.fewDigits(value)}${SPACE}ms`;
   }
 
-  /** A number of which one digit behind the point counts, as long as it is small. What was measured does not become 0.0. */
+  /**
+   * A number of which one digit behind the point counts, as long as it is small. What was measured
+   * does not become 0.0.
+   */
   fewDigits(value: number): string {
     if (value < 0.05) return `<${SPACE}${this.#digits(0.1, 1)}`;
     return this.#digits(value, value < 10 ? 1 : 0);
   }
 
-  /** How long ago, in one unit: `5 min ago`; of the last few seconds `now`, as what is told is that old itself. */
+  /**
+   * How long ago, in one unit: `5 min ago`; of the last few seconds `now`, as what is told is that
+   * old itself.
+   */
   ago(seconds: number): string {
     const past = Math.max(0, Math.round(seconds));
     if (past < 5) return this.#relative.format(0, "second");
@@ -114,7 +125,10 @@ export class Format {
     return this.#date("moment", { dateStyle: "medium", timeStyle: "short" }, seconds);
   }
 
-  /** A period of the history, named in the router's zone, `offset` minutes east of UTC. Short names are for the axis of a chart. */
+  /**
+   * A period of the history, named in the router's zone, `offset` minutes east of UTC. Short names
+   * are for the axis of a chart.
+   */
   period(unit: string, start: number, end: number, offset: number, short: boolean): string {
     // The middle lies in the right day also where the zone had another offset then (summer time).
     const local = (unit === "hour" ? start : (start + end) / 2) + offset * 60;
@@ -123,7 +137,11 @@ export class Format {
     switch (unit) {
       case "hour":
         return short
-          ? this.#date(name, { hour: "2-digit", minute: "2-digit", hourCycle: "h23", ...zone }, local)
+          ? this.#date(
+              name,
+              { hour: "2-digit", minute: "2-digit", hourCycle: "h23", ...zone },
+              local,
+            )
           : this.#date(
               name,
               {

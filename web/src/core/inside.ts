@@ -1,4 +1,5 @@
-// A conversation that is seen at an uplink is told from the other side: there the station is the far end. Pure.
+// A conversation that is seen at an uplink is told from the other side: there the station is the
+// far end. Pure.
 import type { Latency, Talk } from "../api/types";
 
 function turned(latency: Latency): Latency {
@@ -19,8 +20,9 @@ function taken(endpoint: string): [string, number] {
 }
 
 /**
- * A conversation as seen from inside, whichever way it was told. `router` names the router itself, whose own conversations are seen at
- * uplinks only. One that was turned round has no hardware address: that which was told is the gateway's.
+ * A conversation as seen from inside, whichever way it was told. `router` names the router itself,
+ * whose own conversations are seen at uplinks only. One that was turned round has no hardware
+ * address: that which was told is the gateway's.
  */
 export function fromInside(talk: Talk, router: string): Talk {
   if (talk.outside !== true) return talk;

@@ -3,7 +3,10 @@
 /** What a column is ordered by. Absent values come last, whichever way. */
 export type Sortable = number | string | null | undefined;
 
-/** Rows ordered by a value of each; equal ones stay in the order they came. Does not change the array given. */
+/**
+ * Rows ordered by a value of each; equal ones stay in the order they came. Does not change the
+ * array given.
+ */
 export function ordered<T>(
   rows: readonly T[],
   by: (row: T) => Sortable,

@@ -22,8 +22,18 @@ export interface Uplink {
   tunnel: number;
 }
 
-/** Never used; resting, as it slowed others down; waiting until others fail; used for lack of others. */
-export type Note = "never" | "rests" | "reserve" | "metered" | "backup" | "metered-used" | "backup-used";
+/**
+ * Never used; resting, as it slowed others down; waiting until others fail; used for lack of
+ * others.
+ */
+export type Note =
+  | "never"
+  | "rests"
+  | "reserve"
+  | "metered"
+  | "backup"
+  | "metered-used"
+  | "backup-used";
 
 function noteOf(path: Path): Note | null {
   if (path.rests === true) return "rests";
@@ -47,11 +57,15 @@ export function uplinks(paths: readonly Path[]): Uplink[] {
     found.set(path.device, {
       device: path.device,
       addresses: [...(before?.addresses ?? []), path.address],
-      gateways: [...(before?.gateways ?? []), ...(path.gateway === undefined ? [] : [path.gateway])],
+      gateways: [
+        ...(before?.gateways ?? []),
+        ...(path.gateway === undefined ? [] : [path.gateway]),
+      ],
       subflows: (before?.subflows ?? 0) + path.subflows,
       fell_back: (before?.fell_back ?? 0) + path.fell_back,
       strips: (before?.strips ?? false) || path.strips === true,
-      // Where one address has nothing, the other decides; what holds for one of two only is none of the uplink's.
+      // Where one address has nothing, the other decides; what holds for one of two only is none of
+      // the uplink's.
       note:
         before === undefined || before.subflows === 0
           ? noteOf(path)
@@ -74,13 +88,19 @@ export interface PathsReading {
   paths: readonly Path[];
 }
 
-/** The router looks once a second, the page every two: over so many looks, which of the router's looks fell between does not show. */
+/**
+ * The router looks once a second, the page every two: over so many looks, which of the router's
+ * looks fell between does not show.
+ */
 const LOOKS = 3;
 
 /** A reading later than this after the one before begins anew: nobody was looking in between. */
 const GAP = 15;
 
-/** Rates of each uplink, bits a second, over the last few readings; and the readings to keep. Down is what came from the partner. */
+/**
+ * Rates of each uplink, bits a second, over the last few readings; and the readings to keep. Down
+ * is what came from the partner.
+ */
 export function pathRates(
   readings: readonly PathsReading[],
   now: PathsReading,
@@ -108,7 +128,10 @@ export function pathRates(
   return { readings: [...kept, now], rates };
 }
 
-/** Layers, one upon the other: times, and for each series the sum of it and of those below. Where nobody looked nothing is drawn. */
+/**
+ * Layers, one upon the other: times, and for each series the sum of it and of those below. Where
+ * nobody looked nothing is drawn.
+ */
 export function layers(
   series: readonly (readonly Sample[])[],
   way: "down" | "up",
@@ -141,5 +164,7 @@ export function layers(
 
 /** What single layers are at a point, from the sums. */
 export function thickness(data: readonly (readonly (number | null)[])[], at: number): number[] {
-  return data.slice(1).map((sums, index) => (sums[at] ?? 0) - (index === 0 ? 0 : (data[index]?.[at] ?? 0)));
+  return data
+    .slice(1)
+    .map((sums, index) => (sums[at] ?? 0) - (index === 0 ? 0 : (data[index]?.[at] ?? 0)));
 }

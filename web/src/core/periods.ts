@@ -10,9 +10,13 @@ export const BARS: Record<Unit, number> = { hour: 48, day: 31, month: 12 };
 /** Keys that have a colour of their own; the rest is one part. */
 export const COLOURED = 7;
 
-const total = (count: { received: Count; sent: Count }): number => count.received.bytes + count.sent.bytes;
+const total = (count: { received: Count; sent: Count }): number =>
+  count.received.bytes + count.sent.bytes;
 
-/** The beginning of the unit that holds a time, in a zone `offset` minutes east of UTC; moved by `step` units. */
+/**
+ * The beginning of the unit that holds a time, in a zone `offset` minutes east of UTC; moved by
+ * `step` units.
+ */
 export function startOf(unit: Unit, time: number, offset: number, step = 0): number {
   const zone = offset * 60;
   const date = new Date((time + zone) * 1000);
@@ -32,7 +36,12 @@ export function startOf(unit: Unit, time: number, offset: number, step = 0): num
 }
 
 /** The span shown: `BARS` units up to the one that holds `now`, moved back by `page` spans. */
-export function span(unit: Unit, now: number, offset: number, page: number): { from: number; to: number } {
+export function span(
+  unit: Unit,
+  now: number,
+  offset: number,
+  page: number,
+): { from: number; to: number } {
   const last = startOf(unit, now, offset, 1 - page * BARS[unit]);
   return { from: startOf(unit, last, offset, -BARS[unit]), to: last };
 }
@@ -96,13 +105,17 @@ export function stack(period: Period | null, keys: readonly string[]): number[] 
   return [...own, Math.max(0, rest)];
 }
 
-/** A round number not below the highest bar, and steps to it, by powers of 1000 as bytes are written. */
+/**
+ * A round number not below the highest bar, and steps to it, by powers of 1000 as bytes are
+ * written.
+ */
 export function scale(highest: number): { top: number; steps: number[] } {
   if (!(highest > 0)) return { top: 1, steps: [0] };
   const power = 10 ** Math.floor(Math.log10(highest));
   const step =
-    ([0.25, 0.5, 1, 2, 2.5] as const).map((part) => part * power).find((size) => highest / size <= 4) ??
-    5 * power;
+    ([0.25, 0.5, 1, 2, 2.5] as const)
+      .map((part) => part * power)
+      .find((size) => highest / size <= 4) ?? 5 * power;
   const many = Math.ceil(highest / step);
   return { top: many * step, steps: Array.from({ length: many + 1 }, (_, index) => index * step) };
 }

@@ -1,5 +1,5 @@
-// Layout of the picture port -> flow -> hop: pure. Ports stand left and hops right, as blocks whose height is their rate; each
-// flow is a ribbon between them, as wide as its rate.
+// Layout of the picture port -> flow -> hop: pure. Ports stand left and hops right, as blocks whose
+// height is their rate; each flow is a ribbon between them, as wide as its rate.
 
 /** One direction of a flow that weir forwards. */
 export interface Stream {
@@ -45,7 +45,10 @@ const THINNEST = 3;
 
 const { compare: byName } = new Intl.Collator("en", { numeric: true });
 
-/** The largest streams, and the rest added up by pair of port and hop. `id` of such a sum is `rest PORT HOP`. */
+/**
+ * The largest streams, and the rest added up by pair of port and hop. `id` of such a sum is `rest
+ * PORT HOP`.
+ */
 export function bundled(streams: readonly Stream[]): Stream[] {
   const bySize = [...streams].sort((a, b) => b.rate - a.rate || (a.id < b.id ? -1 : 1));
   const rest = new Map<string, Stream>();
@@ -71,8 +74,10 @@ function byKey(streams: readonly Stream[], key: (stream: Stream) => string): Map
   return groups;
 }
 
-/** Lays out streams in `space` units of height, gaps between blocks not counted. Blocks stand in order of their names, so that they
- * keep their places while rates change. */
+/**
+ * Lays out streams in `space` units of height, gaps between blocks not counted. Blocks stand in
+ * order of their names, so that they keep their places while rates change.
+ */
 export function layOut(given: readonly Stream[], space: number): Picture {
   const streams = bundled(given);
   const sum = streams.reduce((all, stream) => all + stream.rate, 0);
@@ -95,7 +100,8 @@ export function layOut(given: readonly Stream[], space: number): Picture {
   const hopOrder = order(hops);
   const leftOf = new Map(ports.map((block) => [block.key, block.y]));
   const rightOf = new Map(hops.map((block) => [block.key, block.y]));
-  // At each end, ribbons lie in the order of what is at their other end: so they cross as little as can be.
+  // At each end, ribbons lie in the order of what is at their other end: so they cross as little as
+  // can be.
   const ends = new Map<string, { from: number; to: number }>();
   const rank = (first: Map<string, number>, a: string, b: string) =>
     (first.get(a) ?? 0) - (first.get(b) ?? 0);
@@ -105,13 +111,16 @@ export function layOut(given: readonly Stream[], space: number): Picture {
     leftOf.set(stream.port, from + width(stream));
     ends.set(stream.id, { from, to: 0 });
   }
-  for (const stream of [...streams].sort((a, b) => rank(portOrder, a.port, b.port) || bySize(a, b))) {
+  for (const stream of [...streams].sort(
+    (a, b) => rank(portOrder, a.port, b.port) || bySize(a, b),
+  )) {
     const to = rightOf.get(stream.hop) ?? 0;
     rightOf.set(stream.hop, to + width(stream));
     const end = ends.get(stream.id);
     if (end !== undefined) end.to = to;
   }
-  const lowest = (blocks: Block[]) => blocks.reduce((y, block) => Math.max(y, block.y + block.height), 0);
+  const lowest = (blocks: Block[]) =>
+    blocks.reduce((y, block) => Math.max(y, block.y + block.height), 0);
   return {
     ports,
     hops,

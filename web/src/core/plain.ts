@@ -1,17 +1,23 @@
-// Text that the network chose: names of devices and of servers. Preact writes it as text, so markup stays text; what is left to
-// do is to keep it from controlling how it is shown.
+// Text that the network chose: names of devices and of servers. Preact writes it as text, so markup
+// stays text; what is left to do is to keep it from controlling how it is shown.
 
 /** Characters shown of a name. A DNS name has 253 at most. */
 const LONGEST = 253;
 
 /**
- * C0 and C1 controls, line and paragraph separators, what turns the direction of writing (UAX 9: RLO and its like, which can
- * make `gpj.exe` of `exe.jpg`), and what is not seen at all.
+ * C0 and C1 controls, line and paragraph separators, what turns the direction of writing (UAX 9:
+ * RLO and its like, which can make `gpj.exe` of `exe.jpg`), and what is not seen at all.
  */
-const CONTROLS =
-  /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+const CONTROLS = new RegExp(
+  "[\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f]|" +
+    "[\\ufeff\\ufff9-\\ufffb]|[\\u{e0000}-\\u{e007f}]",
+  "gu",
+);
 
-/** A name fit to be shown: one line, without control characters (each becomes U+FFFD, so that it is seen), not endless. */
+/**
+ * A name fit to be shown: one line, without control characters (each becomes U+FFFD, so that it is
+ * seen), not endless.
+ */
 export function plain(text: string): string {
   const shown = text.replace(CONTROLS, "\ufffd");
   // By code points, so that none is cut in half.

@@ -15,11 +15,16 @@ export interface Polling {
 
 export type PollEvent = "answered" | "failed" | "shown" | "hidden";
 
-export const polling = (usual: number, visible: boolean): Polling => ({ usual, failures: 0, visible });
+export const polling = (usual: number, visible: boolean): Polling => ({
+  usual,
+  failures: 0,
+  visible,
+});
 
 /**
- * What an event makes of it, and after how many milliseconds to ask: null is not at all. A page that nobody sees asks nothing;
- * after errors it waits twice as long each time, and a person who comes back to it is not kept waiting.
+ * What an event makes of it, and after how many milliseconds to ask: null is not at all. A page
+ * that nobody sees asks nothing; after errors it waits twice as long each time, and a person who
+ * comes back to it is not kept waiting.
  */
 export function next(state: Polling, event: PollEvent): [Polling, number | null] {
   switch (event) {

@@ -1,4 +1,5 @@
-// Addresses within the page: `#/devices/02:00:5e:10:00:01?sort=rate`. In the part behind #, so that the server need not know them.
+// Addresses within the page: `#/devices/02:00:5e:10:00:01?sort=rate`. In the part behind #, so that
+// the server need not know them.
 
 export interface Route {
   /** Parts of the path, decoded: `["devices", "02:00:5e:10:00:01"]`. Empty is the first view. */
@@ -28,7 +29,10 @@ export function parseRoute(hash: string): Route {
 }
 
 /** The same, as text. Empty values are left out. */
-export function formatRoute(path: readonly string[], query: Readonly<Record<string, string>> = {}): string {
+export function formatRoute(
+  path: readonly string[],
+  query: Readonly<Record<string, string>> = {},
+): string {
   const given = Object.entries(query).filter(([, value]) => value !== "");
   const behind = given.length > 0 ? `?${new URLSearchParams(given)}` : "";
   return `#/${path.map(encodeURIComponent).join("/")}${behind}`;

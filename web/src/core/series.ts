@@ -10,10 +10,14 @@ export interface Sample {
 /** Points of one series: ten minutes at a look every two seconds. */
 export const LONGEST = 300;
 
-/** Series kept at once. A page left open in a network where addresses change must not grow for ever. */
+/**
+ * Series kept at once. A page left open in a network where addresses change must not grow for ever.
+ */
 export const SERIES = 512;
 
-/** A look later than this after the one before begins after a gap: nobody was looking in between. */
+/**
+ * A look later than this after the one before begins after a gap: nobody was looking in between.
+ */
 const GAP = 15;
 
 /** Adds a look; forgets the oldest. A clock that was set back begins the series anew. */
@@ -24,7 +28,10 @@ export function append(series: Sample[], sample: Sample): Sample[] {
   return [...series.slice(-(LONGEST - 1)), sample];
 }
 
-/** Columns for a chart; where nobody looked there is a point without values, so that no line crosses it. */
+/**
+ * Columns for a chart; where nobody looked there is a point without values, so that no line crosses
+ * it.
+ */
 export function columns(series: Sample[]): [number[], (number | null)[], (number | null)[]] {
   const times: number[] = [];
   const down: (number | null)[] = [];
@@ -64,7 +71,10 @@ export class Recorder {
     return this.#series.get(name) ?? [];
   }
 
-  /** What follows `before` in the names of series that were heard of at `since` or later, in alphabetical order. */
+  /**
+   * What follows `before` in the names of series that were heard of at `since` or later, in
+   * alphabetical order.
+   */
   names(before: string, since: number): string[] {
     const found = [...this.#series].filter(
       ([name, series]) => name.startsWith(before) && (series.at(-1)?.time ?? 0) >= since,
@@ -73,7 +83,10 @@ export class Recorder {
   }
 }
 
-/** Bits a second between two readings of a counter of octets; null where the counter began anew or no time went by. */
+/**
+ * Bits a second between two readings of a counter of octets; null where the counter began anew or
+ * no time went by.
+ */
 export function rateBetween(before: number, after: number, seconds: number): number | null {
   return seconds > 0 && after >= before ? ((after - before) * 8) / seconds : null;
 }

@@ -19,7 +19,11 @@ function end(address: string, port: number, names: ReadonlyMap<string, string>):
 }
 
 /** `laptop → 203.0.113.9:443`. A reply is told from the answering side. */
-function labelOf(flow: Flow, way: "original" | "reply", names: ReadonlyMap<string, string>): string {
+function labelOf(
+  flow: Flow,
+  way: "original" | "reply",
+  names: ReadonlyMap<string, string>,
+): string {
   const { original } = flow;
   const client = end(original.source, original.source_port, names);
   const server = end(original.destination, original.destination_port, names);
@@ -36,7 +40,10 @@ export function namesOf(devices: readonly Device[]): Map<string, string> {
   return names;
 }
 
-/** Every proven direction of a flow that weir forwards, by its rate since the reading before. Without one before, rates are 0. */
+/**
+ * Every proven direction of a flow that weir forwards, by its rate since the reading before.
+ * Without one before, rates are 0.
+ */
 export function streams(
   before: Reading | null,
   after: Reading,
@@ -47,7 +54,8 @@ export function streams(
   for (const flow of after.list.flows) {
     for (const way of DIRECTIONS) {
       const direction: Direction = flow.directions[way];
-      if (!direction.proven || direction.port_in === undefined || direction.hop === undefined) continue;
+      if (!direction.proven || direction.port_in === undefined || direction.hop === undefined)
+        continue;
       const octets = earlier.get(flow.id)?.directions[way].octets;
       const rate =
         before === null || octets === undefined
@@ -66,7 +74,10 @@ export function streams(
   return found;
 }
 
-/** How a hop is called: the station behind it, or else its hardware address, or its number; and its device. */
+/**
+ * How a hop is called: the station behind it, or else its hardware address, or its number; and its
+ * device.
+ */
 export function hopName(
   key: string,
   hops: readonly Hop[],

@@ -1,4 +1,5 @@
-// Every module of the page, in the order of the navigation. A new one is a folder beside `monitor`, and a line here.
+// Every module of the page, in the order of the navigation. A new one is a folder beside `monitor`,
+// and a line here.
 import { account } from "./account";
 import { monitor } from "./monitor";
 import { multipath } from "./multipath";

@@ -10,7 +10,10 @@ export interface View {
   /** Name in the navigation. */
   readonly title: Key;
   readonly icon: ComponentType;
-  /** Draws it. `route.path[0]` is `id`; what follows, and the query, are the view's own. It begins with `<Title>`. */
+  /**
+   * Draws it. `route.path[0]` is `id`; what follows, and the query, are the view's own. It begins
+   * with `<Title>`.
+   */
   readonly show: ComponentType<{ route: Route }>;
   /** Whether the navigation shows it, where that depends on the router. */
   readonly offered?: (now: Live) => boolean;

@@ -4,7 +4,10 @@ import { useEffect, useId } from "preact/hooks";
 import { plain } from "../core/plain";
 import { GoodIcon, InfoIcon, WarnIcon } from "../shell/icons";
 
-/** The heading of a view, and the name of the browser's window. After a change of view the focus goes here. */
+/**
+ * The heading of a view, and the name of the browser's window. After a change of view the focus
+ * goes here.
+ */
 export function Title({
   text,
   above,
@@ -28,7 +31,9 @@ export function Title({
   );
 }
 
-/** A surface with a heading. `wide` is its share of twelve columns, where there is room for columns. */
+/**
+ * A surface with a heading. `wide` is its share of twelve columns, where there is room for columns.
+ */
 export function Card(props: {
   title: string;
   wide?: number;
@@ -69,7 +74,13 @@ export function Facts({ facts }: { facts: readonly (readonly [string, ComponentC
 
 const NOTICES = { info: InfoIcon, warn: WarnIcon, bad: WarnIcon, good: GoodIcon };
 
-export function Notice({ kind, children }: { kind: keyof typeof NOTICES; children: ComponentChildren }) {
+export function Notice({
+  kind,
+  children,
+}: {
+  kind: keyof typeof NOTICES;
+  children: ComponentChildren;
+}) {
   const Icon = NOTICES[kind];
   return (
     <div class={`notice ${kind}`}>
@@ -90,7 +101,11 @@ export function Choice(props: {
   return (
     <div class="field">
       <label for={props.id}>{props.label}</label>
-      <select id={props.id} value={props.value} onChange={(event) => props.choose(event.currentTarget.value)}>
+      <select
+        id={props.id}
+        value={props.value}
+        onChange={(event) => props.choose(event.currentTarget.value)}
+      >
         {props.options.map(([value, text]) => (
           <option key={value} value={value}>
             {text}

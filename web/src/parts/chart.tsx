@@ -17,7 +17,15 @@ function draw(): Pick<uPlot.Options, "series"> {
   return { series: [{}, line("--down", "--down-fill", []), line("--up", "--up-fill", [6, 3])] };
 }
 
-export function Chart({ name, series, height = 210 }: { name: string; series: Sample[]; height?: number }) {
+export function Chart({
+  name,
+  series,
+  height = 210,
+}: {
+  name: string;
+  series: Sample[];
+  height?: number;
+}) {
   const f = format();
   const data = useMemo(() => columns(series), [series]);
   const last = series.at(-1);

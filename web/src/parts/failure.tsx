@@ -7,7 +7,8 @@ import { Notice } from "./basic";
 export function FailureNotice({ failure, retry }: { failure: Failure; retry?: () => void }) {
   const offline = failure.status === 0;
   const detail =
-    failure.detail || (offline ? t("error.offline") : t("error.status", { status: failure.status }));
+    failure.detail ||
+    (offline ? t("error.offline") : t("error.status", { status: failure.status }));
   const hint = failure.hint || (offline ? t("error.offline.hint") : "");
   return (
     <div role="alert">

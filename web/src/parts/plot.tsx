@@ -1,5 +1,5 @@
-// The frame of every drawing of rates over time, which uPlot draws. It is a picture to a screen reader, with its gist as a name; arrow keys read
-// single points.
+// The frame of every drawing of rates over time, which uPlot draws. It is a picture to a screen
+// reader, with its gist as a name; arrow keys read single points.
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
@@ -11,7 +11,10 @@ import { format, language, t } from "../text";
 const SHORTEST = 120;
 const LONGEST = 600;
 
-/** A colour of the style sheet, as a canvas takes it; of so many hundredths where it is to be seen through. */
+/**
+ * A colour of the style sheet, as a canvas takes it; of so many hundredths where it is to be seen
+ * through.
+ */
 export function colour(name: string, hundredths = 100): string {
   const probe = document.createElement("span");
   probe.style.color = `color-mix(in srgb, var(${name}) ${hundredths}%, transparent)`;

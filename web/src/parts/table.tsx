@@ -1,4 +1,5 @@
-// A table that can be sorted by the buttons in its head. Order is kept in the route, so that a link or a new log-in brings it back.
+// A table that can be sorted by the buttons in its head. Order is kept in the route, so that a link
+// or a new log-in brings it back.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { ordered, type Sortable } from "../core/order";
@@ -48,11 +49,16 @@ export function Table<T>(props: {
   const natural = column?.numeric === true ? "down" : "up";
   const way = query[wayWord] === "up" || query[wayWord] === "down" ? query[wayWord] : natural;
   const rows =
-    column?.by === undefined ? props.rows : ordered(props.rows, column.by, way === "down", format().language);
+    column?.by === undefined
+      ? props.rows
+      : ordered(props.rows, column.by, way === "down", format().language);
   const sort = (target: Column<T>) => {
     const usual = target.numeric === true ? "down" : "up";
     const other = usual === "down" ? "up" : "down";
-    setQuery({ [byWord]: target.id, [wayWord]: target === column && way === usual ? other : usual });
+    setQuery({
+      [byWord]: target.id,
+      [wayWord]: target === column && way === usual ? other : usual,
+    });
   };
   if (rows.length === 0) return <p class="nothing">{props.none}</p>;
   return (
@@ -104,12 +110,28 @@ export function Table<T>(props: {
 }
 
 const classes = (column: { numeric?: boolean; text?: boolean; level?: number }) =>
-  `${column.numeric === true ? "number" : ""} ${column.text === true ? "text" : ""} level-${column.level ?? 1}`;
+  [
+    column.numeric === true ? "number" : "",
+    column.text === true ? "text" : "",
+    `level-${column.level ?? 1}`,
+  ].join(" ");
 
-function Head<T>({ column, way, sort }: { column: Column<T>; way: string | null; sort: () => void }) {
+function Head<T>({
+  column,
+  way,
+  sort,
+}: {
+  column: Column<T>;
+  way: string | null;
+  sort: () => void;
+}) {
   const sorted = way === null ? "none" : way === "down" ? "descending" : "ascending";
   return (
-    <th scope="col" class={classes(column)} aria-sort={column.by === undefined ? undefined : sorted}>
+    <th
+      scope="col"
+      class={classes(column)}
+      aria-sort={column.by === undefined ? undefined : sorted}
+    >
       {column.by === undefined ? (
         column.title
       ) : (

@@ -22,7 +22,8 @@ export function App() {
   const who = useStore(session);
   const [failure, setFailure] = useState<Failure | null>(null);
   const [tries, setTries] = useState(0);
-  // `tries` asks again: a reader, or after a while the page by itself, as a router that was started anew comes back.
+  // `tries` asks again: a reader, or after a while the page by itself, as a router that was started
+  // anew comes back.
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     refreshSession().then(
@@ -65,7 +66,9 @@ function Shell() {
     // Not when the page opens: there the browser's own beginning is right.
     if (shown.current !== null && shown.current !== place) {
       window.scrollTo(0, 0);
-      (main.current?.querySelector<HTMLElement>("h1") ?? main.current)?.focus({ preventScroll: true });
+      (main.current?.querySelector<HTMLElement>("h1") ?? main.current)?.focus({
+        preventScroll: true,
+      });
     }
     shown.current = place;
   }, [place]);
@@ -113,13 +116,18 @@ function Side({ place }: { place: string }) {
   const button = useRef<HTMLButtonElement>(null);
   const now = useStore(live);
   const offered = modules
-    .map((module) => ({ ...module, views: module.views.filter((view) => view.offered?.(now) !== false) }))
+    .map((module) => ({
+      ...module,
+      views: module.views.filter((view) => view.offered?.(now) !== false),
+    }))
     .filter((module) => module.views.length > 0);
   // Closes when the place changes.
   useEffect(() => setOpen(false), [place]);
   const first = place.split("/")[0] ?? "";
   const leave = () => {
-    logOut().catch((error) => setFailure(error instanceof Failure ? error : new Failure(0, "", "")));
+    logOut().catch((error) =>
+      setFailure(error instanceof Failure ? error : new Failure(0, "", "")),
+    );
   };
   return (
     <header

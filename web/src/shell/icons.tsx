@@ -1,4 +1,5 @@
-// Icons of navigation and notices: lines in the colour of the text around them. They say nothing that text beside them does not.
+// Icons of navigation and notices: lines in the colour of the text around them. They say nothing
+// that text beside them does not.
 import type { ComponentChildren } from "preact";
 
 function Lines({ children }: { children: ComponentChildren }) {

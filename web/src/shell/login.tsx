@@ -1,6 +1,11 @@
 import { useEffect, useState } from "preact/hooks";
 import { Failure, logIn, session, setPassword } from "../api/client";
-import { NewPasswordFields, newPasswordProblem, PasswordField, PasswordProblem } from "../parts/password";
+import {
+  NewPasswordFields,
+  newPasswordProblem,
+  PasswordField,
+  PasswordProblem,
+} from "../parts/password";
 import { t } from "../text";
 import { LanguageChoice, ThemeChoice } from "./choices";
 import { Brand } from "./icons";
@@ -51,7 +56,14 @@ export function LogIn({ first, local }: { first: boolean; local: boolean }) {
         {(!first || local) && (
           <form class="form" onSubmit={submit}>
             {/* Lets password managers keep it under a name. */}
-            <input type="text" name="username" value="weir" autocomplete="username" hidden readOnly />
+            <input
+              type="text"
+              name="username"
+              value="weir"
+              autocomplete="username"
+              hidden
+              readOnly
+            />
             {first ? (
               <NewPasswordFields
                 id="password"

@@ -7,7 +7,10 @@ export const THEMES: readonly Theme[] = ["auto", "light", "dark"];
 
 export const theme = new Store<Theme>("auto");
 
-/** Raised whenever colours change, be it by choice or by the system: what draws on a canvas must draw again. */
+/**
+ * Raised whenever colours change, be it by choice or by the system: what draws on a canvas must
+ * draw again.
+ */
 export const colours = new Store(0);
 
 // A browser may forbid storage: then the choice lasts as long as the page.

@@ -11,7 +11,10 @@ export function startRouter(): void {
   read();
 }
 
-/** Changes the query of the route of now, without a new entry in the browser's history: a filter is not a place to go back to. */
+/**
+ * Changes the query of the route of now, without a new entry in the browser's history: a filter is
+ * not a place to go back to.
+ */
 export function setQuery(changes: Readonly<Record<string, string>>): void {
   const now = route.get();
   const query = { ...now.query, ...changes };

@@ -39,7 +39,8 @@ export const de: Catalogue = {
 
   "error.offline": "Der Router antwortet nicht.",
   "error.offline.hint": "Besteht die Verbindung zu ihm? Die Seite versucht es weiter.",
-  "error.stale": "Der Router antwortet nicht; was Sie sehen, ist älter. Die Seite versucht es weiter.",
+  "error.stale":
+    "Der Router antwortet nicht; was Sie sehen, ist älter. Die Seite versucht es weiter.",
   "error.status": "Der Router hat mit Fehler {status} geantwortet.",
   "error.view": "In dieser Ansicht ist ein Fehler aufgetreten.",
   "error.view.hint": "Öffnen Sie sie noch einmal; kommt er wieder, melden Sie ihn bitte.",
@@ -51,9 +52,11 @@ export const de: Catalogue = {
   "login.submit": "Anmelden",
   "login.first": "Passwort festlegen",
   "login.first.text":
-    "Noch hat niemand ein Passwort festgelegt. Das erste geht hier, vom Router selbst aus, oder dort mit dem Befehl weir passwd.",
+    "Noch hat niemand ein Passwort festgelegt. Das erste geht hier, vom Router selbst aus, " +
+    "oder dort mit dem Befehl weir passwd.",
   "login.first.elsewhere":
-    "Noch hat niemand ein Passwort festgelegt. Das erste wird auf dem Router selbst festgelegt: mit dem Befehl weir passwd, oder über diese Seite durch ssh -L.",
+    "Noch hat niemand ein Passwort festgelegt. Das erste wird auf dem Router selbst " +
+    "festgelegt: mit dem Befehl weir passwd, oder über diese Seite durch ssh -L.",
   "login.new": "Neues Passwort",
   "login.repeat": "Neues Passwort noch einmal",
   "login.set": "Passwort festlegen",
@@ -89,7 +92,8 @@ export const de: Catalogue = {
   "dashboard.nouplink.text": "Kein Anschluss hat eine Standardroute. Raten stehen bei den Geräten.",
   "dashboard.engine": "Von weir selbst weitergeleitet",
   "dashboard.engine.now": "der Pakete, jetzt",
-  "dashboard.engine.kernel": "Den Rest macht der Kernel: neue Verbindungen und was weir ihm überlässt.",
+  "dashboard.engine.kernel":
+    "Den Rest macht der Kernel: neue Verbindungen und was weir ihm überlässt.",
   "dashboard.engine.rules":
     "Verbindungen, die ihm Regeln der Firewall lassen, die jedes Paket sehen: {count}.",
   "dashboard.engine.rule": "Die meisten davon wegen {rule}: {count}.",
@@ -103,7 +107,8 @@ export const de: Catalogue = {
   "dashboard.talks.other": "{count} Gespräche",
   "dashboard.volume": "Seit {since}",
   "chart.label":
-    "{name}: jetzt Download {down}, Upload {up}; Höchstwerte der letzten {span}: Download {peak_down}, Upload {peak_up}",
+    "{name}: jetzt Download {down}, Upload {up}; Höchstwerte der letzten {span}: Download " +
+    "{peak_down}, Upload {peak_up}",
   "chart.peak": "höchstens {value}",
   "chart.keys": "Pfeiltasten links und rechts lesen einzelne Punkte.",
   "chart.point": "{time}: Download {down}, Upload {up}",
@@ -113,11 +118,14 @@ export const de: Catalogue = {
   "alert.quota.exceeded": "{name} liegt über dem Kontingent: {used} von {limit}.",
   "alert.quota.cut": "{name} ist bis {resets} gesperrt: Das Kontingent von {limit} ist verbraucht.",
   "alert.bloat": "{name} wartet viel länger, während etwas übertragen wird (Bufferbloat).",
-  "alert.unarmed": "weir leitet selbst nichts weiter: Es ist nicht scharf. Der Kernel arbeitet wie immer.",
+  "alert.unarmed":
+    "weir leitet selbst nichts weiter: Es ist nicht scharf. Der Kernel arbeitet wie immer.",
   "alert.heartbeat": "Der Dienst gibt kein Lebenszeichen; der Kernel leitet alles weiter.",
-  "alert.shadow": "weir vergleicht nur mit dem Kernel (Schattenbetrieb) und leitet selbst nichts weiter.",
+  "alert.shadow":
+    "weir vergleicht nur mit dem Kernel (Schattenbetrieb) und leitet selbst nichts weiter.",
   "alert.unplaced":
-    "{count} Pakete an {port} fanden keinen freien Eintrag: Sie zählen für ihr Gerät, aber für kein Gespräch.",
+    "{count} Pakete an {port} fanden keinen freien Eintrag: Sie zählen für ihr Gerät, aber " +
+    "für kein Gespräch.",
 
   "devices.filter": "Nach Name, Adresse oder Anschluss suchen",
   "devices.none": "Kein Gerät passt.",
@@ -236,9 +244,11 @@ export const de: Catalogue = {
 
   "picture.title": "Vom Anschluss zum nächsten Hop",
   "picture.text":
-    "Was weir selbst weiterleitet, nach Rate: links der Anschluss, an dem es hereinkommt, rechts der nächste Hop, zu dem es geht.",
+    "Was weir selbst weiterleitet, nach Rate: links der Anschluss, an dem es hereinkommt, " +
+    "rechts der nächste Hop, zu dem es geht.",
   "picture.label":
-    "Bild der Flüsse, die weir weiterleitet, Anschlüsse links, nächste Hops rechts. Die Tabelle darunter hat dieselben Zahlen.",
+    "Bild der Flüsse, die weir weiterleitet, Anschlüsse links, nächste Hops rechts. Die " +
+    "Tabelle darunter hat dieselben Zahlen.",
   "picture.none": "weir leitet im Moment keinen Fluss weiter.",
   "picture.ports": "Anschlüsse",
   "picture.hops": "Nächste Hops",
@@ -253,7 +263,8 @@ export const de: Catalogue = {
   "picture.measuring": "Raten werden gemessen …",
 
   "paths.nopartner":
-    "Anschlüsse werden genutzt, wie die Routen es sagen: die Konfiguration nennt keinen Partner (partner unter [multipath]).",
+    "Anschlüsse werden genutzt, wie die Routen es sagen: die Konfiguration nennt keinen " +
+    "Partner (partner unter [multipath]).",
   "paths.uplinks.one": "{count} Anschluss",
   "paths.uplinks.other": "{count} Anschlüsse",
   "paths.open.one": "{count} Verbindung offen",
@@ -296,7 +307,8 @@ export const de: Catalogue = {
   "paths.fell_back.other": "{count} Verbindungen ohne MPTCP: etwas auf dem Weg nimmt es heraus.",
   "paths.strips": "Etwas auf dem Weg nimmt MPTCP heraus: Verbindungen beginnen über andere Wege.",
   "paths.twin":
-    "{device} hat dieselbe Adresse wie {of} ({address}) und wartet, bis der ausfällt. Eines der beiden Modems braucht ein anderes Netz.",
+    "{device} hat dieselbe Adresse wie {of} ({address}) und wartet, bis der ausfällt. Eines " +
+    "der beiden Modems braucht ein anderes Netz.",
   "paths.tunnelled": "Durch den Tunnel",
   "paths.rtt": "Umlaufzeit",
   "paths.subflows": "Teilströme",

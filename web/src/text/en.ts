@@ -1,5 +1,5 @@
-// English: the catalogue that defines the keys. Keys go by place, then by thing. `word(...)` makes those under `app.`, `quota.state.`
-// and the like from words that the daemon tells.
+// English: the catalogue that defines the keys. Keys go by place, then by thing. `word(...)` makes
+// those under `app.`, `quota.state.` and the like from words that the daemon tells.
 export const en = {
   "brand.tagline": "Who uses the network",
   "nav.label": "Views",
@@ -50,9 +50,11 @@ export const en = {
   "login.submit": "Log in",
   "login.first": "Set a password",
   "login.first.text":
-    "Nobody has set a password yet. The first one can be set here, from the router itself, or there by the command weir passwd.",
+    "Nobody has set a password yet. The first one can be set here, from the router itself, or " +
+    "there by the command weir passwd.",
   "login.first.elsewhere":
-    "Nobody has set a password yet. The first one is set on the router itself: by the command weir passwd, or by this page through ssh -L.",
+    "Nobody has set a password yet. The first one is set on the router itself: by the command " +
+    "weir passwd, or by this page through ssh -L.",
   "login.new": "New password",
   "login.repeat": "New password again",
   "login.set": "Set the password",
@@ -85,11 +87,14 @@ export const en = {
   "dashboard.alerts": "Worth a look",
   "dashboard.alerts.none": "Nothing needs attention.",
   "dashboard.nouplink": "No uplink is known",
-  "dashboard.nouplink.text": "No port has a default route. Rates of single ports are among the devices.",
+  "dashboard.nouplink.text":
+    "No port has a default route. Rates of single ports are among the devices.",
   "dashboard.engine": "Forwarded by weir itself",
   "dashboard.engine.now": "of the packets, now",
-  "dashboard.engine.kernel": "The kernel handles the rest: new connections, and what weir leaves to it.",
-  "dashboard.engine.rules": "Connections left to it by rules of the firewall that see each packet: {count}.",
+  "dashboard.engine.kernel":
+    "The kernel handles the rest: new connections, and what weir leaves to it.",
+  "dashboard.engine.rules":
+    "Connections left to it by rules of the firewall that see each packet: {count}.",
   "dashboard.engine.rule": "Most of them by {rule}: {count}.",
   "dashboard.engine.since": "{share} since the start",
   "dashboard.engine.rate": "{rate} past the kernel",
@@ -101,7 +106,8 @@ export const en = {
   "dashboard.talks.other": "{count} conversations",
   "dashboard.volume": "Since {since}",
   "chart.label":
-    "{name}: download {down}, upload {up} now; highest of the last {span}: download {peak_down}, upload {peak_up}",
+    "{name}: download {down}, upload {up} now; highest of the last {span}: download " +
+    "{peak_down}, upload {peak_up}",
   "chart.peak": "highest {value}",
   "chart.keys": "Left and right arrow keys read single points.",
   "chart.point": "{time}: download {down}, upload {up}",
@@ -111,11 +117,13 @@ export const en = {
   "alert.quota.exceeded": "{name} is over its quota: {used} of {limit}.",
   "alert.quota.cut": "{name} is cut off until {resets}: its quota of {limit} is used up.",
   "alert.bloat": "{name} waits much longer while something is transferred (bufferbloat).",
-  "alert.unarmed": "weir forwards nothing itself: it is not armed. The kernel does its work as ever.",
+  "alert.unarmed":
+    "weir forwards nothing itself: it is not armed. The kernel does its work as ever.",
   "alert.heartbeat": "The daemon gives no sign of life; the kernel forwards everything.",
   "alert.shadow": "weir only compares with the kernel (shadow mode) and forwards nothing itself.",
   "alert.unplaced":
-    "{count} packets at {port} found no free record: they count for their device, but for no conversation.",
+    "{count} packets at {port} found no free record: they count for their device, but for no " +
+    "conversation.",
 
   "devices.filter": "Find by name, address or port",
   "devices.none": "No device fits.",
@@ -234,9 +242,11 @@ export const en = {
 
   "picture.title": "From port to next hop",
   "picture.text":
-    "What weir forwards itself, by rate: on the left the port where it comes in, on the right the next hop to which it goes.",
+    "What weir forwards itself, by rate: on the left the port where it comes in, on the right " +
+    "the next hop to which it goes.",
   "picture.label":
-    "Picture of the flows that weir forwards, ports left, next hops right. The table below has the same figures.",
+    "Picture of the flows that weir forwards, ports left, next hops right. The table below " +
+    "has the same figures.",
   "picture.none": "weir forwards no flow at the moment.",
   "picture.ports": "Ports",
   "picture.hops": "Next hops",
@@ -251,7 +261,8 @@ export const en = {
   "picture.measuring": "Measuring rates …",
 
   "paths.nopartner":
-    "Uplinks are used as routes say: the configuration names no partner (partner under [multipath]).",
+    "Uplinks are used as routes say: the configuration names no partner (partner under " +
+    "[multipath]).",
   "paths.uplinks.one": "{count} uplink",
   "paths.uplinks.other": "{count} uplinks",
   "paths.open.one": "{count} connection open",
@@ -294,7 +305,8 @@ export const en = {
   "paths.fell_back.other": "{count} connections without MPTCP: something on the way took it out.",
   "paths.strips": "Something on the way takes MPTCP out: connections begin by other paths.",
   "paths.twin":
-    "{device} has the same address as {of} ({address}), and waits until that one fails. Give one of the two modems another network.",
+    "{device} has the same address as {of} ({address}), and waits until that one fails. Give " +
+    "one of the two modems another network.",
   "paths.tunnelled": "Through the tunnel",
   "paths.rtt": "Round trip",
   "paths.subflows": "Subflows",

@@ -24,7 +24,10 @@ export function choose(wanted: readonly string[]): Language {
   return "en";
 }
 
-/** The reader's own tag for a language, with the region if there is one: it decides on how dates are written. */
+/**
+ * The reader's own tag for a language, with the region if there is one: it decides on how dates are
+ * written.
+ */
 export function localeFor(language: Language, wanted: readonly string[]): string {
   const own = wanted.find((tag) => tag.toLowerCase().split("-")[0] === language);
   return own ?? language;
@@ -45,7 +48,10 @@ export function format(): Format {
   return made;
 }
 
-/** Text of a key; `{name}` in it becomes the value given. Values are put in once: what they hold is not looked at again. */
+/**
+ * Text of a key; `{name}` in it becomes the value given. Values are put in once: what they hold is
+ * not looked at again.
+ */
 export function fill(text: string, values: Readonly<Record<string, string | number>>): string {
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
@@ -58,14 +64,20 @@ export function t(key: Key, values: Readonly<Record<string, string | number>> = 
   return fill(catalogues[language.get()][key], values);
 }
 
-/** Text for a word that the daemon tells (`key prefix` + word); the word itself where the catalogue has none. */
+/**
+ * Text for a word that the daemon tells (`key prefix` + word); the word itself where the catalogue
+ * has none.
+ */
 export function word(prefix: string, told: string): string {
   const key = `${prefix}.${told}`;
   return Object.hasOwn(en, key) ? t(key as Key) : told;
 }
 
 /** Text of `key.one` or `key.other`, by the number, which is `{count}` in it. */
-export function plural<K extends string>(key: `${K}.other` extends Key ? K : never, count: number): string {
+export function plural<K extends string>(
+  key: `${K}.other` extends Key ? K : never,
+  count: number,
+): string {
   const form = new Intl.PluralRules(language.get()).select(count) === "one" ? "one" : "other";
   return t(`${key}.${form}` as Key, { count: format().count(count) });
 }

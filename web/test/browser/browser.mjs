@@ -34,8 +34,8 @@ export const WIDE = { width: 1440, height: 900 };
 export const NARROW = { width: 360, height: 740 };
 
 /**
- * A page of its own, with what went wrong in it: errors on the console, exceptions, requests to another origin. `clean()` fails where
- * there was any; `allow` is what a test provokes on purpose.
+ * A page of its own, with what went wrong in it: errors on the console, exceptions, requests to
+ * another origin. `clean()` fails where there was any; `allow` is what a test provokes on purpose.
  */
 export async function open(
   browser,

@@ -1,8 +1,8 @@
-// Drives the built page in a browser: against the mock server, or against a router (WEIR_WEB_URL, WEIR_WEB_PASSWORD; WEIR_WEB_FIRST
-// where it has no password yet: this one is set; WEIR_WEB_PATHS: the number of its uplinks, where it has a
-// partner; WEIR_WEB_VIEWS: the views to look at, with commas between them).
-// WEIR_WEB_SHOTS=DIRECTORY saves a picture of each view, light and dark, wide and narrow, with the mock's time sped up so that
-// lines have a length.
+// Drives the built page in a browser: against the mock server, or against a router (WEIR_WEB_URL,
+// WEIR_WEB_PASSWORD; WEIR_WEB_FIRST where it has no password yet: this one is set; WEIR_WEB_PATHS:
+// the number of its uplinks, where it has a partner; WEIR_WEB_VIEWS: the views to look at, with
+// commas between them). WEIR_WEB_SHOTS=DIRECTORY saves a picture of each view, light and dark, wide
+// and narrow, with the mock's time sped up so that lines have a length.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
 import { serve } from "../mock/server.mjs";
@@ -110,25 +110,29 @@ journey("no paths without a partner", { test: withoutPaths }, async (page) => {
   }
 });
 
-journey("an uplink that goes away stays in the chart, in its colour", { test: mockOnly }, async (page) => {
-  await steps.logIn(page, password);
-  await page.goto("/#/paths");
-  const colour = (name) =>
-    page.locator(".legend li", { hasText: name }).locator(".key").getAttribute("class");
-  await page.locator(".path-card").nth(2).waitFor();
-  await page.waitForFunction(() =>
-    /[1-9].*\sMbit\/s/.test(document.querySelector("main .large")?.textContent ?? ""),
-  );
-  const [ppp, wwan] = [await colour("ppp0"), await colour("wwan0")];
-  mock.state.paths = { paths: mock.paths().filter(({ device }) => device !== "ppp0") };
-  try {
-    await page.locator(".legend li", { hasText: "ppp0 (gone)" }).waitFor();
-    assert.equal(await page.locator(".path-card").count(), 2);
-    assert.deepEqual([await colour("ppp0"), await colour("wwan0")], [ppp, wwan]);
-  } finally {
-    mock.state.paths = undefined;
-  }
-});
+journey(
+  "an uplink that goes away stays in the chart, in its colour",
+  { test: mockOnly },
+  async (page) => {
+    await steps.logIn(page, password);
+    await page.goto("/#/paths");
+    const colour = (name) =>
+      page.locator(".legend li", { hasText: name }).locator(".key").getAttribute("class");
+    await page.locator(".path-card").nth(2).waitFor();
+    await page.waitForFunction(() =>
+      /[1-9].*\sMbit\/s/.test(document.querySelector("main .large")?.textContent ?? ""),
+    );
+    const [ppp, wwan] = [await colour("ppp0"), await colour("wwan0")];
+    mock.state.paths = { paths: mock.paths().filter(({ device }) => device !== "ppp0") };
+    try {
+      await page.locator(".legend li", { hasText: "ppp0 (gone)" }).waitFor();
+      assert.equal(await page.locator(".path-card").count(), 2);
+      assert.deepEqual([await colour("ppp0"), await colour("wwan0")], [ppp, wwan]);
+    } finally {
+      mock.state.paths = undefined;
+    }
+  },
+);
 
 journey("a partner that is not reached is told of", { test: mockOnly }, async (page) => {
   mock.state.paths = {
@@ -157,13 +161,17 @@ journey("German, as the browser asks for it", { locale: "de-DE" }, async (page) 
   await page.getByRole("heading", { name: "Anmelden" }).waitFor();
 });
 
-journey("German words fit a narrow window, too", { locale: "de-DE", viewport: NARROW }, async (page) => {
-  await steps.logIn(page, password);
-  for (const view of views) {
-    await steps.visit(page, view);
-    await fits(page, view || "dashboard");
-  }
-});
+journey(
+  "German words fit a narrow window, too",
+  { locale: "de-DE", viewport: NARROW },
+  async (page) => {
+    await steps.logIn(page, password);
+    for (const view of views) {
+      await steps.visit(page, view);
+      await fits(page, view || "dashboard");
+    }
+  },
+);
 
 const WRONG = /status of 401/;
 journey("a wrong password is told, and one can try again", { allow: WRONG }, async (page) => {
@@ -269,12 +277,16 @@ journey(
   },
 );
 
-journey("a page that finds no router asks again by itself", { allow: /ERR_FAILED/ }, async (page) => {
-  await page.route("**/api/session", (route) => route.abort(), { times: 1 });
-  await page.goto("/");
-  await page.locator("[role=alert]").waitFor();
-  await page.locator("#password").waitFor();
-});
+journey(
+  "a page that finds no router asks again by itself",
+  { allow: /ERR_FAILED/ },
+  async (page) => {
+    await page.route("**/api/session", (route) => route.abort(), { times: 1 });
+    await page.goto("/");
+    await page.locator("[role=alert]").waitFor();
+    await page.locator("#password").waitFor();
+  },
+);
 
 journey("an address that changes while the page is drawn is followed", {}, async (page) => {
   await page.goto("/");

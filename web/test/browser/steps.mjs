@@ -1,9 +1,19 @@
-// What a person does with the page, step by step. Used against the mock server and against a real router: they rely on nothing but
-// that somebody uses the network.
+// What a person does with the page, step by step. Used against the mock server and against a real
+// router: they rely on nothing but that somebody uses the network.
 import assert from "node:assert/strict";
 
 /** Every view, by the address it has; `device` and `flow` are found by following a link. */
-export const VIEWS = ["", "devices", "device", "flows", "flow", "history", "picture", "paths", "settings"];
+export const VIEWS = [
+  "",
+  "devices",
+  "device",
+  "flows",
+  "flow",
+  "history",
+  "picture",
+  "paths",
+  "settings",
+];
 
 export async function logIn(page, password) {
   await page.goto("/");
@@ -111,7 +121,10 @@ export async function history(page) {
   await page.locator(".history-parts tbody tr, .nothing").first().waitFor();
 }
 
-/** What each path carries is shown, the other way too; arrow keys read it. Without a partner there is no such view in the navigation. */
+/**
+ * What each path carries is shown, the other way too; arrow keys read it. Without a partner there
+ * is no such view in the navigation.
+ */
 export async function paths(page) {
   await page.locator('nav a[href="#/paths"]').click();
   await page.locator(".path-card").first().waitFor();
@@ -133,7 +146,9 @@ export async function paths(page) {
   await page.locator(".chart-room").focus();
   await page.keyboard.press("ArrowLeft");
   await page.waitForFunction(() =>
-    /^\d\d:\d\d:\d\d: .*bit\/s/.test(document.querySelector(".chart [aria-live]")?.textContent ?? ""),
+    /^\d\d:\d\d:\d\d: .*bit\/s/.test(
+      document.querySelector(".chart [aria-live]")?.textContent ?? "",
+    ),
   );
   await page.locator("input[name=way][value=down]").check();
 }
@@ -159,7 +174,8 @@ export async function language(page) {
 /** Dark and light, by the switch. */
 export async function theme(page) {
   await visit(page, "");
-  const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  const ground = () =>
+    page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
   await page.locator("#theme").selectOption("light");
   const light = await ground();
   await page.locator("#theme").selectOption("dark");
@@ -177,7 +193,9 @@ export async function keyboard(page, password) {
   const tabTo = async (selector, most = 80) => {
     for (let step = 0; step < most; step += 1) {
       await page.keyboard.press("Tab");
-      if (await page.evaluate((wanted) => document.activeElement?.matches(wanted) === true, selector)) {
+      if (
+        await page.evaluate((wanted) => document.activeElement?.matches(wanted) === true, selector)
+      ) {
         const ring = await page.evaluate(() => {
           const style = getComputedStyle(document.activeElement);
           return style.outlineStyle !== "none" && Number.parseFloat(style.outlineWidth) > 0;

@@ -1,5 +1,6 @@
-// Logs in at a server with a certificate of its own making (WEIR_WEB_URL, WEIR_WEB_PASSWORD), which the browser is told to trust by its
-// key and nothing else (WEIR_WEB_CERTIFICATE, a PEM file). crates/web/tests/tls.rs runs it.
+// Logs in at a server with a certificate of its own making (WEIR_WEB_URL, WEIR_WEB_PASSWORD), which
+// the browser is told to trust by its key and nothing else (WEIR_WEB_CERTIFICATE, a PEM file).
+// crates/web/tests/tls.rs runs it.
 import assert from "node:assert/strict";
 import { createHash, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// Uplinks of the household that are used as one: a fast one, one that loses MPTCP now and then, and one in reserve. Pure.
+// Uplinks of the household that are used as one: a fast one, one that loses MPTCP now and then, and
+// one in reserve. Pure.
 import { noise, PARTNER, START } from "./world.mjs";
 
 /** Down and up, bits a second. */
@@ -8,7 +9,10 @@ const UPLINKS = [
   ["usb0", "192.0.2.130", "192.0.2.129", 0, 0, undefined],
 ];
 
-/** `speed` as for the status. What was carried is the sum of rates that swing: the page makes them of it again. */
+/**
+ * `speed` as for the status. What was carried is the sum of rates that swing: the page makes them
+ * of it again.
+ */
 export function paths(now, speed) {
   const carried = (rate, seed) => {
     const past = (now - START) / speed;
@@ -26,7 +30,9 @@ export function paths(now, speed) {
     use: device === "usb0" ? "metered" : "always",
     in_use: device !== "usb0",
     rests: false,
-    ...(rtt === undefined ? {} : { rtt: rtt + Math.round(4000 * noise(device, Math.floor(now / 3))) }),
+    ...(rtt === undefined
+      ? {}
+      : { rtt: rtt + Math.round(4000 * noise(device, Math.floor(now / 3))) }),
     sent: carried(up, `${device}u`),
     received: carried(down, device),
     retransmitted: { ppp0: 240_000, wwan0: 9_100_000, usb0: 0 }[device],

@@ -1,4 +1,5 @@
-// Serves dist/ and the API as the router does: the same paths, headers and refusals, with made-up figures.
+// Serves dist/ and the API as the router does: the same paths, headers and refusals, with made-up
+// figures.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { dirname, extname, join, normalize, sep } from "node:path";
@@ -8,9 +9,13 @@ import * as world from "./world.mjs";
 
 const dist = join(dirname(fileURLToPath(import.meta.url)), "../../dist");
 
-/** What the router sends with the page: anything not from its own origin, and anything inline, is refused by the browser. */
+/**
+ * What the router sends with the page: anything not from its own origin, and anything inline, is
+ * refused by the browser.
+ */
 const POLICY =
-  "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; object-src 'none'; base-uri 'none'; " +
+  "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+  "object-src 'none'; base-uri 'none'; " +
   "form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 
 const TYPES = {
@@ -22,8 +27,9 @@ const TYPES = {
 };
 
 /**
- * Begins to serve on a free port of the loopback. `speed` makes the household's time run faster. The answer's `state` may be changed by a
- * test: `password` (null: none was set), `local` (whether the browser runs on the router), `broken` (every API call fails with 503), `alone` (there is no
+ * Begins to serve on a free port of the loopback. `speed` makes the household's time run faster.
+ * The answer's `state` may be changed by a test: `password` (null: none was set), `local` (whether
+ * the browser runs on the router), `broken` (every API call fails with 503), `alone` (there is no
  * partner), `paths` (what is told of them otherwise), and `sessions`.
  */
 export async function serve({ password = null, port = 0, speed = 1 } = {}) {
@@ -57,7 +63,10 @@ async function answer(request, response, state, now, speed) {
   response.setHeader("Referrer-Policy", "no-referrer");
   const json = (value, status = 200) => {
     response.statusCode = status;
-    response.setHeader("Content-Type", status < 400 ? "application/json" : "application/problem+json");
+    response.setHeader(
+      "Content-Type",
+      status < 400 ? "application/json" : "application/problem+json",
+    );
     response.setHeader("Cache-Control", "no-store");
     response.end(JSON.stringify(value));
   };
@@ -70,7 +79,12 @@ async function answer(request, response, state, now, speed) {
   const user = csrf !== undefined;
   const call = `${request.method} ${url.pathname.slice(5)}`;
   if (call === "GET session")
-    return json({ user, password_set: state.password !== null, csrf: csrf ?? "before", local: state.local });
+    return json({
+      user,
+      password_set: state.password !== null,
+      csrf: csrf ?? "before",
+      local: state.local,
+    });
   if (request.method === "POST") {
     const body = JSON.parse((await read(request)) || "{}");
     if (request.headers["x-weir-csrf"] !== (csrf ?? "before"))
@@ -125,12 +139,18 @@ async function answer(request, response, state, now, speed) {
     case "GET v1/explain":
       return json(world.explain(query));
     default:
-      return refuse(404, "unknown_path", `there is nothing at ${url.pathname}`, "look at the list of paths");
+      return refuse(
+        404,
+        "unknown_path",
+        `there is nothing at ${url.pathname}`,
+        "look at the list of paths",
+      );
   }
 }
 
 function file(path, response) {
-  const name = path === "/" ? "index.html" : normalize(decodeURIComponent(path)).replace(/^[/\\]+/, "");
+  const name =
+    path === "/" ? "index.html" : normalize(decodeURIComponent(path)).replace(/^[/\\]+/, "");
   try {
     if (name.split(sep).includes("..")) throw new Error("outside");
     const octets = readFileSync(join(dist, name));

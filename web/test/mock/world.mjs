@@ -1,5 +1,5 @@
-// A household that the mock server tells of: plausible, moving with the time given, and with names as hostile as a network can make
-// them. Pure: the same time gives the same answers.
+// A household that the mock server tells of: plausible, moving with the time given, and with names
+// as hostile as a network can make them. Pure: the same time gives the same answers.
 
 export const HOSTILE = {
   markup: '<img src=x onerror="document.title=`owned`">',
@@ -113,7 +113,13 @@ export function devices(now) {
     }
     return device;
   });
-  own[0].quota = { period: "month", limit: 200e9, used: 171e9, state: "warned", resets: now + 9 * 86_400 };
+  own[0].quota = {
+    period: "month",
+    limit: 200e9,
+    used: 171e9,
+    state: "warned",
+    resets: now + 9 * 86_400,
+  };
   own[1].quota = { period: "day", limit: 20e9, used: 6.2e9, state: "within", resets: now + 20_000 };
   own[11].quota = { period: "day", limit: 50e6, used: 52e6, state: "cut", resets: now + 20_000 };
   const sum = (way) => own.reduce((all, device) => all + device.rate[way], 0);
@@ -160,7 +166,9 @@ export function devices(now) {
   return {
     since,
     now,
-    devices: [gateway, ...own].sort((a, b) => b.rate.received + b.rate.sent - a.rate.received - a.rate.sent),
+    devices: [gateway, ...own].sort(
+      (a, b) => b.rate.received + b.rate.sent - a.rate.received - a.rate.sent,
+    ),
     ports: [wan, lan("br-lan"), lan("wlan0"), lan("br-iot")],
   };
 }
@@ -228,7 +236,8 @@ export function talks(now, query) {
   });
   const fitting = all
     .filter(
-      (talk) => (!query.device || talk.mac === query.device) && (!query.port || talk.port === query.port),
+      (talk) =>
+        (!query.device || talk.mac === query.device) && (!query.port || talk.port === query.port),
     )
     .sort((a, b) => b.rate.received + b.rate.sent - a.rate.received - a.rate.sent);
   return { total: fitting.length, talks: fitting.slice(0, Number(query.limit) || 100) };
@@ -244,7 +253,12 @@ export function history(now, query) {
   const zone = OFFSET * 60;
   const start = (time, step) => {
     const date = new Date((time + zone) * 1000);
-    const [y, m, d, h] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate(), date.getUTCHours()];
+    const [y, m, d, h] = [
+      date.getUTCFullYear(),
+      date.getUTCMonth(),
+      date.getUTCDate(),
+      date.getUTCHours(),
+    ];
     return (
       (unit === "hour"
         ? Date.UTC(y, m, d, h + step)
@@ -281,7 +295,13 @@ export function history(now, query) {
     }
     parts.sort((a, b) => b.received.bytes + b.sent.bytes - a.received.bytes - a.sent.bytes);
     const sum = (way) => counts(parts.reduce((all, part) => all + part[way].bytes, 0));
-    periods.push({ start: time, end: start(time, 1), received: sum("received"), sent: sum("sent"), parts });
+    periods.push({
+      start: time,
+      end: start(time, 1),
+      received: sum("received"),
+      sent: sum("sent"),
+      parts,
+    });
   }
   return { unit, by, offset_minutes: OFFSET, periods };
 }
@@ -317,7 +337,11 @@ export function status(now, begun, speed) {
     each_packet: {
       connections: 17,
       rules: [
-        { rule: "inet fw4 forward_guest, handle 214", why: "a rate limit counts packets", connections: 14 },
+        {
+          rule: "inet fw4 forward_guest, handle 214",
+          why: "a rate limit counts packets",
+          connections: 14,
+        },
         {
           rule: "inet fw4 forward_wan, handle 231",
           why: "the length of each packet decides",

@@ -117,8 +117,18 @@ test("a picture of nothing, and of flows at rest", () => {
 const flow = (id: string, octets: number, proven = true): Flow => ({
   id,
   protocol: "tcp",
-  original: { source: "192.168.1.20", source_port: 4000, destination: "2001:db8::1", destination_port: 443 },
-  reply: { source: "2001:db8::1", source_port: 443, destination: "198.51.100.2", destination_port: 4000 },
+  original: {
+    source: "192.168.1.20",
+    source_port: 4000,
+    destination: "2001:db8::1",
+    destination_port: 443,
+  },
+  reply: {
+    source: "2001:db8::1",
+    source_port: 443,
+    destination: "198.51.100.2",
+    destination_port: 4000,
+  },
   state: "forwarded",
   directions: {
     original: { packets: 1, octets, proven, port_in: "lan", hop: 3 },
@@ -141,7 +151,13 @@ test("streams are the proven directions, at their rate between two readings", ()
     list: { matched: 3, flows: [flow("a", 3000), flow("new", 500), flow("lost", 500, false)] },
   };
   assert.deepEqual(
-    streams(before, after, names).map(({ id, label, port, hop, rate }) => [id, label, port, hop, rate]),
+    streams(before, after, names).map(({ id, label, port, hop, rate }) => [
+      id,
+      label,
+      port,
+      hop,
+      rate,
+    ]),
     [
       ["a original", "laptop → [2001:db8::1]:443", "lan", "3", 8000],
       ["new original", "laptop → [2001:db8::1]:443", "lan", "3", 0],

@@ -7,7 +7,15 @@ import { matches, ordered } from "../../src/core/order";
 import { nameOf, plain } from "../../src/core/plain";
 import { next, polling, USUAL } from "../../src/core/poll";
 import { formatRoute, parseRoute } from "../../src/core/route";
-import { append, columns, LONGEST, Recorder, rateBetween, type Sample, SERIES } from "../../src/core/series";
+import {
+  append,
+  columns,
+  LONGEST,
+  Recorder,
+  rateBetween,
+  type Sample,
+  SERIES,
+} from "../../src/core/series";
 import { modules, viewOf } from "../../src/modules";
 
 test("names neither control the screen nor turn its direction, and are not endless", () => {
@@ -26,7 +34,7 @@ test("a device without a name that can be seen is called by its address", () => 
   assert.equal(nameOf({ ...device, addresses: [] }), "02:00:00:00:00:01");
 });
 
-test("polling waits longer after each error, not at all unseen, and at once when seen again", () => {
+test("polling waits longer after each error, not at all unseen, and at once when seen", () => {
   let state = polling(USUAL, true);
   const waits: (number | null)[] = [];
   for (const event of [
@@ -69,7 +77,8 @@ test("where nobody looked, no line is drawn", () => {
 
 test("series of devices that are gone make room", () => {
   const recorder = new Recorder();
-  for (let device = 0; device < SERIES + 10; device += 1) recorder.add(`device ${device}`, sample(1));
+  for (let device = 0; device < SERIES + 10; device += 1)
+    recorder.add(`device ${device}`, sample(1));
   recorder.add("device 10", sample(2));
   recorder.add("device new", sample(2));
   assert.equal(recorder.get("device 9").length, 0);
@@ -83,11 +92,19 @@ test("a rate needs time, and a counter that grew", () => {
   assert.equal(rateBetween(1000, 2000, 0), null);
 });
 
-test("rows without a value come last, whichever way; addresses in the order of their numbers", () => {
+test("rows without a value come last, whichever way; addresses go by their numbers", () => {
   const rows = [{ a: "192.168.1.10" }, { a: undefined }, { a: "192.168.1.9" }];
   const by = (row: { a: string | undefined }) => row.a;
-  assert.deepEqual(ordered(rows, by, false, "en").map(by), ["192.168.1.9", "192.168.1.10", undefined]);
-  assert.deepEqual(ordered(rows, by, true, "en").map(by), ["192.168.1.10", "192.168.1.9", undefined]);
+  assert.deepEqual(ordered(rows, by, false, "en").map(by), [
+    "192.168.1.9",
+    "192.168.1.10",
+    undefined,
+  ]);
+  assert.deepEqual(ordered(rows, by, true, "en").map(by), [
+    "192.168.1.10",
+    "192.168.1.9",
+    undefined,
+  ]);
   assert.deepEqual(
     ordered([3, 1, 2], (value) => value, true, "en"),
     [3, 2, 1],
@@ -134,7 +151,9 @@ test("alerts: the gravest first, and none of forwarding where weir only counts",
     flows: 0,
     first_seen: 0,
     last_seen: 0,
-    ...(state === undefined ? {} : { quota: { period: "day", limit: 1, used: 2, state, resets: 0 } }),
+    ...(state === undefined
+      ? {}
+      : { quota: { period: "day", limit: 1, used: 2, state, resets: 0 } }),
     ...(bufferbloat === undefined ? {} : { latency: { retransmissions: 0, bufferbloat } }),
   });
   const devices: Devices = {
@@ -205,7 +224,10 @@ test("a conversation told from the outside is turned round, once", () => {
   );
   assert.deepEqual(own.latency, { wan: 20, retransmissions: 1 });
   const behind = fromInside({ ...talk, behind: "[2001:db8::5]:4000" }, "router");
-  assert.deepEqual([behind.device, behind.station, behind.station_port], [undefined, "2001:db8::5", 4000]);
+  assert.deepEqual(
+    [behind.device, behind.station, behind.station_port],
+    [undefined, "2001:db8::5", 4000],
+  );
   assert.equal(fromInside({ ...talk, behind: "nonsense" }, "router").station, "nonsense");
   const inside = { ...talk, outside: false };
   assert.equal(fromInside(inside, "router"), inside);

@@ -69,7 +69,13 @@ test("periods are named in the router's zone, over a change to summer time too",
   // 29 March 2026 in Berlin has 23 hours; the router tells the offset of summer for it.
   assert.equal(de.period("day", start, start + 23 * 3600, 120, true), "29. März");
   assert.equal(
-    en.period("month", Date.UTC(2026, 0, 31, 23) / 1000, Date.UTC(2026, 1, 28, 23) / 1000, 60, false),
+    en.period(
+      "month",
+      Date.UTC(2026, 0, 31, 23) / 1000,
+      Date.UTC(2026, 1, 28, 23) / 1000,
+      60,
+      false,
+    ),
     "February 2026",
   );
   assert.equal(

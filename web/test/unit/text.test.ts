@@ -2,16 +2,31 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import { catalogues, choose, fill, type Key, language, localeFor, plural, t, word } from "../../src/text";
+import {
+  catalogues,
+  choose,
+  fill,
+  type Key,
+  language,
+  localeFor,
+  plural,
+  t,
+  word,
+} from "../../src/text";
 
-const placeholders = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).sort();
+const placeholders = (text: string) =>
+  [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).sort();
 
 test("every language has every key, with the same values in it", () => {
   for (const [name, catalogue] of Object.entries(catalogues)) {
     assert.deepEqual(Object.keys(catalogue).sort(), Object.keys(catalogues.en).sort(), name);
     for (const [key, text] of Object.entries(catalogue)) {
       assert.notEqual(text.trim(), "", `${name} ${key}`);
-      assert.deepEqual(placeholders(text), placeholders(catalogues.en[key as Key]), `${name} ${key}`);
+      assert.deepEqual(
+        placeholders(text),
+        placeholders(catalogues.en[key as Key]),
+        `${name} ${key}`,
+      );
     }
   }
 });

@@ -2,7 +2,10 @@ import { SettingsIcon } from "../../shell/icons";
 import type { Module } from "../types";
 import { Settings } from "./settings";
 
-/** What concerns the reader's own access. Language and appearance are beside the navigation, within reach of every view. */
+/**
+ * What concerns the reader's own access. Language and appearance are beside the navigation, within
+ * reach of every view.
+ */
 export const account: Module = {
   id: "account",
   title: "module.account",

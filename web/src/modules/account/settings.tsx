@@ -3,7 +3,12 @@ import { Failure, setPassword } from "../../api/client";
 import { live } from "../../api/live";
 import { useStore } from "../../core/store";
 import { Card, Facts, Notice, Title } from "../../parts/basic";
-import { NewPasswordFields, newPasswordProblem, PasswordField, PasswordProblem } from "../../parts/password";
+import {
+  NewPasswordFields,
+  newPasswordProblem,
+  PasswordField,
+  PasswordProblem,
+} from "../../parts/password";
 import { format, t, word } from "../../text";
 
 export function Settings() {
@@ -62,7 +67,13 @@ function ChangePassword() {
         set={setOld}
         autocomplete="current-password"
       />
-      <NewPasswordFields id="new" fresh={fresh} setFresh={setFresh} again={again} setAgain={setAgain} />
+      <NewPasswordFields
+        id="new"
+        fresh={fresh}
+        setFresh={setFresh}
+        again={again}
+        setAgain={setAgain}
+      />
       <div aria-live="polite">
         {outcome === "done" ? (
           <Notice kind="good">{t("settings.changed")}</Notice>

@@ -124,7 +124,11 @@ function Engine() {
       {forwards ? (
         <>
           <p class="large">
-            {share === null ? <span class="muted">{t("dashboard.engine.idle")}</span> : f.share(share)}{" "}
+            {share === null ? (
+              <span class="muted">{t("dashboard.engine.idle")}</span>
+            ) : (
+              f.share(share)
+            )}{" "}
             {share !== null && <span class="small muted">{t("dashboard.engine.now")}</span>}
           </p>
           <Meter share={share ?? 0} />
@@ -191,7 +195,10 @@ const keyOf = (alert: Alert): string =>
       ? `unplaced ${alert.port}`
       : alert.kind;
 
-/** U+2068 and U+2069 keep a name's direction of writing to itself, as `bdi` does where there is markup. */
+/**
+ * U+2068 and U+2069 keep a name's direction of writing to itself, as `bdi` does where there is
+ * markup.
+ */
 const isolated = (name: string) => `\u2068${name}\u2069`;
 
 function textOf(alert: Alert): string {

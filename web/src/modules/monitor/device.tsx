@@ -57,9 +57,18 @@ export function DeviceView({ mac }: { mac: string }) {
           <DeviceTalks mac={mac} now={devices.now} />
         </Card>
         <Card title={t("device.history")}>
-          <HistoryBoard id="device-history" device={mac} unit="day" by="application" page={0} heading="h3" />
+          <HistoryBoard
+            id="device-history"
+            device={mac}
+            unit="day"
+            by="application"
+            page={0}
+            heading="h3"
+          />
           <p class="foot">
-            <a href={formatRoute(["history"], { device: mac, by: "application" })}>{t("view.history")}</a>
+            <a href={formatRoute(["history"], { device: mac, by: "application" })}>
+              {t("view.history")}
+            </a>
           </p>
         </Card>
         <Card title={t("device.facts")} wide={device.wifi === undefined ? 12 : 7}>
@@ -107,7 +116,8 @@ function Quota({ quota }: { quota: NonNullable<Device["quota"]> }) {
         {t("device.quota.used", { used: f.bytes(quota.used), limit: f.bytes(quota.limit) })}
       </p>
       <p class="small muted">
-        {word("quota.period", quota.period)}; {t("device.quota.resets", { resets: f.moment(quota.resets) })}
+        {word("quota.period", quota.period)};{" "}
+        {t("device.quota.resets", { resets: f.moment(quota.resets) })}
       </p>
     </Card>
   );
@@ -121,7 +131,10 @@ function LatencyFacts({ device }: { device: Device }) {
     <>
       {value === undefined ? "–" : f.milliseconds(value)}
       {least !== undefined && (
-        <span class="small muted"> {t("device.latency.least", { value: f.milliseconds(least) })}</span>
+        <span class="small muted">
+          {" "}
+          {t("device.latency.least", { value: f.milliseconds(least) })}
+        </span>
       )}
     </>
   );
@@ -148,7 +161,9 @@ function DeviceFacts({ device, now }: { device: Device; now: number }) {
     [t("common.sent"), f.bytes(device.sent.bytes)],
     [
       t("device.forwarded"),
-      total > 0 ? `${f.bytes(device.forwarded.bytes)} (${f.share(device.forwarded.bytes / total)})` : "–",
+      total > 0
+        ? `${f.bytes(device.forwarded.bytes)} (${f.share(device.forwarded.bytes / total)})`
+        : "–",
     ],
     [t("device.first"), f.moment(device.first_seen)],
     [t("device.seen"), f.ago(now - device.last_seen)],

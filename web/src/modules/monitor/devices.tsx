@@ -15,7 +15,11 @@ import { latencySum, latencyText, RateFigure, Signal } from "./figures";
 
 export function DevicesView({ route }: { route: Route }) {
   const mac = route.path[1];
-  return mac === undefined ? <Devices find={route.query.find ?? ""} /> : <DeviceView key={mac} mac={mac} />;
+  return mac === undefined ? (
+    <Devices find={route.query.find ?? ""} />
+  ) : (
+    <DeviceView key={mac} mac={mac} />
+  );
 }
 
 const totalOf = (device: Device): number => device.received.bytes + device.sent.bytes;
@@ -42,7 +46,9 @@ function columns(now: number): Column<Device>[] {
       cell: (device) => (
         <span class="code">
           {device.addresses[0] ?? "–"}
-          {device.addresses.length > 1 && <span class="muted"> +{device.addresses.length - 1}</span>}
+          {device.addresses.length > 1 && (
+            <span class="muted"> +{device.addresses.length - 1}</span>
+          )}
         </span>
       ),
     },
@@ -131,10 +137,17 @@ function Devices({ find }: { find: string }) {
       </>
     );
   }
-  // What the Internet's side had is everybody's once more: that is told of the uplink, not among the devices.
+  // What the Internet's side had is everybody's once more: that is told of the uplink, not among
+  // the devices.
   const stations = devices.devices.filter((device) => !device.uplink);
   const fitting = stations.filter((device) =>
-    matches(find, [device.name, device.mac, device.port, ...device.addresses, device.vlan?.toString()]),
+    matches(find, [
+      device.name,
+      device.mac,
+      device.port,
+      ...device.addresses,
+      device.vlan?.toString(),
+    ]),
   );
   return (
     <>
@@ -142,7 +155,12 @@ function Devices({ find }: { find: string }) {
         <p class="muted">{t("devices.since", { since: format().moment(devices.since) })}</p>
       </Title>
       <div class="controls">
-        <Search id="find" label={t("devices.filter")} value={find} set={(text) => setQuery({ find: text })} />
+        <Search
+          id="find"
+          label={t("devices.filter")}
+          value={find}
+          set={(text) => setQuery({ find: text })}
+        />
         <p class="muted" aria-live={find === "" ? "off" : "polite"}>
           {t("common.shown", {
             shown: format().count(fitting.length),

@@ -14,19 +14,22 @@ export function latencyText(latency: Latency | undefined): string {
   const f = format();
   // The unit once, behind the last figure there is.
   if (latency.wan === undefined) return `${f.milliseconds(latency.lan ?? 0)} / –`;
-  return `${latency.lan === undefined ? "–" : f.fewDigits(latency.lan)} / ${f.milliseconds(latency.wan)}`;
+  const lan = latency.lan === undefined ? "–" : f.fewDigits(latency.lan);
+  return `${lan} / ${f.milliseconds(latency.wan)}`;
 }
 
 /** By what latencies are ordered: the whole way. */
 export function latencySum(latency: Latency | undefined): number | null {
-  if (latency === undefined || (latency.lan === undefined && latency.wan === undefined)) return null;
+  if (latency === undefined || (latency.lan === undefined && latency.wan === undefined))
+    return null;
   return (latency.lan ?? 0) + (latency.wan ?? 0);
 }
 
 /** Signal, as bars and in dBm. */
 export function Signal({ wifi }: { wifi: Wifi | undefined }) {
   if (wifi?.signal === undefined) return <span class="muted">–</span>;
-  // From what hardly holds a link to what no one can do better: the levels that systems commonly show.
+  // From what hardly holds a link to what no one can do better: the levels that systems commonly
+  // show.
   const level = [-80, -70, -62, -54].filter((least) => (wifi.signal ?? -100) >= least).length;
   return (
     <span class="signal">

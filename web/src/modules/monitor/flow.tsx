@@ -14,7 +14,11 @@ import { latencyText } from "./figures";
 import { applicationOf, endpoint, farOf, hookText, protocolOf, Station, stationOf } from "./talks";
 
 export function FlowView({ id }: { id: string }) {
-  const { data, failure, retry } = useResource<Talks>("talks", { sort: "rate", limit: "2000" }, USUAL);
+  const { data, failure, retry } = useResource<Talks>(
+    "talks",
+    { sort: "rate", limit: "2000" },
+    USUAL,
+  );
   const told = data?.talks.find((candidate) => String(candidate.id) === id);
   const talk = told === undefined ? undefined : fromInside(told, t("flows.own"));
   const above = <a href={formatRoute(["flows"])}>{t("view.flows")}</a>;
@@ -70,7 +74,9 @@ function Path({ talk }: { talk: Talk }) {
           {talk.outside !== true && t("flow.in", { port: plain(talk.port) })}
           {talk.vlan !== undefined && `, ${t("device.vlan")} ${talk.vlan}`}
         </p>
-        {talk.uplink !== undefined && <p class="small">{t("flow.out", { port: plain(talk.uplink) })}</p>}
+        {talk.uplink !== undefined && (
+          <p class="small">{t("flow.out", { port: plain(talk.uplink) })}</p>
+        )}
         {talk.translated !== undefined && (
           <p class="small">{t("flow.translated", { address: plain(talk.translated) })}</p>
         )}
@@ -109,7 +115,8 @@ function Figures({ talk }: { talk: Talk }) {
 }
 
 function Why({ talk }: { talk: Talk }) {
-  const flow = `${talk.protocol} ${endpoint(talk.station, talk.station_port)} > ${endpoint(talk.far, talk.far_port)}`;
+  const station = endpoint(talk.station, talk.station_port);
+  const flow = `${talk.protocol} ${station} > ${endpoint(talk.far, talk.far_port)}`;
   const { data, failure, retry } = useResource<Explanation>("explain", { flow }, 10_000);
   if (data === null) return <Waiting failure={failure} retry={retry} />;
   return (
@@ -143,5 +150,7 @@ function Why({ talk }: { talk: Talk }) {
 }
 
 function witnessName(name: string): string {
-  return name === "seen" || name === "known" || name === "proven" ? t(`witness.${name}`) : plain(name);
+  return name === "seen" || name === "known" || name === "proven"
+    ? t(`witness.${name}`)
+    : plain(name);
 }

@@ -27,7 +27,11 @@ function Flows({ route }: { route: Route }) {
   const find = route.query.find ?? "";
   const port = route.query.port ?? "";
   const { devices } = useStore(live);
-  const { data, failure, retry } = useResource<Talks>("talks", { port, sort: "rate", limit: LIMIT }, USUAL);
+  const { data, failure, retry } = useResource<Talks>(
+    "talks",
+    { port, sort: "rate", limit: LIMIT },
+    USUAL,
+  );
   const ports = devices?.ports ?? [];
   const talks = (data?.talks ?? []).map((talk) => fromInside(talk, t("flows.own")));
   const fitting = talks.filter((talk) =>
@@ -53,7 +57,12 @@ function Flows({ route }: { route: Route }) {
     <>
       <Title text={t("view.flows")} />
       <div class="controls">
-        <Search id="find" label={t("flows.filter")} value={find} set={(text) => setQuery({ find: text })} />
+        <Search
+          id="find"
+          label={t("flows.filter")}
+          value={find}
+          set={(text) => setQuery({ find: text })}
+        />
         <Choice
           id="port"
           label={t("flows.port")}
@@ -63,7 +72,10 @@ function Flows({ route }: { route: Route }) {
         />
         <p class="muted" aria-live={find === "" ? "off" : "polite"}>
           {data !== null &&
-            t("common.shown", { shown: format().count(fitting.length), total: format().count(talks.length) })}
+            t("common.shown", {
+              shown: format().count(fitting.length),
+              total: format().count(talks.length),
+            })}
         </p>
       </div>
       {data === null ? (

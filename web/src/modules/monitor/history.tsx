@@ -16,7 +16,8 @@ import { format, t, word } from "../../text";
 
 type By = "device" | "application";
 
-const bytesOf = (count: { received: Count; sent: Count }): number => count.received.bytes + count.sent.bytes;
+const bytesOf = (count: { received: Count; sent: Count }): number =>
+  count.received.bytes + count.sent.bytes;
 
 export function HistoryView({ route }: { route: Route }) {
   const { devices } = useStore(live);
@@ -47,7 +48,10 @@ export function HistoryView({ route }: { route: Route }) {
           name="by"
           label={t("history.by")}
           value={by}
-          options={(["device", "application"] as const).map((name) => [name, t(`history.by.${name}`)])}
+          options={(["device", "application"] as const).map((name) => [
+            name,
+            t(`history.by.${name}`),
+          ])}
           choose={(name) => setQuery({ by: name })}
         />
         <Choice
@@ -88,7 +92,8 @@ export function HistoryBoard(props: {
   heading: "h2" | "h3";
 }) {
   const { id, device, unit, by, page, heading } = props;
-  // The zone is the router's; it is told with the first answer. Until then the reader's own is as good a guess as any.
+  // The zone is the router's; it is told with the first answer. Until then the reader's own is as
+  // good a guess as any.
   const [offset, setOffset] = useState(() => -new Date().getTimezoneOffset());
   // Moves only by the minute, so that not every look asks for another span.
   const clock = useStore(live).devices?.now ?? Date.now() / 1000;
@@ -98,7 +103,18 @@ export function HistoryBoard(props: {
   if (data !== null && data.offset_minutes !== offset) setOffset(data.offset_minutes);
   if (data === null) return <Waiting failure={failure} retry={retry} />;
   const key = `${unit} ${by} ${device} ${page}`;
-  return <Board key={key} id={id} unit={unit} by={by} history={data} from={from} to={to} heading={heading} />;
+  return (
+    <Board
+      key={key}
+      id={id}
+      unit={unit}
+      by={by}
+      history={data}
+      from={from}
+      to={to}
+      heading={heading}
+    />
+  );
 }
 
 function Board(props: {
@@ -138,7 +154,11 @@ function Board(props: {
   const label =
     first === undefined || last === undefined
       ? ""
-      : t("history.chart", { from: titleOf(first, false), to: titleOf(last, false), total: f.bytes(whole) });
+      : t("history.chart", {
+          from: titleOf(first, false),
+          to: titleOf(last, false),
+          total: f.bytes(whole),
+        });
   return (
     <div class="history">
       <div class="history-chart">
@@ -194,7 +214,11 @@ function Board(props: {
   );
 }
 
-function partColumns(keys: string[], naming: (part: Part) => string, whole: number): Column<Part>[] {
+function partColumns(
+  keys: string[],
+  naming: (part: Part) => string,
+  whole: number,
+): Column<Part>[] {
   const f = format();
   return [
     {
@@ -248,7 +272,12 @@ function periodColumns(titleOf: (bar: Bar, short: boolean) => string): Column<Ba
   const f = format();
   const of = (bar: Bar, way: "received" | "sent") => bar.period?.[way].bytes ?? 0;
   return [
-    { id: "start", title: t("history.period"), by: (bar) => bar.start, cell: (bar) => titleOf(bar, false) },
+    {
+      id: "start",
+      title: t("history.period"),
+      by: (bar) => bar.start,
+      cell: (bar) => titleOf(bar, false),
+    },
     {
       id: "received",
       title: t("common.received"),

@@ -40,7 +40,10 @@ export function PictureView() {
 
 /** The last two readings of the flow table, to tell rates by. */
 function useReadings(list: FlowList | null): { before: Reading | null; after: Reading | null } {
-  const kept = useRef<{ before: Reading | null; after: Reading | null }>({ before: null, after: null });
+  const kept = useRef<{ before: Reading | null; after: Reading | null }>({
+    before: null,
+    after: null,
+  });
   if (list !== null && kept.current.after?.list !== list) {
     kept.current = { before: kept.current.after, after: { time: performance.now() / 1000, list } };
   }
@@ -57,7 +60,9 @@ function Board(props: {
   if (after === null) return null;
   if (before === null) return <p class="waiting">{t("picture.measuring")}</p>;
   const found = streams(before, after, namesOf(devices.devices));
-  const uplinks = new Set(devices.ports.filter((port) => port.uplink).map((port) => plain(port.name)));
+  const uplinks = new Set(
+    devices.ports.filter((port) => port.uplink).map((port) => plain(port.name)),
+  );
   const hop = (key: string) => hopName(key, hops, devices.devices);
   if (found.length === 0) {
     return (
@@ -196,7 +201,11 @@ function Drawing({
           {cut}
           <title>{name}</title>
         </text>
-        <text x={side === "left" ? 0 : width} y={item.y - 6} text-anchor={side === "left" ? "start" : "end"}>
+        <text
+          x={side === "left" ? 0 : width}
+          y={item.y - 6}
+          text-anchor={side === "left" ? "start" : "end"}
+        >
           {f.rate(item.rate)}
         </text>
       </g>
@@ -217,11 +226,12 @@ function Drawing({
       >
         {picture.ribbons.map((ribbon) => {
           const id = ribbon.stream.id;
+          const way = up(ribbon.stream.hop) ? "up" : "down";
           return (
             <path
               key={id}
               d={outline(ribbon, left, right)}
-              class={`ribbon ${up(ribbon.stream.hop) ? "up" : "down"} ${id === chosen ? "chosen" : ""}`}
+              class={`ribbon ${way} ${id === chosen ? "chosen" : ""}`}
               role="img"
               aria-label={textOf(ribbon)}
               tabIndex={id === stop ? 0 : -1}

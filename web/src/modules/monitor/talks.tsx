@@ -37,8 +37,9 @@ export function Station({ talk }: { talk: Talk }) {
 export function protocolOf(talk: Talk): string {
   if (talk.protocol !== undefined) return talk.protocol.toUpperCase();
   return (
-    { 1: "ICMP", 2: "IGMP", 47: "GRE", 50: "ESP", 58: "ICMPv6", 132: "SCTP" }[talk.protocol_number] ??
-    `IP ${talk.protocol_number}`
+    { 1: "ICMP", 2: "IGMP", 47: "GRE", 50: "ESP", 58: "ICMPv6", 132: "SCTP" }[
+      talk.protocol_number
+    ] ?? `IP ${talk.protocol_number}`
   );
 }
 
@@ -139,7 +140,15 @@ function columns(now: number, withDevice: boolean): Column<Talk>[] {
 }
 
 /** `now` is the router's clock, seconds since 1970. */
-export function TalkTable({ talks, now, withDevice }: { talks: Talk[]; now: number; withDevice: boolean }) {
+export function TalkTable({
+  talks,
+  now,
+  withDevice,
+}: {
+  talks: Talk[];
+  now: number;
+  withDevice: boolean;
+}) {
   return (
     <Table
       id="talk-"

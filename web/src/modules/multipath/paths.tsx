@@ -71,7 +71,10 @@ export function PathsView({ route }: { route: Route }) {
 
 const seriesOf = (device: string) => recorded.get(`path ${device}`);
 
-/** Uplinks that the chart has, by name: those that went away stay as long as their part of it. So each keeps its colour. */
+/**
+ * Uplinks that the chart has, by name: those that went away stay as long as their part of it. So
+ * each keeps its colour.
+ */
 function drawn(all: readonly Uplink[], now: number): string[] {
   const names = [...recorded.names("path ", now - SPAN), ...all.map(({ device }) => device)];
   return [...new Set(names)].sort();
@@ -202,7 +205,9 @@ function PathCard(props: { uplink: Uplink; part: string; all: readonly Uplink[];
       title={plain(uplink.device)}
       wide={all.length % 3 === 0 ? 4 : 6}
       class="path-card"
-      action={uplink.note === null ? null : <span class="tag">{t(`paths.note.${uplink.note}`)}</span>}
+      action={
+        uplink.note === null ? null : <span class="tag">{t(`paths.note.${uplink.note}`)}</span>
+      }
     >
       <p class="path-share">
         <span class={`key ${part}`} aria-hidden="true" />
@@ -210,7 +215,9 @@ function PathCard(props: { uplink: Uplink; part: string; all: readonly Uplink[];
       </p>
       <Meter share={share} kind={part} />
       {uplink.strips && <Notice kind="warn">{t("paths.strips")}</Notice>}
-      {uplink.fell_back > 0 && <Notice kind="warn">{plural("paths.fell_back", uplink.fell_back)}</Notice>}
+      {uplink.fell_back > 0 && (
+        <Notice kind="warn">{plural("paths.fell_back", uplink.fell_back)}</Notice>
+      )}
       <Facts
         facts={[
           [t("common.download"), f.rate(rate.down)],
