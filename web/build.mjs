@@ -1,15 +1,17 @@
 // Builds the page into dist/: one script, one style sheet, both named by their content so that they
 // may be cached for ever, and index.html, which names them. Fails where the whole is too large for
-// a router.
+// a router. `node build.mjs MAIN DIRECTORY` builds a page that begins elsewhere, for tests.
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const dist = join(here, "dist");
+const [main = join(here, "src/main.ts"), dist = join(here, "dist")] = process.argv
+  .slice(2)
+  .map((path) => resolve(path));
 
 /**
  * Octets of all files of the page together, each compressed by gzip: what it may take of a router's
@@ -22,8 +24,8 @@ mkdirSync(join(dist, "assets"), { recursive: true });
 
 await build({
   absWorkingDir: here,
-  entryPoints: { app: "src/main.tsx" },
-  outdir: "dist/assets",
+  entryPoints: { app: main },
+  outdir: join(dist, "assets"),
   entryNames: "[name]-[hash]",
   bundle: true,
   format: "esm",

@@ -2,13 +2,12 @@
 // as long as somebody is logged in and looks; and the rates of the last minutes, which outlive a
 // change of view.
 
-import { type PathsReading, pathRates } from "../core/paths";
 import { USUAL } from "../core/poll";
 import { Recorder, rateBetween } from "../core/series";
 import { Store } from "../core/store";
 import { type Failure, get } from "./client";
 import { Poller } from "./poller";
-import type { Devices, MeteredPort, Paths, Status } from "./types";
+import type { Devices, MeteredPort, Status } from "./types";
 
 export interface Live {
   devices: Devices | null;
@@ -18,12 +17,18 @@ export interface Live {
    * looks.
    */
   packets: { forwarded: number; all: number; octetRate: number | null } | null;
-  /** Uplinks that are used as one; null where there is no partner. */
-  paths: Paths | null;
   failure: Failure | null;
 }
 
-const NOTHING: Live = { devices: null, status: null, packets: null, paths: null, failure: null };
+/** What a module asks for with every look, beside what is asked for here. */
+export interface Looks {
+  /** Where it fails, the look has failed. `now` is the router's clock. */
+  readonly look: (status: Status, now: number) => Promise<void>;
+  /** Forgets what was seen. */
+  readonly forget: () => void;
+}
+
+const NOTHING: Live = { devices: null, status: null, packets: null, failure: null };
 
 export const live = new Store<Live>(NOTHING);
 
@@ -63,21 +68,9 @@ function packetsBetween(before: Status | null, after: Status): Live["packets"] {
 
 let looked = 0;
 
-/** The last looks at paths: as many as their rates are made of. */
-let readings: PathsReading[] = [];
-
-async function lookAtPaths(status: Status, now: number): Promise<Paths | null> {
-  if (status.multipath === undefined) return null;
-  const paths = await get<Paths>("paths");
-  const found = pathRates(readings, { time: performance.now() / 1000, paths: paths.paths });
-  readings = found.readings;
-  for (const [device, rate] of found.rates) recorded.add(`path ${device}`, { time: now, ...rate });
-  return paths;
-}
-
-async function look(): Promise<void> {
+async function look(others: readonly Looks[]): Promise<void> {
   const [devices, status] = await Promise.all([get<Devices>("devices"), get<Status>("status")]);
-  const paths = await lookAtPaths(status, devices.now);
+  await Promise.all(others.map((other) => other.look(status, devices.now)));
   const before = live.get();
   for (const port of devices.ports)
     recorded.add(`port ${port.name}`, { time: devices.now, ...portRate(port) });
@@ -87,19 +80,23 @@ async function look(): Promise<void> {
   }
   const packets = packetsBetween(before.status, status);
   looked = performance.now() / 1000;
-  live.set({ devices, status, packets, paths, failure: null });
+  live.set({ devices, status, packets, failure: null });
 }
 
 /** Begins to look, or ends it. With the session all that was seen is forgotten. */
-export function keepLooking(on: boolean): void {
+export function keepLooking(on: boolean, others: readonly Looks[]): void {
   if (on && poller === null) {
-    poller = new Poller(USUAL, look, (failure) => live.set({ ...live.get(), failure }));
+    poller = new Poller(
+      USUAL,
+      () => look(others),
+      (failure) => live.set({ ...live.get(), failure }),
+    );
   } else if (!on && poller !== null) {
     poller.stop();
     poller = null;
     live.set(NOTHING);
     recorded = new Recorder();
-    readings = [];
+    for (const other of others) other.forget();
   }
 }
 

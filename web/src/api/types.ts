@@ -1,6 +1,7 @@
 // What the daemon tells: the Rust types in crates/api/src/types, of which these are the fields that
-// the page uses. Text in `name`, `device`, `far_name` and the like was chosen by the network: it
-// goes through `plain` before it is shown.
+// the page uses. What only one module asks for is in that module's `types.ts`. Text in `name`,
+// `device`, `far_name` and the like was chosen by the network: it goes through `plain` before it is
+// shown.
 
 export interface Count {
   bytes: number;
@@ -99,60 +100,7 @@ export interface Metered {
   link: number;
 }
 
-export interface Talks {
-  total: number;
-  talks: Talk[];
-}
-
-export interface Talk {
-  id: number | string;
-  port: string;
-  vlan?: number;
-  mac: string;
-  device?: string;
-  protocol_number: number;
-  protocol?: string;
-  station: string;
-  station_port: number;
-  far: string;
-  far_port: number;
-  far_name?: string;
-  application?: string;
-  translated?: string;
-  behind?: string;
-  outside?: boolean;
-  uplink?: string;
-  received: Count;
-  sent: Count;
-  rate: Rate;
-  hook?: string;
-  first_seen: number;
-  last_seen: number;
-  latency?: Latency;
-}
-
-export interface History {
-  unit: string;
-  by: string;
-  offset_minutes: number;
-  periods: Period[];
-}
-
-export interface Period {
-  start: number;
-  end: number;
-  received: Count;
-  sent: Count;
-  parts: Part[];
-}
-
-export interface Part {
-  key: string;
-  name?: string;
-  received: Count;
-  sent: Count;
-}
-
+/** A module adds to it what it tells there (`declare module`, in its own `types.ts`). */
 export interface Status {
   version: string;
   started: number;
@@ -176,129 +124,4 @@ export interface Status {
     rules: { rule: string; why: string; connections: number }[];
   };
   heartbeat: { age_seconds: number; limit_seconds: number };
-  /** Absent where no partner is configured. */
-  multipath?: { partner: string; state: string };
-}
-
-export interface Paths {
-  partner?: string;
-  state: string;
-  version?: string;
-  problem?: string;
-  redirects: boolean;
-  tunnel: boolean;
-  connections: Carriage;
-  paths: Path[];
-  twins?: Twin[];
-  forwards?: Forward[];
-}
-
-export interface Carriage {
-  open: number;
-  all: number;
-  direct: number;
-  refused: number;
-  sent: number;
-  received: number;
-}
-
-export interface Path {
-  device: string;
-  address: string;
-  gateway?: string;
-  subflows: number;
-  fell_back: number;
-  /**
-   * Something on the way took MPTCP out lately; absent from older routers, as the tunnel's octets
-   * are.
-   */
-  strips?: boolean;
-  /** When it is to be used; absent from older routers, as the next two are. */
-  use?: "always" | "metered" | "backup" | "never";
-  in_use?: boolean;
-  /** It slowed the others down. */
-  rests?: boolean;
-  backup: boolean;
-  /** Microseconds. */
-  rtt?: number;
-  sent: number;
-  received: number;
-  retransmitted: number;
-  tunnel_sent?: number;
-  tunnel_received?: number;
-}
-
-/** An uplink that waits, as it has the address of another. */
-export interface Twin {
-  device: string;
-  address: string;
-  of: string;
-}
-
-/**
- * Ports of the partner that lead to a host of the LAN; whether the partner gives them, where it is
- * there.
- */
-export interface Forward {
-  ports: string;
-  to: string;
-  granted?: boolean;
-}
-
-export interface FlowList {
-  matched: number;
-  flows: Flow[];
-}
-
-export interface Endpoints {
-  source: string;
-  source_port: number;
-  destination: string;
-  destination_port: number;
-}
-
-export interface Flow {
-  id: string;
-  protocol: string;
-  original: Endpoints;
-  reply: Endpoints;
-  state: string;
-  reason?: Reason;
-  directions: { original: Direction; reply: Direction };
-  age_seconds: number;
-}
-
-export interface Reason {
-  code: string;
-  text: string;
-  hint?: string;
-}
-
-export interface Direction {
-  packets: number;
-  octets: number;
-  proven: boolean;
-  port_in?: string;
-  encapsulation_in?: string;
-  port_out?: string;
-  hop?: number;
-  hook?: string;
-}
-
-export interface Hop {
-  index: number;
-  device: string;
-  destination?: string;
-  source?: string;
-  encapsulation?: string;
-  flows: number;
-  xdp: boolean;
-}
-
-export interface Explanation {
-  asked: string;
-  verdict: string;
-  witnesses: { name: string; ok: boolean; text: string }[];
-  change: string[];
-  flow?: Flow;
 }

@@ -4,7 +4,7 @@ import { Failure, logOut, refreshSession, session } from "../api/client";
 import { keepLooking, live } from "../api/live";
 import { formatRoute } from "../core/route";
 import { useStore } from "../core/store";
-import { modules, viewOf } from "../modules";
+import { type Module, viewOf } from "../modules/module";
 import { Notice, Title } from "../parts/basic";
 import { FailureNotice, Guard } from "../parts/failure";
 import { language, t } from "../text";
@@ -16,7 +16,9 @@ import { route } from "./router";
 /** Until a page without a session asks again, ms. */
 const AGAIN = 5000;
 
-export function App() {
+type Modules = { modules: readonly Module[] };
+
+export function App({ modules }: Modules) {
   // Everything is drawn again in the new language.
   useStore(language);
   const who = useStore(session);
@@ -37,8 +39,9 @@ export function App() {
   }, [tries]);
   const user = who?.user === true;
   useEffect(() => {
-    keepLooking(user);
-    return () => keepLooking(false);
+    const looks = modules.flatMap((module) => module.looks ?? []);
+    keepLooking(user, looks);
+    return () => keepLooking(false, looks);
   }, [user]);
   if (who === null) {
     return (
@@ -53,13 +56,17 @@ export function App() {
       </main>
     );
   }
-  return user ? <Shell /> : <LogIn first={!who.password_set} local={who.local !== false} />;
+  return user ? (
+    <Shell modules={modules} />
+  ) : (
+    <LogIn first={!who.password_set} local={who.local !== false} />
+  );
 }
 
-function Shell() {
+function Shell({ modules }: Modules) {
   const now = useStore(route);
   const main = useRef<HTMLElement>(null);
-  const view = viewOf(now.path);
+  const view = viewOf(modules, now.path);
   const place = now.path.join("/");
   const shown = useRef<string | null>(null);
   useEffect(() => {
@@ -77,7 +84,7 @@ function Shell() {
       <button type="button" class="skip" onClick={() => main.current?.focus()}>
         {t("nav.skip")}
       </button>
-      <Side place={place} />
+      <Side modules={modules} place={place} />
       <main id="main" ref={main} tabIndex={-1}>
         <Stale />
         {view === undefined ? (
@@ -110,7 +117,7 @@ function Stale() {
   );
 }
 
-function Side({ place }: { place: string }) {
+function Side({ modules, place }: Modules & { place: string }) {
   const [open, setOpen] = useState(false);
   const [failure, setFailure] = useState<Failure | null>(null);
   const button = useRef<HTMLButtonElement>(null);
@@ -159,7 +166,7 @@ function Side({ place }: { place: string }) {
         <nav aria-label={t("nav.label")}>
           {offered.map((module) => (
             <div class="nav-group" key={module.id}>
-              <p id={`nav-${module.id}`}>{t(module.title)}</p>
+              <p id={`nav-${module.id}`}>{module.title()}</p>
               <ul aria-labelledby={`nav-${module.id}`}>
                 {module.views.map((view) => (
                   <li key={view.id}>
@@ -168,7 +175,7 @@ function Side({ place }: { place: string }) {
                       aria-current={view.id === first ? "page" : undefined}
                     >
                       <view.icon />
-                      {t(view.title)}
+                      {view.title()}
                     </a>
                   </li>
                 ))}

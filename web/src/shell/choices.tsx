@@ -10,7 +10,7 @@ export function LanguageChoice({ id }: { id: string }) {
   return (
     <Choice
       id={id}
-      label={t("settings.language")}
+      label={t("nav.language")}
       value={now}
       options={options}
       choose={(value) => setLanguage(value as Language)}
@@ -21,11 +21,11 @@ export function LanguageChoice({ id }: { id: string }) {
 /** Switch between light and dark. */
 export function ThemeChoice({ id }: { id: string }) {
   const now = useStore(theme);
-  const options = THEMES.map((name): [string, string] => [name, t(`settings.theme.${name}`)]);
+  const options = THEMES.map((name): [string, string] => [name, t(`nav.theme.${name}`)]);
   return (
     <Choice
       id={id}
-      label={t("settings.theme")}
+      label={t("nav.theme")}
       value={now}
       options={options}
       choose={(value) => setTheme(value as Theme)}

@@ -1,8 +1,9 @@
-// Icons of navigation and notices: lines in the colour of the text around them. They say nothing
-// that text beside them does not.
+// Icons of the frame and of notices: lines in the colour of the text around them. They say nothing
+// that text beside them does not. A module has its own beside its views.
 import type { ComponentChildren } from "preact";
 
-function Lines({ children }: { children: ComponentChildren }) {
+/** The ground of every icon: 24 by 24. */
+export function Lines({ children }: { children: ComponentChildren }) {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
       {children}
@@ -19,45 +20,6 @@ export const Brand = () => (
   </svg>
 );
 
-export const OverviewIcon = () => (
-  <Lines>
-    <path d="M4 19V5M4 19h16M8 15l3-4 3 2 5-7" />
-  </Lines>
-);
-export const DevicesIcon = () => (
-  <Lines>
-    <rect x="3" y="5" width="12" height="9" rx="1.5" />
-    <path d="M6 18h6M9 14v4" />
-    <rect x="17" y="9" width="4.5" height="9" rx="1" />
-  </Lines>
-);
-export const FlowsIcon = () => (
-  <Lines>
-    <path d="M4 8h14l-3.5-3.5M20 16H6l3.5 3.5" />
-  </Lines>
-);
-export const HistoryIcon = () => (
-  <Lines>
-    <path d="M4 19.5h16M6.5 19v-6M11 19V7M15.500 19v-9M20 19V4" />
-  </Lines>
-);
-export const PictureIcon = () => (
-  <Lines>
-    <path d="M4 6h3c6 0 4 11 10 11h3M4 18h3c6 0 4-11 10-11h3" />
-  </Lines>
-);
-export const PathsIcon = () => (
-  <Lines>
-    <path d="M3 12h3M18 12h3M6 12c2-7 10-7 12 0M6 12c2 7 10 7 12 0" />
-  </Lines>
-);
-export const SettingsIcon = () => (
-  <Lines>
-    <path d="M4 7h9M17 7h3M4 17h3M11 17h9" />
-    <circle cx="15" cy="7" r="2" />
-    <circle cx="9" cy="17" r="2" />
-  </Lines>
-);
 export const LogOutIcon = () => (
   <Lines>
     <path d="M10 5H5v14h5M15 8l4 4-4 4M9 12h10" />

@@ -1,15 +1,14 @@
-// Text in the reader's language: one catalogue, keys checked by the compiler.
+// Text in the reader's language, by keys that the compiler checks. Words that all views share are
+// here; each module has its own beside its views.
 import { Format } from "../core/format";
 import { Store } from "../core/store";
 import { de } from "./de";
 import { en } from "./en";
 
-/** Every key of the catalogue. A key that is not there does not compile. */
-export type Key = keyof typeof en;
-/** A whole catalogue: one that lacks a key does not compile. */
-export type Catalogue = Record<Key, string>;
+/** The same keys in another language: what lacks one, or has one too many, does not compile. */
+export type Translated<T> = Readonly<Record<keyof T, string>>;
 
-export const catalogues = { en, de } as const satisfies Record<string, Catalogue>;
+export const catalogues = { en, de };
 export type Language = keyof typeof catalogues;
 
 /** Each language by its own name. */
@@ -59,25 +58,44 @@ export function fill(text: string, values: Readonly<Record<string, string | numb
   });
 }
 
-/** Text of a key in the language of now. */
-export function t(key: Key, values: Readonly<Record<string, string | number>> = {}): string {
-  return fill(catalogues[language.get()][key], values);
+/** Texts under keys, in every language. */
+type Catalogues<K extends string> = Readonly<Record<Language, Readonly<Record<K, string>>>>;
+
+/** How a view gets its texts. */
+export interface Texts<K extends string> {
+  /** Text of a key in the language of now. */
+  readonly t: (key: K, values?: Readonly<Record<string, string | number>>) => string;
+  /**
+   * Text for a word that the daemon tells (`prefix.` + word); the word itself where the catalogue
+   * has none.
+   */
+  readonly word: (prefix: string, told: string) => string;
+  /** Text of `key.one` or `key.other`, by the number, which is `{count}` in it. */
+  readonly plural: <P extends string>(
+    key: `${P}.other` extends K ? P : never,
+    count: number,
+  ) => string;
 }
 
-/**
- * Text for a word that the daemon tells (`key prefix` + word); the word itself where the catalogue
- * has none.
- */
-export function word(prefix: string, told: string): string {
-  const key = `${prefix}.${told}`;
-  return Object.hasOwn(en, key) ? t(key as Key) : told;
+function from<K extends string>(all: Catalogues<K>): Texts<K> {
+  const t: Texts<K>["t"] = (key, values = {}) => fill(all[language.get()][key], values);
+  return {
+    t,
+    word: (prefix, told) => {
+      const key = `${prefix}.${told}`;
+      return Object.hasOwn(all.en, key) ? t(key as K) : told;
+    },
+    plural: (key, count) => {
+      const form = new Intl.PluralRules(language.get()).select(count) === "one" ? "one" : "other";
+      return t(`${key}.${form}` as K, { count: format().count(count) });
+    },
+  };
 }
 
-/** Text of `key.one` or `key.other`, by the number, which is `{count}` in it. */
-export function plural<K extends string>(
-  key: `${K}.other` extends Key ? K : never,
-  count: number,
-): string {
-  const form = new Intl.PluralRules(language.get()).select(count) === "one" ? "one" : "other";
-  return t(`${key}.${form}` as Key, { count: format().count(count) });
+/** Texts of the frame, and words that all views share. */
+export const { t } = from<keyof typeof en>(catalogues);
+
+/** Texts of a module, and the words that all share. */
+export function texts<K extends string>(own: Catalogues<K>): Texts<K | keyof typeof en> {
+  return from({ en: { ...en, ...own.en }, de: { ...de, ...own.de } });
 }

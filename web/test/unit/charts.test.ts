@@ -1,9 +1,19 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { Device, Flow, Period } from "../../src/api/types";
-import { BARS, bars, scale, span, stack, startOf, sums, UNITS } from "../../src/core/periods";
-import { layOut, outline, RIBBONS, type Stream } from "../../src/core/picture";
-import { hopName, namesOf, streams } from "../../src/core/streams";
+import type { Device } from "../../src/api/types";
+import {
+  BARS,
+  bars,
+  scale,
+  span,
+  stack,
+  startOf,
+  sums,
+  UNITS,
+} from "../../src/modules/monitor/core/periods";
+import { layOut, outline, RIBBONS, type Stream } from "../../src/modules/monitor/core/picture";
+import { hopName, namesOf, streams } from "../../src/modules/monitor/core/streams";
+import type { Flow, Period } from "../../src/modules/monitor/types";
 
 const count = (bytes: number) => ({ bytes, packets: 1 });
 const period = (start: number, end: number, ...parts: [string, number][]): Period => ({

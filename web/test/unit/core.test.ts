@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { Devices, Status, Talk } from "../../src/api/types";
-import { alerts, grave } from "../../src/core/alerts";
-import { fromInside } from "../../src/core/inside";
+import type { Devices, Status } from "../../src/api/types";
 import { matches, ordered } from "../../src/core/order";
 import { nameOf, plain } from "../../src/core/plain";
 import { next, polling, USUAL } from "../../src/core/poll";
@@ -16,7 +14,11 @@ import {
   type Sample,
   SERIES,
 } from "../../src/core/series";
-import { modules, viewOf } from "../../src/modules";
+import * as all from "../../src/modules";
+import { inOrder, viewOf } from "../../src/modules/module";
+import { alerts, grave } from "../../src/modules/monitor/core/alerts";
+import { fromInside } from "../../src/modules/monitor/core/inside";
+import type { Talk } from "../../src/modules/monitor/types";
 
 test("names neither control the screen nor turn its direction, and are not endless", () => {
   assert.equal(plain("tv\u001b[31m\r\n\u0000x"), "tv\ufffd[31m\ufffd\ufffd\ufffdx");
@@ -127,12 +129,14 @@ test("a route survives whatever stands in it", () => {
 });
 
 test("views have addresses of their own, and every address one view at most", () => {
+  const modules = inOrder(all);
   const ids = modules.flatMap((module) => module.views.map((view) => view.id));
   assert.equal(new Set(ids).size, ids.length);
   assert.equal(new Set(modules.map((module) => module.id)).size, modules.length);
-  assert.equal(viewOf([])?.title, "view.dashboard");
-  assert.equal(viewOf(["devices", "x"])?.title, "view.devices");
-  assert.equal(viewOf(["nowhere"]), undefined);
+  assert.equal(new Set(modules.map((module) => module.place)).size, modules.length);
+  assert.equal(viewOf(modules, [])?.title(), "Overview");
+  assert.equal(viewOf(modules, ["devices", "x"])?.title(), "Devices");
+  assert.equal(viewOf(modules, ["nowhere"]), undefined);
 });
 
 test("alerts: the gravest first, and none of forwarding where weir only counts", () => {

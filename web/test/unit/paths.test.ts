@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { Path } from "../../src/api/types";
-import { layers, type PathsReading, pathRates, thickness, uplinks } from "../../src/core/paths";
 import { Recorder } from "../../src/core/series";
+import {
+  layers,
+  type PathsReading,
+  pathRates,
+  thickness,
+  uplinks,
+} from "../../src/modules/multipath/core/paths";
+import type { Path } from "../../src/modules/multipath/types";
 
 const path = (device: string, address: string, more: Partial<Path> = {}): Path => ({
   device,

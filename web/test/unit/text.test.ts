@@ -2,53 +2,69 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import {
-  catalogues,
-  choose,
-  fill,
-  type Key,
-  language,
-  localeFor,
-  plural,
-  t,
-  word,
-} from "../../src/text";
+import { plural, t, word } from "../../src/modules/monitor/text";
+import { catalogues, choose, fill, language, localeFor } from "../../src/text";
+
+type Catalogue = Readonly<Record<string, string>>;
+
+const source = join(process.cwd(), "src");
+/** Folders that have texts: the page's own, and those of modules. */
+const modules = readdirSync(join(source, "modules"), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
+
+/** The texts of a folder, in every language. */
+async function told(module: string | null): Promise<[string, Catalogue][]> {
+  if (module === null) return Object.entries(catalogues);
+  // The builder takes in whatever such a name may be.
+  const { en } = await import(`../../src/modules/${module}/text/en.ts`);
+  const { de } = await import(`../../src/modules/${module}/text/de.ts`);
+  return Object.entries({ en, de });
+}
+
+/** What is written in a folder, without its texts. */
+const written = (folder: string) =>
+  readdirSync(folder, { recursive: true })
+    .map(String)
+    .filter((name) => /\.tsx?$/.test(name) && !/text[/\\](en|de)\.ts$/.test(name))
+    .map((name) => readFileSync(join(folder, name), "utf8"))
+    .join("\n");
 
 const placeholders = (text: string) =>
   [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).sort();
 
-test("every language has every key, with the same values in it", () => {
-  for (const [name, catalogue] of Object.entries(catalogues)) {
-    assert.deepEqual(Object.keys(catalogue).sort(), Object.keys(catalogues.en).sort(), name);
-    for (const [key, text] of Object.entries(catalogue)) {
-      assert.notEqual(text.trim(), "", `${name} ${key}`);
-      assert.deepEqual(
-        placeholders(text),
-        placeholders(catalogues.en[key as Key]),
-        `${name} ${key}`,
-      );
-    }
-  }
-});
+for (const module of [null, ...modules]) {
+  const place = module ?? "the page";
 
-test("every key is used", () => {
-  const root = join(process.cwd(), "src");
-  const source = readdirSync(root, { recursive: true })
-    .map(String)
-    .filter((name) => /\.tsx?$/.test(name) && !/text[/\\](en|de)\.ts$/.test(name))
-    .map((name) => readFileSync(join(root, name), "utf8"))
-    .join("\n");
-  const unused = Object.keys(catalogues.en).filter((key) => {
-    if (source.includes(`"${key}"`)) return false;
-    const parts = key.split(".");
-    const last = parts.pop() ?? "";
-    const stem = parts.join(".");
-    // Made of a prefix and a word: t(`prefix.${word}`), word("prefix", …), plural("prefix", …).
-    const plurals = (last === "one" || last === "other") && source.includes(`plural("${stem}"`);
-    return !(source.includes(`\`${stem}.\${`) || source.includes(`word("${stem}"`) || plurals);
+  test(`every language has every key, with the same values in it: ${place}`, async () => {
+    const all = await told(module);
+    const en = all[0]?.[1] ?? {};
+    assert.ok(Object.keys(en).length > 0);
+    for (const [name, catalogue] of all) {
+      assert.deepEqual(Object.keys(catalogue).sort(), Object.keys(en).sort(), name);
+      for (const [key, text] of Object.entries(catalogue)) {
+        assert.notEqual(text.trim(), "", `${name} ${key}`);
+        assert.deepEqual(placeholders(text), placeholders(en[key] ?? ""), `${name} ${key}`);
+        const shared = module !== null && Object.hasOwn(catalogues.en, key);
+        assert.ok(!shared, `${key} is a key of the page's own`);
+      }
+    }
   });
-  assert.deepEqual(unused, []);
-});
+
+  test(`every key is used: ${place}`, async () => {
+    const used = written(module === null ? source : join(source, "modules", module));
+    const unused = Object.keys((await told(module))[0]?.[1] ?? {}).filter((key) => {
+      if (used.includes(`"${key}"`)) return false;
+      const parts = key.split(".");
+      const last = parts.pop() ?? "";
+      const stem = parts.join(".");
+      // Made of a prefix and a word: t(`prefix.${word}`), word("prefix", …), plural("prefix", …).
+      const plurals = (last === "one" || last === "other") && used.includes(`plural("${stem}"`);
+      return !(used.includes(`\`${stem}.\${`) || used.includes(`word("${stem}"`) || plurals);
+    });
+    assert.deepEqual(unused, []);
+  });
+}
 
 test("the browser's languages choose, in their order; English where there is none of them", () => {
   assert.equal(choose(["fr-FR", "de-AT", "en"]), "de");

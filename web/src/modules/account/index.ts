@@ -1,6 +1,7 @@
-import { SettingsIcon } from "../../shell/icons";
-import type { Module } from "../types";
+import type { Module } from "../module";
+import { SettingsIcon } from "./icons";
 import { Settings } from "./settings";
+import { t } from "./text";
 
 /**
  * What concerns the reader's own access. Language and appearance are beside the navigation, within
@@ -8,6 +9,7 @@ import { Settings } from "./settings";
  */
 export const account: Module = {
   id: "account",
-  title: "module.account",
-  views: [{ id: "settings", title: "view.settings", icon: SettingsIcon, show: Settings }],
+  place: 90,
+  title: () => t("module.account"),
+  views: [{ id: "settings", title: () => t("view.settings"), icon: SettingsIcon, show: Settings }],
 };

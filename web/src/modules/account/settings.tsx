@@ -9,7 +9,8 @@ import {
   PasswordField,
   PasswordProblem,
 } from "../../parts/password";
-import { format, t, word } from "../../text";
+import { format } from "../../text";
+import { t, word } from "./text";
 
 export function Settings() {
   const { status } = useStore(live);

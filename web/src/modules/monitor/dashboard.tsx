@@ -1,14 +1,15 @@
 // What one sees first: how full the uplink is, and who fills it.
 import { live, portRate, recorded } from "../../api/live";
 import type { Device, Devices, MeteredPort, Status } from "../../api/types";
-import { type Alert, alerts, grave } from "../../core/alerts";
 import { nameOf, plain } from "../../core/plain";
 import { formatRoute } from "../../core/route";
 import { useStore } from "../../core/store";
 import { Card, Meter, Name, Notice, Title } from "../../parts/basic";
 import { Chart, Now } from "../../parts/chart";
 import { Waiting } from "../../parts/failure";
-import { format, plural, t } from "../../text";
+import { format } from "../../text";
+import { type Alert, alerts, grave } from "./core/alerts";
+import { plural, t } from "./text";
 
 /** Devices shown as bars. */
 const BUSIEST = 8;

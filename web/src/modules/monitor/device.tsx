@@ -1,8 +1,7 @@
 // One device: its rates, its conversations, what it had, and how well its link works.
 import { live, recorded } from "../../api/live";
 import { useResource } from "../../api/poller";
-import type { Device, Talks } from "../../api/types";
-import { fromInside } from "../../core/inside";
+import type { Device } from "../../api/types";
 import { nameOf, plain } from "../../core/plain";
 import { USUAL } from "../../core/poll";
 import { formatRoute } from "../../core/route";
@@ -10,10 +9,13 @@ import { useStore } from "../../core/store";
 import { Card, Facts, Meter, Title } from "../../parts/basic";
 import { Chart, Now } from "../../parts/chart";
 import { Waiting } from "../../parts/failure";
-import { format, t, word } from "../../text";
+import { format } from "../../text";
+import { fromInside } from "./core/inside";
 import { Signal, Verdict } from "./figures";
 import { HistoryBoard } from "./history";
 import { TalkTable } from "./talks";
+import { t, word } from "./text";
+import type { Talks } from "./types";
 
 export function DeviceView({ mac }: { mac: string }) {
   const { devices, failure } = useStore(live);

@@ -9,9 +9,10 @@ import { Name, Search, Title } from "../../parts/basic";
 import { Waiting } from "../../parts/failure";
 import { type Column, Table } from "../../parts/table";
 import { setQuery } from "../../shell/router";
-import { format, t } from "../../text";
+import { format } from "../../text";
 import { DeviceView } from "./device";
 import { latencySum, latencyText, RateFigure, Signal } from "./figures";
+import { t } from "./text";
 
 export function DevicesView({ route }: { route: Route }) {
   const mac = route.path[1];

@@ -1,6 +1,7 @@
 // Figures that several views show in the same way.
 import type { Latency, Wifi } from "../../api/types";
-import { format, t } from "../../text";
+import { format } from "../../text";
+import { t } from "./text";
 
 /** A rate; a dash where nothing flows, so that what does stands out. */
 export function RateFigure({ bits, kind }: { bits: number; kind: "down" | "up" }) {

@@ -1,17 +1,18 @@
 // One conversation: its way through the router, its figures, and who forwards it and why.
 import { live } from "../../api/live";
 import { useResource } from "../../api/poller";
-import type { Explanation, Talk, Talks } from "../../api/types";
-import { fromInside } from "../../core/inside";
 import { plain } from "../../core/plain";
 import { USUAL } from "../../core/poll";
 import { formatRoute } from "../../core/route";
 import { useStore } from "../../core/store";
 import { Card, Facts, Name, Title } from "../../parts/basic";
 import { Waiting } from "../../parts/failure";
-import { format, t } from "../../text";
+import { format } from "../../text";
+import { fromInside } from "./core/inside";
 import { latencyText } from "./figures";
 import { applicationOf, endpoint, farOf, hookText, protocolOf, Station, stationOf } from "./talks";
+import { t } from "./text";
+import type { Explanation, Talk, Talks } from "./types";
 
 export function FlowView({ id }: { id: string }) {
   const { data, failure, retry } = useResource<Talks>(

@@ -1,8 +1,6 @@
 // Conversations of everybody.
 import { live } from "../../api/live";
 import { useResource } from "../../api/poller";
-import type { Talks } from "../../api/types";
-import { fromInside } from "../../core/inside";
 import { matches } from "../../core/order";
 import { plain } from "../../core/plain";
 import { USUAL } from "../../core/poll";
@@ -11,9 +9,12 @@ import { useStore } from "../../core/store";
 import { Choice, Search, Title } from "../../parts/basic";
 import { FailureNotice, Waiting } from "../../parts/failure";
 import { setQuery } from "../../shell/router";
-import { format, t } from "../../text";
+import { format } from "../../text";
+import { fromInside } from "./core/inside";
 import { FlowView } from "./flow";
 import { applicationOf, farOf, protocolOf, stationOf, TalkTable } from "./talks";
+import { t } from "./text";
+import type { Talks } from "./types";
 
 /** Conversations asked for: more than a person looks through, and no load for a router. */
 const LIMIT = "500";

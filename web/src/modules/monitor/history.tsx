@@ -2,17 +2,19 @@
 import { useState } from "preact/hooks";
 import { live } from "../../api/live";
 import { useResource } from "../../api/poller";
-import type { Count, History, Part } from "../../api/types";
-import { type Bar, bars, COLOURED, span, sums, UNITS, type Unit } from "../../core/periods";
+import type { Count } from "../../api/types";
 import { nameOf, plain } from "../../core/plain";
 import type { Route } from "../../core/route";
 import { useStore } from "../../core/store";
 import { Choice, Name, Segments, Title } from "../../parts/basic";
 import { Waiting } from "../../parts/failure";
-import { Stacks } from "../../parts/stacks";
 import { type Column, Table } from "../../parts/table";
 import { setQuery } from "../../shell/router";
-import { format, t, word } from "../../text";
+import { format } from "../../text";
+import { type Bar, bars, COLOURED, span, sums, UNITS, type Unit } from "./core/periods";
+import { Stacks } from "./stacks";
+import { t, word } from "./text";
+import type { History, Part } from "./types";
 
 type By = "device" | "application";
 

@@ -2,16 +2,18 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { live } from "../../api/live";
 import { useResource } from "../../api/poller";
-import type { Devices, FlowList, Hop } from "../../api/types";
-import { type Block, bundled, layOut, outline, type Ribbon, type Stream } from "../../core/picture";
+import type { Devices } from "../../api/types";
 import { plain } from "../../core/plain";
 import { USUAL } from "../../core/poll";
 import { useStore } from "../../core/store";
-import { hopName, namesOf, type Reading, streams } from "../../core/streams";
 import { Card, Name, Title } from "../../parts/basic";
 import { Waiting } from "../../parts/failure";
 import { type Column, Table } from "../../parts/table";
-import { format, plural, t } from "../../text";
+import { format } from "../../text";
+import { type Block, bundled, layOut, outline, type Ribbon, type Stream } from "./core/picture";
+import { hopName, namesOf, type Reading, streams } from "./core/streams";
+import { plural, t } from "./text";
+import type { FlowList, Hop } from "./types";
 
 /** Flows asked for: those that moved most. */
 const FLOWS = { state: "forwarded", sort: "octets", limit: "400" };

@@ -1,11 +1,13 @@
 // Conversations as a table, for the view of all and for that of a device.
-import type { Talk } from "../../api/types";
+
 import { plain } from "../../core/plain";
 import { formatRoute } from "../../core/route";
 import { Name } from "../../parts/basic";
 import { type Column, Table } from "../../parts/table";
-import { format, t, word } from "../../text";
+import { format } from "../../text";
 import { latencySum, latencyText, RateFigure } from "./figures";
+import { t, word } from "./text";
+import type { Talk } from "./types";
 
 /** Address and port as one writes them. */
 export function endpoint(address: string, port: number): string {

@@ -1,15 +1,17 @@
 // Uplinks that are used as one: whether the partner is there, and what each of them carries.
 import { live, recorded } from "../../api/live";
-import type { Carriage, Forward, Paths } from "../../api/types";
-import { type Uplink, uplinks } from "../../core/paths";
 import { plain } from "../../core/plain";
 import type { Route } from "../../core/route";
 import { useStore } from "../../core/store";
 import { Card, Facts, Meter, Name, Notice, Segments, Title } from "../../parts/basic";
 import { Waiting } from "../../parts/failure";
-import { Layers, partOf } from "../../parts/layers";
 import { setQuery } from "../../shell/router";
-import { format, plural, t } from "../../text";
+import { format } from "../../text";
+import { type Uplink, uplinks } from "./core/paths";
+import { Layers, partOf } from "./layers";
+import { told } from "./live";
+import { plural, t } from "./text";
+import type { Carriage, Forward, Paths } from "./types";
 
 type Way = "down" | "up";
 
@@ -17,7 +19,8 @@ type Way = "down" | "up";
 const SPAN = 600;
 
 export function PathsView({ route }: { route: Route }) {
-  const { devices, paths, status, failure } = useStore(live);
+  const { devices, status, failure } = useStore(live);
+  const paths = useStore(told);
   const way: Way = route.query.way === "up" ? "up" : "down";
   if (paths === null) {
     const none = status !== null && status.multipath === undefined;

@@ -1,6 +1,7 @@
 // A conversation that is seen at an uplink is told from the other side: there the station is the
 // far end. Pure.
-import type { Latency, Talk } from "../api/types";
+import type { Latency } from "../../../api/types";
+import type { Talk } from "../types";
 
 function turned(latency: Latency): Latency {
   const { lan, wan, lan_least, wan_least, ...rest } = latency;

@@ -1,10 +1,11 @@
 // What each of several has of a rate over time: layers, one upon the other.
 import { useMemo } from "preact/hooks";
 import type uPlot from "uplot";
-import { layers, thickness } from "../core/paths";
-import type { Sample } from "../core/series";
-import { format, t } from "../text";
-import { colour, Plot } from "./plot";
+import type { Sample } from "../../core/series";
+import { colour, Plot } from "../../parts/plot";
+import { format } from "../../text";
+import { layers, thickness } from "./core/paths";
+import { t } from "./text";
 
 /** Colours that there are (`--part-0` and so on); what is beyond them shares the last. */
 const COLOURS = 7;

@@ -1,5 +1,6 @@
 // History as a row of bars: pure.
-import type { Count, Part, Period } from "../api/types";
+import type { Count } from "../../../api/types";
+import type { Part, Period } from "../types";
 
 export type Unit = "hour" | "day" | "month";
 export const UNITS: readonly Unit[] = ["hour", "day", "month"];

@@ -1,6 +1,7 @@
 // Uplinks that are used as one: from what the router tells to what the page shows. Pure.
-import type { Path } from "../api/types";
-import { rateBetween, type Sample } from "./series";
+
+import { rateBetween, type Sample } from "../../../core/series";
+import type { Path } from "../types";
 
 /** All of an uplink, whatever addresses it has. */
 export interface Uplink {

@@ -1,6 +1,6 @@
 // What deserves a look, from what the daemon tells: pure.
-import type { Device, Devices, Status } from "../api/types";
-import { nameOf } from "./plain";
+import type { Device, Devices, Status } from "../../../api/types";
+import { nameOf } from "../../../core/plain";
 
 export type Alert =
   | { kind: "quota"; state: "warned" | "exceeded" | "cut"; device: Device; name: string }

@@ -1,8 +1,9 @@
 // From two readings of the flow table to the streams of the picture: pure.
-import type { Device, Direction, Flow, FlowList, Hop } from "../api/types";
+import type { Device } from "../../../api/types";
+import { nameOf, plain } from "../../../core/plain";
+import { rateBetween } from "../../../core/series";
+import type { Direction, Flow, FlowList, Hop } from "../types";
 import type { Stream } from "./picture";
-import { nameOf, plain } from "./plain";
-import { rateBetween } from "./series";
 
 /** A reading of the flow table: when, by a clock that does not jump, in seconds. */
 export interface Reading {

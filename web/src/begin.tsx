@@ -1,0 +1,18 @@
+// Draws the page. Its style sheets come before those of modules: whoever begins imports this first.
+import { render } from "preact";
+import "./style/tokens.css";
+import "./style/base.css";
+import "./style/shell.css";
+import "./style/parts.css";
+import "./style/charts.css";
+import { inOrder, type Module } from "./modules/module";
+import { App } from "./shell/app";
+import { startPreferences } from "./shell/preferences";
+import { startRouter } from "./shell/router";
+
+export function begin(modules: Readonly<Record<string, Module>>): void {
+  startPreferences();
+  startRouter();
+  const page = document.getElementById("page");
+  if (page !== null) render(<App modules={inOrder(modules)} />, page);
+}

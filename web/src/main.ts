@@ -1,0 +1,5 @@
+// Where the page begins.
+import { begin } from "./begin";
+import * as modules from "./modules";
+
+begin(modules);

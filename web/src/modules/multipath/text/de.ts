@@ -1,0 +1,61 @@
+// German.
+import type { Translated } from "../../../text";
+import type { en } from "./en";
+
+export const de: Translated<typeof en> = {
+  "module.multipath": "Anschlüsse",
+  "view.paths": "Wege",
+
+  "paths.nopartner":
+    "Anschlüsse werden genutzt, wie die Routen es sagen: die Konfiguration nennt keinen " +
+    "Partner (partner unter [multipath]).",
+  "paths.uplinks.one": "{count} Anschluss",
+  "paths.uplinks.other": "{count} Anschlüsse",
+  "paths.open.one": "{count} Verbindung offen",
+  "paths.open.other": "{count} Verbindungen offen",
+  "paths.shares": "Was jeder Weg trägt",
+  "paths.way": "Richtung",
+  "paths.sum": "über alle Wege, jetzt",
+  "paths.none": "Kein Anschluss hat zurzeit eine Standardroute.",
+  "paths.label": "{name}, jetzt: {shares}",
+  "paths.point": "{time}: {shares}",
+  "paths.of": "{name} {rate}",
+  "paths.share.down": "vom Download, jetzt",
+  "paths.share.up": "vom Upload, jetzt",
+  "paths.partner": "Partner",
+  "paths.version": "Seine Version von weir",
+  "paths.state.connected": "Der Partner ist verbunden.",
+  "paths.state.connecting": "Die Verbindung zum Partner wird aufgebaut.",
+  "paths.state.failed": "Der Partner ist nicht erreichbar; es wird immer wieder versucht.",
+  "paths.state.off": "Multipath läuft nicht; das Protokoll des Routers sagt, warum.",
+  "paths.redirects": "Neue TCP-Verbindungen nutzen alle Wege.",
+  "paths.tunnel": "Was nicht TCP ist, geht durch den Tunnel, ebenfalls über alle Wege.",
+  "paths.notunnel": "Was nicht TCP ist, geht, wie die Routen es sagen.",
+  "paths.routes": "Neue Verbindungen gehen, wie die Routen es sagen.",
+  "paths.connections": "Verbindungen",
+  "paths.connections.open": "Jetzt offen",
+  "paths.connections.all": "Seit dem Start",
+  "paths.connections.direct": "Gingen direkt",
+  "paths.connections.refused": "Abgewiesen",
+  "paths.note.never": "nie genutzt",
+  "paths.note.rests": "ruht: er bremste die anderen",
+  "paths.note.reserve": "in Reserve",
+  "paths.note.metered": "kostet, in Reserve",
+  "paths.note.backup": "Notweg, in Reserve",
+  "paths.note.metered-used": "kostet, in Gebrauch",
+  "paths.note.backup-used": "Notweg, in Gebrauch",
+  "paths.forwards": "Was über den Partner hereinkommt",
+  "paths.forwards.refused": "Der Partner gibt diesem Router den Port nicht.",
+  "paths.gone": "weg",
+  "paths.fell_back.one": "{count} Verbindung ohne MPTCP: etwas auf dem Weg nimmt es heraus.",
+  "paths.fell_back.other": "{count} Verbindungen ohne MPTCP: etwas auf dem Weg nimmt es heraus.",
+  "paths.strips": "Etwas auf dem Weg nimmt MPTCP heraus: Verbindungen beginnen über andere Wege.",
+  "paths.twin":
+    "{device} hat dieselbe Adresse wie {of} ({address}) und wartet, bis der ausfällt. Eines " +
+    "der beiden Modems braucht ein anderes Netz.",
+  "paths.tunnelled": "Durch den Tunnel",
+  "paths.rtt": "Umlaufzeit",
+  "paths.subflows": "Teilströme",
+  "paths.again": "Erneut gesendet",
+  "paths.gateway": "Gateway",
+};
