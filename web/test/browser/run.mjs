@@ -4,7 +4,10 @@
 // commas between them). WEIR_WEB_SHOTS=DIRECTORY saves a picture of each view, light and dark, wide
 // and narrow, with the mock's time sped up so that lines have a length.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { dirname, join } from "node:path";
 import test, { after, before } from "node:test";
+import { fileURLToPath } from "node:url";
 import { serve } from "../mock/server.mjs";
 import { HOSTILE } from "../mock/world.mjs";
 import { accessible, fits, launch, NARROW, open, shoot, WIDE } from "./browser.mjs";
@@ -320,6 +323,41 @@ journey("a page that nobody sees asks nothing", { test: mockOnly }, async (page)
     document.dispatchEvent(new Event("visibilitychange"));
   });
   await page.waitForResponse((response) => response.url().endsWith("/api/v1/devices"));
+});
+
+test("a module more has its view, in both languages", mockOnly, async () => {
+  const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
+  const dist = join(root, "build/sample");
+  execFileSync(process.execPath, [
+    join(root, "build.mjs"),
+    join(root, "test/sample/main.ts"),
+    dist,
+  ]);
+  const greeting = { whom: HOSTILE.markup, greeted: 5, devices: 2 };
+  const more = { status: { sample: { greeted: 5 } }, answers: { greeting } };
+  const sampled = await serve({ password, dist, more });
+  try {
+    for (const [locale, group, hello, often] of [
+      ["en-GB", "Sample", "Hello, ", "5 times greeted"],
+      ["de-DE", "Muster", "Hallo, ", "5 Mal willkommen geheißen"],
+    ]) {
+      const opened = await open(browser, sampled.url, { locale });
+      const { page } = opened;
+      await steps.logIn(page, password);
+      // Its group stands where it says.
+      await page.locator('nav a[href="#/greeting"]').click();
+      assert.equal(await page.locator(".nav-group > p").nth(2).innerText(), group);
+      await page.locator(".greeting").waitFor();
+      assert.equal(await page.locator(".greeting").innerText(), `${hello}${HOSTILE.markup}!`);
+      await page.getByText(often).waitFor();
+      await accessible(page, `a module more, ${locale}`);
+      await fits(page, "a module more");
+      opened.clean();
+      await opened.close();
+    }
+  } finally {
+    await sampled.close();
+  }
 });
 
 test("the first password is set in the page, and can be changed there", mockOnly, async () => {

@@ -7,7 +7,8 @@ import { fileURLToPath } from "node:url";
 import { paths } from "./paths.mjs";
 import * as world from "./world.mjs";
 
-const dist = join(dirname(fileURLToPath(import.meta.url)), "../../dist");
+/** The page as it is built. */
+const DIST = join(dirname(fileURLToPath(import.meta.url)), "../../dist");
 
 /**
  * What the router sends with the page: anything not from its own origin, and anything inline, is
@@ -30,10 +31,18 @@ const TYPES = {
  * Begins to serve on a free port of the loopback. `speed` makes the household's time run faster.
  * The answer's `state` may be changed by a test: `password` (null: none was set), `local` (whether
  * the browser runs on the router), `broken` (every API call fails with 503), `alone` (there is no
- * partner), `paths` (what is told of them otherwise), and `sessions`.
+ * partner), `paths` (what is told of them otherwise), and `sessions`. A page of another directory
+ * may be served, and `more` be told: what the status has besides, and answers by name.
  */
-export async function serve({ password = null, port = 0, speed = 1 } = {}) {
-  const state = { password, broken: false, local: true, sessions: new Map(), requests: [] };
+export async function serve({
+  password = null,
+  port = 0,
+  speed = 1,
+  dist = DIST,
+  more = { status: {}, answers: {} },
+} = {}) {
+  const sessions = new Map();
+  const state = { password, broken: false, local: true, sessions, requests: [], dist, more };
   const began = Date.now() / 1000;
   const now = () => Math.floor(world.START + (Date.now() / 1000 - began) * speed);
   const server = createServer((request, response) => {
@@ -72,7 +81,7 @@ async function answer(request, response, state, now, speed) {
   };
   const refuse = (status, error, detail, hint) => json({ status, error, detail, hint }, status);
   state.requests.push(`${request.method} ${url.pathname}${url.search}`);
-  if (!url.pathname.startsWith("/api/")) return file(url.pathname, response);
+  if (!url.pathname.startsWith("/api/")) return file(state.dist, url.pathname, response);
 
   const cookie = /(?:^|; )session=([0-9a-f.]+)/.exec(request.headers.cookie ?? "")?.[1] ?? "";
   const csrf = state.sessions.get(cookie);
@@ -120,7 +129,12 @@ async function answer(request, response, state, now, speed) {
   if (!user) return refuse(401, "no_session", "nobody is logged in", "log in");
   if (state.broken) return refuse(503, "busy", "the daemon is being started", "wait a little");
   const query = Object.fromEntries(url.searchParams);
-  const told = () => world.status(now(), world.START - 93_600, speed);
+  const told = () => ({
+    ...world.status(now(), world.START - 93_600, speed),
+    ...state.more.status,
+  });
+  const answer = state.more.answers[call.replace("GET v1/", "")];
+  if (answer !== undefined) return json(answer);
   switch (call) {
     case "GET v1/status":
       return json(state.alone ? { ...told(), multipath: undefined } : told());
@@ -148,7 +162,7 @@ async function answer(request, response, state, now, speed) {
   }
 }
 
-function file(path, response) {
+function file(dist, path, response) {
   const name =
     path === "/" ? "index.html" : normalize(decodeURIComponent(path)).replace(/^[/\\]+/, "");
   try {

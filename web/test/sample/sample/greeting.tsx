@@ -1,0 +1,29 @@
+// Who is greeted, and how often.
+import { useResource } from "../../../src/api/poller";
+import { plain } from "../../../src/core/plain";
+import { USUAL } from "../../../src/core/poll";
+import { Card, Facts, Title } from "../../../src/parts/basic";
+import { Waiting } from "../../../src/parts/failure";
+import { format } from "../../../src/text";
+import { plural, t } from "./text";
+import type { Greeting } from "./types";
+
+export function GreetingView() {
+  const { data, failure, retry } = useResource<Greeting>("greeting", {}, USUAL);
+  return (
+    <>
+      <Title text={t("view.greeting")} />
+      {data === null ? (
+        <Waiting failure={failure} retry={retry} />
+      ) : (
+        <div class="grid">
+          <Card title={t("module.sample")}>
+            <p class="greeting">{t("greeting.hello", { whom: plain(data.whom) })}</p>
+            <p>{plural("greeting.greeted", data.greeted)}</p>
+            <Facts facts={[[t("common.total"), format().count(data.devices)]]} />
+          </Card>
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,5 @@
+import { texts } from "../../../../src/text";
+import { de } from "./de";
+import { en } from "./en";
+
+export const { plural, t } = texts({ en, de });

@@ -1,0 +1,13 @@
+// What the daemon tells of the sample.
+
+declare module "../../../src/api/types" {
+  interface Status {
+    sample?: { greeted: number };
+  }
+}
+
+export interface Greeting {
+  whom: string;
+  greeted: number;
+  devices: number;
+}
