@@ -33,8 +33,8 @@ const NOTHING: Live = { devices: null, status: null, packets: null, failure: nul
 export const live = new Store<Live>(NOTHING);
 
 /**
- * Series: `port NAME`, `device MAC` and `path NAME`. Down is what goes to whoever is behind the
- * router, also at an uplink.
+ * Series: `port NAME`, `device MAC`, and those that modules add. Down is what goes to whoever is
+ * behind the router, also at an uplink.
  */
 export let recorded = new Recorder();
 

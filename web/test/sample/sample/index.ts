@@ -4,7 +4,7 @@ import { GreetingIcon } from "./icons";
 import { t } from "./text";
 import "./style.css";
 
-/** A module that has one of everything: it greets. */
+/** A module that greets: a view, texts, an icon, a style, and a part of the status. */
 export const sample: Module = {
   id: "sample",
   place: 30,
