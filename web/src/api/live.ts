@@ -99,8 +99,3 @@ export function keepLooking(on: boolean, others: readonly Looks[]): void {
     for (const other of others) other.forget();
   }
 }
-
-/** Looks at once. */
-export function lookNow(): void {
-  poller?.now();
-}

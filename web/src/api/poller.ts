@@ -27,11 +27,6 @@ export class Poller {
     document.removeEventListener("visibilitychange", this.#onVisibility);
   }
 
-  /** Asks at once, whatever the plan was. */
-  now(): void {
-    this.#happened("shown");
-  }
-
   #happened(event: PollEvent): void {
     const [state, wait] = next(this.#state, event);
     this.#state = state;

@@ -1,4 +1,5 @@
-// Every module of the page. A new one is a folder beside these, and a line here.
+// Every module of the page, in any order: `place` says where it stands in the navigation. A new one
+// is a folder beside these, and a line here.
 export { account } from "./account";
 export { monitor } from "./monitor";
 export { multipath } from "./multipath";
