@@ -14,7 +14,7 @@ use lab::transfer::{Datagrams, Echo, Transfer, ask_tcp};
 use lab::{Error, Lab, Namespace, Options};
 use nix::sys::signal::Signal;
 use weir_tests::scene::{self, By, PORT, Scene};
-use weir_tests::{LIMIT, Weir, conntrack, hooked};
+use weir_tests::{LIMIT, Weir, conntrack, hooked, kernel_has};
 
 /// Longer than the packet path waits for a heartbeat (2 s).
 const SILENCE: Duration = Duration::from_secs(3);
@@ -414,7 +414,12 @@ fn nothing_is_left_behind_and_nothing_else_is_touched() {
             let socket = weir.socket().to_owned();
             assert!(socket.exists());
             assert!(weir.end(Signal::SIGTERM)?.success(), "{}", weir.log());
-            assert_eq!(traces(router)?, [""; 0]);
+            // An empty clsact stays where there is no TCX (docs/offload.md): who else uses it by
+            // now cannot be known.
+            let empty = |trace: &String| !kernel_has([6, 6]) && trace.contains("qdisc clsact");
+            let mut left = traces(router)?;
+            left.retain(|trace| !empty(trace));
+            assert_eq!(left, [""; 0]);
             assert!(!socket.exists(), "{} is left", socket.display());
             assert_eq!(sysctls(router)?, before, "after it ended");
             transfer.advance(scene::ENOUGH, LIMIT)?;

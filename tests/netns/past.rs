@@ -316,8 +316,12 @@ fn who_used_up_a_quota_is_cut_off() {
         }
         wait_until("the rules are there", LIMIT, || scene.has_table())?;
         // What is on its way arrives.
-        thread::sleep(Duration::from_millis(500));
-        let had = (cut.progress(), cut6.progress());
+        let mut had = (cut.progress(), cut6.progress());
+        wait_until("what is on its way arrived", LIMIT, || {
+            thread::sleep(Duration::from_millis(500));
+            let before = std::mem::replace(&mut had, (cut.progress(), cut6.progress()));
+            Ok(before == had)
+        })?;
         spared.advance(ENOUGH, LIMIT)?;
         scene.weir.wait_for_forwarding(PORT + 1)?;
         let has = (cut.progress(), cut6.progress());
