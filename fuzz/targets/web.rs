@@ -11,7 +11,7 @@ use hyper::body::Bytes;
 use libfuzzer_sys::fuzz_target;
 use weir_api::{Asked, Method, Problem, Route, Routes, Who};
 use weir_web::password::{Cost, hash};
-use weir_web::{Behind, Door, Metrics, Peer, Settings, secret};
+use weir_web::{Behind, Door, Metrics, Peer, Settings, Warden, secret};
 
 const CHEAP: Cost = Cost {
     memory: 8,
@@ -19,7 +19,7 @@ const CHEAP: Cost = Cost {
 };
 
 /// Whoever gets to an answer had a session.
-fn unreachable() -> Behind {
+fn unreachable() -> Routes {
     let methods = [
         Method::GET,
         Method::POST,
@@ -34,7 +34,7 @@ fn unreachable() -> Behind {
             Route::new(method.clone(), path, Who::User, reached)
         })
     });
-    Behind::new(Routes::new(rows))
+    Routes::new(rows)
 }
 
 fn door() -> Door {
@@ -48,13 +48,12 @@ fn door() -> Door {
         ..Settings::default()
     };
     // Time stands still: a few passwords are tried, and then no more.
-    Door::with_clock(
-        settings,
-        unreachable(),
-        Rc::new(|| Duration::from_secs(1_000_000)),
-    )
-    .expect("a door")
-    .with_cost(CHEAP)
+    let clock = Rc::new(|| Duration::from_secs(1_000_000));
+    let front = settings.front();
+    let warden = Warden::with_clock(settings, clock.clone()).expect("a warden");
+    let warden = Rc::new(warden.with_cost(CHEAP));
+    let routes = warden.routes(&unreachable());
+    Door::with_clock(front, Behind::Here(warden, routes), clock)
 }
 
 thread_local! {

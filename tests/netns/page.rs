@@ -2,6 +2,8 @@
 
 #[path = "page/paths.rs"]
 mod paths;
+#[path = "page/powerless.rs"]
+mod powerless;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -167,6 +167,11 @@ impl Weir {
         .map_err(|error| Error::Unexpected(format!("{error}: {}", self.log())))
     }
 
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Sends a signal.
     ///
     /// # Errors

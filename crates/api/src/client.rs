@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Buf, Bytes, Incoming};
+use hyper::header::{HOST, HeaderValue, TE};
 use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use serde::Serialize;
@@ -248,21 +249,33 @@ impl Client {
                     io::ErrorKind::PermissionDenied => ClientError::NotAllowed(self.socket.clone()),
                     _ => ClientError::Broken(error.to_string()),
                 })?;
-        let broken = |error: hyper::Error| ClientError::Broken(error.to_string());
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
-            .await
-            .map_err(broken)?;
-        // Its errors are told by the request or the body, whichever they hit.
-        tokio::spawn(connection);
         let request = Request::builder()
             .method(method)
             .uri(path)
-            .header(hyper::header::HOST, "weir")
-            .header(hyper::header::TE, "trailers")
+            .header(TE, "trailers")
             .body(Full::new(body))
             .map_err(|error| ClientError::Broken(error.to_string()))?;
-        sender.send_request(request).await.map_err(broken)
+        exchange(stream, request)
+            .await
+            .map_err(|error| ClientError::Broken(error.to_string()))
     }
+}
+
+/// Asks on a connection that was made for it. Must be called inside a tokio runtime.
+///
+/// # Errors
+/// The connection broke, or what answers does not speak HTTP.
+pub async fn exchange(
+    stream: UnixStream,
+    mut request: Request<Full<Bytes>>,
+) -> hyper::Result<Response<Incoming>> {
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    // Its errors are told by the request or the body, whichever they hit.
+    tokio::spawn(connection);
+    let headers = request.headers_mut();
+    headers.insert(HOST, HeaderValue::from_static("weir"));
+    sender.send_request(request).await
 }
 
 fn broken(error: io::Error) -> ClientError {

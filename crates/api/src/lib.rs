@@ -51,5 +51,5 @@ pub use monitor::{HistoryBy, HistoryQuery, HistoryUnit, TalkSort, TalksQuery};
 pub use problem::Problem;
 pub use query::{Query, with_query};
 pub use route::{Asked, Body, Later, Nothing, Refusal, Route, Routes, Who};
-pub use server::{Drain, Feed, Limits, Listener, feed, serve};
+pub use server::{Arrivals, Drain, Feed, Limits, Listener, feed, serve};
 pub use types::*;

@@ -1,5 +1,7 @@
 //! What the daemon answers when it cannot do what was asked.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 /// A problem, in the manner of RFC 9457: sent as `application/problem+json` with the status of the
@@ -17,6 +19,9 @@ pub struct Problem {
     /// Each single error, where there are several (a configuration file).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
+    /// After what time it may be tried again, for the header `Retry-After`.
+    #[serde(skip)]
+    pub after: Option<Duration>,
 }
 
 impl Problem {
@@ -33,6 +38,15 @@ impl Problem {
             detail: detail.into(),
             hint: hint.into(),
             errors: Vec::new(),
+            after: None,
+        }
+    }
+
+    /// The same, for who may try again after this time.
+    pub fn again_after(self, time: Duration) -> Self {
+        Self {
+            after: Some(time),
+            ..self
         }
     }
 

@@ -94,6 +94,7 @@ pub struct Route {
     method: Method,
     path: &'static str,
     who: Who,
+    listed: bool,
     handler: Handler,
 }
 
@@ -158,7 +159,16 @@ impl Route {
             method,
             path,
             who,
+            listed: true,
             handler: Box::new(handler),
+        }
+    }
+
+    /// The same, of which nobody is told who asks for what there is not.
+    pub fn unlisted(self) -> Self {
+        Self {
+            listed: false,
+            ..self
         }
     }
 
@@ -234,12 +244,18 @@ impl Found {
 
 /// All rows. Copies are the same table.
 #[derive(Clone, Debug, Default)]
-pub struct Routes(Rc<Vec<Route>>);
+pub struct Routes(Rc<Vec<Rc<Route>>>);
 
 impl Routes {
     /// A table of these rows. Of two that fit a request the first counts.
     pub fn new(rows: impl IntoIterator<Item = Route>) -> Self {
-        Self(Rc::new(rows.into_iter().collect()))
+        Self(Rc::new(rows.into_iter().map(Rc::new).collect()))
+    }
+
+    /// A table of these rows, and of its own behind them.
+    pub fn after(&self, rows: impl IntoIterator<Item = Route>) -> Self {
+        let rows = rows.into_iter().map(Rc::new);
+        Self(Rc::new(rows.chain(self.0.iter().cloned()).collect()))
     }
 
     /// The row for a request by somebody.
@@ -278,8 +294,12 @@ impl Routes {
         }))
     }
 
+    fn listed(&self) -> impl Iterator<Item = &Rc<Route>> {
+        self.0.iter().filter(|route| route.listed)
+    }
+
     fn unknown(&self, path: &str) -> Problem {
-        let mut paths: Vec<&str> = self.0.iter().map(|route| route.path).collect();
+        let mut paths: Vec<&str> = self.listed().map(|route| route.path).collect();
         paths.dedup();
         Problem::new(
             404,

@@ -1,54 +1,113 @@
-//! What is behind the door: the daemon's API, and figures.
+//! What is behind the door: the daemon. It is asked as its socket is, one connection a question.
 
+use std::rc::Rc;
+
+use api::client::exchange;
 use api::server::{Answer, or_refuse, refuse};
-use api::{Routes, Who};
-use hyper::Response;
+use api::{Problem, Routes};
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, TE, TRAILER};
+use hyper::{Request, Response};
 
-/// Writes figures: media type and text.
-pub type Figures = Box<dyn Fn() -> (&'static str, String)>;
+use crate::channel::Theirs;
+use crate::token::Token;
+use crate::warden::{SESSION_HEADER, Warden};
 
-/// The daemon's API, as the UNIX socket has it, for those who may have it here: what is root's is
-/// the socket's alone.
-#[derive(Default)]
-pub struct Behind {
-    routes: Routes,
-    figures: Option<Figures>,
+/// The daemon, as the page's server reaches it.
+pub enum Behind {
+    /// In another process.
+    There(Rc<Theirs>),
+    /// In this one.
+    Here(Rc<Warden>, Routes),
+}
+
+/// A question.
+pub(crate) struct Question<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) path: &'a str,
+    /// Without the question mark.
+    pub(crate) query: &'a str,
+    pub(crate) body: Bytes,
+    /// Whose session it is asked in.
+    pub(crate) session: Option<&'a Token>,
+}
+
+impl<'a> Question<'a> {
+    pub(crate) fn new(method: &'a str, path: &'a str) -> Self {
+        Self {
+            method,
+            path,
+            query: "",
+            body: Bytes::new(),
+            session: None,
+        }
+    }
+
+    fn request(self) -> Option<Request<Full<Bytes>>> {
+        let target = match self.query {
+            "" => self.path.to_owned(),
+            query => format!("{}?{query}", self.path),
+        };
+        let mut request = Request::builder().method(self.method).uri(target);
+        if let Some(session) = self.session {
+            request = request.header(SESSION_HEADER, session.text());
+        }
+        let request = request.header(TE, "trailers");
+        request.body(Full::new(self.body)).ok()
+    }
 }
 
 impl Behind {
-    /// Answers by these rows.
-    pub fn new(routes: Routes) -> Self {
-        Self {
-            routes,
-            figures: None,
+    /// What the daemon answers.
+    pub(crate) async fn ask(&self, question: Question<'_>) -> Response<Answer> {
+        let Some(request) = question.request() else {
+            let hint = "send a path as the daemon's table has it";
+            return refuse(&Problem::new(400, "malformed", "this cannot be asked", hint).into());
+        };
+        match self {
+            Self::There(theirs) => there(theirs, request).await,
+            Self::Here(warden, routes) => here(warden, routes, request).await,
         }
     }
+}
 
-    /// And gives these figures.
-    pub fn with_metrics(self, figures: Figures) -> Self {
-        Self {
-            figures: Some(figures),
-            ..self
+async fn there(theirs: &Theirs, request: Request<Full<Bytes>>) -> Response<Answer> {
+    let answer = match theirs.connect() {
+        Ok(stream) => exchange(stream, request).await.map_err(|e| e.to_string()),
+        Err(error) => Err(error.to_string()),
+    };
+    let (parts, body) = match answer {
+        Ok(answer) => answer.into_parts(),
+        Err(error) => {
+            let detail = format!("the daemon does not answer: {error}");
+            let problem = Problem::new(503, "no_daemon", detail, "try again in some seconds");
+            return refuse(&problem.into());
+        }
+    };
+    let mut response = Response::new(Answer::passed(body));
+    *response.status_mut() = parts.status;
+    // The others are about that connection.
+    for name in [ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, TRAILER] {
+        if let Some(value) = parts.headers.get(&name) {
+            response
+                .headers_mut()
+                .insert(name, HeaderValue::clone(value));
         }
     }
+    response
+}
 
-    /// Answers what somebody asks: `path` is as on the UNIX socket (`/v1/…`), `query` without the
-    /// question mark.
-    pub(crate) async fn answer(
-        &self,
-        who: Who,
-        [method, path]: [&str; 2],
-        query: &str,
-        body: &[u8],
-    ) -> Response<Answer> {
-        match self.routes.find(method, path, who) {
-            Ok(found) => or_refuse(found.answer(query, body).await),
-            Err(refusal) => refuse(&refusal),
+async fn here(warden: &Warden, routes: &Routes, request: Request<Full<Bytes>>) -> Response<Answer> {
+    use http_body_util::BodyExt;
+    let (parts, body) = request.into_parts();
+    let who = warden.who(&parts.headers);
+    match routes.find(parts.method.as_str(), parts.uri.path(), who) {
+        Ok(found) => {
+            let body = body.collect().await.unwrap_or_default().to_bytes();
+            let query = parts.uri.query().unwrap_or_default();
+            or_refuse(found.answer(query, &body).await)
         }
-    }
-
-    /// Figures for Prometheus, with their media type; `None` where there are none.
-    pub(crate) fn metrics(&self) -> Option<(&'static str, String)> {
-        self.figures.as_ref().map(|figures| figures())
+        Err(refusal) => refuse(&refusal),
     }
 }

@@ -1,7 +1,10 @@
 //! The door to weir's web page: HTTP/1.1 over TCP, log-in, the page's files, and the daemon's API
 //! behind the log-in.
 //!
-//! Served inside the daemon's one thread, on loopback unless told otherwise. What it serves:
+//! Two processes share this crate. Strangers speak to the [`Door`], in one without rights: HTTP,
+//! TLS, the page's files, hosts, origins, CSRF. The daemon has the [`Warden`]: the password,
+//! sessions, the certificate's files. Between them is a [`channel`]. What the door serves, on
+//! loopback unless told otherwise:
 //!
 //! | request | answer |
 //! |---|---|
@@ -19,6 +22,7 @@
 pub mod accept;
 pub mod assets;
 mod behind;
+pub mod channel;
 pub mod crowd;
 mod door;
 mod error;
@@ -36,11 +40,15 @@ pub mod throttle;
 #[cfg(feature = "tls")]
 mod tls;
 mod token;
+mod warden;
 
-pub use behind::{Behind, Figures};
-pub use door::{Clock, Door};
+pub use behind::Behind;
+pub use door::Door;
 pub use error::WebError;
 pub use guard::Peer;
 pub use login::SessionState;
 pub use serve::{Listeners, serve};
-pub use settings::{DEFAULT_LISTEN, DEFAULT_PASSWORD_FILE, Limits, Metrics, Settings, Tls};
+pub use settings::{
+    DEFAULT_LISTEN, DEFAULT_PASSWORD_FILE, FiguresFor, Front, Limits, Metrics, Settings, Tls,
+};
+pub use warden::{Clock, Figures, Warden};

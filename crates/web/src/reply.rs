@@ -1,33 +1,32 @@
 //! Answers, and the headers that each of them has.
 
-use std::time::Duration;
-
 use api::Problem;
 use api::server::Answer;
+use http_body_util::BodyExt;
 use hyper::body::Bytes;
 use hyper::header::{
     ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderMap,
-    HeaderName, HeaderValue, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, VARY,
-    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    HeaderName, HeaderValue, REFERRER_POLICY, SET_COOKIE, VARY, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
 };
 use hyper::{Response, StatusCode};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::accept::Encoding;
 use crate::assets::Asset;
 
-/// A refusal, and after what time it may be tried again.
-pub(crate) struct Refused {
-    pub(crate) problem: Problem,
-    pub(crate) after: Option<Duration>,
+/// Why a request is not answered as was asked.
+pub(crate) enum Refused {
+    /// This is wrong with it.
+    Problem(Problem),
+    /// The daemon refused it, with this answer.
+    Told(Response<Answer>),
 }
 
 impl From<Problem> for Refused {
     fn from(problem: Problem) -> Self {
-        Self {
-            problem,
-            after: None,
-        }
+        Self::Problem(problem)
     }
 }
 
@@ -80,25 +79,46 @@ pub(crate) fn body(media: &'static str, octets: Bytes) -> Response<Answer> {
 }
 
 /// A refusal: a problem object for scripts, plain text for people.
-pub(crate) fn refuse(refused: &Refused, script: bool, allow: Option<&str>) -> Response<Answer> {
-    let problem = &refused.problem;
+pub(crate) fn refuse(problem: Problem, script: bool, allow: Option<&str>) -> Response<Answer> {
     let mut response = match script {
-        true => api::server::refuse(&problem.clone().into()),
-        false => body(
-            "text/plain; charset=utf-8",
-            format!("{}\n\n{}\n", problem.detail, problem.hint).into(),
-        ),
+        true => api::server::refuse(&problem.into()),
+        false => {
+            let text = format!("{}\n\n{}\n", problem.detail, problem.hint);
+            let status = StatusCode::from_u16(problem.status);
+            let mut response = body("text/plain; charset=utf-8", text.into());
+            *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            response
+        }
     };
-    *response.status_mut() =
-        StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let headers = response.headers_mut();
     if let Some(Ok(allow)) = allow.map(HeaderValue::from_str) {
-        headers.insert(ALLOW, allow);
-    }
-    if let Some(after) = refused.after {
-        headers.insert(RETRY_AFTER, HeaderValue::from(after.as_secs() + 1));
+        response.headers_mut().insert(ALLOW, allow);
     }
     response
+}
+
+/// The problem that the daemon told.
+pub(crate) async fn problem(answer: Response<Answer>) -> Problem {
+    told(answer).await.unwrap_or_else(|problem| problem)
+}
+
+/// What the daemon told.
+pub(crate) async fn told<T: DeserializeOwned>(answer: Response<Answer>) -> Result<T, Problem> {
+    let octets = answer.into_body().collect().await;
+    let octets: Bytes = octets.map(|all| all.to_bytes()).unwrap_or_default();
+    serde_json::from_slice(&octets).map_err(|_| {
+        let detail = "the daemon's answer broke off";
+        Problem::new(503, "no_daemon", detail, "try again in some seconds")
+    })
+}
+
+/// There is no such file, or nothing that this client may see.
+pub(crate) fn no_file() -> Problem {
+    Problem::new(
+        404,
+        "unknown_path",
+        "there is nothing here",
+        "the page is at /",
+    )
 }
 
 /// A file of the page, or that it has not changed.

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, TcpListener as StdListener};
 use std::os::fd::AsRawFd;
 use std::rc::Rc;
 use std::time::Duration;
@@ -36,12 +36,11 @@ const BACKLOG: i32 = 64;
 
 /// Bound sockets.
 #[derive(Debug)]
-pub struct Listeners(Vec<TcpListener>);
+pub struct Listeners(Vec<StdListener>);
 
 impl Listeners {
     /// Binds all addresses of the settings, or none. One that this machine does not have yet can be
-    /// bound too. Must be called inside a tokio runtime, and before the capability to bind ports
-    /// below 1024 is given up.
+    /// bound too. Must be called before the capability to bind ports below 1024 is given up.
     pub fn bind(settings: &Settings) -> Result<Self, WebError> {
         settings.check()?;
         settings
@@ -57,6 +56,14 @@ impl Listeners {
             .map(Self)
     }
 
+    pub(crate) fn of(sockets: Vec<StdListener>) -> Self {
+        Self(sockets)
+    }
+
+    pub(crate) fn sockets(&self) -> &[StdListener] {
+        &self.0
+    }
+
     /// Where they listen: with the port that the system chose, where 0 was asked for.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.0
@@ -69,7 +76,7 @@ impl Listeners {
 /// As `std` does it, with two options that it has not. At boot the LAN's bridge may get its address
 /// after the daemon has started (`IP_FREEBIND`, ip(7); IPv6 sockets take it too). And `[::]` means
 /// IPv6 alone, so that `0.0.0.0` may stand beside it.
-fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+fn bind(address: SocketAddr) -> io::Result<StdListener> {
     let family = match address {
         SocketAddr::V4(_) => AddressFamily::Inet,
         SocketAddr::V6(_) => AddressFamily::Inet6,
@@ -83,7 +90,7 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     }
     nix::sys::socket::bind(socket.as_raw_fd(), &SockaddrStorage::from(address))?;
     listen(&socket, Backlog::new(BACKLOG)?)?;
-    TcpListener::from_std(std::net::TcpListener::from(socket))
+    Ok(socket.into())
 }
 
 /// Who is connected, and how often who connects.
@@ -94,24 +101,26 @@ struct Gate {
 
 /// Serves until dropped. Runs on any current-thread runtime; brings its own place for the
 /// connections, which end with it.
-pub async fn serve(listeners: &Listeners, door: Rc<Door>) {
-    let limits = &door.settings.limits;
+///
+/// # Errors
+/// The sockets cannot be used.
+pub async fn serve(listeners: Listeners, door: Rc<Door>) -> io::Result<Infallible> {
+    let sockets = listeners.0.into_iter().map(TcpListener::from_std);
+    let sockets: Vec<TcpListener> = sockets.collect::<Result<_, _>>()?;
+    let limits = &door.front.limits;
     let gate = Rc::new(Gate {
         crowd: RefCell::new(Crowd::new(limits.connections, limits.per_address)),
         rate: RefCell::new(Throttle::new(CONNECT_EACH, CONNECT_ALL)),
     });
     let connections = LocalSet::new();
-    let all = listeners
-        .0
-        .iter()
-        .map(|listener| accept(listener, &door, &gate));
-    connections.run_until(together(all)).await;
+    let all = sockets.iter().map(|socket| accept(socket, &door, &gate));
+    Ok(connections.run_until(together(all)).await)
 }
 
 /// Polls all of them, as none ever ends.
-async fn together(loops: impl Iterator<Item = impl Future<Output = Infallible>>) {
+async fn together(loops: impl Iterator<Item = impl Future<Output = Infallible>>) -> Infallible {
     let mut loops: Vec<_> = loops.map(Box::pin).collect();
-    std::future::poll_fn::<(), _>(|context| {
+    std::future::poll_fn(|context| {
         for each in &mut loops {
             let _ = each.as_mut().poll(context);
         }
@@ -182,8 +191,8 @@ async fn converse(stream: TcpStream, address: IpAddr, door: &Rc<Door>) -> io::Re
     #[cfg(feature = "tls")]
     if let Some(tls) = &door.tls {
         peer.tls = true;
-        let time = door.settings.limits.request_time;
-        let shaken = tokio::time::timeout(time, tls.accept(stream, (door.clock)())).await;
+        let time = door.front.limits.request_time;
+        let shaken = tokio::time::timeout(time, tls.accept(stream, door)).await;
         return match shaken {
             Ok(Ok(Some(stream))) => {
                 speak(stream, peer, door).await;
@@ -200,7 +209,7 @@ async fn converse(stream: TcpStream, address: IpAddr, door: &Rc<Door>) -> io::Re
 }
 
 async fn speak<S: AsyncRead + AsyncWrite + Unpin>(stream: S, peer: Peer, door: &Rc<Door>) {
-    let limits = door.settings.limits;
+    let limits = door.front.limits;
     let (stream, progress) = Watched::new(stream);
     let service =
         service_fn(|request| async move { Ok::<_, Infallible>(door.answer(request, peer).await) });

@@ -4,6 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::WebError;
 
 /// Where the password's hash is kept unless told otherwise.
@@ -78,8 +80,32 @@ pub enum Metrics {
     Token(PathBuf),
 }
 
+/// Of the settings, what the server that strangers speak to has to know.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Front {
+    /// It speaks HTTPS.
+    pub tls: bool,
+    /// [`Settings::hosts`].
+    pub hosts: Vec<String>,
+    /// Who gets figures.
+    pub figures: FiguresFor,
+    /// What clients may take.
+    pub limits: Limits,
+}
+
+/// [`Metrics`], without the token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FiguresFor {
+    /// [`Metrics::Off`].
+    Nobody,
+    /// [`Metrics::Loopback`].
+    Loopback,
+    /// [`Metrics::Token`].
+    Token,
+}
+
 /// What clients may take.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Limits {
     /// Connections at once. One beyond it is closed at once, as one that waits would take a
     /// descriptor too.
@@ -115,6 +141,20 @@ impl Default for Limits {
 }
 
 impl Settings {
+    /// What the server that strangers speak to has to know.
+    pub fn front(&self) -> Front {
+        Front {
+            tls: self.tls != Tls::Off,
+            hosts: self.hosts.clone(),
+            figures: match self.metrics {
+                Metrics::Off => FiguresFor::Nobody,
+                Metrics::Loopback => FiguresFor::Loopback,
+                Metrics::Token(_) => FiguresFor::Token,
+            },
+            limits: self.limits,
+        }
+    }
+
     /// Refuses what would let others on the network read passwords.
     pub fn check(&self) -> Result<(), WebError> {
         if self.listen.is_empty() {

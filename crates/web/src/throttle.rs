@@ -1,7 +1,7 @@
 //! How often something may be tried, from one address and from all together: pure.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 /// How many tries at once, and after what time there is another one.
@@ -140,15 +140,17 @@ impl Throttle {
         }
     }
 
-    /// A host has a whole IPv6 prefix of 64 bits for itself. The flag: whether it counts among all.
+    /// A host has a whole IPv6 prefix of 64 bits for itself, and this machine all addresses that are
+    /// its own. The flag: whether it counts among all.
     fn key(address: IpAddr) -> (IpAddr, bool) {
         match address.to_canonical() {
-            IpAddr::V6(six) if !six.is_loopback() => {
+            own if own.is_loopback() => (Ipv4Addr::LOCALHOST.into(), false),
+            IpAddr::V6(six) => {
                 let mut segments = six.segments();
                 segments[4..].fill(0);
                 (IpAddr::V6(segments.into()), true)
             }
-            other => (other, !other.is_loopback()),
+            four => (four, true),
         }
     }
 }
@@ -165,6 +167,17 @@ mod tests {
         burst: 5,
         every: Duration::from_secs(1),
     };
+
+    #[test]
+    fn this_machine_is_one_by_whatever_address() {
+        let mut throttle = Throttle::new(EACH, ALL);
+        let own = ["127.0.0.1", "::1", "127.9.9.9", "::ffff:127.0.0.2"];
+        let tried = own.map(|text| {
+            let address = text.parse().expect("an address");
+            throttle.take(address, Duration::ZERO).is_ok()
+        });
+        assert_eq!(tried, [true, true, true, false]);
+    }
 
     fn address(text: &str) -> IpAddr {
         text.parse().expect("an address")

@@ -1,11 +1,28 @@
 //! Random tokens: what a cookie holds, and what is derived from it.
 
 use blake2::{Blake2s256, Digest};
+use serde::{Deserialize, Serialize};
 
 use crate::WebError;
 
 /// What a session's cookie holds: 256 random bits, written as 64 hexadecimal digits.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub(crate) struct Token([u8; 32]);
+
+impl From<Token> for String {
+    fn from(token: Token) -> Self {
+        token.text()
+    }
+}
+
+impl TryFrom<String> for Token {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text).ok_or("a token has 64 hexadecimal digits")
+    }
+}
 
 /// What is kept of a token: from it the token cannot be found out, should memory be read.
 pub(crate) type TokenId = [u8; 32];

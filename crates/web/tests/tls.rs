@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use support::{Answer, Directory, PASSWORD, Server, behind};
-use weir_web::{Door, Settings, Tls, WebError, assets};
+use support::{Answer, Directory, PASSWORD, Server};
+use weir_web::{Settings, Tls, Warden, WebError, assets};
 
 fn curl(server: &Server, trusted: &Path, arguments: &[&str], path: &str) -> Output {
     Command::new("curl")
@@ -139,7 +139,7 @@ fn its_own_is_made_once_and_again_for_a_new_name() {
             password_file: directory.path().join("password"),
             ..Settings::default()
         };
-        Door::new(settings, behind()).expect("opens");
+        Warden::new(settings).expect("opens");
         fs::read_to_string(place.join("certificate.pem")).expect("kept")
     };
     let first = open(&[]);
@@ -205,7 +205,7 @@ fn files_of_no_use_are_told() {
             password_file: place.join("password"),
             ..Settings::default()
         };
-        match Door::new(settings, behind()) {
+        match Warden::new(settings) {
             Ok(_) => String::new(),
             Err(error @ WebError::Certificate { .. }) => {
                 assert!(!error.hint().is_empty());

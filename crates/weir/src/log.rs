@@ -15,8 +15,8 @@ use crate::config::LogLevel;
 static LEVEL: OnceLock<Handle<LevelFilter, Registry>> = OnceLock::new();
 
 /// Starts logging. Does nothing when it was started before.
-pub fn start(level: LogLevel) {
-    let (filter, handle) = reload::Layer::new(filter(level));
+pub fn start(level: impl Into<LevelFilter>) {
+    let (filter, handle) = reload::Layer::new(level.into());
     if LEVEL.set(handle).is_err() {
         return;
     }
@@ -34,20 +34,28 @@ pub fn start(level: LogLevel) {
     }
 }
 
+/// How much is told.
+pub fn level() -> LevelFilter {
+    let level = LEVEL.get().and_then(Handle::clone_current);
+    level.unwrap_or(LevelFilter::INFO)
+}
+
 /// Changes how much is told, from now on.
 pub fn set(level: LogLevel) {
     if let Some(handle) = LEVEL.get() {
         // Fails only once logging is over.
-        let _ = handle.reload(filter(level));
+        let _ = handle.reload(LevelFilter::from(level));
     }
 }
 
-fn filter(level: LogLevel) -> LevelFilter {
-    match level {
-        LogLevel::Error => LevelFilter::ERROR,
-        LogLevel::Warn => LevelFilter::WARN,
-        LogLevel::Info => LevelFilter::INFO,
-        LogLevel::Debug => LevelFilter::DEBUG,
-        LogLevel::Trace => LevelFilter::TRACE,
+impl From<LogLevel> for LevelFilter {
+    fn from(level: LogLevel) -> Self {
+        match level {
+            LogLevel::Error => Self::ERROR,
+            LogLevel::Warn => Self::WARN,
+            LogLevel::Info => Self::INFO,
+            LogLevel::Debug => Self::DEBUG,
+            LogLevel::Trace => Self::TRACE,
+        }
     }
 }

@@ -170,9 +170,11 @@ impl Registry {
         self.modules.iter().map(part).collect()
     }
 
-    /// What can be typed.
+    /// What people type: without what weir starts by itself.
     pub fn tree(&self) -> clap::Command {
-        self.tree_of(&self.commands())
+        let mut commands = self.commands();
+        commands.retain(|command| !command.written.is_hide_set());
+        self.tree_of(&commands)
     }
 
     fn commands(&self) -> Vec<Command> {

@@ -28,11 +28,30 @@ fn status(daemon: &Daemon, name: &str) -> String {
 /// Bits of include/uapi/linux/capability.h: NET_ADMIN 12, PERFMON 38, BPF 39.
 const KEPT: u64 = 1 << 12 | 1 << 38 | 1 << 39;
 
+/// For the page's process, which is somebody else's: SETGID 6, SETUID 7.
+const FOR_THE_PAGE: u64 = 1 << 6 | 1 << 7;
+
+#[test]
+fn it_keeps_two_capabilities_more_for_the_page() {
+    let lab = gateway();
+    let router = lab.node("router").expect("a router");
+    let daemon = Daemon::start(router, "", |_| {});
+    daemon.wait_for_ports(&["lan0", "wan0"]);
+    for set in ["CapEff", "CapPrm", "CapInh", "CapBnd"] {
+        let bits = u64::from_str_radix(&status(&daemon, set), 16);
+        assert_eq!(bits, Ok(KEPT | FOR_THE_PAGE), "{set}");
+    }
+}
+
 #[test]
 fn it_keeps_three_capabilities_and_does_all_its_work_with_them() {
     let lab = gateway();
     let router = lab.node("router").expect("a router");
-    let daemon = Daemon::start(router, "[log]\nlevel = \"debug\"\n", |_| {});
+    let daemon = Daemon::start(
+        router,
+        "[log]\nlevel = \"debug\"\n[web]\nenabled = false\n",
+        |_| {},
+    );
     daemon.wait_for_ports(&["lan0", "wan0"]);
     for set in ["CapEff", "CapPrm", "CapInh", "CapBnd"] {
         let bits = u64::from_str_radix(&status(&daemon, set), 16);

@@ -1,7 +1,7 @@
 //! Answers: JSON, a problem, or what comes piece by piece.
 
 use hyper::body::Bytes;
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, TRAILER};
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, TRAILER};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
 
@@ -49,6 +49,10 @@ pub fn refuse(refusal: &Refusal) -> Response<Answer> {
     let methods = refusal.allow.as_deref().map(HeaderValue::from_str);
     if let Some(Ok(methods)) = methods {
         response.headers_mut().insert(ALLOW, methods);
+    }
+    if let Some(time) = problem.after {
+        let seconds = HeaderValue::from(time.as_secs() + 1);
+        response.headers_mut().insert(RETRY_AFTER, seconds);
     }
     response
 }

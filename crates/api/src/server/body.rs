@@ -1,10 +1,10 @@
 //! Bodies of answers: whole, or written as the client takes them.
 
-use std::convert::Infallible;
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use hyper::body::{Body, Bytes, Frame, SizeHint};
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use serde::Serialize;
 
 use super::Drain;
@@ -22,6 +22,8 @@ enum Kind {
     List(List),
     /// Octets as they come.
     Feed(Drain),
+    /// What somebody else answers.
+    Passed(Incoming),
 }
 
 impl Answer {
@@ -33,6 +35,11 @@ impl Answer {
     /// One that comes as the daemon writes it.
     pub(super) fn feed(drain: Drain) -> Self {
         Self(Kind::Feed(drain))
+    }
+
+    /// What another server answers, as it comes. Where that breaks, so does this.
+    pub fn passed(body: Incoming) -> Self {
+        Self(Kind::Passed(body))
     }
 
     /// A JSON document with a long list in it: `head`, the items with commas between them, `tail`.
@@ -104,15 +111,18 @@ impl List {
 
 impl Body for Answer {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = io::Error;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         match &mut self.get_mut().0 {
             Kind::Whole(octets) => Poll::Ready(octets.take().map(|octets| Ok(Frame::data(octets)))),
             Kind::Feed(drain) => drain.poll(context).map(|frame| frame.map(Ok)),
+            Kind::Passed(body) => Pin::new(body)
+                .poll_frame(context)
+                .map(|frame| frame.map(|frame| frame.map_err(io::Error::other))),
             Kind::List(list) => {
                 // A client that reads quickly must not keep the daemon from its own work.
                 if !list.rested {
@@ -131,6 +141,7 @@ impl Body for Answer {
             Kind::Whole(octets) => octets.is_none(),
             Kind::List(list) => list.ended,
             Kind::Feed(_) => false,
+            Kind::Passed(body) => body.is_end_stream(),
         }
     }
 
@@ -140,6 +151,7 @@ impl Body for Answer {
                 SizeHint::with_exact(octets.as_ref().map_or(0, |octets| octets.len() as u64))
             }
             Kind::List(_) | Kind::Feed(_) => SizeHint::default(),
+            Kind::Passed(body) => body.size_hint(),
         }
     }
 }

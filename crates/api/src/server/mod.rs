@@ -14,10 +14,11 @@ use std::time::Duration;
 
 pub use answer::{json, json_body, or_refuse, refuse, streamed};
 pub use body::Answer;
+pub use crowd::Peer;
 pub use feed::{Drain, Feed, feed};
 pub use incoming::read_body;
 pub use progress::{Progress, Watched};
-pub use serve::serve;
+pub use serve::{Arrivals, serve};
 pub use socket::{Listener, SocketError};
 
 /// What one client may take.

@@ -1,13 +1,14 @@
 //! Takes connections, and answers what is asked on them.
 
 use std::convert::Infallible;
+use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
+use hyper::{HeaderMap, Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::UnixStream;
 use tokio::task::LocalSet;
@@ -19,15 +20,48 @@ use super::{Answer, Limits, Listener, Watched, or_refuse, read_body, refuse};
 use crate::problem::Problem;
 use crate::route::{Routes, Who};
 
+/// Whence connections come, and what who is at their other end may ask.
+pub trait Arrivals {
+    /// The next connection.
+    fn accept(&self) -> impl Future<Output = io::Result<UnixStream>>;
+
+    /// Who made it.
+    fn peer(&self, stream: &UnixStream) -> Peer;
+
+    /// Who asks, by a request's headers.
+    fn who(&self, headers: &HeaderMap) -> Who;
+}
+
+/// The socket: who may speak there may ask everything.
+impl Arrivals for Listener {
+    fn accept(&self) -> impl Future<Output = io::Result<UnixStream>> {
+        Self::accept(self)
+    }
+
+    /// By SO_PEERCRED (unix(7)).
+    fn peer(&self, stream: &UnixStream) -> Peer {
+        match stream.peer_cred() {
+            Ok(peer) if may_speak(peer.uid(), nix::unistd::geteuid().as_raw()) => {
+                Peer::Process(peer.pid().unwrap_or(0))
+            }
+            _ => Peer::Stranger,
+        }
+    }
+
+    fn who(&self, _: &HeaderMap) -> Who {
+        Who::Root
+    }
+}
+
 /// Serves until dropped. Runs on any current-thread runtime; brings its own place for the
 /// connections, which end with it.
-pub async fn serve(listener: &Listener, routes: &Routes, limits: Limits) {
+pub async fn serve(arrivals: Rc<impl Arrivals + 'static>, routes: &Routes, limits: Limits) {
     let connections = LocalSet::new();
     let hall = Hall::new(limits.answers, limits.waiting);
     let accept = async {
         loop {
             hall.place().await;
-            let stream = match listener.accept().await {
+            let stream = match arrivals.accept().await {
                 Ok(stream) => stream,
                 Err(error) => {
                     // Out of descriptors or memory: it passes, and trying at once would only spin.
@@ -38,36 +72,48 @@ pub async fn serve(listener: &Listener, routes: &Routes, limits: Limits) {
                 }
             };
             // Entered here, as many may come before the first of them has its turn.
-            let peer = peer(&stream);
+            let peer = arrivals.peer(&stream);
             let (stream, progress) = Watched::new(stream);
             let visitor = hall.enter(peer, &progress);
-            let routes = routes.clone();
+            let asked = Asked {
+                arrivals: Rc::clone(&arrivals),
+                routes: routes.clone(),
+                limits,
+            };
             let allowed = peer != Peer::Stranger;
             tokio::task::spawn_local(async move {
                 let stalls = progress.stalls(limits.stall_time);
-                converse(stream, routes, visitor, limits, allowed, stalls).await;
+                converse(stream, asked, visitor, allowed, stalls).await;
             });
         }
     };
     connections.run_until(accept).await;
 }
 
-async fn converse(
-    stream: Watched<UnixStream>,
+/// What requests are answered by.
+struct Asked<A> {
+    arrivals: Rc<A>,
     routes: Routes,
-    visitor: Visitor,
     limits: Limits,
+}
+
+async fn converse<A: Arrivals + 'static>(
+    stream: Watched<UnixStream>,
+    asked: Asked<A>,
+    visitor: Visitor,
     allowed: bool,
     stalls: impl Future<Output = ()>,
 ) {
+    let limits = asked.limits;
+    let asked = Rc::new(asked);
     let visitor = Rc::new(visitor);
     let dismissed = Rc::clone(&visitor);
     let service = service_fn(move |request| {
-        let routes = routes.clone();
+        let asked = Rc::clone(&asked);
         let visitor = Rc::clone(&visitor);
         async move {
             Ok::<_, Infallible>(if allowed {
-                respond(request, &routes, &visitor, limits).await
+                asked.respond(request, &visitor).await
             } else {
                 let detail = "only root and the user that weir runs as may speak to it";
                 let problem = Problem::new(403, "not_allowed", detail, "run the command as root");
@@ -92,44 +138,33 @@ async fn converse(
     }
 }
 
-/// Who is at the other end (SO_PEERCRED).
-fn peer(stream: &UnixStream) -> Peer {
-    match stream.peer_cred() {
-        Ok(peer) if may_speak(peer.uid(), nix::unistd::geteuid().as_raw()) => {
-            Peer::Process(peer.pid().unwrap_or(0))
-        }
-        _ => Peer::Stranger,
-    }
-}
-
 /// Root and whoever the daemon runs as.
 fn may_speak(peer: u32, own: u32) -> bool {
     peer == 0 || peer == own
 }
 
-async fn respond(
-    request: Request<Incoming>,
-    routes: &Routes,
-    visitor: &Rc<Visitor>,
-    limits: Limits,
-) -> Response<Seated> {
-    let uri = request.uri();
-    let query = uri.query().unwrap_or_default().to_owned();
-    let found = match routes.find(request.method().as_str(), uri.path(), Who::Root) {
-        Ok(found) => found,
-        Err(refusal) => return unseated(refuse(&refusal)),
-    };
-    let body = match found.has_body() {
-        true => read_body(request.into_body(), limits.body, limits.request_time).await,
-        false => Ok(Bytes::new()),
-    };
-    let body = match body {
-        Ok(body) => body,
-        Err(problem) => return unseated(refuse(&problem.into())),
-    };
-    let seat = visitor.seat().await;
-    let answer = or_refuse(found.answer(&query, &body).await);
-    answer.map(|answer| Seated::new(answer, Some(seat)))
+impl<A: Arrivals> Asked<A> {
+    async fn respond(&self, request: Request<Incoming>, visitor: &Rc<Visitor>) -> Response<Seated> {
+        let Self { routes, limits, .. } = self;
+        let uri = request.uri();
+        let query = uri.query().unwrap_or_default().to_owned();
+        let who = self.arrivals.who(request.headers());
+        let found = match routes.find(request.method().as_str(), uri.path(), who) {
+            Ok(found) => found,
+            Err(refusal) => return unseated(refuse(&refusal)),
+        };
+        let body = match found.has_body() {
+            true => read_body(request.into_body(), limits.body, limits.request_time).await,
+            false => Ok(Bytes::new()),
+        };
+        let body = match body {
+            Ok(body) => body,
+            Err(problem) => return unseated(refuse(&problem.into())),
+        };
+        let seat = visitor.seat().await;
+        let answer = or_refuse(found.answer(&query, &body).await);
+        answer.map(|answer| Seated::new(answer, Some(seat)))
+    }
 }
 
 /// What is answered to those who need no seat for it.

@@ -232,22 +232,21 @@ impl Server {
         let (stop, stopped) = oneshot::channel::<()>();
         let (ready, is_ready) = std::sync::mpsc::channel();
         let path = socket.clone();
-        let thread =
-            std::thread::spawn(move || {
-                let runtime = tokio::runtime::Builder::new_current_thread()
-                    .enable_all()
-                    .build()
-                    .expect("a runtime");
-                runtime.block_on(async {
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("a runtime");
+            runtime.block_on(async {
                 let listener = Listener::bind(&path).expect("a socket");
                 ready.send(()).expect("the test waits");
                 let routes = Paper { flows, reloads: Cell::new(0) }.routes();
                 tokio::select! {
-                    () = serve(&listener, &routes, limits) => panic!("the server ended by itself"),
+                    () = serve(std::rc::Rc::new(listener), &routes, limits) => panic!("the server ended by itself"),
                     _ = stopped => {}
                 }
             });
-            });
+        });
         is_ready.recv().expect("the server starts");
         Self {
             stop: Some(stop),

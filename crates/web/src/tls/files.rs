@@ -37,21 +37,26 @@ fn read(path: &Path) -> Result<(Vec<u8>, fs::Metadata), WebError> {
     Ok((octets, metadata))
 }
 
-/// The chain of certificates in a file.
-pub(super) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, WebError> {
+/// Between PEM's blocks, which are ASCII, may be anything.
+fn text(octets: &[u8]) -> String {
+    String::from_utf8_lossy(octets).into_owned()
+}
+
+/// The chain of certificates in a file, as it stands there.
+pub(super) fn certificates(path: &Path) -> Result<String, WebError> {
     let (octets, _) = read(path)?;
     let chain: Vec<_> = CertificateDer::pem_slice_iter(&octets)
         .collect::<Result<_, _>>()
         .map_err(|error| wrong(path, error.to_string()))?;
     match chain.is_empty() {
         true => Err(wrong(path, "has no certificate in it")),
-        false => Ok(chain),
+        false => Ok(text(&octets)),
     }
 }
 
-/// The private key in a file. The group may read it, as clients of certificate authorities have it,
-/// but not everybody.
-pub(super) fn key(path: &Path) -> Result<PrivateKeyDer<'static>, WebError> {
+/// The private key in a file, as it stands there. The group may read it, as clients of certificate
+/// authorities have it, but not everybody.
+pub(super) fn key(path: &Path) -> Result<String, WebError> {
     let (octets, metadata) = read(path)?;
     if metadata.mode() & 0o007 != 0 {
         return Err(wrong(
@@ -60,5 +65,6 @@ pub(super) fn key(path: &Path) -> Result<PrivateKeyDer<'static>, WebError> {
         ));
     }
     PrivateKeyDer::from_pem_slice(&octets)
-        .map_err(|_| wrong(path, "has no private key in it that can be read"))
+        .map_err(|_| wrong(path, "has no private key in it that can be read"))?;
+    Ok(text(&octets))
 }

@@ -6,12 +6,14 @@ mod own;
 
 use std::cell::{Cell, RefCell};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::ServerConfig;
 use rustls::crypto::ring::default_provider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::version::TLS13;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -20,8 +22,12 @@ use tokio_rustls::server::TlsStream;
 use tracing::{info, warn};
 
 use crate::WebError;
+use crate::behind::Question;
+use crate::door::Door;
+use crate::reply;
 use crate::secret::Stamp;
 use crate::settings::{self, Settings};
+use crate::warden::Pair;
 
 /// How often is looked whether the files changed: when somebody connects, and not more often than
 /// this.
@@ -38,37 +44,24 @@ https:// before the address, not http://.\n\n";
 
 /// Speaks TLS, with the certificate as it is now.
 pub(crate) struct Tls {
-    certificate: PathBuf,
-    key: PathBuf,
-    acceptor: RefCell<TlsAcceptor>,
-    seen: Cell<[Option<Stamp>; 2]>,
-    looked: Cell<Duration>,
+    /// `None`: not told yet.
+    acceptor: RefCell<Option<(Pair, TlsAcceptor)>>,
+    looked: Cell<Option<Duration>>,
 }
 
 impl Tls {
-    /// Reads, or makes, what the settings name; `None` where they want no TLS.
-    pub(crate) fn open(settings: &Settings, now: Duration) -> Result<Option<Self>, WebError> {
-        let (certificate, key) = match &settings.tls {
-            settings::Tls::Off => return Ok(None),
-            settings::Tls::Files { certificate, key } => (certificate.clone(), key.clone()),
-            settings::Tls::Own { directory } => own::make(directory, settings)?,
-        };
-        let seen = [Stamp::at(&certificate), Stamp::at(&key)];
-        let acceptor = acceptor(&certificate, &key)?;
-        Ok(Some(Self {
-            certificate,
-            key,
-            acceptor: RefCell::new(acceptor),
-            seen: Cell::new(seen),
-            looked: Cell::new(now),
-        }))
+    pub(crate) fn new() -> Self {
+        Self {
+            acceptor: RefCell::default(),
+            looked: Cell::default(),
+        }
     }
 
     /// Shakes hands. `None` where the client speaks plain HTTP: it was told so.
     pub(crate) async fn accept(
         &self,
         mut stream: TcpStream,
-        now: Duration,
+        door: &Door,
     ) -> io::Result<Option<TlsStream<TcpStream>>> {
         let mut first = [0];
         if stream.peek(&mut first).await? == 1 && first[0] != HANDSHAKE {
@@ -82,25 +75,80 @@ impl Tls {
             }
             return Ok(None);
         }
-        self.look(now);
-        let acceptor = self.acceptor.borrow().clone();
+        self.look(door).await;
+        let acceptor = self.acceptor.borrow().as_ref().map(|(_, one)| one.clone());
+        let acceptor = acceptor.ok_or(io::ErrorKind::NotConnected)?;
         acceptor.accept(stream).await.map(Some)
     }
 
-    /// Reads the files again if they changed. What is of no use, perhaps because only one of them
-    /// was written yet, is told once and left; the former certificate stays.
-    fn look(&self, now: Duration) {
-        if now.saturating_sub(self.looked.get()) < LOOK {
+    /// Asks whether there is another certificate.
+    async fn look(&self, door: &Door) {
+        let now = (door.clock)();
+        let rested = |looked: Duration| now.saturating_sub(looked) < LOOK;
+        if self.looked.get().is_some_and(rested) && self.acceptor.borrow().is_some() {
             return;
         }
-        self.looked.set(now);
+        self.looked.set(Some(now));
+        let answer = door.behind.ask(Question::new("GET", "/page/certificate"));
+        let Ok(pair) = reply::told::<Pair>(answer.await).await else {
+            return;
+        };
+        if (self.acceptor.borrow().as_ref()).is_some_and(|(former, _)| *former == pair) {
+            return;
+        }
+        // The daemon tells none that does not fit.
+        if let Ok(one) = acceptor(&pair) {
+            self.acceptor.replace(Some((pair, one)));
+        }
+    }
+}
+
+/// The files of the certificate and the key, as the daemon has them.
+pub(crate) struct Files {
+    certificate: PathBuf,
+    key: PathBuf,
+    pair: RefCell<Pair>,
+    seen: Cell<[Option<Stamp>; 2]>,
+    looked: Cell<Duration>,
+}
+
+impl Files {
+    /// Reads, or makes, what the settings name; `None` where they want no TLS.
+    pub(crate) fn open(settings: &Settings, now: Duration) -> Result<Option<Self>, WebError> {
+        let (certificate, key) = match &settings.tls {
+            settings::Tls::Off => return Ok(None),
+            settings::Tls::Files { certificate, key } => (certificate.clone(), key.clone()),
+            settings::Tls::Own { directory } => own::make(directory, settings)?,
+        };
+        let seen = [Stamp::at(&certificate), Stamp::at(&key)];
+        let pair = RefCell::new(read(&certificate, &key)?);
+        Ok(Some(Self {
+            certificate,
+            key,
+            pair,
+            seen: Cell::new(seen),
+            looked: Cell::new(now),
+        }))
+    }
+
+    /// What is in them, read again if they changed. What is of no use, perhaps because only one of
+    /// them was written yet, is told once and left; the former certificate stays.
+    pub(crate) fn pair(&self, now: Duration) -> Pair {
+        if now.saturating_sub(self.looked.get()) >= LOOK {
+            self.looked.set(now);
+            self.look();
+        }
+        self.pair.borrow().clone()
+    }
+
+    fn look(&self) {
         let seen = [Stamp::at(&self.certificate), Stamp::at(&self.key)];
         if seen == self.seen.replace(seen) {
             return;
         }
-        match acceptor(&self.certificate, &self.key) {
-            Ok(acceptor) => {
-                self.acceptor.replace(acceptor);
+        match read(&self.certificate, &self.key) {
+            Ok(pair) => {
+                self.pair.replace(pair);
                 info!(certificate = %self.certificate.display(), "the web page has a new \
                     certificate");
             }
@@ -111,19 +159,31 @@ impl Tls {
     }
 }
 
-fn acceptor(certificate: &std::path::Path, key: &std::path::Path) -> Result<TlsAcceptor, WebError> {
-    let chain = files::certificates(certificate)?;
-    let private = files::key(key)?;
-    let wrong = |error: rustls::Error| WebError::Certificate {
-        path: certificate.to_owned(),
-        why: format!("{error} (key: {})", key.display()),
+/// What the files hold, if it can be used.
+fn read(certificate: &Path, key: &Path) -> Result<Pair, WebError> {
+    let pair = Pair {
+        certificate: files::certificates(certificate)?,
+        key: files::key(key)?,
     };
+    match acceptor(&pair) {
+        Ok(_) => Ok(pair),
+        Err(error) => Err(WebError::Certificate {
+            path: certificate.to_owned(),
+            why: format!("{error} (key: {})", key.display()),
+        }),
+    }
+}
+
+fn acceptor(pair: &Pair) -> Result<TlsAcceptor, rustls::Error> {
+    let unreadable = |error| rustls::Error::General(format!("{error}"));
+    let chain: Vec<_> = CertificateDer::pem_slice_iter(pair.certificate.as_bytes())
+        .collect::<Result<_, _>>()
+        .map_err(unreadable)?;
+    let private = PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).map_err(unreadable)?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
-        .with_protocol_versions(&[&TLS13])
-        .map_err(wrong)?
+        .with_protocol_versions(&[&TLS13])?
         .with_no_client_auth()
-        .with_single_cert(chain, private)
-        .map_err(wrong)?;
+        .with_single_cert(chain, private)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     // Half the default: the sessions that clients may take up again.
     config.session_storage = rustls::server::ServerSessionMemoryCache::new(128);

@@ -22,8 +22,9 @@ use api::{
     Who,
 };
 use tokio::sync::oneshot;
+use weir_web::channel::{self, Theirs};
 use weir_web::password::{Cost, hash};
-use weir_web::{Behind, Door, Listeners, Settings, secret, serve};
+use weir_web::{Behind, Door, Figures, Listeners, Settings, Warden, secret, serve};
 
 /// Enough to hash at all.
 pub const CHEAP: Cost = Cost {
@@ -63,8 +64,13 @@ impl Drop for Directory {
     }
 }
 
-/// A daemon that has nothing to tell but how often it was reloaded, with one figure.
-pub fn behind() -> Behind {
+/// One figure.
+pub fn figures() -> Figures {
+    Box::new(|| ("text/plain; version=0.0.4", "weir_up 1\n".to_owned()))
+}
+
+/// A daemon that has nothing to tell but how often it was reloaded.
+pub fn daemon() -> Routes {
     let reloads = Rc::new(Cell::new(0));
     let counted = Rc::clone(&reloads);
     let status = || {
@@ -92,15 +98,13 @@ pub fn behind() -> Behind {
     let flows =
         |asked: Asked<FlowFilter>| Ok(asked.query.select(std::iter::empty()).answer(&[], |_| None));
     let capture = |_: Asked<CaptureQuery>| Ok("packets");
-    let routes = Routes::new([
+    Routes::new([
         Route::get("/v1/status", Who::User, move |()| status()),
         Route::get("/v1/config", Who::User, move |()| config()),
         Route::raw(Method::GET, "/v1/flows", Who::User, flows),
         Route::new(Method::POST, "/v1/reload", Who::User, reload),
         Route::new(Method::POST, "/v1/capture", Who::Root, capture),
-    ]);
-    let figures = || ("text/plain; version=0.0.4", "weir_up 1\n".to_owned());
-    Behind::new(routes).with_metrics(Box::new(figures))
+    ])
 }
 
 /// A running server; stops when dropped.
@@ -138,16 +142,28 @@ impl Server {
                 .build()
                 .expect("a runtime");
             runtime.block_on(async {
-                let listeners = Listeners::bind(&settings).expect("an address");
                 let clock = Rc::new(move || Duration::from_secs(read.load(Ordering::SeqCst)));
-                let door = Door::with_clock(settings, behind(), clock)
+                let listeners = Listeners::bind(&settings).expect("an address");
+                let address = listeners.addresses()[0];
+                let front = settings.front();
+                let warden = Warden::with_clock(settings, clock.clone())
                     .unwrap_or_else(|error| panic!("{error}; {}", error.hint()))
+                    .with_metrics(figures())
                     .with_cost(CHEAP);
-                ready
-                    .send(listeners.addresses()[0])
-                    .expect("the test waits");
+                let warden = Rc::new(warden);
+                let (ours, theirs) = channel::pair().expect("a pair of sockets");
+                ours.begin(&front, &listeners).expect("the pair holds it");
+                drop(listeners);
+                let routes = warden.routes(&daemon());
+                let questions = ours.questions(warden).expect("a socket");
+                let daemon = api::serve(Rc::new(questions), &routes, api::Limits::default());
+
+                let (theirs, front, listeners) = Theirs::open(theirs).expect("what was said");
+                let door = Door::with_clock(front, Behind::There(Rc::new(theirs)), clock);
+                ready.send(address).expect("the test waits");
                 tokio::select! {
-                    () = serve(&listeners, Rc::new(door)) => panic!("the server ended by itself"),
+                    ended = serve(listeners, Rc::new(door)) => panic!("it ended: {ended:?}"),
+                    () = daemon => panic!("the daemon ended by itself"),
                     _ = stopped => {}
                 }
             });

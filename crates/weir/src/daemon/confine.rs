@@ -7,13 +7,13 @@ use std::env;
 use std::path::{Component, Path, PathBuf};
 
 use landlock::{
-    ABI, AccessFs, BitFlags, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus,
-    path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, BitFlags, Ruleset, RulesetAttr, RulesetCreatedAttr,
+    RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
 use tracing::{debug, warn};
 
 /// The newest version whose rights are known here; the crate leaves out what the kernel lacks.
-const VERSION: ABI = ABI::V5;
+const VERSION: ABI = ABI::V6;
 
 /// Where programs and their libraries are.
 const PROGRAMS: [&str; 6] = ["/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin"];
@@ -46,6 +46,8 @@ pub struct Reach<'a> {
     pub write: &'a [PathBuf],
     /// Character devices that it opens and steers.
     pub devices: &'a [PathBuf],
+    /// Programs that it starts, besides those of the system.
+    pub programs: &'a [PathBuf],
 }
 
 /// Confines this thread and what it starts. `config` can be read again, also when it is replaced,
@@ -67,7 +69,17 @@ pub fn confine(reach: &Reach<'_>) {
         }));
     places.write.extend(reach.write.iter().cloned());
     places.devices.extend(reach.devices.iter().cloned());
-    match enforce(&places) {
+    places.programs.extend(reach.programs.iter().cloned());
+    told(enforce(&places));
+}
+
+/// Confines this thread to what it has open: no file, no TCP connection, no signal to others.
+pub fn confine_wholly() {
+    told(enforce_all());
+}
+
+fn told(enforced: Result<RulesetStatus, RulesetError>) {
+    match enforced {
         Ok(RulesetStatus::NotEnforced) => {
             debug!("the kernel has no landlock: files are guarded by capabilities alone");
         }
@@ -111,6 +123,16 @@ fn tree(file: &Path) -> Option<PathBuf> {
         .map(|first| Path::new("/").join(first))
 }
 
+fn enforce_all() -> Result<RulesetStatus, RulesetError> {
+    let status = Ruleset::default()
+        .handle_access(AccessFs::from_all(VERSION))?
+        .handle_access(AccessNet::from_all(VERSION))?
+        .scope(Scope::from_all(VERSION))?
+        .create()?
+        .restrict_self()?;
+    Ok(status.ruleset)
+}
+
 fn enforce(places: &Places) -> Result<RulesetStatus, RulesetError> {
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
     let all: BitFlags<AccessFs> = AccessFs::from_read(VERSION) | AccessFs::from_write(VERSION);
@@ -148,6 +170,8 @@ mod tests {
     use std::process::Command;
     use std::{fs, io, thread};
 
+    use landlock::Compatible;
+
     use super::*;
 
     #[test]
@@ -160,6 +184,41 @@ mod tests {
         assert!(found.programs.contains(Path::new("/nowhere")));
         assert!(found.read.contains(Path::new(".")));
         assert_eq!(found.socket, Path::new("/run/weir"));
+    }
+
+    #[test]
+    fn who_is_confined_wholly_reaches_nothing() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("bound");
+        let address = listener.local_addr().expect("an address");
+        let accepting = listener.try_clone().expect("the same");
+        // Of this thread alone, for good.
+        let alone = thread::spawn(move || {
+            confine_wholly();
+            let denied = |result: io::Result<()>| {
+                result.is_err_and(|e| e.kind() == io::ErrorKind::PermissionDenied)
+            };
+            assert!(denied(fs::read("/etc/passwd").map(drop)));
+            assert!(denied(fs::read_dir("/").map(drop)));
+            assert!(denied(fs::write(env::temp_dir().join("weir-wholly"), "x")));
+            assert!(denied(Command::new("/bin/true").status().map(drop)));
+            // Whoever connects to what it was given is served (TCP is confined since Linux 6.7).
+            if tcp_is_confined() {
+                assert!(denied(std::net::TcpStream::connect(address).map(drop)));
+                assert!(denied(std::net::TcpListener::bind("127.0.0.1:0").map(drop)));
+            }
+            accepting.accept().map(drop)
+        });
+        let _client = std::net::TcpStream::connect(address).expect("it listens");
+        alone.join().expect("no panic").expect("accepted");
+        drop(listener);
+    }
+
+    /// Landlock of version 4 confines TCP.
+    fn tcp_is_confined() -> bool {
+        let asked = Ruleset::default()
+            .set_compatibility(landlock::CompatLevel::HardRequirement)
+            .handle_access(AccessNet::ConnectTcp);
+        asked.is_ok()
     }
 
     #[test]
@@ -181,6 +240,7 @@ mod tests {
                 read: &[],
                 write: &[],
                 devices: &[],
+                programs: &[],
             });
             let denied = |result: io::Result<()>| {
                 result.is_err_and(|e| e.kind() == io::ErrorKind::PermissionDenied)

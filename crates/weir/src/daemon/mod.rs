@@ -186,8 +186,9 @@ impl Daemon {
             read: &needs.read,
             write: &needs.write,
             devices: &needs.devices,
+            programs: &needs.programs,
         });
-        privileges::drop_privileges(&options.config);
+        privileges::drop_privileges(&options.config, &needs.capabilities);
         for module in face.modules.iter() {
             module.start(&face.settings.borrow().effective, &mut face.router());
         }
@@ -222,7 +223,7 @@ impl Daemon {
             notify,
             _guard,
         } = self;
-        let api = api::serve(&listener, &routes, Limits::default());
+        let api = api::serve(Rc::new(listener), &routes, Limits::default());
         tokio::pin!(api);
         let work = face.modules.work();
         tokio::pin!(work);

@@ -15,6 +15,7 @@ use std::time::Instant;
 
 use api::metrics::Text;
 use api::{Explanation, FlowQuery, Route, Routes, Status};
+use caps::Capability;
 use datapath::Options;
 use kernel::{Event, SetEvent, Source};
 
@@ -67,6 +68,10 @@ pub struct Needs {
     pub write: Vec<PathBuf>,
     /// Character devices that it opens and steers.
     pub devices: Vec<PathBuf>,
+    /// Programs that it starts, besides those of the system.
+    pub programs: Vec<PathBuf>,
+    /// Capabilities that the daemon would not keep otherwise, if it has them.
+    pub capabilities: Vec<Capability>,
 }
 
 /// One thing that weir does. All has a default: a module says what concerns it.
@@ -173,9 +178,19 @@ impl Modules {
     pub fn needs(&self) -> Needs {
         let mut all = Needs::default();
         for needs in self.iter().map(|module| module.needs()) {
-            all.read.extend(needs.read);
-            all.write.extend(needs.write);
-            all.devices.extend(needs.devices);
+            // Each of them, so that none is forgotten.
+            let Needs {
+                read,
+                write,
+                devices,
+                programs,
+                capabilities,
+            } = needs;
+            all.read.extend(read);
+            all.write.extend(write);
+            all.devices.extend(devices);
+            all.programs.extend(programs);
+            all.capabilities.extend(capabilities);
         }
         all
     }

@@ -20,11 +20,18 @@ const KEPT: [Capability; 3] = [
 /// Gives up all other capabilities, for this process and what it starts, and the way to new ones.
 /// `config` is read again at a reload. A failure is told and not fatal: the daemon works as before.
 ///
+/// `more`: what modules need.
+///
 /// Root without CAP_DAC_OVERRIDE still reads what is root's. Where the configuration is somebody
 /// else's and kept from others (a file in a home directory), CAP_DAC_READ_SEARCH is kept for it.
-pub fn drop_privileges(config: &Path) {
+pub fn drop_privileges(config: &Path, more: &[Capability]) {
     let had = caps::read(None, CapSet::Permitted).unwrap_or_default();
-    let mut kept: CapsHashSet = KEPT.into_iter().filter(|c| had.contains(c)).collect();
+    let mut kept: CapsHashSet = KEPT
+        .iter()
+        .chain(more)
+        .copied()
+        .filter(|c| had.contains(c))
+        .collect();
     if had.contains(&Capability::CAP_DAC_READ_SEARCH) && !readable_without_override(config) {
         info!(
             config = %config.display(),
@@ -55,6 +62,16 @@ pub fn drop_to_partner(state: &Path, port: u16) {
     }
     kept.retain(|capability| had.contains(capability));
     give_up(&had, &kept);
+}
+
+/// Gives up all of them: for who speaks to strangers. Nobody of the same user can look into this
+/// process from now on either.
+pub fn drop_all() {
+    let had = caps::read(None, CapSet::Permitted).unwrap_or_default();
+    give_up(&had, &CapsHashSet::new());
+    if let Err(error) = nix::sys::prctl::set_dumpable(false) {
+        warn!(%error, "cannot be kept from being looked into");
+    }
 }
 
 fn give_up(had: &CapsHashSet, kept: &CapsHashSet) {
@@ -118,9 +135,12 @@ mod tests {
     }
 
     #[test]
-    fn three_capabilities_stay_and_no_more_can_come() {
+    fn what_is_needed_stays_and_no_more_can_come() {
         let (sets, no_new) = alone(|| {
-            drop_privileges(Path::new("/nonexistent/weir.toml"));
+            drop_privileges(
+                Path::new("/nonexistent/weir.toml"),
+                &[Capability::CAP_SETUID],
+            );
             let sets = [
                 CapSet::Effective,
                 CapSet::Permitted,
@@ -132,8 +152,26 @@ mod tests {
         });
         assert_eq!(no_new, Ok(true));
         for set in sets {
-            assert_eq!(set, KEPT.into_iter().collect(), "run as root");
+            let more = KEPT.into_iter().chain([Capability::CAP_SETUID]);
+            assert_eq!(set, more.collect(), "run as root");
         }
+    }
+
+    #[test]
+    fn who_speaks_to_strangers_keeps_nothing() {
+        let sets = alone(|| {
+            drop_all();
+            [
+                CapSet::Effective,
+                CapSet::Permitted,
+                CapSet::Inheritable,
+                CapSet::Bounding,
+            ]
+            .map(|set| caps::read(None, set).expect("own capabilities"))
+        });
+        // Of the whole process: the other tests start programs.
+        let _ = nix::sys::prctl::set_dumpable(true);
+        assert!(sets.iter().all(CapsHashSet::is_empty), "{sets:?}");
     }
 
     #[test]
@@ -176,7 +214,7 @@ mod tests {
         let read = |file: &Path| {
             let file = file.to_owned();
             alone(move || {
-                drop_privileges(&file);
+                drop_privileges(&file, &[]);
                 let kept = caps::has_cap(None, CapSet::Effective, Capability::CAP_DAC_READ_SEARCH);
                 (File::open(&file).is_ok(), kept.expect("own capabilities"))
             })

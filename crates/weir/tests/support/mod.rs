@@ -135,7 +135,7 @@ impl Daemon {
                 ready.send(()).expect("the test waits");
                 let routes = paper.routes();
                 tokio::select! {
-                    () = serve(&listener, &routes, Limits::default()) => {}
+                    () = serve(std::rc::Rc::new(listener), &routes, Limits::default()) => {}
                     _ = stopped => {}
                 }
             });

@@ -4,6 +4,7 @@
 mod command;
 pub mod config;
 mod running;
+mod server;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -19,7 +20,12 @@ use running::{Running, places, refused};
 /// The web page.
 pub const ENTRY: Entry = Entry {
     sections: &config::SECTIONS,
-    commands: || vec![Command::printing("passwd", command::run)],
+    commands: || {
+        vec![
+            Command::printing("passwd", command::run),
+            Command::printing(server::NAME, server::run),
+        ]
+    },
     doubt: |effective| {
         let error = refused(effective.of())?;
         Some(Doubt {
@@ -50,10 +56,15 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
 
 impl Module for Page {
     fn needs(&self) -> Needs {
-        Needs {
+        let mut needs = Needs {
             write: places(&self.config),
             ..Needs::default()
+        };
+        if self.running.borrow().is_some() {
+            needs.programs.extend(std::env::current_exe());
+            needs.capabilities.extend(running::CAPABILITIES);
         }
+        needs
     }
 
     /// Binds, reads or makes the certificate.

@@ -1,22 +1,58 @@
-//! What listens for browsers and for Prometheus.
+//! What listens for browsers and for Prometheus: a process of its own, which is started again when
+//! it ends. The daemon answers what it asks, by the rights of whoever is logged in.
 
+use std::io;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use api::Routes;
+use caps::{CapSet, Capability};
+use nix::unistd::User;
+use tokio::process::{Child, Command};
 use tracing::{info, warn};
-use web::{Behind, Door, Listeners, Metrics, Settings, Tls};
+use web::channel::{self, Questions};
+use web::{Front, Listeners, Metrics, Settings, Tls, Warden};
 
 use super::config::{MetricsFor, Web, WebTls};
+use super::server;
 use crate::daemon::Face;
 
 /// Where a certificate of weir's own making is kept.
 const OWN_TLS: &str = "/var/lib/weir/tls";
 
-/// Bound sockets, and the door behind them.
+/// What the process runs as: who owns nothing.
+const NOBODY: &str = "nobody";
+
+/// Of nobody, where the system has no list of users that says.
+const NOBODYS: (u32, u32) = (65_534, 65_534);
+
+/// How long the process is left dead: at first, and at most.
+const REST: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(30));
+
+/// How long the process of a former weir may take to go.
+const FORMER: Duration = Duration::from_secs(1);
+
+/// Who lived so long was well.
+const WELL: Duration = Duration::from_secs(60);
+
+/// Requests answered at once: as many as browsers may make.
+const LIMITS: fn(&Front) -> api::Limits = |front| api::Limits {
+    answers: front.limits.connections,
+    stall_time: front.limits.stall_time,
+    ..api::Limits::default()
+};
+
+/// Bound sockets, and who decides what comes of what is asked there.
 pub struct Running {
     listeners: Listeners,
-    door: Rc<Door>,
+    front: Front,
+    warden: Rc<Warden>,
+    routes: Routes,
+    /// User and group of the process; `None`: weir may not choose, and it has weir's.
+    other: Option<(u32, u32)>,
 }
 
 impl Running {
@@ -40,11 +76,25 @@ impl Running {
             let face = Rc::clone(face);
             Box::new(move || (api::metrics::CONTENT_TYPE, face.metrics()))
         };
-        let behind = Behind::new(routes.clone()).with_metrics(figures);
+        let other = may_choose().then(nobody);
+        if other.is_none() {
+            warn!(
+                hint = "give weir CAP_SETUID and CAP_SETGID",
+                "the web page's process has the user that weir has"
+            );
+        }
         let open = || {
-            let listeners = Listeners::bind(&settings)?;
-            let door = Rc::new(Door::new(settings, behind)?);
-            Ok::<_, web::WebError>(Self { listeners, door })
+            let listeners = bind(&settings)?;
+            let front = settings.front();
+            let warden = Rc::new(Warden::new(settings)?.with_metrics(figures));
+            let routes = warden.routes(routes);
+            Ok::<_, web::WebError>(Self {
+                listeners,
+                front,
+                warden,
+                routes,
+                other,
+            })
         };
         match open() {
             Ok(page) => {
@@ -62,7 +112,93 @@ impl Running {
 
     /// Serves until dropped.
     pub async fn serve(&self) {
-        web::serve(&self.listeners, Rc::clone(&self.door)).await;
+        let mut rest = REST.0;
+        loop {
+            let began = Instant::now();
+            match self.begin() {
+                Ok((mut child, questions)) => {
+                    let questions = Rc::new(questions);
+                    let ended = tokio::select! {
+                        ended = child.wait() => ended,
+                        () = api::serve(questions, &self.routes, LIMITS(&self.front)) => continue,
+                    };
+                    let ended = ended.map_or_else(|e| e.to_string(), |status| status.to_string());
+                    warn!(ended, "the web page's process ended; it is started again");
+                }
+                Err(error) => warn!(
+                    %error,
+                    hint = "may everybody execute weir's program? (chmod 755)",
+                    "the web page's process cannot be started"
+                ),
+            }
+            if began.elapsed() >= WELL {
+                rest = REST.0;
+            }
+            tokio::time::sleep(rest).await;
+            rest = (rest * 2).min(REST.1);
+        }
+    }
+
+    /// Starts the process.
+    fn begin(&self) -> io::Result<(Child, Questions)> {
+        let (ours, theirs) = channel::pair()?;
+        ours.begin(&self.front, &self.listeners)?;
+        let questions = ours.questions(Rc::clone(&self.warden))?;
+        Ok((self.spawn(theirs)?, questions))
+    }
+
+    fn spawn(&self, theirs: OwnedFd) -> io::Result<Child> {
+        // The program that runs, also where another lies in its place meanwhile.
+        let mut command = Command::new("/proc/self/exe");
+        command
+            .arg(server::NAME)
+            .arg("--log")
+            .arg(crate::log::level().to_string())
+            .env_clear()
+            .envs(server::ENVIRONMENT.iter().filter_map(|name| {
+                let value = std::env::var_os(name)?;
+                Some((*name, value))
+            }))
+            .current_dir("/")
+            .stdin(Stdio::from(theirs))
+            .stdout(Stdio::null())
+            // What is typed to end weir is for weir, which ends it.
+            .process_group(0)
+            .kill_on_drop(true);
+        if let Some((user, group)) = self.other {
+            command.uid(user).gid(group);
+        }
+        command.spawn()
+    }
+}
+
+/// Binds, also where the process of a weir that was killed just now has yet to hear of it.
+fn bind(settings: &Settings) -> Result<Listeners, web::WebError> {
+    let began = Instant::now();
+    loop {
+        match Listeners::bind(settings) {
+            Err(web::WebError::Listen { source, .. })
+                if source.kind() == io::ErrorKind::AddrInUse && began.elapsed() < FORMER =>
+            {
+                std::thread::sleep(FORMER / 20);
+            }
+            bound => return bound,
+        }
+    }
+}
+
+/// Capabilities that weir keeps to start the process as another user.
+pub const CAPABILITIES: [Capability; 2] = [Capability::CAP_SETUID, Capability::CAP_SETGID];
+
+fn may_choose() -> bool {
+    let has = |capability| caps::has_cap(None, CapSet::Effective, capability).unwrap_or(false);
+    CAPABILITIES.into_iter().all(has)
+}
+
+fn nobody() -> (u32, u32) {
+    match User::from_name(NOBODY) {
+        Ok(Some(user)) if user.uid.as_raw() != 0 => (user.uid.as_raw(), user.gid.as_raw()),
+        _ => NOBODYS,
     }
 }
 

@@ -277,6 +277,7 @@ fn confine(args: &ServeArgs) -> Result<(), StoreError> {
         read: &[],
         write: &[state.clone(), "/proc/sys/net".into()],
         devices: &[],
+        programs: &[],
     });
     privileges::drop_to_partner(state, args.listen.port());
     Ok(())

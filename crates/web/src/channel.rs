@@ -1,0 +1,293 @@
+//! Between the daemon and the page's server, which is a process of its own: one pair of sockets.
+//! The daemon hands over what to listen on; the page's server hands over one end of a new pair for
+//! each thing that it asks ([`api`]). Nothing of this has a name, so nobody else can knock.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream as StdStream;
+use std::rc::Rc;
+
+use api::server::Peer;
+use api::{Arrivals, Who};
+use hyper::HeaderMap;
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+};
+use tokio::io::Interest;
+use tokio::net::UnixStream;
+
+use crate::serve::Listeners;
+use crate::settings::Front;
+use crate::warden::Warden;
+
+/// Octets of the longest message: the settings, which name hosts.
+const LONGEST: usize = 64 * 1024;
+
+/// Both ends: the daemon's, and the one for the page's server.
+pub fn pair() -> io::Result<(Ours, OwnedFd)> {
+    let flags = SocketFlags::CLOEXEC;
+    let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+    Ok((Ours(ours), theirs))
+}
+
+/// The daemon's end, before anything was said.
+#[derive(Debug)]
+pub struct Ours(OwnedFd);
+
+impl Ours {
+    /// Says what to serve, and where: the listeners are the other end's as well from now on.
+    pub fn begin(&self, front: &Front, listeners: &Listeners) -> io::Result<()> {
+        let opening = Opening {
+            front: front.clone(),
+            listeners: listeners.sockets().len(),
+        };
+        let text = serde_json::to_vec(&opening)?;
+        send(self.0.as_fd(), &text, None)?;
+        for socket in listeners.sockets() {
+            send(self.0.as_fd(), b"l", Some(socket.as_fd()))?;
+        }
+        Ok(())
+    }
+
+    /// What comes from now on: the other end's questions. Must be called inside a tokio runtime.
+    pub fn questions(self, warden: Rc<Warden>) -> io::Result<Questions> {
+        let control = readable(self.0)?;
+        Ok(Questions { control, warden })
+    }
+}
+
+/// The first message.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Opening {
+    front: Front,
+    /// How many follow, one in each message.
+    listeners: usize,
+}
+
+/// Questions of the page's server: who asks them is told by their session.
+pub struct Questions {
+    control: UnixStream,
+    warden: Rc<Warden>,
+}
+
+impl Arrivals for Questions {
+    async fn accept(&self) -> io::Result<UnixStream> {
+        match received(&self.control).await? {
+            Some(socket) => {
+                let stream = StdStream::from(socket);
+                stream.set_nonblocking(true)?;
+                UnixStream::from_std(stream)
+            }
+            // Whoever started it sees that it ended.
+            None => std::future::pending().await,
+        }
+    }
+
+    fn peer(&self, _: &UnixStream) -> Peer {
+        Peer::Process(0)
+    }
+
+    fn who(&self, headers: &HeaderMap) -> Who {
+        self.warden.who(headers)
+    }
+}
+
+/// The end of the page's server.
+pub struct Theirs {
+    control: UnixStream,
+}
+
+impl Theirs {
+    /// Waits for what the daemon says first. Must be called inside a tokio runtime.
+    ///
+    /// # Errors
+    /// It is not the daemon that has the other end.
+    pub fn open(control: OwnedFd) -> io::Result<(Self, Front, Listeners)> {
+        let mut text = vec![0; LONGEST];
+        let (length, _) = receive(control.as_fd(), &mut text, RecvFlags::empty())?;
+        let opening: Opening = serde_json::from_slice(&text[..length])?;
+        let mut sockets = Vec::new();
+        for _ in 0..opening.listeners {
+            let (_, socket) = receive(control.as_fd(), &mut [0], RecvFlags::empty())?;
+            sockets.push(socket.ok_or(io::ErrorKind::UnexpectedEof)?.into());
+        }
+        let control = readable(control)?;
+        Ok((Self { control }, opening.front, Listeners::of(sockets)))
+    }
+
+    /// A connection to the daemon.
+    pub(crate) fn connect(&self) -> io::Result<UnixStream> {
+        let (mine, other) = StdStream::pair()?;
+        mine.set_nonblocking(true)?;
+        send(self.control.as_fd(), b"q", Some(other.as_fd()))?;
+        UnixStream::from_std(mine)
+    }
+
+    /// Returns when the daemon is gone.
+    pub async fn closed(&self) {
+        while let Ok(Some(_)) = received(&self.control).await {}
+    }
+}
+
+/// As something to wait for. Of a stream's it has the type, though it keeps messages apart.
+fn readable(control: OwnedFd) -> io::Result<UnixStream> {
+    let control = StdStream::from(control);
+    control.set_nonblocking(true)?;
+    UnixStream::from_std(control)
+}
+
+/// The next descriptor; `None` when the other end is gone.
+async fn received(control: &UnixStream) -> io::Result<Option<OwnedFd>> {
+    loop {
+        let take = || receive(control.as_fd(), &mut [0], RecvFlags::DONTWAIT);
+        let (length, socket) = control.async_io(Interest::READABLE, take).await?;
+        if length == 0 || socket.is_some() {
+            return Ok(socket);
+        }
+    }
+}
+
+fn send(control: BorrowedFd<'_>, octets: &[u8], passed: Option<BorrowedFd<'_>>) -> io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut extra = SendAncillaryBuffer::new(&mut space);
+    let passed = passed.as_slice();
+    if !passed.is_empty() {
+        extra.push(SendAncillaryMessage::ScmRights(passed));
+    }
+    let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+    sendmsg(control, &[IoSlice::new(octets)], &mut extra, flags)?;
+    Ok(())
+}
+
+/// Octets of a message, 0 at the end, and a descriptor that came with it. More than one are closed
+/// by the kernel.
+fn receive(
+    control: BorrowedFd<'_>,
+    octets: &mut [u8],
+    flags: RecvFlags,
+) -> io::Result<(usize, Option<OwnedFd>)> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut extra = RecvAncillaryBuffer::new(&mut space);
+    let flags = flags | RecvFlags::CMSG_CLOEXEC;
+    let got = recvmsg(control, &mut [IoSliceMut::new(octets)], &mut extra, flags)?;
+    let socket = extra.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut sockets) => sockets.next(),
+        _ => None,
+    });
+    Ok((got.bytes, socket))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::Settings;
+
+    fn runtime() -> tokio::runtime::Runtime {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime")
+    }
+
+    fn warden() -> Rc<Warden> {
+        let settings = Settings {
+            password_file: "/nonexistent/weir/password".into(),
+            ..Settings::default()
+        };
+        Rc::new(Warden::new(settings).expect("a warden"))
+    }
+
+    fn listeners(count: usize) -> Listeners {
+        let bound = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").expect("bound"));
+        Listeners::of(bound.collect())
+    }
+
+    #[test]
+    fn what_to_serve_and_where_arrives() {
+        let (ours, theirs) = pair().expect("a pair");
+        let front = Front {
+            hosts: (0..1000).map(|n| format!("router{n}.example")).collect(),
+            ..Settings::default().front()
+        };
+        let bound = listeners(40);
+        ours.begin(&front, &bound).expect("said");
+        runtime().block_on(async {
+            let (_, heard, found) = Theirs::open(theirs).expect("heard");
+            assert_eq!(heard.hosts, front.hosts);
+            assert_eq!(found.addresses(), bound.addresses());
+        });
+    }
+
+    #[test]
+    fn each_question_has_a_connection_and_the_end_is_seen() {
+        let (ours, theirs) = pair().expect("a pair");
+        let front = Settings::default().front();
+        ours.begin(&front, &listeners(0)).expect("said");
+        runtime().block_on(async {
+            let questions = ours.questions(warden()).expect("a socket");
+            let (theirs, ..) = Theirs::open(theirs).expect("heard");
+            for _ in 0..3 {
+                let mine = theirs.connect().expect("a connection");
+                let other = questions.accept().await.expect("the other end");
+                drop(mine);
+                other.readable().await.expect("closed");
+                assert_eq!(other.try_read(&mut [0]).expect("closed"), 0);
+            }
+            drop(questions);
+            theirs.closed().await;
+            assert!(theirs.connect().is_err(), "nobody is there");
+        });
+    }
+
+    /// A server that was taken over says what it likes.
+    #[test]
+    fn other_things_than_questions_are_survived() {
+        let (ours, theirs) = pair().expect("a pair");
+        runtime().block_on(async {
+            let questions = ours.questions(warden()).expect("a socket");
+            let say = |octets: &[u8], passed: Option<BorrowedFd<'_>>| {
+                send(theirs.as_fd(), octets, passed).expect("there is room");
+            };
+            say(&[7; 3000], None);
+            say(b"q", None);
+            let file = std::fs::File::open("/proc/self/status").expect("a file");
+            say(b"q", Some(file.as_fd()));
+            let broken = questions.accept().await;
+            assert!(broken.is_err(), "a file is no connection");
+            let (good, _other) = StdStream::pair().expect("a pair");
+            // Two at once: one is taken, and none stays open.
+            let two = [good.as_fd(), file.as_fd()];
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+            let mut extra = SendAncillaryBuffer::new(&mut space);
+            extra.push(SendAncillaryMessage::ScmRights(&two));
+            sendmsg(
+                &theirs,
+                &[IoSlice::new(b"q")],
+                &mut extra,
+                SendFlags::empty(),
+            )
+            .expect("room");
+            assert!(questions.accept().await.is_ok());
+            drop(theirs);
+            let none = tokio::time::timeout(Duration::from_millis(50), questions.accept()).await;
+            assert!(none.is_err(), "who is gone asks nothing");
+        });
+    }
+
+    #[test]
+    fn nothing_but_weir_is_listened_to() {
+        for said in [&b""[..], b"{}", b"\xff", br#"{"front":1,"listeners":0}"#] {
+            let (ours, theirs) = pair().expect("a pair");
+            send(ours.0.as_fd(), said, None).expect("said");
+            drop(ours);
+            runtime().block_on(async {
+                assert!(Theirs::open(theirs).is_err(), "{said:?}");
+            });
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! Log-in, log-out and the password, where the password is.
+
+use std::cell::Cell;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use api::{Body, Problem};
+use serde::{Deserialize, Serialize};
+use tracing::{info, warn};
+
+use super::Warden;
+use crate::WebError;
+use crate::password;
+use crate::secret::{SecretError, Stamp};
+use crate::token::Token;
+
+/// Log-ins that may wait for the one that is being tried.
+const QUEUE: usize = 4;
+
+/// Somebody wants in.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Login {
+    /// From where.
+    pub(crate) address: IpAddr,
+    pub(crate) password: String,
+    /// Whose sessions end where another begins.
+    pub(crate) former: Vec<Token>,
+}
+
+impl Body for Login {
+    const EXPECTED: &'static str = "a JSON object with `address`, `password` and `former`";
+}
+
+/// Somebody sets a password.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Password {
+    /// From where.
+    pub(crate) address: IpAddr,
+    /// From this machine: the first password may be set.
+    pub(crate) local: bool,
+    pub(crate) old: Option<String>,
+    pub(crate) new: String,
+    /// The session in which that is asked for. With `former`: those that end.
+    pub(crate) session: Option<Token>,
+    pub(crate) former: Vec<Token>,
+}
+
+impl Body for Password {
+    const EXPECTED: &'static str = "a JSON object with `address`, `local`, `old`, `new`, `session` \
+        and `former`";
+}
+
+/// A session that was opened.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Opened {
+    pub(crate) token: Token,
+}
+
+impl Warden {
+    pub(super) async fn log_in(&self, asked: Login) -> Result<Opened, Problem> {
+        let Some((hash, stamp)) = self.password()? else {
+            return Err(Problem::new(
+                409,
+                "no_password",
+                "no password is set yet",
+                "set one on the router: `weir passwd`, or this page through `ssh -L`",
+            ));
+        };
+        self.take_try(asked.address)?;
+        self.try_password(asked.address, asked.password, hash)
+            .await?;
+        if Stamp::at(&self.settings.password_file) != Some(stamp) {
+            return Err(Problem::new(
+                409,
+                "password_changed",
+                "the password was changed at this moment",
+                "log in again",
+            ));
+        }
+        info!(peer = %asked.address, "somebody logged in to the web page");
+        self.open(&asked.former)
+    }
+
+    /// Sets another password, or the first one.
+    pub(super) async fn change_password(&self, asked: Password) -> Result<Opened, Problem> {
+        let file = &self.settings.password_file;
+        let current = self.password()?;
+        match (&current, asked.local) {
+            (Some(_), _) => {
+                let session = asked.session.as_ref();
+                if !session.is_some_and(|token| self.is_open(token)) {
+                    return Err(crate::door::log_in());
+                }
+            }
+            (None, true) => {}
+            (None, false) => {
+                return Err(Problem::new(
+                    403,
+                    "not_local",
+                    "the first password can be set on the router itself only",
+                    "run `weir passwd` there, or open the page through `ssh -L` as localhost",
+                ));
+            }
+        }
+        password::check(&asked.new).map_err(|weakness| {
+            Problem::new(
+                422,
+                "weak_password",
+                weakness.to_string(),
+                "take a longer one: some words that nobody would put together",
+            )
+        })?;
+        let before = current.as_ref().map(|(_, stamp)| *stamp);
+        self.take_try(asked.address)?;
+        match current {
+            Some((hash, _)) => {
+                let old = asked.old.unwrap_or_default();
+                self.try_password(asked.address, old, hash).await?;
+            }
+            None => self.logins.borrow_mut().give_back(asked.address),
+        }
+        let cost = self.cost;
+        let new = asked.new;
+        let hash = self
+            .beside(move || password::hash(&new, cost))
+            .await?
+            .map_err(random)?;
+        // Nothing waits from here to the end of writing, so that two who set the first one cannot
+        // both do it.
+        if Stamp::at(file) != before {
+            return Err(Problem::new(
+                409,
+                "password_changed",
+                "the password was changed at this moment",
+                "log in with that one",
+            ));
+        }
+        password::write(file, &hash).map_err(|error| {
+            warn!(%error, "the web page's password cannot be written");
+            let hint = "run `weir passwd` as root on the router";
+            Problem::new(
+                500,
+                "not_written",
+                "the password's file cannot be written",
+                hint,
+            )
+        })?;
+        self.stamp.set(Stamp::at(file));
+        self.sessions.borrow_mut().close_all();
+        info!(peer = %asked.address, "the web page's password was set");
+        self.open(&asked.former)
+    }
+
+    /// Opens a session under a token that nobody has seen before, and ends those that the client
+    /// had.
+    fn open(&self, former: &[Token]) -> Result<Opened, Problem> {
+        let token = Token::random().map_err(random)?;
+        self.close(former);
+        let now = (self.clock)();
+        self.sessions.borrow_mut().open(token.id(), now);
+        Ok(Opened { token })
+    }
+
+    fn password(&self) -> Result<Option<(String, Stamp)>, Problem> {
+        password::read(&self.settings.password_file).map_err(unusable)
+    }
+
+    fn take_try(&self, address: IpAddr) -> Result<(), Problem> {
+        let taken = self.logins.borrow_mut().take(address, (self.clock)());
+        taken.map_err(|wait| {
+            Problem::new(
+                429,
+                "too_many_tries",
+                "too many passwords were tried",
+                format!("wait {} seconds", wait.as_secs() + 1),
+            )
+            .again_after(wait)
+        })
+    }
+
+    /// Refuses a password that is not the one. A try must have been taken.
+    async fn try_password(
+        &self,
+        address: IpAddr,
+        password: String,
+        hash: String,
+    ) -> Result<(), Problem> {
+        let result = self
+            .beside(move || password::verify(&password, &hash))
+            .await?;
+        match result {
+            Ok(true) => {
+                self.logins.borrow_mut().give_back(address);
+                Ok(())
+            }
+            Ok(false) => {
+                warn!(peer = %address, "a wrong password for the web page");
+                Err(Problem::new(
+                    401,
+                    "wrong_password",
+                    "this is not the password",
+                    "try again; `weir passwd` on the router sets another",
+                ))
+            }
+            Err(error) => {
+                let hint = "run `weir passwd` on the router";
+                Err(Problem::new(500, "no_password", error.to_string(), hint))
+            }
+        }
+    }
+
+    /// Does what takes long on a thread of its own, one at a time: the event loop, and with it the
+    /// packet path's heartbeat, goes on. A client that goes away meanwhile does not make room for a
+    /// second one.
+    async fn beside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        let busy = || {
+            Problem::new(
+                503,
+                "busy",
+                "others are logging in at the moment",
+                "try again in some seconds",
+            )
+            .again_after(Duration::from_secs(2))
+        };
+        if self.waiting.get() > QUEUE {
+            return Err(busy());
+        }
+        let _place = Place::take(&self.waiting);
+        let turn = Arc::clone(&self.trying)
+            .acquire_owned()
+            .await
+            .map_err(|_| busy())?;
+        tokio::task::spawn_blocking(move || {
+            let done = work();
+            drop(turn);
+            done
+        })
+        .await
+        .map_err(|_| busy())
+    }
+}
+
+/// A place in the queue, given back however the request ends.
+struct Place<'a>(&'a Cell<usize>);
+
+impl<'a> Place<'a> {
+    fn take(waiting: &'a Cell<usize>) -> Self {
+        waiting.set(waiting.get() + 1);
+        Self(waiting)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get().saturating_sub(1));
+    }
+}
+
+fn unusable(error: SecretError) -> Problem {
+    warn!(%error, hint = error.hint(), "the web page's password cannot be used");
+    Problem::new(
+        500,
+        "no_password",
+        "the password's file cannot be used",
+        format!("on the router: {}", error.hint()),
+    )
+}
+
+fn random(error: WebError) -> Problem {
+    Problem::new(500, "internal", error.to_string(), error.hint())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+    use std::sync::mpsc;
+
+    use tokio::task::LocalSet;
+
+    use super::*;
+    use crate::Settings;
+
+    /// Works that last until they are told to end: one is done at a time, four wait, and the next
+    /// is sent away.
+    #[test]
+    fn the_queue_is_short() {
+        let settings = Settings {
+            password_file: "/nonexistent/weir/password".into(),
+            ..Settings::default()
+        };
+        let warden = Rc::new(Warden::new(settings).expect("a warden"));
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let (begun, begins) = mpsc::channel();
+        let mut ends = Vec::new();
+        LocalSet::new().block_on(&runtime, async {
+            let mut works = Vec::new();
+            for number in 0..5 {
+                let (end, ended) = mpsc::channel::<()>();
+                ends.push(end);
+                let (warden, begun) = (Rc::clone(&warden), begun.clone());
+                works.push(tokio::task::spawn_local(async move {
+                    let work = move || {
+                        begun.send(number).expect("the test waits");
+                        let _ = ended.recv();
+                    };
+                    warden.beside(work).await.is_ok()
+                }));
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(begins.recv(), Ok(0));
+            let Err(refused) = warden.beside(|| ()).await else {
+                panic!("there is no room");
+            };
+            assert_eq!((refused.status, refused.after.is_some()), (503, true));
+            assert!(begins.try_recv().is_err(), "one at a time");
+            drop(ends);
+            for work in works {
+                assert!(work.await.expect("no panic"));
+            }
+            assert!(warden.beside(|| ()).await.is_ok(), "there is room again");
+        });
+        assert_eq!(begins.try_iter().collect::<Vec<_>>(), [1, 2, 3, 4]);
+    }
+}

@@ -1,0 +1,300 @@
+//! What the daemon keeps of the page to itself: the password, the sessions, the certificate's files
+//! and the token for figures. The page's server, which strangers speak to, asks for each thing:
+//!
+//! | request | answer |
+//! |---|---|
+//! | `POST /page/session` | [`Whose`]: which of [`Tokens`] is a session's |
+//! | `POST /page/login` | [`Opened`], with the password |
+//! | `POST /page/logout` | ends the sessions of [`Tokens`] |
+//! | `POST /page/password` | [`Opened`], and another password |
+//! | `GET /page/certificate` | a [`Pair`], empty where the page is served without TLS |
+//! | `POST /page/metrics` | figures, for who has the token where one is needed |
+//! | `/v1/…` | the daemon's own, for who has a session, by [`SESSION_HEADER`] |
+
+mod login;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use api::server::Answer;
+use api::{Asked, Body, Method, Nothing, Problem, Route, Routes, Who};
+use hyper::Response;
+use hyper::header::{HeaderMap, HeaderName};
+use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
+
+pub(crate) use login::{Login, Opened, Password};
+
+use crate::WebError;
+use crate::guard;
+use crate::password::Cost;
+use crate::reply;
+use crate::secret::{self, Stamp};
+use crate::sessions::Sessions;
+use crate::settings::{Metrics, Settings};
+use crate::throttle::{LOGIN_ALL, LOGIN_EACH, Throttle};
+use crate::token::{Token, same};
+
+/// Tells the time since some beginning; never goes back.
+pub type Clock = Rc<dyn Fn() -> Duration>;
+
+/// Writes figures: media type and text.
+pub type Figures = Box<dyn Fn() -> (&'static str, String)>;
+
+/// Header by which the page's server says in whose session it asks.
+pub(crate) const SESSION_HEADER: &str = "x-weir-session";
+
+/// How often is looked whether the password's file changed.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Characters of the token for figures, at least.
+const SHORTEST_BEARER: usize = 16;
+
+/// What a client's cookies hold.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Tokens {
+    pub(crate) tokens: Vec<Token>,
+}
+
+impl Body for Tokens {
+    const EXPECTED: &'static str = "a JSON object with the list `tokens`";
+}
+
+/// Who somebody is.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Whose {
+    /// The token that a session has.
+    pub(crate) token: Option<Token>,
+    /// There is a password.
+    pub(crate) password_set: bool,
+}
+
+/// A certificate and its key, as PEM.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Pair {
+    pub(crate) certificate: String,
+    pub(crate) key: String,
+}
+
+/// Who asks for figures.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Bearer {
+    /// The token that was sent, if one was.
+    pub(crate) token: Option<String>,
+}
+
+impl Body for Bearer {
+    const EXPECTED: &'static str = "a JSON object with `token`";
+}
+
+/// Decides who is who.
+pub struct Warden {
+    settings: Settings,
+    cost: Cost,
+    clock: Clock,
+    sessions: RefCell<Sessions>,
+    logins: RefCell<Throttle>,
+    /// The password's file as it was when sessions were last opened by it, and when that was looked
+    /// at.
+    stamp: Cell<Option<Stamp>>,
+    looked: Cell<Duration>,
+    /// One password is tried at a time, beside the event loop.
+    trying: Arc<Semaphore>,
+    waiting: Cell<usize>,
+    figures: Option<Figures>,
+    #[cfg(feature = "tls")]
+    tls: Option<crate::tls::Files>,
+}
+
+impl Warden {
+    /// Reads the certificate, or makes one: to be called before the daemon gives up writing files.
+    /// Later it reads the certificate's and the password's files, and writes the latter where a
+    /// password is set or changed.
+    pub fn new(settings: Settings) -> Result<Self, WebError> {
+        let begin = Instant::now();
+        Self::with_clock(settings, Rc::new(move || begin.elapsed()))
+    }
+
+    /// The same with another clock.
+    pub fn with_clock(settings: Settings, clock: Clock) -> Result<Self, WebError> {
+        settings.check()?;
+        // Told now, rather than to the first who logs in.
+        secret::read(&settings.password_file)?;
+        if let Metrics::Token(file) = &settings.metrics {
+            bearer(file)?;
+        }
+        Ok(Self {
+            #[cfg(feature = "tls")]
+            tls: crate::tls::Files::open(&settings, clock())?,
+            cost: Cost::default(),
+            sessions: RefCell::new(Sessions::new(settings.limits.sessions)),
+            logins: RefCell::new(Throttle::new(LOGIN_EACH, LOGIN_ALL)),
+            stamp: Cell::new(Stamp::at(&settings.password_file)),
+            looked: Cell::new(clock()),
+            trying: Arc::new(Semaphore::new(1)),
+            waiting: Cell::new(0),
+            figures: None,
+            clock,
+            settings,
+        })
+    }
+
+    /// And gives these figures.
+    pub fn with_metrics(self, figures: Figures) -> Self {
+        Self {
+            figures: Some(figures),
+            ..self
+        }
+    }
+
+    /// Makes log-ins cheap. For tests only: such a hash can be guessed quickly.
+    #[doc(hidden)]
+    pub fn with_cost(self, cost: Cost) -> Self {
+        Self { cost, ..self }
+    }
+
+    /// The rows that the page's server may ask: its own, before those of the daemon.
+    pub fn routes(self: &Rc<Self>, daemon: &Routes) -> Routes {
+        let [whose, login, logout, password, pair, figures] = [(); 6].map(|()| Rc::clone(self));
+        let guest = Who::Guest;
+        let rows = [
+            Route::new(
+                Method::POST,
+                "/page/session",
+                guest,
+                move |asked: Asked<(), Tokens>| Ok(whose.whose(asked.body)),
+            ),
+            Route::later(
+                Method::POST,
+                "/page/login",
+                guest,
+                move |asked: Asked<(), Login>| {
+                    let warden = Rc::clone(&login);
+                    Box::pin(async move { warden.log_in(asked.body).await })
+                },
+            ),
+            Route::new(
+                Method::POST,
+                "/page/logout",
+                guest,
+                move |asked: Asked<(), Tokens>| {
+                    logout.close(&asked.body.tokens);
+                    Ok(Nothing {})
+                },
+            ),
+            Route::later(
+                Method::POST,
+                "/page/password",
+                guest,
+                move |asked: Asked<(), Password>| {
+                    let warden = Rc::clone(&password);
+                    Box::pin(async move { warden.change_password(asked.body).await })
+                },
+            ),
+            Route::get("/page/certificate", guest, move |()| Ok(pair.pair())),
+            Route::raw(
+                Method::POST,
+                "/page/metrics",
+                guest,
+                move |asked: Asked<(), Bearer>| figures.metrics(&asked.body),
+            ),
+        ];
+        daemon.after(rows.map(Route::unlisted))
+    }
+
+    /// Who asks, by the header of the page's server.
+    pub(crate) fn who(&self, headers: &HeaderMap) -> Who {
+        let session = guard::only(headers, HeaderName::from_static(SESSION_HEADER));
+        let token = session.and_then(Token::parse);
+        match token.is_some_and(|token| self.is_open(&token)) {
+            true => Who::User,
+            false => Who::Guest,
+        }
+    }
+
+    fn whose(&self, asked: Tokens) -> Whose {
+        let mut tokens = asked.tokens.into_iter();
+        Whose {
+            token: tokens.find(|token| self.is_open(token)),
+            // One that cannot be read is one all the same: it must not be possible to set another
+            // instead.
+            password_set: Stamp::at(&self.settings.password_file).is_some(),
+        }
+    }
+
+    fn is_open(&self, token: &Token) -> bool {
+        let now = (self.clock)();
+        self.look(now);
+        self.sessions.borrow_mut().touch(&token.id(), now)
+    }
+
+    /// Ends all sessions where the password is another one, or was taken away, by `weir passwd` or
+    /// by hand.
+    fn look(&self, now: Duration) {
+        if now.saturating_sub(self.looked.get()) < LOOK {
+            return;
+        }
+        self.looked.set(now);
+        let stamp = Stamp::at(&self.settings.password_file);
+        if stamp != self.stamp.replace(stamp) {
+            self.sessions.borrow_mut().close_all();
+        }
+    }
+
+    fn close(&self, tokens: &[Token]) {
+        let mut sessions = self.sessions.borrow_mut();
+        for token in tokens {
+            sessions.close(&token.id());
+        }
+    }
+
+    #[cfg(feature = "tls")]
+    fn pair(&self) -> Pair {
+        let tls = self.tls.as_ref();
+        tls.map(|tls| tls.pair((self.clock)())).unwrap_or_default()
+    }
+
+    #[cfg(not(feature = "tls"))]
+    fn pair(&self) -> Pair {
+        Pair::default()
+    }
+
+    fn metrics(&self, asked: &Bearer) -> Result<Response<Answer>, Problem> {
+        if let Metrics::Token(file) = &self.settings.metrics {
+            let wanted = bearer(file)
+                .map_err(|error| Problem::new(500, "no_token", error.to_string(), error.hint()))?;
+            let given = asked.token.as_deref();
+            if !given.is_some_and(|given| same(given.as_bytes(), wanted.as_bytes())) {
+                let detail = "figures need the token that the configuration names";
+                let hint = "send Authorization: Bearer and the token";
+                return Err(Problem::new(401, "no_token", detail, hint));
+            }
+        }
+        let figures = match self.settings.metrics {
+            Metrics::Off => None,
+            Metrics::Loopback | Metrics::Token(_) => self.figures.as_ref(),
+        };
+        let (media, text) = figures.ok_or_else(reply::no_file)?();
+        Ok(reply::body(media, text.into()))
+    }
+}
+
+/// The token for figures. A file that is not there is as wrong as one that is empty.
+fn bearer(file: &std::path::Path) -> Result<String, secret::SecretError> {
+    let text = secret::read(file)?.map(|(text, _)| text.trim().to_owned());
+    match text {
+        Some(text)
+            if text.len() >= SHORTEST_BEARER && text.bytes().all(|b| b.is_ascii_graphic()) =>
+        {
+            Ok(text)
+        }
+        _ => Err(secret::SecretError::Content {
+            path: file.to_owned(),
+            why: "does not hold one line of at least 16 letters and digits",
+        }),
+    }
+}

@@ -1,0 +1,67 @@
+//! The process that strangers speak to. It has the sockets that it was given, and nothing else: no
+//! rights, no files, no way to connect to anybody but weir, whom it asks by the API.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::rc::Rc;
+
+use clap::Args;
+use tracing_subscriber::filter::LevelFilter;
+use web::channel::Theirs;
+use web::{Behind, Door};
+
+use crate::Error;
+use crate::daemon::{confine, privileges};
+use crate::output::Output;
+
+/// Its command.
+pub const NAME: &str = "page-server";
+
+/// What it takes over of weir's environment: how the log looks.
+pub const ENVIRONMENT: [&str; 2] = ["NO_COLOR", "JOURNAL_STREAM"];
+
+/// Serve the web page, for weir, which starts this
+///
+/// Standard input is what weir handed over.
+#[derive(Args, Debug)]
+#[command(hide = true)]
+pub struct ServerArgs {
+    /// How much is told
+    #[arg(long, default_value = "info")]
+    log: LevelFilter,
+}
+
+/// Serves until weir is gone.
+///
+/// # Errors
+/// It was not weir that started it.
+pub fn run(args: &ServerArgs, _: &mut Output<'_>) -> Result<(), Error> {
+    crate::log::start(args.log);
+    // Only for `ps`.
+    let _ = nix::sys::prctl::set_name(c"weir-page");
+    let stranger = |error| {
+        let hint = "start `weir run`, with `enabled = true` under [web]";
+        Error::because(
+            "the web page's process is started by weir alone",
+            &error,
+            hint,
+        )
+    };
+    let control: OwnedFd = std::io::stdin()
+        .as_fd()
+        .try_clone_to_owned()
+        .map_err(stranger)?;
+    privileges::drop_all();
+    confine::confine_wholly();
+    crate::event_loop()?.block_on(async {
+        let (theirs, front, listeners) = Theirs::open(control).map_err(stranger)?;
+        let theirs = Rc::new(theirs);
+        let door = Door::new(front, Behind::There(Rc::clone(&theirs)));
+        tokio::select! {
+            ended = web::serve(listeners, Rc::new(door)) => match ended {
+                Err(error) => Err(stranger(error)),
+                Ok(never) => match never {},
+            },
+            () = theirs.closed() => Ok(()),
+        }
+    })
+}

@@ -1,0 +1,146 @@
+//! The process that browsers speak to.
+
+use std::fs;
+use std::path::Path;
+
+use lab::namespace::wait_until;
+use lab::{Error, Lab, Namespace, Options};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use weir_tests::{LIMIT, Weir};
+
+use crate::system;
+
+/// Processes that one started, by number, with what they are called.
+fn children(parent: u32) -> Vec<(i32, String)> {
+    let all = fs::read_dir("/proc").expect("/proc").flatten();
+    let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let of_it = |number: &i32| {
+        let stat = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
+        let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
+        // State, then the parent's number (proc(5)).
+        let of_it = rest.split_whitespace().nth(1)? == parent.to_string();
+        of_it.then(|| (*number, name.to_owned()))
+    };
+    numbers.filter_map(|number: i32| of_it(&number)).collect()
+}
+
+/// The page's process, once there is one that is ready.
+fn server(weir: &Weir) -> Result<i32, Error> {
+    let mut found = 0;
+    wait_until("the page's process", LIMIT, || {
+        let of_it = children(weir.id());
+        let page = of_it.iter().find(|(_, name)| name == "weir-page");
+        found = page.map_or(0, |(number, _)| *number);
+        Ok(found != 0)
+    })?;
+    Ok(found)
+}
+
+/// What curl says, with these arguments; waits until somebody answers.
+fn curl(router: &Namespace, rest: &str) -> Result<String, Error> {
+    let mut said = String::new();
+    wait_until("the page answers", LIMIT, || {
+        let command = format!("curl -sS --max-time 20 {rest}");
+        Ok(router.run(&command).map(|text| said = text).is_ok())
+    })?;
+    Ok(said)
+}
+
+/// The line of `/proc/PID/status` with this name.
+fn line(process: i32, name: &str) -> Result<String, Error> {
+    let status = fs::read_to_string(format!("/proc/{process}/status"));
+    let status = status.map_err(system("read a process's status"))?;
+    let found = status.lines().find_map(|line| line.strip_prefix(name));
+    Ok(found.expect("a line of that name").trim().to_owned())
+}
+
+/// Who listens to strangers has no rights and no file; sessions live as long as weir, and the
+/// process no longer.
+#[test]
+fn who_listens_to_strangers_has_no_power() -> Result<(), Error> {
+    let folder = std::env::temp_dir().join(format!("weir-powerless-{}", std::process::id()));
+    fs::create_dir_all(&folder).map_err(system("make a folder"))?;
+    let lab = Lab::gateway(&Options::default())?;
+    let told = tried(lab.node("router")?, &folder);
+    let _ = fs::remove_dir_all(&folder);
+    told
+}
+
+fn tried(router: &Namespace, folder: &Path) -> Result<(), Error> {
+    let config = format!("[web]\npassword = {:?}\n", folder.join("password"));
+    let mut weir = Weir::start(router, &config, &[])?;
+    let page = server(&weir)?;
+    assert_ne!(curl(router, "http://127.0.0.1:9347/api/session")?, "");
+    for sets in ["Uid:", "Gid:"] {
+        let numbers = line(page, sets)?;
+        assert!(
+            numbers.split_whitespace().all(|one| one != "0"),
+            "{numbers}"
+        );
+    }
+    assert_eq!(line(page, "Groups:")?, "");
+    for set in ["CapInh:", "CapPrm:", "CapEff:", "CapAmb:"] {
+        assert_eq!(line(page, set)?, "0".repeat(16), "{set}");
+    }
+    assert_eq!(line(page, "NoNewPrivs:")?, "1");
+    // Nothing of the packet path, no log's folder, no configuration.
+    let open = fs::read_dir(format!("/proc/{page}/fd")).map_err(system("list what is open"))?;
+    for entry in open.flatten() {
+        let number = entry.file_name().to_string_lossy().into_owned();
+        let what = fs::read_link(entry.path()).unwrap_or_default();
+        let what = what.to_string_lossy();
+        let known = [
+            "socket:",
+            "anon_inode:[eventpoll]",
+            "anon_inode:[eventfd]",
+            "/dev/null",
+        ];
+        // 2 is the log; what the tests' own process had open is nobody's doing here.
+        let known = known.iter().any(|one| what.starts_with(one)) || what.starts_with("pipe:");
+        assert!(known || number == "2", "{number}: {what}");
+    }
+
+    let jar = folder.join("jar");
+    let first = format!(
+        "-c {} -H Content-Type:application/json --data {{\"new\":\"a_household's\"}} \
+            http://127.0.0.1:9347/api/password",
+        jar.display()
+    );
+    let set = curl(router, &first)?;
+    assert!(set.contains("\"user\":true"), "{set}");
+    let status = format!("-b {} http://127.0.0.1:9347/api/v1/status", jar.display());
+    assert!(curl(router, &status)?.contains("\"version\""));
+    // What the page's process alone may ask is not for those who are logged in.
+    let secret = format!(
+        "-b {} http://127.0.0.1:9347/api/page/certificate",
+        jar.display()
+    );
+    assert!(curl(router, &secret)?.contains("\"unknown_path\""));
+
+    let end = |process| kill(Pid::from_raw(process), Signal::SIGKILL);
+    end(page).map_err(|error| Error::Unexpected(error.to_string()))?;
+    assert!(
+        curl(router, &status)?.contains("\"version\""),
+        "the session lives on: {}",
+        weir.log()
+    );
+    let again = server(&weir)?;
+    assert!(again != page && weir.log().contains("it is started again"));
+
+    // Neither does it live on, nor does it keep the next from listening.
+    let gone = |page| {
+        wait_until("the page's process goes", LIMIT, || {
+            Ok(!Path::new(&format!("/proc/{page}")).exists())
+        })
+    };
+    weir.end(Signal::SIGKILL)?;
+    weir.restart(router)?;
+    gone(again)?;
+    let last = server(&weir)?;
+    let session = curl(router, &status)?;
+    assert!(session.contains("\"log_in\""), "{session}");
+    assert!(!weir.log().contains("no web page"), "{}", weir.log());
+    weir.end(Signal::SIGTERM)?;
+    gone(last)
+}
