@@ -11,7 +11,7 @@
 #define LENGTHS 4 /* a power of two; three are used */
 #define SAMPLES 64
 
-const volatile __u32 header;                                     /* octets of the template that are written into each frame: all headers */
+const volatile __u32 header;                                     /* bytes of the template that are written into each frame: all headers */
 const volatile __u32 ipv6;                                       /* */
 const volatile __u32 port_at;                                    /* offset of the port that differs from flow to flow */
 const volatile __u32 host_at;                                    /* offset of the low half of the address that does */
@@ -26,7 +26,7 @@ const volatile __be32 snat;                                      /* new source a
 const volatile __u32 snat_delta;                                 /* checksum difference it makes */
 const volatile __u32 exit_link;                                  /* index of the device that they send by */
 const volatile __u32 spin;                                       /* ceiling: turns of a loop for nothing, to be slower by as much as is wanted */
-const volatile __u32 mark_at;                                    /* sink_marked: offset of the octet that tells two kinds of packets apart */
+const volatile __u32 mark_at;                                    /* sink_marked: offset of the byte that tells two kinds of packets apart */
 
 /* As csum_update, of a difference that is not folded yet. */
 always_inline __u16 csum_change(__u16 check, __u32 delta)
@@ -55,12 +55,12 @@ struct state {
 
 struct sample {
 	__u32 len;               /* of the frame */
-	__u8 head[TEMPLATE_MAX]; /* its first octets: see sample_len */
+	__u8 head[TEMPLATE_MAX]; /* its first bytes: see sample_len */
 	__be16 vlan_proto;       /* tag that the kernel took off the frame and keeps beside it; 0: none */
 	__u16 vlan_tci;
 } samples[SAMPLES];
 
-/* What reached `sink_marked`, by the lowest bit of the octet at `mark_at`. */
+/* What reached `sink_marked`, by the lowest bit of the byte at `mark_at`. */
 struct marked {
 	__u64 packets[2];
 	__u64 last[2]; /* CLOCK_MONOTONIC, ns */
@@ -206,7 +206,7 @@ int rotate_tc(struct __sk_buff *skb)
 
 /* --- sinks -------------------------------------------------------------------------------------------------------- */
 
-/* Counts a packet; where its octets are to be kept, gives the place. */
+/* Counts a packet; where its bytes are to be kept, gives the place. */
 always_inline struct sample *sink(__u32 len)
 {
 	__u32 at = state.taken;
@@ -221,7 +221,7 @@ always_inline struct sample *sink(__u32 len)
 	return &samples[at];
 }
 
-/* The helpers want a length whose bounds the verifier can see. The shortest frames sent here are 60 and 62 octets long. */
+/* The helpers want a length whose bounds the verifier can see. The shortest frames sent here are 60 and 62 bytes long. */
 always_inline __u32 sample_len(__u32 len)
 {
 	return len < 62 ? 60 : len < TEMPLATE_MAX ? 62

@@ -14,7 +14,7 @@ const [main = join(here, "src/main.ts"), dist = join(here, "dist")] = process.ar
   .map((path) => resolve(path));
 
 /**
- * Octets of all files of the page together, each compressed by gzip: what it may take of a router's
+ * Bytes of all files of the page together, each compressed by gzip: what it may take of a router's
  * flash and of its uplink.
  */
 const BUDGET = 150 * 1024;
@@ -66,15 +66,15 @@ const files = readdirSync(dist, { recursive: true })
   .filter((name) => statSync(join(dist, name)).isFile());
 let total = 0;
 for (const name of files) {
-  const octets = readFileSync(join(dist, name));
-  const zipped = gzipSync(octets, { level: 9 }).length;
+  const bytes = readFileSync(join(dist, name));
+  const zipped = gzipSync(bytes, { level: 9 }).length;
   total += zipped;
   console.log(
-    `${name}: ${octets.length} octets, gzip ${zipped}, brotli ${brotliCompressSync(octets).length}`,
+    `${name}: ${bytes.length} bytes, gzip ${zipped}, brotli ${brotliCompressSync(bytes).length}`,
   );
 }
-console.log(`together ${total} octets of ${BUDGET}, by gzip`);
+console.log(`together ${total} bytes of ${BUDGET}, by gzip`);
 if (total > BUDGET) {
-  console.error(`the page is larger than ${BUDGET} octets compressed: leave something out`);
+  console.error(`the page is larger than ${BUDGET} bytes compressed: leave something out`);
   process.exit(1);
 }

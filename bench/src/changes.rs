@@ -9,9 +9,9 @@ use lab::topology::mac;
 use crate::Error;
 use crate::crowd::{Crowd, Outcome, Size, Way};
 
-/// Octet of a frame that tells the generations of [`hardware`] apart.
+/// Byte of a frame that tells the generations of [`hardware`] apart.
 const GENERATION_AT: u32 = 1;
-/// Lowest octet of the IPv4 destination.
+/// Lowest byte of the IPv4 destination.
 const DESTINATION_AT: u32 = 14 + 19;
 /// Rules besides the one that matters, as in a firewall of some size.
 const OTHER_RULES: u32 = 300;

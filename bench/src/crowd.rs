@@ -2,7 +2,7 @@
 //! way, and when weir forwards again.
 //!
 //! Generators on both sides send one packet of each flow in turn, without a pause, and in pieces:
-//! between two of them the change is made by another thread. Sinks tell by one octet of a frame
+//! between two of them the change is made by another thread. Sinks tell by one byte of a frame
 //! whether it went the old way, and when. What the kernel sends at the ports is counted; the rest
 //! of what arrives was forwarded by weir.
 
@@ -66,7 +66,7 @@ impl Size {
 /// What tells packets to the LAN that went the way of before a change from those that did not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// The lowest bit of the octet of the frame at this offset: packets of kind 0 and 1.
+    /// The lowest bit of the byte of the frame at this offset: packets of kind 0 and 1.
     Octet(u32),
     /// The member of a bridge: the client's is kind 0, all others are kind 1.
     Member,

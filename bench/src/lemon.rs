@@ -43,7 +43,7 @@ pub struct Case {
     pub flows: u32,
     /// UDP, as much as goes; else TCP.
     pub udp: bool,
-    /// Octets of payload of a datagram; `None`: iperf3's choice.
+    /// Bytes of payload of a datagram; `None`: iperf3's choice.
     pub length: Option<u32>,
     /// Of LeMon's paper: percent lost with its monitor; its packets were large.
     pub lemon: Option<f64>,
@@ -300,7 +300,7 @@ fn begin(lab: &Lab, case: &Case) -> Result<Vec<Process>, Error> {
     clients
 }
 
-/// What has arrived at the server's programs so far: octets of TCP with their headers, datagrams of
+/// What has arrived at the server's programs so far: bytes of TCP with their headers, datagrams of
 /// UDP.
 fn arrived(lab: &Lab, case: &Case) -> Result<u64, Error> {
     let (file, protocol, field) = match case.udp {

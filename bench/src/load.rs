@@ -8,7 +8,7 @@ use lab::Arrangement;
 use serde::{Deserialize, Serialize};
 
 /// IMIX, as most of those who measure have it: seven short frames, four of middle length and a long
-/// one; octets without checksum.
+/// one; bytes without checksum.
 pub const IMIX: [usize; 3] = [60, 590, 1514];
 /// Ethernet's header.
 const HEADER: usize = 14;
@@ -55,8 +55,8 @@ impl fmt::Display for Load {
         let each = if *flows == 1 { "flow" } else { "flows" };
         write!(f, "{flows} UDP {each}, ")?;
         match length {
-            Length::Octets(octets) => write!(f, "frames of {octets} octets")?,
-            Length::Mixed(_) => f.write_str("frames of 60, 590 and 1514 octets (IMIX)")?,
+            Length::Octets(octets) => write!(f, "frames of {octets} bytes")?,
+            Length::Mixed(_) => f.write_str("frames of 60, 590 and 1514 bytes (IMIX)")?,
         }
         if *burst > 1 {
             write!(f, ", {burst} of a flow in a row")?;
@@ -72,7 +72,7 @@ impl fmt::Display for Load {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Length {
-    /// All have so many octets, without checksum.
+    /// All have so many bytes, without checksum.
     Octets(u16),
     /// Several.
     Mixed(Mix),
@@ -185,7 +185,7 @@ impl Wires {
         }
     }
 
-    /// Octets of the longest frame that fits, before anything is wrapped around it (RFC 2516,
+    /// Bytes of the longest frame that fits, before anything is wrapped around it (RFC 2516,
     /// section 7: 1492 with PPPoE).
     pub fn longest(self) -> usize {
         HEADER
@@ -224,7 +224,7 @@ mod tests {
         );
         assert_eq!(
             load.to_string(),
-            "1 UDP flow, frames of 60, 590 and 1514 octets (IMIX), 1024 of a flow in a row, PPPoE \
+            "1 UDP flow, frames of 60, 590 and 1514 bytes (IMIX), 1024 of a flow in a row, PPPoE \
                 over VLAN"
         );
         assert_eq!(serde_json::from_str::<Load>(&json).expect("a load"), load);

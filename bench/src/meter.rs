@@ -53,10 +53,10 @@ pub struct Cost {
 const PROGRAMS: [(Target, &str); 6] = [
     (Target::MeterParse, "parse alone"),
     (Target::MeterIn, "weir's meter"),
-    (Target::HashAtomic, "hash, key of 16 octets, atomic"),
+    (Target::HashAtomic, "hash, key of 16 bytes, atomic"),
     (Target::PerCpu, "PERCPU_HASH"),
     (Target::LeastRecent, "LRU_HASH, atomic"),
-    (Target::SpinLocked, "spin-locked hash, key of 40 octets"),
+    (Target::SpinLocked, "spin-locked hash, key of 40 bytes"),
 ];
 
 /// Times everything in a namespace of its own.

@@ -381,7 +381,7 @@ impl Stage {
     }
 }
 
-/// A plain frame behind these octets, which come between the addresses and IP: they end in the
+/// A plain frame behind these bytes, which come between the addresses and IP: they end in the
 /// EtherType where they are not PPPoE's.
 fn dress(frame: &[u8], octets: &[u8]) -> Vec<u8> {
     let pppoe = octets.len() % 4 == 2;

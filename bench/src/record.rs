@@ -130,7 +130,7 @@ fn tables(report: &Report) -> String {
         "forwarded by weir",
     ];
     let mut text = format!(
-        "{}; {} (with IPv6, at least 62 octets), {} rounds of {} s; differences up to {:.1} % may \
+        "{}; {} (with IPv6, at least 62 bytes), {} rounds of {} s; differences up to {:.1} % may \
             be noise; *of kernel's* is against its NAT, and where packets are dropped, against \
             its drop by a rule:\n\n{}",
         report.machine,

@@ -29,7 +29,7 @@ const TICK: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The router's ports, and the devices at the other ends of their wires.
 const WIRES: [(&str, &str); 2] = [("lan0", "client"), ("wan0", "server")];
-/// Octets of an Ethernet header: a virtual wire counts what its far end got, when that had been
+/// Bytes of an Ethernet header: a virtual wire counts what its far end got, when that had been
 /// taken off.
 const ETHERNET: u64 = 14;
 
@@ -52,12 +52,12 @@ pub struct Look {
     pub resident: f64,
     /// Of this, what is its own.
     pub own: f64,
-    /// Octets that it wrote to files since the beginning.
+    /// Bytes that it wrote to files since the beginning.
     pub written: u64,
     /// Frames that crossed both wires since the beginning, as the devices at their other ends
     /// count.
     pub frames: u64,
-    /// How many frames and octets the daemon is off, port by port and way by way, added up without
+    /// How many frames and bytes the daemon is off, port by port and way by way, added up without
     /// signs. The equation holds where both are 0.
     pub off: (u64, u64),
 }
@@ -131,7 +131,7 @@ fn generate(
     Ok(Generator { stop, thread })
 }
 
-/// Frames and octets with their Ethernet headers that a device sent, and received.
+/// Frames and bytes with their Ethernet headers that a device sent, and received.
 fn wire(lab: &Lab, role: &str) -> Result<[(u64, u64); 2], Error> {
     let text = lab
         .node(role)?
@@ -154,7 +154,7 @@ fn wire(lab: &Lab, role: &str) -> Result<[(u64, u64); 2], Error> {
     }
 }
 
-/// What the daemon tells, and what the wires tell: frames, octets; each wire's both ways.
+/// What the daemon tells, and what the wires tell: frames, bytes; each wire's both ways.
 type Sums = Vec<(u64, u64)>;
 
 fn sums(lab: &Lab, weir: &Daemon) -> Result<(Sums, Sums, u64), Error> {
@@ -196,7 +196,7 @@ fn grown(before: &Sums, now: &Sums) -> Sums {
         .collect()
 }
 
-/// Frames and octets between two sums, without signs.
+/// Frames and bytes between two sums, without signs.
 fn off(told: &Sums, there: &Sums) -> (u64, u64) {
     told.iter().zip(there).fold((0, 0), |off, (told, there)| {
         (
@@ -206,7 +206,7 @@ fn off(told: &Sums, there: &Sums) -> (u64, u64) {
     })
 }
 
-/// Octets that a process caused to be written to files.
+/// Bytes that a process caused to be written to files.
 fn written(id: u32) -> Result<u64, Error> {
     let text = fs::read_to_string(format!("/proc/{id}/io"))
         .map_err(Error::system("read what the daemon wrote"))?;
@@ -329,7 +329,7 @@ pub fn report(looks: &[Look]) -> Table {
         "of it own, MB",
         "written, MB",
         "frames",
-        "off: frames / octets",
+        "off: frames / bytes",
     ];
     table(&headings, &lines)
 }

@@ -34,7 +34,7 @@ pub struct Kind {
     pub ipv6: bool,
     /// The router translates.
     pub translated: bool,
-    /// Length of the frames, octets: at least 60, of IPv6 62.
+    /// Length of the frames, bytes: at least 60, of IPv6 62.
     pub length: usize,
     /// Number of flows.
     pub flows: u32,
@@ -61,7 +61,7 @@ impl Kind {
         }
     }
 
-    /// Octets of the shortest frame.
+    /// Bytes of the shortest frame.
     pub fn shortest(&self) -> usize {
         if self.ipv6 { 62 } else { 60 }
     }

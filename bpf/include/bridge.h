@@ -13,7 +13,7 @@
 struct crossing {
 	__u64 key[2]; /* as of an IPv4 flow, see bridge_key */
 	__u64 in;     /* as flow.in */
-	__u32 shift;  /* octets of tags in the frame: its payload begins at L3_ETHERNET + shift */
+	__u32 shift;  /* bytes of tags in the frame: its payload begins at L3_ETHERNET + shift */
 	__be16 type;  /* EtherType behind the tags, or a length */
 	__u8 tags;    /* together with one in skb metadata */
 	__u8 meta;    /* the outermost is in skb metadata */

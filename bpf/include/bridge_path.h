@@ -37,7 +37,7 @@ always_inline int bridge_retag_xdp(struct xdp_md *ctx, const struct crossing *c,
 		     : [end] "=r"(end)
 		     : [ctx] "r"(ctx), [at] "i"(offsetof(struct xdp_md, data_end)));
 	to = (void *)(long)ctx->data;
-	/* FRAME_MIN octets are there. */
+	/* FRAME_MIN bytes are there. */
 	if ((void *)to + L3_ETHERNET + 2 * TAG_SIZE > end)
 		return -1;
 	__builtin_memcpy(to, mac, sizeof(mac));
@@ -102,7 +102,7 @@ always_inline __u32 bridge_print(struct __sk_buff *skb, __u32 at)
 	return h ? h : 1;
 }
 
-/* Octets behind the EtherType; of a super-packet those of one segment, as far as its headers are known: nobody limits the whole. */
+/* Bytes behind the EtherType; of a super-packet those of one segment, as far as its headers are known: nobody limits the whole. */
 always_inline __u32 bridge_len(struct __sk_buff *skb, const struct crossing *c)
 {
 	__u32 at = L3_ETHERNET + c->shift, l4;

@@ -59,10 +59,10 @@ struct captured {
 	__u64 packet;   /* a number that both sides of a packet share */
 	__u32 link;     /* device it came in at, or leaves by */
 	__u32 flow;     /* its reference */
-	__u32 len;      /* octets of the whole frame; of a super-packet, too */
+	__u32 len;      /* bytes of the whole frame; of a super-packet, too */
 	__be16 vlan;    /* EtherType of a VLAN tag beside the frame, in skb metadata; 0 for none */
 	__u16 tci;      /* and its TCI */
-	__u16 segment;  /* payload of each segment of a super-packet, octets; 0 for an ordinary one */
+	__u16 segment;  /* payload of each segment of a super-packet, bytes; 0 for an ordinary one */
 	__u16 segments; /* how many those are */
 	__u8 side;      /* CAPTURE_IN or CAPTURE_OUT */
 	__u8 hook;      /* enum capture_hook */
@@ -84,7 +84,7 @@ struct capture_state {
 	__u32 in;     /* device it came in at */
 	__u32 out;    /* device it left by */
 	__u32 flow;   /* its reference */
-	__u32 kept;   /* octets of it in `record` */
+	__u32 kept;   /* bytes of it in `record` */
 	struct captured record;
 };
 
@@ -205,7 +205,7 @@ always_inline int capture_token(struct capture_settings *c)
 	return READ_ONCE(c->tokens) > 0 && (__s32)__sync_fetch_and_add(&c->tokens, -1) > 0;
 }
 
-/* Octets of a packet that are kept. In a form from which older verifiers, too, see that these are 1 to CAPTURE_OCTETS. */
+/* Bytes of a packet that are kept. In a form from which older verifiers, too, see that these are 1 to CAPTURE_OCTETS. */
 always_inline __u32 capture_keep(const struct capture_settings *c, __u32 len)
 {
 	__u32 n = READ_ONCE(c->octets);
@@ -217,7 +217,7 @@ always_inline __u32 capture_keep(const struct capture_settings *c, __u32 len)
 _Static_assert((CAPTURE_OCTETS & (CAPTURE_OCTETS - 1)) == 0, "CAPTURE_OCTETS: a power of two");
 
 /*
- * Copies the first `n` octets of a frame, 16 to CAPTURE_DIRECT, without a helper: by pieces, the last of which overlaps the one before
+ * Copies the first `n` bytes of a frame, 16 to CAPTURE_DIRECT, without a helper: by pieces, the last of which overlaps the one before
  * it. So the verifier has to follow few ways.
  */
 always_inline __u32 capture_direct(__u8 *to, void *data, void *end, __u32 n)

@@ -33,10 +33,10 @@ enum dsa_kind {
 #define DSA_MTK_TPID_MAX 2       /* out: 0 no VLAN tag; 1, 2: this tag stands in the place of a VLAN tag's 0x8100, 0x88a8 */
 
 /* Lantiq, Intel: before the addresses. */
-#define DSA_GSWIP_CPU 0x0200        /* out, octets 0 and 1: from the CPU's port, to the group of the LAN */
-#define DSA_GSWIP_MAP 0xc0          /* out, octet 2: the port map counts, for the group as for the port */
-#define DSA_GSWIP_MAP_MASK 0x7e     /* out, octet 3: the port map */
-#define DSA_GSWIP_GROUP_ENABLE 0x01 /* out, octet 3 */
+#define DSA_GSWIP_CPU 0x0200        /* out, bytes 0 and 1: from the CPU's port, to the group of the LAN */
+#define DSA_GSWIP_MAP 0xc0          /* out, byte 2: the port map counts, for the group as for the port */
+#define DSA_GSWIP_MAP_MASK 0x7e     /* out, byte 3: the port map */
+#define DSA_GSWIP_GROUP_ENABLE 0x01 /* out, byte 3 */
 
 /* Qualcomm, Atheros: between the addresses and the EtherType. */
 #define DSA_QCA_VERSION_TYPE 0xc7c0 /* in: version, type of frame */
@@ -47,10 +47,10 @@ enum dsa_kind {
 
 /* A tag as found. All zero where there is none. */
 struct dsa_tag {
-	__u32 size;  /* octets of it: the EtherType is found that much later, at 12 + size, and IP at 14 + size without other tags */
-	__u32 ahead; /* octets of it before the hardware addresses: all or none */
+	__u32 size;  /* bytes of it: the EtherType is found that much later, at 12 + size, and IP at 14 + size without other tags */
+	__u32 ahead; /* bytes of it before the hardware addresses: all or none */
 	__u32 port;  /* number of the switch's port: 0 to DSA_PORTS - 1 */
-	__u32 least; /* out: octets that a frame with this tag must have, if need be by zeros at its end; 0: as without a tag */
+	__u32 least; /* out: bytes that a frame with this tag must have, if need be by zeros at its end; 0: as without a tag */
 };
 
 /*
@@ -109,9 +109,9 @@ always_inline __u32 dsa_only_port(__u32 map)
 }
 
 /*
- * The tag that the kernel put on a frame that leaves by a conduit: REASON_NONE if every octet of it is as the tagger writes it for one
- * port, so that the same octets may be sent again with other packets of the flow. Where mtk's stands in the place of a VLAN tag's type,
- * its last two octets are that tag's TCI: part of the hop's header as those of any VLAN tag are.
+ * The tag that the kernel put on a frame that leaves by a conduit: REASON_NONE if every byte of it is as the tagger writes it for one
+ * port, so that the same bytes may be sent again with other packets of the flow. Where mtk's stands in the place of a VLAN tag's type,
+ * its last two bytes are that tag's TCI: part of the hop's header as those of any VLAN tag are.
  */
 always_inline int dsa_out(const void *data, const void *end, __u32 kind, struct dsa_tag *tag)
 {
@@ -144,7 +144,7 @@ always_inline int dsa_out(const void *data, const void *end, __u32 kind, struct 
 		if (bpf_ntohs(word[0]) >> 8 > DSA_MTK_TPID_MAX || map & ~DSA_MTK_PORTS)
 			return REASON_TAG;
 		tag->size = DSA_MTK_SIZE;
-		/* Before the tag is put in, kernels fill up to 64 octets (OpenWrt's), or not at all: then the switch spoils the rest. */
+		/* Before the tag is put in, kernels fill up to 64 bytes (OpenWrt's), or not at all: then the switch spoils the rest. */
 		tag->least = ETH_ZLEN + DSA_MTK_SIZE;
 		if (bpf_ntohs(word[0]) >> 8 == 0) {
 			if (word[1])

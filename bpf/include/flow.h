@@ -47,7 +47,7 @@ struct flow_nat6 {
 	__be16 sport, dport;
 };
 
-/* TTL is the high octet of its word: minus one is plus the complement of 0x0100. */
+/* TTL is the high byte of its word: minus one is plus the complement of 0x0100. */
 #define TTL_DELTA bpf_htons(0xfeff)
 
 /* What forwarding does to checksums, one's complement: what each grows by, its complement taken; folded. */
@@ -58,12 +58,12 @@ struct flow_delta {
 
 /* What both families share. `proven` fields are written by the egress witness while proof is 0, and read by the hit path. */
 struct flow {
-	__u64 count; /* packets << 40 | octets of IP packets; user space adds it up before either part wraps */
+	__u64 count; /* packets << 40 | bytes of IP packets; user space adds it up before either part wraps */
 	__u32 owner; /* enum flow_state in the low byte */
 	__u32 proof; /* epoch + hop epoch when proven; 0: not proven. Both only rise, so one comparison covers both */
 	__u64 in;    /* proven: where and behind what it comes in, see IN_* */
 	__u16 hop;   /* proven: index into hops */
-	__u16 len;   /* proven: longest IP packet that the kernel sent unfragmented, octets */
+	__u16 len;   /* proven: longest IP packet that the kernel sent unfragmented, bytes */
 	__u8 ttl_lo; /* proven: range of TTLs, at ingress, that the kernel lowered by one */
 	__u8 ttl_hi; /* */
 	__u8 tos;    /* proven: TOS or traffic class at ingress, without the ECN bits; and FLOW_TIMED */
@@ -177,7 +177,7 @@ struct trial {
 	__u32 hold;     /* jiffies until which nothing is proven: a FIN or RST went by */
 	__u32 mark;     /* skb mark and priority with which the kernel sent it: restored when forwarded at TC */
 	__u32 priority; /* */
-	__u16 len;      /* IP packet at ingress, octets; of one segment where it was a super-packet */
+	__u16 len;      /* IP packet at ingress, bytes; of one segment where it was a super-packet */
 	__u8 ttl;       /* */
 	__u8 tos;       /* whole TOS or traffic class */
 	__u8 held;      /* hold is set */
@@ -186,7 +186,7 @@ struct trial {
 	__u32 once_at;  /* what its proof would have been then; 0: it did not */
 	__be32 label;   /* IPv6 flow label; of IPv4 0 */
 	/* What this end said last of both streams, see window.h. */
-	__u32 seq;    /* of its own: behind the last octet */
+	__u32 seq;    /* of its own: behind the last byte */
 	__u32 ack;    /* of the other's: what it had got */
 	__u32 own;    /* how far this direction had come then */
 	__u32 other;  /* and the other one */

@@ -16,7 +16,7 @@ struct hop_key {
 	__u8 len;                    /* of header: 14, and 4 for each VLAN tag, and 8 for PPPoE */
 	__u8 form;                   /* HOP_TAGS, HOP_PPPOE */
 	__u8 header[HOP_HEADER_MAX]; /* as on the wire, ends where IP begins; PPPoE length and unused bytes 0 */
-	__u8 least;                  /* the kernel fills frames up to so many octets before it hands them to the device; 0: it does not */
+	__u8 least;                  /* the kernel fills frames up to so many bytes before it hands them to the device; 0: it does not */
 	__u8 able;                   /* enum able */
 };
 _Static_assert(sizeof(struct hop_key) == 40, "hop_key");
@@ -32,7 +32,7 @@ struct hop {
 _Static_assert(sizeof(struct hop) == 64, "hop");
 
 /*
- * What TC can do to a link-layer header: nothing moves by 2 octets (qca), no super-packet is split behind PPPoE or by a switch, and
+ * What TC can do to a link-layer header: nothing moves by 2 bytes (qca), no super-packet is split behind PPPoE or by a switch, and
  * next to the tag of a switch nothing else is put into the frame.
  */
 enum able {

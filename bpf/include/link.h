@@ -32,12 +32,12 @@ const volatile __u32 unaligned; /* this processor reads words at any address: el
 /* A link-layer header as found. All zero for plain Ethernet. */
 struct link {
 	__u64 in;        /* as flow.in, without the slot */
-	__u32 shift;     /* octets of tags and PPPoE in the frame: IP begins at L3_ETHERNET + shift */
-	__u16 pppoe_len; /* octets of the PPP packet, by the PPPoE header */
+	__u32 shift;     /* bytes of tags and PPPoE in the frame: IP begins at L3_ETHERNET + shift */
+	__u16 pppoe_len; /* bytes of the PPP packet, by the PPPoE header */
 	__be16 type;     /* ETH_P_IP or ETH_P_IPV6 */
 	__u8 tags;       /* VLAN tags, together with one in skb metadata */
 	__u8 meta;       /* the outermost is in skb metadata */
-	__u8 dsa;        /* octets of a switch's tag */
+	__u8 dsa;        /* bytes of a switch's tag */
 	__u8 ahead;      /* of them, before the hardware addresses */
 	__u8 stranger;   /* a PPPoE session's packet, but not from the station that the kernel sends its packets to */
 	__u8 able;       /* enum able: for taking this header off, as for putting it on */

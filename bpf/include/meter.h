@@ -35,7 +35,7 @@ enum meter_flags {
 	METER_WAITS = 1 << 2, /* and 1 << 3: a segment of this way is timed, see meter_rtt.h */
 };
 
-/* Packets << 40 | octets of IP packets; user space adds it up before either part wraps. */
+/* Packets << 40 | bytes of IP packets; user space adds it up before either part wraps. */
 #define METER_PACKET (1ull << 40)
 
 struct meter {
@@ -46,7 +46,7 @@ struct meter {
 	__u8 mac[6];    /* of the station */
 	__u8 tcp_flags; /* all that were seen, of both ways */
 	__u8 flags;     /* enum meter_flags */
-	__u8 link;      /* octets before the IP header in the first packet */
+	__u8 link;      /* bytes before the IP header in the first packet */
 	__u8 tos;       /* of the first packet */
 	__u16 icmp;     /* type << 8 | code of the first packet */
 };
@@ -98,7 +98,7 @@ struct meter_bucket6 {
 /* A station's packets that have no record: those for which none was free, and what is not IP. Counted as in a record. */
 struct station {
 	__u64 unplaced[2];
-	__u64 other[2]; /* frames; octets behind their headers */
+	__u64 other[2]; /* frames; bytes behind their headers */
 	__u32 owner;    /* enum meter_state */
 	__u32 where;    /* as in a key, protocol 0 */
 	__u8 mac[6];
@@ -116,7 +116,7 @@ struct station_bucket {
 struct meter_rest {
 	__u64 unplaced, unplaced_octets; /* of stations for which there was no place either */
 	__u64 other, other_octets;
-	__s64 link; /* octets of headers and padding, beyond what the records' `link` tells */
+	__s64 link; /* bytes of headers and padding, beyond what the records' `link` tells */
 	__u64 reserved[3];
 };
 _Static_assert(sizeof(struct meter_rest) == 64, "meter_rest");
@@ -146,7 +146,7 @@ struct meter_news {
 	__u32 kind; /* enum meter_news_kind */
 	__u32 ref;  /* number of the record; of a sample without one ~0 */
 	__u32 life; /* its owner word: tells lives apart */
-	__u32 len;  /* of a sample: octets of layer 4 payload that follow */
+	__u32 len;  /* of a sample: bytes of layer 4 payload that follow */
 };
 _Static_assert(sizeof(struct meter_news) == 16, "meter_news");
 

@@ -18,18 +18,18 @@ struct metered {
 	__u8 tos;
 	__u8 ipv6;
 	__u16 icmp;                /* type << 8 | code */
-	__u32 link;                /* octets before the IP header */
+	__u32 link;                /* bytes before the IP header */
 	__u32 octets;              /* of its IP packets */
 	__u32 packets;             /* 1, or the segments of a super-packet */
 	__u32 link_octets;         /* of headers and padding, of all of them */
-	__u32 payload_at, payload; /* where layer 4 payload begins, and octets of it */
+	__u32 payload_at, payload; /* where layer 4 payload begins, and bytes of it */
 	__u32 seq, ack;            /* TCP sequence and acknowledgement number */
 };
 
 #define PPPOE_HEADER 8 /* with the PPP protocol number behind it */
 #define IP_OFFSET 0x1fff
 #define LINK_MAX 30        /* Ethernet, two tags, PPPoE: 14 + 8 + 8; all bits of what may come out */
-#define HEADERS_MAX 0x1fff /* 40 + 3 * 2048 octets */
+#define HEADERS_MAX 0x1fff /* 40 + 3 * 2048 bytes */
 
 /* Two words of memory as one, in the order in which a 64-bit load would have found them. */
 always_inline __u64 words(__u32 first, __u32 second)
@@ -52,7 +52,7 @@ always_inline __u16 port_of(__u32 ports, int second)
 }
 
 /*
- * Octets of a frame, from `at` on: where they lie, if they lie in one piece and this processor reads words at any address; else a copy. NULL:
+ * Bytes of a frame, from `at` on: where they lie, if they lie in one piece and this processor reads words at any address; else a copy. NULL:
  * the frame ends before. A call of bpf_skb_load_bytes takes 10 to 20 ns, so that three of them were most of what a packet cost.
  */
 always_inline const void *meter_octets(struct __sk_buff *skb, __u32 at, void *copy, __u32 octets)
@@ -121,7 +121,7 @@ always_inline int has_ports(__u8 proto)
 	       proto == IPPROTO_UDPLITE;
 }
 
-/* Layer 4 at `at`; `room` octets of the IP packet are left for it. Gives the octets of its header, where it has one that repeats in segments. */
+/* Layer 4 at `at`; `room` bytes of the IP packet are left for it. Gives the bytes of its header, where it has one that repeats in segments. */
 always_inline __u32 meter_l4(struct __sk_buff *skb, __u32 at, __u32 room, int ipv6, enum meter_way way, struct metered *p)
 {
 	__u32 copy[2], header = 0;

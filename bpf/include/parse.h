@@ -14,12 +14,12 @@
 /* What the parser found. `key` holds the tuple as in a record, by 64-bit words: two of them for IPv4, five for IPv6. */
 struct packet {
 	__u64 key[5];
-	__u32 len;   /* IP packet, octets */
+	__u32 len;   /* IP packet, bytes */
 	__u32 proto; /* IPPROTO_TCP or IPPROTO_UDP */
-	__u32 ttl;   /* an octet, as the next two */
+	__u32 ttl;   /* a byte, as the next two */
 	__u32 tos;
-	__u32 tcp_flags; /* octet 13 of the TCP header; of UDP 0 */
-	__u32 l4_len;    /* octets of the layer 4 header: of one segment's overhead */
+	__u32 tcp_flags; /* byte 13 of the TCP header; of UDP 0 */
+	__u32 l4_len;    /* bytes of the layer 4 header: of one segment's overhead */
 	__u32 l4_check;  /* 16 bits, the checksum as it stands */
 	__be32 label;    /* IPv6 flow label; of IPv4 0 */
 };
@@ -54,7 +54,7 @@ always_inline __u32 swap_ports(__u32 ports)
 	return ports << 16 | ports >> 16;
 }
 
-/* TCP or UDP at `l4`; `room` octets of the IP packet are left for it. */
+/* TCP or UDP at `l4`; `room` bytes of the IP packet are left for it. */
 always_inline int parse_l4(const struct frame *f, void *l4, __u32 room, struct packet *p, __u32 *ports)
 {
 	if (p->proto == IPPROTO_TCP) {

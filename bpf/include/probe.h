@@ -15,7 +15,7 @@ struct probe_key {
 	__u32 link;      /* index of the port; 0 where none is known */
 	__u32 label;     /* what the probe divides by: a drop reason, a TCP state; 0 where it does not divide */
 	__u8 station[6]; /* hardware address of the device at that port; all zero where none is known */
-	__u16 zero;      /* no padding: keys are compared as octets */
+	__u16 zero;      /* no padding: keys are compared as bytes */
 };
 
 /* Bucket n counts values below 2^n, from 0 on; the last counts all that are larger. */
@@ -26,7 +26,7 @@ struct probe_histogram {
 	__u64 bucket[PROBE_BUCKETS];
 };
 
-_Static_assert(sizeof(struct probe_key) == 16, "user space reads the same octets");
+_Static_assert(sizeof(struct probe_key) == 16, "user space reads the same bytes");
 _Static_assert(sizeof(struct probe_histogram) == 8 * (1 + PROBE_BUCKETS), "words only");
 
 /* What could not be recorded. */

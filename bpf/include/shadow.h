@@ -7,16 +7,16 @@
 
 #include "rewrite.h"
 
-#define SHADOW_IP 60 /* octets of headers: IPv6 40, TCP 20 */
+#define SHADOW_IP 60 /* bytes of headers: IPv6 40, TCP 20 */
 
 struct expectation {
 	__u8 expected_link[HOP_HEADER_MAX]; /* as in a hop */
 	__u8 expected[SHADOW_IP];           /* from the IP header on */
 	__u8 sent_link[HOP_HEADER_MAX];     /* of the last difference */
 	__u8 sent[SHADOW_IP];
-	__u16 packet;         /* octets of the IP packet */
+	__u16 packet;         /* bytes of the IP packet */
 	__u16 different;      /* how often the kernel sent something else */
-	__u8 len;             /* octets of `expected`; 0: nothing expected */
+	__u8 len;             /* bytes of `expected`; 0: nothing expected */
 	__u8 finished;        /* the layer 4 checksum is complete: seen at XDP */
 	__u8 expected_octets; /* of expected_link */
 	__u8 sent_octets;     /* of sent_link */
@@ -38,7 +38,7 @@ always_inline struct expectation *expectation_get(__u32 ref)
 	return bpf_map_lookup_elem(&expectations, &index);
 }
 
-/* Copies a constant number of octets, 2 at a time, as frames are aligned to that. */
+/* Copies a constant number of bytes, 2 at a time, as frames are aligned to that. */
 #define SHADOW_COPY(to, from, len)                                                                                    \
 	do {                                                                                                          \
 		_Pragma("unroll") for (int i = 0; i < (len) / 2; i++)((__u16 *)(to))[i] = ((const __u16 *)(from))[i]; \
@@ -93,7 +93,7 @@ always_inline int shadow_same_packet(const struct expectation *e, const __u8 *se
 	return 1;
 }
 
-/* Octets that differ, leaving out the layer 4 checksum at `check`: where it is not finished, the device will do that. */
+/* Bytes that differ, leaving out the layer 4 checksum at `check`: where it is not finished, the device will do that. */
 #define SHADOW_DIFFERENCE(result, e, sent_at, total, check)                                    \
 	do {                                                                                   \
 		_Pragma("unroll") for (int i = 0; i < (total) / 2; i++) if (i * 2 != (check))  \

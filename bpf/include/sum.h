@@ -38,7 +38,7 @@ struct {
 
 #define SUM_RIGHT 0x73756d21 /* in cb[2], from here to the witness */
 #define SUM_PART 128
-#define SUM_PARTS 72 /* packets of 9,216 octets at most */
+#define SUM_PARTS 72 /* packets of 9,216 bytes at most */
 
 /* Goes on with the sum, and comes back only if there is no such program. */
 always_inline void sum_first(struct __sk_buff *skb, int ipv6, __u32 l3_at, __u32 ip_len)

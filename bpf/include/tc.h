@@ -38,7 +38,7 @@ always_inline int tc_tag_frame(struct __sk_buff *skb, const struct link *l)
 }
 
 /*
- * Takes a switch's tag of 4 or 8 octets off: the octets at `at` become one or two VLAN tags, the last of which is followed by the
+ * Takes a switch's tag of 4 or 8 bytes off: the bytes at `at` become one or two VLAN tags, the last of which is followed by the
  * EtherType of IP. Gives the number of tags that are then to be taken off, or -1.
  */
 always_inline int tc_make_tags(struct __sk_buff *skb, __u32 at, int two, __be16 type, const struct link *l)
@@ -72,7 +72,7 @@ always_inline int tc_dsa_to_tags(struct __sk_buff *skb, const struct link *l)
 
 #define TC_TAGS_MAX 5 /* one, and four in place of a switch's tag */
 
-/* Puts PPPoE on, and the addresses: those octets of the hop's header that are no VLAN tag. The hash is taken while IP can be found. */
+/* Puts PPPoE on, and the addresses: those bytes of the hop's header that are no VLAN tag. The hash is taken while IP can be found. */
 always_inline int tc_pppoe_push(struct __sk_buff *skb, const struct hop *hop, __u32 ip_len)
 {
 	const __be16 *end = (void *)hop->key.header + (hop->key.len & (HOP_HEADER_MAX - 1));
@@ -90,7 +90,7 @@ always_inline int tc_pppoe_push(struct __sk_buff *skb, const struct hop *hop, __
 	return bpf_skb_store_bytes(skb, 0, header, sizeof(header), BPF_F_RECOMPUTE_CSUM);
 }
 
-/* Puts a switch's tag of 4 octets on, whole with addresses and EtherType. */
+/* Puts a switch's tag of 4 bytes on, whole with addresses and EtherType. */
 always_inline int tc_dsa_push(struct __sk_buff *skb, const struct hop *hop)
 {
 	const void *h = hop->key.header;

@@ -110,7 +110,7 @@ always_inline void timer_segment(struct timer_way *w, __u32 end, __u32 payload)
 	WRITE_ONCE(w->waiting, n + 1);
 }
 
-/* The mark goes, while the witness may write the octets beside it. */
+/* The mark goes, while the witness may write the bytes beside it. */
 always_inline void timer_unmark(__u32 ref, int ipv6)
 {
 	struct flow *flow = flow_of(ref, ipv6);

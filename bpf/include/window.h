@@ -12,7 +12,7 @@
 
 #include "table.h"
 
-#define WINDOW_UNIT 8               /* streams are measured by 256 octets: 32 bits for all that `count` has */
+#define WINDOW_UNIT 8               /* streams are measured by 256 bytes: 32 bits for all that `count` has */
 #define WINDOW_FAR (1u << (30 - 8)) /* the stream moved 1 GiB since the sample: it says too little */
 #define WINDOW_BEHIND (1u << 17)    /* sent again, or overtaken */
 #define WINDOW_AHEAD (1u << 18)     /* the window grew since the sample, and what was sent in it was lost on the way here */
@@ -32,13 +32,13 @@ enum window_verdict {
 /* What TCP says of its stream. */
 struct segment {
 	__u32 seq;
-	__u32 end; /* behind its last octet */
+	__u32 end; /* behind its last byte */
 	__u32 ack;
 	__u32 flags;
 	__u16 window; /* as announced, not scaled */
 };
 
-/* Octets of packets that no flow could be found for (fragments, options), by WINDOW_UNIT: they may have been of any. */
+/* Bytes of packets that no flow could be found for (fragments, options), by WINDOW_UNIT: they may have been of any. */
 __u32 unseen __attribute__((aligned(64)));
 
 /* How far one direction has come, by WINDOW_UNIT. */
@@ -69,7 +69,7 @@ always_inline int number_fits(__u32 number, __u32 base, __u32 moved, __u32 behin
 	return number - (base - behind) <= behind + ahead + ((moved + 2) << WINDOW_UNIT);
 }
 
-/* Octets; `scale`: as in a trial. */
+/* Bytes; `scale`: as in a trial. */
 always_inline __u32 window_scaled(__u32 window, __u8 scale)
 {
 	return window << ((scale - 1) & 15);
@@ -84,7 +84,7 @@ always_inline int window_known(const struct trial *t, const struct trial *other)
 /*
  * A segment of `flow` against what the other end said last. Nobody sends beyond the window that he was offered: its right edge never goes back, and
  * moves on by less than what was sent, but where the window grew. What is acknowledged was sent, though not all of it may have been seen: there, the
- * longest window of the scale is allowed, of less than 2^(16 + scale) octets (RFC 7323, 2.3).
+ * longest window of the scale is allowed, of less than 2^(16 + scale) bytes (RFC 7323, 2.3).
  */
 always_inline int window_judge(const struct segment *s, const struct flow *flow, const struct trial *t, const struct flow *other,
 			       const struct trial *said)
@@ -148,7 +148,7 @@ always_inline __u16 window_packets(const struct flow *flow, const struct flow *o
 	return (READ_ONCE(flow->count) >> 40) + (READ_ONCE(other->count) >> 40);
 }
 
-/* Octets of a direction that its record does not count: the kernel forwards them. `other`: the trial of the other direction. */
+/* Bytes of a direction that its record does not count: the kernel forwards them. `other`: the trial of the other direction. */
 always_inline void window_passed(struct trial *t, struct trial *other, __u32 octets)
 {
 	__u32 back = -((octets >> WINDOW_UNIT) + 1);

@@ -116,7 +116,7 @@ always_inline int skb_link_parse(struct __sk_buff *skb, int out, struct link *l)
 }
 
 /*
- * The octets before IP as they will be on the wire: a tag in the metadata comes after the addresses. Copied by the helper, which checks for
+ * The bytes before IP as they will be on the wire: a tag in the metadata comes after the addresses. Copied by the helper, which checks for
  * itself: a check here a compiler leaves out where those of the parser imply it, and the verifier cannot follow.
  */
 always_inline int hop_key_fill(struct hop_key *key, struct __sk_buff *skb, const struct port *port, const struct link *l)
@@ -146,7 +146,7 @@ always_inline int hop_key_fill(struct hop_key *key, struct __sk_buff *skb, const
 	for (i = L3_ETHERNET / 2; i < HOP_HEADER_MAX / 2; i++)
 		if (2 * i >= key->len)
 			h[i] = zero;
-	if (l->in & IN_PPPOE) /* the length differs from packet to packet: it stands 4 octets before the end */
+	if (l->in & IN_PPPOE) /* the length differs from packet to packet: it stands 4 bytes before the end */
 #pragma unroll
 		for (i = 8; i < HOP_HEADER_MAX / 2; i++)
 			if (2 * i + 4 == key->len)
@@ -154,7 +154,7 @@ always_inline int hop_key_fill(struct hop_key *key, struct __sk_buff *skb, const
 	return 1;
 }
 
-/* Notes where a PPPoE session of the port of this slot leads: its number stands 6 octets before the end of the header. */
+/* Notes where a PPPoE session of the port of this slot leads: its number stands 6 bytes before the end of the header. */
 always_inline void session_learn(__u32 slot, const struct hop_key *key)
 {
 	const __u8 *to = key->header;

@@ -1,6 +1,6 @@
 //! What comes in front of a connection, at both ends, and pairing lines: what is not sealed with
 //! the right keys is refused, and what is read is read the same when it is written again; never a
-//! panic. The first octet chooses the reader.
+//! panic. The first byte chooses the reader.
 #![no_main]
 
 use std::fmt::{Debug, Display};
@@ -119,7 +119,7 @@ fn changed(data: &[u8]) {
     }
 }
 
-/// Octets of one record, how the pieces are cut, and a change at one place.
+/// Bytes of one record, how the pieces are cut, and a change at one place.
 fn stream(data: &[u8]) {
     let Some((&[high, low, change, cut], text)) = data.split_first_chunk() else {
         return;

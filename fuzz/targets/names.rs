@@ -1,5 +1,5 @@
 //! What stations and name servers send, and files of leases: names that no terminal obeys, or
-//! nothing; never a panic, and no state beyond its bounds. The first octet chooses the reader; for
+//! nothing; never a panic, and no state beyond its bounds. The first byte chooses the reader; for
 //! whole packets, there are several in one input, each behind its length, the way it goes, and its
 //! number in the flow.
 #![no_main]

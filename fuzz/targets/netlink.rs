@@ -1,5 +1,5 @@
 //! Datagrams as they come from the kernel's netlink sockets: any bytes give events and a tally,
-//! never a panic, and whatever was decoded can be printed. The first octet chooses the family, so
+//! never a panic, and whatever was decoded can be printed. The first byte chooses the family, so
 //! that the corpus holds real datagrams of each.
 #![no_main]
 

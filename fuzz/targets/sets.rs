@@ -1,5 +1,5 @@
 //! nf_tables messages about sets of addresses, as the kernel's netlink socket gives them: any bytes
-//! give elements, ranges and events or an error, never a panic. The first two octets choose what
+//! give elements, ranges and events or an error, never a panic. The first two bytes choose what
 //! the elements are taken to be of, so that one corpus holds both families, with ranges and
 //! without.
 #![no_main]

@@ -1,6 +1,6 @@
 //! Datagrams of a tunnel: raw ones, and well sealed ones with any body, as a partner gone mad would
 //! send. Never a panic, nothing that grows without end, and no packet given on that was not in a
-//! datagram. The first octet of each step says what it is, the second how long.
+//! datagram. The first byte of each step says what it is, the second how long.
 #![no_main]
 
 use std::net::SocketAddr;

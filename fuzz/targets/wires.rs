@@ -1,6 +1,6 @@
 //! What a stranger may send to `weir bench receive`: lines on its control port, in any pieces, and
 //! UDP packets. Never a panic, no line that is not bounded, and what is read is read the same when
-//! it is written again. The first octet chooses the reader, and how the pieces are cut.
+//! it is written again. The first byte chooses the reader, and how the pieces are cut.
 #![no_main]
 
 use bench::wires::code::Code;

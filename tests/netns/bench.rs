@@ -240,7 +240,7 @@ fn series_and_a_page_are_written() {
     let page = std::fs::read_to_string(&html).expect("a page");
     assert_eq!(page.contains("Where the time goes"), !profiles.is_empty());
     assert!(
-        page.starts_with("<!doctype html>") && page.contains("By octets of a frame"),
+        page.starts_with("<!doctype html>") && page.contains("By bytes of a frame"),
         "{page}"
     );
     let picture = std::fs::read_to_string(&svg).expect("a picture");

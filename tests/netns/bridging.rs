@@ -18,7 +18,7 @@ use weir_tests::{LIMIT, Weir, hooked_at};
 const PORT: u16 = 5001;
 /// A change has taken effect by then, however busy the machine.
 const SETTLED: Duration = Duration::from_secs(1);
-/// Octets that must arrive for a transfer to count as alive.
+/// Bytes that must arrive for a transfer to count as alive.
 const ENOUGH: u64 = 2 << 20;
 const RATE: u64 = 8 << 20;
 /// The host behind lan2: in the client's network, so that only the bridge is between them.
@@ -362,7 +362,7 @@ fn random_frame(random: &mut Random, number: u16) -> Vec<u8> {
     frame
 }
 
-/// A bridge changes nothing: what goes in at one member comes out at the other, octet for octet,
+/// A bridge changes nothing: what goes in at one member comes out at the other, byte for byte,
 /// once, and nowhere else.
 fn unchanged(by: By, seed: u64) -> Result<(), Error> {
     let scene = Scene::new(by, "")?;

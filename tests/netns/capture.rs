@@ -332,7 +332,7 @@ fn a_slow_reader_loses_packets() -> Result<(), Error> {
     let (Some(mut out), Some(mut err)) = pipes else {
         return Err(Error::Unexpected("no pipes".into()));
     };
-    // The first octets: it has begun.
+    // The first bytes: it has begun.
     out.read_exact(&mut [0; 12])
         .map_err(Error::system("read"))?;
     // 5 MiB: well past all that can wait on the way, in a pipe, in sockets, and 1 MiB in the

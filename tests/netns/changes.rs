@@ -44,7 +44,7 @@ fn leaves_by(scene: &Scene, device: &str, after: &str) -> Result<(), Error> {
     scene.lives(after)
 }
 
-/// Octets that left by the second wire.
+/// Bytes that left by the second wire.
 fn second_wire(router: &Namespace) -> Result<u64, Error> {
     let text = router.run("cat /proc/net/dev")?;
     let line = text.lines().find_map(|l| l.trim().strip_prefix("wan1:"));

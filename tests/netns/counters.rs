@@ -1,5 +1,5 @@
 //! What devices count: the same traffic through a router with weir and one without must show the
-//! same packets and octets at each device, also at those that weir goes by.
+//! same packets and bytes at each device, also at those that weir goes by.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ const ECHO: u16 = 7;
 const ROUNDS: usize = 120;
 /// After so many of them weir, where it runs, gets time to take the flow over.
 const TAKEN: usize = 5;
-/// Octets of payload: none so short that Ethernet fills the frame up, as a card would count what is
+/// Bytes of payload: none so short that Ethernet fills the frame up, as a card would count what is
 /// filled up and weir does not.
 const LENGTHS: [usize; 2] = [100, 1300];
 /// How often something else may happen to be sent meanwhile before that counts as an error.
@@ -38,9 +38,9 @@ fn by_kernel(node: &Namespace) -> Result<Counted, Error> {
             .collect();
         let traffic = Traffic {
             packets_in: n[1],
-            octets_in: n[0],
+            bytes_in: n[0],
             packets_out: n[9],
-            octets_out: n[8],
+            bytes_out: n[8],
         };
         (name.trim().to_owned(), traffic)
     };
@@ -59,9 +59,9 @@ fn by_weir(weir: &Weir) -> Result<(Counted, Counted), Error> {
         }
         let part = Traffic {
             packets_in: port.packets_in,
-            octets_in: port.octets_in,
+            bytes_in: port.bytes_in,
             packets_out: port.packets_out,
-            octets_out: port.octets_out,
+            bytes_out: port.bytes_out,
         };
         forwarded.insert(port.name.clone(), part);
         totals.extend(port.total.map(|total| (port.name, total)));
@@ -83,9 +83,9 @@ fn grown(before: &Counted, after: &Counted) -> Counted {
         let then = before.get(name).copied().unwrap_or_default();
         let difference = Traffic {
             packets_in: now.packets_in - then.packets_in,
-            octets_in: now.octets_in - then.octets_in,
+            bytes_in: now.bytes_in - then.bytes_in,
             packets_out: now.packets_out - then.packets_out,
-            octets_out: now.octets_out - then.octets_out,
+            bytes_out: now.bytes_out - then.bytes_out,
         };
         grown.insert(name.clone(), difference);
     }
@@ -161,7 +161,7 @@ impl Talk {
                     }
                     let payload = vec![b'w'; length];
                     if !datagrams.ask(&payload, LIMIT)? {
-                        let lost = format!("{to}: no answer of {length} octets in round {round}");
+                        let lost = format!("{to}: no answer of {length} bytes in round {round}");
                         return Err(Error::Unexpected(lost));
                     }
                 }
@@ -237,10 +237,10 @@ fn differences(
         let found = found.get(name).copied().unwrap_or_default();
         let part = forwarded.get(name).copied().unwrap_or_default();
         let is_port = arrangement.ports().contains(&name.as_str());
-        // A veth counts Ethernet headers or not, by whether NAPI is on: its octets are its own
+        // A veth counts Ethernet headers or not, by whether NAPI is on: its bytes are its own
         // affair.
-        let octets = is_port
-            || (found.octets_in, found.octets_out) == (expected.octets_in, expected.octets_out);
+        let octets =
+            is_port || (found.bytes_in, found.bytes_out) == (expected.bytes_in, expected.bytes_out);
         let packets =
             (found.packets_in, found.packets_out) == (expected.packets_in, expected.packets_out);
         // Not only said to be the same: most of it went by weir.

@@ -19,7 +19,7 @@ use weir_tests::{LIMIT, Weir, binary};
 const FREE: u16 = 7000;
 /// Quotas on what goes there: of a rule, and of an element that a rule looks up.
 const QUOTAS: [u16; 2] = [7009, 7010];
-/// Theirs, octets.
+/// Theirs, bytes.
 const QUOTA: u64 = 20_000;
 
 /// What a rule drops of the datagrams to a port: what goes through first, what does not any more,
@@ -212,7 +212,7 @@ fn what_the_kernel_drops_by_each_packet_is_dropped() {
             let answered = ask(from, case.bad, 10, Duration::from_millis(20))?;
             assert_eq!(answered, 0, "{}: {}", case.port, case.rule);
         }
-        // 28 octets of headers; the first ones were 29 octets long.
+        // 28 bytes of headers; the first ones were 29 bytes long.
         let most = (QUOTA - 20 * 29) / 1_000;
         for (port, quota) in QUOTAS.iter().zip(&open[CASES.len()..]) {
             let answered = ask(quota, &[b'B'; 972], 60, Duration::from_millis(20))? as u64;

@@ -95,7 +95,7 @@ fn silent_for_too_long() {
             let before = scene.transfer.progress();
             scene.transfer.advance(scene::ENOUGH, LIMIT)?;
             weir.signal(Signal::SIGCONT)?;
-            // Of what arrived since, at 1500 octets a packet, most went by the kernel; at TC many
+            // Of what arrived since, at 1500 bytes a packet, most went by the kernel; at TC many
             // packets are one.
             let least = (scene.transfer.progress() - before) / 65_536;
             assert!(silent()? >= least, "{} of {least} packets", silent()?);

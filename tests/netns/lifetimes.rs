@@ -14,7 +14,7 @@ use weir_tests::conntrack::{ASSURED, Entry, entry_to};
 use weir_tests::scene::{self, By, PORT, WAYS, at_once};
 use weir_tests::{LIMIT, Weir};
 
-/// Octets of one download.
+/// Bytes of one download.
 const DOWNLOAD: usize = 1_200_000;
 /// Each connection shows the kernel a packet so often.
 const REPROOF: &str = "[offload]\nreprove = \"1s\"\n";
@@ -42,12 +42,12 @@ fn router(by: By, timeouts: &[(&str, u64)]) -> Result<(Lab, Option<Weir>), Error
     Ok((lab, weir))
 }
 
-/// A server that answers each octet with a download, and a connection to it.
+/// A server that answers each byte with a download, and a connection to it.
 fn connect(lab: &Lab) -> Result<TcpStream, Error> {
     connect_for(lab, DOWNLOAD)
 }
 
-/// The same, with this many octets in an answer.
+/// The same, with this many bytes in an answer.
 fn connect_for(lab: &Lab, octets: usize) -> Result<TcpStream, Error> {
     let at = SocketAddr::new(SERVER, PORT);
     let (client, server) = (lab.node("client")?, lab.node("server")?);

@@ -1,4 +1,4 @@
-//! The meter's records under two processors at once: what is sent is counted to the octet while
+//! The meter's records under two processors at once: what is sent is counted to the byte while
 //! records are claimed, retired and freed.
 
 use std::collections::BTreeSet;
@@ -312,7 +312,7 @@ fn two_processors(processor: Processor) -> Result<(), Error> {
     })?
 }
 
-/// Flows + stations + rest = what was sent, to the octet, with headers read where they lie.
+/// Flows + stations + rest = what was sent, to the byte, with headers read where they lie.
 #[test]
 fn ten_million_packets_on_two_processors() {
     undisturbed(|| two_processors(Processor::default())).expect("the equation");
@@ -378,7 +378,7 @@ fn both_ways_of_reading_headers_find_the_same() {
     run().expect("the same");
 }
 
-/// Without a record, each way: IP packets and their octets, other frames and their octets.
+/// Without a record, each way: IP packets and their bytes, other frames and their bytes.
 type Loose = [[(u64, u64); 2]; 2];
 
 /// All that was counted since the last time, in words; afterwards there are no records. What has no

@@ -18,7 +18,7 @@ use weir_tests::{LIMIT, Weir};
 
 /// Where echoes are.
 const ECHO: u16 = 7;
-/// Octets of payload.
+/// Bytes of payload.
 const LENGTHS: [usize; 3] = [1, 100, 1300];
 /// The router's ports, and the devices at the other ends of their wires.
 const WIRES: [(&str, &str, &str); 2] = [("lan0", "client", "eth0"), ("wan0", "server", "eth0")];
@@ -184,7 +184,7 @@ impl Wire {
         let octets = std::fs::read(&self.file).ok()?;
         let mut rest = octets.get(24..)?;
         let mut sums = [Count::default(); 2];
-        // pcap: seconds, microseconds, octets kept, octets that there were.
+        // pcap: seconds, microseconds, bytes kept, bytes that there were.
         while let Some((head, more)) = rest.split_first_chunk::<16>() {
             let word = |at: usize| u32::from_ne_bytes(head[at..at + 4].try_into().unwrap());
             let Some((frame, more)) = more.split_at_checked(word(8) as usize) else {
@@ -239,7 +239,7 @@ fn all(run: impl Fn(Runs) -> Result<(), Error> + Sync) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Flows + unplaced + other = what the wire carried, in packets and octets, each way.
+/// Flows + unplaced + other = what the wire carried, in packets and bytes, each way.
 #[test]
 fn every_packet_is_counted_once() {
     let run = |runs: Runs| -> Result<(), Error> {
@@ -411,7 +411,7 @@ fn both_sides_of_a_translation_are_one_conversation() -> Result<(), Error> {
     known.map_err(|error| Error::Unexpected(format!("{error}: {seen}")))
 }
 
-/// What a TLS client says first (RFC 8446, 4.1.2), with so many octets of padding (RFC 7685) before
+/// What a TLS client says first (RFC 8446, 4.1.2), with so many bytes of padding (RFC 7685) before
 /// the server's name.
 fn hello(name: &str, padding: u16) -> Vec<u8> {
     let block = |kind: u16, content: &[u8]| -> Vec<u8> {
@@ -468,7 +468,7 @@ fn no_question_moves_time() -> Result<(), Error> {
     let scene = Scene::begin(Runs::Alone, "")?;
     let to = SocketAddr::new(scene.lab.arrangement().server(false), ECHO);
     let datagrams = Datagrams::open(scene.client()?, to)?;
-    // Four in a second, of 1028 octets each.
+    // Four in a second, of 1028 bytes each.
     let bits = 4 * 1028 * 8;
     let weir = scene.weir.client()?;
     let (begin, mut next) = (Instant::now(), Instant::now());

@@ -32,7 +32,7 @@ const SITES: [(&str, &str); 4] = [
     ("backup.example", "198.51.100.30"),
     ("clock.example", "198.51.100.40"),
 ];
-/// Who fetches what, from which port, so many octets a second.
+/// Who fetches what, from which port, so many bytes a second.
 const FETCHES: [(&str, usize, u16, u64); 5] = [
     ("tv", 0, 443, 1_200_000),
     ("phone", 1, 443, 160_000),
@@ -233,7 +233,7 @@ fn look_up(lab: &Lab) -> Result<(), Error> {
     Ok(())
 }
 
-/// Sends at the rate that a client asks for, as a number of 8 octets; more and less of it in turn.
+/// Sends at the rate that a client asks for, as a number of 8 bytes; more and less of it in turn.
 fn serve(server: &Namespace, port: u16, stop: &Arc<AtomicBool>) -> Result<(), Error> {
     let listener = server
         .enter(|| TcpListener::bind(("0.0.0.0", port)))?

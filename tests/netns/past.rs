@@ -21,7 +21,7 @@ use weir_tests::{LIMIT, Weir, binary, hooked_at};
 
 /// Where echoes are.
 const ECHO: u16 = 7;
-/// Octets per second of a transfer.
+/// Bytes per second of a transfer.
 const RATE: u64 = 4 << 20;
 /// What the client may use: some seconds of that.
 const QUOTA: u64 = 60_000_000;
@@ -244,7 +244,7 @@ fn both(told: &Value) -> Both {
     (count(&told["received"]), count(&told["sent"]))
 }
 
-/// To the octet and the packet, by the API and by the commands, over an end in order and one that
+/// To the byte and the packet, by the API and by the commands, over an end in order and one that
 /// is none.
 #[test]
 fn the_history_has_what_devices_used() -> Result<(), Error> {

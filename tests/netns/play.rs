@@ -280,7 +280,7 @@ impl Stage {
                 let payload = frame.get(view.body + 8..view.end).unwrap_or_default();
                 let found = picture.0.iter_mut().find(|(n, _)| n.as_bytes() == payload);
                 if let (Some((_, seen)), Some(ports)) = (found, view.ports) {
-                    // The type of service of IPv6 begins in the first octet.
+                    // The type of service of IPv6 begins in the first byte.
                     let tos = match view.to.is_ipv6() {
                         true => word(&frame, 14).map_or(0, |w| w >> 4 & 0xff),
                         false => word(&frame, 14).map_or(0, |w| w & 0xff),

@@ -57,7 +57,7 @@ fn probes_record_what_the_configuration_asks_for() {
         })?;
         let router = lab.node("router")?;
         router.nft(FENCE)?;
-        // Each packet is 1000 octets and waits a tenth of a second longer than the one before.
+        // Each packet is 1000 bytes and waits a tenth of a second longer than the one before.
         router.run("tc qdisc replace dev wan0 root tbf rate 80kbit burst 1000 limit 100000")?;
         let only = ["--only", "monitor"];
         let weir = Weir::start(router, "[monitor]\nprobes = [\"drops\"]\n", &only)?;
@@ -166,7 +166,7 @@ fn segments_that_cake_made_are_measured() {
         let (values, sum) = wan.fold((0, 0), |(values, sum), record| {
             (values + record.count, sum + record.sum.unwrap_or_default())
         });
-        // Segments of 1448 octets; a super-packet would carry many times that.
+        // Segments of 1448 bytes; a super-packet would carry many times that.
         assert!(values > 1_200, "{delay:#?}");
         assert!(delay.not_measured * 20 < values, "{delay:#?}");
         // They fill the line, so they wait.

@@ -1,5 +1,5 @@
 //! Shapers keep their rate, and classes get their packets, with weir and without. A shaper is added
-//! under a transfer that weir forwards at its hook: from then on, octets are counted on the wire.
+//! under a transfer that weir forwards at its hook: from then on, bytes are counted on the wire.
 //! No time is judged, only the rate that a shaper enforces.
 
 #[path = "qos/classes.rs"]
@@ -17,13 +17,13 @@ use lab::{Error, Lab, Namespace, Options};
 use weir_tests::scene::{self, By, ENOUGH, PORT, WAYS, at_once};
 use weir_tests::{LIMIT, Weir};
 
-/// Octets per second that every shaper here lets through: `2mbit`.
+/// Bytes per second that every shaper here lets through: `2mbit`.
 const RATE: f64 = 250e3;
-/// What the transfer would send without one, octets per second.
+/// What the transfer would send without one, bytes per second.
 const OFFERED: u64 = 4_000_000;
-/// How long octets are counted.
+/// How long bytes are counted.
 const WINDOW: Duration = Duration::from_secs(4);
-/// What a shaper may let through at once, octets: its burst, and what stood in a queue behind it.
+/// What a shaper may let through at once, bytes: its burst, and what stood in a queue behind it.
 const BURST: f64 = 65_536.0;
 /// A shaper that was added has filled its queue by then, and what had passed before has arrived.
 const SETTLED: Duration = Duration::from_secs(1);
@@ -93,7 +93,7 @@ fn kept_in(
         let octets = after.0 - before.0;
         if octets as f64 > most {
             return Err(Error::Unexpected(format!(
-                "{octets} octets came through, and {most:.0} are allowed: {}",
+                "{octets} bytes came through, and {most:.0} are allowed: {}",
                 described(weir.as_ref())
             )));
         }
@@ -117,7 +117,7 @@ fn lives(transfer: &Transfer, weir: Option<&Weir>) -> Result<(), Error> {
     weir.map_or(Ok(()), |weir| weir.wait_for_forwarding(PORT))
 }
 
-/// Octets that came in at a host's only device.
+/// Bytes that came in at a host's only device.
 fn received(host: &Namespace) -> Result<u64, Error> {
     let text = host.run("cat /proc/net/dev")?;
     let line = text.lines().find_map(|l| l.trim().strip_prefix("eth0:"));
@@ -143,7 +143,7 @@ fn described(weir: Option<&Weir>) -> String {
 }
 
 /// Weir did its duty while the shaper was there. `forwarded`: packets, in the same time as the
-/// octets on the wire.
+/// bytes on the wire.
 fn obeys(weir: &Weir, duty: Duty, forwarded: u64, octets: u64) -> Result<(), Error> {
     match duty {
         Duty::Any => Ok(()),
@@ -155,7 +155,7 @@ fn obeys(weir: &Weir, duty: Duty, forwarded: u64, octets: u64) -> Result<(), Err
                 return Ok(());
             }
             Err(Error::Unexpected(format!(
-                "{forwarded} packets forwarded of {octets} octets, {flow:#?}"
+                "{forwarded} packets forwarded of {octets} bytes, {flow:#?}"
             )))
         }
         Duty::Off(device) => {
@@ -432,7 +432,7 @@ fn a_queue_that_somebody_tuned_sees_each_packet() {
         if seen < octets * 9 / 10 {
             let ports = described(weir.as_ref());
             return Err(Error::Unexpected(format!(
-                "the queue saw {seen} of {octets} octets: {ports}"
+                "the queue saw {seen} of {octets} bytes: {ports}"
             )));
         }
         if by == By::Weir("xdp") {
@@ -448,7 +448,7 @@ fn a_queue_that_somebody_tuned_sees_each_packet() {
     });
 }
 
-/// Octets that the root qdisc of wan0 has let go.
+/// Bytes that the root qdisc of wan0 has let go.
 fn queued(router: &Namespace) -> Result<u64, Error> {
     let text = router.run("tc -s qdisc show dev wan0")?;
     let sent = text

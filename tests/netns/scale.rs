@@ -18,14 +18,14 @@ use weir_tests::{LIMIT, Weir, hooked};
 
 /// How long a storm blows.
 const STORM: Duration = Duration::from_secs(5);
-/// What the daemon may need besides its tables for what the tests do to it, octets.
+/// What the daemon may need besides its tables for what the tests do to it, bytes.
 const MORE: u64 = 24 << 20;
 
 fn check(run: impl FnOnce() -> Result<(), Error>) {
     run().unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// Octets of memory that are the daemon's own: not its tables, which are shared with the kernel.
+/// Bytes of memory that are the daemon's own: not its tables, which are shared with the kernel.
 fn memory(weir: &Weir) -> Result<u64, Error> {
     let path = format!("/proc/{}/status", weir.process.id());
     let text = std::fs::read_to_string(&path).map_err(Error::system(path))?;
@@ -40,7 +40,7 @@ fn memory(weir: &Weir) -> Result<u64, Error> {
 fn bounded(weir: &Weir, before: u64) -> Result<(), Error> {
     let now = memory(weir)?;
     println!("memory: {} kB before, {} kB now", before >> 10, now >> 10);
-    assert!(now < before + MORE, "{before} octets became {now}");
+    assert!(now < before + MORE, "{before} bytes became {now}");
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! A long transfer, octet for octet, through what happens on a living router: what must not cut it,
+//! A long transfer, byte for byte, through what happens on a living router: what must not cut it,
 //! and what must.
 //!
 //! Each script runs with the kernel alone too: weir has to do no better and no worse.

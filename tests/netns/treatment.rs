@@ -161,7 +161,7 @@ fn a_connection_with_a_helper_stays_with_the_kernel() {
     });
 }
 
-/// Octets that a class of the qdisc at wan0 let through.
+/// Bytes that a class of the qdisc at wan0 let through.
 fn class(router: &Namespace, name: &str) -> Result<u64, Error> {
     let text = router.run("tc -s class show dev wan0")?;
     let from = text
@@ -201,14 +201,14 @@ fn a_qdisc_sees_what_weir_forwards() {
         let seconds = begun.elapsed().as_secs_f64();
         let rate = (transfer.progress() - before.2) as f64 / seconds;
         // 32 Mbit/s are 4 MB/s; a qdisc passed by gives a hundred times that.
-        assert!(rate < 8e6, "{rate} octets/s");
+        assert!(rate < 8e6, "{rate} bytes/s");
         let sorted = (
             class(router, "1:10")? - before.0,
             class(router, "1:20")? - before.1,
         );
         assert!(sorted.0 > 7 << 20 && sorted.1 < 1 << 20, "{sorted:?}");
         let flow = weir.flow_at(PORT)?.expect("the flow is known");
-        assert!(flow.directions.original.octets > 7 << 20, "{flow:#?}");
+        assert!(flow.directions.original.bytes > 7 << 20, "{flow:#?}");
         let hook = |d: &api::Direction| d.hook.map(|hook| hook.to_string());
         assert_eq!(
             hook(&flow.directions.original).as_deref(),
@@ -273,7 +273,7 @@ fn the_counters_are_those_of_the_wire() {
         assert!(out * 10 > wire * 9, "{out} forwarded, {wire} on the wire");
         let packets = status.packets;
         assert_eq!(packets.forwarded(), out + count("lan0")?);
-        assert!(packets.octets > sent, "{packets:?} for {sent}");
+        assert!(packets.bytes > sent, "{packets:?} for {sent}");
         let share = status.share_of_packets.unwrap_or_default();
         assert!((0.9..=1.0).contains(&share), "{share}");
         let other = if weir.way_out("lan0", hook)? == "xdp" {

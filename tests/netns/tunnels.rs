@@ -214,7 +214,7 @@ const LISTEN: u16 = 51_820;
 fn guarded(lab: &Lab, ends: [(&str, IpAddr); 2]) -> Result<(), Error> {
     let mut keys = Vec::new();
     for (number, (role, _)) in (1..).zip(ends) {
-        // Any octets will do: the kernel makes a key of them.
+        // Any bytes will do: the kernel makes a key of them.
         keys.push(wireguard::create(
             lab.node(role)?,
             "tun0",

@@ -514,7 +514,7 @@ fn what_the_senders_own_queue_drops_was_not_sent() {
     let lab = gateway();
     let receiver = Receiver::start(&lab, &[]);
     let client = lab.node("client").expect("there");
-    // 1 Mbit/s of frames of 60 octets is 2083 a second; it holds a hundredth of a second.
+    // 1 Mbit/s of frames of 60 bytes is 2083 a second; it holds a hundredth of a second.
     let narrow = "tc qdisc replace dev eth0 root tbf rate 1mbit burst 2000 limit 1500";
     client.run(narrow).expect("a queue");
     let arguments = [

@@ -1,5 +1,5 @@
-//! Two identical routers, one with weir, get the same packets; what comes out is the same octet by
-//! octet.
+//! Two identical routers, one with weir, get the same packets; what comes out is the same byte by
+//! byte.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -12,9 +12,9 @@ use crate::{LIMIT, Weir, hooked_at};
 
 /// The port that transfers go to.
 pub const PORT: u16 = 5001;
-/// Octets that must arrive for a transfer to count as alive.
+/// Bytes that must arrive for a transfer to count as alive.
 pub const ENOUGH: u64 = 2 << 20;
-/// Octets per second: thousands of packets, and still little work for a slow machine.
+/// Bytes per second: thousands of packets, and still little work for a slow machine.
 const RATE: u64 = 8 << 20;
 
 /// Who forwards.

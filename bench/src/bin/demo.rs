@@ -135,7 +135,7 @@ fn loads(seconds: u32) -> [(&'static str, Load); 2] {
         length: Some(200),
         ..tcp.clone()
     };
-    [("TCP", tcp), ("UDP, 200 octets", udp)]
+    [("TCP", tcp), ("UDP, 200 bytes", udp)]
 }
 
 /// What one kind of traffic showed.
@@ -222,7 +222,7 @@ fn firewall(lab: &Lab, weir: &Daemon, binary: &Path, transfer: &Transfer) -> Res
         "add rule inet demo forward tcp dport {TRANSFER} drop"
     ))?;
     let done = before.elapsed();
-    // The last octet to arrive says when the new rule took hold.
+    // The last byte to arrive says when the new rule took hold.
     let (mut last, mut octets) = (Duration::ZERO, transfer.progress());
     while before.elapsed() < Duration::from_secs(1) {
         let now = transfer.progress();
@@ -236,7 +236,7 @@ fn firewall(lab: &Lab, weir: &Daemon, binary: &Path, transfer: &Transfer) -> Res
     router.nft("delete table inet demo")?;
     transfer.advance(4 << 20, Duration::from_secs(30))?;
     println!(
-        "nft delete table inet demo\n  the same connection goes on; {} MiB arrived, each octet \
+        "nft delete table inet demo\n  the same connection goes on; {} MiB arrived, each byte \
             right.",
         transfer.progress() >> 20
     );

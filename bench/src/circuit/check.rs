@@ -76,7 +76,7 @@ impl Circuit {
         }
         let length = arrival.frame.len();
         if !self.lengths.contains(&length) {
-            return Err(wrong(&format!("a packet of {length} octets")));
+            return Err(wrong(&format!("a packet of {length} bytes")));
         }
         let flow = self.kind.flow_of(&arrival.frame);
         let flow = flow.ok_or_else(|| wrong("a packet of no flow"))?;
@@ -98,7 +98,7 @@ impl Circuit {
     }
 }
 
-/// A sample may lack the end of the payload, which is all one octet, and its outermost tag.
+/// A sample may lack the end of the payload, which is all one byte, and its outermost tag.
 fn whole(sample: &Sample) -> Vec<u8> {
     let mut frame = sample.head.clone();
     frame.resize(sample.length as usize, FILLER);

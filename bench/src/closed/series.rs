@@ -25,7 +25,7 @@ const SCENARIOS: [Path; 5] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum By {
-    /// Octets of the frames, without checksum.
+    /// Bytes of the frames, without checksum.
     Length,
     /// Number of flows.
     Flows,
@@ -52,7 +52,7 @@ impl By {
     /// For an axis.
     pub fn text(self) -> &'static str {
         match self {
-            Self::Length => "octets of a frame",
+            Self::Length => "bytes of a frame",
             Self::Flows => "flows",
             Self::Burst => "packets of one flow in a row",
             Self::Wires => "headers below IP",
@@ -96,7 +96,7 @@ impl By {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum At {
-    /// Octets, flows, packets.
+    /// Bytes, flows, packets.
     Number(u32),
     /// Lengths that take turns, wires.
     Name(String),
@@ -150,7 +150,7 @@ impl Series {
     /// A value with what it is of: `64 flows`.
     pub fn with(&self, at: &At) -> String {
         match (self.by, at) {
-            (By::Length, At::Number(at)) => format!("{at} octets"),
+            (By::Length, At::Number(at)) => format!("{at} bytes"),
             (By::Flows, At::Number(1)) => "1 flow".into(),
             (By::Flows, At::Number(at)) => format!("{at} flows"),
             (By::Burst, at) => format!("{at} in a row"),

@@ -35,7 +35,7 @@ const ASKERS: [(&str, u16); 7] = [
 const KNOCK: u16 = 9;
 /// Where TCP connections go.
 const TCP: u16 = 5_000;
-/// Octets of a question.
+/// Bytes of a question.
 const QUESTION: usize = 1_000;
 /// MAC of the device at which the client is not.
 const STRANGER: &str = "02:00:00:00:99:99";

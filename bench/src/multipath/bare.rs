@@ -20,7 +20,7 @@ use crate::Error;
 
 /// Where the router's side accepts.
 const ACCEPT: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9348));
-/// Octets that go at once.
+/// Bytes that go at once.
 const PIPE: usize = 256 * 1024;
 
 /// Which of the two a process is.

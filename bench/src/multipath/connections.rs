@@ -1,5 +1,5 @@
 //! How many connections there is room for: what so many cost that say nothing, how many can begin
-//! in a second, and how much later the first octet comes than without a partner, where the partner
+//! in a second, and how much later the first byte comes than without a partner, where the partner
 //! is far.
 
 use std::io::{self, Read, Write};
@@ -27,9 +27,9 @@ use crate::report::{Table, table};
 const PORT: u16 = 5001;
 /// Who begins connections, and who accepts them.
 const THREADS: u32 = 8;
-/// One way from a provider to the Internet, where the first octet is waited for.
+/// One way from a provider to the Internet, where the first byte is waited for.
 const DELAY: Duration = Duration::from_millis(20);
-/// Connections of a round whose first octet is waited for.
+/// Connections of a round whose first byte is waited for.
 const ASKED: u32 = 20;
 /// How often the server looks whether one that was silent speaks.
 const NOTICE: Duration = Duration::from_millis(500);
@@ -43,29 +43,29 @@ pub struct Idle {
     pub before: [f64; 2],
     /// And with them.
     pub with: [f64; 2],
-    /// Some of them, all over, that were asked for an octet there and back afterwards; and those
+    /// Some of them, all over, that were asked for a byte there and back afterwards; and those
     /// that gave it.
     pub asked: [u32; 2],
 }
 
-/// Connections that begin, say an octet, hear one and end.
+/// Connections that begin, say a byte, hear one and end.
 #[derive(Clone, Debug, Serialize)]
 pub struct New {
     /// In a second; by way of the partner or directly.
     pub rate: u32,
     /// By the partner.
     pub partner: bool,
-    /// That heard their octet.
+    /// That heard their byte.
     pub served: u32,
     /// That did not.
     pub failed: u32,
-    /// Milliseconds to that octet: median, 99 of 100, all.
+    /// Milliseconds to that byte: median, 99 of 100, all.
     pub milliseconds: [f64; 3],
     /// Processors that router and partner kept busy.
     pub busy: Option<[f64; 2]>,
 }
 
-/// The first octet where the partner is 40 ms away.
+/// The first byte where the partner is 40 ms away.
 #[derive(Clone, Debug, Serialize)]
 pub struct First {
     /// Milliseconds without a partner: medians of the rounds.
@@ -143,7 +143,7 @@ fn room(idle: u32) -> Result<u32, Error> {
     Ok(idle.min(u32::try_from(room).unwrap_or(idle)))
 }
 
-/// Says after an octet another, to each who comes, until dropped.
+/// Says after a byte another, to each who comes, until dropped.
 struct Server {
     ends: Arc<AtomicBool>,
     threads: Vec<JoinHandle<Result<(), LabError>>>,
@@ -225,7 +225,7 @@ fn answer(stream: &mut TcpStream) -> io::Result<()> {
     stream.write_all(b"y")
 }
 
-/// A connection that has said an octet and heard one, and how long that took.
+/// A connection that has said a byte and heard one, and how long that took.
 fn ask() -> io::Result<(TcpStream, Duration)> {
     let begun = Instant::now();
     let mut stream = TcpStream::connect_timeout(&server(), PATIENCE)?;
@@ -370,7 +370,7 @@ pub fn report(found: &Found) -> [(&'static str, Table); 3] {
     let with = format!("with {} idle connections", idle.connections);
     let [asked, alive] = idle.asked;
     let alive = format!("{alive} of {asked}");
-    lines.push(vec!["that carry an octet then".into(), "–".into(), alive]);
+    lines.push(vec!["that carry a byte then".into(), "–".into(), alive]);
     let memory = table(&["memory, MB", "before", &with], &lines);
     let lines: Vec<_> = found
         .new
@@ -404,7 +404,7 @@ pub fn report(found: &Found) -> [(&'static str, Table); 3] {
         &*begun,
         "served",
         "failed",
-        "first octet, ms",
+        "first byte, ms",
         "99 %",
         "all",
         "router, of a processor",
@@ -422,7 +422,7 @@ pub fn report(found: &Found) -> [(&'static str, Table); 3] {
         vec![name.to_owned(), median, spread]
     })
     .collect();
-    let headings = ["first octet, partner 40 ms away", "ms", "least to most"];
+    let headings = ["first byte, partner 40 ms away", "ms", "least to most"];
     [
         ("connections-idle", memory),
         ("connections-new", new),

@@ -22,7 +22,7 @@ use crate::report::{Table, table};
 const WARM: Duration = Duration::from_secs(2);
 /// First port of the streams.
 const PORT: u16 = 5001;
-/// Octets of datagrams: packets of 1400, as large as a tunnel lets them be or a little less.
+/// Bytes of datagrams: packets of 1400, as large as a tunnel lets them be or a little less.
 const LENGTH: usize = 1372;
 const MBIT: f64 = 1e6;
 

@@ -26,12 +26,12 @@ use crate::report::{Table, table};
 
 /// How long streams take to get going.
 const WARM: Duration = Duration::from_millis(500);
-/// First port of the streams; below is that of connections whose first octet is waited for.
+/// First port of the streams; below is that of connections whose first byte is waited for.
 const PORT: u16 = 5001;
-/// Connections of a round whose first octet is waited for.
+/// Connections of a round whose first byte is waited for.
 const CONNECTIONS: usize = 40;
 
-/// How a client's octets go; weir's where nothing else is said.
+/// How a client's bytes go; weir's where nothing else is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
@@ -129,7 +129,7 @@ pub struct Figure {
     pub partner: Option<Spread>,
 }
 
-/// From the first packet of a connection to the first octet that comes back.
+/// From the first packet of a connection to the first byte that comes back.
 #[derive(Clone, Debug, Serialize)]
 pub struct Latency {
     /// The way.
@@ -143,7 +143,7 @@ pub struct Latency {
 pub struct Found {
     /// Rates and processor time.
     pub figures: Vec<Figure>,
-    /// First octets.
+    /// First bytes.
     pub latencies: Vec<Latency>,
 }
 
@@ -156,7 +156,7 @@ struct Circuit {
     uplinks: Uplinks,
 }
 
-/// What carries a client's octets.
+/// What carries a client's bytes.
 enum Programs {
     None,
     Weir(Sides),
@@ -236,7 +236,7 @@ impl Circuit {
         Ok((rate, each(0).zip(each(1)).map(|(a, b)| [a, b])))
     }
 
-    /// The median of the milliseconds to the first octet.
+    /// The median of the milliseconds to the first byte.
     fn first_octet(&self) -> Result<f64, Error> {
         let ask = || -> std::io::Result<Vec<f64>> {
             (0..CONNECTIONS)
@@ -388,7 +388,7 @@ pub fn report(found: &Found) -> [(&'static str, Table); 2] {
             vec![latency.way.name().to_owned(), median, spread]
         })
         .collect();
-    let headings = ["first octet after", "ms", "least to most"];
+    let headings = ["first byte after", "ms", "least to most"];
     [
         ("multipath", rates),
         ("multipath-first", table(&headings, &lines)),

@@ -39,7 +39,7 @@ pub enum Side {
 #[error("the system gives no random numbers")]
 pub struct NoRandom;
 
-/// So many random octets.
+/// So many random bytes.
 ///
 /// # Errors
 /// The system has none to give.

@@ -89,7 +89,7 @@ impl Count {
         }
     }
 
-    /// A packet, in a frame of so many octets, `second` seconds after the begin.
+    /// A packet, in a frame of so many bytes, `second` seconds after the begin.
     pub fn take(&mut self, flow: u16, sequence: u32, octets: u64, second: u64) {
         let Some(flow) = self.flows.get_mut(usize::from(flow)) else {
             self.foreign += 1;

@@ -91,7 +91,7 @@ impl Device {
         Some(speed as f64)
     }
 
-    /// Octets of IP.
+    /// Bytes of IP.
     pub fn mtu(&self) -> Option<u64> {
         self.read("mtu")
     }

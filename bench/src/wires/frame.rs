@@ -5,9 +5,9 @@ use super::payload::HEADER;
 /// Ethernet, without its checksum.
 const ETHERNET: u16 = 14;
 const UDP: u16 = 8;
-/// Frames of a wire are never shorter, without their checksum (IEEE 802.3: 64 octets with it).
+/// Frames of a wire are never shorter, without their checksum (IEEE 802.3: 64 bytes with it).
 pub const SHORTEST: u16 = 60;
-/// 1500 octets of IP.
+/// 1500 bytes of IP.
 pub const LONGEST: u16 = 1514;
 /// On the wire beside the frame: checksum 4, preamble and start 8, gap 12.
 const AROUND: f64 = 24.0;
@@ -15,7 +15,7 @@ const AROUND: f64 = 24.0;
 /// A frame too short for the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a frame of {asked} octets has no room for what has to be in it: {} need at least {least}", family(*.ipv6)
+    "a frame of {asked} bytes has no room for what has to be in it: {} need at least {least}", family(*.ipv6)
 )]
 pub struct TooShort {
     /// What was asked for.
@@ -28,8 +28,8 @@ pub struct TooShort {
 
 fn family(ipv6: bool) -> &'static str {
     match ipv6 {
-        true => "IPv6, UDP and weir's own header of 18 octets",
-        false => "IPv4, UDP and weir's own header of 18 octets",
+        true => "IPv6, UDP and weir's own header of 18 bytes",
+        false => "IPv4, UDP and weir's own header of 18 bytes",
     }
 }
 
@@ -43,7 +43,7 @@ pub fn shortest(ipv6: bool) -> u16 {
     SHORTEST.max(headers(ipv6) + HEADER as u16)
 }
 
-/// Octets that UDP carries in a frame of this length.
+/// Bytes that UDP carries in a frame of this length.
 ///
 /// # Errors
 /// The header does not fit.
@@ -59,7 +59,7 @@ pub fn payload(length: u16, ipv6: bool) -> Result<usize, TooShort> {
     }
 }
 
-/// Octets of IP in a frame: what a link's MTU limits.
+/// Bytes of IP in a frame: what a link's MTU limits.
 pub fn ip(length: u16) -> u16 {
     length - ETHERNET
 }
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn links_carry_what_is_well_known() {
-        // RFC 5180 and many a data sheet: 64 octets with checksum.
+        // RFC 5180 and many a data sheet: 64 bytes with checksum.
         assert_eq!(most(10.0, 60) as u64, 14_880);
         assert_eq!(most(100.0, 60) as u64, 148_809);
         assert_eq!(most(1000.0, 60) as u64, 1_488_095);
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(payload(1514, true), Ok(1452));
         assert_eq!((shortest(false), shortest(true)), (60, 80));
         let told = payload(60, true).expect_err("too short").to_string();
-        assert!(told.contains("60 octets") && told.contains("IPv6") && told.contains("80"));
+        assert!(told.contains("60 bytes") && told.contains("IPv6") && told.contains("80"));
         assert_eq!(ip(1514), 1500);
     }
 }

@@ -18,7 +18,7 @@ use super::code::Challenge;
 use super::{MOST_FLOWS, MOST_SECONDS, frame};
 use crate::machine::Machine;
 
-/// Octets of a line, at most.
+/// Bytes of a line, at most.
 pub const LONGEST: usize = 16 * 1024;
 
 /// One line.
@@ -87,7 +87,7 @@ pub struct Trial {
     pub run: u32,
     /// Flows.
     pub flows: u32,
-    /// Of the frames, octets without checksum.
+    /// Of the frames, bytes without checksum.
     pub length: u16,
     /// How long, warm-up included. What comes after, and some grace, does not count.
     pub seconds: f64,

@@ -1,4 +1,4 @@
-//! The header of each packet: 18 octets, which is what the shortest frame of Ethernet leaves beside
+//! The header of each packet: 18 bytes, which is what the shortest frame of Ethernet leaves beside
 //! IPv4 and UDP.
 //!
 //! ```text
@@ -9,7 +9,7 @@
 //! The run is known only to the two that have proven to know the code. The time is that of the
 //! sender's clock, and is only ever read by the sender.
 
-/// Octets.
+/// Bytes.
 pub const HEADER: usize = 18;
 const MAGIC: [u8; 2] = *b"wB";
 /// Of the field that it shares with the kind.

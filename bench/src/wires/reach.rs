@@ -28,7 +28,7 @@ pub struct Settings {
     pub port: u16,
     /// Flows.
     pub flows: u32,
-    /// Of the frames, octets without checksum; else the shortest.
+    /// Of the frames, bytes without checksum; else the shortest.
     pub length: Option<u16>,
     /// Packets a second; else searched for.
     pub rate: Option<f64>,
@@ -53,7 +53,7 @@ pub struct Reached {
     pub address: SocketAddr,
     /// By which device.
     pub device: Device,
-    /// Of the frames, octets without checksum.
+    /// Of the frames, bytes without checksum.
     pub length: u16,
 }
 
@@ -161,7 +161,7 @@ fn look(settings: &Settings, address: SocketAddr) -> Result<Reached, Trouble> {
     {
         return Err(Trouble::new(
             format!(
-                "frames of {length} octets do not fit {}, whose MTU is {mtu}",
+                "frames of {length} bytes do not fit {}, whose MTU is {mtu}",
                 device.name
             ),
             format!("--length {} or less", mtu + 14),

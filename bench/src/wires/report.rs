@@ -26,7 +26,7 @@ pub struct Report {
     pub link_mbit: Option<f64>,
     /// Packets a second that this link carries.
     pub link_pps: Option<f64>,
-    /// Of the frames, octets without checksum.
+    /// Of the frames, bytes without checksum.
     pub length: u16,
     /// Flows.
     pub flows: u32,
@@ -69,7 +69,7 @@ pub struct Trial {
     /// Packets, each once.
     pub received: u64,
     /// Of their frames, without checksum.
-    pub octets: u64,
+    pub bytes: u64,
     /// Packets that were lost on the way.
     pub lost: u64,
     /// Packets that the receiver had no room for.
@@ -238,7 +238,7 @@ mod tests {
             seconds: 2.0,
             sent: 40_000,
             received: 38_000,
-            octets: 38_000 * 60,
+            bytes: 38_000 * 60,
             lost: 2_000,
             receiver_dropped: 7,
             reordered: 0,

@@ -321,7 +321,7 @@ fn trial(rate: f64, sent: Sent, seen: &Seen, counted: Counted, confirming: bool)
         seconds: sent.seconds,
         sent: sent.packets,
         received: counted.packets,
-        octets: counted.octets,
+        bytes: counted.octets,
         lost: seen.lost(),
         receiver_dropped: seen.receiver_dropped,
         reordered: counted.reordered,

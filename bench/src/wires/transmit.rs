@@ -94,7 +94,7 @@ impl Heard {
 }
 
 impl Flows {
-    /// So many, with payloads of so many octets.
+    /// So many, with payloads of so many bytes.
     ///
     /// # Errors
     /// They cannot be opened.

@@ -12,10 +12,10 @@ use crate::percent;
 use crate::problem::{Problem, clipped};
 use crate::query::{Pairs, Query};
 
-/// Octets of a packet that are kept when nothing else is said: all headers, and what they are
+/// Bytes of a packet that are kept when nothing else is said: all headers, and what they are
 /// followed by.
 pub const DEFAULT_OCTETS: u32 = 256;
-/// Octets of a packet that can be kept.
+/// Bytes of a packet that can be kept.
 pub const OCTETS: std::ops::RangeInclusive<u32> = 64..=2048;
 /// Packets a second when nothing else is said: a few percent of a weak processor.
 pub const DEFAULT_RATE: u32 = 2000;
@@ -37,7 +37,7 @@ pub struct CaptureQuery {
     pub filter: FlowFilter,
     /// As they come in, or as they leave; `None`: both.
     pub side: Option<CaptureSide>,
-    /// Octets of each packet to keep: [`OCTETS`].
+    /// Bytes of each packet to keep: [`OCTETS`].
     pub octets: u32,
     /// Packets a second: [`RATE`].
     pub rate: u32,

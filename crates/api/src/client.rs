@@ -21,7 +21,7 @@ use crate::problem::Problem;
 /// How long the daemon may be silent before the client gives up.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Octets of a problem that are read; a longer one is not from weir.
+/// Bytes of a problem that are read; a longer one is not from weir.
 const LONGEST_PROBLEM: u64 = 1024 * 1024;
 
 /// Why the daemon's answer was not had.

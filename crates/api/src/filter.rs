@@ -38,8 +38,8 @@ const FILTERS: &str = "the filters are port, address, protocol, state, device, s
 /// Orders of a listing; each has the largest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
-    /// By octets forwarded, both directions.
-    Octets,
+    /// By bytes forwarded, both directions.
+    Bytes,
     /// By packets forwarded, both directions.
     Packets,
     /// By age.
@@ -49,7 +49,7 @@ pub enum Sort {
 impl fmt::Display for Sort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Octets => "octets",
+            Self::Bytes => "bytes",
             Self::Packets => "packets",
             Self::Age => "age",
         })
@@ -59,7 +59,7 @@ impl fmt::Display for Sort {
 impl Sort {
     fn key(self, flow: &Flow) -> u64 {
         match self {
-            Self::Octets => flow.octets(),
+            Self::Bytes => flow.bytes(),
             Self::Packets => flow.packets(),
             Self::Age => flow.age_seconds,
         }
@@ -232,10 +232,10 @@ impl FlowFilter {
                 "device" => filter.device = Some(value.clone()),
                 "sort" => {
                     filter.sort = Some(match value.as_str() {
-                        "octets" => Sort::Octets,
+                        "bytes" => Sort::Bytes,
                         "packets" => Sort::Packets,
                         "age" => Sort::Age,
-                        _ => return Err(wrong("sort", "octets, packets, age")),
+                        _ => return Err(wrong("sort", "bytes, packets, age")),
                     });
                 }
                 "limit" => {
@@ -272,7 +272,7 @@ impl FlowFilter {
             })
     }
 
-    /// Filters, sorts and limits. Keeps 16 octets of each flow that fits, and of the flow itself
+    /// Filters, sorts and limits. Keeps 16 bytes of each flow that fits, and of the flow itself
     /// nothing, so that a listing of a full table needs little memory.
     pub fn select(&self, flows: impl IntoIterator<Item = Flow>) -> Selection {
         let mut fitting: Vec<(u64, FlowId)> = flows
@@ -332,7 +332,7 @@ mod tests {
     use super::*;
     use crate::types::{Direction, Directions, Endpoints, Translated};
 
-    fn flow(id: u64, octets: u64) -> Flow {
+    fn flow(id: u64, bytes: u64) -> Flow {
         let original = Endpoints {
             source: "192.168.1.2".parse().expect("an address"),
             source_port: 40000,
@@ -346,7 +346,7 @@ mod tests {
             destination_port: 61000,
         };
         let out = Direction {
-            octets,
+            bytes,
             port_out: Some("wan".into()),
             port_in: Some("lan".into()),
             ..Direction::default()
@@ -405,7 +405,7 @@ mod tests {
     fn sorts_the_largest_first_and_counts_what_the_limit_hides() {
         let flows = || [flow(1, 5), flow(2, 9), flow(3, 5), flow(4, 0)];
         let filter = FlowFilter {
-            sort: Some(Sort::Octets),
+            sort: Some(Sort::Bytes),
             limit: Some(3),
             ..FlowFilter::default()
         };

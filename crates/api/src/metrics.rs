@@ -56,7 +56,7 @@ macro_rules! metrics {
 
 metrics! {
     UP "weir_up" Gauge &[], "1: weir runs.";
-    DEVICE_BYTES "weir_device_bytes_total" Counter DEVICE, "Octets of IP packets from (sent) and \
+    DEVICE_BYTES "weir_device_bytes_total" Counter DEVICE, "Bytes of IP packets from (sent) and \
         to (received) a device.";
     DEVICE_PACKETS "weir_device_packets_total" Counter DEVICE, "IP packets from (sent) and to \
         (received) a device.";
@@ -74,7 +74,7 @@ metrics! {
     WIFI_AIRTIME "weir_device_wifi_airtime_seconds_total" Counter &["mac", "name"],
         "Time on the air to and from a Wi-Fi station since it joined.";
     PORT_BYTES "weir_port_bytes_total" Counter PORT,
-        "Octets at a port: of IP in flows, of IP without a record, of other protocols, of \
+        "Bytes at a port: of IP in flows, of IP without a record, of other protocols, of \
             link-layer headers.";
     PORT_PACKETS "weir_port_packets_total" Counter PORT, "Packets at a port: in flows, without a \
         record, of other protocols.";
@@ -83,12 +83,12 @@ metrics! {
     FORWARDED "weir_forwarded_packets_total" Counter &["hook"], "Packets that weir forwarded.";
     KERNEL "weir_kernel_packets_total" Counter &["reason"], "Packets left to the kernel, by reason.";
     PATH_BYTES "weir_path_bytes_total" Counter &["device", "family", "direction"],
-        "Octets of clients' connections by way of an uplink to the partner (sent) and back \
+        "Bytes of clients' connections by way of an uplink to the partner (sent) and back \
             (received).";
     PATH_TUNNEL_BYTES "weir_path_tunnel_bytes_total" Counter &["device", "family", "direction"],
-        "Octets of the tunnel's datagrams by way of an uplink to the partner (sent) and back \
+        "Bytes of the tunnel's datagrams by way of an uplink to the partner (sent) and back \
             (received), with UDP and IP.";
-    PATH_RETRANSMITTED "weir_path_retransmitted_bytes_total" Counter PATH, "Octets sent to the \
+    PATH_RETRANSMITTED "weir_path_retransmitted_bytes_total" Counter PATH, "Bytes sent to the \
         partner again.";
     PATH_SUBFLOWS "weir_path_subflows" Gauge PATH, "Subflows of connections by way of an uplink \
         at the moment.";

@@ -223,13 +223,13 @@ fn a_full_table_is_listed_piece_by_piece() {
     let mut listed = 0;
     let mut last = u64::MAX;
     let filter = FlowFilter {
-        sort: Some(Sort::Octets),
+        sort: Some(Sort::Bytes),
         ..FlowFilter::default()
     };
     let rest: Rest = client
         .list(&with_query("/v1/flows", &filter), "flows", |flow: Flow| {
-            assert!(flow.octets() < last, "largest first");
-            last = flow.octets();
+            assert!(flow.bytes() < last, "largest first");
+            last = flow.bytes();
             listed += 1;
             Ok(())
         })
@@ -252,7 +252,7 @@ fn a_full_table_is_listed_piece_by_piece() {
     let mut chunks = 0;
     while let Some((length, after)) = rest.split_once("\r\n").filter(|(length, _)| *length != "0") {
         let length = usize::from_str_radix(length, 16).expect("a length");
-        assert!(length < 64 * 1024, "a piece of {length} octets");
+        assert!(length < 64 * 1024, "a piece of {length} bytes");
         rest = after.get(length + 2..).expect("a whole chunk");
         chunks += 1;
     }

@@ -32,7 +32,7 @@ mod skel {
     include!(concat!(env!("OUT_DIR"), "/bench.skel.rs"));
 }
 
-/// TEMPLATE_MAX of bpf/bench.bpf.c: headers, octets.
+/// TEMPLATE_MAX of bpf/bench.bpf.c: headers, bytes.
 const TEMPLATE_MAX: usize = 80;
 const L3: usize = 14;
 
@@ -48,7 +48,7 @@ pub struct Traffic {
     pub bits: u32,
     /// Flows differ at the destination instead of the source.
     pub reply: bool,
-    /// Octets between Ethernet's header and IP: VLAN tags, PPPoE.
+    /// Bytes between Ethernet's header and IP: VLAN tags, PPPoE.
     pub shift: usize,
     /// Flows beyond [`Traffic::bits`] differ by the server's address, not by the client's.
     pub by_server: bool,
@@ -92,7 +92,7 @@ pub struct Exit {
 /// Bits of the port by which flows differ where nothing else is wanted: few addresses.
 pub const PORT_BITS: u32 = 15;
 
-/// What reached [`Program::SinkMarked`], by the lowest bit of one octet.
+/// What reached [`Program::SinkMarked`], by the lowest bit of one byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marked {
     /// Packets.
@@ -153,13 +153,13 @@ pub enum Target {
     MeterOut,
     /// TC: only the meter's parse; after [`Bench::aim_peers`], as all that follow.
     MeterParse,
-    /// TC: the meter's parse, then a hash map of keys of 40 octets, its values behind a spin lock.
+    /// TC: the meter's parse, then a hash map of keys of 40 bytes, its values behind a spin lock.
     SpinLocked,
-    /// TC: then a hash map of keys of 16 octets with values for each processor.
+    /// TC: then a hash map of keys of 16 bytes with values for each processor.
     PerCpu,
     /// TC: then a hash map that forgets the least recently used, atomic additions.
     LeastRecent,
-    /// TC: then a hash map of keys of 16 octets, atomic additions.
+    /// TC: then a hash map of keys of 16 bytes, atomic additions.
     HashAtomic,
 }
 
@@ -175,12 +175,12 @@ impl Target {
 /// A packet as it reached a sink.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Length of the frame, octets.
+    /// Length of the frame, bytes.
     pub length: u32,
-    /// Its first octets: 60, 62 or 80 of them.
+    /// Its first bytes: 60, 62 or 80 of them.
     pub head: Vec<u8>,
     /// The outermost VLAN tag, TPID and TCI, where the kernel took it off the frame, as it does
-    /// before TC: it is not among the octets.
+    /// before TC: it is not among the bytes.
     pub tag: Option<(u16, u16)>,
 }
 
@@ -255,7 +255,7 @@ impl Bench {
         Self::load_marked(traffic, out, exit, 0)
     }
 
-    /// The same, where [`Program::SinkMarked`] goes by the octet of a frame at this offset.
+    /// The same, where [`Program::SinkMarked`] goes by the byte of a frame at this offset.
     pub fn load_marked(
         traffic: &Traffic,
         out: u32,

@@ -38,7 +38,7 @@ impl Datapath {
     /// Makes frames between two stations known, both ways, under `pair`, a number of the caller's
     /// from [`PAIRS`] on. With that number [`Datapath::remove`], [`Datapath::prove`],
     /// [`Datapath::read`] and [`Datapath::inspect`] take it as they take a flow: the first
-    /// direction is to the first station. Lengths and octets are those behind the EtherType.
+    /// direction is to the first station. Lengths and bytes are those behind the EtherType.
     ///
     /// # Errors
     /// [`Error::Full`] when no bucket of one of the directions has room.

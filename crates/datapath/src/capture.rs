@@ -20,13 +20,13 @@ use crate::mapped::Mapped;
 use crate::skel::types;
 use crate::{Datapath, Hook};
 
-/// Octets of a packet that can be kept.
+/// Bytes of a packet that can be kept.
 pub const OCTETS: u32 = 2048;
 /// And at least (CAPTURE_PIECE).
 const LEAST: u32 = 16;
-/// Octets before a packet in its record (`CAPTURED_HEAD`).
+/// Bytes before a packet in its record (`CAPTURED_HEAD`).
 const HEAD: usize = 40;
-/// Sizes of a ring, octets: powers of two, and no smaller than a page of any processor.
+/// Sizes of a ring, bytes: powers of two, and no smaller than a page of any processor.
 const RING: (u64, u64) = (64 << 10, 8 << 20);
 
 /// On which side of the router.
@@ -70,12 +70,12 @@ pub struct CaptureFilter {
     pub port: Option<u16>,
     /// One side only; `None`: both.
     pub side: Option<Side>,
-    /// Octets of each packet to keep, 16 to [`OCTETS`]. At XDP before Linux 5.18 never more than
+    /// Bytes of each packet to keep, 16 to [`OCTETS`]. At XDP before Linux 5.18 never more than
     /// 128.
     pub octets: u32,
 }
 
-/// A packet, or the first octets of it.
+/// A packet, or the first bytes of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Captured<'a> {
     /// Nanoseconds since 1970.
@@ -88,11 +88,11 @@ pub struct Captured<'a> {
     pub side: Side,
     /// Where it was forwarded.
     pub hook: Hook,
-    /// Octets of the whole frame, as it lay in memory: without a VLAN tag that was kept beside it.
+    /// Bytes of the whole frame, as it lay in memory: without a VLAN tag that was kept beside it.
     pub length: u32,
     /// A VLAN tag beside the frame, outermost: EtherType and TCI.
     pub tag: Option<(u16, u16)>,
-    /// Of a super-packet: the number of segments, and how many octets of payload each has.
+    /// Of a super-packet: the number of segments, and how many bytes of payload each has.
     pub segments: Option<(u16, u16)>,
     /// What was kept, from the Ethernet header on.
     pub octets: &'a [u8],
@@ -112,7 +112,7 @@ pub struct CaptureCounts {
 pub struct Capture {
     settings: Mapped<types::capture_settings>,
     reader: RingBuffer<'static>,
-    /// Records as they were read: length, then octets.
+    /// Records as they were read: length, then bytes.
     found: Rc<RefCell<Vec<u8>>>,
     before: CaptureCounts,
 }
@@ -247,7 +247,7 @@ impl Capture {
 
 /// Room for twice what can come in between two reads, as far as a router can be asked for it.
 fn ring_size(packets: u32, sides: u32, octets: u32) -> u32 {
-    // Each record has a header of 8 octets in the ring, and begins at a multiple of 8.
+    // Each record has a header of 8 bytes in the ring, and begins at a multiple of 8.
     let record = u64::from(octets.min(OCTETS)) + HEAD as u64 + 16;
     let wanted = u64::from(packets).saturating_mul(u64::from(sides) * 2 * record);
     wanted.clamp(RING.0, RING.1).next_power_of_two() as u32

@@ -315,7 +315,7 @@ impl Datapath {
             pause: jiffies(entry.pause),
             ..Default::default()
         };
-        // SAFETY: a plain struct of numbers without padding, read as the octets it is made of.
+        // SAFETY: a plain struct of numbers without padding, read as the bytes it is made of.
         let octets = unsafe {
             std::slice::from_raw_parts((&raw const value).cast::<u8>(), size_of_val(&value))
         };

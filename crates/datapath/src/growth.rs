@@ -21,7 +21,7 @@ pub struct Growth {
     pub flow: Option<u32>,
     /// Packets; of a super-packet, its segments.
     pub packets: u64,
-    /// Octets from the IP header on; of a super-packet, each segment with its headers. Of bridged
+    /// Bytes from the IP header on; of a super-packet, each segment with its headers. Of bridged
     /// ones super-packets count with one.
     pub octets: u64,
     /// Where and behind what it comes in, without priorities.
@@ -32,7 +32,7 @@ pub struct Growth {
     pub xdp: bool,
     /// Between whom, as it comes in and as it leaves.
     pub whose: Option<(Who, Who)>,
-    /// Between members of a bridge, which the bridge's own device does not count. Octets are those
+    /// Between members of a bridge, which the bridge's own device does not count. Bytes are those
     /// behind the EtherType.
     pub bridged: bool,
 }

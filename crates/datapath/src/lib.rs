@@ -208,7 +208,7 @@ impl Datapath {
         let refs = self.table.refs(flow).into_iter().flatten();
         for (reference, scale) in refs.zip(scales) {
             if let Some(trial) = self.trials.at(self.table.trial_of(reference)) {
-                // SAFETY: an octet of a live mapping that only the daemon writes.
+                // SAFETY: a byte of a live mapping that only the daemon writes.
                 unsafe { (&raw mut (*trial).scale).write_volatile(scale.min(14) + 1) };
             }
         }
@@ -432,7 +432,7 @@ impl Datapath {
         load::test_run_skb(&self.skel.progs.weir_tc, frame, link, repeat)
     }
 
-    /// Runs the TC program on one skb, with what it carries beside its octets; the fields are given
+    /// Runs the TC program on one skb, with what it carries beside its bytes; the fields are given
     /// back as they came out.
     pub fn test_tc_skb(
         &self,

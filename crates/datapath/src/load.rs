@@ -72,7 +72,7 @@ impl Sizes {
         self.flows4 + self.flows6
     }
 
-    /// Memory the kernel sets aside for the tables, octets.
+    /// Memory the kernel sets aside for the tables, bytes.
     pub fn octets(&self) -> u64 {
         u64::from(self.flows4) * (64 + 48 + 2) + u64::from(self.flows6) * (128 + 48 + 2)
     }
@@ -261,7 +261,7 @@ pub fn test_run_skb(
     test_run_skb_with(program, frame, link, &mut SkbFields::default(), repeat)
 }
 
-/// What an skb carries beside its octets: the fields of `struct __sk_buff` that BPF_PROG_TEST_RUN
+/// What an skb carries beside its bytes: the fields of `struct __sk_buff` that BPF_PROG_TEST_RUN
 /// takes and gives back (net/bpf/test_run.c, `convert___skb_to_skb`; VLAN tags are not among them).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SkbFields {
@@ -269,7 +269,7 @@ pub struct SkbFields {
     pub mark: u32,
     /// `skb->priority`.
     pub priority: u32,
-    /// Payload of one segment of a super-packet, octets; 0 for an ordinary packet.
+    /// Payload of one segment of a super-packet, bytes; 0 for an ordinary packet.
     pub gso_size: u32,
     /// Number of segments of a super-packet.
     pub gso_segs: u32,
@@ -279,7 +279,7 @@ pub struct SkbFields {
     pub ingress: u32,
 }
 
-/// The same with more than octets.
+/// The same with more than bytes.
 pub fn test_run_skb_with(
     program: &libbpf_rs::ProgramMut<'_>,
     frame: &[u8],
@@ -309,7 +309,7 @@ pub fn test_run_skb_with(
     }
     let result = run(program, frame, &mut context, repeat)?;
     for (at, value) in &mut words {
-        let octets = context[*at..*at + 4].try_into().expect("four octets");
+        let octets = context[*at..*at + 4].try_into().expect("four bytes");
         *value = u32::from_ne_bytes(octets);
     }
     *fields = SkbFields {

@@ -25,7 +25,7 @@ unsafe impl<T: Send> Send for Mapped<T> {}
 impl<T: Copy> Mapped<T> {
     /// Maps the first `len` elements of a map made with BPF_F_MMAPABLE.
     pub fn new(map: &impl MapCore, len: u32) -> Result<Self, Error> {
-        // The kernel rounds elements up to 8 octets (kernel/bpf/arraymap.c).
+        // The kernel rounds elements up to 8 bytes (kernel/bpf/arraymap.c).
         let stride = size_of::<T>().next_multiple_of(8);
         assert_eq!(
             map.value_size() as usize,

@@ -140,7 +140,7 @@ fn in_a_namespace_of_its_own<T: Send>(work: impl FnOnce() -> T + Send) -> io::Re
 }
 
 const fn instruction(code: u8, dst: u8, src: u8, off: i16, imm: i32) -> [u8; 8] {
-    // struct bpf_insn: the two registers share an octet, in the order of the machine's bit fields.
+    // struct bpf_insn: the two registers share a byte, in the order of the machine's bit fields.
     let registers = if cfg!(target_endian = "big") {
         dst << 4 | src
     } else {
@@ -195,7 +195,7 @@ fn program(kind: bpf_prog_type, flags: u32, code: &[[u8; 8]]) -> io::Result<Owne
         prog_flags: flags,
         ..Default::default()
     };
-    // SAFETY: the strings end with 0, the instructions are as many as said (an array of octets
+    // SAFETY: the strings end with 0, the instructions are as many as said (an array of bytes
     // would not do: `bpf_insn` wants alignment, so they are copied), and all of it outlives the
     // call.
     let fd = unsafe {

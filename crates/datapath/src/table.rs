@@ -21,7 +21,7 @@ const REST: Duration = Duration::from_millis(200);
 const WAYS: u32 = 4;
 /// FLOW_REF_IPV6 of bpf/include/flow.h.
 const IPV6: u32 = 1 << 31;
-/// FLOW_TIMED_WORD of bpf/include/flow.h: the third octet from `ttl_lo` on is `tos`.
+/// FLOW_TIMED_WORD of bpf/include/flow.h: the third byte from `ttl_lo` on is `tos`.
 const TIMED: u32 = u32::from_ne_bytes([0, 0, 1, 0]);
 /// TAG_LIVE of bpf/include/flow.h.
 const TAG_LIVE: u16 = 0x8000;
@@ -39,13 +39,13 @@ pub const PAIRS: u32 = 1 << 31;
 pub struct Reading {
     /// Packets forwarded by weir (segments, where they came as a super-packet).
     pub packets: u64,
-    /// Octets of their IP packets.
+    /// Bytes of their IP packets.
     pub octets: u64,
     /// The direction is proven now.
     pub proven: bool,
     /// Another number each time that a packet was put on trial: the kernel saw it.
     pub shown: u32,
-    /// The length of its IP packet, octets.
+    /// The length of its IP packet, bytes.
     pub shown_length: u16,
 }
 
@@ -54,7 +54,7 @@ pub struct Reading {
 pub struct Growth {
     /// Packets, as in [`Reading`].
     pub packets: u64,
-    /// Octets of their IP packets.
+    /// Bytes of their IP packets.
     pub octets: u64,
 }
 
@@ -73,7 +73,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// Takes in a reading of the shared counter: 24 bits of packets, 40 of octets, either may have
+    /// Takes in a reading of the shared counter: 24 bits of packets, 40 of bytes, either may have
     /// wrapped.
     fn update(&mut self, i: usize, count: u64) {
         let grown = count.wrapping_sub(self.seen[i]);
@@ -511,7 +511,7 @@ impl Table {
     /// Sets a record's mark for being timed, or takes it away; the packet path does so, too.
     pub fn mark(&self, reference: u32, timed: bool) {
         // SAFETY: the aligned word that begins with `ttl_lo`, in a mapping that lives as long as
-        // self, and only read here. The witness writes single octets of it, of which it owns all
+        // self, and only read here. The witness writes single bytes of it, of which it owns all
         // but the mark.
         let word = unsafe {
             AtomicU32::from_ptr((&raw mut (*self.common(reference)).ttl_lo).cast::<u32>())

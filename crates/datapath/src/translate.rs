@@ -162,7 +162,7 @@ fn fold(mut sum: u64) -> u16 {
     sum as u16
 }
 
-/// TTL_DELTA of bpf/include/flow.h: the TTL is the high octet of its word, and one lower is plus
+/// TTL_DELTA of bpf/include/flow.h: the TTL is the high byte of its word, and one lower is plus
 /// the complement of 0x0100.
 const TTL_DELTA: u16 = 0xfeff_u16.to_be();
 

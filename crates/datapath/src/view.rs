@@ -27,7 +27,7 @@ pub struct Direction {
     pub hop_link: u32,
     /// Forwarded at XDP; else, when proven, at TC.
     pub xdp: bool,
-    /// Longest IP packet proven, octets.
+    /// Longest IP packet proven, bytes.
     pub length: u16,
     /// TTLs proven, at ingress.
     pub ttl: (u8, u8),
@@ -84,7 +84,7 @@ pub fn differences(
             let e = expectations
                 .get(table.trial_of(reference))
                 .filter(|e| e.different > 0)?;
-            // Octets beyond the headers were never written.
+            // Bytes beyond the headers were never written.
             let used = |octets: &[u8]| octets.iter().rposition(|o| *o != 0).map_or(0, |at| at + 1);
             let ip = used(&e.sent);
             let whole = |link: &[u8], octets: u8, headers: &[u8]| {

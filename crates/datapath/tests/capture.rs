@@ -35,7 +35,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// As on the wire: with a tag that an skb had beside its octets.
+    /// As on the wire: with a tag that an skb had beside its bytes.
     fn wire(&self) -> Vec<u8> {
         let mut wire = self.octets.clone();
         if let Some((kind, tci)) = self.tag {
@@ -71,7 +71,7 @@ fn forward(router: &mut Router, hook: Hook, link: u32, frame: &[u8]) -> Vec<u8> 
     }
 }
 
-/// Both sides of a packet are caught octet for octet, at both hooks, and belong together.
+/// Both sides of a packet are caught byte for byte, at both hooks, and belong together.
 #[test]
 fn a_packet_is_captured_as_it_came_and_as_it_left() {
     let mut router = Router::standard();

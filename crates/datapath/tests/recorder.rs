@@ -256,7 +256,7 @@ fn asked(subject: probes::Subject) -> Subject {
     }
 }
 
-/// Packets of 1000 octets and their headers, through a bucket that takes one such packet each tenth
+/// Packets of 1000 bytes and their headers, through a bucket that takes one such packet each tenth
 /// of a second: each waits a tenth longer than the one before, less what the bucket had, and what
 /// it took to send them.
 #[test]

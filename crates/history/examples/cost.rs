@@ -1,4 +1,4 @@
-//! What the history costs: octets written a day, size after a year, memory, time of a flush. Prints
+//! What the history costs: bytes written a day, size after a year, memory, time of a flush. Prints
 //! the figures of docs/history.md.
 //!
 //! `cargo run --release -p weir-history --example cost DIRECTORY` measures days on the disk of that
@@ -60,7 +60,7 @@ fn days(directory: &Path) -> Result<(), Error> {
         }
         times.sort_unstable();
         println!(
-            "day {day}: {} octets handed to the kernel, {} to the disk; a flush took {} us, the \
+            "day {day}: {} bytes handed to the kernel, {} to the disk; a flush took {} us, the \
                 longest {} us",
             written() - handed,
             field("/proc/self/io", "write_bytes:") - stored,
@@ -91,7 +91,7 @@ fn year(directory: &Path) -> Result<(), Error> {
     }
     let now = START + 365 * 86_400;
     println!(
-        "after a year: {} octets; memory grew by {} KiB",
+        "after a year: {} bytes; memory grew by {} KiB",
         length(&path),
         status("RssAnon:") - memory
     );
@@ -129,7 +129,7 @@ fn year(directory: &Path) -> Result<(), Error> {
         let (begun, before) = (Instant::now(), written());
         store.flush(now)?;
         println!(
-            "a flush of {} rows: {} us to add, {} us to write, {} octets",
+            "a flush of {} rows: {} us to add, {} us to write, {} bytes",
             devices * 6,
             added,
             begun.elapsed().as_micros(),
@@ -164,7 +164,7 @@ fn length(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |found| found.len())
 }
 
-/// Octets handed to write calls so far.
+/// Bytes handed to write calls so far.
 fn written() -> u64 {
     field("/proc/self/io", "wchar:")
 }

@@ -40,7 +40,7 @@ pub fn add(sum: &mut Both, more: &Both) {
     plus(&mut sum.sent, &more.sent);
 }
 
-/// Octets of both ways.
+/// Bytes of both ways.
 pub fn octets(traffic: &Both) -> u64 {
     traffic.received.octets.saturating_add(traffic.sent.octets)
 }

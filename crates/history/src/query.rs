@@ -203,7 +203,7 @@ pub(crate) fn answer(
     Ok(periods.told)
 }
 
-/// Octets of each device from an instant on, by day: in the file, where `day` has what is closed.
+/// Bytes of each device from an instant on, by day: in the file, where `day` has what is closed.
 pub(crate) fn usage(
     connection: &Connection,
     from: i64,

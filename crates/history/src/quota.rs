@@ -22,7 +22,7 @@ pub enum Action {
 pub struct Quota {
     /// In a day, week or month.
     pub unit: Unit,
-    /// So many octets, both ways together.
+    /// So many bytes, both ways together.
     pub limit: u64,
     /// From so many hundredths of it on it is warned; 100 and more: never before it is used up.
     pub warn: u8,
@@ -35,9 +35,7 @@ impl Quota {
     pub fn check(&self) -> Result<(), String> {
         match (self.unit, self.limit, self.warn) {
             (Unit::Hour, ..) => Err("a quota is for a day, week or month, not an hour".into()),
-            (_, 0, _) => {
-                Err("a quota of 0 octets is none: block the device in the firewall".into())
-            }
+            (_, 0, _) => Err("a quota of 0 bytes is none: block the device in the firewall".into()),
             (.., 0) => Err("a quota cannot warn at 0 %: take 1 to 100".into()),
             _ => Ok(()),
         }
@@ -107,7 +105,7 @@ impl Rules {
 pub struct State {
     /// Its quota.
     pub quota: Quota,
-    /// Octets used.
+    /// Bytes used.
     pub used: u64,
     /// Where that is.
     pub level: Level,

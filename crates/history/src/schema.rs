@@ -19,7 +19,7 @@ use crate::Error;
 pub const VERSION: i64 = 1;
 /// "weir": tells a history from other databases.
 const APPLICATION: i64 = 0x7765_6972;
-/// Octets of a page. A flush changes few rows, and is written in pages: with 4096 it writes twice
+/// Bytes of a page. A flush changes few rows, and is written in pages: with 4096 it writes twice
 /// as much.
 pub const PAGE: u64 = 1024;
 /// So many broken files are kept beside.
@@ -103,7 +103,7 @@ impl File {
 }
 
 /// Opens the file, makes it where there is none, brings it to this version. It grows to `limit`
-/// octets at most.
+/// bytes at most.
 pub fn open(path: &Path, limit: u64) -> Result<File, Error> {
     prepare(path)?;
     let because = |source| Error::File {

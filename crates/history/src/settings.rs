@@ -18,7 +18,7 @@ pub struct Settings {
     pub days_days: u32,
     /// Months are kept for so many years, 10.
     pub months_years: u32,
-    /// The file grows to so many octets, 16 MiB, then the oldest hours are dropped, then days, then
+    /// The file grows to so many bytes, 16 MiB, then the oldest hours are dropped, then days, then
     /// months.
     pub limit: u64,
     /// So many devices of a period are told apart, 1024; the rest is `other`.

@@ -8,7 +8,7 @@ use crate::periods::{Calendar, Span, Unit};
 /// The units that a quota may have, in the order of the sums.
 const UNITS: [Unit; 3] = [Unit::Day, Unit::Week, Unit::Month];
 
-/// Octets by device, both ways together, in the periods that an instant is in.
+/// Bytes by device, both ways together, in the periods that an instant is in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     spans: [Option<Span>; 3],
@@ -24,7 +24,7 @@ impl Usage {
         }
     }
 
-    /// Adds octets that passed at an instant, to those periods that it is in.
+    /// Adds bytes that passed at an instant, to those periods that it is in.
     pub fn add(&mut self, at: i64, mac: Mac, octets: u64) {
         if !self.spans.iter().flatten().any(|span| span.holds(at)) {
             return;

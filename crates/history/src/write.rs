@@ -248,7 +248,7 @@ fn room(transaction: &Transaction, limit: u64) -> rusqlite::Result<()> {
     drop_oldest(transaction, most - limit / 20)
 }
 
-/// Drops the oldest hours, then days, then months, until at most `most` octets are in use.
+/// Drops the oldest hours, then days, then months, until at most `most` bytes are in use.
 fn drop_oldest(transaction: &Transaction, most: u64) -> rusqlite::Result<()> {
     for (table, kept) in [
         ("hour", "(SELECT hour FROM state)"),
@@ -275,7 +275,7 @@ fn drop_oldest(transaction: &Transaction, most: u64) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Octets of the file that are in use.
+/// Bytes of the file that are in use.
 fn used(connection: &Connection) -> rusqlite::Result<u64> {
     let pages = number(connection, "PRAGMA page_count")?;
     Ok((pages - number(connection, "PRAGMA freelist_count")?.min(pages)) * PAGE)

@@ -12,7 +12,7 @@ use weir_history::{Store, Unit};
 
 const ONCE: &str = "WEIR_HISTORY_CRASH_ONCE";
 const CHILD: &str = "WEIR_HISTORY_CRASH_CHILD";
-/// Rows of one flush, and octets received of each.
+/// Rows of one flush, and bytes received of each.
 const ROWS: u32 = 60;
 const OCTETS: u64 = 1000;
 

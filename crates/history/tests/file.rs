@@ -442,7 +442,7 @@ fn other_settings_hold_at_once() {
     assert_eq!(used(&mut store).0, 11_000);
 }
 
-/// SQLite keeps weir's version at octet 60 of the file: another one has the tables made that are
+/// SQLite keeps weir's version at byte 60 of the file: another one has the tables made that are
 /// there.
 #[test]
 fn another_version_by_mistake_is_damage() {

@@ -305,7 +305,7 @@ impl Tcp {
 
     fn field(&mut self, attribute: &Attribute<'_>) -> Result<(), DecodeError> {
         let octet = |part| attribute.array::<1>(part).map(|[octet]| Some(octet));
-        // Two octets: flags, and a mask that only updates need.
+        // Two bytes: flags, and a mask that only updates need.
         let flags = |part| attribute.array::<2>(part).map(|[flags, _]| Some(flags));
         match attribute.kind {
             CTA_PROTOINFO_TCP_STATE => self.state = octet("CTA_PROTOINFO_TCP_STATE")?,

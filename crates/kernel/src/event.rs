@@ -154,7 +154,7 @@ pub struct Link {
     pub up: bool,
     /// Hardware address, of Ethernet devices.
     pub mac: Option<Mac>,
-    /// Largest IP packet, octets.
+    /// Largest IP packet, bytes.
     pub mtu: u32,
     /// IFLA_INFO_KIND: `veth`, `bridge`, `vlan`, `ppp`…; empty for hardware.
     pub kind: String,

@@ -109,7 +109,7 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Splits the payload into its fixed part of `N` octets, named `part` in errors, and its
+    /// Splits the payload into its fixed part of `N` bytes, named `part` in errors, and its
     /// attributes.
     pub(crate) fn split<const N: usize>(
         &self,
@@ -196,7 +196,7 @@ impl<'a> Attribute<'a> {
         self.array(part).map(u32::from_ne_bytes)
     }
 
-    /// A string, up to its first zero octet. Device names are octets to the kernel: what is not
+    /// A string, up to its first zero byte. Device names are bytes to the kernel: what is not
     /// UTF-8 is replaced.
     pub fn text(&self) -> String {
         let end = self
@@ -304,12 +304,12 @@ fn align(length: usize) -> usize {
     (length + 3) & !3
 }
 
-/// Reads in native byte order; the caller has checked that `at + 2` octets are there.
+/// Reads in native byte order; the caller has checked that `at + 2` bytes are there.
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_ne_bytes([bytes[at], bytes[at + 1]])
 }
 
-/// Reads in native byte order; the caller has checked that `at + 4` octets are there.
+/// Reads in native byte order; the caller has checked that `at + 4` bytes are there.
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }

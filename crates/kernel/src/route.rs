@@ -1,6 +1,6 @@
 //! rtnetlink: devices, addresses, neighbours, bridges' stations and ports, qdiscs, filters, and
 //! that some routing changed (`include/uapi/linux/rtnetlink.h`, `if_link.h`, `if_addr.h`,
-//! `if_bridge.h`, `neighbour.h`). Octet order is the machine's own.
+//! `if_bridge.h`, `neighbour.h`). Byte order is the machine's own.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -40,7 +40,7 @@ const NFTA_DATA_VALUE: u16 = 1;
 const NFT_SET_ELEM_INTERVAL_END: u32 = 1;
 const NFT_SET_ELEM_CATCHALL: u32 = 2;
 
-/// The kernel's bound on names (`NFT_NAME_MAXLEN`), octets.
+/// The kernel's bound on names (`NFT_NAME_MAXLEN`), bytes.
 const NAME_MAX: usize = 255;
 
 /// A family of nf_tables (`NFPROTO_*`).
@@ -142,7 +142,7 @@ pub struct SetHeader {
     pub flags: u32,
     /// The type of its key, by a number of `nft`'s own: 7 is `ipv4_addr`, 8 is `ipv6_addr`.
     pub key_type: u32,
-    /// Length of its key, octets.
+    /// Length of its key, bytes.
     pub key_length: u32,
 }
 

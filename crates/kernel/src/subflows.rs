@@ -114,14 +114,14 @@ pub struct Subflow {
     pub tcp: TcpInfo,
 }
 
-/// How a TCP socket fares: a part of `struct tcp_info`. Octets are those of data.
+/// How a TCP socket fares: a part of `struct tcp_info`. Bytes are those of data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpInfo {
     /// Time-outs in a row without an answer.
     pub retransmits: u8,
     /// Time-out for a retransmission, µs.
     pub rto: u32,
-    /// Octets of data in a segment.
+    /// Bytes of data in a segment.
     pub mss: u32,
     /// Segments that were sent and not acknowledged.
     pub unacked: u32,
@@ -141,23 +141,23 @@ pub struct TcpInfo {
     pub rtt_least: u32,
     /// Congestion window, segments.
     pub cwnd: u32,
-    /// Octets a second that pacing allows.
+    /// Bytes a second that pacing allows.
     pub pacing_rate: u64,
-    /// Octets acknowledged by the other side.
+    /// Bytes acknowledged by the other side.
     pub bytes_acked: u64,
-    /// Octets received.
+    /// Bytes received.
     pub bytes_received: u64,
-    /// Octets that wait to be sent.
+    /// Bytes that wait to be sent.
     pub not_sent: u32,
-    /// Octets a second that lately arrived at the other side.
+    /// Bytes a second that lately arrived at the other side.
     pub delivery_rate: u64,
     /// There was no more to send: it might have been faster.
     pub app_limited: bool,
     /// How long it had something to send, µs.
     pub busy: u64,
-    /// Octets sent, those sent again too.
+    /// Bytes sent, those sent again too.
     pub bytes_sent: u64,
-    /// Octets sent again.
+    /// Bytes sent again.
     pub bytes_retrans: u64,
 }
 
@@ -366,7 +366,7 @@ fn request(
         Sockets::To(port) => (INET_DIAG_BC_D_EQ, port),
         Sockets::At(port) => (INET_DIAG_BC_S_EQ, port),
     };
-    // A comparison and what it compares with, 4 octets each: where it holds, on to the end of both;
+    // A comparison and what it compares with, 4 bytes each: where it holds, on to the end of both;
     // else past it, which refuses.
     let mut filter = [operation, 8, 0, 0, 0, 0, 0, 0];
     filter[2..4].copy_from_slice(&12u16.to_ne_bytes());

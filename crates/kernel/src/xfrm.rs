@@ -7,7 +7,7 @@ use crate::message::{DecodeError, Message};
 const XFRM_MSG_NEWPOLICY: u16 = 0x13;
 const XFRM_MSG_GETPOLICY: u16 = 0x15;
 
-/// Size of struct xfrm_userpolicy_info, which begins with the selector (56 octets) and the limits
+/// Size of struct xfrm_userpolicy_info, which begins with the selector (56 bytes) and the limits
 /// (64).
 const INFO: usize = 168;
 /// Size of struct xfrm_userpolicy_id.

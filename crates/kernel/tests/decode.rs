@@ -1,4 +1,4 @@
-//! Decoders against random octets, damaged datagrams of a kernel, and, for conntrack, another
+//! Decoders against random bytes, damaged datagrams of a kernel, and, for conntrack, another
 //! decoder.
 
 use std::net::IpAddr;
@@ -157,7 +157,7 @@ fn conntrack_is_read_as_another_decoder_reads_it() {
     assert!(compared >= 10, "{compared}");
 }
 
-/// A damaged datagram of a kernel: some octets changed, cut, another appended.
+/// A damaged datagram of a kernel: some bytes changed, cut, another appended.
 fn damaged() -> impl Strategy<Value = Vec<u8>> {
     let all: Vec<_> = fixtures()
         .into_iter()
@@ -185,7 +185,7 @@ fn damaged() -> impl Strategy<Value = Vec<u8>> {
         })
 }
 
-/// Random octets behind a header that leads to a decoder.
+/// Random bytes behind a header that leads to a decoder.
 fn headed() -> impl Strategy<Value = Vec<u8>> {
     let kinds: &[u16] = &[
         16, 17, 20, 21, 24, 28, 29, 32, 36, 37, 44, 45, 104, 112, 113, 0x100, 0x102, 0xa0f,

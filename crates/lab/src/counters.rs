@@ -46,7 +46,7 @@ impl Counters {
     }
 }
 
-/// Octets that a device received and sent, link headers included.
+/// Bytes that a device received and sent, link headers included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Octets {
     /// Came in.

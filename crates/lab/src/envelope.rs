@@ -148,7 +148,7 @@ fn session_of(rest: &[u8]) -> Option<(u16, Vec<u8>)> {
     (length == claimed(&inside) + 2 && rest.len() >= 8 + length).then_some((session, inside))
 }
 
-/// Takes off the zeros that fill the frame up to Ethernet's shortest. `before`: octets of the frame
+/// Takes off the zeros that fill the frame up to Ethernet's shortest. `before`: bytes of the frame
 /// before what `inside` begins with, its EtherType included.
 fn without_padding(mut inside: Vec<u8>, before: usize) -> Vec<u8> {
     let end = claimed(&inside) + 2;
@@ -199,7 +199,7 @@ mod tests {
         let [.., envelope] = envelopes();
         let frame = packet().bytes();
         let sealed = envelope.seal(&frame);
-        // 20 + 8 + 5 octets of IP, 2 of PPP.
+        // 20 + 8 + 5 bytes of IP, 2 of PPP.
         let expected = [
             0x81, 0, 0, 7, 0x88, 0x64, 0x11, 0, 0x12, 0x34, 0, 35, 0, 0x21,
         ];
@@ -214,7 +214,7 @@ mod tests {
         let mut padded = envelope.seal(&frame);
         padded.resize(60, 0);
         assert_eq!(Envelope::open(&padded).1, frame);
-        *padded.last_mut().expect("an octet") = 1;
+        *padded.last_mut().expect("a byte") = 1;
         assert_ne!(Envelope::open(&padded).1, frame);
     }
 

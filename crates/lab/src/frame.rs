@@ -7,7 +7,7 @@ use crate::view::{checksum, pseudo_header};
 /// An Ethernet address.
 pub type Mac = [u8; 6];
 
-/// TCP flags, as the bits of octets 12 and 13 (RFC 9293 section 3.1).
+/// TCP flags, as the bits of bytes 12 and 13 (RFC 9293 section 3.1).
 pub mod flag {
     /// No more data.
     pub const FIN: u16 = 0x01;
@@ -50,12 +50,12 @@ pub struct Packet {
     pub flow_label: u32,
     /// IPv4 DF.
     pub dont_fragment: bool,
-    /// This is a fragment: the offset in units of 8 octets, and whether more follow.
+    /// This is a fragment: the offset in units of 8 bytes, and whether more follow.
     pub fragment: Option<(u16, bool)>,
     /// IPv4 options; padded with zeros to a multiple of 4.
     pub options: Vec<u8>,
-    /// IPv6 extension headers: protocol number, and the body with its first two octets (next
-    /// header, length) left 0 to be filled in. Multiples of 8 octets.
+    /// IPv6 extension headers: protocol number, and the body with its first two bytes (next
+    /// header, length) left 0 to be filled in. Multiples of 8 bytes.
     pub extensions: Vec<(u8, Vec<u8>)>,
     /// What IP carries.
     pub body: Body,
@@ -189,7 +189,7 @@ impl Packet {
         frame
     }
 
-    /// The packet in fragments: what IP carries is cut at `first` octets, rounded down to a
+    /// The packet in fragments: what IP carries is cut at `first` bytes, rounded down to a
     /// multiple of 8.
     pub fn fragments(&self, first: usize) -> [Vec<u8>; 2] {
         let (protocol, body) = self.layer4();

@@ -36,7 +36,7 @@ pub struct Options {
     /// themselves; the router's neighbours are permanent, its ICMP errors are not limited in rate,
     /// and its conntrack entries outlast any run.
     pub raw: bool,
-    /// Largest IP packet on the WAN, octets; 1500 on the LAN. PPPoE and WireGuard carry less than
+    /// Largest IP packet on the WAN, bytes; 1500 on the LAN. PPPoE and WireGuard carry less than
     /// 1500, whatever this says.
     pub wan_mtu: u16,
 }

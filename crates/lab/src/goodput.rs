@@ -1,5 +1,5 @@
 //! Goodput over time: a sender and a receiver in namespaces, and what the receiver saw, slot by
-//! slot. What the octets are is not looked at: for that there is [`crate::transfer`].
+//! slot. What the bytes are is not looked at: for that there is [`crate::transfer`].
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -17,9 +17,9 @@ use crate::{Error, Namespace};
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a thread may take to notice that it is to end.
 const NOTICE: Duration = Duration::from_millis(20);
-/// Octets written or read at once.
+/// Bytes written or read at once.
 const CHUNK: usize = 64 << 10;
-/// Octets of a datagram, where nothing else is asked for: it still fits where a tunnel takes some.
+/// Bytes of a datagram, where nothing else is asked for: it still fits where a tunnel takes some.
 const DATAGRAM: usize = 1200;
 /// Ethernet has no longer ones.
 const LONGEST: usize = 1472;
@@ -27,7 +27,7 @@ const LONGEST: usize = 1472;
 /// application sends.
 const ARREARS: Duration = Duration::from_millis(20);
 
-/// What carries the octets.
+/// What carries the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// One TCP connection.
@@ -51,7 +51,7 @@ pub struct Demand {
     pub down: bool,
     /// Bit/s at most; `None`: as fast as it goes.
     pub rate: Option<u64>,
-    /// Octets of a datagram: 4 to 1472.
+    /// Bytes of a datagram: 4 to 1472.
     pub length: usize,
 }
 

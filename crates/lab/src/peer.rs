@@ -35,7 +35,7 @@ pub struct Load {
     pub udp: Option<u64>,
     /// The server sends.
     pub reverse: bool,
-    /// Octets written at once; for UDP the size of a datagram.
+    /// Bytes written at once; for UDP the size of a datagram.
     pub length: Option<u32>,
 }
 
@@ -58,7 +58,7 @@ impl Load {
 pub struct Throughput {
     /// As received, bit/s.
     pub bits_per_second: f64,
-    /// Octets received.
+    /// Bytes received.
     pub octets: u64,
     /// Datagrams sent (UDP only).
     pub packets: u64,

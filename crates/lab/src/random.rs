@@ -44,14 +44,14 @@ impl Random {
         choices[self.below(choices.len())]
     }
 
-    /// `length` random octets.
+    /// `length` random bytes.
     pub fn bytes(&mut self, length: usize) -> Vec<u8> {
         let mut bytes = vec![0; length];
         self.fill(&mut bytes);
         bytes
     }
 
-    /// Overwrites `bytes` with random octets.
+    /// Overwrites `bytes` with random bytes.
     pub fn fill(&mut self, bytes: &mut [u8]) {
         for chunk in bytes.chunks_mut(8) {
             let word = self.next_u64().to_le_bytes();

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-/// Octets are added up over slots of this length.
+/// Bytes are added up over slots of this length.
 pub const SLOT: Duration = Duration::from_millis(50);
 /// Shorter gaps between arrivals are not noted.
 const GAP: Duration = Duration::from_millis(10);
@@ -11,7 +11,7 @@ const GAP: Duration = Duration::from_millis(10);
 /// scheduling.
 const WINDOW: usize = 4;
 
-/// Octets over time, as their receiver saw them. Times count from the begin of the measurement.
+/// Bytes over time, as their receiver saw them. Times count from the begin of the measurement.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     slots: Vec<u64>,
@@ -55,7 +55,7 @@ impl Order {
 }
 
 impl Series {
-    /// Octets arrived at `now`, which does not go back.
+    /// Bytes arrived at `now`, which does not go back.
     pub fn add(&mut self, now: Duration, octets: u64) {
         self.note_gap(now);
         let slot = (now.as_nanos() / SLOT.as_nanos()) as usize;
@@ -85,12 +85,12 @@ impl Series {
         }
     }
 
-    /// Octets in all.
+    /// Bytes in all.
     pub fn total(&self) -> u64 {
         self.slots.iter().sum()
     }
 
-    /// Octets in each [`SLOT`], to the last that any arrived in.
+    /// Bytes in each [`SLOT`], to the last that any arrived in.
     pub fn slots(&self) -> &[u64] {
         &self.slots
     }
@@ -121,7 +121,7 @@ impl Series {
         self.gaps.iter().map(within).max().unwrap_or_default()
     }
 
-    /// The longest silence of all, that before the first octet left out.
+    /// The longest silence of all, that before the first byte left out.
     pub fn longest_silence(&self) -> Duration {
         let begin = match self.gaps.first() {
             Some(gap) if gap.start.is_zero() => gap.end,
@@ -151,7 +151,7 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// 1000 octets every 10 ms from 100 ms on; nothing from 500 to 800 ms; until 1 s, and looked at
+    /// 1000 bytes every 10 ms from 100 ms on; nothing from 500 to 800 ms; until 1 s, and looked at
     /// 50 ms later.
     fn cut() -> Series {
         let mut series = Series::default();

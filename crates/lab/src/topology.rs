@@ -113,7 +113,7 @@ impl Lab {
         self.node(role)?.run(&line).map(drop)
     }
 
-    /// Sets the largest IP packet of a device, octets.
+    /// Sets the largest IP packet of a device, bytes.
     pub fn mtu(&self, role: &str, device: &str, mtu: u16) -> Result<(), Error> {
         let line = format!("ip link set {device} mtu {mtu}");
         self.node(role)?.run(&line).map(drop)

@@ -1,4 +1,4 @@
-//! A long TCP transfer that proves, octet for octet, that a connection survived whatever was done
+//! A long TCP transfer that proves, byte for byte, that a connection survived whatever was done
 //! to the router meanwhile; and echoes.
 
 use std::io::{self, Read, Write};
@@ -19,10 +19,10 @@ const SILENCE: Duration = Duration::from_secs(75);
 const ANSWER: Duration = Duration::from_secs(30);
 /// How long an end may take to begin or end.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// Octets written at once.
+/// Bytes written at once.
 const CHUNK: usize = 16 << 10;
 
-/// A running transfer of a seeded stream of octets from one namespace to another.
+/// A running transfer of a seeded stream of bytes from one namespace to another.
 #[derive(Debug)]
 pub struct Transfer {
     stopping: Arc<AtomicBool>,
@@ -32,7 +32,7 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// Listens at `to` in `server`, connects from `client`, and sends at most `rate` octets/s
+    /// Listens at `to` in `server`, connects from `client`, and sends at most `rate` bytes/s
     /// (`None`: as fast as it goes) until stopped.
     pub fn start(
         client: &Namespace,
@@ -58,7 +58,7 @@ impl Transfer {
         })
     }
 
-    /// Octets received and found right so far.
+    /// Bytes received and found right so far.
     pub fn progress(&self) -> u64 {
         self.received.load(Ordering::Relaxed)
     }
@@ -73,7 +73,7 @@ impl Transfer {
     pub fn advance(&self, octets: u64, limit: Duration) -> Result<(), Error> {
         let goal = self.progress() + octets;
         wait_until(
-            &format!("the transfer to reach {goal} octets"),
+            &format!("the transfer to reach {goal} bytes"),
             limit,
             || {
                 let ended = [&self.sender, &self.receiver]
@@ -88,7 +88,7 @@ impl Transfer {
         )
     }
 
-    /// Ends it in order and returns the octets transferred: all that were sent, all of them right.
+    /// Ends it in order and returns the bytes transferred: all that were sent, all of them right.
     /// Errors say what broke.
     pub fn stop(mut self) -> Result<u64, Error> {
         self.stopping.store(true, Ordering::Relaxed);
@@ -98,7 +98,7 @@ impl Transfer {
         let sent = sender?;
         if sent != received {
             return Err(Error::Unexpected(format!(
-                "{sent} octets sent, {received} received"
+                "{sent} bytes sent, {received} received"
             )));
         }
         Ok(received)
@@ -167,7 +167,7 @@ fn receive(listener: &TcpListener, seed: u64, counter: &AtomicU64) -> io::Result
                 Ok(0) => {
                     return Err(io::Error::new(
                         io::ErrorKind::UnexpectedEof,
-                        format!("ended after {} octets", total + filled as u64),
+                        format!("ended after {} bytes", total + filled as u64),
                     ));
                 }
                 Ok(more) => filled += more,
@@ -185,7 +185,7 @@ fn receive(listener: &TcpListener, seed: u64, counter: &AtomicU64) -> io::Result
             let belongs = home(seed, &chunk[at..], total);
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                format!("octet {place} is wrong: {belongs}"),
+                format!("byte {place} is wrong: {belongs}"),
             ));
         }
         total += CHUNK as u64;
@@ -193,7 +193,7 @@ fn receive(listener: &TcpListener, seed: u64, counter: &AtomicU64) -> io::Result
     }
 }
 
-/// Where octets that are not where they should be belong: it tells what went wrong.
+/// Where bytes that are not where they should be belong: it tells what went wrong.
 fn home(seed: u64, found: &[u8], total: u64) -> String {
     let sample = &found[..found.len().min(32)];
     let mut random = Random::new(seed);

@@ -28,11 +28,11 @@ nix::setsockopt_impl!(
 
 /// PACKET_OUTGOING (include/uapi/linux/if_packet.h): a frame this host sent itself.
 const OUTGOING: u8 = 4;
-/// Room for bursts, octets; the reader may be off the processor for long on a busy machine.
+/// Room for bursts, bytes; the reader may be off the processor for long on a busy machine.
 const BUFFER: usize = 16 << 20;
 /// Longest frame that can arrive: a super-packet of 64 KiB and its headers.
 const LONGEST: usize = 65_536 + 128;
-/// Octets of `struct tpacket_auxdata` (include/uapi/linux/if_packet.h).
+/// Bytes of `struct tpacket_auxdata` (include/uapi/linux/if_packet.h).
 const AUXDATA: usize = 20;
 /// TP_STATUS_VLAN_VALID: the frame had a VLAN tag, which the kernel took off.
 const TAGGED: u32 = 1 << 4;
@@ -81,7 +81,7 @@ impl Tap {
                 Ok(_) => return Ok(()),
                 Err(Errno::EINTR | Errno::ENOBUFS | Errno::EAGAIN) => std::thread::yield_now(),
                 Err(error) => {
-                    let doing = format!("send {} octets at {}", frame.len(), self.name);
+                    let doing = format!("send {} bytes at {}", frame.len(), self.name);
                     return Err(Error::system::<Errno>(doing)(error));
                 }
             }

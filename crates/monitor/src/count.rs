@@ -1,13 +1,13 @@
-//! Packets and octets.
+//! Packets and bytes.
 
 use std::ops::AddAssign;
 
-/// Packets and octets one way. Octets are those of IP packets.
+/// Packets and bytes one way. Bytes are those of IP packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// IP packets, as on the wire.
     pub packets: u64,
-    /// From the first octet of the IP header.
+    /// From the first byte of the IP header.
     pub octets: u64,
 }
 

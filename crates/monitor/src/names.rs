@@ -11,9 +11,9 @@
 //! | DHCP | UDP | from the station | any | 67 | all | 1024 |
 //! | DHCP, the server's answer | UDP | to the station | 68 | 67 | all | 1024 |
 //! | TLS, HTTP | TCP | from the station | any | any | the first 4 with payload | 4096 |
-//! | QUIC | UDP | from the station | any | 443 | the first 3, if long header (first octet ≥ 0x80) | 1500 |
+//! | QUIC | UDP | from the station | any | 443 | the first 3, if long header (first byte ≥ 0x80) | 1500 |
 //!
-//! Octets are those of the payload. Packets without payload are not wanted. *The first* counts
+//! Bytes are those of the payload. Packets without payload are not wanted. *The first* counts
 //! packets with payload of that flow in that direction. No table of this module grows beyond a
 //! fixed size, whatever packets come.
 //!

@@ -11,9 +11,9 @@ pub struct Metered {
     pub talks: Count,
     /// IP packets for which there was no record.
     pub unplaced: Count,
-    /// Frames that are not IP, with the octets behind their headers.
+    /// Frames that are not IP, with the bytes behind their headers.
     pub other: Count,
-    /// Octets of headers before IP and of padding behind it.
+    /// Bytes of headers before IP and of padding behind it.
     pub link: i64,
 }
 
@@ -33,7 +33,7 @@ pub struct Port {
 }
 
 impl Port {
-    /// A conversation here grew, of whose packets each has so many octets before the IP header,
+    /// A conversation here grew, of whose packets each has so many bytes before the IP header,
     /// `link` in all each way.
     pub fn talk(&mut self, grown: Both, link: [u64; 2]) {
         self.told[0].talks += grown.sent;
@@ -44,7 +44,7 @@ impl Port {
         self.rate.add(grown);
     }
 
-    /// A station here has more without a record. The octets of headers are in the rest.
+    /// A station here has more without a record. The bytes of headers are in the rest.
     pub fn loose(&mut self, unplaced: Both, other: Both) {
         self.told[0].unplaced += unplaced.sent;
         self.told[1].unplaced += unplaced.received;

@@ -18,7 +18,7 @@ pub struct Reading {
     pub mac: Mac,
     /// What was counted.
     pub grown: Both,
-    /// Octets of link-layer headers before each packet.
+    /// Bytes of link-layer headers before each packet.
     pub link: u8,
     /// All TCP flags that were seen.
     pub tcp_flags: u8,
@@ -87,7 +87,7 @@ pub struct Forwarded {
     pub way: Way,
     /// How much.
     pub count: crate::Count,
-    /// Octets of link-layer headers of all of it.
+    /// Bytes of link-layer headers of all of it.
     pub link: u64,
     /// Hardware address of the station, where it is known: of what leaves, it is in the header.
     pub mac: Option<Mac>,
@@ -117,7 +117,7 @@ pub struct Loose {
     pub mac: Mac,
     /// IP packets for which no record was free.
     pub unplaced: Both,
-    /// Frames that are not IP, with the octets behind their headers.
+    /// Frames that are not IP, with the bytes behind their headers.
     pub other: Both,
 }
 
@@ -128,7 +128,7 @@ pub struct Rest {
     pub unplaced: crate::Count,
     /// Frames that are not IP.
     pub other: crate::Count,
-    /// Octets of headers and padding beyond those that readings tell.
+    /// Bytes of headers and padding beyond those that readings tell.
     pub link: i64,
 }
 

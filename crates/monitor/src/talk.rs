@@ -48,7 +48,7 @@ pub struct Talk {
     pub tos: u8,
     /// ICMP type and code of the first packet.
     pub icmp: (u8, u8),
-    /// Octets of link-layer headers before each packet.
+    /// Bytes of link-layer headers before each packet.
     pub link: u8,
     /// What the other end is called, as the station was told or said itself.
     pub far_name: Option<Arc<str>>,

@@ -29,7 +29,7 @@ impl Decoded {
     fn read(&mut self, parser: &mut NetflowParser, message: &Message, limit: usize) {
         assert!(
             message.octets.len() <= limit,
-            "{} octets",
+            "{} bytes",
             message.octets.len()
         );
         let result = parser.parse_bytes(&message.octets);
@@ -87,7 +87,7 @@ fn fields(template: &[u16], record: &[IPFixFieldPair]) -> Fields {
     let mut all = Fields::new();
     for (number, (_, value)) in template.iter().zip(record) {
         let octets = all.entry(*number).or_default();
-        value.write_be_bytes(octets).expect("octets of a field");
+        value.write_be_bytes(octets).expect("bytes of a field");
     }
     all
 }

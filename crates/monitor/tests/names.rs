@@ -42,7 +42,7 @@ fn frames(file: &str) -> Vec<Frame> {
                 ">" => Direction::FromStation,
                 _ => Direction::ToStation,
             },
-            mac: octets(fields[1]).try_into().expect("six octets"),
+            mac: octets(fields[1]).try_into().expect("six bytes"),
             octets: octets(fields[2]),
         }
     };
@@ -422,7 +422,7 @@ fn samples_of_the_standards() {
             (hello.name.as_str(), hello.alpn.as_deref()),
             ("example.com", Some("alpn"))
         );
-        // Any octet of it is protected.
+        // Any byte of it is protected.
         for at in [0, 1, 10, 20, 100, datagram.len() - 1] {
             datagram[at] ^= 4;
             assert_eq!(

@@ -1,9 +1,9 @@
-//! The two ciphers, both of ring. A nonce is four octets of zero and a counter of eight, big
+//! The two ciphers, both of ring. A nonce is four bytes of zero and a counter of eight, big
 //! endian.
 
 use ring::aead::{AES_256_GCM, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 
-/// Octets that sealing adds.
+/// Bytes that sealing adds.
 pub(crate) const TAG: usize = 16;
 
 /// What a stream is encrypted with.
@@ -49,7 +49,7 @@ impl Cipher {
             Self::Aes256Gcm => &AES_256_GCM,
             Self::ChaCha20Poly1305 => &CHACHA20_POLY1305,
         };
-        LessSafeKey::new(UnboundKey::new(algorithm, key).expect("both take keys of 32 octets"))
+        LessSafeKey::new(UnboundKey::new(algorithm, key).expect("both take keys of 32 bytes"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Random octets, and keys from keys: HKDF-SHA256 (RFC 5869).
+//! Random bytes, and keys from keys: HKDF-SHA256 (RFC 5869).
 
 use ring::hkdf::{HKDF_SHA256, Prk, Salt};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -31,6 +31,6 @@ pub(crate) fn expand(from: &Prk, info: &[&[u8]]) -> [u8; 32] {
     let mut key = [0; 32];
     from.expand(info, HKDF_SHA256)
         .and_then(|material| material.fill(&mut key))
-        .expect("HKDF-SHA256 gives up to 8160 octets");
+        .expect("HKDF-SHA256 gives up to 8160 bytes");
     key
 }

@@ -4,7 +4,7 @@
 const HELLO: usize = 6;
 const HANDSHAKE: u8 = 22;
 const CLIENT_HELLO: u8 = 1;
-/// The longest record that is not encrypted, octets.
+/// The longest record that is not encrypted, bytes.
 const RECORD: usize = 1 << 14;
 
 /// What a router encrypts of its clients' connections.
@@ -31,7 +31,7 @@ impl Encrypt {
     }
 }
 
-/// Whether these are the first octets of a TLS client, of any version from SSL 3 on.
+/// Whether these are the first bytes of a TLS client, of any version from SSL 3 on.
 fn begins_tls(first: &[u8]) -> bool {
     let Some(&[kind, major, minor, high, low, message]) = first.first_chunk::<HELLO>() else {
         return false;

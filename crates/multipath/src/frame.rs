@@ -1,13 +1,13 @@
-//! Frames: every message in front of a connection begins with four octets.
+//! Frames: every message in front of a connection begins with four bytes.
 
 use std::ops::RangeInclusive;
 
 use crate::VERSION;
 
-/// Octets of a header: version, kind, length of the body (big endian).
+/// Bytes of a header: version, kind, length of the body (big endian).
 pub const HEADER: usize = 4;
 
-/// The longest body, octets. Those of this version have 157 at most.
+/// The longest body, bytes. Those of this version have 157 at most.
 pub const MOST: usize = 1024;
 
 /// What a frame is.
@@ -53,7 +53,7 @@ impl Kind {
     }
 }
 
-/// Octets that begin no frame that is understood here.
+/// Bytes that begin no frame that is understood here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     /// Another version, or no weir at all. A partner answers with [`other_version`].
@@ -65,19 +65,19 @@ pub enum FrameError {
     #[error("a frame of the unknown kind {0}")]
     Kind(u8),
     /// Longer than any frame is.
-    #[error("a frame of {0} octets, and {MOST} is the most")]
+    #[error("a frame of {0} bytes, and {MOST} is the most")]
     Long(usize),
     /// A body that its kind cannot have.
     #[error("a frame of kind {0:?} with a body that it cannot have")]
     Body(Kind),
 }
 
-/// What the first four octets say.
+/// What the first four bytes say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// What the frame is.
     pub kind: Kind,
-    /// Octets of its body, [`MOST`] at most.
+    /// Bytes of its body, [`MOST`] at most.
     pub length: usize,
 }
 
@@ -127,7 +127,7 @@ impl<'a> Frame<'a> {
 
     pub(crate) fn octets(self) -> Vec<u8> {
         let length = self.body.len();
-        debug_assert!(length <= MOST, "{length} octets");
+        debug_assert!(length <= MOST, "{length} bytes");
         let header = Header {
             kind: self.kind,
             length,

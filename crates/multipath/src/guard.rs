@@ -1,6 +1,6 @@
 //! A guard of goodput: paths together are to carry no less than the best of them alone. Pure.
 //!
-//! The kernel's scheduler puts octets on a path that is far away, and all that comes by the others
+//! The kernel's scheduler puts bytes on a path that is far away, and all that comes by the others
 //! has to wait for them: a fast path with a slow one beside it may carry less than by itself. It
 //! cannot be seen from outside whether a connection is slow for that reason, or because nobody
 //! wants more. So it is tried: where all carry less than one has been seen to carry, the farthest
@@ -33,7 +33,7 @@ const BETTER: f64 = 1.1;
 const WANTED: f64 = 0.05;
 /// A path that carries a smaller part than this of what the best one can holds nothing up.
 const TAKES_PART: f64 = 0.002;
-/// Octets a second below which all is left as it is.
+/// Bytes a second below which all is left as it is.
 const WORTH: f64 = 125_000.0;
 /// A round trip so much longer than the best path's, and by so many microseconds, is one that may
 /// hold others up.
@@ -49,20 +49,20 @@ const WAIT: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs
 /// again.
 const PROVES: Duration = Duration::from_secs(120);
 
-/// A path at a time. Octets are sums since the start.
+/// A path at a time. Bytes are sums since the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     /// Its own address.
     pub address: IpAddr,
-    /// Octets sent by it.
+    /// Bytes sent by it.
     pub sent: u64,
-    /// Octets received by it.
+    /// Bytes received by it.
     pub received: u64,
     /// Its smoothed round trip, µs, where something moved lately.
     pub rtt: Option<u32>,
 }
 
-/// What is to be done. Rates are octets a second.
+/// What is to be done. Rates are bytes a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action {
     /// The path is to wait until others fail, to see what they carry without it.
@@ -94,7 +94,7 @@ pub enum Action {
     },
 }
 
-/// Octets of clients in both directions, and those of each path.
+/// Bytes of clients in both directions, and those of each path.
 #[derive(Clone, Debug)]
 struct Look {
     at: Duration,
@@ -114,7 +114,7 @@ struct Trial {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Path {
-    /// What it was seen to carry, octets a second.
+    /// What it was seen to carry, bytes a second.
     best: [f64; 2],
     /// Rests until then.
     until: Option<Duration>,
@@ -188,7 +188,7 @@ impl Guard {
         }
     }
 
-    /// Octets a second in the last so much time, if it was looked at for as long.
+    /// Bytes a second in the last so much time, if it was looked at for as long.
     fn rate(&self, time: Duration, of: impl Fn(&Look) -> Option<u64>) -> Option<f64> {
         self.rate_before(Duration::ZERO, time, of)
     }

@@ -15,14 +15,14 @@ use crate::session::{Role, Session, SessionId};
 use crate::tlv::Malformed;
 use crate::welcome::Welcome;
 
-/// By its rules all keys and hashes are of 32 octets.
+/// By its rules all keys and hashes are of 32 bytes.
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_SHA256";
 
 /// Why there is no session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandshakeError {
     /// Too short to be what it is to be.
-    #[error("a handshake's body of {0} octets is too short")]
+    #[error("a handshake's body of {0} bytes is too short")]
     Short(usize),
     /// Not made with the key.
     #[error(
@@ -53,7 +53,7 @@ impl From<snow::Error> for HandshakeError {
 pub struct Initiator(HandshakeState);
 
 impl Initiator {
-    /// The frame to send first, 60 octets.
+    /// The frame to send first, 60 bytes.
     pub fn begin(key: &Key) -> Result<(Self, Vec<u8>), HandshakeError> {
         let prologue = prologue(key.id());
         Self::first(builder(key, &prologue)?.build_initiator()?, key.id())
@@ -87,7 +87,7 @@ pub fn key_id(body: &[u8]) -> Result<KeyId, HandshakeError> {
         .ok_or(HandshakeError::Short(body.len()))
 }
 
-/// The partner's end: the session, and the frame to answer with, 161 octets at most. Whoever does
+/// The partner's end: the session, and the frame to answer with, 161 bytes at most. Whoever does
 /// not have the key is not answered.
 pub fn answer(
     key: &Key,

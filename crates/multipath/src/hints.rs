@@ -14,7 +14,7 @@ pub enum Use {
     /// All the time.
     #[default]
     Always,
-    /// While no path works that is used all the time: octets cost.
+    /// While no path works that is used all the time: bytes cost.
     Metered,
     /// While no other path works.
     Backup,

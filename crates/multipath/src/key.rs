@@ -55,7 +55,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// A key of 32 octets that nobody can guess.
+    /// A key of 32 bytes that nobody can guess.
     pub fn new(id: KeyId, secret: [u8; 32]) -> Self {
         Self { id, secret }
     }
@@ -92,7 +92,7 @@ impl fmt::Debug for Key {
 pub struct Master([u8; 32]);
 
 impl Master {
-    /// Octets of a master key, as in its file.
+    /// Bytes of a master key, as in its file.
     pub const LENGTH: usize = 32;
 
     /// A new one, of the system's random numbers.

@@ -8,7 +8,7 @@
 //! [`hints`] is what a user says of paths, [`guard`] sees to it that none slows the others down,
 //! [`unheard`] that the partner learns which of them wait.
 //!
-//! Pure but for [`io`]: octets in, octets out; no clock, no socket. Octet by octet it is told in
+//! Pure but for [`io`]: bytes in, bytes out; no clock, no socket. Byte by byte it is told in
 //! `docs/multipath-protocol.md`.
 //!
 //! [`nft`] are the rules that bring clients' connections here, [`reach`] is where a partner goes

@@ -61,7 +61,7 @@ impl Open {
     }
 }
 
-/// 4 or 16 octets, and the port.
+/// 4 or 16 bytes, and the port.
 fn address(address: SocketAddr) -> Vec<u8> {
     let port = address.port().to_be_bytes();
     match address.ip().to_canonical() {

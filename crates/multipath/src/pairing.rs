@@ -1,6 +1,6 @@
 //! The pairing line: all that a router has to be told of its partner, in one word.
 //!
-//! `weir1-KEY@HOST:PORT`, where KEY is the base64url form of the key's id (8 octets), the key (32)
+//! `weir1-KEY@HOST:PORT`, where KEY is the base64url form of the key's id (8 bytes), the key (32)
 //! and a check (4) over all that the line says. No character of it means anything to TOML, nor to a
 //! shell but the brackets of an IPv6 address, which a shell leaves as they are where no file has
 //! such a name. The line is a secret.
@@ -19,10 +19,10 @@ use crate::key::{Key, KeyId};
 
 const PREFIX: &str = "weir1-";
 
-/// Octets of the check.
+/// Bytes of the check.
 const CHECK: usize = 4;
 
-/// Octets of id, key and check, and the characters that they are written with.
+/// Bytes of id, key and check, and the characters that they are written with.
 const OCTETS: usize = 8 + 32 + CHECK;
 const CHARACTERS: usize = (OCTETS * 4).div_ceil(3);
 
@@ -130,7 +130,7 @@ impl Pairing {
         hash.update(self.key.secret());
         hash.update(self.address().as_bytes());
         let hash = hash.finish();
-        *hash.as_ref().first_chunk().expect("32 octets")
+        *hash.as_ref().first_chunk().expect("32 bytes")
     }
 }
 
@@ -202,12 +202,12 @@ fn read_key(text: &str) -> Result<(KeyId, [u8; 32], [u8; CHECK]), PairingError> 
     if text.len() > CHARACTERS {
         return Err(PairingError::Long(text.len()));
     }
-    // What fails here has bits in its last character that no octet has.
+    // What fails here has bits in its last character that no byte has.
     let octets = BASE64.decode(text).map_err(|_| PairingError::Changed)?;
     let octets: [u8; OCTETS] = octets.try_into().map_err(|_| PairingError::Changed)?;
-    let (id, rest) = octets.split_first_chunk().expect("44 octets");
-    let (secret, check) = rest.split_first_chunk().expect("36 octets");
-    let check = check.first_chunk().expect("4 octets");
+    let (id, rest) = octets.split_first_chunk().expect("44 bytes");
+    let (secret, check) = rest.split_first_chunk().expect("36 bytes");
+    let check = check.first_chunk().expect("4 bytes");
     Ok((KeyId(*id), *secret, *check))
 }
 

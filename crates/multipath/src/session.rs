@@ -14,7 +14,7 @@ use crate::stream::{Opener, Sealer};
 use crate::tlv::Malformed;
 use crate::window::Window;
 
-/// Octets of an open's body in front of what is sealed: session and counter.
+/// Bytes of an open's body in front of what is sealed: session and counter.
 const FRONT: usize = 8 + 8;
 
 /// Opens that may overtake one another: at 10,000 connections a second, the first segment of one
@@ -48,7 +48,7 @@ impl fmt::Debug for SessionId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
     /// Too short or too long to be what it is to be.
-    #[error("a body of {0} octets is too short or too long")]
+    #[error("a body of {0} bytes is too short or too long")]
     Length(usize),
     /// It belongs to another session.
     #[error("session {0} is another one")]
@@ -174,7 +174,7 @@ impl Session {
         }
     }
 
-    /// The router asks for a connection: the frame to send first, 52 octets for two IPv4 addresses,
+    /// The router asks for a connection: the frame to send first, 52 bytes for two IPv4 addresses,
     /// 76 for IPv6, 3 more with encryption, 4 with one before it.
     ///
     /// # Panics
@@ -271,7 +271,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// The header of the one status there is: 19 octets of body.
+    /// The header of the one status there is: 19 bytes of body.
     fn status_header(length: usize) -> [u8; 4] {
         let kind = Kind::Status;
         Header { kind, length }.octets()
@@ -335,7 +335,7 @@ impl Accepted {
         self.0.stream()
     }
 
-    /// The frame that says what became of it, 23 octets. There is one: its nonce is the open's.
+    /// The frame that says what became of it, 23 bytes. There is one: its nonce is the open's.
     pub fn status(self, status: Status) -> Vec<u8> {
         let mut sealed = status.encode();
         let header = Connection::status_header(sealed.len() + TAG);

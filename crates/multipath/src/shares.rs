@@ -17,16 +17,16 @@ pub struct Carried {
     pub backup: bool,
     /// The shortest smoothed round trip of those that moved lately, µs.
     pub rtt: Option<u32>,
-    /// Octets of clients' data that the other side has acknowledged. What a subflow carried after
+    /// Bytes of clients' data that the other side has acknowledged. What a subflow carried after
     /// the last look at it is not in any of these.
     pub sent: u64,
-    /// Octets received.
+    /// Bytes received.
     pub received: u64,
-    /// Octets sent again.
+    /// Bytes sent again.
     pub retransmitted: u64,
 }
 
-/// Octets of one subflow, as of the last look.
+/// Bytes of one subflow, as of the last look.
 #[derive(Clone, Copy, Default)]
 struct Octets {
     sent: u64,

@@ -10,14 +10,14 @@ use ring::hkdf::Prk;
 use crate::aead::{self, Cipher, TAG};
 use crate::derive;
 
-/// Octets of a record in front of its ciphertext: how long the plaintext is (big endian); 0 ends
+/// Bytes of a record in front of its ciphertext: how long the plaintext is (big endian); 0 ends
 /// the stream.
 pub const HEAD: usize = 2;
 
-/// Octets of a record beside its plaintext.
+/// Bytes of a record beside its plaintext.
 pub const OVERHEAD: usize = HEAD + TAG;
 
-/// The most plaintext of a record, octets.
+/// The most plaintext of a record, bytes.
 pub const MOST: usize = 16 * 1024;
 
 /// Records before the next key: a sixth of what TLS 1.3 allows for AES-GCM (RFC 8446 section 5.5).
@@ -30,17 +30,17 @@ pub enum StreamError {
     #[error("a record was changed on its way")]
     Forged,
     /// Longer than a record is.
-    #[error("a record of {0} octets, and {MOST} is the most")]
+    #[error("a record of {0} bytes, and {MOST} is the most")]
     Long(usize),
-    /// Octets behind the last record.
-    #[error("octets behind the end of the stream")]
+    /// Bytes behind the last record.
+    #[error("bytes behind the end of the stream")]
     BehindEnd,
-    /// No more octets, and no last record.
+    /// No more bytes, and no last record.
     #[error("the stream was cut off before its end")]
     CutOff,
 }
 
-/// The key of the moment, and which record comes next. Some 700 octets, so that it is boxed where
+/// The key of the moment, and which record comes next. Some 700 bytes, so that it is boxed where
 /// it moves.
 struct Keys {
     cipher: Cipher,
@@ -106,14 +106,14 @@ impl Sealer {
         }
     }
 
-    /// Seals a record where it stands, for those who read straight into a buffer: [`HEAD`] octets
-    /// of room, 1 to [`MOST`] octets of plaintext, and 16 octets of room.
+    /// Seals a record where it stands, for those who read straight into a buffer: [`HEAD`] bytes
+    /// of room, 1 to [`MOST`] bytes of plaintext, and 16 bytes of room.
     ///
     /// # Panics
     /// If there is no plaintext, or more than that: a stream must not end by mistake.
     pub fn seal_in_place(&mut self, record: &mut [u8]) {
         let length = record.len().saturating_sub(OVERHEAD);
-        assert!((1..=MOST).contains(&length), "{length} octets of plaintext");
+        assert!((1..=MOST).contains(&length), "{length} bytes of plaintext");
         self.record(record);
     }
 
@@ -141,7 +141,7 @@ impl Sealer {
 #[derive(Debug)]
 pub struct Opener {
     keys: Box<Keys>,
-    /// The beginning of a record that is not whole, less than [`MOST`] and [`OVERHEAD`] octets.
+    /// The beginning of a record that is not whole, less than [`MOST`] and [`OVERHEAD`] bytes.
     part: Vec<u8>,
     ended: bool,
     wrong: Option<StreamError>,
@@ -242,7 +242,7 @@ impl Opener {
     }
 }
 
-/// Octets of the record that begins so; of its head only, while that is not whole.
+/// Bytes of the record that begins so; of its head only, while that is not whole.
 fn length(octets: &[u8]) -> Result<usize, StreamError> {
     let Some(&head) = octets.first_chunk::<HEAD>() else {
         return Ok(HEAD);
@@ -276,7 +276,7 @@ mod tests {
                 let records = length.div_ceil(MOST);
                 assert_eq!(sealed.len(), length + records * OVERHEAD);
                 opener.open(&sealed, &mut plain).expect("whole");
-                assert!(plain == text, "{length} octets");
+                assert!(plain == text, "{length} bytes");
                 assert_eq!(opener.finish(), Err(StreamError::CutOff));
                 let mut end = Vec::new();
                 sealer.end(&mut end);
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "0 octets of plaintext")]
+    #[should_panic(expected = "0 bytes of plaintext")]
     fn no_end_by_mistake() {
         pair(Cipher::Aes256Gcm).0.seal_in_place(&mut [0; OVERHEAD]);
     }

@@ -1,4 +1,4 @@
-//! Lists of type (1 octet), length (1 octet), value. What is not known is skipped, so that later
+//! Lists of type (1 byte), length (1 byte), value. What is not known is skipped, so that later
 //! versions may say more.
 
 /// A list that is not one.
@@ -18,7 +18,7 @@ pub enum Malformed {
     Value(u8),
 }
 
-/// Appends an item. A value has at most 255 octets.
+/// Appends an item. A value has at most 255 bytes.
 pub(crate) fn put(list: &mut Vec<u8>, kind: u8, value: &[u8]) {
     let length = u8::try_from(value.len()).expect("values are short");
     list.extend([kind, length]);

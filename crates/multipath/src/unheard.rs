@@ -13,12 +13,12 @@ use kernel::subflows::{Subflow, SubflowKind, TcpState};
 
 /// Looks at which a path went on: what was on its way arrives meanwhile.
 const PATIENCE: u32 = 3;
-/// Looks in a row without anything, after which it does not go on. A window's octets may come all
+/// Looks in a row without anything, after which it does not go on. A window's bytes may come all
 /// at once, and then nothing for a round trip.
 const SILENCE: u32 = 2;
 /// Looks between two reminders, at first and at most.
 const WAIT: (u32, u32) = (PATIENCE, 120);
-/// Octets at a look which show nothing: what is sent again, and what ends a connection.
+/// Bytes at a look which show nothing: what is sent again, and what ends a connection.
 const LITTLE: u64 = 5_000;
 
 /// One path's.
@@ -35,7 +35,7 @@ struct Path {
 /// See the module.
 #[derive(Default)]
 pub struct Unheard {
-    /// Octets received as of the last look, by cookie.
+    /// Bytes received as of the last look, by cookie.
     received: HashMap<u64, u64>,
     of: BTreeMap<IpAddr, Path>,
 }

@@ -6,7 +6,7 @@ use crate::frame::{Frame, HEADER};
 use crate::handshake::fixed;
 use crate::{Key, KeyId, Master, Open, Pairing, SessionId, Status, Welcome};
 
-/// Octets from `first` on, each one more than the one before.
+/// Bytes from `first` on, each one more than the one before.
 fn counting<const N: usize>(first: u8) -> [u8; N] {
     std::array::from_fn(|place| first + place as u8)
 }
@@ -19,7 +19,7 @@ fn hexadecimal(octets: &[u8]) -> String {
     })
 }
 
-/// A name and octets, 32 a line.
+/// A name and bytes, 32 a line.
 fn line(text: &mut String, name: &str, octets: &[u8]) {
     for (place, octets) in octets.chunks(32).enumerate() {
         let name = if place == 0 { name } else { "" };

@@ -21,7 +21,7 @@ const AES: u8 = 4;
 /// The least MTU: what every host takes (RFC 791).
 pub const LEAST_MTU: u16 = 576;
 
-/// The longest version text, octets.
+/// The longest version text, bytes.
 pub const VERSION_TEXT: usize = 64;
 
 /// How many ranges of ports a router may have at most.
@@ -41,7 +41,7 @@ pub struct Welcome {
     pub tunnel4: Option<(Ipv4Addr, u8)>,
     /// The same of IPv6.
     pub tunnel6: Option<(Ipv6Addr, u8)>,
-    /// The longest packet for the tunnel, octets; [`LEAST_MTU`] at least.
+    /// The longest packet for the tunnel, bytes; [`LEAST_MTU`] at least.
     pub mtu: u16,
     /// The version of the partner's weir, [`VERSION_TEXT`] printable ASCII characters at most.
     pub version: String,
@@ -145,14 +145,14 @@ fn granted(value: &[u8]) -> Result<Vec<Ports>, Malformed> {
     each.collect::<Option<_>>().ok_or(wrong)
 }
 
-/// A value of exactly so many octets, if it is there.
+/// A value of exactly so many bytes, if it is there.
 fn exact<const N: usize>(kind: u8, value: Option<&[u8]>) -> Result<Option<[u8; N]>, Malformed> {
     value
         .map(|value| value.try_into().map_err(|_| Malformed::Value(kind)))
         .transpose()
 }
 
-/// An address of `N` octets, and the length of its prefix.
+/// An address of `N` bytes, and the length of its prefix.
 fn prefix<const N: usize, const WITH_LENGTH: usize>(
     kind: u8,
     value: Option<&[u8]>,

@@ -18,7 +18,7 @@ impl Window {
     pub const WIDTH: u64 = 8192;
 
     /// A window of which at least `width` counters below the highest may still come, an eighth of
-    /// that in octets.
+    /// that in bytes.
     pub fn new(width: u64) -> Self {
         let words = width.div_ceil(WORD).max(1) + 1;
         let words = usize::try_from(words).expect("a window that fits into memory");

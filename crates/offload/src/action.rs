@@ -25,14 +25,14 @@ pub const PAIRS: u32 = 1 << 31;
 pub struct Reading {
     /// Packets forwarded since the install.
     pub packets: u64,
-    /// Octets of IP packets forwarded since the install.
+    /// Bytes of IP packets forwarded since the install.
     pub octets: u64,
     /// Whether the kernel's forwarding is proven at present.
     pub proven: bool,
     /// Another number each time that a packet of it is given to the kernel, which it knows but may
     /// not forward.
     pub shown: u32,
-    /// The length of the last of these, octets of the IP packet.
+    /// The length of the last of these, bytes of the IP packet.
     pub shown_length: u16,
 }
 

@@ -43,7 +43,7 @@ pub struct Flow {
     pub since: Millis,
     /// Of its entry.
     pub(crate) life: Lifetime,
-    /// Octets forwarded since the kernel was last shown where the connection is.
+    /// Bytes forwarded since the kernel was last shown where the connection is.
     pub(crate) unseen: u64,
     /// Generation of the dump by which it was last seen.
     pub(crate) seen: u32,

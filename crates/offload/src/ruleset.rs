@@ -52,7 +52,7 @@ pub enum Kind {
     Unknown,
     /// A rate limit.
     Limit,
-    /// A quota of octets.
+    /// A quota of bytes.
     Quota,
     /// A number generator.
     Numgen,
@@ -60,7 +60,7 @@ pub enum Kind {
     Log,
     /// Time of day, day or date.
     Time,
-    /// Octets, packets or packet size of the connection.
+    /// Bytes, packets or packet size of the connection.
     CountedBytes,
     /// Number of connections.
     ConnectionLimit,
@@ -132,7 +132,7 @@ impl Kind {
             Self::Limit => {
                 "a rate limit counts packets; it would count only those the kernel still sees"
             }
-            Self::Quota => "a quota counts octets; it would count only those the kernel still sees",
+            Self::Quota => "a quota counts bytes; it would count only those the kernel still sees",
             Self::Numgen => "a number generator decides for each packet anew",
             Self::Log => "each packet is to be logged; only those the kernel still sees would be",
             Self::Time => {

@@ -1,7 +1,7 @@
 //! All tracked connections: a slab, and an index by the tuples of both directions.
 //!
 //! The index holds only hashes; the chain of connections whose tuples share a hash runs through the
-//! slab. That is 16 octets instead of 48 per direction, and one structure answers "who has this
+//! slab. That is 16 bytes instead of 48 per direction, and one structure answers "who has this
 //! tuple", "is it the only one" and "is this id known".
 
 use std::collections::{HashMap, VecDeque};

@@ -22,7 +22,7 @@ const RELEARN: Millis = 60_000;
 const GIVEN_BACK: Millis = 1_000;
 /// A firewall that tells of no changes: how long a proof may last.
 pub(crate) const LEGACY: Millis = 1_000;
-/// A TCP flow that forwarded so many octets proves anew: where its streams are is only known near
+/// A TCP flow that forwarded so many bytes proves anew: where its streams are is only known near
 /// what was last seen of them, within 1 GiB (bpf/include/window.h).
 const MOVED_FAR: u64 = 256 << 20;
 /// Shortest and longest time for a visit to every flow to see whether its time-out is to be
@@ -103,7 +103,7 @@ impl Core {
         }
     }
 
-    /// A flow forwarded so many octets more; to be told each second. One that moved far proves anew
+    /// A flow forwarded so many bytes more; to be told each second. One that moved far proves anew
     /// with the next tick.
     pub fn grew(&mut self, id: FlowId, octets: u64) {
         let Some(flow) = self.table.get_mut(id).filter(|flow| flow.installed()) else {

@@ -100,7 +100,7 @@ impl Asset {
         matches!(self.content, Content::Packed { .. })
     }
 
-    /// Octets to send to a browser that takes gzip, or brotli.
+    /// Bytes to send to a browser that takes gzip, or brotli.
     pub fn smallest(&self) -> usize {
         match self.content {
             Content::Plain(octets) => octets.len(),
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn the_page_is_small() {
         let octets: usize = all().iter().map(Asset::smallest).sum();
-        assert!(octets <= 150 * 1024, "{octets} octets compressed");
+        assert!(octets <= 150 * 1024, "{octets} bytes compressed");
     }
 
     #[test]

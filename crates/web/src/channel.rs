@@ -22,7 +22,7 @@ use crate::serve::Listeners;
 use crate::settings::Front;
 use crate::warden::Warden;
 
-/// Octets of the longest message: the settings, which name hosts.
+/// Bytes of the longest message: the settings, which name hosts.
 const LONGEST: usize = 64 * 1024;
 
 /// Both ends: the daemon's, and the one for the page's server.
@@ -161,7 +161,7 @@ fn send(control: BorrowedFd<'_>, octets: &[u8], passed: Option<BorrowedFd<'_>>) 
     Ok(())
 }
 
-/// Octets of a message, 0 at the end, and a descriptor that came with it. More than one are closed
+/// Bytes of a message, 0 at the end, and a descriptor that came with it. More than one are closed
 /// by the kernel.
 fn receive(
     control: BorrowedFd<'_>,

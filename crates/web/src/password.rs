@@ -11,7 +11,7 @@ use crate::secret::{self, SecretError, Stamp};
 /// Characters that a password must have (NIST SP 800-63B section 5.1.1.2).
 pub const SHORTEST: usize = 8;
 
-/// Octets that a password may have.
+/// Bytes that a password may have.
 pub const LONGEST: usize = 1024;
 
 /// What one try costs.
@@ -47,7 +47,7 @@ pub enum Weakness {
     #[error("the password has less than {SHORTEST} characters")]
     Short,
     /// Longer than anybody types.
-    #[error("the password has more than {LONGEST} octets")]
+    #[error("the password has more than {LONGEST} bytes")]
     Long,
     /// One character over and over.
     #[error("the password is one character over and over")]

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Octets that a file of one line may have.
+/// Bytes that a file of one line may have.
 const LONGEST: u64 = 4096;
 
 /// Why a secret cannot be read or written.

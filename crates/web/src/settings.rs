@@ -113,9 +113,9 @@ pub struct Limits {
     /// Of them, from one address other than this machine's. A quarter of all is kept for this
     /// machine.
     pub per_address: usize,
-    /// Octets of a request's head. Not less than 8192.
+    /// Bytes of a request's head. Not less than 8192.
     pub head: usize,
-    /// Octets of a request's body.
+    /// Bytes of a request's body.
     pub body: usize,
     /// For a TLS handshake, for a request's head and for its body to arrive; also how long a
     /// connection may rest between requests.

@@ -100,7 +100,7 @@ fn ten_thousand_bad_requests() {
         }
     }
     let grown = resident().saturating_sub(before);
-    assert!(grown < 16 << 20, "{grown} octets more after 9000 requests");
+    assert!(grown < 16 << 20, "{grown} bytes more after 9000 requests");
     assert_eq!(server.get("/").status, 200);
     assert_eq!(PANICS.load(Ordering::SeqCst), 0);
 }

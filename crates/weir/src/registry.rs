@@ -19,7 +19,7 @@ Examples:
   weir check                      what this machine can do, and what stands in the way
   weir run                        start forwarding, with what weir finds by itself
   weir status                     how it is doing
-  weir flows --sort octets        the largest connections first
+  weir flows --sort bytes         the largest connections first
   weir explain 192.168.1.2:40000 1.1.1.1:443
   weir top                        who uses the network, live
 
@@ -28,7 +28,7 @@ Exit codes:
   1  failed: what, why and what to do about it is on standard error
   2  the command line cannot be understood
 
-Units: octets in powers of 1024 (KiB, MiB), packets in powers of 1000 (k, M). --json has every \
+Units: bytes in powers of 1024 (KiB, MiB), packets in powers of 1000 (k, M). --json has every \
 number in full.
 Colour is used on a terminal only, and never where NO_COLOR is set.";
 

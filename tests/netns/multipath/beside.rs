@@ -1,5 +1,5 @@
 //! Multipath and the fast path on one router: each has what is its own, whatever comes and goes,
-//! and no octet is another.
+//! and no byte is another.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -18,7 +18,7 @@ use crate::{ms, octets};
 const WATCH: &str = "table inet watch {\n\tchain c {\n\t\ttype filter hook prerouting priority \
     raw; policy accept;\n\t\tiifname home ip saddr { 10.93.0.0/16, 192.168.77.0/24 } \
     counter\n\t}\n}\n";
-/// Octets that are sent at once, and come back.
+/// Bytes that are sent at once, and come back.
 const PIECE: usize = 50_000;
 
 fn failed() -> impl FnOnce(std::io::Error) -> Error {
@@ -127,7 +127,7 @@ impl Stream {
         })
     }
 
-    /// There and back, octet for octet.
+    /// There and back, byte for byte.
     fn exchange(&mut self) {
         self.seed += 1;
         let sent = octets(self.seed, PIECE);
@@ -154,7 +154,7 @@ impl Stream {
     }
 }
 
-/// A conversation by UDP, each datagram of other octets.
+/// A conversation by UDP, each datagram of other bytes.
 struct Datagrams {
     talk: Talk,
     seed: u64,

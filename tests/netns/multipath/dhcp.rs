@@ -259,7 +259,7 @@ fn another_address_in_the_middle_of_a_transfer() -> Result<(), Error> {
         }
     }
     let octets = transfer.stop()?;
-    eprintln!("{octets} octets over four changes of address");
+    eprintln!("{octets} bytes over four changes of address");
     assert_eq!(pair.paths()?.connections.direct, 0);
     Ok(())
 }

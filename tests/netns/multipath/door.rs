@@ -43,7 +43,7 @@ impl Door {
         Ok(stream)
     }
 
-    /// What is answered to these octets until the connection ends, in whatever way.
+    /// What is answered to these bytes until the connection ends, in whatever way.
     pub fn answer(&self, octets: &[u8]) -> Result<Vec<u8>, Error> {
         let mut stream = self.knock()?;
         stream.write_all(octets).expect("written");

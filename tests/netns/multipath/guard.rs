@@ -1,4 +1,4 @@
-//! A path that is far away takes octets, and all that comes by a fast one waits for them: together
+//! A path that is far away takes bytes, and all that comes by a fast one waits for them: together
 //! they carry less than the fast one alone. The guard finds that out, and has TCP leave the far one
 //! alone.
 
@@ -85,7 +85,7 @@ fn a_path_rests_although_the_partner_was_not_reached_by_the_word() -> Result<(),
     let rate = goodput.stop()?.rate(begin..begin + 4 * SECOND) / MBIT;
     assert!(rate > 34.0, "{rate} Mbit/s");
     // A second of what it can carry would be twice as much; the tunnel's probes go by it too.
-    assert!(octets < 250_000, "{octets} octets by the path that rests");
+    assert!(octets < 250_000, "{octets} bytes by the path that rests");
     Ok(())
 }
 

@@ -15,7 +15,7 @@ use weir_tests::partner::Pair;
 
 use crate::{MBIT, SECOND, at, ms};
 
-/// What probes, names and the like may take of a path that carries nothing, octets in a few
+/// What probes, names and the like may take of a path that carries nothing, bytes in a few
 /// seconds: a tenth of a second of its 20 Mbit/s.
 const NOTHING: u64 = 250_000;
 
@@ -50,7 +50,7 @@ fn takes_over(pair: &Pair, demand: &Demand, least: f64) -> Result<(), Error> {
     let goodput = Goodput::start(uplinks.client(), uplinks.server(), demand)?;
     sleep(3 * SECOND);
     let waits = octets(pair, 1)? - before;
-    assert!(waits < NOTHING, "{demand:?}: {waits} octets in reserve");
+    assert!(waits < NOTHING, "{demand:?}: {waits} bytes in reserve");
 
     uplinks.cut(0, Cut::Hole)?;
     pair.wait_for("the reserve", |told| is_in_use(told, "wan1"))?;
@@ -72,7 +72,7 @@ fn takes_over(pair: &Pair, demand: &Demand, least: f64) -> Result<(), Error> {
     sleep(2 * SECOND);
     let rate = goodput.series().rate(begin..begin + 2 * SECOND);
     let waits = octets(pair, 1)? - before;
-    assert!(waits < NOTHING, "{demand:?}: {waits} octets in reserve");
+    assert!(waits < NOTHING, "{demand:?}: {waits} bytes in reserve");
     assert!(rate > least, "{demand:?}: {rate} bit/s by the first again");
     // Its connection was the same all the time.
     goodput.stop().map(drop)
@@ -178,7 +178,7 @@ fn another_word_is_heeded_at_once_and_breaks_nothing() -> Result<(), Error> {
         sleep(2 * SECOND);
         let rate = goodput.series().rate(begin..begin + 2 * SECOND) / MBIT;
         let waits = octets(&pair, 1)? - before;
-        assert!(waits < NOTHING, "{word}: {waits} octets");
+        assert!(waits < NOTHING, "{word}: {waits} bytes");
         assert!((16.0..20.5).contains(&rate), "{word}: {rate} Mbit/s");
         for what in ["ip mptcp endpoint", "ip rule"] {
             let is = known(what, uplinks.address(1))?;

@@ -35,7 +35,7 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// What no one else would have sent: octets that go by a seed, from 1 on.
+/// What no one else would have sent: bytes that go by a seed, from 1 on.
 fn octets(seed: u64, number: usize) -> Vec<u8> {
     let mut state = seed;
     let mut next = || {

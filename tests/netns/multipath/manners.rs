@@ -41,7 +41,7 @@ fn read(mut stream: &TcpStream, octets: usize) -> Vec<u8> {
     buffer
 }
 
-/// What comes first: octets (1), the end (0) or why there is none.
+/// What comes first: bytes (1), the end (0) or why there is none.
 fn first(stream: &mut TcpStream) -> std::io::Result<usize> {
     lab::uninterrupted(|| stream.read(&mut [0; 1]))
 }

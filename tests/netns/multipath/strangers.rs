@@ -69,7 +69,7 @@ fn what_was_heard_cannot_be_said_again() -> Result<(), Error> {
     assert_eq!(&answer, b"hello");
     assert!(door.answer(&frame)?.is_empty(), "the same again");
     let (_, mut changed) = session.open(&open_to(at(SERVER)));
-    *changed.last_mut().expect("octets") ^= 1;
+    *changed.last_mut().expect("bytes") ^= 1;
     assert!(door.answer(&changed)?.is_empty(), "one bit is another");
     Ok(())
 }

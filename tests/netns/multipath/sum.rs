@@ -38,7 +38,7 @@ fn sums(options: &Options, server: IpAddr, range: std::ops::Range<f64>) -> Resul
             let carried = octets(&after) - octets(&before);
             assert!(
                 carried > 5_000_000,
-                "{device}: {carried} octets of {demand:?}"
+                "{device}: {carried} bytes of {demand:?}"
             );
         }
     }

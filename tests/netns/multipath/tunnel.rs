@@ -153,7 +153,7 @@ fn pings_names_and_more_go_by_it() -> Result<(), Error> {
         .run(&format!("ping -c 3 -i 0.2 -W 5 -s 1472 -M dont {SERVER}"))?;
     assert!(told.contains("3 received"), "{told}");
     let octets = sent()? - before;
-    assert!(octets > 3 * 1500, "{octets} octets by the tunnel");
+    assert!(octets > 3 * 1500, "{octets} bytes by the tunnel");
     // What began directly goes on directly.
     let _echo = Echo::serve(uplinks.server(), SocketAddr::new(SERVER, 5001))?;
     let talk = Datagrams::open(uplinks.client(), SocketAddr::new(SERVER, 5001))?;

@@ -91,7 +91,7 @@ fn of_two_with_the_same_address_one_waits_for_the_other() -> Result<(), Error> {
     Ok(())
 }
 
-/// Octets that a path carries of a new transfer.
+/// Bytes that a path carries of a new transfer.
 fn carry(pair: &Pair, path: usize) -> Result<(), Error> {
     let uplinks = &pair.uplinks;
     let transfer = Transfer::start(uplinks.client(), uplinks.server(), at(SERVER), 7, None)?;

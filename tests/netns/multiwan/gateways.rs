@@ -47,7 +47,7 @@ fn the_metric_of_a_default_route_moves_all() {
     play(&Script::new(&stage, &acts));
 }
 
-/// A live transfer, octet for octet, over a change of the default route there and back.
+/// A live transfer, byte for byte, over a change of the default route there and back.
 #[test]
 fn a_transfer_lives_through_other_metrics() {
     let options = Options {

@@ -143,7 +143,7 @@ fn by_label(by: By) -> Result<Vec<String>, Error> {
     for round in 0..3 {
         for label in 1..=16u8 {
             let mut frame = packet.bytes();
-            // The last octet of the label: bits 24 to 31 of the header.
+            // The last byte of the label: bits 24 to 31 of the header.
             frame[17] = label;
             let mut arrived = Vec::new();
             client.send(&frame)?;

@@ -14,7 +14,7 @@ use weir_tests::{LIMIT, Weir};
 
 use super::{browse, fetch, serve, system};
 
-/// More than both uplinks carry, octets a second.
+/// More than both uplinks carry, bytes a second.
 const MUCH: u64 = 20_000_000;
 /// Mbit/s.
 const UPLINKS: [u64; 2] = [20, 20];

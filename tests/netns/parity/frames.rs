@@ -1,4 +1,4 @@
-//! Traffic made of frames: the same in each run, octet by octet.
+//! Traffic made of frames: the same in each run, byte by byte.
 
 use std::net::IpAddr;
 use std::thread::sleep;
@@ -90,7 +90,7 @@ impl Ends {
                 }
                 let mut extended = datagram(side, ipv6, EXTENDED, 200);
                 match ipv6 {
-                    // PadN: six octets of nothing.
+                    // PadN: six bytes of nothing.
                     true => {
                         extended.extensions = vec![(IPV6_OPTIONS, vec![0, 0, 1, 4, 0, 0, 0, 0])]
                     }

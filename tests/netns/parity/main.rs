@@ -208,7 +208,7 @@ fn same(name: &str, weir: &Table, other: &Table) -> Result<(), Error> {
     Err(Error::Unexpected(lines.collect::<Vec<_>>().join("\n")))
 }
 
-/// Each conversation of one capture, both ways, is counted to the packet and octet as softflowd and
+/// Each conversation of one capture, both ways, is counted to the packet and byte as softflowd and
 /// nfpcapd do.
 #[test]
 fn a_capture_is_counted_as_others_count_it() -> Result<(), Error> {

@@ -199,7 +199,7 @@ impl Collector {
     }
 }
 
-/// Octets that wait for nfcapd, and datagrams that it was too slow for; `None`: nobody listens.
+/// Bytes that wait for nfcapd, and datagrams that it was too slow for; `None`: nobody listens.
 fn queue(node: &Namespace) -> Result<Option<(u64, u64)>, Error> {
     // By the thread: /proc/net is that of the process's first one.
     let table = node

@@ -70,7 +70,7 @@ fn share(by: By, shaper: &[&str]) -> Result<u64, Error> {
         });
         if !told {
             return Err(Error::Unexpected(format!(
-                "{one_got} octets against {many_got}, and nothing is said: {wan:#?}"
+                "{one_got} bytes against {many_got}, and nothing is said: {wan:#?}"
             )));
         }
         if weir.forwarded()? == 0 {

@@ -1,4 +1,4 @@
-//! A long transfer, octet for octet, while the lower half of the router changes under it. Each
+//! A long transfer, byte for byte, while the lower half of the router changes under it. Each
 //! script runs with the kernel alone too: weir has to do no better and no worse.
 
 use std::fmt::Write;

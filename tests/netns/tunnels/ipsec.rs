@@ -202,7 +202,7 @@ fn ipsec_comes_and_goes_under_a_flow() {
     ));
 }
 
-/// What forgeries carry: no more octets than the flow's own packets have, which go by their name.
+/// What forgeries carry: no more bytes than the flow's own packets have, which go by their name.
 const FORGED: &[u8] = b"lies.";
 
 /// Answers come encrypted, and are decrypted at the port that they came in by. One that comes in

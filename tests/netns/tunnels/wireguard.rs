@@ -100,7 +100,7 @@ fn text(name: &str) -> Vec<u8> {
     bytes
 }
 
-/// Type, length and value, filled up to four octets.
+/// Type, length and value, filled up to four bytes.
 fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     let length = value.len() + 4;
     let mut bytes = (length as u16).to_ne_bytes().to_vec();

@@ -16,7 +16,7 @@ export interface Live {
    * Packets since the look before: forwarded by weir, and all. null as long as there were no two
    * looks.
    */
-  packets: { forwarded: number; all: number; octetRate: number | null } | null;
+  packets: { forwarded: number; all: number; byteRate: number | null } | null;
   failure: Failure | null;
 }
 
@@ -62,8 +62,8 @@ function packetsBetween(before: Status | null, after: Status): Live["packets"] {
   // Seconds are whole in what the daemon tells: too coarse for two of them, so this page's own
   // clock serves.
   const now = performance.now() / 1000;
-  const octetRate = rateBetween(before.packets.octets, after.packets.octets, now - looked);
-  return forwarded < 0 || all < forwarded ? null : { forwarded, all, octetRate };
+  const byteRate = rateBetween(before.packets.bytes, after.packets.bytes, now - looked);
+  return forwarded < 0 || all < forwarded ? null : { forwarded, all, byteRate };
 }
 
 let looked = 0;

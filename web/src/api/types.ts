@@ -111,7 +111,7 @@ export interface Status {
   packets: {
     forwarded_xdp: number;
     forwarded_tc: number;
-    octets: number;
+    bytes: number;
     passed: Record<string, number>;
   };
   share_of_packets?: number;

@@ -84,7 +84,7 @@ export class Recorder {
 }
 
 /**
- * Bits a second between two readings of a counter of octets; null where the counter began anew or
+ * Bits a second between two readings of a counter of bytes; null where the counter began anew or
  * no time went by.
  */
 export function rateBetween(before: number, after: number, seconds: number): number | null {

@@ -48,7 +48,7 @@ export function paths(now, speed) {
     received: 2e6,
     subflows: 3,
   });
-  const sum = (way) => all.reduce((octets, one) => octets + one[way], 0);
+  const sum = (way) => all.reduce((bytes, one) => bytes + one[way], 0);
   return {
     partner: PARTNER,
     state: "connected",

@@ -167,9 +167,9 @@ function file(dist, path, response) {
     path === "/" ? "index.html" : normalize(decodeURIComponent(path)).replace(/^[/\\]+/, "");
   try {
     if (name.split(sep).includes("..")) throw new Error("outside");
-    const octets = readFileSync(join(dist, name));
+    const bytes = readFileSync(join(dist, name));
     response.setHeader("Content-Type", TYPES[extname(name)] ?? "application/octet-stream");
-    response.end(octets);
+    response.end(bytes);
   } catch {
     response.statusCode = 404;
     response.end("not found");

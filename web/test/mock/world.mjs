@@ -138,16 +138,16 @@ export function devices(now) {
     first_seen: since,
     last_seen: now,
   };
-  const metered = (octets) => ({
-    flows: counts(octets),
+  const metered = (bytes) => ({
+    flows: counts(bytes),
     unplaced: counts(0),
     other: counts(5000),
-    link: Math.round(octets * 0.014),
+    link: Math.round(bytes * 0.014),
   });
   const lan = (name) => {
     const there = own.filter((device) => device.port === name);
     const rate = (way) => there.reduce((all, device) => all + device.rate[way], 0);
-    const all = (way) => there.reduce((octets, device) => octets + device[way].bytes, 0);
+    const all = (way) => there.reduce((bytes, device) => bytes + device[way].bytes, 0);
     return {
       name,
       uplink: false,
@@ -327,7 +327,7 @@ export function status(now, begun, speed) {
     packets: {
       forwarded_xdp: Math.round(packets * 0.71),
       forwarded_tc: Math.round(packets * 0.24),
-      octets: packets * 980,
+      bytes: packets * 980,
       passed: { unproven: Math.round(packets * 0.03), unknown: Math.round(packets * 0.02) },
     },
     share_of_packets: 0.948,
@@ -386,8 +386,8 @@ export function flows(now, query, speed) {
     .talks.filter((talk) => talk.hook !== undefined)
     .map((talk) => {
       const hop = DEVICES.findIndex(([mac]) => mac === talk.mac) + 1;
-      // Octets grow by the rate of now: what the page makes of two looks is near it.
-      const octets = (rate) => Math.round((rate / 8) * ((now - START) / speed + 1000));
+      // Bytes grow by the rate of now: what the page makes of two looks is near it.
+      const bytes = (rate) => Math.round((rate / 8) * ((now - START) / speed + 1000));
       const steady = DEVICES[hop - 1];
       const share = FAR.find(([, far]) => far === talk.far)?.[6] ?? 0;
       return {
@@ -410,7 +410,7 @@ export function flows(now, query, speed) {
         directions: {
           original: {
             packets: 100,
-            octets: octets(steady[5] * share),
+            bytes: bytes(steady[5] * share),
             proven: true,
             port_in: talk.port,
             port_out: "wan",
@@ -419,7 +419,7 @@ export function flows(now, query, speed) {
           },
           reply: {
             packets: 100,
-            octets: octets(steady[4] * share),
+            bytes: bytes(steady[4] * share),
             proven: true,
             port_in: "wan",
             port_out: talk.port,

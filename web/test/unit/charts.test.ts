@@ -124,7 +124,7 @@ test("a picture of nothing, and of flows at rest", () => {
   assert.ok(ribbon !== undefined && !/NaN|undefined/.test(outline(ribbon, 0, 100)));
 });
 
-const flow = (id: string, octets: number, proven = true): Flow => ({
+const flow = (id: string, bytes: number, proven = true): Flow => ({
   id,
   protocol: "tcp",
   original: {
@@ -141,8 +141,8 @@ const flow = (id: string, octets: number, proven = true): Flow => ({
   },
   state: "forwarded",
   directions: {
-    original: { packets: 1, octets, proven, port_in: "lan", hop: 3 },
-    reply: { packets: 1, octets: 0, proven: false },
+    original: { packets: 1, bytes, proven, port_in: "lan", hop: 3 },
+    reply: { packets: 1, bytes: 0, proven: false },
   },
   age_seconds: 1,
 });

@@ -181,7 +181,7 @@ test("alerts: the gravest first, and none of forwarding where weir only counts",
     modules: ["monitor"],
     mode: "forward",
     armed: false,
-    packets: { forwarded_xdp: 0, forwarded_tc: 0, octets: 0, passed: {} },
+    packets: { forwarded_xdp: 0, forwarded_tc: 0, bytes: 0, passed: {} },
     heartbeat: { age_seconds: 0, limit_seconds: 2 },
   };
   assert.deepEqual(

@@ -133,7 +133,7 @@ pub enum Part {
         #[arg(long)]
         svg: Option<PathBuf>,
     },
-    /// How many connections a router and its partner have room for, and how soon the first octet
+    /// How many connections a router and its partner have room for, and how soon the first byte
     /// comes
     Connections {
         /// The daemon to measure [default: the one beside this binary]
@@ -145,7 +145,7 @@ pub enum Part {
         /// New ones in a second, for ten seconds
         #[arg(long, default_value_t = 1000)]
         rate: u32,
-        /// Rounds of first octets
+        /// Rounds of first bytes
         #[arg(long, default_value_t = 9)]
         rounds: u32,
     },

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::Drain;
 
-/// Octets after which a piece of a listing is sent: enough to make the system call worth it.
+/// Bytes after which a piece of a listing is sent: enough to make the system call worth it.
 const PIECE: usize = 32 * 1024;
 
 /// Body of an answer.
@@ -20,7 +20,7 @@ enum Kind {
     Whole(Option<Bytes>),
     /// A listing, piece by piece.
     List(List),
-    /// Octets as they come.
+    /// Bytes as they come.
     Feed(Drain),
     /// What somebody else answers.
     Passed(Incoming),

@@ -41,7 +41,7 @@ struct Member {
     phase: Phase,
     /// Since when.
     since: Instant,
-    /// When octets last moved.
+    /// When bytes last moved.
     moved: Rc<Cell<Instant>>,
 }
 
@@ -71,7 +71,7 @@ impl Crowd {
         self.members.len() >= self.most
     }
 
-    /// Lets one in, and says its number. `moved`: when octets last moved on it.
+    /// Lets one in, and says its number. `moved`: when bytes last moved on it.
     pub fn enter(&mut self, peer: Peer, moved: Rc<Cell<Instant>>, now: Instant) -> u64 {
         let number = self.next;
         self.next += 1;

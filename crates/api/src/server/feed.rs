@@ -1,4 +1,4 @@
-//! A bounded pipe of octets from the daemon's loop to one client: what the client does not take in
+//! A bounded pipe of bytes from the daemon's loop to one client: what the client does not take in
 //! time is refused, never waited for.
 
 use std::cell::RefCell;
@@ -36,7 +36,7 @@ pub struct Feed(Rc<RefCell<Shared>>);
 /// by the [`Feed`].
 pub struct Drain(Rc<RefCell<Shared>>);
 
-/// A pipe that holds so many octets.
+/// A pipe that holds so many bytes.
 pub fn feed(limit: usize) -> (Feed, Drain) {
     let shared = Rc::new(RefCell::new(Shared {
         limit,
@@ -46,7 +46,7 @@ pub fn feed(limit: usize) -> (Feed, Drain) {
 }
 
 impl Feed {
-    /// Puts these octets in, all of them, or none where there is no room: `false`.
+    /// Puts these bytes in, all of them, or none where there is no room: `false`.
     pub fn offer(&mut self, octets: &[u8]) -> bool {
         let mut shared = self.0.borrow_mut();
         if shared.gone || shared.waiting.len() + octets.len() > shared.limit {

@@ -7,7 +7,7 @@ use hyper::body::{Body, Bytes};
 
 use crate::problem::Problem;
 
-/// Reads a request's body: no more than so many octets, and no longer than that.
+/// Reads a request's body: no more than so many bytes, and no longer than that.
 pub async fn read_body<B>(body: B, limit: usize, time: Duration) -> Result<Bytes, Problem>
 where
     B: Body,
@@ -24,7 +24,7 @@ where
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Problem::new(
             413,
             "too_long",
-            format!("the request's body is longer than {limit} octets"),
+            format!("the request's body is longer than {limit} bytes"),
             "send less: most calls take no body, or {}",
         )),
         Ok(Err(error)) => Err(Problem::new(

@@ -30,9 +30,9 @@ pub struct Limits {
     /// turn. One that is silent has to go for a new one; where none is silent, more wait in the
     /// socket's backlog.
     pub waiting: usize,
-    /// Octets of a request's head. Not less than 8192.
+    /// Bytes of a request's head. Not less than 8192.
     pub head: usize,
-    /// Octets of a request's body.
+    /// Bytes of a request's body.
     pub body: usize,
     /// For a request's head and for its body to arrive; also how long a connection may rest between
     /// requests.

@@ -10,13 +10,13 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, sleep_until};
 
-/// A stream that notes when octets last moved.
+/// A stream that notes when bytes last moved.
 pub struct Watched<S> {
     stream: S,
     moved: Rc<Cell<Instant>>,
 }
 
-/// When octets last moved on a [`Watched`] stream.
+/// When bytes last moved on a [`Watched`] stream.
 pub struct Progress(Rc<Cell<Instant>>);
 
 impl<S> Watched<S> {

@@ -28,7 +28,7 @@ pub enum SocketError {
     /// Something that is not a socket is at the path.
     #[error("{} exists and is not a socket", .0.display())]
     NotASocket(PathBuf),
-    /// The path is longer than a UNIX socket's address (107 octets), is a root, or has no name.
+    /// The path is longer than a UNIX socket's address (107 bytes), is a root, or has no name.
     #[error("{} cannot be the path of a UNIX socket", .0.display())]
     BadPath(PathBuf),
     /// The system refused.
@@ -41,7 +41,7 @@ pub enum SocketError {
     },
 }
 
-/// `sun_path` holds 108 octets, the last of which is 0 (unix(7)).
+/// `sun_path` holds 108 bytes, the last of which is 0 (unix(7)).
 const LONGEST_PATH: usize = 107;
 
 impl Listener {

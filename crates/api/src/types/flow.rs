@@ -32,7 +32,7 @@ pub struct Bridged {
     /// Why it is not forwarded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
-    /// From source to destination (`original`), and back. Octets and lengths are those behind the
+    /// From source to destination (`original`), and back. Bytes and lengths are those behind the
     /// EtherType.
     pub directions: Directions,
     /// Seconds since weir learned of it.
@@ -76,12 +76,12 @@ impl Flow {
             .saturating_add(self.directions.reply.packets)
     }
 
-    /// Octets of those packets.
-    pub fn octets(&self) -> u64 {
+    /// Bytes of those packets.
+    pub fn bytes(&self) -> u64 {
         self.directions
             .original
-            .octets
-            .saturating_add(self.directions.reply.octets)
+            .bytes
+            .saturating_add(self.directions.reply.bytes)
     }
 }
 
@@ -227,8 +227,8 @@ pub struct Directions {
 pub struct Direction {
     /// IP packets forwarded by weir (segments, where the kernel had merged some).
     pub packets: u64,
-    /// Octets of those packets, from the IP header on.
-    pub octets: u64,
+    /// Bytes of those packets, from the IP header on.
+    pub bytes: u64,
     /// The proof is of the present generation: packets are forwarded.
     pub proven: bool,
     /// Device that it comes in at, once proven.
@@ -249,7 +249,7 @@ pub struct Direction {
     /// TTLs (hop limits) at ingress that the kernel was seen to lower by one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl: Option<TtlRange>,
-    /// Longest IP packet that the kernel was seen to send unfragmented, octets. Longer ones go to
+    /// Longest IP packet that the kernel was seen to send unfragmented, bytes. Longer ones go to
     /// the kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest: Option<u16>,

@@ -2,7 +2,7 @@
 //! only ever added to.
 //!
 //! Counters start at 0 when the daemon starts and only rise. *Packets* are IP packets as the fast
-//! path saw them; *octets* count from the first octet of the IP header, so link-layer headers and
+//! path saw them; *bytes* count from the first byte of the IP header, so link-layer headers and
 //! padding are not in them. Only those of a [`Port`] are what a device counts.
 
 mod drops;

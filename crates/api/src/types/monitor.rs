@@ -2,7 +2,7 @@
 //! for.
 //!
 //! Unlike the rest of the API these types say *bytes*, as all who read them do. A byte count is
-//! that of IP packets, from the first octet of the IP header, so that it compares with IPFIX,
+//! that of IP packets, from the first byte of the IP header, so that it compares with IPFIX,
 //! softflowd and quotas of providers; [`MeteredPort`] bridges the gap to what a device counts.
 //! *Sent* is what a station sent (it came in at the router), *received* what went to it.
 
@@ -13,7 +13,7 @@ use super::{Hook, Protocol};
 /// Packets and bytes one way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
-    /// Octets of IP packets.
+    /// Bytes of IP packets.
     pub bytes: u64,
     /// IP packets, as on the wire: each segment of a super-packet is one.
     pub packets: u64,
@@ -175,9 +175,9 @@ pub struct Metered {
     /// IP packets for which no record was free. They are in the device's sums where the device has
     /// one.
     pub unplaced: Count,
-    /// What is not IP, as ARP: frames, and octets behind their headers.
+    /// What is not IP, as ARP: frames, and bytes behind their headers.
     pub other: Count,
-    /// Octets of headers before IP and of padding behind it.
+    /// Bytes of headers before IP and of padding behind it.
     pub link: u64,
 }
 

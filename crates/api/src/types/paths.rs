@@ -109,7 +109,7 @@ impl Paths {
     }
 }
 
-/// Connections of clients, and their octets.
+/// Connections of clients, and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Carriage {
     /// There now.
@@ -120,9 +120,9 @@ pub struct Carriage {
     pub direct: u64,
     /// Turned away: there was no room.
     pub refused: u64,
-    /// Octets that clients sent.
+    /// Bytes that clients sent.
     pub sent: u64,
-    /// Octets that they received.
+    /// Bytes that they received.
     pub received: u64,
 }
 
@@ -173,14 +173,14 @@ pub struct Path {
     /// Round trip to the partner, as TCP measures it, microseconds; absent while nothing moves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt: Option<u32>,
-    /// Octets sent to the partner and acknowledged; what subflows carried in their last second is
+    /// Bytes sent to the partner and acknowledged; what subflows carried in their last second is
     /// missing.
     pub sent: u64,
-    /// Octets received from it.
+    /// Bytes received from it.
     pub received: u64,
-    /// Octets sent again.
+    /// Bytes sent again.
     pub retransmitted: u64,
-    /// Octets that the tunnel's datagrams had on the way to the partner, with UDP and IP.
+    /// Bytes that the tunnel's datagrams had on the way to the partner, with UDP and IP.
     #[serde(default)]
     pub tunnel_sent: u64,
     /// The same, from it.

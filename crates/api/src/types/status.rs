@@ -134,8 +134,8 @@ pub struct PacketCounts {
     pub forwarded_xdp: u64,
     /// Packets forwarded by TC.
     pub forwarded_tc: u64,
-    /// Octets forwarded by either.
-    pub octets: u64,
+    /// Bytes forwarded by either.
+    pub bytes: u64,
     /// Packets left to the kernel, by the code of the reason (`unproven`, `fragment`, …).
     pub passed: BTreeMap<String, u64>,
     /// Packets that the kernel was seen to send, but that proved nothing, by the code of the reason

@@ -57,14 +57,14 @@ pub struct Port {
     /// Packets that came in here and were forwarded by weir; at a device that stands on others,
     /// past it. A part of `total`, as the three that follow.
     pub packets_in: u64,
-    /// Octets of these, as the device counts: see [`Traffic`].
+    /// Bytes of these, as the device counts: see [`Traffic`].
     #[serde(default)]
-    pub octets_in: u64,
+    pub bytes_in: u64,
     /// Packets that weir sent out here.
     pub packets_out: u64,
-    /// Octets of these.
+    /// Bytes of these.
     #[serde(default)]
-    pub octets_out: u64,
+    pub bytes_out: u64,
     /// What it would have counted, had nothing gone by it: the kernel's counters, and what weir
     /// forwarded past it. Absent where that cannot be known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,19 +79,19 @@ pub struct Port {
     pub stack: PortStack,
 }
 
-/// Packets and octets of a device, each way. Octets are those that such a device counts: an
+/// Packets and bytes of a device, each way. Bytes are those that such a device counts: an
 /// Ethernet port whole frames without checksum, a PPP device those from the IP header on, other
 /// devices above a port Ethernet headers only of what leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
     /// Packets that came in; of a super-packet that weir forwarded, its segments.
     pub packets_in: u64,
-    /// Octets that came in.
-    pub octets_in: u64,
+    /// Bytes that came in.
+    pub bytes_in: u64,
     /// Packets that left.
     pub packets_out: u64,
-    /// Octets that left.
-    pub octets_out: u64,
+    /// Bytes that left.
+    pub bytes_out: u64,
 }
 
 fn is_zero(number: &u64) -> bool {

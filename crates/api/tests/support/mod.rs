@@ -59,7 +59,7 @@ pub fn flow(number: u64) -> Flow {
     };
     let way = Direction {
         packets: number,
-        octets: number * 1000,
+        bytes: number * 1000,
         proven: true,
         encapsulation_in: None,
         port_in: Some("lan0".into()),
@@ -269,7 +269,7 @@ impl Server {
         stream
     }
 
-    /// Sends octets, and returns all that comes back until the server closes.
+    /// Sends bytes, and returns all that comes back until the server closes.
     pub fn exchange(&self, request: &[u8]) -> String {
         let mut stream = self.connect();
         // The server may have refused already and closed: what it said counts.

@@ -52,11 +52,11 @@ const IPV6: u32 = 1 << 31;
 /// How large the tables are. Numbers of records are rounded up to powers of two.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeterSizes {
-    /// IPv4 records, 64 octets each.
+    /// IPv4 records, 64 bytes each.
     pub records4: u32,
-    /// IPv6 records, 128 octets each.
+    /// IPv6 records, 128 bytes each.
     pub records6: u32,
-    /// Places for stations, 64 octets each.
+    /// Places for stations, 64 bytes each.
     pub stations: u32,
     /// Slots for ports, as chosen for the packet path.
     pub ports: u32,
@@ -79,7 +79,7 @@ impl MeterSizes {
         }
     }
 
-    /// Memory that the kernel sets aside, octets, where TCP is timed.
+    /// Memory that the kernel sets aside, bytes, where TCP is timed.
     pub fn octets(&self) -> u64 {
         u64::from(self.records4) * 64
             + u64::from(self.records6) * 128
@@ -110,10 +110,10 @@ pub struct RecordId {
     owner: u32,
 }
 
-/// Packets and octets both ways: sent by the station, received by it.
+/// Packets and bytes both ways: sent by the station, received by it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ways {
-    /// From the station: packets, octets.
+    /// From the station: packets, bytes.
     pub sent: (u64, u64),
     /// To the station.
     pub received: (u64, u64),
@@ -135,9 +135,9 @@ pub struct Seen {
     pub key: TalkKey,
     /// Hardware address of the station; of devices without an Ethernet header all zero.
     pub mac: Mac,
-    /// What it counted since this was last asked. Octets of IP packets.
+    /// What it counted since this was last asked. Bytes of IP packets.
     pub grown: Ways,
-    /// Octets of link-layer headers before each packet.
+    /// Bytes of link-layer headers before each packet.
     pub link: u8,
     /// All TCP flags that were seen.
     pub tcp_flags: u8,
@@ -164,7 +164,7 @@ pub struct StationSeen {
     pub mac: Mac,
     /// IP packets for which no record was free; grown since this was last asked.
     pub unplaced: Ways,
-    /// Frames that are not IP, with the octets behind their headers.
+    /// Frames that are not IP, with the bytes behind their headers.
     pub other: Ways,
     /// When the last one came, before now.
     pub idle: Duration,
@@ -173,11 +173,11 @@ pub struct StationSeen {
 /// One way of a port: what is neither in records nor with stations, since it was attached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rest {
-    /// IP packets and octets without a place.
+    /// IP packets and bytes without a place.
     pub unplaced: (u64, u64),
     /// Frames that are not IP.
     pub other: (u64, u64),
-    /// Octets of headers and padding beyond those that records tell by [`Seen::link`].
+    /// Bytes of headers and padding beyond those that records tell by [`Seen::link`].
     pub link: i64,
 }
 

@@ -45,7 +45,7 @@ pub struct Sample<'a> {
 /// Reads the ring. Records are gathered first: libbpf's callback lives as long as the ring.
 pub struct Reader {
     ring: RingBuffer<'static>,
-    /// Length, then octets, of each.
+    /// Length, then bytes, of each.
     pub found: Rc<RefCell<Vec<u8>>>,
 }
 

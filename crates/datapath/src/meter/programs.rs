@@ -23,7 +23,7 @@ pub struct Programs {
 pub struct Segments {
     /// How many.
     pub number: u32,
-    /// Octets of payload in each.
+    /// Bytes of payload in each.
     pub size: u32,
 }
 

@@ -15,7 +15,7 @@ pub const FREE: u32 = 0;
 pub const LIVE: u32 = 2;
 pub const RETIRED: u32 = 3;
 
-/// Two shared counters as they were last read: 24 bits of packets, 40 of octets, either of which
+/// Two shared counters as they were last read: 24 bits of packets, 40 of bytes, either of which
 /// may wrap.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts([u64; 2]);

@@ -1,4 +1,4 @@
-//! Edits of the octets of an ordinary frame, each keeping the rest right, so that a test shows
+//! Edits of the bytes of an ordinary frame, each keeping the rest right, so that a test shows
 //! exactly one thing.
 
 use super::checksum;
@@ -105,7 +105,7 @@ pub fn shorten(frame: &mut [u8], octets: u16) {
     }
 }
 
-/// TCP flags, all of octet 13.
+/// TCP flags, all of byte 13.
 pub fn flags(frame: &mut [u8], value: u8) {
     let at = l4(frame) + 13;
     frame[at] = value;
@@ -133,7 +133,7 @@ pub fn options(frame: &mut Vec<u8>, words: u8) {
     mend(frame);
 }
 
-/// Puts an IPv6 extension header of 8 octets in.
+/// Puts an IPv6 extension header of 8 bytes in.
 pub fn extension(frame: &mut Vec<u8>, kind: u8) {
     let next = std::mem::replace(&mut frame[L3 + 6], kind);
     let payload = get16(frame, L3 + 4).wrapping_add(8);

@@ -20,7 +20,7 @@ pub struct Frame {
     pub tuple: Tuple,
     pub ttl: u8,
     pub tos: u8,
-    /// Octets behind the TCP or UDP header.
+    /// Bytes behind the TCP or UDP header.
     pub payload: usize,
     pub flags: u8,
 }

@@ -32,7 +32,7 @@ impl Behind {
         }
     }
 
-    /// Octets more than plain Ethernet.
+    /// Bytes more than plain Ethernet.
     pub fn octets(&self) -> usize {
         self.tags.len() * 4 + if self.session.is_some() { 8 } else { 0 }
     }

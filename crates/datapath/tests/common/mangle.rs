@@ -1,5 +1,5 @@
-//! Frames that nobody chose: an ordinary one, edited as a few random octets say. Whatever the
-//! octets, there is a frame.
+//! Frames that nobody chose: an ordinary one, edited as a few random bytes say. Whatever the
+//! bytes, there is a frame.
 
 use super::Connection;
 use super::connection::{LAN, SIDES, WAN, links};

@@ -3,7 +3,7 @@
 use kernel::Tuple;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, query::MapInfoIter};
 
-/// struct flow4: octets of a record, and where its key begins. `count` comes first.
+/// struct flow4: bytes of a record, and where its key begins. `count` comes first.
 const RECORD: usize = 64;
 const KEY: usize = 32;
 

@@ -1,6 +1,6 @@
 //! Forwarding, written a second time and plainly, from the standards (RFC 791, 1812, 8200, 9293,
 //! 768, 1624): what may go over the fast path, and what comes out. Compared with the packet path
-//! octet by octet; shares nothing with it.
+//! byte by byte; shares nothing with it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -111,7 +111,7 @@ fn parse_ipv6(frame: &[u8]) -> Option<Parsed> {
         return None;
     }
     let address = |at: usize| -> IpAddr {
-        let octets: [u8; 16] = header[at..at + 16].try_into().expect("16 octets");
+        let octets: [u8; 16] = header[at..at + 16].try_into().expect("16 bytes");
         Ipv6Addr::from(octets).into()
     };
     let class = (word(header, 0)? >> 4) as u8;

@@ -54,7 +54,7 @@ fn ip(line: &str) {
 pub enum Outcome {
     /// To the kernel, unchanged, for this reason.
     Passed(Reason),
-    /// Sent out, as these octets.
+    /// Sent out, as these bytes.
     Forwarded(Vec<u8>),
     /// Gone, for this reason.
     Dropped(Reason),
@@ -179,7 +179,7 @@ impl Router {
         self.outcome(action, out, frame, &before)
     }
 
-    /// Runs an skb with more than octets at TC.
+    /// Runs an skb with more than bytes at TC.
     pub fn run_skb(&mut self, link: u32, frame: &[u8], fields: &mut SkbFields) -> Outcome {
         self.path.beat().expect("beats");
         let before = self.counts();
@@ -218,7 +218,7 @@ impl Router {
         self.leave_skb(link, frame, &mut SkbFields::default())
     }
 
-    /// The same of an skb with more than octets.
+    /// The same of an skb with more than bytes.
     pub fn leave_skb(&mut self, link: u32, frame: &[u8], fields: &mut SkbFields) -> Option<Reason> {
         self.path.beat().expect("beats");
         let before = self.counts();
@@ -363,7 +363,7 @@ impl Router {
     }
 
     /// Runs a frame and compares with the model: forwarded exactly where the model says so, as the
-    /// same octets. The outcome.
+    /// same bytes. The outcome.
     pub fn compare(&mut self, hook: Hook, link: u32, frame: &[u8]) -> Outcome {
         let ways = self.ways();
         let expected = model::forward(hook, link, &ways, frame);

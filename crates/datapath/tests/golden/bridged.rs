@@ -194,7 +194,7 @@ fn tags_come_and_go_as_the_bridge_was_seen_to_do_it() {
     }
 }
 
-/// Ethernet wants 60 octets: where a tag is taken off a frame that had just these, XDP fills it up.
+/// Ethernet wants 60 bytes: where a tag is taken off a frame that had just these, XDP fills it up.
 #[test]
 fn a_frame_without_its_tag_is_not_too_short() {
     let mut router = bridged();

@@ -294,7 +294,7 @@ fn in_a_vrf(
     all
 }
 
-/// A packet with so many octets more.
+/// A packet with so many bytes more.
 fn lengthen(frame: &mut Vec<u8>, octets: u16) {
     let at = if frame[12..14] == [8, 0] { 16 } else { 18 };
     let length = get16(frame, at) + octets;

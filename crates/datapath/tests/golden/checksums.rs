@@ -1,4 +1,4 @@
-//! Checksums (trap 6): octet for octet what the kernel's own functions make of them, over a spread
+//! Checksums (trap 6): byte for byte what the kernel's own functions make of them, over a spread
 //! of values with all corners, and down to which of the two zeros comes out.
 
 use std::net::IpAddr;
@@ -18,7 +18,7 @@ fn memory16(octets: &[u8], at: usize) -> u16 {
 }
 
 fn memory32(octets: &[u8]) -> u32 {
-    u32::from_ne_bytes(octets.try_into().expect("four octets"))
+    u32::from_ne_bytes(octets.try_into().expect("four bytes"))
 }
 
 fn memory128(address: IpAddr) -> [u32; 4] {

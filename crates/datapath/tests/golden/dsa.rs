@@ -55,7 +55,7 @@ struct Passage {
     arrives: Vec<u8>,
     out: u32,
     leaves: Vec<u8>,
-    /// TC can do it: nothing moves by qca's 2 octets there, and only one header is put into the
+    /// TC can do it: nothing moves by qca's 2 bytes there, and only one header is put into the
     /// frame itself.
     tc: bool,
 }
@@ -126,7 +126,7 @@ impl Passage {
         }
     }
 
-    /// It is forwarded as the same octets that the kernel sent.
+    /// It is forwarded as the same bytes that the kernel sent.
     fn forwards(&self, router: &mut Router, place: &str) {
         for hook in HOOKS {
             let outcome = router.run(hook, self.link, &self.arrives);
@@ -258,7 +258,7 @@ fn original_unseen(side: Side) -> Option<Reason> {
     }
 }
 
-/// As a DSL router has it: PPPoE over VLAN 7 over a port of the switch. With gswip's 8 octets that
+/// As a DSL router has it: PPPoE over VLAN 7 over a port of the switch. With gswip's 8 bytes that
 /// is longer than any known header.
 #[test]
 fn pppoe_over_vlan_behind_the_switchs_tag() {
@@ -309,7 +309,7 @@ fn bits_of_a_tag_that_came_in() {
         (Mtk, "a type, not a tag", |f| f[12] = 6, Pass(Reason::Tag)),
         (Mtk, "cut off within the tag", |f| f.truncate(15), Pass(Reason::Truncated)),
         (Mtk, "cut off before the type", |f| f.truncate(17), Pass(Reason::Truncated)),
-        (Gswip, "all octets before the port's", |f| f[..7].fill(0xff), Forward),
+        (Gswip, "all bytes before the port's", |f| f[..7].fill(0xff), Forward),
         (Gswip, "all bits beside the port's", |f| f[7] ^= 0x8f, Forward),
         (Gswip, "another port", |f| f[7] = SECOND << 4, Pass(Reason::Moved)),
         (Gswip, "every bit of the port", |f| f[7] |= 0x70, Pass(Reason::Moved)),
@@ -471,7 +471,7 @@ fn another_port_of_the_switch_is_another_hop() {
 }
 
 /// mt7530 spoils the padding of what it gets too short: OpenWrt's tagger fills up before it puts
-/// the tag in, and so must weir. With the others a driver's own 60 octets do.
+/// the tag in, and so must weir. With the others a driver's own 60 bytes do.
 #[test]
 fn short_frames_are_filled_up_for_the_switch() {
     let side = Side::Reply;

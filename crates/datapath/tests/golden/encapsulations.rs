@@ -96,7 +96,7 @@ fn every_header_becomes_every_other() {
                         for outcome in dressed.compare(links(side).0, &octets) {
                             assert!(
                                 matches!(outcome, Outcome::Forwarded(_)),
-                                "{lan_name} to {wan_name}, {payload} octets, {} {side:?}: \
+                                "{lan_name} to {wan_name}, {payload} bytes, {} {side:?}: \
                                     {outcome:?}",
                                 connection.original
                             );
@@ -141,7 +141,7 @@ fn another_header_is_the_kernels() {
     }
 }
 
-/// Every octet of the header turned over, and the frame cut anywhere: forwarded as the model says,
+/// Every byte of the header turned over, and the frame cut anywhere: forwarded as the model says,
 /// or passed as it came.
 #[test]
 fn mangled_headers() {

@@ -30,7 +30,7 @@ fn a_proven_flow_is_forwarded_as_the_kernel_did_it() {
     }
 }
 
-/// The lowering of TTL is on the wire, in the octet itself, down to the last hop that may still
+/// The lowering of TTL is on the wire, in the byte itself, down to the last hop that may still
 /// forward (trap 1).
 #[test]
 fn ttl_is_one_less_on_the_wire() {

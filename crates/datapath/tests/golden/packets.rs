@@ -173,7 +173,7 @@ fn relength_ip(frame: &mut [u8]) {
 fn padding_and_trailers() {
     let mut router = Router::standard();
     router.prove_all();
-    // Payload, octets in the trailer, and the length that leaves at XDP and at TC (IPv4; 20 longer
+    // Payload, bytes in the trailer, and the length that leaves at XDP and at TC (IPv4; 20 longer
     // with IPv6 is past 60).
     for (payload, trailer) in [(0, 18), (0, 6), (10, 8), (0, 300), (17, 1), (18, 1), (18, 100), (100, 4)] {
         for connection in router.connections.clone() {
@@ -236,7 +236,7 @@ fn tcp_flags() {
 fn addressed_to_others() {
     run(&[
         ("another station", ALL, |f| f[..6].copy_from_slice(&[2, 0, 0, 0, 0, 9]), Pass(NotOurs)),
-        ("differs in the first octets only", ALL, |f| f[0] = 6, Pass(NotOurs)),
+        ("differs in the first bytes only", ALL, |f| f[0] = 6, Pass(NotOurs)),
         ("broadcast", ALL, |f| f[..6].fill(0xff), Pass(NotOurs)),
         ("IPv4 multicast", ALL, |f| f[..6].copy_from_slice(&[1, 0, 0x5e, 0, 0, 1]), Pass(NotOurs)),
         ("IPv6 multicast", ALL, |f| f[..6].copy_from_slice(&[0x33, 0x33, 0, 0, 0, 1]), Pass(NotOurs)),
@@ -313,7 +313,7 @@ fn dscp_and_ecn() {
 #[test]
 fn longer_than_proven() {
     run(&[
-        ("one octet more", ALL, |f| { f.push(0); relength(f) }, Pass(Length)),
+        ("one byte more", ALL, |f| { f.push(0); relength(f) }, Pass(Length)),
         ("much more", ALL, |f| { f.resize(1514, 0); relength(f) }, Pass(Length)),
         ("less", ALL, |f| { f.truncate(f.len() - 20); relength(f) }, Forward),
     ]);
@@ -358,7 +358,7 @@ fn cut_anywhere() {
                     continue;
                 }
                 let outcome = router.compare(hook, LAN, &frame[..length]);
-                assert!(matches!(outcome, Outcome::Passed(_)), "{length} octets");
+                assert!(matches!(outcome, Outcome::Passed(_)), "{length} bytes");
             }
         }
     }

@@ -93,7 +93,7 @@ fn the_longest_length_grows() {
         let frame = |payload| connection.frame(ORIGINAL).payload(payload);
         router.prove_with(&connection, ORIGINAL, &frame(500));
         router.forwards(LAN, &frame(500), "as proven");
-        router.passes(LAN, &frame(501), Reason::Length, "one octet more");
+        router.passes(LAN, &frame(501), Reason::Length, "one byte more");
         router.passes(LAN, &frame(1400), Reason::Length, "much more");
         router.forwards(LAN, &frame(500), "the proof is kept");
         let leaves = connection.sent(ORIGINAL, &frame(1400)).bytes();

@@ -4,7 +4,7 @@
 use crate::common::edit::*;
 use crate::common::*;
 
-/// A connection whose longest proven packet is `payload` octets of TCP or UDP payload.
+/// A connection whose longest proven packet is `payload` bytes of TCP or UDP payload.
 fn proven(router: &mut Router, connection: &Connection, payload: usize) {
     for side in SIDES {
         router.prove_with(connection, side, &connection.frame(side).payload(payload));
@@ -44,7 +44,7 @@ fn a_segment_that_fits_is_forwarded() {
     }
 }
 
-/// One octet more in a segment, and it is the kernel's: it may have to answer "packet too big".
+/// One byte more in a segment, and it is the kernel's: it may have to answer "packet too big".
 #[test]
 fn a_segment_that_does_not_fit_is_passed() {
     let mut router = Router::standard();
@@ -67,7 +67,7 @@ fn a_segment_that_does_not_fit_is_passed() {
             router.proven(&connection, Side::Original),
             "oversize keeps the flow"
         );
-        // The same octets as one packet are longer still.
+        // The same bytes as one packet are longer still.
         let outcome = router.run(Hook::Tc, LAN, &frame);
         assert_eq!(outcome, Outcome::Passed(Reason::Length));
     }

@@ -176,7 +176,7 @@ fn families_do_not_mix() {
     assert!(matches!(mixed, Err(weir_datapath::Error::MixedFamilies)));
 }
 
-/// Packets and octets of IP, each side by itself, what passed not counted.
+/// Packets and bytes of IP, each side by itself, what passed not counted.
 #[test]
 fn counters_are_exact() {
     let mut router = Router::standard();
@@ -215,7 +215,7 @@ fn counters_are_exact() {
     }
 }
 
-/// The shared counter has 24 bits for packets and 40 for octets; read often enough, neither wrap
+/// The shared counter has 24 bits for packets and 40 for bytes; read often enough, neither wrap
 /// shows, nor does the carry.
 #[test]
 fn counters_survive_their_wrap() {
@@ -411,7 +411,7 @@ fn every_bit_of_a_key_counts() {
                     assert_eq!(
                         outcome,
                         Outcome::Passed(Reason::Unknown),
-                        "octet {at}, bit {bit}"
+                        "byte {at}, bit {bit}"
                     );
                 }
             }

@@ -67,14 +67,14 @@ impl Talk {
         before
     }
 
-    /// It says what it said before, from this many octets ago.
+    /// It says what it said before, from this many bytes ago.
     fn say_again(&mut self, side: Side, ago: u32, payload: usize) {
         let sequence = self.sent[side as usize].wrapping_sub(ago);
         let frame = self.frame(side, sequence, payload);
         self.forward(side, &frame);
     }
 
-    /// A side acknowledges all that the other one said, but for so many octets.
+    /// A side acknowledges all that the other one said, but for so many bytes.
     fn acknowledge(&mut self, side: Side, without: u32) {
         let mut frame = self.frame(side, 0, 0);
         let acknowledged = self.sent[1 - side as usize].wrapping_sub(without);

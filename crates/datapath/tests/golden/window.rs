@@ -6,7 +6,7 @@ use crate::common::edit::*;
 use crate::common::maps::set_count;
 use crate::common::*;
 
-/// Where both ends are in their streams: the client's next octet, and the server's.
+/// Where both ends are in their streams: the client's next byte, and the server's.
 type Streams = [u32; 2];
 /// One ends its range soon.
 const STREAMS: Streams = [0xffff_f000, 77_000];
@@ -119,7 +119,7 @@ fn a_farewell_in_the_window_passes_and_conntrack_sees_no_other() {
             let (room, back) = (room(side), longest(side));
             // A little is forwarded meanwhile, and counters are rounded.
             let far = 1 << 14;
-            // Of the other end: behind the octets that it sent.
+            // Of the other end: behind the bytes that it sent.
             let said_last = other.wrapping_add(100);
             for flags in FAREWELLS {
                 let acknowledges = flags & ACK != 0;
@@ -407,7 +407,7 @@ fn an_abort_that_acknowledges_nothing_goes_by_its_sequence_number() {
     }
 }
 
-/// What acknowledges octets that nobody sent is no end's word, though it is within the longest
+/// What acknowledges bytes that nobody sent is no end's word, though it is within the longest
 /// window.
 #[test]
 fn what_acknowledges_too_much_is_no_sample() {

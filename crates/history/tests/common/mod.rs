@@ -80,7 +80,7 @@ pub fn open_with(path: &Path, settings: Settings, now: i64) -> Store {
     store
 }
 
-/// So many octets down, a tenth of it up, and some packets.
+/// So many bytes down, a tenth of it up, and some packets.
 pub fn traffic(octets: u64) -> Both {
     let count = |octets| Count {
         packets: octets / 1000 + 1,
@@ -122,7 +122,7 @@ pub fn periods(store: &Store, unit: Unit, by: By) -> Vec<Period> {
     periods
 }
 
-/// All octets received.
+/// All bytes received.
 pub fn received(store: &Store, unit: Unit) -> u64 {
     periods(store, unit, By::Device)
         .iter()

@@ -39,7 +39,7 @@ impl Device {
         Ok(Self { kernel, link })
     }
 
-    /// Brings it up, with packets of so many octets at most.
+    /// Brings it up, with packets of so many bytes at most.
     ///
     /// # Errors
     /// The kernel refused: ENODEV, it is gone; EINVAL, no such MTU.

@@ -77,7 +77,7 @@ impl Events {
         Self::open_with_buffer(source, receive_buffer)
     }
 
-    /// Like [`open`](Self::open), with a receive buffer of this many octets.
+    /// Like [`open`](Self::open), with a receive buffer of this many bytes.
     ///
     /// # Errors
     /// As for [`open`](Self::open).

@@ -19,7 +19,7 @@ use crate::sets::{
 
 /// NFNLGRP_NFTABLES.
 const GROUP: u32 = 1 << 6;
-/// Room for the events of one large transaction, octets.
+/// Room for the events of one large transaction, bytes.
 const RECEIVE_BUFFER: usize = 1 << 20;
 /// Datagrams read by one [`SetEvents::recv`].
 const MOST: usize = 512;

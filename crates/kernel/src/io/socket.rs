@@ -34,7 +34,7 @@ pub(super) enum Netlink {
 /// What a read gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Received {
-    /// This many octets from the kernel.
+    /// This many bytes from the kernel.
     Datagram(usize),
     /// More than the buffer holds; the rest is lost.
     TooLong,
@@ -64,7 +64,7 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// Opens a socket that listens to `groups`, a mask of the first 32. `receive_buffer` octets
+    /// Opens a socket that listens to `groups`, a mask of the first 32. `receive_buffer` bytes
     /// (the kernel takes double, for its book-keeping) are asked for by force, else as far as
     /// `net.core.rmem_max` allows; 0 leaves the default.
     pub fn open(protocol: Netlink, groups: u32, receive_buffer: usize) -> io::Result<Self> {

@@ -65,7 +65,7 @@ pub(crate) fn decode_way(message: &Message<'_>) -> Result<Option<u32>, DecodeErr
     Ok(None)
 }
 
-/// Both headers are of 12 octets, beginning with the family.
+/// Both headers are of 12 bytes, beginning with the family.
 fn dump(kind: u16, ipv6: bool, sequence: u32) -> Vec<u8> {
     let mut header = [0; 12];
     header[0] = number(ipv6);

@@ -11,7 +11,7 @@ const TCA_STATS_QUEUE: u16 = 3;
 
 const TCA_FQ_PLIMIT: u16 = 1;
 const TCA_FQ_FLOW_PLIMIT: u16 = 2;
-/// Octets per second that a flow of `fq` may send; of all flows, also forwarded ones.
+/// Bytes per second that a flow of `fq` may send; of all flows, also forwarded ones.
 const TCA_FQ_FLOW_MAX_RATE: u16 = 7;
 const TCA_FQ_CE_THRESHOLD: u16 = 12;
 /// As fast as it goes, or never.
@@ -197,7 +197,7 @@ pub fn decode_drops(message: &Message<'_>) -> Result<Option<(u32, u32)>, DecodeE
         }
         for counter in attribute.nested("TCA_STATS2") {
             let counter = counter?;
-            // Length and octets of the queue come before.
+            // Length and bytes of the queue come before.
             if let (TCA_STATS_QUEUE, Some(queue)) = (counter.kind, counter.value.first_chunk()) {
                 let queue: &[u8; 12] = queue;
                 return Ok(Some((u32_at(fixed, 4), u32_at(queue, 8))));

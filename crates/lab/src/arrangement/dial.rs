@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const EXCHANGE: &str = "100.64.0.1";
 /// The first session is the one after this.
 const OFFSET: u16 = 0x1233;
-/// PPPoE takes 6 octets, PPP 2 (RFC 2516 section 7).
+/// PPPoE takes 6 bytes, PPP 2 (RFC 2516 section 7).
 const LARGEST: u16 = 1492;
 
 /// A line that can be dialled. Dropped: both ends are stopped.

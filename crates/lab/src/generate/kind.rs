@@ -40,7 +40,7 @@ pub enum Kind {
     UdpLength,
     /// The frame ends too early.
     Cut,
-    /// A short packet, filled up to the 60 octets of Ethernet.
+    /// A short packet, filled up to the 60 bytes of Ethernet.
     Padded,
     /// Bytes behind the end of the IP packet.
     Trailer,

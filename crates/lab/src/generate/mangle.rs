@@ -6,7 +6,7 @@ use crate::random::Random;
 
 /// Window that both ends advertise: with no scaling, the most there is.
 const WINDOW: u16 = 65_535;
-/// Sequence numbers lie within this many octets after the first.
+/// Sequence numbers lie within this many bytes after the first.
 const SPREAD: usize = 8192;
 /// Longest headers of an ordinary packet: IPv6, TCP with timestamps.
 const HEADERS: usize = 40 + 20 + 12;

@@ -159,7 +159,7 @@ pub struct Workload {
     pub opening: Vec<Step>,
     /// The rest.
     pub steps: Vec<Step>,
-    /// MTU of the WAN, octets.
+    /// MTU of the WAN, bytes.
     pub mtu: u16,
 }
 
@@ -174,7 +174,7 @@ pub struct Recipe {
     pub packets: usize,
     /// Every third flow is IPv6.
     pub ipv6: bool,
-    /// MTU of the WAN, octets: some packets have just this length, some are longer.
+    /// MTU of the WAN, bytes: some packets have just this length, some are longer.
     pub mtu: u16,
     /// How often which kind.
     pub mix: Mix,

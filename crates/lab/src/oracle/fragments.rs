@@ -52,7 +52,7 @@ pub(super) fn reassemble(frames: &mut Vec<Arrival>) {
 struct Piece {
     /// All before the payload, without what differs between the fragments of a packet.
     header: Frame,
-    /// Where it belongs, octets.
+    /// Where it belongs, bytes.
     offset: usize,
     last: bool,
     payload: Vec<u8>,

@@ -130,7 +130,7 @@ fn session(proper: &Envelope, frame: &[u8], random: &mut Random) -> Frame {
             other[11] ^= 0x55;
             over_tags(proper, &other, &[&right, packet].concat())
         }
-        // The protocol in one octet (RFC 1661 section 6.5).
+        // The protocol in one byte (RFC 1661 section 6.5).
         7 => {
             let mut short = right[..8].to_vec();
             short[6..8].copy_from_slice(&(length - 1).to_be_bytes());

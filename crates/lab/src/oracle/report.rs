@@ -63,7 +63,7 @@ impl fmt::Display for Mismatch {
         for step in &self.steps {
             writeln!(
                 f,
-                "  step {}: {:?} of flow {}, of the {:?}, sent at {}, {} octets:",
+                "  step {}: {:?} of flow {}, of the {:?}, sent at {}, {} bytes:",
                 step.step,
                 step.kind,
                 step.flow,
@@ -81,7 +81,7 @@ impl fmt::Display for Mismatch {
                 for frame in frames {
                     writeln!(
                         f,
-                        "  router {name} sent to {}, {} octets:",
+                        "  router {name} sent to {}, {} bytes:",
                         found.at,
                         frame.len()
                     )?;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::random::Random;
 use crate::wire::Frame;
 
-/// Octets held at most: 250 ms at 1 Gbit/s.
+/// Bytes held at most: 250 ms at 1 Gbit/s.
 const MOST: usize = 32 << 20;
 
 /// A queue by time. No clock of its own.

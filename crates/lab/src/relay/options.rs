@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::view::{View, fold, word};
 
-/// TCP options (RFC 9293 section 3.1): end of the list, and no operation, both of one octet.
+/// TCP options (RFC 9293 section 3.1): end of the list, and no operation, both of one byte.
 const END: u8 = 0;
 const NOP: u8 = 1;
 /// The option of MPTCP, and of its kinds that which says whether a subflow is to wait for others to
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn mptcp_options_become_nops_and_the_checksum_stays_right() {
-        // MSS, then MP_CAPABLE behind a NOP, so that it begins at an odd octet; then another, and
+        // MSS, then MP_CAPABLE behind a NOP, so that it begins at an odd byte; then another, and
         // window scaling.
         let options = [2, 4, 5, 0xb4, 1, 30, 4, 0x01, 0x81, 30, 3, 0x20, 3, 3, 7, 0];
         for ipv6 in [false, true] {

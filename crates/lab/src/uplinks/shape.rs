@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-/// Shortest burst, octets: some frames, so that the last does not have to wait for a timer each
+/// Shortest burst, bytes: some frames, so that the last does not have to wait for a timer each
 /// time.
 const LEAST_BURST: u64 = 6 * 1514;
 
-/// A rate, and the queue in front of it: a token bucket (`tbf`), which counts octets of frames.
+/// A rate, and the queue in front of it: a token bucket (`tbf`), which counts bytes of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Bit/s, Ethernet headers included; 1,448 of 1,514 octets are TCP's payload.
+    /// Bit/s, Ethernet headers included; 1,448 of 1,514 bytes are TCP's payload.
     pub rate: u64,
     /// What may pass at once after a pause, as time at this rate; at least some frames. Longer than
-    /// a busy machine lets a timer wait, else octets are lost.
+    /// a busy machine lets a timer wait, else bytes are lost.
     pub burst: Duration,
     /// How long the queue can get before it drops, as time at this rate.
     pub queue: Duration,
@@ -33,7 +33,7 @@ impl Shape {
         Self { queue, ..self }
     }
 
-    /// Octets that pass in a time.
+    /// Bytes that pass in a time.
     fn octets(self, time: Duration) -> u64 {
         (self.rate as f64 / 8.0 * time.as_secs_f64()) as u64
     }

@@ -3,7 +3,7 @@
 /// A wheel of seconds. Flows are told apart by a number of the caller's; one that ended need not be
 /// taken out: it comes once more, and the caller, who knows no such flow any more, lets it go.
 ///
-/// Eight octets a flow for `u64`. Flows spread over the time-out by when they began, so that no
+/// Eight bytes a flow for `u64`. Flows spread over the time-out by when they began, so that no
 /// burst comes about.
 #[derive(Debug)]
 pub struct Due<K> {

@@ -12,7 +12,7 @@ pub const VARIABLE: u16 = 65535;
 pub struct Element {
     /// IANA's number.
     pub number: u16,
-    /// Octets, or [`VARIABLE`].
+    /// Bytes, or [`VARIABLE`].
     pub length: u16,
     /// Of the other way (RFC 5103).
     pub reverse: bool,
@@ -35,7 +35,7 @@ impl Element {
         }
     }
 
-    /// Octets it takes in a template.
+    /// Bytes it takes in a template.
     pub const fn specifier_length(self) -> usize {
         if self.reverse { 8 } else { 4 }
     }

@@ -6,8 +6,8 @@ use super::element::*;
 use super::record::{FlowRecord, Icmp, NatEvent};
 use super::template::{Template, View};
 
-/// Octets of an application's or interface's name that are exported. Less than 255, so that one
-/// octet tells the length.
+/// Bytes of an application's or interface's name that are exported. Less than 255, so that one
+/// byte tells the length.
 pub const APPLICATION_LIMIT: usize = 64;
 
 /// Writes a flow's record, one field after the other, as `template` has them.

@@ -22,7 +22,7 @@ pub const MESSAGE_SIZES: std::ops::RangeInclusive<usize> = 512..=65_507;
 pub struct Settings {
     /// Tells routers apart at a collector that sees them behind one address (observation domain).
     pub domain: u32,
-    /// Octets of a message at most, without the headers of UDP and IP; brought into
+    /// Bytes of a message at most, without the headers of UDP and IP; brought into
     /// [`MESSAGE_SIZES`].
     pub message_size: usize,
     /// Milliseconds after which templates, names of interfaces and statistics are sent again: a
@@ -58,7 +58,7 @@ impl Default for Settings {
 pub struct Statistics {
     /// Messages handed out, less those that were not sent.
     pub messages: u64,
-    /// Octets of these.
+    /// Bytes of these.
     pub octets: u64,
     /// What they tell of.
     pub exported: Contents,

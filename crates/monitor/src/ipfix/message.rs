@@ -15,7 +15,7 @@ pub struct Contents {
     pub flows: u64,
     /// Packets of these.
     pub packets: u64,
-    /// Octets of these.
+    /// Bytes of these.
     pub octets: u64,
 }
 
@@ -53,7 +53,7 @@ impl Draft {
         self.length == 0
     }
 
-    /// Octets that the whole message would have with a record of `length` of template `id`, and
+    /// Bytes that the whole message would have with a record of `length` of template `id`, and
     /// `announcement` if it comes first.
     pub fn length_with(&self, id: u16, length: usize, announcement: Option<&Template>) -> usize {
         let set = match self.sets.iter().any(|(have, _)| *have == id) {

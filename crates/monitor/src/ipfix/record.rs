@@ -5,11 +5,11 @@ use std::net::{IpAddr, Ipv4Addr};
 /// What a flow has had one way since it was last exported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Way {
-    /// Octets of IP packets, headers included (octetDeltaCount).
+    /// Bytes of IP packets, headers included (octetDeltaCount).
     pub octets: u64,
     /// IP packets, as on the wire.
     pub packets: u64,
-    /// Flags of TCP seen, each bit as in octets 12 and 13 of its header (RFC 7125); 0 for other
+    /// Flags of TCP seen, each bit as in bytes 12 and 13 of its header (RFC 7125); 0 for other
     /// protocols.
     pub tcp_flags: u16,
     /// Type of service or traffic class of the first packet (ipClassOfService).
@@ -134,7 +134,7 @@ pub struct FlowRecord<'a> {
     /// What the router makes of the station's packets; left out if of the other family (NAT64).
     pub translation: Option<Translation>,
     /// What it is used for: `web`, `dns`, … Control characters are taken out, and what is longer
-    /// than [`APPLICATION_LIMIT`](super::APPLICATION_LIMIT) octets is cut.
+    /// than [`APPLICATION_LIMIT`](super::APPLICATION_LIMIT) bytes is cut.
     pub application: Option<&'a str>,
 }
 

@@ -1,4 +1,4 @@
-//! Octets read in order.
+//! Bytes read in order.
 
 /// What is left of a packet. Each method takes from the front; `None` if there is not as much.
 #[derive(Clone, Copy, Debug)]
@@ -49,13 +49,13 @@ impl<'a> Cursor<'a> {
         self.array().map(u32::from_be_bytes)
     }
 
-    /// As many octets as the octet before them says.
+    /// As many bytes as the byte before them says.
     pub(crate) fn behind_u8(&mut self) -> Option<&'a [u8]> {
         let length = self.u8()?;
         self.take(length.into())
     }
 
-    /// As many octets as the two before them say.
+    /// As many bytes as the two before them say.
     pub(crate) fn behind_u16(&mut self) -> Option<&'a [u8]> {
         let length = self.u16()?;
         self.take(length.into())

@@ -119,7 +119,7 @@ impl Options {
     }
 }
 
-/// The host's part of option 81: flags, two octets that are no longer used, name.
+/// The host's part of option 81: flags, two bytes that are no longer used, name.
 fn first_label(fqdn: &[u8]) -> Option<String> {
     let mut cursor = Cursor::new(fqdn);
     let [flags, _, _] = cursor.array()?;

@@ -1,11 +1,11 @@
 //! The beginning of a stream, from pieces that come in any order.
 
-/// What is kept of a stream, octets. A ClientHello with a post-quantum key share has some 1,800.
+/// What is kept of a stream, bytes. A ClientHello with a post-quantum key share has some 1,800.
 pub const LIMIT: usize = 4096;
 /// Gaps may be as many. Chromium sends a ClientHello in some ten pieces, in random order.
 const MOST_PIECES: usize = 64;
 
-/// Pieces of a stream's first [`LIMIT`] octets.
+/// Pieces of a stream's first [`LIMIT`] bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Gather {
     octets: Vec<u8>,
@@ -102,7 +102,7 @@ mod tests {
     }
 
     proptest! {
-        /// The same as a plain array of octets that may be missing.
+        /// The same as a plain array of bytes that may be missing.
         #[test]
         fn as_an_array(pieces in prop::collection::vec((0_usize..60, prop::collection::vec(1_u8.., 0..20)), 0..12)) {
             let mut gather = Gather::default();

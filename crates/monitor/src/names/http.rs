@@ -14,7 +14,7 @@ const METHODS: [&[u8]; 9] = [
     b"PROPFIND ",
 ];
 
-/// Reads the first octets of what a TCP client sends: as far as the `Host` field of the first
+/// Reads the first bytes of what a TCP client sends: as far as the `Host` field of the first
 /// request, if they reach that far.
 ///
 /// [`Outcome::Foreign`]: not HTTP/1. [`Outcome::Nothing`]: a whole header that names no host.

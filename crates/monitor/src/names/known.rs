@@ -1,7 +1,7 @@
 //! What files on the router say of devices: leases of dnsmasq and odhcpd, `/etc/hosts`,
 //! `/etc/ethers`.
 //!
-//! A reader gets the octets of a file and gives what it found and how many lines it did not
+//! A reader gets the bytes of a file and gives what it found and how many lines it did not
 //! understand. At most [`MOST`] entries are kept of a file, whatever its length: some routers have
 //! 100,000 blocked names in their hosts.
 

@@ -20,7 +20,7 @@ pub(super) const INTERNET: u16 = 1;
 
 /// Questions that are gone past in one message.
 const MOST_QUESTIONS: usize = 128;
-/// Longest name on the wire, octets (RFC 1035, 2.3.4).
+/// Longest name on the wire, bytes (RFC 1035, 2.3.4).
 const LONGEST_NAME: usize = 255;
 
 /// Not a message of DNS at all.
@@ -118,7 +118,7 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// Takes a name: lower case, labels joined by dots, empty for the root. Octets that have no
+    /// Takes a name: lower case, labels joined by dots, empty for the root. Bytes that have no
     /// place in a host's name stay, and a dot within a label becomes a backslash, so that it does
     /// not look like two.
     pub(super) fn name(&mut self) -> Result<Vec<u8>, Malformed> {
@@ -138,7 +138,7 @@ impl<'a> Message<'a> {
         Ok(self.expand(start)?.0)
     }
 
-    /// The name at an offset, and how many octets it takes there. Pointers must lead back, before
+    /// The name at an offset, and how many bytes it takes there. Pointers must lead back, before
     /// where they were met (RFC 1035, 4.1.4: "a prior occurrence"); with that, there are no
     /// circles.
     fn expand(&self, start: usize) -> Result<(Vec<u8>, usize), Malformed> {
@@ -162,7 +162,7 @@ impl<'a> Message<'a> {
                         b'.' => b'\\',
                         octet => octet.to_ascii_lowercase(),
                     }));
-                    // A length octet before each label, and one at the end.
+                    // A length byte before each label, and one at the end.
                     if name.len() + 2 > LONGEST_NAME {
                         return Err(Malformed);
                     }

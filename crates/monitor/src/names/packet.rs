@@ -26,7 +26,7 @@ pub struct Packet<'a> {
     pub source_port: u16,
     /// Port that it is for.
     pub destination_port: u16,
-    /// Of TCP: number of the first octet of the payload. A SYN takes one before it.
+    /// Of TCP: number of the first byte of the payload. A SYN takes one before it.
     pub sequence: u32,
     /// Behind the last header, without what fills up a frame. Less than was sent if less was
     /// copied.
@@ -34,7 +34,7 @@ pub struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
-    /// Reads from the first octet of the IP header. `None`: neither TCP nor UDP, a fragment, or cut
+    /// Reads from the first byte of the IP header. `None`: neither TCP nor UDP, a fragment, or cut
     /// within its headers.
     pub fn read(octets: &'a [u8]) -> Option<Self> {
         let (protocol, source, destination, transport) = match octets.first()? >> 4 {
@@ -92,7 +92,7 @@ fn ipv4(octets: &[u8]) -> Option<Network<'_>> {
             header[at + 3],
         ))
     };
-    // A super-packet of more than 65,535 octets has no length (BIG TCP).
+    // A super-packet of more than 65,535 bytes has no length (BIG TCP).
     let end = if total == 0 {
         octets.len()
     } else {

@@ -13,9 +13,9 @@ use super::cursor::Cursor;
 use super::gather::Gather;
 use super::tls::{self, Hello};
 
-/// First octet: long header.
+/// First byte: long header.
 pub const LONG_HEADER: u8 = 0x80;
-/// Longest connection ID of versions 1 and 2, octets.
+/// Longest connection ID of versions 1 and 2, bytes.
 const LONGEST_ID: usize = 20;
 /// Where in a packet the sample for header protection begins, behind where the number begins (RFC
 /// 9001, 5.4.2).
@@ -25,7 +25,7 @@ const SAMPLE_LENGTH: usize = 16;
 /// What differs between versions.
 struct Version {
     number: u32,
-    /// Bits 5 and 4 of an Initial packet's first octet.
+    /// Bits 5 and 4 of an Initial packet's first byte.
     initial: u8,
     salt: [u8; 20],
     /// Labels of key, IV and header protection.
@@ -55,7 +55,7 @@ static VERSIONS: [Version; 2] = [
     },
 ];
 
-/// The first packets of one client. Holds at most [`super::gather::LIMIT`] octets and a little.
+/// The first packets of one client. Holds at most [`super::gather::LIMIT`] bytes and a little.
 #[derive(Clone, Debug, Default)]
 pub struct Initials {
     /// The connection ID that the keys are from. Later packets may bear the server's.
@@ -109,7 +109,7 @@ struct Packet<'a> {
     version: &'static Version,
     /// Destination connection ID.
     id: &'a [u8],
-    /// From the first octet to the end of what its length says.
+    /// From the first byte to the end of what its length says.
     octets: &'a [u8],
     /// Where the packet number begins in it.
     number_at: usize,
@@ -254,7 +254,7 @@ fn crypto(frames: &[u8], gather: &mut Gather) -> Option<()> {
                 variable(&mut cursor)?;
                 let ranges = variable(&mut cursor)?;
                 variable(&mut cursor)?;
-                // What is not there ends it: no more turns than octets.
+                // What is not there ends it: no more turns than bytes.
                 for _ in 0..ranges {
                     variable(&mut cursor)?;
                     variable(&mut cursor)?;

@@ -15,7 +15,7 @@ use super::taste::{DATAGRAMS, Direction, Kind, SEGMENTS, Sight, wanted};
 use super::{Conversation, FlowKind, Learned, Millis, Outcome, Source};
 use super::{dhcp, dns, http, mdns, tls};
 
-/// Flows whose beginning is being gathered. Each holds [`LIMIT`] octets at most.
+/// Flows whose beginning is being gathered. Each holds [`LIMIT`] bytes at most.
 pub const MOST_FLOWS: usize = 128;
 /// How long the rest of a beginning is waited for.
 pub const PATIENCE: Millis = 10_000;
@@ -29,7 +29,7 @@ pub struct Meta {
     pub direction: Direction,
     /// The flow.
     pub flow: Conversation,
-    /// Of TCP: number of the first octet of the payload ([`Packet::sequence`]).
+    /// Of TCP: number of the first byte of the payload ([`Packet::sequence`]).
     pub sequence: u32,
     /// Packets with payload that the flow had before in this direction; 255 stands for more too. 0
     /// if the packet path only hands on what is early enough: the reader counts what it gets, too.
@@ -122,7 +122,7 @@ struct Begun {
 
 #[derive(Debug)]
 enum Beginning {
-    /// With the number of the first octet.
+    /// With the number of the first byte.
     Stream(u32, Gather),
     Quic(Initials),
 }

@@ -37,7 +37,7 @@ pub struct Sight {
     pub far_port: u16,
     /// Packets with payload that this flow had before in this direction; 255 stands for more too.
     pub before: u8,
-    /// The first octet of the payload; none if there is no payload.
+    /// The first byte of the payload; none if there is no payload.
     pub first: Option<u8>,
 }
 
@@ -60,7 +60,7 @@ impl Kind {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Dns, Self::Mdns, Self::Dhcp, Self::Stream, Self::Quic];
 
-    /// How much of the payload is of use, octets. A QUIC packet can only be decrypted whole; a
+    /// How much of the payload is of use, bytes. A QUIC packet can only be decrypted whole; a
     /// super-packet may hold a whole hello.
     pub const fn longest(self) -> usize {
         match self {

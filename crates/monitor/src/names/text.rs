@@ -1,9 +1,9 @@
 //! Names as they come from the network, made harmless. Whoever sends them may want a terminal or a
 //! browser to obey them.
 
-/// Longest name of a host, octets (RFC 1035, 2.3.4, as text).
+/// Longest name of a host, bytes (RFC 1035, 2.3.4, as text).
 pub const LONGEST_HOST: usize = 253;
-/// Longest name of a device, octets of UTF-8: that of a DNS label.
+/// Longest name of a device, bytes of UTF-8: that of a DNS label.
 pub const LONGEST_DEVICE: usize = 63;
 
 /// A host's name: lower case, without the dot at its end; letters, digits, `-`, `_` and dots only.

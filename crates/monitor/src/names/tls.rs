@@ -10,7 +10,7 @@ use super::{Outcome, text};
 /// Record that carries handshake messages (RFC 8446, 5.1).
 const HANDSHAKE: u8 = 22;
 const CLIENT_HELLO: u8 = 1;
-/// Longest fragment of a record: 2^14 octets (RFC 8446, 5.1).
+/// Longest fragment of a record: 2^14 bytes (RFC 8446, 5.1).
 const LONGEST_RECORD: usize = 1 << 14;
 const SERVER_NAME: u16 = 0;
 const ALPN: u16 = 16;
@@ -25,7 +25,7 @@ pub struct Hello {
     pub alpn: Option<String>,
 }
 
-/// Reads the first octets of what a TCP client sends: whole records or the beginning of one. The
+/// Reads the first bytes of what a TCP client sends: whole records or the beginning of one. The
 /// message may span records.
 ///
 /// [`Outcome::Foreign`]: not TLS, or not a ClientHello. [`Outcome::Nothing`]: it names no host.
@@ -192,7 +192,7 @@ mod tests {
         .concat()
     }
 
-    /// Records of at most `most` octets.
+    /// Records of at most `most` bytes.
     fn records(message: &[u8], most: usize) -> Vec<u8> {
         message
             .chunks(most)

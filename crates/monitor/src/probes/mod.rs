@@ -50,7 +50,7 @@ pub enum Measure {
 pub enum Unit {
     /// Packets, as on the wire.
     Packets,
-    /// Octets.
+    /// Bytes.
     Octets,
     /// Millionths of a second.
     Microseconds,

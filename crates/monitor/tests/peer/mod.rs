@@ -40,7 +40,7 @@ pub fn wait<T>(what: &str, mut done: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Octets that wait at the socket of this UDP port, and datagrams that it dropped, if there is one
+/// Bytes that wait at the socket of this UDP port, and datagrams that it dropped, if there is one
 /// (`/proc/net/udp`).
 pub fn receiver(port: u16) -> Option<(u64, u64)> {
     let number = |text: &str| u64::from_str_radix(text, 16).ok();

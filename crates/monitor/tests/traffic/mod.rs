@@ -169,7 +169,7 @@ pub struct Sums {
     pub records: u64,
     /// Packets.
     pub packets: u64,
-    /// Octets.
+    /// Bytes.
     pub octets: u64,
 }
 

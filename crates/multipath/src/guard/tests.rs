@@ -8,7 +8,7 @@ use super::*;
 const STEP: Duration = Duration::from_millis(500);
 
 struct Line {
-    /// Octets a second.
+    /// Bytes a second.
     rate: f64,
     rtt: u32,
     octets: f64,
@@ -25,7 +25,7 @@ struct Model {
     held_up: (u32, f64),
     /// How long it takes until a line rests that is to.
     hears: Duration,
-    /// Octets a second that are wanted.
+    /// Bytes a second that are wanted.
     wanted: f64,
     now: Duration,
     all: f64,

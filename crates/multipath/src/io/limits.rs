@@ -4,9 +4,9 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 /// Descriptors for all else: files, pipes that are not in use, sockets of the daemon.
 const OTHERS: u64 = 512;
-/// Descriptors of a connection while octets move both ways: two sockets, two pipes.
+/// Descriptors of a connection while bytes move both ways: two sockets, two pipes.
 const EACH: u64 = 6;
-/// Memory that a connection may hold in sockets and pipes, octets: what it may hold at most is far
+/// Memory that a connection may hold in sockets and pipes, bytes: what it may hold at most is far
 /// more, but they do not all at once.
 const MEMORY: u64 = 64 * 1024;
 
@@ -29,7 +29,7 @@ fn everybodys() -> u64 {
     text.trim().parse().unwrap_or(0)
 }
 
-/// Octets of memory of this machine.
+/// Bytes of memory of this machine.
 pub fn memory() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));

@@ -28,7 +28,7 @@ use crate::nft;
 use crate::reach::Reach;
 use crate::welcome::{LEAST_MTU, Welcome};
 
-/// Longest packet of the tunnel: passes by all paths of 1492 octets (PPPoE) and of 1500, by IPv4
+/// Longest packet of the tunnel: passes by all paths of 1492 bytes (PPPoE) and of 1500, by IPv4
 /// and IPv6.
 const MTU: u16 = 1400;
 /// File that tells what was changed of forwarding, for a successor.

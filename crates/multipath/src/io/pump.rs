@@ -1,4 +1,4 @@
-//! Octets from one socket to another and back, inside the kernel: `splice` by way of a pipe. What
+//! Bytes from one socket to another and back, inside the kernel: `splice` by way of a pipe. What
 //! is not under way holds no pipe.
 
 use std::cell::RefCell;
@@ -14,7 +14,7 @@ use socket2::SockRef;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
-/// Octets that a pipe may hold, where the kernel lets it: as much as one look at a socket may
+/// Bytes that a pipe may hold, where the kernel lets it: as much as one look at a socket may
 /// bring.
 const PIPE: i32 = 256 * 1024;
 /// Empty pipes that a thread keeps for the next who needs one.
@@ -50,7 +50,7 @@ impl Pipe {
     }
 }
 
-/// Octets that went each way.
+/// Bytes that went each way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
     /// From the first to the second.
@@ -61,7 +61,7 @@ pub struct Moved {
 
 /// Copies both ways. Ends when both have said that they send no more, each end being passed on by
 /// itself (half-close), or when either broke: then both are to be [`reset`]. `told` hears of the
-/// octets as they go.
+/// bytes as they go.
 ///
 /// # Errors
 /// Either socket's.

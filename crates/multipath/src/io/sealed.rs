@@ -1,4 +1,4 @@
-//! Octets between a socket in the clear and one that is encrypted, both ways, through this process.
+//! Bytes between a socket in the clear and one that is encrypted, both ways, through this process.
 //! What is not under way holds no buffers.
 
 use std::cell::RefCell;
@@ -13,7 +13,7 @@ use crate::stream::{HEAD, MOST, OVERHEAD, Opener, Sealer, StreamError};
 
 /// Records of one look at a socket.
 const RECORDS: usize = 4;
-/// Octets of one look, in the clear.
+/// Bytes of one look, in the clear.
 const LOOK: usize = RECORDS * MOST;
 /// The same, sealed.
 const SEALED: usize = RECORDS * (MOST + OVERHEAD);
@@ -21,7 +21,7 @@ const SEALED: usize = RECORDS * (MOST + OVERHEAD);
 const SPARE: usize = 16;
 
 thread_local! {
-    /// [`SEALED`] octets each.
+    /// [`SEALED`] bytes each.
     static TO_SEAL: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
     /// Empty, with room for what one look opens.
     static OPENED: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
@@ -34,7 +34,7 @@ pub type Ends = (Sealer, Opener);
 
 /// Carries both ways: from `plain` to `sealed` encrypted, back in the clear. Ends as
 /// [`pump::both`](super::pump::both) does; that the encrypted side was cut off, or changed, is an
-/// error too. `told` hears of the octets in the clear, `there` being those to `sealed`.
+/// error too. `told` hears of the bytes in the clear, `there` being those to `sealed`.
 ///
 /// # Errors
 /// Either socket's, and a [`StreamError`] within [`io::ErrorKind::InvalidData`].

@@ -92,7 +92,7 @@ pub async fn accept(listener: TcpListener, serving: Arc<Serving>) {
     }
 }
 
-/// From the first octet to the last.
+/// From the first byte to the last.
 async fn meet(mut router: TcpStream, from: SocketAddr, serving: &Serving) {
     let Some(stranger) = serving.strangers.take(from.ip().to_canonical()) else {
         debug!(%from, "too many that do not say who they are");

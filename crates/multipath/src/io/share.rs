@@ -43,9 +43,9 @@ pub struct Counted {
     pub direct: u64,
     /// Connections for which there was no room.
     pub refused: u64,
-    /// Octets that clients sent.
+    /// Bytes that clients sent.
     pub sent: u64,
-    /// Octets that they received.
+    /// Bytes that they received.
     pub received: u64,
 }
 
@@ -136,7 +136,7 @@ pub struct Share {
     /// Addresses of paths on which something takes MPTCP out, and when that was last seen.
     stripped: Mutex<BTreeMap<IpAddr, Instant>>,
     flaps: Mutex<Flaps>,
-    /// By own address: octets that the tunnel's datagrams had there and back.
+    /// By own address: bytes that the tunnel's datagrams had there and back.
     tunnelled: Mutex<BTreeMap<IpAddr, [u64; 2]>>,
     /// Told when the health of a path is another, or what is said of it.
     pub(super) ailing: Notify,
@@ -315,7 +315,7 @@ impl Share {
         lock(&self.flaps).flapping()
     }
 
-    /// So many octets more went by the tunnel on the path from this address, there and back.
+    /// So many bytes more went by the tunnel on the path from this address, there and back.
     pub(super) fn add_tunnelled(&self, address: IpAddr, more: [u64; 2]) {
         let mut tunnelled = lock(&self.tunnelled);
         let sums = tunnelled.entry(address).or_default();
@@ -324,7 +324,7 @@ impl Share {
         }
     }
 
-    /// Octets by the tunnel on the path from this address, there and back.
+    /// Bytes by the tunnel on the path from this address, there and back.
     pub(super) fn tunnelled(&self, address: IpAddr) -> [u64; 2] {
         let tunnelled = lock(&self.tunnelled);
         tunnelled.get(&address).copied().unwrap_or_default()

@@ -14,9 +14,9 @@ use tokio::net::{TcpStream, UdpSocket};
 
 use super::limits;
 
-/// Octets that datagrams may wait in.
+/// Bytes that datagrams may wait in.
 const DATAGRAMS: usize = 4 << 20;
-/// Octets that a connection over several paths may hold until they are in order, at most, and as a
+/// Bytes that a connection over several paths may hold until they are in order, at most, and as a
 /// share of memory, which is what Linux takes by itself: more than a sender has under way. The
 /// kernel (6.18) believes an idle subflow's former window, which is a wider one than there is; what
 /// then comes behind its end is dropped after it was acknowledged, and has to be sent again by
@@ -134,14 +134,14 @@ pub fn settle_link(stream: &TcpStream) {
 }
 
 /// What both ends of what is carried get: nothing waits to be sent together, silence is looked
-/// into, urgent octets come where they were sent.
+/// into, urgent bytes come where they were sent.
 pub fn settle(stream: &TcpStream) {
     let socket = SockRef::from(stream);
     let keepalive = TcpKeepalive::new()
         .with_time(IDLE)
         .with_interval(AGAIN)
         .with_retries(TRIES);
-    // None of these is needed for octets to arrive, and older kernels do not know all of them on
+    // None of these is needed for bytes to arrive, and older kernels do not know all of them on
     // MPTCP.
     let _ = socket.set_tcp_nodelay(true);
     let _ = socket.set_tcp_keepalive(&keepalive);

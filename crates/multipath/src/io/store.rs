@@ -37,11 +37,11 @@ pub enum StoreError {
         source: io::Error,
     },
     /// The key's file holds something else.
-    #[error("{path} does not hold a key: 32 octets are expected, there are {found}")]
+    #[error("{path} does not hold a key: 32 bytes are expected, there are {found}")]
     NoKey {
         /// Which.
         path: PathBuf,
-        /// Octets in it.
+        /// Bytes in it.
         found: usize,
     },
     /// Others can read the key.

@@ -17,7 +17,7 @@ pub enum WireError {
     Frame(#[from] FrameError),
 }
 
-/// Reads one frame, and no octet of what follows it.
+/// Reads one frame, and no byte of what follows it.
 pub async fn read(stream: &mut (impl AsyncRead + Unpin)) -> Result<(Kind, Vec<u8>), WireError> {
     let mut header = [0; HEADER];
     stream.read_exact(&mut header).await?;

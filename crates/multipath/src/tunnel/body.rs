@@ -6,8 +6,8 @@
 //! | 2 once | number (4), the IP packet: may come by two paths |
 //! | 3 lane | lane (2), number in it (4), the IP packet: to be given on in order |
 //! | 4 probe | stamp (8) |
-//! | 5 answer | stamp of the probe (8), when it came (8), how long it waited (4), packets (8) and octets (8) received by this path till then, the hello that is known (1) |
-//! | 6 hello | its number (1), flags (1: backup, 2: metered), weight (1), longest datagram (2), rate of the way back, octets per second, 0: unknown (8) |
+//! | 5 answer | stamp of the probe (8), when it came (8), how long it waited (4), packets (8) and bytes (8) received by this path till then, the hello that is known (1) |
+//! | 6 hello | its number (1), flags (1: backup, 2: metered), weight (1), longest datagram (2), rate of the way back, bytes per second, 0: unknown (8) |
 //! | 7 bye | 0: of this path, 1: of the session (1) |
 //!
 //! Stamps are microseconds of the clock of who writes them. The two clocks have nothing to do with
@@ -16,7 +16,7 @@
 /// Microseconds of one's own clock, which never goes back.
 pub type Micros = u64;
 
-/// Octets of [`Order`], at most.
+/// Bytes of [`Order`], at most.
 pub const ORDER: usize = 6;
 
 /// What the body of a datagram is.
@@ -76,7 +76,7 @@ pub struct Answer {
     pub waited: u32,
     /// Datagrams received by this path, the probe included.
     pub packets: u64,
-    /// Their octets.
+    /// Their bytes.
     pub octets: u64,
     /// Number of the last hello of this path.
     pub hello: u8,
@@ -89,13 +89,13 @@ pub struct Hello {
     pub number: u8,
     /// To be used when no other path is there.
     pub backup: bool,
-    /// Costs by the octet.
+    /// Costs by the byte.
     pub metered: bool,
     /// Share of new flows, percent of what the rate alone would give.
     pub weight: u8,
-    /// Longest datagram that passes, octets, without UDP and IP.
+    /// Longest datagram that passes, bytes, without UDP and IP.
     pub longest: u16,
-    /// Octets per second from the partner to the router, 0 if unknown.
+    /// Bytes per second from the partner to the router, 0 if unknown.
     pub rate: u64,
 }
 
@@ -161,7 +161,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Octets that [`Body::write`] needs.
+    /// Bytes that [`Body::write`] needs.
     pub fn length(&self) -> usize {
         match self {
             Body::Packet(Order::Free, packet) => packet.len(),
@@ -174,7 +174,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Writes it into exactly [`Body::length`] octets.
+    /// Writes it into exactly [`Body::length`] bytes.
     pub fn write(&self, into: &mut [u8]) {
         let mut back = Back(into);
         match self {

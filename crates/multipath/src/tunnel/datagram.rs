@@ -1,6 +1,6 @@
-//! The octets of a datagram: a header in the clear, and a body sealed with it (ChaCha20-Poly1305).
+//! The bytes of a datagram: a header in the clear, and a body sealed with it (ChaCha20-Poly1305).
 //!
-//! | octets | header |
+//! | bytes | header |
 //! |---|---|
 //! | 1 | version (high four bits), kind (low four) |
 //! | 1 | path |
@@ -19,20 +19,20 @@ use super::body::{Body, Kind};
 
 /// Version of the datagrams.
 pub const VERSION: u8 = 1;
-/// Octets of the header.
+/// Bytes of the header.
 pub const HEADER: usize = 18;
-/// Octets of the seal.
+/// Bytes of the seal.
 pub const TAG: usize = 16;
-/// What a datagram adds to a packet at most, octets: header, order, seal. UDP and IP come on top.
+/// What a datagram adds to a packet at most, bytes: header, order, seal. UDP and IP come on top.
 pub const OVERHEAD: usize = HEADER + super::body::ORDER + TAG;
-/// Longest datagram, octets.
+/// Longest datagram, bytes.
 pub const LONGEST: usize = 9216;
 
 /// What is wrong with a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DatagramError {
     /// Too short to be one, or too long.
-    #[error("a datagram has {HEADER} to {LONGEST} octets and a seal, not {0}")]
+    #[error("a datagram has {HEADER} to {LONGEST} bytes and a seal, not {0}")]
     Length(usize),
     /// Of another version.
     #[error("the datagram is of version {0}, this is {VERSION}: update the older end")]
@@ -126,7 +126,7 @@ impl Codec {
     pub fn new(session: u64, keys: &DatagramKeys) -> Codec {
         let key = |octets: &[u8; 32]| {
             let key = UnboundKey::new(&CHACHA20_POLY1305, octets);
-            LessSafeKey::new(key.expect("a key of ChaCha20 has 32 octets"))
+            LessSafeKey::new(key.expect("a key of ChaCha20 has 32 bytes"))
         };
         Codec {
             session,
@@ -135,7 +135,7 @@ impl Codec {
         }
     }
 
-    /// Writes a datagram to the beginning of `into`, which [`LONGEST`] octets always suffice for,
+    /// Writes a datagram to the beginning of `into`, which [`LONGEST`] bytes always suffice for,
     /// and says how long it is. The counter must not have been used with this path before.
     ///
     /// # Errors

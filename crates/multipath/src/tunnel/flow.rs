@@ -1,6 +1,6 @@
 //! What the scheduler wants to know of an IP packet: its flow, and whether it cannot wait.
 
-/// Longest packet that may be urgent by its size, octets.
+/// Longest packet that may be urgent by its size, bytes.
 const SMALL: usize = 200;
 /// Code points of urgent packets: expedited forwarding (RFC 3246), and CS6 (routing).
 const URGENT: [u8; 2] = [46, 48];
@@ -12,7 +12,7 @@ const MOST_HEADERS: usize = 8;
 pub struct Packet {
     /// Hash of addresses, protocol and ports; of fragments, of their identification.
     pub flow: u64,
-    /// All octets.
+    /// All bytes.
     pub length: usize,
     /// It bears a code point that says so.
     pub marked: bool,
@@ -20,7 +20,7 @@ pub struct Packet {
     pub small: bool,
 }
 
-/// Mixes octets into a number: fast, and not to be foreseen without the seed.
+/// Mixes bytes into a number: fast, and not to be foreseen without the seed.
 struct Mix(u64);
 
 impl Mix {
@@ -87,7 +87,7 @@ fn ipv6(octets: &[u8], mix: &mut Mix) -> Option<u8> {
     if octets.len() < 40 || usize::from(short(octets, 4)?) + 40 != octets.len() {
         return None;
     }
-    // It lies across the first two octets.
+    // It lies across the first two bytes.
     let class = (short(octets, 0)? >> 4) as u8;
     mix.add(&octets[8..40]);
     let (mut next, mut at) = (octets[6], 40);

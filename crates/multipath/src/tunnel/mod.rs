@@ -244,7 +244,7 @@ impl Tunnel {
         self.shared.push(waiting, rate, &mut self.pool);
     }
 
-    /// Largest packet that passes by each path, octets; nothing without a path.
+    /// Largest packet that passes by each path, bytes; nothing without a path.
     pub fn mtu(&self) -> Option<usize> {
         self.slots.iter().flatten().map(Slot::mtu).min()
     }
@@ -382,7 +382,7 @@ impl Tunnel {
         self.reroute(waiting, now);
     }
 
-    /// The next datagram that is to leave now, into a buffer of [`datagram::LONGEST`] octets.
+    /// The next datagram that is to leave now, into a buffer of [`datagram::LONGEST`] bytes.
     pub fn send(&mut self, now: Micros, into: &mut [u8]) -> Option<Send> {
         for _ in 0..PATHS {
             let index = self.turn;

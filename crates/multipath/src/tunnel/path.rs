@@ -13,7 +13,7 @@ use super::queue::OUTER;
 use super::rate::{Capacity, HIGH, Sample};
 
 /// Between probes, microseconds: while something goes by the path; while an answer is overdue; at
-/// rest, and where each octet costs.
+/// rest, and where each byte costs.
 const BUSY: Micros = 100_000;
 const QUICK: Micros = 40_000;
 const REST: Micros = 1_000_000;
@@ -81,12 +81,12 @@ struct Before {
     answer: Answer,
 }
 
-/// Datagrams and their octets.
+/// Datagrams and their bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Count {
     /// Datagrams.
     pub packets: u64,
-    /// Their octets, with 48 each for UDP and IPv6, whichever it is.
+    /// Their bytes, with 48 each for UDP and IPv6, whichever it is.
     pub octets: u64,
 }
 
@@ -172,7 +172,7 @@ impl Path {
         }
     }
 
-    /// Whether octets cost, and what it is said to carry at most, octets per second.
+    /// Whether bytes cost, and what it is said to carry at most, bytes per second.
     pub fn settle(&mut self, metered: bool, rate: Option<u64>) {
         self.metered = metered;
         self.capacity.settle(rate);

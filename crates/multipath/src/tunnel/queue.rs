@@ -13,14 +13,14 @@ const TARGET: Micros = 8_000;
 const INTERVAL: Micros = 100_000;
 /// Nobody waits any more for what stood so long, microseconds.
 const STALE: Micros = 1_000_000;
-/// Octets a queue holds at most: a quarter of a second, within these bounds.
+/// Bytes a queue holds at most: a quarter of a second, within these bounds.
 const LEAST_ROOM: u64 = 65_536;
 const MOST_ROOM: u64 = 2_097_152;
 /// Time in which unused sending adds up, microseconds.
 const BURST: Micros = 4_000;
-/// What UDP and IP add to a datagram, octets: of IPv6, the larger.
+/// What UDP and IP add to a datagram, bytes: of IPv6, the larger.
 pub const OUTER: usize = 48;
-/// Octets times this are tokens: so a rate is tokens per microsecond.
+/// Bytes times this are tokens: so a rate is tokens per microsecond.
 const TOKEN: i64 = 1_000_000;
 
 /// A packet that waits.
@@ -103,7 +103,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Octets that wait.
+    /// Bytes that wait.
     pub fn octets(&self) -> u64 {
         self.octets
     }
@@ -187,7 +187,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Octets that wait.
+    /// Bytes that wait.
     pub fn octets(&self) -> u64 {
         self.urgent.octets + self.line.octets
     }
@@ -281,7 +281,7 @@ mod tests {
         }
     }
 
-    /// Offers so many packets of 912 octets (1000 with all) each millisecond; gives how many left,
+    /// Offers so many packets of 912 bytes (1000 with all) each millisecond; gives how many left,
     /// and the longest wait of the second half.
     fn run(rate: u64, offered: u64, milliseconds: u64) -> (u64, Micros) {
         let (mut queue, mut pool) = (Queue::default(), Pool::default());

@@ -7,10 +7,10 @@
 
 use super::body::Micros;
 
-/// Slowest and fastest estimate, octets per second.
+/// Slowest and fastest estimate, bytes per second.
 const SLOWEST: u64 = 16_000;
 const FASTEST: u64 = 12_500_000_000;
-/// First guess where nothing is hinted, octets per second: 4 Mbit/s.
+/// First guess where nothing is hinted, bytes per second: 4 Mbit/s.
 const FIRST: u64 = 500_000;
 /// A queue that may stand, microseconds.
 const LOW: Micros = 5_000;
@@ -38,9 +38,9 @@ const LARGEST_STEP: u64 = 125;
 pub struct Sample {
     /// When the first of the two probes left.
     pub from: Micros,
-    /// Octets per second that were sent, by one's own clock.
+    /// Bytes per second that were sent, by one's own clock.
     pub sent: u64,
-    /// Octets per second that arrived, by the other end's clock.
+    /// Bytes per second that arrived, by the other end's clock.
     pub arrived: u64,
     /// Whether something waited in the tunnel all the while.
     pub full: bool,
@@ -78,7 +78,7 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// With what the path is said to carry at most, octets per second.
+    /// With what the path is said to carry at most, bytes per second.
     pub fn new(hint: Option<u64>) -> Capacity {
         Capacity {
             hint,
@@ -105,12 +105,12 @@ impl Capacity {
         self.rate = hint.unwrap_or(self.rate).clamp(SLOWEST, FASTEST);
     }
 
-    /// Octets per second that the path carries.
+    /// Bytes per second that the path carries.
     pub fn rate(&self) -> u64 {
         self.rate
     }
 
-    /// Octets per second to send now.
+    /// Bytes per second to send now.
     pub fn pace(&self, now: Micros) -> u64 {
         if now < self.drains {
             self.rate * (4 - self.quarters) / 4

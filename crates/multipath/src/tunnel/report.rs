@@ -14,9 +14,9 @@ pub enum Refused {
     #[error("this is not a whole IP packet")]
     NoPacket,
     /// It is longer than all paths take.
-    #[error("the packet is too big: at most {mtu} octets pass")]
+    #[error("the packet is too big: at most {mtu} bytes pass")]
     TooBig {
-        /// Largest packet that passes, octets.
+        /// Largest packet that passes, bytes.
         mtu: usize,
     },
     /// No path is up.
@@ -55,14 +55,14 @@ pub enum Event {
     Closed,
 }
 
-/// A datagram to be sent: its octets are in the buffer that was given.
+/// A datagram to be sent: its bytes are in the buffer that was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Send {
     /// By which path.
     pub path: u8,
     /// Where to.
     pub to: SocketAddr,
-    /// Octets.
+    /// Bytes.
     pub length: usize,
 }
 
@@ -81,7 +81,7 @@ pub struct Report {
     pub queue: Micros,
     /// What did not arrive lately, per mille.
     pub loss: u32,
-    /// What it is found to carry on the way out, octets per second.
+    /// What it is found to carry on the way out, bytes per second.
     pub rate: u64,
     /// All that was sent.
     pub sent: Count,
@@ -89,6 +89,6 @@ pub struct Report {
     pub received: Count,
     /// Packets dropped for want of room or because they stood too long.
     pub dropped: u64,
-    /// Largest packet that passes, octets.
+    /// Largest packet that passes, bytes.
     pub mtu: usize,
 }

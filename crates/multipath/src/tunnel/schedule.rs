@@ -16,7 +16,7 @@ pub const PATHS: usize = 16;
 /// A flow at rest for so long begins anew, microseconds: its class, and its path.
 const RESTS: Micros = 1_000_000;
 const FORGOTTEN: Micros = 10_000_000;
-/// What a flow of small packets, and one of marked ones, may send to be urgent, octets per second.
+/// What a flow of small packets, and one of marked ones, may send to be urgent, bytes per second.
 const SMALL_RATE: u64 = 20_000;
 const MARKED_RATE: u64 = 250_000;
 /// Time in which rates of flows and paths, and starts of flows, are averaged, microseconds.
@@ -51,7 +51,7 @@ pub struct View {
     pub rank: u8,
     /// Its answers are overdue.
     pub suspect: bool,
-    /// What it carries, octets per second.
+    /// What it carries, bytes per second.
     pub rate: u64,
     /// Percent of its rate that new flows are to take as free.
     pub weight: u8,
@@ -208,7 +208,7 @@ impl Schedule {
         flow.number
     }
 
-    /// Whether a path takes what waits for all, so many octets, and how much longer that may wait
+    /// Whether a path takes what waits for all, so many bytes, and how much longer that may wait
     /// because paths differ, microseconds: a slower path is of use if by the fastest one the last
     /// of it would arrive later.
     pub fn takes(&self, path: u8, views: &[View], octets: u64, now: Micros) -> Option<Micros> {

@@ -43,7 +43,7 @@ impl Default for Settings {
 pub struct PathSettings {
     /// Where the other end is.
     pub remote: SocketAddr,
-    /// Longest datagram that passes, octets: the path's MTU without IP (20 or 40) and UDP (8).
+    /// Longest datagram that passes, bytes: the path's MTU without IP (20 or 40) and UDP (8).
     pub longest: u16,
     /// Share of new flows, percent of what its rate alone would give.
     pub weight: u8,
@@ -51,7 +51,7 @@ pub struct PathSettings {
     pub backup: bool,
     /// Used when no path that costs nothing is up; hardly probed at rest.
     pub metered: bool,
-    /// Most that it carries to the other end, and from there, octets per second, where that is
+    /// Most that it carries to the other end, and from there, bytes per second, where that is
     /// known.
     pub rate_out: Option<u64>,
     /// See there.

@@ -59,7 +59,7 @@ impl Slot {
         }
     }
 
-    /// Largest packet that fits, octets.
+    /// Largest packet that fits, bytes.
     pub fn mtu(&self) -> usize {
         usize::from(self.settings.longest)
             .min(LONGEST)

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use weir_multipath::tunnel::Micros;
 
-/// Packets of data, octets.
+/// Packets of data, bytes.
 pub const SIZE: usize = 1400;
 const ACKNOWLEDGES: usize = 60;
 /// Acknowledgements of later packets by which one is taken for lost.
@@ -63,7 +63,7 @@ struct Tcp {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    /// Packets of so many octets, one each so many microseconds.
+    /// Packets of so many bytes, one each so many microseconds.
     Constant {
         size: usize,
         each: Micros,
@@ -79,7 +79,7 @@ pub struct Flow {
     pub ends: Micros,
     next: u32,
     owed: bool,
-    /// What was received: octets by 10 ms.
+    /// What was received: bytes by 10 ms.
     received: BTreeMap<u64, u64>,
     seen: BTreeSet<u32>,
     highest: Option<u32>,
@@ -120,7 +120,7 @@ impl Flow {
         }))
     }
 
-    /// So many octets per second.
+    /// So many bytes per second.
     pub fn constant(size: usize, rate: u64) -> Flow {
         let each = size as u64 * 1_000_000 / rate;
         Flow::of(Kind::Constant { size, each, tos: 0 })

@@ -5,7 +5,7 @@ use weir_multipath::tunnel::{PathSettings, Settings, State};
 use crate::flows::Flow;
 use crate::simulator::{SECOND, Simulator, Wire, mbit};
 
-/// Octets that a wire passed to the partner between two times, in tenths of a second.
+/// Bytes that a wire passed to the partner between two times, in tenths of a second.
 fn passed(simulator: &Simulator, path: usize, from: u64, to: u64) -> u64 {
     let slots = simulator.wires[path].passed[0].range(from * 10..to * 10);
     slots.map(|(_, octets)| octets).sum()

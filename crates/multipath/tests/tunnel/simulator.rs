@@ -10,12 +10,12 @@ use weir_multipath::tunnel::{
 use super::flows::{Flow, Packet};
 
 pub const SECOND: Micros = 1_000_000;
-/// UDP and IPv4 around a datagram, octets.
+/// UDP and IPv4 around a datagram, bytes.
 const OUTER: u64 = 28;
 /// What the partner's clock is ahead.
 const AHEAD: Micros = 1 << 41;
 
-/// Megabits per second, in octets.
+/// Megabits per second, in bytes.
 pub const fn mbit(rate: u64) -> u64 {
     rate * 125_000
 }
@@ -35,7 +35,7 @@ impl Random {
 /// A path as it really is, the same both ways.
 #[derive(Clone, Debug)]
 pub struct Wire {
-    /// Octets per second, from a time on.
+    /// Bytes per second, from a time on.
     pub rates: Vec<(Micros, u64)>,
     /// One way, microseconds.
     pub delay: Micros,
@@ -48,7 +48,7 @@ pub struct Wire {
     pub ways: [bool; 2],
     pub settings: PathSettings,
     free: [Micros; 2],
-    /// Octets that passed, by way and 100 ms.
+    /// Bytes that passed, by way and 100 ms.
     pub passed: [BTreeMap<u64, u64>; 2],
     /// What waited longest, by 100 ms of when it came, on the way from the router.
     queues: BTreeMap<u64, Micros>,
@@ -300,7 +300,7 @@ impl Simulator {
         Some(paths.find(|report| report.path == path)?.state)
     }
 
-    /// Octets per second of packets that all flows received, between two times.
+    /// Bytes per second of packets that all flows received, between two times.
     pub fn goodput(&self, from: Micros, to: Micros) -> u64 {
         let flows = self.flows.iter();
         flows.map(|flow| flow.goodput(from, to)).sum()

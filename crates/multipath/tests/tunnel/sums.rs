@@ -5,7 +5,7 @@ use weir_multipath::tunnel::{OVERHEAD, Settings};
 use crate::flows::{Flow, SIZE};
 use crate::simulator::{SECOND, Simulator, Wire, mbit};
 
-/// What wires of so much carry of packets, octets per second: the rest is headers.
+/// What wires of so much carry of packets, bytes per second: the rest is headers.
 fn carries(rate: u64) -> u64 {
     rate * SIZE as u64 / (SIZE + OVERHEAD + 28) as u64
 }
@@ -102,7 +102,7 @@ fn table() {
         let wanted = carries(of) * percent / 100;
         assert!(
             good >= wanted,
-            "{name}: {good} octets per second, not {wanted}"
+            "{name}: {good} bytes per second, not {wanted}"
         );
     }
 }

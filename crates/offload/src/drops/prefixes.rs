@@ -315,7 +315,7 @@ mod tests {
         other.header.key_type = 9;
         assert_eq!(of_set(&other, 9), Err(SetProblem::NotAddresses));
         other.header.key_type = 8;
-        assert_eq!(of_set(&other, 9), Err(SetProblem::NotAddresses), "4 octets");
+        assert_eq!(of_set(&other, 9), Err(SetProblem::NotAddresses), "4 bytes");
         // An element for everything, and one of the other family, which the kernel would not have
         // told.
         let odd = set(0, &[("", false), ("10.0.0.1", false)]);

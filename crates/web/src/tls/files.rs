@@ -10,7 +10,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::WebError;
 
-/// Octets that such a file may have: a long chain has some 10,000.
+/// Bytes that such a file may have: a long chain has some 10,000.
 const LONGEST: u64 = 256 * 1024;
 
 fn wrong(path: &Path, why: impl Into<String>) -> WebError {

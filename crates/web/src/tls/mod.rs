@@ -33,7 +33,7 @@ use crate::warden::Pair;
 /// this.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// First octet of a TLS handshake (RFC 8446 section 5.1).
+/// First byte of a TLS handshake (RFC 8446 section 5.1).
 const HANDSHAKE: u8 = 22;
 
 /// For who types `http://` where `https://` is spoken.
@@ -68,7 +68,7 @@ impl Tls {
             if first[0].is_ascii_uppercase() {
                 stream.write_all(PLAIN).await?;
                 stream.shutdown().await?;
-                // Closing with octets unread would reset the connection, and the client might never
+                // Closing with bytes unread would reset the connection, and the client might never
                 // see why.
                 let mut rest = [0; 1024];
                 let _ = tokio::io::AsyncReadExt::read(&mut stream, &mut rest).await;

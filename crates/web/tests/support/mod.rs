@@ -191,7 +191,7 @@ impl Server {
         stream
     }
 
-    /// Sends octets, and returns all that comes back until the server closes.
+    /// Sends bytes, and returns all that comes back until the server closes.
     pub fn exchange(&self, request: &[u8]) -> Vec<u8> {
         let mut stream = self.connect();
         // The server may have refused already and closed: what it said counts.

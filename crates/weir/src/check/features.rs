@@ -288,14 +288,14 @@ fn memory(config: &Effective) -> Feature {
     let table = settings::sizes(config, &[]).octets();
     let free = settings::meminfo("MemAvailable");
     let present = free.is_none_or(|free| table <= free);
-    let free = free.map_or_else(|| "an unknown amount".into(), units::octets);
+    let free = free.map_or_else(|| "an unknown amount".into(), units::bytes);
     Feature {
         name: "memory for the table".into(),
         min_version: None,
         present,
         required: true,
         why_needed: "The flow table is set aside as a whole when weir starts.".into(),
-        detail: Some(format!("{} of {free} available", units::octets(table))),
+        detail: Some(format!("{} of {free} available", units::bytes(table))),
         hint: (!present).then(|| "lower `flows` under [offload]".into()),
     }
 }

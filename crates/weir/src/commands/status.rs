@@ -49,7 +49,7 @@ fn print(status: &Status, registry: &Registry, output: &mut Output<'_>) -> io::R
         "{} packets by XDP, {} by TC, {}",
         units::count(packets.forwarded_xdp),
         units::count(packets.forwarded_tc),
-        units::octets(packets.octets)
+        units::bytes(packets.bytes)
     );
     output.field("forwarded", &forwarded)?;
     output.field("IPv4", &family(&status.flows.ipv4))?;

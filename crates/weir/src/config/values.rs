@@ -153,7 +153,7 @@ impl Bounded for Duration {
 }
 
 impl FileValue for Option<PathBuf> {
-    const ALLOWED: &'static str = "\"auto\", or an absolute path of at most 107 octets, in quotes";
+    const ALLOWED: &'static str = "\"auto\", or an absolute path of at most 107 bytes, in quotes";
 
     fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
         let text = value.as_str().ok_or(None)?;
@@ -214,7 +214,7 @@ impl DeviceName {
     pub const NAMING: Naming = Naming {
         fits: Self::fits,
         what: "the name of a network device",
-        hint: "a device's name has 1 to 15 octets, without spaces, `/` and `:`; see `ip link`",
+        hint: "a device's name has 1 to 15 bytes, without spaces, `/` and `:`; see `ip link`",
         any_case: false,
     };
 

@@ -16,7 +16,7 @@ pub struct Account {
     pub xdp_packets: u64,
     /// Packets forwarded at TC.
     pub tc_packets: u64,
-    /// Octets of their IP packets.
+    /// Bytes of their IP packets.
     pub octets: u64,
     /// By device.
     pub ledger: Ledger,
@@ -49,7 +49,7 @@ impl Account {
         self.ports.get(&slot).copied()
     }
 
-    /// Takes in what a flow forwarded since it was last asked, and gives back the octets. What
+    /// Takes in what a flow forwarded since it was last asked, and gives back the bytes. What
     /// devices counted of it is known after [`Account::settle`].
     pub fn read(&mut self, path: &mut Datapath, flow: u32) -> u64 {
         let mut octets = 0;

@@ -72,7 +72,7 @@ pub enum FlowRoom {
 impl FlowRoom {
     /// Fewest that can be asked for.
     pub const FEWEST: u32 = 1024;
-    /// Most that can be asked for: two records of 128 octets each make 1 GiB of that.
+    /// Most that can be asked for: two records of 128 bytes each make 1 GiB of that.
     pub const MOST: u32 = 4 * 1024 * 1024;
 }
 

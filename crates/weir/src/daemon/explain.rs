@@ -121,7 +121,7 @@ fn one_way(
             false => format!("TTLs {lowest} to {highest}"),
         };
         format!(
-            "{way}: the kernel sent it over hop {}, {ttl} lowered by one, up to {} octets{}",
+            "{way}: the kernel sent it over hop {}, {ttl} lowered by one, up to {} bytes{}",
             detail.hop,
             detail.length,
             match detail.came_in.behind {

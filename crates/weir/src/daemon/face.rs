@@ -93,7 +93,7 @@ impl Face {
         let packets = PacketCounts {
             forwarded_tc: router.account.tc_packets,
             forwarded_xdp: router.account.xdp_packets,
-            octets: router.account.octets,
+            bytes: router.account.octets,
             passed: by_code(passed),
             not_proof: by_code(not_proof),
         };

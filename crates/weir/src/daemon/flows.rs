@@ -90,7 +90,7 @@ fn directions(
         let reading = readings[i];
         let mut shown = api::Direction {
             packets: reading.packets,
-            octets: reading.octets,
+            bytes: reading.octets,
             proven: reading.proven,
             ..Default::default()
         };

@@ -11,7 +11,7 @@ use crate::output::units;
 pub struct Limit {
     /// The file that says it.
     pub file: PathBuf,
-    /// Octets.
+    /// Bytes.
     pub octets: u64,
 }
 
@@ -30,7 +30,7 @@ pub fn hint() -> String {
         Some(Limit { file, octets }) => format!(
             "{} allows weir {} of memory: raise it (of a service: MemoryMax=), or {fewer}",
             file.display(),
-            units::octets(octets)
+            units::bytes(octets)
         ),
         // `ip netns exec` covers the files that would tell.
         None => format!(

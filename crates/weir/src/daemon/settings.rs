@@ -194,7 +194,7 @@ fn connections(effective: &Effective) -> (u32, u32) {
     (all, all / 4)
 }
 
-/// A line of /proc/meminfo, octets.
+/// A line of /proc/meminfo, bytes.
 pub fn meminfo(name: &str) -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let kib: u64 = text.lines().find_map(|line| {

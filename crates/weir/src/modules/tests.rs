@@ -305,7 +305,7 @@ fn sections_and_devices_are_looked_at() {
         (
             "[ports.\"a/b\"]",
             "weir.toml:1:8: ports.a/b: not the name of a network device; \
-             a device's name has 1 to 15 octets, without spaces, `/` and `:`; see `ip link`",
+             a device's name has 1 to 15 bytes, without spaces, `/` and `:`; see `ip link`",
         ),
         (
             "[ports.a]\nhok = \"tc\"",

@@ -106,7 +106,7 @@ impl<'a> Output<'a> {
         writeln!(self.writer)
     }
 
-    /// Octets as they are.
+    /// Bytes as they are.
     pub fn raw(&mut self) -> &mut dyn Write {
         &mut self.writer
     }

@@ -1,8 +1,8 @@
-//! Numbers for people. Octets in powers of 1024 (IEC: KiB, MiB), packets in powers of 1000 (SI: k,
+//! Numbers for people. Bytes in powers of 1024 (IEC: KiB, MiB), packets in powers of 1000 (SI: k,
 //! M); JSON has them in full.
 
 /// `1.5 MiB`
-pub fn octets(number: u64) -> String {
+pub fn bytes(number: u64) -> String {
     scaled(
         number,
         1024,
@@ -85,7 +85,7 @@ mod tests {
             (1_048_575, "1023.9 KiB", "1.0M"),
             (u64::MAX, "15.9 EiB", "18.4E"),
         ] {
-            assert_eq!((octets(number).as_str(), count(number).as_str()), (iec, si));
+            assert_eq!((bytes(number).as_str(), count(number).as_str()), (iec, si));
         }
     }
 

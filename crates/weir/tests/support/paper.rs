@@ -54,7 +54,7 @@ fn endpoints(source: &str, destination: &str) -> Endpoints {
 fn direction(packets: u64, hook: Hook) -> Direction {
     Direction {
         packets,
-        octets: packets * 1200,
+        bytes: packets * 1200,
         proven: true,
         encapsulation_in: None,
         port_in: Some("lan0".into()),
@@ -96,7 +96,7 @@ impl Paper {
         let packets = PacketCounts {
             forwarded_xdp: 9_000_000,
             forwarded_tc: 1_000,
-            octets: 12_000_000_000,
+            bytes: 12_000_000_000,
             passed: [("unproven", 5_000), ("fragment", 12), ("ttl", 0)]
                 .map(|(name, n)| (name.to_owned(), n))
                 .into(),
@@ -299,14 +299,14 @@ impl Paper {
                 xdp_transmit: true,
                 reason: None,
                 packets_in: 1_500,
-                octets_in: 2_100_000,
+                bytes_in: 2_100_000,
                 packets_out: 20,
-                octets_out: 1_080,
+                bytes_out: 1_080,
                 total: Some(api::Traffic {
                     packets_in: 1_510,
-                    octets_in: 2_101_000,
+                    bytes_in: 2_101_000,
                     packets_out: 25,
-                    octets_out: 1_580,
+                    bytes_out: 1_580,
                 }),
                 unattributed: 3,
                 stack: PortStack::default(),
@@ -319,9 +319,9 @@ impl Paper {
                 xdp_transmit: false,
                 reason: Some(reason),
                 packets_in: 0,
-                octets_in: 0,
+                bytes_in: 0,
                 packets_out: 0,
-                octets_out: 0,
+                bytes_out: 0,
                 total: None,
                 unattributed: 0,
                 stack: PortStack::default(),

@@ -1,4 +1,4 @@
-//! A call: fifty packets of 200 octets a second each way, as telephones send them, beside a full
+//! A call: fifty packets of 200 bytes a second each way, as telephones send them, beside a full
 //! download and while a path is lost.
 
 use std::net::UdpSocket;
@@ -13,7 +13,7 @@ use lab::uplinks::{Cut, SERVER};
 use super::Stage;
 use crate::{SECOND, at, ms};
 
-/// Octets after IP and UDP: with them 200, which is what G.711 makes of 20 ms, with its header (RFC
+/// Bytes after IP and UDP: with them 200, which is what G.711 makes of 20 ms, with its header (RFC
 /// 3550).
 const PAYLOAD: usize = 172;
 const EVERY: Duration = Duration::from_millis(20);

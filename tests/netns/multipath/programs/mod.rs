@@ -18,7 +18,7 @@ use weir_tests::partner::Pair;
 
 use crate::PORT;
 
-/// Octets of the files.
+/// Bytes of the files.
 const FILE: usize = 20 << 20;
 
 /// A router, its partner, and a server that counts who comes; with a folder for the programs'
@@ -66,7 +66,7 @@ impl Stage {
         self.write(name, &Random::new(7).bytes(FILE))
     }
 
-    /// Whether two files are the same, octet for octet.
+    /// Whether two files are the same, byte for byte.
     fn same(&self, one: &str, other: &str) -> Result<(), Error> {
         let read = |name: &str| {
             std::fs::read(self.path(name)).map_err(Error::system(format!("read {name}")))

@@ -89,7 +89,7 @@ fn quic_both_ways() -> Result<(), Error> {
     eprintln!("QUIC: {rate:.1} Mbit/s, up and then down");
     // One path carries 18.
     assert!(rate > 12.0, "{rate} Mbit/s");
-    assert!(told == octets, "{} of {OCTETS} octets", told.len());
+    assert!(told == octets, "{} of {OCTETS} bytes", told.len());
     let caller = serving.join().expect("no panic")?.map_err(failed)?;
     assert_eq!(caller, PARTNER);
     stage.by_the_partner()

@@ -136,8 +136,8 @@ function Engine() {
           <p class="muted small">
             {status.share_of_packets !== undefined &&
               t("dashboard.engine.since", { share: f.share(status.share_of_packets) })}
-            {packets?.octetRate != null &&
-              ` · ${t("dashboard.engine.rate", { rate: f.rate(packets.octetRate) })}`}
+            {packets?.byteRate != null &&
+              ` · ${t("dashboard.engine.rate", { rate: f.rate(packets.byteRate) })}`}
           </p>
           <p class="muted small">{t("dashboard.engine.kernel")}</p>
           <Rules told={status.each_packet} />

@@ -16,7 +16,7 @@ import { plural, t } from "./text";
 import type { FlowList, Hop } from "./types";
 
 /** Flows asked for: those that moved most. */
-const FLOWS = { state: "forwarded", sort: "octets", limit: "400" };
+const FLOWS = { state: "forwarded", sort: "bytes", limit: "400" };
 const SPACE = 360;
 const BLOCK = 12;
 

@@ -86,7 +86,7 @@ export interface Reason {
 
 export interface Direction {
   packets: number;
-  octets: number;
+  bytes: number;
   proven: boolean;
   port_in?: string;
   encapsulation_in?: string;

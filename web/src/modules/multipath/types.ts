@@ -36,7 +36,7 @@ export interface Path {
   subflows: number;
   fell_back: number;
   /**
-   * Something on the way took MPTCP out lately; absent from older routers, as the tunnel's octets
+   * Something on the way took MPTCP out lately; absent from older routers, as the tunnel's bytes
    * are.
    */
   strips?: boolean;

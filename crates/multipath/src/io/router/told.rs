@@ -51,7 +51,7 @@ pub struct PathState {
     pub strips: bool,
     /// What it carried.
     pub carried: Carried,
-    /// Octets of the tunnel's datagrams, there and back, with what is around them on the wire.
+    /// Bytes of the tunnel's datagrams, there and back, with what is around them on the wire.
     pub tunnelled: [u64; 2],
 }
 
@@ -95,7 +95,7 @@ pub struct State {
     pub twins: Vec<TwinState>,
     /// What comes in.
     pub forwards: Vec<ForwardState>,
-    /// Connections and octets.
+    /// Connections and bytes.
     pub counted: Counted,
 }
 

@@ -14,7 +14,7 @@ use crate::tunnel::{Micros, datagram};
 
 /// Packets that are taken from one source before the others have their turn.
 const BURST: usize = 64;
-/// Octets that a packet or a datagram may have.
+/// Bytes that a packet or a datagram may have.
 const LONGEST: usize = datagram::LONGEST;
 
 /// The device of the tunnel.

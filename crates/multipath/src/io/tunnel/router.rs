@@ -21,7 +21,7 @@ const ETHERNET: u32 = 1500;
 /// After a socket could not be had: the address is not quite there yet, or all descriptors are in
 /// use.
 const AGAIN: Micros = 500_000;
-/// Between two counts of octets, at least.
+/// Between two counts of bytes, at least.
 const COUNT: Micros = 500_000;
 
 /// One path's socket, by its number in the tunnel.
@@ -30,7 +30,7 @@ struct Line {
     address: IpAddr,
     settings: PathSettings,
     device: String,
-    /// Octets there and back that were counted.
+    /// Bytes there and back that were counted.
     counted: [u64; 2],
 }
 
@@ -51,7 +51,7 @@ struct End<'a> {
     lines: BTreeMap<u8, Line>,
     /// When to try again paths whose socket could not be had.
     again: Option<Micros>,
-    /// When octets were counted last.
+    /// When bytes were counted last.
     counted: Micros,
     mtu: usize,
     device: Device,
@@ -296,7 +296,7 @@ impl End<'_> {
         }
     }
 
-    /// Counts octets, by path.
+    /// Counts bytes, by path.
     fn count(&mut self, now: Micros) {
         self.counted = now;
         for report in self.tunnel.paths() {

@@ -60,7 +60,7 @@ pub struct LabArgs {
     /// Packets of one flow in a row
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
     burst: u32,
-    /// Octets of a frame without checksum, 60 to 1514; or imix: 60, 590 and 1514, mixed
+    /// Bytes of a frame without checksum, 60 to 1514; or imix: 60, 590 and 1514, mixed
     #[arg(long, default_value = "60")]
     length: Length,
     /// What is below IP: plain, vlan, qinq, pppoe, pppoe-over-vlan

@@ -57,7 +57,7 @@ pub struct SendArgs {
     /// Flows, each from a port of its own; they take turns
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_FLOWS)))]
     flows: u32,
-    /// Octets of a frame, without checksum, up to 1514 [default: the shortest, 60; with IPv6 80]
+    /// Bytes of a frame, without checksum, up to 1514 [default: the shortest, 60; with IPv6 80]
     #[arg(long, value_parser = clap::value_parser!(u16).range(i64::from(frame::SHORTEST)..=i64::from(frame::LONGEST)))]
     length: Option<u16>,
     /// Threads that send
@@ -196,7 +196,7 @@ fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
     output.field(
         "packets",
         &format!(
-            "{} UDP flows, frames of {} octets without checksum, {} s each trial",
+            "{} UDP flows, frames of {} bytes without checksum, {} s each trial",
             report.flows, report.length, report.seconds
         ),
     )?;

@@ -16,7 +16,7 @@ const MOST_WAITING: usize = 1024;
 pub struct Passed {
     /// Packets; of a super-packet, its segments.
     pub packets: u64,
-    /// Octets from the IP header on.
+    /// Bytes from the IP header on.
     pub octets: u64,
 }
 
@@ -146,11 +146,11 @@ fn credit(to: &mut Traffic, side: Side, octets: u64, passed: Passed) {
     match side {
         Side::In => {
             to.packets_in += passed.packets;
-            to.octets_in += all;
+            to.bytes_in += all;
         }
         Side::Out => {
             to.packets_out += passed.packets;
-            to.octets_out += all;
+            to.bytes_out += all;
         }
     }
 }
@@ -159,9 +159,9 @@ fn credit(to: &mut Traffic, side: Side, octets: u64, passed: Passed) {
 fn sum(a: Traffic, b: Traffic) -> Traffic {
     Traffic {
         packets_in: a.packets_in.wrapping_add(b.packets_in),
-        octets_in: a.octets_in.wrapping_add(b.octets_in),
+        bytes_in: a.bytes_in.wrapping_add(b.bytes_in),
         packets_out: a.packets_out.wrapping_add(b.packets_out),
-        octets_out: a.octets_out.wrapping_add(b.octets_out),
+        bytes_out: a.bytes_out.wrapping_add(b.bytes_out),
     }
 }
 
@@ -175,16 +175,16 @@ mod tests {
         octets: 10_000,
     };
 
-    fn traffic(packets_in: u64, octets_in: u64, packets_out: u64, octets_out: u64) -> Traffic {
+    fn traffic(packets_in: u64, bytes_in: u64, packets_out: u64, bytes_out: u64) -> Traffic {
         Traffic {
             packets_in,
-            octets_in,
+            bytes_in,
             packets_out,
-            octets_out,
+            bytes_out,
         }
     }
 
-    /// A bridge and a VLAN in a VRF, 100 packets of 100 octets each way.
+    /// A bridge and a VLAN in a VRF, 100 packets of 100 bytes each way.
     #[test]
     fn counts_as_the_kernel_would_have() {
         let wan = kernel::Link {

@@ -16,15 +16,15 @@ pub fn parse(text: &str) -> HashMap<&str, Traffic> {
             let mut numbers = numbers
                 .split_ascii_whitespace()
                 .map_while(|number| number.parse().ok());
-            // Eight of what came in, then as many of what left; each begins with octets and
+            // Eight of what came in, then as many of what left; each begins with bytes and
             // packets.
-            let (octets_in, packets_in) = (numbers.next()?, numbers.next()?);
-            let (octets_out, packets_out) = (numbers.nth(6)?, numbers.next()?);
+            let (bytes_in, packets_in) = (numbers.next()?, numbers.next()?);
+            let (bytes_out, packets_out) = (numbers.nth(6)?, numbers.next()?);
             let traffic = Traffic {
                 packets_in,
-                octets_in,
+                bytes_in,
                 packets_out,
-                octets_out,
+                bytes_out,
             };
             Some((name.trim(), traffic))
         })
@@ -51,9 +51,9 @@ nothing
         assert_eq!(found.len(), 2);
         assert_eq!(found["lo"], Traffic::default());
         let wan = Traffic {
-            octets_in: u64::MAX,
+            bytes_in: u64::MAX,
             packets_in: 7,
-            octets_out: 42,
+            bytes_out: 42,
             packets_out: 3,
         };
         assert_eq!(found["wan:0"], wan);

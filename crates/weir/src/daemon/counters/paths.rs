@@ -1,4 +1,4 @@
-//! Which devices a packet would have gone through in the kernel, and how many octets each would
+//! Which devices a packet would have gone through in the kernel, and how many bytes each would
 //! have counted. Pure.
 //!
 //! What is counted depends on where in its way up or down a device takes its packets; measured
@@ -20,11 +20,11 @@ use kernel::Link;
 use kernel::route::vlans::Tagging;
 use offload::stack::is_ppp;
 
-/// Octets of an Ethernet header.
+/// Bytes of an Ethernet header.
 const ETHERNET: u64 = 14;
-/// Octets of a VLAN tag.
+/// Bytes of a VLAN tag.
 const TAG: u64 = 4;
-/// Octets of PPPoE and the number of PPP's protocol.
+/// Bytes of PPPoE and the number of PPP's protocol.
 const PPPOE: u64 = 8;
 /// Devices on one another are no more than this; a circle would be an error of the kernel's.
 const DEEPEST: usize = 16;
@@ -43,7 +43,7 @@ pub enum Side {
 pub struct Step {
     /// Its index.
     pub link: u32,
-    /// Octets that it counts beside those from the IP header on.
+    /// Bytes that it counts beside those from the IP header on.
     pub octets: u64,
 }
 

@@ -7,17 +7,17 @@ const LONGEST: usize = 64 * 1024;
 
 /// What is not a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("what weir sent is not pcapng: a block of {0} octets")]
+#[error("what weir sent is not pcapng: a block of {0} bytes")]
 pub struct NotABlock(usize);
 
-/// Octets that are not a whole block yet.
+/// Bytes that are not a whole block yet.
 #[derive(Debug, Default)]
 pub struct Blocks {
     begun: Vec<u8>,
 }
 
 impl Blocks {
-    /// Takes octets as they arrive; gives back as many whole blocks as there are now.
+    /// Takes bytes as they arrive; gives back as many whole blocks as there are now.
     ///
     /// # Errors
     /// A block has a length that no block has.

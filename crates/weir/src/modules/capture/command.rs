@@ -58,7 +58,7 @@ pub struct CaptureArgs {
     /// As they came in, as they left, or both
     #[arg(long, default_value = "both")]
     side: SideArg,
-    /// Octets of each packet to keep
+    /// Bytes of each packet to keep
     #[arg(long, value_name = "OCTETS", default_value_t = DEFAULT_OCTETS,
         value_parser = clap::value_parser!(u32).range(i64::from(*api::capture::OCTETS.start())..=i64::from(*api::capture::OCTETS.end())))]
     snaplen: u32,

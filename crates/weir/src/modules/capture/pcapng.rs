@@ -22,7 +22,7 @@ const PACKET_ID: u16 = 5;
 const STATISTICS_START: u16 = 2;
 const STATISTICS_END: u16 = 3;
 const STATISTICS_DELIVERED: u16 = 8;
-/// Longest text of an option, octets: nothing that is said here needs more.
+/// Longest text of an option, bytes: nothing that is said here needs more.
 const LONGEST_TEXT: usize = 1024;
 
 /// What the section header says of where the packets come from.
@@ -45,7 +45,7 @@ pub struct Interface {
     pub description: String,
     /// Its hardware address.
     pub mac: Option<[u8; 6]>,
-    /// Octets of each packet that are kept. Readers want the same of all interfaces.
+    /// Bytes of each packet that are kept. Readers want the same of all interfaces.
     pub snap_length: u32,
 }
 
@@ -69,7 +69,7 @@ pub struct Packet<'a> {
     pub direction: Direction,
     /// A number shared by all records of the same packet.
     pub id: u64,
-    /// Octets that it had.
+    /// Bytes that it had.
     pub length: u32,
     /// What was kept, from the Ethernet header on: three pieces one after the other, so that a VLAN
     /// tag can be put in.
@@ -170,7 +170,7 @@ pub fn statistics(out: &mut Vec<u8>, statistics: &Statistics<'_>) {
     });
 }
 
-/// Type, length, what is in it, and the length again. All parts are multiples of 4 octets.
+/// Type, length, what is in it, and the length again. All parts are multiples of 4 bytes.
 fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     word(out, kind);

@@ -21,7 +21,7 @@ use crate::daemon::Router;
 const TURN: Duration = Duration::from_millis(50);
 /// Records that are handled in one go: the daemon has other things to do.
 const RECORDS: usize = 8192;
-/// Octets that may wait for the client.
+/// Bytes that may wait for the client.
 const WAITING: usize = 1024 * 1024;
 /// Without packets for so long, statistics are sent, by which a client that has gone is noticed.
 const SILENCE: Duration = Duration::from_secs(2);
@@ -255,7 +255,7 @@ impl Interfaces {
     }
 }
 
-/// Octets of the two hardware addresses, behind which a VLAN tag goes.
+/// Bytes of the two hardware addresses, behind which a VLAN tag goes.
 const ADDRESSES: usize = 12;
 
 fn packet(out: &mut Vec<u8>, interface: u32, captured: &Captured<'_>) {
@@ -268,7 +268,7 @@ fn packet(out: &mut Vec<u8>, interface: u32, captured: &Captured<'_>) {
         tag.extend(tci.to_be_bytes());
     }
     let comment = captured.segments.map(|(segments, octets)| {
-        format!("{segments} segments of up to {octets} octets of payload")
+        format!("{segments} segments of up to {octets} bytes of payload")
     });
     let packet = pcapng::Packet {
         interface,

@@ -148,9 +148,9 @@ fn print(
         let total = both(received, sent);
         [
             what.into(),
-            units::octets(received.bytes).into(),
-            units::octets(sent.bytes).into(),
-            units::octets(total).into(),
+            units::bytes(received.bytes).into(),
+            units::bytes(sent.bytes).into(),
+            units::bytes(total).into(),
             charset.bar(total, most, BAR).into(),
         ]
     };
@@ -182,7 +182,7 @@ fn print(
     }
     table.finish(output)?;
     let sum = |of: fn(&Period) -> u64| {
-        units::octets(answer.periods.iter().map(of).fold(0, u64::saturating_add))
+        units::bytes(answer.periods.iter().map(of).fold(0, u64::saturating_add))
     };
     let offset = answer.offset_minutes;
     let text = format!(

@@ -62,7 +62,7 @@ impl QuotaSettings {
     pub const ALL: &str = "default";
 }
 
-/// A number of octets.
+/// A number of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Octets(pub u64);
 
@@ -88,7 +88,7 @@ pub enum QuotaAction {
     Cut,
 }
 
-/// Units of octets, the largest first.
+/// Units of bytes, the largest first.
 const UNITS: [(&str, u64); 8] = [
     ("TiB", 1 << 40),
     ("GiB", 1 << 30),
@@ -102,7 +102,7 @@ const UNITS: [(&str, u64); 8] = [
 
 impl FileValue for Octets {
     const ALLOWED: &'static str =
-        "a number of octets, or one with a unit in quotes, such as \"50GB\" or \"16MiB\"";
+        "a number of bytes, or one with a unit in quotes, such as \"50GB\" or \"16MiB\"";
 
     fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
         if let Some(number) = integer(value) {

@@ -11,7 +11,7 @@ use monitor::names::{
 use monitor::{Millis, core};
 use tracing::debug;
 
-/// Longest file that is read, octets: hosts with some 100,000 blocked names.
+/// Longest file that is read, bytes: hosts with some 100,000 blocked names.
 const LONGEST: u64 = 8 << 20;
 /// Files are looked at each so many seconds.
 const EVERY: u32 = 10;
@@ -103,7 +103,7 @@ impl Naming {
     }
 }
 
-/// A file's octets; none where it cannot be read, or is no file that should be.
+/// A file's bytes; none where it cannot be read, or is no file that should be.
 fn content(path: &Path) -> Vec<u8> {
     let short = std::fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() <= LONGEST);
     match short {

@@ -5,12 +5,12 @@ use datapath::meter::{Seen, Ways};
 use kernel::{TalkKey, Tuple};
 use monitor::{Both, Count, Reading, Times, Way};
 
-/// Octets of an Ethernet header, of a VLAN tag, of a PPPoE and PPP header.
+/// Bytes of an Ethernet header, of a VLAN tag, of a PPPoE and PPP header.
 const ETHERNET: u64 = 14;
 const TAG: u64 = 4;
 const PPPOE: u64 = 8;
 
-/// Octets before the IP header.
+/// Bytes before the IP header.
 pub fn header(behind: &Encapsulation) -> u64 {
     let tags = behind.tags.iter().flatten().count() as u64;
     ETHERNET + tags * TAG + u64::from(behind.session.is_some()) * PPPOE
@@ -35,7 +35,7 @@ pub fn key(port: u32, behind: &Encapsulation, tuple: &Tuple, way: Way) -> TalkKe
     }
 }
 
-/// Packets and octets.
+/// Packets and bytes.
 pub fn count((packets, octets): (u64, u64)) -> Count {
     Count { packets, octets }
 }

@@ -5,7 +5,7 @@ use datapath::meter::MeterSizes;
 use super::config::MeterRoom;
 use crate::daemon::meminfo;
 
-/// Octets of memory for each record, where the room is chosen by memory: 4096 records of both
+/// Bytes of memory for each record, where the room is chosen by memory: 4096 records of both
 /// families in 128 MiB.
 const MEMORY_SHARE: u64 = 32_768;
 
@@ -14,7 +14,7 @@ pub fn sizes(room: MeterRoom, links: &[u32]) -> MeterSizes {
     let records = match room {
         MeterRoom::Records(records) => records,
         // A quarter of the cache: the rest of the machine wants some, too. Of IPv4 and IPv6
-        // together, 64 octets and half of 128 each.
+        // together, 64 bytes and half of 128 each.
         MeterRoom::Cache => u32::try_from(second_level_cache() / 4 / 128).unwrap_or(2_048),
         MeterRoom::Auto => {
             let memory = meminfo("MemTotal").unwrap_or(128 << 20);
@@ -24,7 +24,7 @@ pub fn sizes(room: MeterRoom, links: &[u32]) -> MeterSizes {
     MeterSizes::new(records, links)
 }
 
-/// The first processor's second-level cache, octets
+/// The first processor's second-level cache, bytes
 /// (Documentation/ABI/testing/sysfs-devices-system-cpu); where that is not told, the 512 KiB of a
 /// Cortex-A53.
 fn second_level_cache() -> u64 {

@@ -22,7 +22,7 @@ const FEWEST: u64 = 2;
 /// What was forwarded since connections were last chosen.
 #[derive(Debug, Default)]
 pub struct Busy {
-    /// By flow: whose it is, and how many octets of it.
+    /// By flow: whose it is, and how many bytes of it.
     flows: HashMap<u32, (IpAddr, u64)>,
     chosen: Option<Instant>,
 }

@@ -9,7 +9,7 @@ use monitor::ipfix::{NatEvent, NatEventKind};
 use tracing::warn;
 
 /// Translations that are known at once, at most: as many connections as Linux tracks by default in
-/// a machine with much memory. Some 40 octets each.
+/// a machine with much memory. Some 40 bytes each.
 const ROOM: usize = 262_144;
 
 /// Conntrack's number of a connection, its protocol, and its first packet's source and destination.

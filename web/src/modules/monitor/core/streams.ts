@@ -57,11 +57,11 @@ export function streams(
       const direction: Direction = flow.directions[way];
       if (!direction.proven || direction.port_in === undefined || direction.hop === undefined)
         continue;
-      const octets = earlier.get(flow.id)?.directions[way].octets;
+      const bytes = earlier.get(flow.id)?.directions[way].bytes;
       const rate =
-        before === null || octets === undefined
+        before === null || bytes === undefined
           ? null
-          : rateBetween(octets, direction.octets, after.time - before.time);
+          : rateBetween(bytes, direction.bytes, after.time - before.time);
       found.push({
         id: `${flow.id} ${way}`,
         label: labelOf(flow, way, names),

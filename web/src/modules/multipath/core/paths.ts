@@ -19,7 +19,7 @@ export interface Uplink {
   sent: number;
   received: number;
   retransmitted: number;
-  /** Octets by the tunnel, both ways. */
+  /** Bytes by the tunnel, both ways. */
   tunnel: number;
 }
 

@@ -57,7 +57,7 @@ pub(crate) fn behind(tags: &[(bool, u16)], session: Option<u16>) -> Encapsulatio
     }
 }
 
-/// Devices above the port and their octets, in and out.
+/// Devices above the port and their bytes, in and out.
 fn above(paths: &Paths, port: u32, behind: &Encapsulation) -> [Vec<(u32, u64)>; 2] {
     [Side::In, Side::Out].map(|side| {
         let path = paths.of(port, behind, side);

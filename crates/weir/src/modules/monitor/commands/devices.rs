@@ -23,10 +23,10 @@ A device is whatever has a hardware address of its own at one of the router's po
   FLOWS            conversations at the moment
   LAN, WAN         milliseconds (median) that TCP waits for the device, and for the far end
   SEEN             how long ago
-Sums are those of IP packets, from the first octet of the IP header. Uplinks are left out, as their
+Sums are those of IP packets, from the first byte of the IP header. Uplinks are left out, as their
 traffic is that of the devices, seen from the other side; --all has them.
 
---equation shows for each port and way, in packets and octets:
+--equation shows for each port and way, in packets and bytes:
   FLOWS + UNPLACED + OTHER + LINK = COUNTED
 UNPLACED had no room of its own, OTHER is not IP, LINK are headers before IP and padding behind it.
 BEFORE is what the DEVICE has counted more, from before weir began: as long as that stays the same,
@@ -198,8 +198,8 @@ fn print(answer: &Devices, known: usize, output: &mut Output<'_>) -> io::Result<
             place(device).into(),
             units::rate(device.rate.received).into(),
             units::rate(device.rate.sent).into(),
-            units::octets(device.received.bytes).into(),
-            units::octets(device.sent.bytes).into(),
+            units::bytes(device.received.bytes).into(),
+            units::bytes(device.sent.bytes).into(),
             units::count(device.flows).into(),
             wait(|latency| latency.lan),
             wait(|latency| latency.wan),
@@ -221,7 +221,7 @@ fn print(answer: &Devices, known: usize, output: &mut Output<'_>) -> io::Result<
     }
     let total = |of: fn(&Device) -> Count| {
         let stations = answer.devices.iter().filter(|device| !device.uplink);
-        units::octets(
+        units::bytes(
             stations
                 .map(|device| of(device).bytes)
                 .fold(0, u64::saturating_add),

@@ -155,7 +155,7 @@ fn value(number: u64, unit: &str) -> String {
             1_000..1_000_000 => format!("{}.{} ms", number / 1_000, number / 100 % 10),
             _ => format!("{}.{} s", number / 1_000_000, number / 100_000 % 10),
         },
-        "bytes" => units::octets(number),
+        "bytes" => units::bytes(number),
         _ => units::count(number),
     }
 }

@@ -119,8 +119,8 @@ fn print(answer: &Talks, output: &mut Output<'_>) -> io::Result<()> {
             Cell::or_dash(talk.hook.map(|hook| hook.to_string())),
             units::rate(talk.rate.received).into(),
             units::rate(talk.rate.sent).into(),
-            units::octets(talk.received.bytes).into(),
-            units::octets(talk.sent.bytes).into(),
+            units::bytes(talk.received.bytes).into(),
+            units::bytes(talk.sent.bytes).into(),
             wait(latency.lan),
             wait(latency.wan),
         ];

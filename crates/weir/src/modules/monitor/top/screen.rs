@@ -16,7 +16,7 @@ use ratatui::crossterm::{execute, queue};
 /// Whether the terminal is ours now. One process has one.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Octets of a picture that are written at once; over ssh each write may be a packet.
+/// Bytes of a picture that are written at once; over ssh each write may be a packet.
 const PICTURE: usize = 32 * 1024;
 
 /// The terminal as long as it is ours: raw, the alternate screen, no cursor. Given back when

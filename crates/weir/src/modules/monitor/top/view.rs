@@ -279,8 +279,8 @@ fn devices(state: &mut State, area: Rect, pen: &mut Pen<'_>) {
                     return;
                 }
                 OfDevice::Flows => units::count(device.flows),
-                OfDevice::Received => units::octets(device.received.bytes),
-                OfDevice::Sent => units::octets(device.sent.bytes),
+                OfDevice::Received => units::bytes(device.received.bytes),
+                OfDevice::Sent => units::bytes(device.sent.bytes),
                 OfDevice::Lan => wait(latency().lan),
                 OfDevice::Wan => wait(latency().wan),
                 OfDevice::Note => {
@@ -325,8 +325,8 @@ fn talks(state: &mut State, area: Rect, pen: &mut Pen<'_>) {
                 OfTalk::Device => station(talk).to_owned(),
                 OfTalk::Down => units::count(talk.rate.received),
                 OfTalk::Up => units::count(talk.rate.sent),
-                OfTalk::Received => units::octets(talk.received.bytes),
-                OfTalk::Sent => units::octets(talk.sent.bytes),
+                OfTalk::Received => units::bytes(talk.received.bytes),
+                OfTalk::Sent => units::bytes(talk.sent.bytes),
                 OfTalk::For => talk.application.clone().unwrap_or_default(),
                 OfTalk::Protocol => protocol(talk),
                 OfTalk::Lan => wait(latency().lan),

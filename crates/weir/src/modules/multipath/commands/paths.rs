@@ -198,8 +198,8 @@ fn table(
                     path.rtt
                         .map(|us| units::milliseconds(f64::from(us) / 1000.0)),
                 ),
-                Cell::from(units::octets(path.sent)),
-                Cell::from(units::octets(path.received)),
+                Cell::from(units::bytes(path.sent)),
+                Cell::from(units::bytes(path.received)),
                 Cell::or_dash(rate(|path| path.sent)),
                 Cell::or_dash(rate(|path| path.received)),
                 Cell::or_dash(again),

@@ -20,10 +20,10 @@ States:
   known      by the kernel, until a packet proves the way
   declined   by the kernel, for the reason shown; `weir explain ID` says more
 
-Packets and octets are those that weir forwarded, both directions together.
+Packets and bytes are those that weir forwarded, both directions together.
 
 Examples:
-  weir flows --sort octets --limit 20
+  weir flows --sort bytes --limit 20
   weir flows --address 192.168.1.0/24 --port 443
   weir flows --state declined
   weir flows --follow --sort packets
@@ -101,7 +101,7 @@ impl FlowsArgs {
             }),
             device: self.device.clone(),
             sort: self.sort.map(|sort| match sort {
-                SortArg::Octets => Sort::Octets,
+                SortArg::Octets => Sort::Bytes,
                 SortArg::Packets => Sort::Packets,
                 SortArg::Age => Sort::Age,
             }),
@@ -205,7 +205,7 @@ fn print_bridged(bridged: &[Bridged], output: &mut Output<'_>) -> std::io::Resul
             state(pair.state, &pair.directions),
             format!("{}/{}", hook(there), hook(back)).into(),
             units::count(there.packets.saturating_add(back.packets)).into(),
-            units::octets(there.octets.saturating_add(back.octets)).into(),
+            units::bytes(there.bytes.saturating_add(back.bytes)).into(),
             units::duration(pair.age_seconds).into(),
             Cell::or_dash(pair.reason.as_ref().map(|reason| &reason.code)),
         ];
@@ -234,7 +234,7 @@ fn row(flow: &Flow) -> [Cell; 11] {
         state(flow.state, &flow.directions),
         hooks.into(),
         units::count(flow.packets()).into(),
-        units::octets(flow.octets()).into(),
+        units::bytes(flow.bytes()).into(),
         units::duration(flow.age_seconds).into(),
         Cell::or_dash(flow.reason.as_ref().map(|reason| &reason.code)),
     ]

@@ -23,7 +23,7 @@ Examples:
   weir ports --counters
   weir ports --json | jq '.[] | select(.hook == null) | .reason.text'")]
 pub struct PortsArgs {
-    /// Show packets and octets of each device instead (with --json, they are always there)
+    /// Show packets and bytes of each device instead (with --json, they are always there)
     #[arg(long)]
     counters: bool,
     #[command(flatten)]
@@ -186,9 +186,9 @@ mod tests {
                 hint: Some("nothing to do".into()),
             }),
             packets_in: 0,
-            octets_in: 0,
+            bytes_in: 0,
             packets_out: 0,
-            octets_out: 0,
+            bytes_out: 0,
             total: None,
             unattributed: 0,
             stack,

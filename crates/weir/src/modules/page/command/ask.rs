@@ -25,7 +25,7 @@ enum Key {
 }
 
 impl Line {
-    /// Takes one octet. More than one beyond `most` are not kept, so that too long a line is still
+    /// Takes one byte. More than one beyond `most` are not kept, so that too long a line is still
     /// seen to be too long.
     fn key(&mut self, octet: u8, most: usize) -> Key {
         match octet {
@@ -60,7 +60,7 @@ impl<T: AsFd> Drop for Restore<'_, T> {
 }
 
 /// Reads a line without showing it; `None` where the user went away. Keys that would end the
-/// program come as octets instead, so that the terminal never stays silent.
+/// program come as bytes instead, so that the terminal never stays silent.
 pub(super) fn hidden(
     terminal: &impl AsFd,
     mut input: impl BufRead,

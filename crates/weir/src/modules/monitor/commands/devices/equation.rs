@@ -52,11 +52,11 @@ pub(super) fn print(answer: &Devices, ports: &[Port], output: &mut Output<'_>) -
 }
 
 fn incoming(total: &Traffic) -> (u64, u64) {
-    (total.packets_in, total.octets_in)
+    (total.packets_in, total.bytes_in)
 }
 
 fn outgoing(total: &Traffic) -> (u64, u64) {
-    (total.packets_out, total.octets_out)
+    (total.packets_out, total.bytes_out)
 }
 
 /// One way of a port, in one unit.
@@ -65,7 +65,7 @@ struct Line {
     flows: u64,
     unplaced: u64,
     other: u64,
-    /// Of octets only.
+    /// Of bytes only.
     link: Option<u64>,
 }
 
@@ -91,7 +91,7 @@ fn lines(sums: &Metered) -> [Line; 2] {
             link: None,
         },
         Line {
-            unit: "octets",
+            unit: "bytes",
             flows: sums.flows.bytes,
             unplaced: sums.unplaced.bytes,
             other: sums.other.bytes,

@@ -48,8 +48,8 @@ pub(super) fn device(state: &State, area: Rect, top: u16, pen: &mut Pen<'_>) -> 
     let now = state.devices.as_ref().map_or(0, |answer| answer.now);
     let (note, tone) = note(device, now);
     let mut facts = vec![
-        format!("received {}", units::octets(device.received.bytes)),
-        format!("sent {}", units::octets(device.sent.bytes)),
+        format!("received {}", units::bytes(device.received.bytes)),
+        format!("sent {}", units::bytes(device.sent.bytes)),
     ];
     facts.extend(device.latency.as_ref().and_then(waits));
     let radio = device.wifi.as_ref().and_then(radio);
@@ -110,7 +110,7 @@ pub(super) fn talk(state: &State, talk: &Talk, area: Rect, pen: &mut Pen<'_>) {
         format!(
             "{}  {}  {} packets",
             units::rate(rate),
-            units::octets(count.bytes),
+            units::bytes(count.bytes),
             units::count(count.packets)
         )
     };

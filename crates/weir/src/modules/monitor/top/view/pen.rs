@@ -7,7 +7,7 @@ use ratatui::style::{Color, Modifier, Style};
 
 use crate::output::{Tone, clipped, harmless, width};
 
-/// Octets of a text that are looked at: more do not fit any terminal.
+/// Bytes of a text that are looked at: more do not fit any terminal.
 const LONGEST: usize = 2048;
 
 /// Everything that is drawn goes through here, so no text reaches the terminal as it came from the

@@ -30,10 +30,10 @@ pub(super) fn print(ports: &[Port], output: &mut Output<'_>) -> io::Result<()> {
         let row = [
             format!("{indent}{}", port.name).into(),
             of(|t| t.packets_in, units::count),
-            of(|t| t.octets_in, units::octets),
+            of(|t| t.bytes_in, units::bytes),
             share(port.packets_in, |t| t.packets_in),
             of(|t| t.packets_out, units::count),
-            of(|t| t.octets_out, units::octets),
+            of(|t| t.bytes_out, units::bytes),
             share(port.packets_out, |t| t.packets_out),
         ];
         table.row(row, output)?;
@@ -127,14 +127,14 @@ mod tests {
             xdp_transmit: false,
             reason: None,
             packets_in: 990,
-            octets_in: 0,
+            bytes_in: 0,
             packets_out: 0,
-            octets_out: 0,
+            bytes_out: 0,
             total: Some(Traffic {
                 packets_in: 1000,
-                octets_in: 1 << 20,
+                bytes_in: 1 << 20,
                 packets_out: 0,
-                octets_out: 0,
+                bytes_out: 0,
             }),
             unattributed: 0,
             stack: PortStack {
