@@ -1,5 +1,8 @@
-//! Compiles bpf/weir.bpf.c, generates the skeleton that loads it, and turns bpf/include/reason.h
-//! into a Rust enum: the C headers are the only definition of what both sides share.
+//! Compiles bpf/weir.bpf.c, generates the skeleton that loads it, and turns the headers' numbers, and
+//! bpf/include/reason.h, into Rust: the C headers are the only definition of what both sides share.
+
+#[path = "build/constants.rs"]
+mod constants;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -33,6 +36,13 @@ fn main() {
 
     let reasons = fs::read_to_string(bpf.join("include/reason.h")).expect("bpf/include/reason.h");
     fs::write(out.join("reason.rs"), reason_enum(&reasons)).expect("write reason.rs");
+    let headers = fs::read_dir(bpf.join("include")).expect("bpf/include");
+    let headers = headers.map(|entry| entry.expect("a header").path());
+    let headers: Vec<String> = headers
+        .map(|file| fs::read_to_string(file).expect("a header"))
+        .collect();
+    let constants = constants::constants(&headers);
+    fs::write(out.join("constants.rs"), constants).expect("write constants.rs");
     println!("cargo:rerun-if-changed={}", bpf.display());
 }
 

@@ -8,10 +8,14 @@ use libbpf_rs::{MapCore, MapFlags};
 
 use crate::Datapath;
 use crate::error::Error;
+use crate::headers;
 use crate::table::PAIRS;
 
 /// PART_BRIDGE and PART_BRIDGE_WITNESS of bpf/include/sum.h.
-const PARTS: [u32; 2] = [3, 4];
+const PARTS: [u32; 2] = [
+    headers::PART_BRIDGE as u32,
+    headers::PART_BRIDGE_WITNESS as u32,
+];
 /// Pairs read in one go: what is left is read the next time.
 const MOST_READ: usize = 256;
 

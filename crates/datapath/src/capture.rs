@@ -16,12 +16,13 @@ use kernel::Protocol;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, RingBuffer, RingBufferBuilder};
 
 use crate::error::Error;
+use crate::headers;
 use crate::mapped::Mapped;
 use crate::skel::types;
 use crate::{Datapath, Hook};
 
 /// Bytes of a packet that can be kept.
-pub const OCTETS: u32 = 2048;
+pub const OCTETS: u32 = headers::CAPTURE_OCTETS as u32;
 /// And at least (CAPTURE_PIECE).
 const LEAST: u32 = 16;
 /// Bytes before a packet in its record (`CAPTURED_HEAD`).

@@ -14,6 +14,7 @@ use libbpf_rs::{MapCore, MapFlags, MapMut};
 use crate::Datapath;
 use crate::clock::jiffies;
 use crate::error::Error;
+use crate::headers;
 use crate::mapped::Mapped;
 use crate::skel::{OpenWeirSkel, WeirSkel, types};
 
@@ -25,11 +26,11 @@ mod skel {
 
 /// Buckets of four tuples where drops are learned: half a megabyte.
 const BUCKETS: u32 = 1024;
-const WAYS: u32 = 4;
-/// DROP_PREFIXES of bpf/include/drop_table.h.
-pub const DROP_PREFIXES: usize = 65_536;
-/// DROP_ID_MIN of bpf/include/drop_table.h.
-const ID_MIN: u64 = 2;
+const WAYS: u32 = headers::DROP_WAYS as u32;
+/// Prefixes of one list of one family.
+pub const DROP_PREFIXES: usize = headers::DROP_PREFIXES as usize;
+/// What identities of rules begin with.
+const ID_MIN: u64 = headers::DROP_ID_MIN;
 
 /// One packet of so many is let through: a power of two.
 const EVERY: u32 = 64;

@@ -6,19 +6,26 @@ use kernel::Mac;
 use libbpf_rs::{MapCore, MapMut};
 
 use crate::error::Error;
+use crate::headers;
 use crate::mapped::Mapped;
 use crate::skel::types;
 
-/// HOPS_MAX of bpf/include/hop.h.
-pub const MAX: u32 = 4096;
-/// HOP_XDP of bpf/include/hop.h.
-pub const XDP: u32 = 1 << 1;
+/// Hops that there can be.
+pub const MAX: u32 = headers::HOPS_MAX as u32;
+/// A hop's flag: XDP may send it.
+pub const XDP: u32 = headers::HOP_XDP as u32;
 
-/// HOP_BRIDGED of bpf/include/hop.h.
-pub(crate) const BRIDGED: u8 = 1 << 5;
-/// HOP_DSA of bpf/include/hop.h, and DSA_GSWIP of bpf/include/dsa.h in it.
-const DSA: u8 = 3 << 3;
-const GSWIP: u8 = 2 << 3;
+/// A hop's form: of a bridge.
+pub(crate) const BRIDGED: u8 = headers::HOP_BRIDGED as u8;
+/// A hop's form: which tag of a switch its header has.
+const DSA: u8 = headers::HOP_DSA as u8;
+const GSWIP: u8 = (headers::DSA_GSWIP << headers::HOP_DSA_SHIFT) as u8;
+
+/// One kind more would need another bit, which is BRIDGED now.
+const _: () = assert!(
+    headers::DSA_QCA << headers::HOP_DSA_SHIFT <= headers::HOP_DSA
+        && headers::HOP_DSA & headers::HOP_BRIDGED == 0
+);
 
 /// A way out: a device, and the header that the kernel was seen to write.
 #[derive(Clone, Debug, PartialEq, Eq)]

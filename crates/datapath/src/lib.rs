@@ -32,14 +32,24 @@ mod translate;
 pub mod tun;
 mod view;
 
-/// In the number of a device's stack: packets come in there over PPP, too (STACK_PPP of
-/// bpf/include/maps.h).
-pub const STACK_PPP: u32 = 1 << 31;
+/// In the number of a device's stack: packets come in there over PPP, too.
+pub const STACK_PPP: u32 = headers::STACK_PPP as u32;
 
 /// The generated loader. Its types are the C headers'.
 #[allow(clippy::all, missing_docs, unsafe_op_in_unsafe_fn)]
 mod skel {
     include!(concat!(env!("OUT_DIR"), "/weir.skel.rs"));
+}
+
+/// Numbers of the C headers, by the names that they have there.
+#[allow(
+    dead_code,
+    missing_docs,
+    unused_parens,
+    reason = "as C has them; which ones Rust needs is seen where it does"
+)]
+mod headers {
+    include!(concat!(env!("OUT_DIR"), "/constants.rs"));
 }
 
 /// Reasons, shared with the C side.

@@ -9,6 +9,7 @@ use libbpf_rs::{AsRawLibbpf, ErrorKind, ProgramInput, ProgramMut};
 use crate::clock;
 use crate::drops;
 use crate::error::Error;
+use crate::headers;
 use crate::port;
 use crate::probe;
 use crate::skel::{WeirSkel, WeirSkelBuilder, types};
@@ -29,8 +30,8 @@ pub const WEAK_ORDER: bool = !cfg!(any(target_arch = "x86", target_arch = "x86_6
 /// milliseconds.
 const PATIENCE: u32 = 50;
 
-/// Most port slots: PORT_SLOT_BITS of bpf/include/port.h.
-pub(crate) const PORTS_MAX: u32 = 1 << 11;
+/// Most port slots.
+pub(crate) const PORTS_MAX: u32 = 1 << headers::PORT_SLOT_BITS;
 
 /// How large the tables are. All numbers are rounded up to powers of two.
 #[derive(Clone, Debug, PartialEq, Eq)]

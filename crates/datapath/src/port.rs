@@ -2,13 +2,14 @@
 
 use kernel::Mac;
 
+use crate::headers;
 use crate::skel::types;
 
-/// Own addresses a port can have beside its first: PORT_MACS of bpf/include/port.h - 1.
-pub const VLAN_MACS: usize = 3;
+/// Own addresses a port can have beside its first.
+pub const VLAN_MACS: usize = headers::PORT_MACS as usize - 1;
 
-/// PPPoE sessions that are known of a port at a time: SESSION_PLACES of bpf/include/maps.h.
-pub(crate) const SESSIONS: u32 = 4;
+/// PPPoE sessions that are known of a port at a time.
+pub(crate) const SESSIONS: u32 = headers::SESSION_PLACES as u32;
 
 /// A device as the packet path is to treat it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,17 +43,16 @@ pub struct Port {
     pub tagger: Option<Tagger>,
 }
 
-/// A switch's tag, by the name in `/sys/class/net/CONDUIT/dsa/tagging`: enum dsa_kind of
-/// bpf/include/dsa.h.
+/// A switch's tag, by the name in `/sys/class/net/CONDUIT/dsa/tagging`: enum dsa_kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Tagger {
     /// MediaTek, `mtk`.
-    Mtk = 1,
+    Mtk = headers::DSA_MTK as u32,
     /// Lantiq and Intel, `gswip`.
-    Gswip = 2,
+    Gswip = headers::DSA_GSWIP as u32,
     /// Qualcomm Atheros, `qca`.
-    Qca = 3,
+    Qca = headers::DSA_QCA as u32,
 }
 
 impl Tagger {
@@ -89,21 +89,19 @@ impl Port {
 
     /// enum port_flags.
     fn flags(&self) -> u32 {
-        [
-            self.into,
-            self.transmit,
-            self.out,
-            self.floods,
-            self.direct,
-            self.ppp_in,
-            self.ppp_out,
-            self.bridges,
-            self.sees_tags,
-        ]
-        .iter()
-        .enumerate()
-        .map(|(bit, on)| u32::from(*on) << bit)
-        .sum()
+        let all = [
+            (headers::PORT_ON, self.into),
+            (headers::PORT_XDP_TX, self.transmit),
+            (headers::PORT_OUT, self.out),
+            (headers::PORT_FLOODS, self.floods),
+            (headers::PORT_DIRECT, self.direct),
+            (headers::PORT_PPP_IN, self.ppp_in),
+            (headers::PORT_PPP_OUT, self.ppp_out),
+            (headers::PORT_BRIDGES, self.bridges),
+            (headers::PORT_SEES_TAGS, self.sees_tags),
+        ];
+        let on = all.into_iter().filter(|(_, on)| *on);
+        on.map(|(flag, _)| flag as u32).sum()
     }
 
     pub(crate) fn entry(&self, stack: u32) -> types::port {

@@ -11,25 +11,22 @@ use std::time::{Duration, Instant};
 use kernel::{Mac, Tuple};
 
 use crate::error::Error;
+use crate::headers;
 use crate::mapped::{Mapped, read_shared};
 use crate::skel::types;
 use crate::translate::{self, Key, Translation, Who};
 
 /// How long a retired record rests before it is reused.
 const REST: Duration = Duration::from_millis(200);
-/// FLOW_WAYS of bpf/include/flow.h.
-const WAYS: u32 = 4;
-/// FLOW_REF_IPV6 of bpf/include/flow.h.
-const IPV6: u32 = 1 << 31;
+const WAYS: u32 = headers::FLOW_WAYS as u32;
+const IPV6: u32 = headers::FLOW_REF_IPV6 as u32;
 /// FLOW_TIMED_WORD of bpf/include/flow.h: the third byte from `ttl_lo` on is `tos`.
 const TIMED: u32 = u32::from_ne_bytes([0, 0, 1, 0]);
-/// TAG_LIVE of bpf/include/flow.h.
-const TAG_LIVE: u16 = 0x8000;
-/// enum flow_state.
-const FREE: u32 = 0;
-const CLAIMED: u32 = 1;
-const LIVE: u32 = 2;
-const RETIRED: u32 = 3;
+const TAG_LIVE: u16 = headers::TAG_LIVE as u16;
+const FREE: u32 = headers::FLOW_FREE as u32;
+const CLAIMED: u32 = headers::FLOW_CLAIMED as u32;
+const LIVE: u32 = headers::FLOW_LIVE as u32;
+const RETIRED: u32 = headers::FLOW_RETIRED as u32;
 
 /// Flow numbers from here on are those of pairs of stations: see [`crate::Datapath::install_pair`].
 pub const PAIRS: u32 = 1 << 31;

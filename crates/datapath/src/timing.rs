@@ -9,13 +9,14 @@ use libbpf_rs::{MapCore, MapFlags, MapMut};
 use crate::Datapath;
 use crate::came_in::CameIn;
 use crate::error::Error;
+use crate::headers;
 use crate::mapped::Mapped;
 use crate::skel::types;
 use crate::table::Table;
 use crate::translate::Who;
 
-/// Connections that can be timed at once: TIMERS_MAX of bpf/include/timing.h.
-pub const TIMERS: u32 = 64;
+/// Connections that can be timed at once.
+pub const TIMERS: u32 = headers::TIMERS_MAX as u32;
 /// How long an answer is waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 

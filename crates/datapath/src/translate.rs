@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use crate::headers;
 use kernel::{Mac, Protocol, Tuple};
 
 /// An address as it lies in a packet; IPv4 in the first word.
@@ -47,8 +48,7 @@ pub enum Who {
     },
 }
 
-/// FLOW_BRIDGED of bpf/include/flow.h.
-const BRIDGED: u8 = 255;
+const BRIDGED: u8 = headers::FLOW_BRIDGED as u8;
 
 /// The key of one direction, as it lies in a record and in packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,10 +197,10 @@ pub struct Translation {
     pub flags: u8,
 }
 
-/// FLOW_ADDR of bpf/include/flow.h.
-pub const FLOW_ADDR: u8 = 1;
-/// FLOW_PORT of bpf/include/flow.h.
-pub const FLOW_PORT: u8 = 2;
+/// A flow's flag: an address is translated.
+pub const FLOW_ADDR: u8 = headers::FLOW_ADDR as u8;
+/// A flow's flag: a port is translated.
+pub const FLOW_PORT: u8 = headers::FLOW_PORT as u8;
 
 /// The difference between a tuple as it comes in and as it leaves.
 pub fn translation(from: &Key, to: &Key) -> Translation {

@@ -6,13 +6,13 @@ use libbpf_rs::{MapCore, MapFlags, MapMut};
 
 use crate::came_in::CameIn;
 use crate::error::Error;
+use crate::headers;
 use crate::mapped::Mapped;
 use crate::reason::Reason;
 use crate::skel::types;
 use crate::table::Table;
 
-/// FLOW_TIMED of bpf/include/flow.h.
-const TIMED: u8 = 1;
+const TIMED: u8 = headers::FLOW_TIMED as u8;
 
 /// One direction of a flow as its record has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -36,18 +36,16 @@ use stations::Stations;
 mod skel {
     include!(concat!(env!("OUT_DIR"), "/meter.skel.rs"));
 }
+use crate::headers;
 use skel::types;
 
 /// How long a retired record rests before it is reused: no packet can still be adding to it then.
 const REST: Duration = Duration::from_millis(200);
-/// METER_WAYS of bpf/include/meter.h.
-const WAYS: u32 = 4;
+const WAYS: u32 = headers::METER_WAYS as u32;
 /// Each so many scans all records are looked at, whatever was told of.
 const WHOLE: u32 = 16;
-/// METER_TIMED.
-const TIMED: u8 = 1 << 1;
-/// METER_REF_IPV6.
-const IPV6: u32 = 1 << 31;
+const TIMED: u8 = headers::METER_TIMED as u8;
+const IPV6: u32 = headers::METER_REF_IPV6 as u32;
 
 /// How large the tables are. Numbers of records are rounded up to powers of two.
 #[derive(Clone, Debug, PartialEq, Eq)]

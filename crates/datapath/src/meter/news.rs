@@ -10,11 +10,11 @@ use libbpf_rs::{MapCore, RingBuffer, RingBufferBuilder};
 
 use super::{RecordId, types};
 use crate::error::Error;
+use crate::headers;
 
-/// enum meter_news_kind.
-const NEW: u32 = 0;
-const ENDED: u32 = 1;
-const SAMPLE: u32 = 2;
+const NEW: u32 = headers::METER_NEW as u32;
+const ENDED: u32 = headers::METER_ENDED as u32;
+const SAMPLE: u32 = headers::METER_SAMPLE as u32;
 
 /// One piece of news.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

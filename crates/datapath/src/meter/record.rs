@@ -6,14 +6,14 @@ use std::sync::atomic::AtomicU32;
 use kernel::TalkKey;
 
 use super::{WAYS, Ways, types};
+use crate::headers;
 use crate::mapped::{Mapped, read_shared};
 
 /// The low byte of an owner word.
 pub const STATE: u32 = 0xff;
-/// enum meter_state.
-pub const FREE: u32 = 0;
-pub const LIVE: u32 = 2;
-pub const RETIRED: u32 = 3;
+pub const FREE: u32 = headers::METER_FREE as u32;
+pub const LIVE: u32 = headers::METER_LIVE as u32;
+pub const RETIRED: u32 = headers::METER_RETIRED as u32;
 
 /// Two shared counters as they were last read: 24 bits of packets, 40 of bytes, either of which
 /// may wrap.
