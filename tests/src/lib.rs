@@ -20,11 +20,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 /// Whether this kernel is of so new a version: `[6, 3]`.
-pub fn kernel_has(version: [u32; 2]) -> bool {
-    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("a kernel");
-    let numbers = release.split('.').map_while(|part| part.parse().ok());
-    numbers.collect::<Vec<u32>>()[..] >= version[..]
-}
+pub use kernel::release::is_at_least as kernel_has;
 
 /// How long a test waits for what must come: long, as it may come in an emulated machine on a busy
 /// one.

@@ -374,6 +374,10 @@ fn exports_and_metrics_say_what_the_api_says() -> Result<(), Error> {
     );
     let weir = scene::weir(By::Weir("tc"), &lab, &more)?;
     let weir = weir.ok_or_else(|| Error::Unexpected("no weir".into()))?;
+    // It forwards a little before it counts.
+    wait_until("both ports are counted", LIMIT, || {
+        Ok(devices(&weir)?.ports.len() == 2)
+    })?;
     for ipv6 in [false, true] {
         let echo = SocketAddr::new(options.arrangement.server(ipv6), 7);
         let _echo = Echo::serve(lab.node("server")?, echo)?;

@@ -9,8 +9,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use api::Routes;
-use caps::{CapSet, Capability};
-use nix::unistd::User;
+use caps::Capability;
 use tokio::process::{Child, Command};
 use tracing::{info, warn};
 use web::channel::{self, Questions};
@@ -22,12 +21,6 @@ use crate::daemon::Face;
 
 /// Where a certificate of weir's own making is kept.
 const OWN_TLS: &str = "/var/lib/weir/tls";
-
-/// What the process runs as: who owns nothing.
-const NOBODY: &str = "nobody";
-
-/// Of nobody, where the system has no list of users that says.
-const NOBODYS: (u32, u32) = (65_534, 65_534);
 
 /// How long the process is left dead: at first, and at most.
 const REST: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(30));
@@ -51,8 +44,6 @@ pub struct Running {
     front: Front,
     warden: Rc<Warden>,
     routes: Routes,
-    /// User and group of the process; `None`: weir may not choose, and it has weir's.
-    other: Option<(u32, u32)>,
 }
 
 impl Running {
@@ -76,13 +67,6 @@ impl Running {
             let face = Rc::clone(face);
             Box::new(move || (api::metrics::CONTENT_TYPE, face.metrics()))
         };
-        let other = may_choose().then(nobody);
-        if other.is_none() {
-            warn!(
-                hint = "give weir CAP_SETUID and CAP_SETGID",
-                "the web page's process has the user that weir has"
-            );
-        }
         let open = || {
             let listeners = bind(&settings)?;
             let front = settings.front();
@@ -93,7 +77,6 @@ impl Running {
                 front,
                 warden,
                 routes,
-                other,
             })
         };
         match open() {
@@ -125,11 +108,7 @@ impl Running {
                     let ended = ended.map_or_else(|e| e.to_string(), |status| status.to_string());
                     warn!(ended, "the web page's process ended; it is started again");
                 }
-                Err(error) => warn!(
-                    %error,
-                    hint = "may everybody execute weir's program? (chmod 755)",
-                    "the web page's process cannot be started"
-                ),
+                Err(error) => warn!(%error, "the web page's process cannot be started"),
             }
             if began.elapsed() >= WELL {
                 rest = REST.0;
@@ -148,7 +127,9 @@ impl Running {
     }
 
     fn spawn(&self, theirs: OwnedFd) -> io::Result<Child> {
-        // The program that runs, also where another lies in its place meanwhile.
+        // The program that runs, also where another lies in its place meanwhile. It gives up its
+        // rights by itself: to start it with less would take a copy of all of this memory (fork
+        // in place of posix_spawn, see std::process::Command).
         let mut command = Command::new("/proc/self/exe");
         command
             .arg(server::NAME)
@@ -165,9 +146,6 @@ impl Running {
             // What is typed to end weir is for weir, which ends it.
             .process_group(0)
             .kill_on_drop(true);
-        if let Some((user, group)) = self.other {
-            command.uid(user).gid(group);
-        }
         command.spawn()
     }
 }
@@ -187,20 +165,8 @@ fn bind(settings: &Settings) -> Result<Listeners, web::WebError> {
     }
 }
 
-/// Capabilities that weir keeps to start the process as another user.
+/// Capabilities that weir keeps for the process, which becomes somebody else by them.
 pub const CAPABILITIES: [Capability; 2] = [Capability::CAP_SETUID, Capability::CAP_SETGID];
-
-fn may_choose() -> bool {
-    let has = |capability| caps::has_cap(None, CapSet::Effective, capability).unwrap_or(false);
-    CAPABILITIES.into_iter().all(has)
-}
-
-fn nobody() -> (u32, u32) {
-    match User::from_name(NOBODY) {
-        Ok(Some(user)) if user.uid.as_raw() != 0 => (user.uid.as_raw(), user.gid.as_raw()),
-        _ => NOBODYS,
-    }
-}
 
 /// Why there would be no page, as far as the configuration alone tells.
 pub fn refused(config: &Web) -> Option<web::WebError> {

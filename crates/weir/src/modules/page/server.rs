@@ -5,6 +5,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 
 use clap::Args;
+use nix::unistd::{self, Gid, Uid, User};
+use tracing::warn;
 use tracing_subscriber::filter::LevelFilter;
 use web::channel::Theirs;
 use web::{Behind, Door};
@@ -30,6 +32,30 @@ pub struct ServerArgs {
     log: LevelFilter,
 }
 
+/// What the process runs as: who owns nothing.
+const NOBODY: &str = "nobody";
+
+/// Of nobody, where the system has no list of users that says.
+const NOBODYS: u32 = 65_534;
+
+/// Where weir may not choose users, the process has weir's, which is told.
+fn become_nobody() {
+    let (user, group) = match User::from_name(NOBODY) {
+        Ok(Some(user)) if !user.uid.is_root() => (user.uid, user.gid),
+        _ => (Uid::from_raw(NOBODYS), Gid::from_raw(NOBODYS)),
+    };
+    let changed = unistd::setgroups(&[])
+        .and_then(|()| unistd::setgid(group))
+        .and_then(|()| unistd::setuid(user));
+    if let Err(error) = changed {
+        warn!(
+            %error,
+            hint = "give weir CAP_SETUID and CAP_SETGID",
+            "the web page's process has the user that weir has"
+        );
+    }
+}
+
 /// Serves until weir is gone.
 ///
 /// # Errors
@@ -50,6 +76,7 @@ pub fn run(args: &ServerArgs, _: &mut Output<'_>) -> Result<(), Error> {
         .as_fd()
         .try_clone_to_owned()
         .map_err(stranger)?;
+    become_nobody();
     privileges::drop_all();
     confine::confine_wholly();
     crate::event_loop()?.block_on(async {
