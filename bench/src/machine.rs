@@ -133,7 +133,7 @@ impl Machine {
             processor: model.unwrap_or("unknown processor").to_owned(),
             processors: processors.count(),
             is_virtual: about.contains(" hypervisor"),
-            kernel: kernel(),
+            kernel: kernel::release::release(),
             weir: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }
@@ -261,14 +261,6 @@ fn tcp_memory(sockstat: &str, limits: &str) -> (u64, u64) {
 /// One line about processor and kernel, for the record.
 pub fn describe() -> String {
     Machine::this().to_string()
-}
-
-/// Version of the running kernel.
-pub fn kernel() -> String {
-    fs::read_to_string("/proc/sys/kernel/osrelease")
-        .unwrap_or_default()
-        .trim()
-        .to_owned()
 }
 
 /// The C compiler of the BPF programs that are loaded, `clang 14`.

@@ -95,7 +95,7 @@ impl Error {
         match refusal(&probe::complaints()) {
             Some((program, lines)) => Self::Refused {
                 program,
-                kernel: kernel(),
+                kernel: kernel::release::release(),
                 compiler: object::compiler().into(),
                 lines,
             },
@@ -125,11 +125,6 @@ fn forbidden(root: bool) -> &'static str {
         }
         false => " (weir needs to start as root, or with CAP_BPF and CAP_NET_ADMIN)",
     }
-}
-
-fn kernel() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/osrelease")
-        .map_or_else(|_| "of unknown version".into(), |text| text.trim().into())
 }
 
 /// Lines of the verifier that are told: the reason is among the last.

@@ -312,11 +312,8 @@ mod tests {
     /// The tests' kernels are 6.1 and newer, which have all of it but TCX (6.6).
     #[test]
     fn this_kernel_has_everything() {
-        let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("a kernel");
-        let mut numbers = release.split('.').map_while(|n| n.parse::<u32>().ok());
-        let version = (numbers.next(), numbers.next());
         for ability in ALL {
-            let expected = ability != Ability::Tcx || version >= (Some(6), Some(6));
+            let expected = ability != Ability::Tcx || kernel::release::is_at_least([6, 6]);
             let found = probe(ability);
             assert_eq!(found.is_ok(), expected, "{ability:?}: {found:?}");
         }

@@ -26,6 +26,7 @@ pub mod nexthops;
 pub mod nl80211;
 pub mod policy;
 mod prefix;
+pub mod release;
 pub mod route;
 pub mod routes;
 pub mod sets;

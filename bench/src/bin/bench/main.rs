@@ -274,7 +274,7 @@ fn instructions(file: &std::path::Path, record: bool) -> Result<(), Error> {
     })?;
     costs.extend(meter::of_the_gate()?);
     let now = gate::Record {
-        kernel: machine::kernel(),
+        kernel: kernel::release::release(),
         compiler: machine::compiler(),
         costs,
     };
@@ -303,7 +303,10 @@ fn instructions(file: &std::path::Path, record: bool) -> Result<(), Error> {
 
 fn verifier(file: &std::path::Path, to: Option<&std::path::Path>) -> Result<(), Error> {
     let mut all = verifier::read(file)?;
-    let (kernel, compiler) = (verifier::series(&machine::kernel()), machine::compiler());
+    let (kernel, compiler) = (
+        verifier::series(&kernel::release::release()),
+        machine::compiler(),
+    );
     let programs = verifier::ask()?;
     let recorded = all.get(&kernel).and_then(|work| work.get(&compiler));
     let nothing = verifier::Programs::new();

@@ -56,7 +56,7 @@ async fn look(
     running: Option<&Running>,
     of_modules: Vec<Feature>,
 ) -> Result<CheckReport, Error> {
-    let release = features::release();
+    let release = kernel::release::release();
     let mut features = features::of_bpf(&release);
     let mut requests = Requests::open();
     features.extend(netfilter::features(requests.as_mut().ok()).await);

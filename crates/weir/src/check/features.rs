@@ -1,7 +1,6 @@
 //! What of the kernel weir's packet path uses: one row each; and what is around it. Netfilter has a
 //! file of its own.
 
-use std::fs;
 use std::path::Path;
 
 use caps::{CapSet, Capability};
@@ -298,14 +297,6 @@ fn memory(config: &Effective) -> Feature {
         detail: Some(format!("{} of {free} available", units::bytes(table))),
         hint: (!present).then(|| "lower `flows` under [offload]".into()),
     }
-}
-
-/// The version of the kernel, in its own words.
-pub fn release() -> String {
-    fs::read_to_string("/proc/sys/kernel/osrelease")
-        .unwrap_or_default()
-        .trim()
-        .to_owned()
 }
 
 #[cfg(test)]

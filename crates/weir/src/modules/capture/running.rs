@@ -375,7 +375,7 @@ fn filter(router: &Router, asked: &CaptureQuery) -> Result<CaptureFilter, Proble
 }
 
 fn origin(asked: &CaptureQuery) -> pcapng::Origin {
-    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let release = kernel::release::release();
     let query = asked.to_query();
     pcapng::Origin {
         os: format!("Linux {}", release.trim()).trim().to_owned(),
