@@ -15,30 +15,12 @@ pub(super) fn nearest<'a>(
         .map(|(_, name)| name)
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours that lead from one to the other
-/// (Damerau, CACM 7(3), 1964; the variant that touches no letter twice).
+/// Insertions, deletions, replacements and swaps of neighbours that lead from one to the other.
 fn distance(from: &str, to: &str) -> usize {
     // No name here is longer than that, and the work grows with the square.
     const LONGEST: usize = 64;
-    let from: Vec<char> = from.chars().take(LONGEST).collect();
-    let to: Vec<char> = to.chars().take(LONGEST).collect();
-    let mut older: Vec<usize> = Vec::new();
-    let mut previous: Vec<usize> = (0..=to.len()).collect();
-    for (row, &letter) in from.iter().enumerate() {
-        let mut current = vec![row + 1];
-        for (column, &other) in to.iter().enumerate() {
-            let replaced = previous[column] + usize::from(letter != other);
-            let mut best = replaced
-                .min(previous[column + 1] + 1)
-                .min(current[column] + 1);
-            if row > 0 && column > 0 && letter == to[column - 1] && from[row - 1] == other {
-                best = best.min(older[column - 1] + 1);
-            }
-            current.push(best);
-        }
-        older = std::mem::replace(&mut previous, current);
-    }
-    previous.last().copied().unwrap_or_default()
+    let [from, to] = [from, to].map(|text| text.chars().take(LONGEST).collect::<String>());
+    strsim::osa_distance(&from, &to)
 }
 
 #[cfg(test)]

@@ -4,6 +4,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use jiff::Span as Step;
+use jiff::civil::Date;
+
 /// Seconds of a day.
 const DAY: i64 = 86_400;
 /// Years that can be written; beyond them is a mistake, or a broken clock.
@@ -26,8 +29,9 @@ impl Moment {
     }
 
     /// Year, month and day.
-    pub fn date(self) -> (i64, u32, u32) {
-        civil(self.seconds.div_euclid(DAY))
+    pub fn date(self) -> (i16, i8, i8) {
+        let date = civil(self.seconds.div_euclid(DAY));
+        (date.year(), date.month(), date.day())
     }
 
     /// Hour and minute.
@@ -56,7 +60,7 @@ impl Moment {
     /// The month's number since the year 0.
     pub fn month(self) -> i64 {
         let (year, month, _) = self.date();
-        year * 12 + i64::from(month) - 1
+        i64::from(year) * 12 + i64::from(month) - 1
     }
 }
 
@@ -101,25 +105,19 @@ impl FromStr for Span {
         let (Some(year), Some(month), None) = (year, month, parts.next()) else {
             return Err(NotADate);
         };
-        if !YEARS.contains(&year) || !(1..=12).contains(&month) {
+        if !YEARS.contains(&year) {
             return Err(NotADate);
         }
-        let after = if month == 12 {
-            days(year + 1, 1, 1)
-        } else {
-            days(year, month + 1, 1)
-        };
+        let on = |day| self::date(year, month, day).ok_or(NotADate);
         let Some(day) = day else {
-            return if time.is_none() {
-                Ok(Self::of(days(year, month, 1) * DAY, after * DAY))
-            } else {
-                Err(NotADate)
+            let first = on(1)?;
+            let after = day_of(first.last_of_month()) + 1;
+            return match time {
+                None => Ok(Self::of(day_of(first) * DAY, after * DAY)),
+                Some(_) => Err(NotADate),
             };
         };
-        let first = days(year, month, 1) + day - 1;
-        if day < 1 || first >= after {
-            return Err(NotADate);
-        }
+        let first = day_of(on(day)?);
         let Some(time) = time else {
             return Ok(Self::of(first * DAY, (first + 1) * DAY));
         };
@@ -153,34 +151,26 @@ fn number(digits: &str, length: usize) -> Result<i64, NotADate> {
     }
 }
 
-/// Days of four centuries, after which the Gregorian calendar begins anew.
-const ERA: i64 = 146_097;
-
-/// Days since 1970 of a date of the Gregorian calendar. Years are counted from March, so that the
-/// leap day is the last.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month < 3 { year - 1 } else { year };
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    // 719,468 days lie between the 1st of March of the year 0 and 1970.
-    era * ERA + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+fn date(year: i64, month: i64, day: i64) -> Option<Date> {
+    let [month, day] = [month, day].map(i8::try_from);
+    Date::new(year.try_into().ok()?, month.ok()?, day.ok()?).ok()
 }
 
-/// The date of a day since 1970: the inverse of [`days`].
-fn civil(day: i64) -> (i64, u32, u32) {
-    let day = day.saturating_add(719_468);
-    let (era, of_era) = (day.div_euclid(ERA), day.rem_euclid(ERA));
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let date = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = (from_march + 2) % 12 + 1;
-    let year = era * 400 + year + i64::from(month < 3);
-    (
-        year,
-        u32::try_from(month).unwrap_or(1),
-        u32::try_from(date).unwrap_or(1),
-    )
+/// The first day that Unix counts.
+const EPOCH: Date = Date::constant(1970, 1, 1);
+
+/// Days since 1970 of a date.
+fn day_of(date: Date) -> i64 {
+    date.since(EPOCH)
+        .map_or(0, |step| i64::from(step.get_days()))
+}
+
+/// The date of a day since 1970: the inverse of [`day_of`]. Of what is beyond the calendar it is
+/// the last, or the first.
+fn civil(day: i64) -> Date {
+    let step = Step::new().try_days(day);
+    step.and_then(|step| EPOCH.checked_add(step))
+        .unwrap_or(if day < 0 { Date::MIN } else { Date::MAX })
 }
 
 #[cfg(test)]
@@ -244,10 +234,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn days_and_dates_agree(day in -1_000_000i64..4_000_000) {
-            let (year, month, date) = civil(day);
-            prop_assert_eq!(days(year, i64::from(month), i64::from(date)), day);
-            prop_assert!((1..=12).contains(&month) && (1..=31).contains(&date));
+        fn days_and_dates_agree(day in -1_000_000i64..2_932_000) {
+            prop_assert_eq!(day_of(civil(day)), day);
         }
 
         #[test]
