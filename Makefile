@@ -145,9 +145,11 @@ $(WEB_TOOLS): web/package-lock.json web/package.json web/.npmrc
 	@touch $@
 
 # Cargo cannot wait for a directory that is not there yet: the touched file has it look again.
-web: $(WEB_TOOLS) ## builds the web page, for the next build to put into the binary (needs Node.js)
+web/dist/index.html: $(WEB_TOOLS) web/build.mjs $(shell find web/src -type f)
 	cd web && npm run build
 	@touch crates/web/build.rs
+
+web: web/dist/index.html ## builds the web page, for the next build to put into the binary (needs Node.js)
 
 web-test: web ## checks the page: lint, unit tests, and a browser that uses it (figures are made up)
 	cd web && npm run lint
