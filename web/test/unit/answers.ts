@@ -1,0 +1,1883 @@
+// What the daemon's types write, with all that may be there, and with nothing that
+// need not: written by crates/web/tests/answers.rs (WEIR_UPDATE_GOLDEN=1), held against the
+// page's types by its compiler.
+import type { Devices, Problem, Session, Status } from "../../src/api/types";
+import type { Explanation, FlowList, History, Hop, Talks } from "../../src/modules/monitor/types";
+import type { Paths } from "../../src/modules/multipath/types";
+
+const aDevices0 = {
+    "devices": [{
+      "addresses": ["1f00c2aa" as const],
+      "first_seen": 1,
+      "flows": 1,
+      "forwarded": {
+        "bytes": 1,
+        "packets": 1,
+      },
+      "last_seen": 1,
+      "latency": {
+        "bufferbloat": "1f00c2aa" as const,
+        "lan": 0.5,
+        "lan_least": 0.5,
+        "retransmissions": 1,
+        "wan": 0.5,
+        "wan_least": 0.5,
+      },
+      "mac": "1f00c2aa" as const,
+      "name": "1f00c2aa" as const,
+      "name_from": "1f00c2aa" as const,
+      "port": "1f00c2aa" as const,
+      "quota": {
+        "limit": 1,
+        "period": "1f00c2aa" as const,
+        "resets": 1,
+        "state": "1f00c2aa" as const,
+        "used": 1,
+      },
+      "rate": {
+        "received": 1,
+        "sent": 1,
+      },
+      "received": {
+        "bytes": 1,
+        "packets": 1,
+      },
+      "sent": {
+        "bytes": 1,
+        "packets": 1,
+      },
+      "uplink": true,
+      "vlan": 1,
+      "wifi": {
+        "airtime": 1,
+        "failed": 1,
+        "rate_from": 1,
+        "rate_to": 1,
+        "retries": 1,
+        "signal": 1,
+      },
+    }],
+    "now": 1,
+    "ports": [{
+      "incoming": {
+        "flows": {
+          "bytes": 1,
+          "packets": 1,
+        },
+        "link": 1,
+        "other": {
+          "bytes": 1,
+          "packets": 1,
+        },
+        "unplaced": {
+          "bytes": 1,
+          "packets": 1,
+        },
+      },
+      "name": "1f00c2aa" as const,
+      "outgoing": {
+        "flows": {
+          "bytes": 1,
+          "packets": 1,
+        },
+        "link": 1,
+        "other": {
+          "bytes": 1,
+          "packets": 1,
+        },
+        "unplaced": {
+          "bytes": 1,
+          "packets": 1,
+        },
+      },
+      "rate": {
+        "received": 1,
+        "sent": 1,
+      },
+      "uplink": true,
+    }],
+    "since": 1,
+  };
+export const isDevices0: Devices = aDevices0;
+
+const aDevices1 = {
+    "devices": [{
+      "addresses": ["1f00c2aa" as const],
+      "first_seen": 1,
+      "flows": 1,
+      "forwarded": {
+        "bytes": 1,
+        "packets": 1,
+      },
+      "last_seen": 1,
+      "mac": "1f00c2aa" as const,
+      "name": null,
+      "port": "1f00c2aa" as const,
+      "rate": {
+        "received": 1,
+        "sent": 1,
+      },
+      "received": {
+        "bytes": 1,
+        "packets": 1,
+      },
+      "sent": {
+        "bytes": 1,
+        "packets": 1,
+      },
+      "uplink": true,
+    }],
+    "now": 1,
+    "ports": [{
+      "incoming": {
+        "flows": {
+          "bytes": 1,
+          "packets": 1,
+        },
+        "link": 1,
+        "other": {
+          "bytes": 1,
+          "packets": 1,
+        },
+        "unplaced": {
+          "bytes": 1,
+          "packets": 1,
+        },
+      },
+      "name": "1f00c2aa" as const,
+      "outgoing": {
+        "flows": {
+          "bytes": 1,
+          "packets": 1,
+        },
+        "link": 1,
+        "other": {
+          "bytes": 1,
+          "packets": 1,
+        },
+        "unplaced": {
+          "bytes": 1,
+          "packets": 1,
+        },
+      },
+      "rate": {
+        "received": 1,
+        "sent": 1,
+      },
+      "uplink": true,
+    }],
+    "since": 1,
+  };
+export const isDevices1: Devices = aDevices1;
+
+const aDevices2 = {
+    "devices": [],
+    "now": 1,
+    "ports": [],
+    "since": 1,
+  };
+export const isDevices2: Devices = aDevices2;
+
+const aProblem0 = {
+    "detail": "1f00c2aa" as const,
+    "error": "1f00c2aa" as const,
+    "errors": ["1f00c2aa" as const],
+    "hint": "1f00c2aa" as const,
+    "status": 1,
+  };
+export const isProblem0: Problem = aProblem0;
+
+const aProblem1 = {
+    "detail": "1f00c2aa" as const,
+    "error": "1f00c2aa" as const,
+    "hint": "1f00c2aa" as const,
+    "status": 1,
+  };
+export const isProblem1: Problem = aProblem1;
+
+const aSession0 = {
+    "csrf": "1f00c2aa" as const,
+    "local": true,
+    "password_set": true,
+    "user": true,
+  };
+export const isSession0: Session = aSession0;
+
+const aStatus0 = {
+    "armed": true,
+    "bumps": {
+      "1f00c2aa": 1,
+    },
+    "drops": {
+      "learned": 0,
+      "routes": 0,
+      "sets": 0,
+    },
+    "each_packet": {
+      "connections": 1,
+      "rules": [{
+        "connections": 1,
+        "rule": "1f00c2aa" as const,
+        "why": "1f00c2aa" as const,
+      }],
+    },
+    "epoch": 1,
+    "flows": {
+      "capacity": 1,
+      "ipv4": {
+        "declined": 1,
+        "known": 1,
+        "proven": 1,
+      },
+      "ipv6": {
+        "declined": 1,
+        "known": 1,
+        "proven": 1,
+      },
+    },
+    "heartbeat": {
+      "age_seconds": 0.5,
+      "limit_seconds": 0.5,
+    },
+    "hops": {
+      "capacity": 1,
+      "used": 1,
+    },
+    "lost_events": 1,
+    "mode": "forward" as const,
+    "modules": ["1f00c2aa" as const],
+    "multipath": {
+      "open": 1,
+      "partner": "1f00c2aa" as const,
+      "redirects": true,
+      "state": "off" as const,
+      "uplinks": 1,
+    },
+    "netns": 1,
+    "packets": {
+      "bytes": 1,
+      "forwarded_tc": 1,
+      "forwarded_xdp": 1,
+      "not_proof": {
+        "1f00c2aa": 1,
+      },
+      "passed": {
+        "1f00c2aa": 1,
+      },
+    },
+    "refused": {
+      "1f00c2aa": 1,
+    },
+    "shadow": {
+      "different": 0,
+      "same": 0,
+    },
+    "share_of_packets": 0.5,
+    "started": 1,
+    "uptime_seconds": 1,
+    "version": "1f00c2aa" as const,
+  };
+export const isStatus0: Status = aStatus0;
+
+const aStatus1 = {
+    "armed": true,
+    "bumps": {
+      "1f00c2aa": 1,
+    },
+    "drops": {
+      "learned": 0,
+      "routes": 0,
+      "sets": 0,
+    },
+    "each_packet": {
+      "connections": 1,
+      "rules": [{
+        "connections": 1,
+        "rule": "1f00c2aa" as const,
+        "why": "1f00c2aa" as const,
+      }],
+    },
+    "epoch": 1,
+    "flows": {
+      "capacity": 1,
+      "ipv4": {
+        "declined": 1,
+        "known": 1,
+        "proven": 1,
+      },
+      "ipv6": {
+        "declined": 1,
+        "known": 1,
+        "proven": 1,
+      },
+    },
+    "heartbeat": {
+      "age_seconds": 0.5,
+      "limit_seconds": 0.5,
+    },
+    "hops": {
+      "capacity": 1,
+      "used": 1,
+    },
+    "lost_events": 1,
+    "mode": "shadow" as const,
+    "modules": ["1f00c2aa" as const],
+    "multipath": {
+      "open": 1,
+      "partner": "1f00c2aa" as const,
+      "redirects": true,
+      "state": "connecting" as const,
+      "uplinks": 1,
+    },
+    "netns": 1,
+    "packets": {
+      "bytes": 1,
+      "forwarded_tc": 1,
+      "forwarded_xdp": 1,
+      "not_proof": {
+        "1f00c2aa": 1,
+      },
+      "passed": {
+        "1f00c2aa": 1,
+      },
+    },
+    "refused": {
+      "1f00c2aa": 1,
+    },
+    "shadow": {
+      "different": 0,
+      "same": 0,
+    },
+    "share_of_packets": 0.5,
+    "started": 1,
+    "uptime_seconds": 1,
+    "version": "1f00c2aa" as const,
+  };
+export const isStatus1: Status = aStatus1;
+
+const aStatus2 = {
+    "armed": true,
+    "bumps": {
+      "1f00c2aa": 1,
+    },
+    "drops": {
+      "learned": 0,
+      "routes": 0,
+      "sets": 0,
+    },
+    "each_packet": {
+      "connections": 1,
+      "rules": [{
+        "connections": 1,
+        "rule": "1f00c2aa" as const,
+        "why": "1f00c2aa" as const,
+      }],
+    },
+    "epoch": 1,
+    "flows": {
+      "capacity": 1,
+      "ipv4": {
+        "declined": 1,
+        "known": 1,
+        "proven": 1,
+      },
+      "ipv6": {
+        "declined": 1,
+        "known": 1,
+        "proven": 1,
+      },
+    },
+    "heartbeat": {
+      "age_seconds": 0.5,
+      "limit_seconds": 0.5,
+    },
+    "hops": {
+      "capacity": 1,
+      "used": 1,
+    },
+    "lost_events": 1,
+    "mode": "forward" as const,
+    "modules": ["1f00c2aa" as const],
+    "multipath": {
+      "open": 1,
+      "partner": "1f00c2aa" as const,
+      "redirects": true,
+      "state": "connected" as const,
+      "uplinks": 1,
+    },
+    "netns": 1,
+    "packets": {
+      "bytes": 1,
+      "forwarded_tc": 1,
+      "forwarded_xdp": 1,
+      "not_proof": {
+        "1f00c2aa": 1,
+      },
+      "passed": {
+        "1f00c2aa": 1,
+      },
+    },
+    "refused": {
+      "1f00c2aa": 1,
+    },
+    "shadow": {
+      "different": 0,
+      "same": 0,
+    },
+    "share_of_packets": 0.5,
+    "started": 1,
+    "uptime_seconds": 1,
+    "version": "1f00c2aa" as const,
+  };
+export const isStatus2: Status = aStatus2;
+
+const aStatus3 = {
+    "armed": true,
+    "bumps": {
+      "1f00c2aa": 1,
+    },
+    "drops": {
+      "learned": 0,
+      "routes": 0,
+      "sets": 0,
+    },
+    "each_packet": {
+      "connections": 1,
+      "rules": [{
+        "connections": 1,
+        "rule": "1f00c2aa" as const,
+        "why": "1f00c2aa" as const,
+      }],
+    },
+    "epoch": 1,
+    "flows": {
+      "capacity": 1,
+      "ipv4": {
+        "declined": 1,
+        "known": 1,
+        "proven": 1,
+      },
+      "ipv6": {
+        "declined": 1,
+        "known": 1,
+        "proven": 1,
+      },
+    },
+    "heartbeat": {
+      "age_seconds": 0.5,
+      "limit_seconds": 0.5,
+    },
+    "hops": {
+      "capacity": 1,
+      "used": 1,
+    },
+    "lost_events": 1,
+    "mode": "shadow" as const,
+    "modules": ["1f00c2aa" as const],
+    "multipath": {
+      "open": 1,
+      "partner": "1f00c2aa" as const,
+      "redirects": true,
+      "state": "failed" as const,
+      "uplinks": 1,
+    },
+    "netns": 1,
+    "packets": {
+      "bytes": 1,
+      "forwarded_tc": 1,
+      "forwarded_xdp": 1,
+      "not_proof": {
+        "1f00c2aa": 1,
+      },
+      "passed": {
+        "1f00c2aa": 1,
+      },
+    },
+    "refused": {
+      "1f00c2aa": 1,
+    },
+    "shadow": {
+      "different": 0,
+      "same": 0,
+    },
+    "share_of_packets": 0.5,
+    "started": 1,
+    "uptime_seconds": 1,
+    "version": "1f00c2aa" as const,
+  };
+export const isStatus3: Status = aStatus3;
+
+const aStatus4 = {
+    "armed": true,
+    "bumps": {
+      "1f00c2aa": 1,
+    },
+    "epoch": 1,
+    "flows": {
+      "capacity": 1,
+      "ipv4": {
+        "declined": 1,
+        "known": 1,
+        "proven": 1,
+      },
+      "ipv6": {
+        "declined": 1,
+        "known": 1,
+        "proven": 1,
+      },
+    },
+    "heartbeat": {
+      "age_seconds": 0.5,
+      "limit_seconds": 0.5,
+    },
+    "hops": {
+      "capacity": 1,
+      "used": 1,
+    },
+    "lost_events": 1,
+    "mode": "forward" as const,
+    "modules": ["1f00c2aa" as const],
+    "netns": 1,
+    "packets": {
+      "bytes": 1,
+      "forwarded_tc": 1,
+      "forwarded_xdp": 1,
+      "not_proof": {
+        "1f00c2aa": 1,
+      },
+      "passed": {
+        "1f00c2aa": 1,
+      },
+    },
+    "refused": {
+      "1f00c2aa": 1,
+    },
+    "started": 1,
+    "uptime_seconds": 1,
+    "version": "1f00c2aa" as const,
+  };
+export const isStatus4: Status = aStatus4;
+
+const aStatus5 = {
+    "armed": true,
+    "bumps": {},
+    "epoch": 1,
+    "flows": {
+      "capacity": 1,
+      "ipv4": {
+        "declined": 1,
+        "known": 1,
+        "proven": 1,
+      },
+      "ipv6": {
+        "declined": 1,
+        "known": 1,
+        "proven": 1,
+      },
+    },
+    "heartbeat": {
+      "age_seconds": 0.5,
+      "limit_seconds": 0.5,
+    },
+    "hops": {
+      "capacity": 1,
+      "used": 1,
+    },
+    "lost_events": 1,
+    "mode": "forward" as const,
+    "modules": [],
+    "netns": 1,
+    "packets": {
+      "bytes": 1,
+      "forwarded_tc": 1,
+      "forwarded_xdp": 1,
+      "not_proof": {},
+      "passed": {},
+    },
+    "refused": {},
+    "started": 1,
+    "uptime_seconds": 1,
+    "version": "1f00c2aa" as const,
+  };
+export const isStatus5: Status = aStatus5;
+
+const aExplanation0 = {
+    "asked": "1f00c2aa" as const,
+    "change": ["1f00c2aa" as const],
+    "flow": {
+      "age_seconds": 1,
+      "directions": {
+        "original": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "xdp" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+        "reply": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "xdp" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+      },
+      "id": "1f00c2aa" as const,
+      "mark": 1,
+      "original": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "protocol": "tcp" as const,
+      "reason": {
+        "code": "1f00c2aa" as const,
+        "hint": "1f00c2aa" as const,
+        "text": "1f00c2aa" as const,
+      },
+      "reply": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "state": "forwarded" as const,
+      "translated": {
+        "dnat": true,
+        "snat": true,
+      },
+      "zone": 1,
+    },
+    "verdict": "1f00c2aa" as const,
+    "witnesses": [{
+      "name": "seen" as const,
+      "ok": true,
+      "text": "1f00c2aa" as const,
+    }],
+  };
+export const isExplanation0: Explanation = aExplanation0;
+
+const aExplanation1 = {
+    "asked": "1f00c2aa" as const,
+    "change": ["1f00c2aa" as const],
+    "flow": {
+      "age_seconds": 1,
+      "directions": {
+        "original": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "tc" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+        "reply": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "tc" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+      },
+      "id": "1f00c2aa" as const,
+      "mark": 1,
+      "original": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "protocol": "udp" as const,
+      "reason": {
+        "code": "1f00c2aa" as const,
+        "hint": "1f00c2aa" as const,
+        "text": "1f00c2aa" as const,
+      },
+      "reply": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "state": "known" as const,
+      "translated": {
+        "dnat": true,
+        "snat": true,
+      },
+      "zone": 1,
+    },
+    "verdict": "1f00c2aa" as const,
+    "witnesses": [{
+      "name": "known" as const,
+      "ok": true,
+      "text": "1f00c2aa" as const,
+    }],
+  };
+export const isExplanation1: Explanation = aExplanation1;
+
+const aExplanation2 = {
+    "asked": "1f00c2aa" as const,
+    "change": ["1f00c2aa" as const],
+    "flow": {
+      "age_seconds": 1,
+      "directions": {
+        "original": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "xdp" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+        "reply": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "xdp" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+      },
+      "id": "1f00c2aa" as const,
+      "mark": 1,
+      "original": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "protocol": "tcp" as const,
+      "reason": {
+        "code": "1f00c2aa" as const,
+        "hint": "1f00c2aa" as const,
+        "text": "1f00c2aa" as const,
+      },
+      "reply": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "state": "declined" as const,
+      "translated": {
+        "dnat": true,
+        "snat": true,
+      },
+      "zone": 1,
+    },
+    "verdict": "1f00c2aa" as const,
+    "witnesses": [{
+      "name": "proven" as const,
+      "ok": true,
+      "text": "1f00c2aa" as const,
+    }],
+  };
+export const isExplanation2: Explanation = aExplanation2;
+
+const aExplanation3 = {
+    "asked": "1f00c2aa" as const,
+    "change": ["1f00c2aa" as const],
+    "flow": {
+      "age_seconds": 1,
+      "directions": {
+        "original": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "tc" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+        "reply": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "tc" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+      },
+      "id": "1f00c2aa" as const,
+      "mark": 1,
+      "original": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "protocol": "udp" as const,
+      "reason": {
+        "code": "1f00c2aa" as const,
+        "hint": "1f00c2aa" as const,
+        "text": "1f00c2aa" as const,
+      },
+      "reply": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "state": "forwarded" as const,
+      "translated": {
+        "dnat": true,
+        "snat": true,
+      },
+      "zone": 1,
+    },
+    "verdict": "1f00c2aa" as const,
+    "witnesses": [{
+      "name": "seen" as const,
+      "ok": true,
+      "text": "1f00c2aa" as const,
+    }],
+  };
+export const isExplanation3: Explanation = aExplanation3;
+
+const aExplanation4 = {
+    "asked": "1f00c2aa" as const,
+    "change": ["1f00c2aa" as const],
+    "verdict": "1f00c2aa" as const,
+    "witnesses": [{
+      "name": "seen" as const,
+      "ok": true,
+      "text": "1f00c2aa" as const,
+    }],
+  };
+export const isExplanation4: Explanation = aExplanation4;
+
+const aExplanation5 = {
+    "asked": "1f00c2aa" as const,
+    "change": [],
+    "verdict": "1f00c2aa" as const,
+    "witnesses": [],
+  };
+export const isExplanation5: Explanation = aExplanation5;
+
+const aFlowList0 = {
+    "bridged": [{
+      "age_seconds": 1,
+      "destination": "1f00c2aa" as const,
+      "directions": {
+        "original": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "xdp" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+        "reply": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "xdp" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+      },
+      "reason": {
+        "code": "1f00c2aa" as const,
+        "hint": "1f00c2aa" as const,
+        "text": "1f00c2aa" as const,
+      },
+      "source": "1f00c2aa" as const,
+      "state": "forwarded" as const,
+    }],
+    "flows": [{
+      "age_seconds": 1,
+      "directions": {
+        "original": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "xdp" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+        "reply": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "xdp" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+      },
+      "id": "1f00c2aa" as const,
+      "mark": 1,
+      "original": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "protocol": "tcp" as const,
+      "reason": {
+        "code": "1f00c2aa" as const,
+        "hint": "1f00c2aa" as const,
+        "text": "1f00c2aa" as const,
+      },
+      "reply": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "state": "forwarded" as const,
+      "translated": {
+        "dnat": true,
+        "snat": true,
+      },
+      "zone": 1,
+    }],
+    "matched": 1,
+  };
+export const isFlowList0: FlowList = aFlowList0;
+
+const aFlowList1 = {
+    "bridged": [{
+      "age_seconds": 1,
+      "destination": "1f00c2aa" as const,
+      "directions": {
+        "original": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "tc" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+        "reply": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "tc" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+      },
+      "reason": {
+        "code": "1f00c2aa" as const,
+        "hint": "1f00c2aa" as const,
+        "text": "1f00c2aa" as const,
+      },
+      "source": "1f00c2aa" as const,
+      "state": "known" as const,
+    }],
+    "flows": [{
+      "age_seconds": 1,
+      "directions": {
+        "original": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "tc" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+        "reply": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "tc" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+      },
+      "id": "1f00c2aa" as const,
+      "mark": 1,
+      "original": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "protocol": "udp" as const,
+      "reason": {
+        "code": "1f00c2aa" as const,
+        "hint": "1f00c2aa" as const,
+        "text": "1f00c2aa" as const,
+      },
+      "reply": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "state": "known" as const,
+      "translated": {
+        "dnat": true,
+        "snat": true,
+      },
+      "zone": 1,
+    }],
+    "matched": 1,
+  };
+export const isFlowList1: FlowList = aFlowList1;
+
+const aFlowList2 = {
+    "bridged": [{
+      "age_seconds": 1,
+      "destination": "1f00c2aa" as const,
+      "directions": {
+        "original": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "xdp" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+        "reply": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "xdp" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+      },
+      "reason": {
+        "code": "1f00c2aa" as const,
+        "hint": "1f00c2aa" as const,
+        "text": "1f00c2aa" as const,
+      },
+      "source": "1f00c2aa" as const,
+      "state": "declined" as const,
+    }],
+    "flows": [{
+      "age_seconds": 1,
+      "directions": {
+        "original": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "xdp" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+        "reply": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "xdp" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+      },
+      "id": "1f00c2aa" as const,
+      "mark": 1,
+      "original": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "protocol": "tcp" as const,
+      "reason": {
+        "code": "1f00c2aa" as const,
+        "hint": "1f00c2aa" as const,
+        "text": "1f00c2aa" as const,
+      },
+      "reply": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "state": "declined" as const,
+      "translated": {
+        "dnat": true,
+        "snat": true,
+      },
+      "zone": 1,
+    }],
+    "matched": 1,
+  };
+export const isFlowList2: FlowList = aFlowList2;
+
+const aFlowList3 = {
+    "bridged": [{
+      "age_seconds": 1,
+      "destination": "1f00c2aa" as const,
+      "directions": {
+        "original": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "tc" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+        "reply": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "tc" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+      },
+      "reason": {
+        "code": "1f00c2aa" as const,
+        "hint": "1f00c2aa" as const,
+        "text": "1f00c2aa" as const,
+      },
+      "source": "1f00c2aa" as const,
+      "state": "forwarded" as const,
+    }],
+    "flows": [{
+      "age_seconds": 1,
+      "directions": {
+        "original": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "tc" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+        "reply": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "tc" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+      },
+      "id": "1f00c2aa" as const,
+      "mark": 1,
+      "original": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "protocol": "udp" as const,
+      "reason": {
+        "code": "1f00c2aa" as const,
+        "hint": "1f00c2aa" as const,
+        "text": "1f00c2aa" as const,
+      },
+      "reply": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "state": "forwarded" as const,
+      "translated": {
+        "dnat": true,
+        "snat": true,
+      },
+      "zone": 1,
+    }],
+    "matched": 1,
+  };
+export const isFlowList3: FlowList = aFlowList3;
+
+const aFlowList4 = {
+    "bridged": [{
+      "age_seconds": 1,
+      "destination": "1f00c2aa" as const,
+      "directions": {
+        "original": {
+          "bytes": 1,
+          "packets": 1,
+          "proven": true,
+        },
+        "reply": {
+          "bytes": 1,
+          "packets": 1,
+          "proven": true,
+        },
+      },
+      "source": "1f00c2aa" as const,
+      "state": "forwarded" as const,
+    }],
+    "flows": [{
+      "age_seconds": 1,
+      "directions": {
+        "original": {
+          "bytes": 1,
+          "packets": 1,
+          "proven": true,
+        },
+        "reply": {
+          "bytes": 1,
+          "packets": 1,
+          "proven": true,
+        },
+      },
+      "id": "1f00c2aa" as const,
+      "mark": 1,
+      "original": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "protocol": "tcp" as const,
+      "reply": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "state": "forwarded" as const,
+      "translated": {
+        "dnat": true,
+        "snat": true,
+      },
+      "zone": 1,
+    }],
+    "matched": 1,
+  };
+export const isFlowList4: FlowList = aFlowList4;
+
+const aFlowList5 = {
+    "flows": [],
+    "matched": 1,
+  };
+export const isFlowList5: FlowList = aFlowList5;
+
+const aHistory0 = {
+    "by": "1f00c2aa" as const,
+    "offset_minutes": 1,
+    "periods": [{
+      "end": 1,
+      "parts": [{
+        "key": "1f00c2aa" as const,
+        "name": "1f00c2aa" as const,
+        "received": {
+          "bytes": 1,
+          "packets": 1,
+        },
+        "sent": {
+          "bytes": 1,
+          "packets": 1,
+        },
+      }],
+      "received": {
+        "bytes": 1,
+        "packets": 1,
+      },
+      "sent": {
+        "bytes": 1,
+        "packets": 1,
+      },
+      "start": 1,
+    }],
+    "unit": "1f00c2aa" as const,
+  };
+export const isHistory0: History = aHistory0;
+
+const aHistory1 = {
+    "by": "1f00c2aa" as const,
+    "offset_minutes": 1,
+    "periods": [{
+      "end": 1,
+      "parts": [{
+        "key": "1f00c2aa" as const,
+        "received": {
+          "bytes": 1,
+          "packets": 1,
+        },
+        "sent": {
+          "bytes": 1,
+          "packets": 1,
+        },
+      }],
+      "received": {
+        "bytes": 1,
+        "packets": 1,
+      },
+      "sent": {
+        "bytes": 1,
+        "packets": 1,
+      },
+      "start": 1,
+    }],
+    "unit": "1f00c2aa" as const,
+  };
+export const isHistory1: History = aHistory1;
+
+const aHistory2 = {
+    "by": "1f00c2aa" as const,
+    "offset_minutes": 1,
+    "periods": [],
+    "unit": "1f00c2aa" as const,
+  };
+export const isHistory2: History = aHistory2;
+
+const aHop0 = {
+    "destination": "1f00c2aa" as const,
+    "device": "1f00c2aa" as const,
+    "encapsulation": "1f00c2aa" as const,
+    "epoch": 1,
+    "ethertype": 1,
+    "flows": 1,
+    "header": "1f00c2aa" as const,
+    "index": 1,
+    "source": "1f00c2aa" as const,
+    "xdp": true,
+  };
+export const isHop0: Hop = aHop0;
+
+const aHop1 = {
+    "device": "1f00c2aa" as const,
+    "epoch": 1,
+    "flows": 1,
+    "header": "1f00c2aa" as const,
+    "index": 1,
+    "xdp": true,
+  };
+export const isHop1: Hop = aHop1;
+
+const aTalks0 = {
+    "talks": [{
+      "application": "1f00c2aa" as const,
+      "behind": "1f00c2aa" as const,
+      "device": "1f00c2aa" as const,
+      "far": "1f00c2aa" as const,
+      "far_name": "1f00c2aa" as const,
+      "far_port": 1,
+      "first_seen": 1,
+      "hook": "xdp" as const,
+      "id": 1,
+      "last_seen": 1,
+      "latency": {
+        "bufferbloat": "1f00c2aa" as const,
+        "lan": 0.5,
+        "lan_least": 0.5,
+        "retransmissions": 1,
+        "wan": 0.5,
+        "wan_least": 0.5,
+      },
+      "mac": "1f00c2aa" as const,
+      "outside": true,
+      "port": "1f00c2aa" as const,
+      "protocol": "tcp" as const,
+      "protocol_number": 1,
+      "rate": {
+        "received": 1,
+        "sent": 1,
+      },
+      "received": {
+        "bytes": 1,
+        "packets": 1,
+      },
+      "sent": {
+        "bytes": 1,
+        "packets": 1,
+      },
+      "station": "1f00c2aa" as const,
+      "station_port": 1,
+      "translated": "1f00c2aa" as const,
+      "uplink": "1f00c2aa" as const,
+      "vlan": 1,
+    }],
+    "total": 1,
+  };
+export const isTalks0: Talks = aTalks0;
+
+const aTalks1 = {
+    "talks": [{
+      "application": "1f00c2aa" as const,
+      "behind": "1f00c2aa" as const,
+      "device": "1f00c2aa" as const,
+      "far": "1f00c2aa" as const,
+      "far_name": "1f00c2aa" as const,
+      "far_port": 1,
+      "first_seen": 1,
+      "hook": "tc" as const,
+      "id": 1,
+      "last_seen": 1,
+      "latency": {
+        "bufferbloat": "1f00c2aa" as const,
+        "lan": 0.5,
+        "lan_least": 0.5,
+        "retransmissions": 1,
+        "wan": 0.5,
+        "wan_least": 0.5,
+      },
+      "mac": "1f00c2aa" as const,
+      "outside": true,
+      "port": "1f00c2aa" as const,
+      "protocol": "udp" as const,
+      "protocol_number": 1,
+      "rate": {
+        "received": 1,
+        "sent": 1,
+      },
+      "received": {
+        "bytes": 1,
+        "packets": 1,
+      },
+      "sent": {
+        "bytes": 1,
+        "packets": 1,
+      },
+      "station": "1f00c2aa" as const,
+      "station_port": 1,
+      "translated": "1f00c2aa" as const,
+      "uplink": "1f00c2aa" as const,
+      "vlan": 1,
+    }],
+    "total": 1,
+  };
+export const isTalks1: Talks = aTalks1;
+
+const aTalks2 = {
+    "talks": [{
+      "far": "1f00c2aa" as const,
+      "far_port": 1,
+      "first_seen": 1,
+      "id": 1,
+      "last_seen": 1,
+      "mac": "1f00c2aa" as const,
+      "outside": true,
+      "port": "1f00c2aa" as const,
+      "protocol_number": 1,
+      "rate": {
+        "received": 1,
+        "sent": 1,
+      },
+      "received": {
+        "bytes": 1,
+        "packets": 1,
+      },
+      "sent": {
+        "bytes": 1,
+        "packets": 1,
+      },
+      "station": "1f00c2aa" as const,
+      "station_port": 1,
+    }],
+    "total": 1,
+  };
+export const isTalks2: Talks = aTalks2;
+
+const aTalks3 = {
+    "talks": [],
+    "total": 1,
+  };
+export const isTalks3: Talks = aTalks3;
+
+const aPaths0 = {
+    "connections": {
+      "all": 1,
+      "direct": 1,
+      "open": 1,
+      "received": 1,
+      "refused": 1,
+      "sent": 1,
+    },
+    "forwards": [{
+      "granted": true,
+      "ports": "1f00c2aa" as const,
+      "to": "1f00c2aa" as const,
+    }],
+    "partner": "1f00c2aa" as const,
+    "paths": [{
+      "address": "192.0.2.1" as const,
+      "backup": true,
+      "device": "1f00c2aa" as const,
+      "fell_back": 1,
+      "gateway": "192.0.2.1" as const,
+      "in_use": true,
+      "received": 1,
+      "rests": true,
+      "retransmitted": 1,
+      "rtt": 1,
+      "sent": 1,
+      "strips": true,
+      "subflows": 1,
+      "tunnel_received": 1,
+      "tunnel_sent": 1,
+      "use": "always" as const,
+    }],
+    "problem": "1f00c2aa" as const,
+    "redirects": true,
+    "state": "off" as const,
+    "tunnel": true,
+    "twins": [{
+      "address": "192.0.2.1" as const,
+      "device": "1f00c2aa" as const,
+      "of": "1f00c2aa" as const,
+    }],
+    "unmatched": ["1f00c2aa" as const],
+    "version": "1f00c2aa" as const,
+  };
+export const isPaths0: Paths = aPaths0;
+
+const aPaths1 = {
+    "connections": {
+      "all": 1,
+      "direct": 1,
+      "open": 1,
+      "received": 1,
+      "refused": 1,
+      "sent": 1,
+    },
+    "forwards": [{
+      "granted": true,
+      "ports": "1f00c2aa" as const,
+      "to": "1f00c2aa" as const,
+    }],
+    "partner": "1f00c2aa" as const,
+    "paths": [{
+      "address": "192.0.2.1" as const,
+      "backup": true,
+      "device": "1f00c2aa" as const,
+      "fell_back": 1,
+      "gateway": "192.0.2.1" as const,
+      "in_use": true,
+      "received": 1,
+      "rests": true,
+      "retransmitted": 1,
+      "rtt": 1,
+      "sent": 1,
+      "strips": true,
+      "subflows": 1,
+      "tunnel_received": 1,
+      "tunnel_sent": 1,
+      "use": "metered" as const,
+    }],
+    "problem": "1f00c2aa" as const,
+    "redirects": true,
+    "state": "connecting" as const,
+    "tunnel": true,
+    "twins": [{
+      "address": "192.0.2.1" as const,
+      "device": "1f00c2aa" as const,
+      "of": "1f00c2aa" as const,
+    }],
+    "unmatched": ["1f00c2aa" as const],
+    "version": "1f00c2aa" as const,
+  };
+export const isPaths1: Paths = aPaths1;
+
+const aPaths2 = {
+    "connections": {
+      "all": 1,
+      "direct": 1,
+      "open": 1,
+      "received": 1,
+      "refused": 1,
+      "sent": 1,
+    },
+    "forwards": [{
+      "granted": true,
+      "ports": "1f00c2aa" as const,
+      "to": "1f00c2aa" as const,
+    }],
+    "partner": "1f00c2aa" as const,
+    "paths": [{
+      "address": "192.0.2.1" as const,
+      "backup": true,
+      "device": "1f00c2aa" as const,
+      "fell_back": 1,
+      "gateway": "192.0.2.1" as const,
+      "in_use": true,
+      "received": 1,
+      "rests": true,
+      "retransmitted": 1,
+      "rtt": 1,
+      "sent": 1,
+      "strips": true,
+      "subflows": 1,
+      "tunnel_received": 1,
+      "tunnel_sent": 1,
+      "use": "backup" as const,
+    }],
+    "problem": "1f00c2aa" as const,
+    "redirects": true,
+    "state": "connected" as const,
+    "tunnel": true,
+    "twins": [{
+      "address": "192.0.2.1" as const,
+      "device": "1f00c2aa" as const,
+      "of": "1f00c2aa" as const,
+    }],
+    "unmatched": ["1f00c2aa" as const],
+    "version": "1f00c2aa" as const,
+  };
+export const isPaths2: Paths = aPaths2;
+
+const aPaths3 = {
+    "connections": {
+      "all": 1,
+      "direct": 1,
+      "open": 1,
+      "received": 1,
+      "refused": 1,
+      "sent": 1,
+    },
+    "forwards": [{
+      "granted": true,
+      "ports": "1f00c2aa" as const,
+      "to": "1f00c2aa" as const,
+    }],
+    "partner": "1f00c2aa" as const,
+    "paths": [{
+      "address": "192.0.2.1" as const,
+      "backup": true,
+      "device": "1f00c2aa" as const,
+      "fell_back": 1,
+      "gateway": "192.0.2.1" as const,
+      "in_use": true,
+      "received": 1,
+      "rests": true,
+      "retransmitted": 1,
+      "rtt": 1,
+      "sent": 1,
+      "strips": true,
+      "subflows": 1,
+      "tunnel_received": 1,
+      "tunnel_sent": 1,
+      "use": "never" as const,
+    }],
+    "problem": "1f00c2aa" as const,
+    "redirects": true,
+    "state": "failed" as const,
+    "tunnel": true,
+    "twins": [{
+      "address": "192.0.2.1" as const,
+      "device": "1f00c2aa" as const,
+      "of": "1f00c2aa" as const,
+    }],
+    "unmatched": ["1f00c2aa" as const],
+    "version": "1f00c2aa" as const,
+  };
+export const isPaths3: Paths = aPaths3;
+
+const aPaths4 = {
+    "connections": {
+      "all": 1,
+      "direct": 1,
+      "open": 1,
+      "received": 1,
+      "refused": 1,
+      "sent": 1,
+    },
+    "forwards": [{
+      "ports": "1f00c2aa" as const,
+      "to": "1f00c2aa" as const,
+    }],
+    "paths": [{
+      "address": "192.0.2.1" as const,
+      "backup": true,
+      "device": "1f00c2aa" as const,
+      "fell_back": 1,
+      "in_use": true,
+      "received": 1,
+      "rests": true,
+      "retransmitted": 1,
+      "sent": 1,
+      "strips": true,
+      "subflows": 1,
+      "tunnel_received": 1,
+      "tunnel_sent": 1,
+      "use": "always" as const,
+    }],
+    "redirects": true,
+    "state": "off" as const,
+    "tunnel": true,
+    "twins": [{
+      "address": "192.0.2.1" as const,
+      "device": "1f00c2aa" as const,
+      "of": "1f00c2aa" as const,
+    }],
+    "unmatched": ["1f00c2aa" as const],
+  };
+export const isPaths4: Paths = aPaths4;
+
+const aPaths5 = {
+    "connections": {
+      "all": 1,
+      "direct": 1,
+      "open": 1,
+      "received": 1,
+      "refused": 1,
+      "sent": 1,
+    },
+    "paths": [],
+    "redirects": true,
+    "state": "off" as const,
+    "tunnel": true,
+  };
+export const isPaths5: Paths = aPaths5;
