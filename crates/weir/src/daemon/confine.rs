@@ -73,7 +73,8 @@ pub fn confine(reach: &Reach<'_>) {
     told(enforce(&places));
 }
 
-/// Confines this thread to what it has open: no file, no TCP connection, no signal to others.
+/// Confines this thread to what it has open: no file; from Linux 6.7 on, no TCP connection of its
+/// own; from 6.12 on, no signal to others.
 pub fn confine_wholly() {
     told(enforce_all());
 }

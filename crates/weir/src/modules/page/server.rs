@@ -1,5 +1,6 @@
-//! The process that strangers speak to. It has the sockets that it was given, and nothing else: no
-//! rights, no files, no way to connect to anybody but weir, whom it asks by the API.
+//! The process that strangers speak to. It has the sockets that it was given, no capability, and,
+//! as far as the kernel's Landlock goes, no file and no TCP connection of its own. It asks weir by
+//! the API.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
