@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Programs of the benchmark, never of the daemon: traffic, sinks, and packet paths to compare weir's with.
- * One object is loaded for each namespace and kind of traffic; what differs is set before it is loaded, so that the verifier
- * folds it into the code, as a hand-written static program would have it.
+ * Programs of the benchmark, never of the daemon: traffic, sinks, and packet paths to compare
+ * weir's with. One object is loaded for each namespace and kind of traffic; what differs is set
+ * before it is loaded, so that the verifier folds it into the code, as a hand-written static
+ * program would have it.
  */
 #include "include/csum.h"
 #include "include/flow.h"
@@ -11,22 +12,35 @@
 #define LENGTHS 4 /* a power of two; three are used */
 #define SAMPLES 64
 
-const volatile __u32 header;                                     /* bytes of the template that are written into each frame: all headers */
-const volatile __u32 ipv6;                                       /* */
-const volatile __u32 port_at;                                    /* offset of the port that differs from flow to flow */
-const volatile __u32 host_at;                                    /* offset of the low half of the address that does */
-const volatile __u32 check_at;                                   /* offset of the checksum of layer 4 */
-const volatile __u32 flows;                                      /* number of flows; 0: the template is sent as it is */
-const volatile __u32 port_bits;                                  /* flows differ by so many bits of the port, then by the low half of the address */
-const volatile __u32 burst;                                      /* frames of one flow in a row, 1 at least */
-const volatile __u32 lengths[LENGTHS];                           /* generate_mix: of frames that take turns, as `mix` has it */
-const volatile __u32 out;                                        /* generator: index of the device it sends by */
-const volatile __u8 exit_header[16] __attribute__((aligned(8))); /* compared paths: Ethernet header of what leaves */
-const volatile __be32 snat;                                      /* new source address */
-const volatile __u32 snat_delta;                                 /* checksum difference it makes */
-const volatile __u32 exit_link;                                  /* index of the device that they send by */
-const volatile __u32 spin;                                       /* ceiling: turns of a loop for nothing, to be slower by as much as is wanted */
-const volatile __u32 mark_at;                                    /* sink_marked: offset of the byte that tells two kinds of packets apart */
+/* bytes of the template that are written into each frame: all headers */
+const volatile __u32 header;
+const volatile __u32 ipv6; /* */
+/* offset of the port that differs from flow to flow */
+const volatile __u32 port_at;
+/* offset of the low half of the address that does */
+const volatile __u32 host_at;
+/* offset of the checksum of layer 4 */
+const volatile __u32 check_at;
+/* number of flows; 0: the template is sent as it is */
+const volatile __u32 flows;
+/* flows differ by so many bits of the port, then by the low half of the address */
+const volatile __u32 port_bits;
+/* frames of one flow in a row, 1 at least */
+const volatile __u32 burst;
+/* generate_mix: of frames that take turns, as `mix` has it */
+const volatile __u32 lengths[LENGTHS];
+/* generator: index of the device it sends by */
+const volatile __u32 out;
+/* compared paths: Ethernet header of what leaves */
+const volatile __u8 exit_header[16] __attribute__((aligned(8)));
+const volatile __be32 snat;      /* new source address */
+const volatile __u32 snat_delta; /* checksum difference it makes */
+/* index of the device that they send by */
+const volatile __u32 exit_link;
+/* ceiling: turns of a loop for nothing, to be slower by as much as is wanted */
+const volatile __u32 spin;
+/* sink_marked: offset of the byte that tells two kinds of packets apart */
+const volatile __u32 mark_at;
 
 /* As csum_update, of a difference that is not folded yet. */
 always_inline __u16 csum_change(__u16 check, __u32 delta)
@@ -56,7 +70,8 @@ struct state {
 struct sample {
 	__u32 len;               /* of the frame */
 	__u8 head[TEMPLATE_MAX]; /* its first bytes: see sample_len */
-	__be16 vlan_proto;       /* tag that the kernel took off the frame and keeps beside it; 0: none */
+	/* tag that the kernel took off the frame and keeps beside it; 0: none */
+	__be16 vlan_proto;
 	__u16 vlan_tci;
 } samples[SAMPLES];
 
@@ -105,11 +120,11 @@ struct {
 	__type(value, struct nat_entry);
 } nat_entries SEC(".maps");
 
-/* --- traffic ------------------------------------------------------------------------------------------------------ */
+/* --- traffic ------------------------------------------------------------ */
 
 /*
- * Writes every header of the next flow's frame. All of it: frames are used again as they came back, and a field that is only
- * lowered (TTL) would reach 0.
+ * Writes every header of the next flow's frame. All of it: frames are used again as they came back,
+ * and a field that is only lowered (TTL) would reach 0.
  */
 always_inline int frame_write(void *data, void *end, __u32 which)
 {
@@ -141,7 +156,8 @@ same:
 	host = bpf_htons(flow >> (port_bits & 15));
 	*(__be16 *)(data + port_at) = bpf_htons(bpf_ntohs(*(__be16 *)(data + port_at)) + nth);
 	if (flows > 1 << (port_bits & 15)) {
-		*(__be16 *)(data + host_at) = bpf_htons(bpf_ntohs(*(__be16 *)(data + host_at)) + (flow >> (port_bits & 15)));
+		*(__be16 *)(data + host_at) = bpf_htons(bpf_ntohs(*(__be16 *)(data + host_at)) +
+							(flow >> (port_bits & 15)));
 		if (!ipv6)
 			*(__u16 *)(data + 24) = csum_change(*(__u16 *)(data + 24), host);
 	}
@@ -178,13 +194,16 @@ int generate_mix(struct xdp_md *ctx)
 }
 
 /*
- * The frame of another flow at each run, then a program: so BPF_PROG_TEST_RUN, which knows only one frame and does not restore
- * it, can time a program that rewrites what it is given.
+ * The frame of another flow at each run, then a program: so BPF_PROG_TEST_RUN, which knows only one
+ * frame and does not restore it, can time a program that rewrites what it is given.
  */
 SEC("xdp.frags")
 int rotate(struct xdp_md *ctx)
 {
-	/* A program that puts a longer header on moves the beginning, each time further. By way of memory, as the verifier has pointers apart. */
+	/*
+	 * A program that puts a longer header on moves the beginning, each time further. By way of
+	 * memory, as the verifier has pointers apart.
+	 */
 	state.now = ctx->data;
 	if (!state.start)
 		state.start = state.now;
@@ -204,7 +223,7 @@ int rotate_tc(struct __sk_buff *skb)
 	return TC_ACT_SHOT;
 }
 
-/* --- sinks -------------------------------------------------------------------------------------------------------- */
+/* --- sinks ------------------------------------------------------------ */
 
 /* Counts a packet; where its bytes are to be kept, gives the place. */
 always_inline struct sample *sink(__u32 len)
@@ -221,11 +240,13 @@ always_inline struct sample *sink(__u32 len)
 	return &samples[at];
 }
 
-/* The helpers want a length whose bounds the verifier can see. The shortest frames sent here are 60 and 62 bytes long. */
+/*
+ * The helpers want a length whose bounds the verifier can see. The shortest frames sent here are 60
+ * and 62 bytes long.
+ */
 always_inline __u32 sample_len(__u32 len)
 {
-	return len < 62 ? 60 : len < TEMPLATE_MAX ? 62
-						  : TEMPLATE_MAX;
+	return len < 62 ? 60 : len < TEMPLATE_MAX ? 62 : TEMPLATE_MAX;
 }
 
 SEC("xdp.frags")
@@ -252,7 +273,10 @@ int sink_tc(struct __sk_buff *skb)
 	return TC_ACT_SHOT;
 }
 
-/* Counts two kinds of packets, and when the last of each came. Packets may come by several processors. */
+/*
+ * Counts two kinds of packets, and when the last of each came. Packets may come by several
+ * processors.
+ */
 SEC("xdp.frags")
 int sink_marked(struct xdp_md *ctx)
 {
@@ -279,7 +303,10 @@ int pass_tc(struct __sk_buff *skb)
 	return TC_ACT_UNSPEC;
 }
 
-/* --- packet paths to compare with --------------------------------------------------------------------------------- */
+/*
+ * --- packet paths to compare with
+ * ---------------------------------------------------------------------------------
+ */
 
 /* The floor of BPF_PROG_TEST_RUN. */
 SEC("xdp.frags")
@@ -300,7 +327,10 @@ always_inline void exit_write(void *data)
 	*(__u32 *)(data + 8) = *(const volatile __u32 *)(exit_header + 8);
 }
 
-/* A rewrite that is right for exactly the bench's traffic, and looks at nothing: what no router can be faster than. */
+/*
+ * A rewrite that is right for exactly the bench's traffic, and looks at nothing: what no router can
+ * be faster than.
+ */
 always_inline int static_write(void *data, void *end)
 {
 	if (ipv6) {
@@ -345,7 +375,10 @@ int ceiling_tc(struct __sk_buff *skb)
 	return bpf_redirect(exit_link, 0);
 }
 
-/* What most of the field does: a hash map by 5-tuple, its entry counting and dated; no proof, no limits. */
+/*
+ * What most of the field does: a hash map by 5-tuple, its entry counting and dated; no proof, no
+ * limits.
+ */
 SEC("xdp.frags")
 int hash_nat(struct xdp_md *ctx)
 {
@@ -382,7 +415,10 @@ int hash_nat(struct xdp_md *ctx)
 	return bpf_redirect_map(&transmit, 0, 0);
 }
 
-/* What xdp-forward (xdp-tools) and the kernel's sample xdp_fwd do: the routing table answers, nothing is translated, no firewall is asked. IPv4. */
+/*
+ * What xdp-forward (xdp-tools) and the kernel's sample xdp_fwd do: the routing table answers,
+ * nothing is translated, no firewall is asked. IPv4.
+ */
 SEC("xdp.frags")
 int fib(struct xdp_md *ctx)
 {
@@ -400,7 +436,8 @@ int fib(struct xdp_md *ctx)
 	ask.ipv4_src = ip->saddr;
 	ask.ipv4_dst = ip->daddr;
 	ask.ifindex = ctx->ingress_ifindex;
-	if (bpf_fib_lookup(ctx, &ask, sizeof(ask), 0) != BPF_FIB_LKUP_RET_SUCCESS || ask.ifindex != exit_link)
+	if (bpf_fib_lookup(ctx, &ask, sizeof(ask), 0) != BPF_FIB_LKUP_RET_SUCCESS ||
+	    ask.ifindex != exit_link)
 		return XDP_PASS;
 	ip->check = csum_change(ip->check, bpf_htons(0xfeff));
 	ip->ttl--;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What netfilter drops, told by the kernel itself: tracepoint kfree_skb with the reason NETFILTER_DROP (Linux 5.18). An object of its
- * own, loaded where the kernel has BTF: the offsets in struct sk_buff and the number of the reason differ between kernels. The
- * tracepoint fires for every network namespace of the machine; only what came in by devices of weir's counts.
+ * What netfilter drops, told by the kernel itself: tracepoint kfree_skb with the reason
+ * NETFILTER_DROP (Linux 5.18). An object of its own, loaded where the kernel has BTF: the offsets
+ * in struct sk_buff and the number of the reason differ between kernels. The tracepoint fires for
+ * every network namespace of the machine; only what came in by devices of weir's counts.
  */
 #include "include/drop_table.h"
 
@@ -48,8 +49,12 @@ always_inline int drop_holds(const struct drop_bucket *b, __u32 way, __u32 t)
 	return READ_ONCE(b->cached[way]) && (__s32)(t - (b->way[way].confirmed + drop_life)) <= 0;
 }
 
-/* Makes an entry, in place of the one that was confirmed longest ago. Loses against another CPU that wants the same place. */
-always_inline void drop_make(struct drop_bucket *b, __u64 id, const __u64 *key, int ipv6, __u32 top, __u32 t)
+/*
+ * Makes an entry, in place of the one that was confirmed longest ago. Loses against another CPU
+ * that wants the same place.
+ */
+always_inline void drop_make(struct drop_bucket *b, __u64 id, const __u64 *key, int ipv6, __u32 top,
+			     __u32 t)
 {
 	__u32 way, best = DROP_WAYS, age, oldest = 0;
 	struct drop *d;
@@ -71,7 +76,8 @@ always_inline void drop_make(struct drop_bucket *b, __u64 id, const __u64 *key, 
 		return;
 	}
 	old = READ_ONCE(b->id[best]);
-	if (old == DROP_WRITING || __sync_val_compare_and_swap(&b->id[best], old, DROP_WRITING) != old)
+	if (old == DROP_WRITING ||
+	    __sync_val_compare_and_swap(&b->id[best], old, DROP_WRITING) != old)
 		return;
 	d = &b->way[best];
 	WRITE_ONCE(b->cached[best], 0);
@@ -129,7 +135,9 @@ always_inline void drop_confirm_source(struct drop_prefix *prefix)
 		__sync_fetch_and_add(&prefix->confirmed, 1);
 }
 
-/* IPv4 header and ports, IPv6 header and ports; what the parser would not take is of no interest. */
+/*
+ * IPv4 header and ports, IPv6 header and ports; what the parser would not take is of no interest.
+ */
 always_inline void drop_ipv4(const void *l3, __u32 top)
 {
 	struct drop_key4 source = {32};
@@ -141,7 +149,8 @@ always_inline void drop_ipv4(const void *l3, __u32 top)
 		return;
 	source.address = w[3];
 	drop_confirm_source(bpf_map_lookup_elem(&drop_from4, &source));
-	if (b[0] != 0x45 || w[1] & bpf_htonl(0x3fff) || (b[9] != IPPROTO_TCP && b[9] != IPPROTO_UDP))
+	if (b[0] != 0x45 || w[1] & bpf_htonl(0x3fff) ||
+	    (b[9] != IPPROTO_TCP && b[9] != IPPROTO_UDP))
 		return;
 	key[0] = pair(w[3], w[4]);
 	key[1] = key_tail(w[5], b[9]);
@@ -177,8 +186,10 @@ int weir_dropped(__u64 *arguments)
 	int reason = arguments[2];
 	__u32 top;
 
-	if (!bpf_core_enum_value_exists(enum skb_drop_reason___weir, SKB_DROP_REASON_NETFILTER_DROP) ||
-	    reason != (int)bpf_core_enum_value(enum skb_drop_reason___weir, SKB_DROP_REASON_NETFILTER_DROP))
+	if (!bpf_core_enum_value_exists(enum skb_drop_reason___weir,
+					SKB_DROP_REASON_NETFILTER_DROP) ||
+	    reason != (int)bpf_core_enum_value(enum skb_drop_reason___weir,
+					       SKB_DROP_REASON_NETFILTER_DROP))
 		return 0;
 	top = skb->skb_iif;
 	if (!top || skb->dev->nd_net.net->ns.inum != drop_netns)

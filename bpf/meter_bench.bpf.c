@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the meter is measured against, never part of the daemon: its own parse without a table, and the same parse before tables as others
- * use them (docs/performance.md). The clock is the meter's in all of them, so that only the tables differ.
+ * What the meter is measured against, never part of the daemon: its own parse without a table, and
+ * the same parse before tables as others use them (docs/performance.md). The clock is the meter's
+ * in all of them, so that only the tables differ.
  */
 #include "include/meter_path.h"
 
@@ -45,7 +46,8 @@ always_inline int parse(struct __sk_buff *skb, struct metered *p)
 	__u32 slot = skb->ifindex & meter_ports_mask;
 	struct meter_port *port = bpf_map_lookup_elem(&meter_ports, &slot);
 
-	return port && port->ifindex == skb->ifindex && meter_parse(skb, port->flags, slot, METER_SENT, p) != METERED_OTHER;
+	return port && port->ifindex == skb->ifindex &&
+	       meter_parse(skb, port->flags, slot, METER_SENT, p) != METERED_OTHER;
 }
 
 SEC("tc")
@@ -54,8 +56,8 @@ int parse_only(struct __sk_buff *skb)
 	struct metered p = {};
 
 	if (parse(skb, &p))
-		parsed = p.key[0] + p.key[1] + p.key[2] + p.key[3] + p.key[4] + p.tcp_flags + p.link + p.octets + p.packets + p.link_octets +
-			 p.payload;
+		parsed = p.key[0] + p.key[1] + p.key[2] + p.key[3] + p.key[4] + p.tcp_flags +
+			 p.link + p.octets + p.packets + p.link_octets + p.payload;
 	return TC_ACT_UNSPEC;
 }
 

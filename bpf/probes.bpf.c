@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The probes, one header each: see docs/probes.md. Which of them are loaded, the configuration says. */
+/*
+ * The probes, one header each: see docs/probes.md. Which of them are loaded, the configuration
+ * says.
+ */
 #include "include/probe_drops.h"
 #include "include/probe_qdisc.h"
 #include "include/probe_tcp.h"

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The packet path: three programs at the hooks (XDP, TC ingress, TC egress), those that these go on with, and one that keeps the clock. */
+/*
+ * The packet path: three programs at the hooks (XDP, TC ingress, TC egress), those that these go on
+ * with, and one that keeps the clock.
+ */
 #include "include/bridge_path.h"
 #include "include/tc.h"
 #include "include/witness.h"
 #include "include/xdp.h"
 
 /*
- * The heartbeat, run by the daemon twice a second: only in here is the kernel's clock at hand without a cost. With `quiet` it
- * also opens a pause in which nothing is proven, after a change of rules or routes. What the kernel will decide otherwise from a known
- * time on ends by its own clock, however late the daemon is: at `most`.
+ * The heartbeat, run by the daemon twice a second: only in here is the kernel's clock at hand
+ * without a cost. With `quiet` it also opens a pause in which nothing is proven, after a change of
+ * rules or routes. What the kernel will decide otherwise from a known time on ends by its own
+ * clock, however late the daemon is: at `most`.
  */
 struct beat {
 	__u32 quiet; /* jiffies from now */
 	__u32 bump;  /* raise the epoch by this much first: 0 or 1 */
-	__u32 most;  /* for so many jiffies, this one included, proofs hold at most; 0: not even now */
+	/* for so many jiffies, this one included, proofs hold at most; 0: not even now */
+	__u32 most;
 };
 
 SEC("syscall")
@@ -22,8 +27,9 @@ int weir_beat(struct beat *ctx)
 	__u32 t = now();
 
 	/*
-	 * The pause begins before the new epoch can be seen. Between bumps its end keeps up with the clock: left behind by half the range
-	 * of jiffies (25 days at 1000 Hz), it would seem to lie ahead.
+	 * The pause begins before the new epoch can be seen. Between bumps its end keeps up with
+	 * the clock: left behind by half the range of jiffies (25 days at 1000 Hz), it would seem
+	 * to lie ahead.
 	 */
 	if (ctx->quiet)
 		WRITE_ONCE(control.quiet_until, t + ctx->quiet);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Frames that a bridge passes on from one member to another. The kernel decides by the addresses, the tags and the member they came in at, by
- * nothing else (net/bridge/br_input.c, as long as no rule, no proxy and no bridge netfilter looks at them, which user space sees to). So
- * these are a flow: both addresses are its key, the rest is compared. Nothing in the frame changes but its tags.
+ * Frames that a bridge passes on from one member to another. The kernel decides by the addresses,
+ * the tags and the member they came in at, by nothing else (net/bridge/br_input.c, as long as no
+ * rule, no proxy and no bridge netfilter looks at them, which user space sees to). So these are a
+ * flow: both addresses are its key, the rest is compared. Nothing in the frame changes but its
+ * tags.
  */
 #pragma once
 
@@ -20,8 +22,9 @@ struct crossing {
 };
 
 /*
- * EtherTypes that are not only the addresses' affair: bridges answer for others (ARP, RARP: br_arp_nd_proxy.c), take some in (MRP, CFM:
- * br_process_frame_type), and programs listen at members for EAPOL.
+ * EtherTypes that are not only the addresses' affair: bridges answer for others (ARP, RARP:
+ * br_arp_nd_proxy.c), take some in (MRP, CFM: br_process_frame_type), and programs listen at
+ * members for EAPOL.
  */
 #define ETH_P_RARP_ 0x8035
 #define ETH_P_PAE_ 0x888e
@@ -44,7 +47,10 @@ always_inline int bridge_special(__be16 type)
 	}
 }
 
-/* Both addresses in the words of an IPv4 flow's key, cut so that each is read where it is aligned. User space does the same. */
+/*
+ * Both addresses in the words of an IPv4 flow's key, cut so that each is read where it is aligned.
+ * User space does the same.
+ */
 always_inline void bridge_key(const void *data, __u64 *key)
 {
 	__u32 first = *(const __u16 *)data, last = *(const __u16 *)(data + 10);
@@ -58,7 +64,8 @@ always_inline void bridge_key(const void *data, __u64 *key)
 }
 
 /* Addresses and up to two tags; what stands behind them is payload, be it a third one. */
-always_inline int bridge_parse(const struct frame *f, const struct meta_tag *meta, struct crossing *c)
+always_inline int bridge_parse(const struct frame *f, const struct meta_tag *meta,
+			       struct crossing *c)
 {
 	__u32 kind = meta->kind;
 	__u16 tci = meta->tci;
@@ -110,7 +117,8 @@ always_inline int bridge_owns(const struct port *port, const struct frame *f)
 
 #pragma unroll
 	for (i = 0; i < PORT_MACS; i++)
-		if (i < port->macs && high == *(__u16 *)port->mac[i].mac && low == *(__u32 *)(port->mac[i].mac + 2))
+		if (i < port->macs && high == *(__u16 *)port->mac[i].mac &&
+		    low == *(__u32 *)(port->mac[i].mac + 2))
 			return 1;
 	return 0;
 }
@@ -139,9 +147,12 @@ struct passage {
 	int known; /* the pair is known: its frame may be put on trial */
 };
 
-/* Whether a frame may be forwarded: REASON_NONE and the passage, or why not. Its length is not compared here. */
-always_inline int bridge_decide(const struct frame *f, __u32 ifindex, int xdp, const struct meta_tag *meta, struct crossing *c,
-				struct passage *p)
+/*
+ * Whether a frame may be forwarded: REASON_NONE and the passage, or why not. Its length is not
+ * compared here.
+ */
+always_inline int bridge_decide(const struct frame *f, __u32 ifindex, int xdp,
+				const struct meta_tag *meta, struct crossing *c, struct passage *p)
 {
 	__u32 slot, hop_slot, proof;
 	struct port *port;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where the hooks hand a frame over that is not routed but may be bridged. The programs that take it (bridge_path.h) are loaded only where the
- * option `bridge` is on; user space puts them into these tables. Without it `bridging` is 0, and the verifier drops all of this.
+ * Where the hooks hand a frame over that is not routed but may be bridged. The programs that take
+ * it (bridge_path.h) are loaded only where the option `bridge` is on; user space puts them into
+ * these tables. Without it `bridging` is 0, and the verifier drops all of this.
  */
 #pragma once
 
@@ -18,10 +19,14 @@ struct {
 	__type(value, __u32);
 } xdp_parts SEC(".maps");
 
-/* Reasons against routing a frame that say nothing about bridging it: another address, no IP, and PPPoE that is not taken off here. */
+/*
+ * Reasons against routing a frame that say nothing about bridging it: another address, no IP, and
+ * PPPoE that is not taken off here.
+ */
 always_inline int bridge_may(int reason)
 {
-	return (reason == REASON_NOT_OURS || reason == REASON_ETHERTYPE || reason == REASON_PORT) && READ_ONCE(control.bridge);
+	return (reason == REASON_NOT_OURS || reason == REASON_ETHERTYPE || reason == REASON_PORT) &&
+	       READ_ONCE(control.bridge);
 }
 
 /* Comes back only if the frame is not for a bridge. */
@@ -38,8 +43,9 @@ always_inline void bridge_later_tc(struct __sk_buff *skb, int reason)
 }
 
 /*
- * What a bridge sends, it sends from below: the kernel remembers the member at which the frame came in. Of a frame that was handed up to the
- * bridge's own device, to be routed, it remembers that device.
+ * What a bridge sends, it sends from below: the kernel remembers the member at which the frame came
+ * in. Of a frame that was handed up to the bridge's own device, to be routed, it remembers that
+ * device.
  */
 always_inline int bridge_sends(const struct __sk_buff *skb)
 {

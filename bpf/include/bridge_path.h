@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The programs that take over from weir_xdp, weir_tc and weir_witness what is bridged: see bridge.h. Loaded only where it is asked for. */
+/*
+ * The programs that take over from weir_xdp, weir_tc and weir_witness what is bridged: see
+ * bridge.h. Loaded only where it is asked for.
+ */
 #pragma once
 
 #include "bridge.h"
 #include "tc.h"
 
-/* Pairs of addresses that a bridge passed on and nobody knows yet: user space reads and empties it. Full, it forgets the oldest. */
+/*
+ * Pairs of addresses that a bridge passed on and nobody knows yet: user space reads and empties it.
+ * Full, it forgets the oldest.
+ */
 struct pair_key {
 	__u8 to[ETH_ALEN];
 	__u8 from[ETH_ALEN];
@@ -19,7 +25,8 @@ struct {
 } pairs SEC(".maps");
 
 /* Puts other tags between addresses and EtherType. 0, or the frame is as it was. */
-always_inline int bridge_retag_xdp(struct xdp_md *ctx, const struct crossing *c, const struct hop *hop)
+always_inline int bridge_retag_xdp(struct xdp_md *ctx, const struct crossing *c,
+				   const struct hop *hop)
 {
 	__u32 tags = hop->key.form & HOP_TAGS;
 	const __u16 *h = (const void *)hop->key.header;
@@ -32,7 +39,10 @@ always_inline int bridge_retag_xdp(struct xdp_md *ctx, const struct crossing *c,
 	__builtin_memcpy(mac, to, sizeof(mac));
 	if (xdp_make_room(ctx, (int)(tags * TAG_SIZE) - (int)c->shift, FRAME_MIN))
 		return -1;
-	/* By hand: clang 14 cuts it to 32 bits once more, and the verifier no longer knows that it is a pointer. */
+	/*
+	 * By hand: clang 14 cuts it to 32 bits once more, and the verifier no longer knows that it
+	 * is a pointer.
+	 */
 	asm volatile("%[end] = *(u32 *)(%[ctx] + %[at])"
 		     : [end] "=r"(end)
 		     : [ctx] "r"(ctx), [at] "i"(offsetof(struct xdp_md, data_end)));
@@ -65,7 +75,10 @@ int weir_bridge_xdp(struct xdp_md *ctx)
 	reason = bridge_decide(&f, ctx->ingress_ifindex, 1, &none, &c, &p);
 	if (!reason) {
 		len -= L3_ETHERNET + c.shift;
-		/* In several buffers: Linux 5.18 to 6.2 send none such, later ones by devices that can. */
+		/*
+		 * In several buffers: Linux 5.18 to 6.2 send none such, later ones by devices that
+		 * can.
+		 */
 		if (buffers && bpf_xdp_get_buff_len(ctx) != f.len)
 			reason = REASON_HOOK;
 		else if (len > READ_ONCE(p.flow->len))
@@ -86,8 +99,9 @@ int weir_bridge_xdp(struct xdp_md *ctx)
 #define PRINT_SIZE 28
 
 /*
- * A number by which the witness knows a frame again: of two stations that talk in several VLANs at once it must not take one frame for another.
- * From the payload, which no bridge changes: of IP over TCP or UDP this takes in identification, ports and sequence number. 0: too short.
+ * A number by which the witness knows a frame again: of two stations that talk in several VLANs at
+ * once it must not take one frame for another. From the payload, which no bridge changes: of IP
+ * over TCP or UDP this takes in identification, ports and sequence number. 0: too short.
  */
 always_inline __u32 bridge_print(struct __sk_buff *skb, __u32 at)
 {
@@ -102,7 +116,10 @@ always_inline __u32 bridge_print(struct __sk_buff *skb, __u32 at)
 	return h ? h : 1;
 }
 
-/* Bytes behind the EtherType; of a super-packet those of one segment, as far as its headers are known: nobody limits the whole. */
+/*
+ * Bytes behind the EtherType; of a super-packet those of one segment, as far as its headers are
+ * known: nobody limits the whole.
+ */
 always_inline __u32 bridge_len(struct __sk_buff *skb, const struct crossing *c)
 {
 	__u32 at = L3_ETHERNET + c->shift, l4;
@@ -128,7 +145,10 @@ always_inline __u32 bridge_len(struct __sk_buff *skb, const struct crossing *c)
 	return skb->gso_size;
 }
 
-/* What an skb is, in its frame and beside it. Everything up to the EtherType must be directly readable. */
+/*
+ * What an skb is, in its frame and beside it. Everything up to the EtherType must be directly
+ * readable.
+ */
 always_inline int bridge_skb(struct __sk_buff *skb, struct frame *f, struct meta_tag *meta)
 {
 	tc_pull(skb, L3_ETHERNET + 2 * TAG_SIZE);
@@ -142,7 +162,8 @@ always_inline int bridge_skb(struct __sk_buff *skb, struct frame *f, struct meta
 	return meta->kind ? REASON_NONE : REASON_ETHERTYPE;
 }
 
-always_inline void bridge_try(struct __sk_buff *skb, const struct crossing *c, const struct passage *p, __u32 len, int reason)
+always_inline void bridge_try(struct __sk_buff *skb, const struct crossing *c,
+			      const struct passage *p, __u32 len, int reason)
 {
 	struct trial *t = trial_get(p->ref);
 	__u32 print = bridge_print(skb, L3_ETHERNET + c->shift);
@@ -162,7 +183,8 @@ always_inline void bridge_try(struct __sk_buff *skb, const struct crossing *c, c
 }
 
 /* Other tags than it came with. Half way, only memory can run out: the frame is lost then. */
-always_inline int bridge_retag_tc(struct __sk_buff *skb, const struct crossing *c, const struct hop *hop)
+always_inline int bridge_retag_tc(struct __sk_buff *skb, const struct crossing *c,
+				  const struct hop *hop)
 {
 	const __be16 *h = (const void *)hop->key.header;
 	__u32 tags = hop->key.form & HOP_TAGS;
@@ -204,7 +226,8 @@ int weir_bridge_tc(struct __sk_buff *skb)
 		return TC_ACT_UNSPEC;
 	}
 	/* Mark and priority stay as they came: a bridge does not touch them. */
-	flow_count(p.flow, skb->gso_size && skb->gso_segs ? skb->gso_segs : 1, skb->len - (L3_ETHERNET + c.shift));
+	flow_count(p.flow, skb->gso_size && skb->gso_segs ? skb->gso_segs : 1,
+		   skb->len - (L3_ETHERNET + c.shift));
 	if (bridge_retags(&c, p.hop) && bridge_retag_tc(skb, &c, p.hop))
 		return TC_ACT_SHOT;
 	skb->cb[0] = OURS_0;
@@ -227,8 +250,11 @@ always_inline void bridge_note(const struct frame *f)
 		bpf_map_update_elem(&pairs, &key, &one, BPF_ANY);
 }
 
-/* The hop of what a bridge sends: the member, and the tags; the addresses stay those of each frame. */
-always_inline void bridge_hop(struct hop_key *key, struct __sk_buff *skb, const struct crossing *c, const struct frame *f)
+/*
+ * The hop of what a bridge sends: the member, and the tags; the addresses stay those of each frame.
+ */
+always_inline void bridge_hop(struct hop_key *key, struct __sk_buff *skb, const struct crossing *c,
+			      const struct frame *f)
 {
 	__be16 *h = (void *)key->header;
 
@@ -237,16 +263,21 @@ always_inline void bridge_hop(struct hop_key *key, struct __sk_buff *skb, const 
 	key->len = L3_ETHERNET + c->tags * TAG_SIZE;
 	key->able = ABLE_TC | ABLE_SUPER;
 	if (c->tags) {
-		h[6] = c->in >> IN_OUTER_KIND == TAG_SERVICE ? bpf_htons(ETH_P_8021AD) : bpf_htons(ETH_P_8021Q);
+		h[6] = c->in >> IN_OUTER_KIND == TAG_SERVICE ? bpf_htons(ETH_P_8021AD)
+							     : bpf_htons(ETH_P_8021Q);
 		h[7] = bpf_htons((__u16)(c->in >> IN_OUTER));
 	}
 	if (c->tags > 1) {
-		h[8] = (c->in >> IN_INNER_KIND & 3) == TAG_SERVICE ? bpf_htons(ETH_P_8021AD) : bpf_htons(ETH_P_8021Q);
+		h[8] = (c->in >> IN_INNER_KIND & 3) == TAG_SERVICE ? bpf_htons(ETH_P_8021AD)
+								   : bpf_htons(ETH_P_8021Q);
 		h[9] = bpf_htons((__u16)(c->in >> IN_INNER));
 	}
 }
 
-/* A frame that a bridge passes on leaves: compares it with the one on trial, as witness_packet does. */
+/*
+ * A frame that a bridge passes on leaves: compares it with the one on trial, as witness_packet
+ * does.
+ */
 always_inline int bridge_heard(struct __sk_buff *skb)
 {
 	__u32 ref, epoch, slot, came_in, out, stamp;
@@ -299,7 +330,8 @@ always_inline int bridge_heard(struct __sk_buff *skb)
 		return REASON_HOPS_FULL;
 	}
 	stamp = epoch + READ_ONCE(hop->epoch);
-	if (!(READ_ONCE(flow->proof) == stamp && flow->hop == slot) && (t->once_at != stamp || t->once != slot)) {
+	if (!(READ_ONCE(flow->proof) == stamp && flow->hop == slot) &&
+	    (t->once_at != stamp || t->once != slot)) {
 		t->once = slot;
 		t->once_at = stamp;
 		t->epoch = 0;

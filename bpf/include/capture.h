@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Capture: copies of packets that weir forwards, as they come in and as they leave. tcpdump sees none of them, because they go by
- * before it and behind it. While nobody captures, this costs a load of one word, next to words that are read anyway.
+ * Capture: copies of packets that weir forwards, as they come in and as they leave. tcpdump sees
+ * none of them, because they go by before it and behind it. While nobody captures, this costs a
+ * load of one word, next to words that are read anyway.
  *
- * User space makes a ring for each capture, puts it into `captures`, fills in `capture_settings`, and then sets control.capture. It
- * hands out tokens, one for each packet, many times a second: that bounds the rate, and ends a capture whose reader is gone.
+ * User space makes a ring for each capture, puts it into `captures`, fills in `capture_settings`,
+ * and then sets control.capture. It hands out tokens, one for each packet, many times a second:
+ * that bounds the rate, and ends a capture whose reader is gone.
  */
 #pragma once
 
@@ -14,7 +16,11 @@
 #define CAPTURE_DIRECT 128  /* at XDP before Linux 5.18, which has no helper that copies */
 #define CAPTURE_PIECE 16
 
-enum capture_side { /* the low bits of control.capture; the others number captures, so that what is left of one does not fit another */
+/*
+ * the low bits of control.capture; the others number captures, so that what is left of one does not
+ * fit another
+ */
+enum capture_side {
 	CAPTURE_IN = 1 << 0,
 	CAPTURE_OUT = 1 << 1,
 };
@@ -55,14 +61,15 @@ _Static_assert(sizeof(struct capture_settings) == 92, "capture_settings");
 
 /* What user space gets: as much of `octets` as was kept. */
 struct captured {
-	__u64 when;     /* nanoseconds, CLOCK_MONOTONIC */
-	__u64 packet;   /* a number that both sides of a packet share */
-	__u32 link;     /* device it came in at, or leaves by */
-	__u32 flow;     /* its reference */
-	__u32 len;      /* bytes of the whole frame; of a super-packet, too */
-	__be16 vlan;    /* EtherType of a VLAN tag beside the frame, in skb metadata; 0 for none */
-	__u16 tci;      /* and its TCI */
-	__u16 segment;  /* payload of each segment of a super-packet, bytes; 0 for an ordinary one */
+	__u64 when;   /* nanoseconds, CLOCK_MONOTONIC */
+	__u64 packet; /* a number that both sides of a packet share */
+	__u32 link;   /* device it came in at, or leaves by */
+	__u32 flow;   /* its reference */
+	__u32 len;    /* bytes of the whole frame; of a super-packet, too */
+	__be16 vlan;  /* EtherType of a VLAN tag beside the frame, in skb metadata; 0 for none */
+	__u16 tci;    /* and its TCI */
+	/* payload of each segment of a super-packet, bytes; 0 for an ordinary one */
+	__u16 segment;
 	__u16 segments; /* how many those are */
 	__u8 side;      /* CAPTURE_IN or CAPTURE_OUT */
 	__u8 hook;      /* enum capture_hook */
@@ -73,8 +80,8 @@ struct captured {
 _Static_assert(CAPTURED_HEAD == 40, "captured");
 
 /*
- * Of one processor, which has one packet in hand at a time. What came in waits here until the packet has been sent: a packet that goes to
- * the kernel after all is not captured.
+ * Of one processor, which has one packet in hand at a time. What came in waits here until the
+ * packet has been sent: a packet that goes to the kernel after all is not captured.
  */
 struct capture_state {
 	__u64 lost;   /* records that the ring had no room for, since the programs were loaded */
@@ -116,12 +123,15 @@ struct {
 	__type(value, struct capture_state);
 } capture_states SEC(".maps");
 
-/* Always 0, and not on the stack: what a branch leaves there keeps the verifier from seeing that the program goes on as without it. */
+/*
+ * Always 0, and not on the stack: what a branch leaves there keeps the verifier from seeing that
+ * the program goes on as without it.
+ */
 const volatile __u32 capture_key;
 
 /*
- * The filter makes no branches: each would double what the verifier has to follow from there. A difference is 0 where something fits, and
- * criteria that are not used have masks of 0.
+ * The filter makes no branches: each would double what the verifier has to follow from there. A
+ * difference is 0 where something fits, and criteria that are not used have masks of 0.
  */
 always_inline __u32 capture_none(__u32 difference)
 {
@@ -129,7 +139,8 @@ always_inline __u32 capture_none(__u32 difference)
 }
 
 /* What differs between an end and an address and port. */
-always_inline __u32 capture_differs(const struct capture_end *e, const __be32 *addr, __be16 port, int ipv6)
+always_inline __u32 capture_differs(const struct capture_end *e, const __be32 *addr, __be16 port,
+				    int ipv6)
 {
 	__u32 d = (addr[0] ^ e->addr[0]) & e->addr_mask[0];
 
@@ -142,19 +153,22 @@ always_inline __u32 capture_differs(const struct capture_end *e, const __be32 *a
 }
 
 /* Whether a tuple has the ends asked for, in either order, and the port on either side. */
-always_inline __u32 capture_tuple(const struct capture_settings *c, const __be32 *saddr, const __be32 *daddr, __be16 sport,
-				  __be16 dport, int ipv6)
+always_inline __u32 capture_tuple(const struct capture_settings *c, const __be32 *saddr,
+				  const __be32 *daddr, __be16 sport, __be16 dport, int ipv6)
 {
 	__u32 straight, reversed;
 
-	straight = capture_differs(&c->end[0], saddr, sport, ipv6) | capture_differs(&c->end[1], daddr, dport, ipv6);
-	reversed = capture_differs(&c->end[1], saddr, sport, ipv6) | capture_differs(&c->end[0], daddr, dport, ipv6);
+	straight = capture_differs(&c->end[0], saddr, sport, ipv6) |
+		   capture_differs(&c->end[1], daddr, dport, ipv6);
+	reversed = capture_differs(&c->end[1], saddr, sport, ipv6) |
+		   capture_differs(&c->end[0], daddr, dport, ipv6);
 	return capture_none(straight) | capture_none(reversed);
 }
 
 always_inline __u32 capture_port(const struct capture_settings *c, __be16 sport, __be16 dport)
 {
-	return capture_none((sport ^ c->port) & c->port_mask) | capture_none((dport ^ c->port) & c->port_mask);
+	return capture_none((sport ^ c->port) & c->port_mask) |
+	       capture_none((dport ^ c->port) & c->port_mask);
 }
 
 /* Whether packets of this flow are asked for: as they come in, or as they leave. */
@@ -205,7 +219,10 @@ always_inline int capture_token(struct capture_settings *c)
 	return READ_ONCE(c->tokens) > 0 && (__s32)__sync_fetch_and_add(&c->tokens, -1) > 0;
 }
 
-/* Bytes of a packet that are kept. In a form from which older verifiers, too, see that these are 1 to CAPTURE_OCTETS. */
+/*
+ * Bytes of a packet that are kept. In a form from which older verifiers, too, see that these are 1
+ * to CAPTURE_OCTETS.
+ */
 always_inline __u32 capture_keep(const struct capture_settings *c, __u32 len)
 {
 	__u32 n = READ_ONCE(c->octets);
@@ -217,8 +234,8 @@ always_inline __u32 capture_keep(const struct capture_settings *c, __u32 len)
 _Static_assert((CAPTURE_OCTETS & (CAPTURE_OCTETS - 1)) == 0, "CAPTURE_OCTETS: a power of two");
 
 /*
- * Copies the first `n` bytes of a frame, 16 to CAPTURE_DIRECT, without a helper: by pieces, the last of which overlaps the one before
- * it. So the verifier has to follow few ways.
+ * Copies the first `n` bytes of a frame, 16 to CAPTURE_DIRECT, without a helper: by pieces, the
+ * last of which overlaps the one before it. So the verifier has to follow few ways.
  */
 always_inline __u32 capture_direct(__u8 *to, void *data, void *end, __u32 n)
 {
@@ -238,8 +255,7 @@ always_inline __u32 capture_direct(__u8 *to, void *data, void *end, __u32 n)
 			*(__u16 *)(to + i + k) = *(__u16 *)(data + i + k);
 	}
 	i = n - CAPTURE_PIECE;
-	asm volatile(""
-		     : "+r"(i)); /* the bound below is one that older verifiers want to see */
+	asm volatile("" : "+r"(i)); /* the bound below is one that older verifiers want to see */
 	i &= CAPTURE_DIRECT - 1;
 	from = data + i;
 	if (from + CAPTURE_PIECE > end)
@@ -251,7 +267,8 @@ always_inline __u32 capture_direct(__u8 *to, void *data, void *end, __u32 n)
 }
 
 /* Puts a frame into the record as it is now. */
-always_inline void capture_frame(struct xdp_md *ctx, struct capture_state *s, const struct capture_settings *c)
+always_inline void capture_frame(struct xdp_md *ctx, struct capture_state *s,
+				 const struct capture_settings *c)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct captured *r = &s->record;
@@ -272,7 +289,8 @@ always_inline void capture_frame(struct xdp_md *ctx, struct capture_state *s, co
 }
 
 /* The same with an skb. */
-always_inline void capture_skb(struct __sk_buff *skb, struct capture_state *s, const struct capture_settings *c)
+always_inline void capture_skb(struct __sk_buff *skb, struct capture_state *s,
+			       const struct capture_settings *c)
 {
 	struct captured *r = &s->record;
 	__u32 n;
@@ -309,7 +327,9 @@ always_inline int capture_open(struct capture_state **s, struct capture_settings
 	return *c && *s;
 }
 
-/* Begins with a packet: whether what comes in is to be kept. Without a token it will not be needed. */
+/*
+ * Begins with a packet: whether what comes in is to be kept. Without a token it will not be needed.
+ */
 always_inline int capture_begin(struct capture_state *s, const struct capture_settings *c, __u32 in)
 {
 	__u32 word = READ_ONCE(control.capture);
@@ -321,14 +341,20 @@ always_inline int capture_begin(struct capture_state *s, const struct capture_se
 	return word & CAPTURE_IN && READ_ONCE(c->tokens) > 0;
 }
 
-/* What was sent. Read again from here it is any number to the verifier, which otherwise follows each way of each bucket on its own. */
+/*
+ * What was sent. Read again from here it is any number to the verifier, which otherwise follows
+ * each way of each bucket on its own.
+ */
 always_inline void capture_note(struct capture_state *s, __u32 ref, __u32 out)
 {
 	WRITE_ONCE(s->flow, ref);
 	WRITE_ONCE(s->out, out);
 }
 
-/* The packet was sent. Whether it is captured: sends on what came in, and is to be followed by what left, if that is asked for. */
+/*
+ * The packet was sent. Whether it is captured: sends on what came in, and is to be followed by what
+ * left, if that is asked for.
+ */
 always_inline int capture_sent(struct capture_state *s, struct capture_settings *c)
 {
 	__u32 word = s->word, ref = READ_ONCE(s->flow), out = READ_ONCE(s->out);
@@ -337,7 +363,9 @@ always_inline int capture_sent(struct capture_state *s, struct capture_settings 
 	/* A capture that began after the packet came in does not have that side of it. */
 	if (word != READ_ONCE(control.capture))
 		return 0;
-	if (!((capture_none(c->link) | capture_none(c->link ^ s->in) | capture_none(c->link ^ out)) & capture_flow(c, ref)))
+	if (!((capture_none(c->link) | capture_none(c->link ^ s->in) |
+	       capture_none(c->link ^ out)) &
+	      capture_flow(c, ref)))
 		return 0;
 	if (!capture_token(c)) {
 		s->over++;
@@ -366,8 +394,9 @@ always_inline int capturing(void)
 }
 
 /*
- * The calls of the hooks, first thing and last. What comes in is kept before anything is known of it, because every branch in between would
- * be one more for the verifier to follow: while anybody captures, all packets cost a little more. `out` is for those that were redirected.
+ * The calls of the hooks, first thing and last. What comes in is kept before anything is known of
+ * it, because every branch in between would be one more for the verifier to follow: while anybody
+ * captures, all packets cost a little more. `out` is for those that were redirected.
  */
 always_inline void capture_in_xdp(struct xdp_md *ctx)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The few words by which the daemon steers the packet path, and the counters of what was passed to the kernel. */
+/*
+ * The few words by which the daemon steers the packet path, and the counters of what was passed to
+ * the kernel.
+ */
 #pragma once
 
 #include "kernel.h"
@@ -7,16 +10,22 @@
 
 /* Mapped into user space; read on every packet, so all of it shares a cache line. */
 struct control {
-	__u32 epoch;       /* raised by every change of rules, routes, links: ends all proofs. Never 0 */
-	__u32 deadline;    /* jiffies after which the daemon counts as dead; written by the `beat` program */
-	__u32 quiet_until; /* jiffies until which nothing is proven: packets judged before the change are still under way */
-	__u32 armed;       /* 0: everything goes to the kernel */
-	__u32 hops;        /* hops handed out so far */
-	__u32 now;         /* jiffies at the last beat */
-	__u32 capture;     /* 0: nothing is captured */
-	__u32 drops;       /* 0: nothing is dropped early */
-	__u32 bridge;      /* 0: nothing is bridged; see bridge_part.h */
-	__u32 paths;       /* raised when a port comes or goes: packets may have gone by unseen */
+	/* raised by every change of rules, routes, links: ends all proofs. Never 0 */
+	__u32 epoch;
+	/* jiffies after which the daemon counts as dead; written by the `beat` program */
+	__u32 deadline;
+	/*
+	 * jiffies until which nothing is proven: packets judged before the change are still under
+	 * way
+	 */
+	__u32 quiet_until;
+	__u32 armed;   /* 0: everything goes to the kernel */
+	__u32 hops;    /* hops handed out so far */
+	__u32 now;     /* jiffies at the last beat */
+	__u32 capture; /* 0: nothing is captured */
+	__u32 drops;   /* 0: nothing is dropped early */
+	__u32 bridge;  /* 0: nothing is bridged; see bridge_part.h */
+	__u32 paths;   /* raised when a port comes or goes: packets may have gone by unseen */
 	__u32 reserved[6];
 };
 _Static_assert(sizeof(struct control) == 64, "control: one cache line");

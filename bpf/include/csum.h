@@ -24,8 +24,9 @@ always_inline __u16 csum_fold64(__u64 sum)
 }
 
 /*
- * Whether a sum of 32-bit words, at most 2^16 of them and not all 0, folds to 0xffff: whether it is a multiple of that. Multiplied by the
- * inverse of 0xffff modulo 2^64, multiples give their quotient, which is below 2^33 here, and all other numbers more than 2^48.
+ * Whether a sum of 32-bit words, at most 2^16 of them and not all 0, folds to 0xffff: whether it is
+ * a multiple of that. Multiplied by the inverse of 0xffff modulo 2^64, multiples give their
+ * quotient, which is below 2^33 here, and all other numbers more than 2^48.
  */
 always_inline int csum_right(__u64 sum)
 {
@@ -33,9 +34,9 @@ always_inline int csum_right(__u64 sum)
 }
 
 /*
- * The checksum, of 16 bits, after words of the data changed by `delta` = sum of ~old + new, folded. Gives what the kernel's csum_replace
- * functions give, down to which of the two zeros: 0xffff only where nothing changed. A sum of two folds at once: what is carried leaves
- * room for it.
+ * The checksum, of 16 bits, after words of the data changed by `delta` = sum of ~old + new, folded.
+ * Gives what the kernel's csum_replace functions give, down to which of the two zeros: 0xffff only
+ * where nothing changed. A sum of two folds at once: what is carried leaves room for it.
  */
 always_inline __u16 csum_update(__u32 check, __u32 delta)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Dropping early what the kernel would drop. Asked only about packets of no known flow, and only where control.drops says that there
- * is anything to ask. Whatever is dropped here, some packets of it go to the kernel all the time (samples): rules that count, log or
- * limit live on them, and what the kernel no longer drops is found out. See docs/drops.md.
+ * Dropping early what the kernel would drop. Asked only about packets of no known flow, and only
+ * where control.drops says that there is anything to ask. Whatever is dropped here, some packets of
+ * it go to the kernel all the time (samples): rules that count, log or limit live on them, and what
+ * the kernel no longer drops is found out. See docs/drops.md.
  */
 #pragma once
 
@@ -42,7 +43,10 @@ struct {
 	__type(value, __u64);
 } drop_listed_totals SEC(".maps");
 
-/* A DHCP client (RFC 2131, RFC 8415) reads from a packet socket, which sees more than netfilter lets through. */
+/*
+ * A DHCP client (RFC 2131, RFC 8415) reads from a packet socket, which sees more than netfilter
+ * lets through.
+ */
 #define DROP_DHCP_CLIENT bpf_htons(68)
 #define DROP_DHCP6_CLIENT bpf_htons(546)
 
@@ -73,10 +77,12 @@ always_inline int drop_prefix(struct drop_prefix *prefix, __u32 total, int xdp)
 }
 
 /*
- * Whether a packet falls under a list. `reason`: what the parser made of it; REASON_NONE and those that only say that weir would not
- * forward it are asked about. What the kernel may answer or use before its rules see it is left to it: TTL 1, ICMPv6 (neighbours), DHCP.
+ * Whether a packet falls under a list. `reason`: what the parser made of it; REASON_NONE and those
+ * that only say that weir would not forward it are asked about. What the kernel may answer or use
+ * before its rules see it is left to it: TTL 1, ICMPv6 (neighbours), DHCP.
  */
-always_inline int drop_listed(const struct frame *f, __u32 l3_at, int reason, const struct port *port, __u32 slot, int ipv6, int xdp)
+always_inline int drop_listed(const struct frame *f, __u32 l3_at, int reason,
+			      const struct port *port, __u32 slot, int ipv6, int xdp)
 {
 	__u32 kinds = READ_ONCE(control.drops);
 	__u8 *l3 = f->data + l3_at, proto, ttl;
@@ -84,7 +90,8 @@ always_inline int drop_listed(const struct frame *f, __u32 l3_at, int reason, co
 	struct drop_prefix *prefix;
 	__u32 *asked;
 
-	if (reason != REASON_NONE && reason != REASON_PROTOCOL && reason != REASON_FRAGMENT && (reason != REASON_OPTIONS || ipv6))
+	if (reason != REASON_NONE && reason != REASON_PROTOCOL && reason != REASON_FRAGMENT &&
+	    (reason != REASON_OPTIONS || ipv6))
 		return 0;
 	if ((void *)l3 + size > f->end)
 		return 0;
@@ -95,7 +102,8 @@ always_inline int drop_listed(const struct frame *f, __u32 l3_at, int reason, co
 	if (reason == REASON_NONE && proto == IPPROTO_UDP) {
 		__be16 *to = (void *)l3 + size + 2;
 
-		if ((void *)(to + 1) > f->end || *to == (ipv6 ? DROP_DHCP6_CLIENT : DROP_DHCP_CLIENT))
+		if ((void *)(to + 1) > f->end ||
+		    *to == (ipv6 ? DROP_DHCP6_CLIENT : DROP_DHCP_CLIENT))
 			return 0;
 	}
 	if (kinds & DROP_BY_SOURCE) {
@@ -145,14 +153,18 @@ always_inline int drop_top_fits(__u32 top, const struct port *port, __u64 in)
 }
 
 /*
- * A packet of a tuple that netfilter drops goes to the kernel, at TC, where each packet is one skb as it is for netfilter. Once all
- * that were let through for some time were dropped, the drop is cached. One that was not dropped spoils the row, and the next begins.
+ * A packet of a tuple that netfilter drops goes to the kernel, at TC, where each packet is one skb
+ * as it is for netfilter. Once all that were let through for some time were dropped, the drop is
+ * cached. One that was not dropped spoils the row, and the next begins.
  */
-always_inline void drop_try(struct drop_bucket *b, __u32 way, struct drop *d, __u64 stamp, __u64 in, __u32 epoch, const struct port *port)
+always_inline void drop_try(struct drop_bucket *b, __u32 way, struct drop *d, __u64 stamp, __u64 in,
+			    __u32 epoch, const struct port *port)
 {
 	__u32 t = now(), tried, dropped;
 
-	/* Packets that the kernel judged before a change may still be on their way to be dropped. */
+	/*
+	 * Packets that the kernel judged before a change may still be on their way to be dropped.
+	 */
 	if (later(READ_ONCE(control.quiet_until), t))
 		return;
 	dropped = READ_ONCE(d->dropped);
@@ -166,7 +178,8 @@ always_inline void drop_try(struct drop_bucket *b, __u32 way, struct drop *d, __
 		WRITE_ONCE(d->tried, 1);
 		return;
 	}
-	if (tried == dropped && tried >= DROP_EVIDENCE && !later(d->since + drop_row, t) && drop_top_fits(d->top, port, in) &&
+	if (tried == dropped && tried >= DROP_EVIDENCE && !later(d->since + drop_row, t) &&
+	    drop_top_fits(d->top, port, in) &&
 	    READ_ONCE(d->allowed) == drop_permit(b->id[way], epoch))
 		WRITE_ONCE(b->cached[way], stamp);
 	d->when = t;
@@ -174,7 +187,8 @@ always_inline void drop_try(struct drop_bucket *b, __u32 way, struct drop *d, __
 }
 
 /* Whether a packet is one of a learned drop that holds, and not to be the sample. */
-always_inline int drop_learned(const struct packet *p, __u64 hash, __u64 in, const struct port *port, int ipv6, int xdp)
+always_inline int drop_learned(const struct packet *p, __u64 hash, __u64 in,
+			       const struct port *port, int ipv6, int xdp)
 {
 	__u64 id = drop_id(hash), stamp, n;
 	__u32 index = drop_bucket_of(p->key, id, ipv6);
@@ -193,9 +207,13 @@ always_inline int drop_learned(const struct packet *p, __u64 hash, __u64 in, con
 	t = now();
 	if (READ_ONCE(b->cached[way]) == stamp) {
 		open = READ_ONCE(d->dropped) != READ_ONCE(d->tried);
-		if (unlikely(later(t, d->confirmed + drop_life) || (open && later(t, d->when + drop_patience)) ||
+		if (unlikely(later(t, d->confirmed + drop_life) ||
+			     (open && later(t, d->when + drop_patience)) ||
 			     READ_ONCE(d->allowed) != drop_permit(id, epoch))) {
-			/* The last sample was not dropped, nothing tells any more, or user space forbids it: the kernel decides again. */
+			/*
+			 * The last sample was not dropped, nothing tells any more, or user space
+			 * forbids it: the kernel decides again.
+			 */
 			WRITE_ONCE(b->cached[way], 0);
 			d->epoch = 0;
 		} else if (!xdp && READ_ONCE(d->granted)) {
@@ -222,11 +240,12 @@ always_inline int drop_learned(const struct packet *p, __u64 hash, __u64 in, con
 }
 
 /*
- * Whether a whole packet of no known flow is to be dropped. One with TTL 1 the kernel may answer; a fin, a reset, an answer to
- * a SYN are packets like any other: what is established and forwarded has a record, and does not come here.
+ * Whether a whole packet of no known flow is to be dropped. One with TTL 1 the kernel may answer; a
+ * fin, a reset, an answer to a SYN are packets like any other: what is established and forwarded
+ * has a record, and does not come here.
  */
-always_inline int drop_check(const struct frame *f, __u32 l3_at, const struct packet *p, __u64 hash, __u64 in, const struct port *port, __u32 slot,
-			     int ipv6, int xdp)
+always_inline int drop_check(const struct frame *f, __u32 l3_at, const struct packet *p, __u64 hash,
+			     __u64 in, const struct port *port, __u32 slot, int ipv6, int xdp)
 {
 	__u32 kinds = READ_ONCE(control.drops);
 

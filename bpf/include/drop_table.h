@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Cached drops, as both objects see them: the packet path (drop.h) goes by them, the tracepoint (drops.bpf.c) learns them.
+ * Cached drops, as both objects see them: the packet path (drop.h) goes by them, the tracepoint
+ * (drops.bpf.c) learns them.
  *
- * A *learned* drop is one 5-tuple of which netfilter dropped every packet for a while. Only what netfilter drops twice ever takes a
- * place. A source has DROP_SPREAD buckets and no more, so that one that scans ports pushes out its own entries, and a cached one that
- * still earns its place is never pushed out.
+ * A *learned* drop is one 5-tuple of which netfilter dropped every packet for a while. Only what
+ * netfilter drops twice ever takes a place. A source has DROP_SPREAD buckets and no more, so that
+ * one that scans ports pushes out its own entries, and a cached one that still earns its place is
+ * never pushed out.
  *
- * A *listed* drop is a prefix: of sources, from an nftables set that the configuration names; of destinations, from a route.
+ * A *listed* drop is a prefix: of sources, from an nftables set that the configuration names; of
+ * destinations, from a route.
  */
 #pragma once
 
@@ -17,19 +20,24 @@
 #define DROP_SPREAD 64      /* buckets in which the entries of one source can be */
 #define DROP_PREFIXES 65536 /* of one list of one family */
 
-const volatile __u32 drop_mask;       /* number of buckets - 1 */
-const volatile __u32 drop_every;      /* one of so many packets is let through, less 1: a mask */
-const volatile __u32 drop_pause;      /* jiffies after which one is let through in any case */
-const volatile __u32 drop_patience;   /* jiffies that the kernel may take to drop what was let through */
-const volatile __u32 drop_life;       /* jiffies that a cached drop holds since the kernel last dropped a packet of it */
-const volatile __u32 drop_row;        /* jiffies for which netfilter must have dropped all before a drop is cached */
-const volatile __u32 drop_row_missed; /* jiffies after which a row in which it did not is given up */
+const volatile __u32 drop_mask;  /* number of buckets - 1 */
+const volatile __u32 drop_every; /* one of so many packets is let through, less 1: a mask */
+const volatile __u32 drop_pause; /* jiffies after which one is let through in any case */
+/* jiffies that the kernel may take to drop what was let through */
+const volatile __u32 drop_patience;
+/* jiffies that a cached drop holds since the kernel last dropped a packet of it */
+const volatile __u32 drop_life;
+/* jiffies for which netfilter must have dropped all before a drop is cached */
+const volatile __u32 drop_row;
+/* jiffies after which a row in which it did not is given up */
+const volatile __u32 drop_row_missed;
 
 #define DROP_EVIDENCE 8 /* and at least so many */
 
 /*
- * What is known of one 5-tuple. `tried` packets were let through to the kernel since the row began, and it was seen to drop `dropped`
- * of them. The first line is all that a packet of a cached drop writes.
+ * What is known of one 5-tuple. `tried` packets were let through to the kernel since the row began,
+ * and it was seen to drop `dropped` of them. The first line is all that a packet of a cached drop
+ * writes.
  */
 struct drop {
 	__u64 seen;      /* packets that found it cached */
@@ -42,18 +50,21 @@ struct drop {
 	__u32 tried;     /* */
 	__u32 dropped;   /* */
 	__u32 granted;   /* XDP let one through: TC, which sees it next, is to do so, too */
-	__u32 top;       /* device at which the kernel says that they came in: the topmost one, see `stacks` */
-	__u32 ipv6;      /* */
-	__u32 allowed;   /* drop_permit(), where user space allows the drop to be cached; written by it alone */
-	__u64 key[5];    /* as in a packet; unused words 0 */
+	/* device at which the kernel says that they came in: the topmost one, see `stacks` */
+	__u32 top;
+	__u32 ipv6; /* */
+	/* drop_permit(), where user space allows the drop to be cached; written by it alone */
+	__u32 allowed;
+	__u64 key[5]; /* as in a packet; unused words 0 */
 	__u64 reserved2[3];
 };
 _Static_assert(sizeof(struct drop) == 128, "drop: two cache lines");
 
 /*
- * `id` is the hash of the whole key: DROP_FREE, or DROP_WRITING while the entry is being filled in. `cached` is 0, or one number made
- * of key, `in` and epoch: so one load tells that the drop holds, in this epoch, for this very packet. Whatever happens to the entry at
- * the same time, it cannot come to hold for another.
+ * `id` is the hash of the whole key: DROP_FREE, or DROP_WRITING while the entry is being filled in.
+ * `cached` is 0, or one number made of key, `in` and epoch: so one load tells that the drop holds,
+ * in this epoch, for this very packet. Whatever happens to the entry at the same time, it cannot
+ * come to hold for another.
  */
 struct drop_bucket {
 	__u64 id[DROP_WAYS];
@@ -100,15 +111,16 @@ struct drop_key6 {
 
 /* A prefix of a list. `except`, `every`, `pause` and `list` are written by user space. */
 struct drop_prefix {
-	__u64 seen;      /* packets that fell under it */
-	__u64 sampled;   /* of these, let through */
-	__u64 confirmed; /* packets that netfilter was seen to drop: told by the tracepoint, where there is one */
-	__u32 when;      /* jiffies at which the last one was let through */
-	__u32 granted;   /* as in struct drop */
-	__u32 except;    /* not 0: a hole in a shorter prefix, nothing is dropped */
-	__u32 every;     /* as drop_every */
-	__u32 pause;     /* as drop_pause */
-	__u32 list;      /* number of the list it is from */
+	__u64 seen;    /* packets that fell under it */
+	__u64 sampled; /* of these, let through */
+	/* packets that netfilter was seen to drop: told by the tracepoint, where there is one */
+	__u64 confirmed;
+	__u32 when;    /* jiffies at which the last one was let through */
+	__u32 granted; /* as in struct drop */
+	__u32 except;  /* not 0: a hole in a shorter prefix, nothing is dropped */
+	__u32 every;   /* as drop_every */
+	__u32 pause;   /* as drop_pause */
+	__u32 list;    /* number of the list it is from */
 };
 _Static_assert(sizeof(struct drop_prefix) == 48, "drop_prefix");
 
@@ -130,7 +142,10 @@ always_inline __u64 drop_id(__u64 hash)
 	return hash < DROP_ID_MIN ? DROP_ID_MIN : hash;
 }
 
-/* The bucket: by the source (of IPv6 its first 64 bits, which one host can have to itself), and a little by the rest. */
+/*
+ * The bucket: by the source (of IPv6 its first 64 bits, which one host can have to itself), and a
+ * little by the rest.
+ */
 always_inline __u32 drop_bucket_of(const __u64 *key, __u64 id, int ipv6)
 {
 	__u64 source = key[0];
@@ -150,8 +165,9 @@ always_inline __u64 drop_stamp(__u64 id, __u64 in, __u32 epoch)
 }
 
 /*
- * What user space writes into an entry whose tuple may be dropped early: conntrack knows no connection of it, and it goes to none of
- * the router's own addresses. Of this key and this epoch, so that it holds for no other tuple that gets the place meanwhile.
+ * What user space writes into an entry whose tuple may be dropped early: conntrack knows no
+ * connection of it, and it goes to none of the router's own addresses. Of this key and this epoch,
+ * so that it holds for no other tuple that gets the place meanwhile.
  */
 always_inline __u32 drop_permit(__u64 id, __u32 epoch)
 {

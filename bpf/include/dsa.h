@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * DSA: a switch behind one Ethernet device, the conduit. Each frame on the conduit carries a tag that names the port of the switch;
- * its format is a property of the conduit, told by user space. Every bit, and the kernel file it comes from: docs/dsa.md.
+ * DSA: a switch behind one Ethernet device, the conduit. Each frame on the conduit carries a tag
+ * that names the port of the switch; its format is a property of the conduit, told by user space.
+ * Every bit, and the kernel file it comes from: docs/dsa.md.
  *
- * Takes pointers, not a struct frame, so that link.h can stand on this file. Reads by 16 bits at most: where unaligned access is slow
- * the verifier takes frames to start at 2 modulo 4, and a tag at 12 is then not aligned for more.
+ * Takes pointers, not a struct frame, so that link.h can stand on this file. Reads by 16 bits at
+ * most: where unaligned access is slow the verifier takes frames to start at 2 modulo 4, and a tag
+ * at 12 is then not aligned for more.
  */
 #pragma once
 
 #include "kernel.h"
 #include "reason.h"
 
-/* The name in /sys/class/net/CONDUIT/dsa/tagging. All other names: DSA_NONE, and the conduit is no port. */
+/*
+ * The name in /sys/class/net/CONDUIT/dsa/tagging. All other names: DSA_NONE, and the conduit is no
+ * port.
+ */
 enum dsa_kind {
 	DSA_NONE = 0,
 	DSA_MTK = 1,   /* "mtk": net/dsa/tag_mtk.c */
@@ -27,14 +32,18 @@ enum dsa_kind {
 #define DSA_QCA_SIZE 2
 
 /* MediaTek: between the addresses and the EtherType. */
-#define DSA_ETHERTYPE_MIN 0x0600 /* IEEE 802.3: from here on a type, not a length; no tag has such a first word */
-#define DSA_MTK_PORT 0x07        /* in: number of the port */
-#define DSA_MTK_PORTS 0x3f       /* out: one bit for each port */
-#define DSA_MTK_TPID_MAX 2       /* out: 0 no VLAN tag; 1, 2: this tag stands in the place of a VLAN tag's 0x8100, 0x88a8 */
+/* IEEE 802.3: from here on a type, not a length; no tag has such a first word */
+#define DSA_ETHERTYPE_MIN 0x0600
+#define DSA_MTK_PORT 0x07  /* in: number of the port */
+#define DSA_MTK_PORTS 0x3f /* out: one bit for each port */
+/* out: 0 no VLAN tag; 1, 2: this tag stands in the place of a VLAN tag's 0x8100, 0x88a8 */
+#define DSA_MTK_TPID_MAX 2
 
 /* Lantiq, Intel: before the addresses. */
-#define DSA_GSWIP_CPU 0x0200        /* out, bytes 0 and 1: from the CPU's port, to the group of the LAN */
-#define DSA_GSWIP_MAP 0xc0          /* out, byte 2: the port map counts, for the group as for the port */
+/* out, bytes 0 and 1: from the CPU's port, to the group of the LAN */
+#define DSA_GSWIP_CPU 0x0200
+/* out, byte 2: the port map counts, for the group as for the port */
+#define DSA_GSWIP_MAP 0xc0
 #define DSA_GSWIP_MAP_MASK 0x7e     /* out, byte 3: the port map */
 #define DSA_GSWIP_GROUP_ENABLE 0x01 /* out, byte 3 */
 
@@ -47,15 +56,24 @@ enum dsa_kind {
 
 /* A tag as found. All zero where there is none. */
 struct dsa_tag {
-	__u32 size;  /* bytes of it: the EtherType is found that much later, at 12 + size, and IP at 14 + size without other tags */
+	/*
+	 * bytes of it: the EtherType is found that much later, at 12 + size, and IP at 14 + size
+	 * without other tags
+	 */
+	__u32 size;
 	__u32 ahead; /* bytes of it before the hardware addresses: all or none */
 	__u32 port;  /* number of the switch's port: 0 to DSA_PORTS - 1 */
-	__u32 least; /* out: bytes that a frame with this tag must have, if need be by zeros at its end; 0: as without a tag */
+	/*
+	 * out: bytes that a frame with this tag must have, if need be by zeros at its end; 0: as
+	 * without a tag
+	 */
+	__u32 least;
 };
 
 /*
- * The tag of a frame that came in at a conduit: REASON_NONE, or why it is the kernel's. With REASON_NONE the addresses, the tag and the
- * EtherType behind it lie within the frame. Bits that the kernel does not look at are not looked at here.
+ * The tag of a frame that came in at a conduit: REASON_NONE, or why it is the kernel's. With
+ * REASON_NONE the addresses, the tag and the EtherType behind it lie within the frame. Bits that
+ * the kernel does not look at are not looked at here.
  */
 always_inline int dsa_in(const void *data, const void *end, __u32 kind, struct dsa_tag *tag)
 {
@@ -79,7 +97,10 @@ always_inline int dsa_in(const void *data, const void *end, __u32 kind, struct d
 		if (data + 14 + DSA_MTK_SIZE > end)
 			return REASON_TRUNCATED;
 		word = bpf_ntohs(*(const __be16 *)(data + 12));
-		/* The device took the tag off and hands the port over apart, where no program of ours can read it. */
+		/*
+		 * The device took the tag off and hands the port over apart, where no program of
+		 * ours can read it.
+		 */
 		if (word >= DSA_ETHERTYPE_MIN)
 			return REASON_TAG;
 		tag->size = DSA_MTK_SIZE;
@@ -90,7 +111,10 @@ always_inline int dsa_in(const void *data, const void *end, __u32 kind, struct d
 		if (data + 14 + DSA_QCA_SIZE > end)
 			return REASON_TRUNCATED;
 		word = bpf_ntohs(*(const __be16 *)(data + 12));
-		/* Counters and answers to register accesses: the switch itself speaks. What other types are is not known here. */
+		/*
+		 * Counters and answers to register accesses: the switch itself speaks. What other
+		 * types are is not known here.
+		 */
 		if ((word & DSA_QCA_VERSION_TYPE) != DSA_QCA_DATA)
 			return REASON_TAG;
 		tag->size = DSA_QCA_SIZE;
@@ -109,9 +133,10 @@ always_inline __u32 dsa_only_port(__u32 map)
 }
 
 /*
- * The tag that the kernel put on a frame that leaves by a conduit: REASON_NONE if every byte of it is as the tagger writes it for one
- * port, so that the same bytes may be sent again with other packets of the flow. Where mtk's stands in the place of a VLAN tag's type,
- * its last two bytes are that tag's TCI: part of the hop's header as those of any VLAN tag are.
+ * The tag that the kernel put on a frame that leaves by a conduit: REASON_NONE if every byte of it
+ * is as the tagger writes it for one port, so that the same bytes may be sent again with other
+ * packets of the flow. Where mtk's stands in the place of a VLAN tag's type, its last two bytes are
+ * that tag's TCI: part of the hop's header as those of any VLAN tag are.
  */
 always_inline int dsa_out(const void *data, const void *end, __u32 kind, struct dsa_tag *tag)
 {
@@ -144,7 +169,10 @@ always_inline int dsa_out(const void *data, const void *end, __u32 kind, struct 
 		if (bpf_ntohs(word[0]) >> 8 > DSA_MTK_TPID_MAX || map & ~DSA_MTK_PORTS)
 			return REASON_TAG;
 		tag->size = DSA_MTK_SIZE;
-		/* Before the tag is put in, kernels fill up to 64 bytes (OpenWrt's), or not at all: then the switch spoils the rest. */
+		/*
+		 * Before the tag is put in, kernels fill up to 64 bytes (OpenWrt's), or not at all:
+		 * then the switch spoils the rest.
+		 */
 		tag->least = ETH_ZLEN + DSA_MTK_SIZE;
 		if (bpf_ntohs(word[0]) >> 8 == 0) {
 			if (word[1])

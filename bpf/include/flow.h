@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Flows: what is it? One record per direction. A record is *known* from conntrack (user space writes key, translation and
- * the peer in `trials`, then owner), *seen* at ingress (trial) and *proven* at egress (witness.h). Only a proven record forwards.
+ * Flows: what is it? One record per direction. A record is *known* from conntrack (user space
+ * writes key, translation and the peer in `trials`, then owner), *seen* at ingress (trial) and
+ * *proven* at egress (witness.h). Only a proven record forwards.
  *
- * IPv4 records are one cache line, IPv6 records two. FLOW_WAYS of them are a bucket; a flow lives in one of two buckets.
+ * IPv4 records are one cache line, IPv6 records two. FLOW_WAYS of them are a bucket; a flow lives
+ * in one of two buckets.
  */
 #pragma once
 
@@ -26,8 +28,9 @@ struct flow_key4 {
 _Static_assert(sizeof(struct flow_key4) == 16, "flow_key4");
 
 /*
- * In the place of an IP protocol: two stations of a bridge, in a record like that of an IPv4 flow. The key holds both hardware addresses, see
- * bridge_key. No TCP or UDP flow has this number (reserved by IANA).
+ * In the place of an IP protocol: two stations of a bridge, in a record like that of an IPv4 flow.
+ * The key holds both hardware addresses, see bridge_key. No TCP or UDP flow has this number
+ * (reserved by IANA).
  */
 #define FLOW_BRIDGED 255
 
@@ -50,32 +53,47 @@ struct flow_nat6 {
 /* TTL is the high byte of its word: minus one is plus the complement of 0x0100. */
 #define TTL_DELTA bpf_htons(0xfeff)
 
-/* What forwarding does to checksums, one's complement: what each grows by, its complement taken; folded. */
+/*
+ * What forwarding does to checksums, one's complement: what each grows by, its complement taken;
+ * folded.
+ */
 struct flow_delta {
 	__u16 l3; /* of an IPv4 header: addresses, and a TTL one lower */
 	__u16 l4; /* of UDP and TCP: addresses and ports; 0 where nothing changes */
 };
 
-/* What both families share. `proven` fields are written by the egress witness while proof is 0, and read by the hit path. */
+/*
+ * What both families share. `proven` fields are written by the egress witness while proof is 0, and
+ * read by the hit path.
+ */
 struct flow {
-	__u64 count; /* packets << 40 | bytes of IP packets; user space adds it up before either part wraps */
+	/* packets << 40 | bytes of IP packets; user space adds it up before either part wraps */
+	__u64 count;
 	__u32 owner; /* enum flow_state in the low byte */
-	__u32 proof; /* epoch + hop epoch when proven; 0: not proven. Both only rise, so one comparison covers both */
+	/*
+	 * epoch + hop epoch when proven; 0: not proven. Both only rise, so one comparison covers
+	 * both
+	 */
+	__u32 proof;
 	__u64 in;    /* proven: where and behind what it comes in, see IN_* */
 	__u16 hop;   /* proven: index into hops */
 	__u16 len;   /* proven: longest IP packet that the kernel sent unfragmented, bytes */
 	__u8 ttl_lo; /* proven: range of TTLs, at ingress, that the kernel lowered by one */
 	__u8 ttl_hi; /* */
-	__u8 tos;    /* proven: TOS or traffic class at ingress, without the ECN bits; and FLOW_TIMED */
-	__u8 flags;  /* enum flow_flags */
+	/* proven: TOS or traffic class at ingress, without the ECN bits; and FLOW_TIMED */
+	__u8 tos;
+	__u8 flags; /* enum flow_flags */
 };
 _Static_assert(sizeof(struct flow) == 32, "flow");
-_Static_assert(__builtin_offsetof(struct flow, ttl_lo) == 28 && __builtin_offsetof(struct flow, tos) == 30, "FLOW_TIMED_WORD");
+_Static_assert(__builtin_offsetof(struct flow, ttl_lo) == 28 &&
+		       __builtin_offsetof(struct flow, tos) == 30,
+	       "FLOW_TIMED_WORD");
 
 /*
- * A mark in `tos`, where no packet has it: this record's TCP is timed (timing.h). It makes every comparison fail, so that only packets of
- * marked records ever look for it. It is set and taken away in the aligned word that begins with ttl_lo; a witness that proves anew takes it
- * away as well.
+ * A mark in `tos`, where no packet has it: this record's TCP is timed (timing.h). It makes every
+ * comparison fail, so that only packets of marked records ever look for it. It is set and taken
+ * away in the aligned word that begins with ttl_lo; a witness that proves anew takes it away as
+ * well.
  */
 #define FLOW_TIMED 1
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -100,10 +118,12 @@ always_inline __u32 *flow_seen(struct flow *flow)
 }
 
 /*
- * Where a packet came in, in one number: the port's slot, and every bit of the link-layer header that can make a difference. Tags
- * count with priority and DEI, as the kernel may map these to a priority of its own.
+ * Where a packet came in, in one number: the port's slot, and every bit of the link-layer header
+ * that can make a difference. Tags count with priority and DEI, as the kernel may map these to a
+ * priority of its own.
  *
- * From the lowest bit: PPPoE session 16, inner TCI 16, outer TCI 16, slot 11, PPPoE 1, kind of the inner tag 2, of the outer 2.
+ * From the lowest bit: PPPoE session 16, inner TCI 16, outer TCI 16, slot 11, PPPoE 1, kind of the
+ * inner tag 2, of the outer 2.
  */
 #define IN_SESSION 0
 #define IN_INNER 16
@@ -120,13 +140,20 @@ enum tag_kind {
 	TAG_SWITCH = 3,  /* of a DSA switch, always the outer one: its port in place of a TCI */
 };
 
-/* All but the priorities of the tags, bits 13 to 15 of each and DEI, bit 12: another one is another network, or port of a switch. */
+/*
+ * All but the priorities of the tags, bits 13 to 15 of each and DEI, bit 12: another one is another
+ * network, or port of a switch.
+ */
 #define IN_NETWORK (~((0xf000ull << IN_INNER) | (0xf000ull << IN_OUTER)))
 
 enum flow_flags {
 	FLOW_ADDR = 1 << 0, /* an address is translated */
 	FLOW_PORT = 1 << 1, /* a port is translated */
-	FLOW_META = 1 << 2, /* proven: the kernel sends it with a mark or a priority, kept in its trial; set by the witness */
+	/*
+	 * proven: the kernel sends it with a mark or a priority, kept in its trial; set by the
+	 * witness
+	 */
+	FLOW_META = 1 << 2,
 };
 
 struct flow4 {
@@ -148,8 +175,9 @@ struct flow6 {
 _Static_assert(sizeof(struct flow6) == 128, "flow6: two cache lines");
 
 /*
- * What to look for in a bucket, apart from the buckets and small enough for a cache: a hash of 15 bits for each live record, by 16
- * bits, way 0 lowest; 0 where there is none. A packet of an unknown flow touches no record, one of a known flow hardly another one.
+ * What to look for in a bucket, apart from the buckets and small enough for a cache: a hash of 15
+ * bits for each live record, by 16 bits, way 0 lowest; 0 where there is none. A packet of an
+ * unknown flow touches no record, one of a known flow hardly another one.
  */
 #define TAG_BITS 16
 #define TAG_LIVE 0x8000
@@ -161,38 +189,50 @@ struct bucket6 {
 	struct flow6 way[FLOW_WAYS];
 };
 
-/* A flow's number: bucket * FLOW_WAYS + way, and the family. Also its index in `trials` (IPv6 after all of IPv4). */
+/*
+ * A flow's number: bucket * FLOW_WAYS + way, and the family. Also its index in `trials` (IPv6 after
+ * all of IPv4).
+ */
 #define FLOW_REF_IPV6 (1u << 31)
 
 /*
- * The cold half of a record, touched only while a flow is not proven: what ingress saw, and what the witness made of it.
- * One packet at a time is on trial; a second one that overtakes it only costs a proof, never makes a wrong one, because
- * everything that must agree is compared again at egress.
+ * The cold half of a record, touched only while a flow is not proven: what ingress saw, and what
+ * the witness made of it. One packet at a time is on trial; a second one that overtakes it only
+ * costs a proof, never makes a wrong one, because everything that must agree is compared again at
+ * egress.
  */
 struct trial {
-	__u64 in;       /* as flow.in */
-	__u32 peer;     /* reference of the other direction's record; written by user space */
-	__u32 epoch;    /* global epoch when the packet came in */
-	__u32 when;     /* jiffies then */
-	__u32 hold;     /* jiffies until which nothing is proven: a FIN or RST went by */
-	__u32 mark;     /* skb mark and priority with which the kernel sent it: restored when forwarded at TC */
+	__u64 in;    /* as flow.in */
+	__u32 peer;  /* reference of the other direction's record; written by user space */
+	__u32 epoch; /* global epoch when the packet came in */
+	__u32 when;  /* jiffies then */
+	__u32 hold;  /* jiffies until which nothing is proven: a FIN or RST went by */
+	/* skb mark and priority with which the kernel sent it: restored when forwarded at TC */
+	__u32 mark;
 	__u32 priority; /* */
-	__u16 len;      /* IP packet at ingress, bytes; of one segment where it was a super-packet */
-	__u8 ttl;       /* */
-	__u8 tos;       /* whole TOS or traffic class */
-	__u8 held;      /* hold is set */
-	__u8 reason;    /* the last enum reason that kept this flow from being proven or forwarded */
-	__u16 once;     /* hop by which it left once, where that may have been one of several copies */
-	__u32 once_at;  /* what its proof would have been then; 0: it did not */
-	__be32 label;   /* IPv6 flow label; of IPv4 0 */
+	/* IP packet at ingress, bytes; of one segment where it was a super-packet */
+	__u16 len;
+	__u8 ttl;  /* */
+	__u8 tos;  /* whole TOS or traffic class */
+	__u8 held; /* hold is set */
+	/* the last enum reason that kept this flow from being proven or forwarded */
+	__u8 reason;
+	/* hop by which it left once, where that may have been one of several copies */
+	__u16 once;
+	__u32 once_at; /* what its proof would have been then; 0: it did not */
+	__be32 label;  /* IPv6 flow label; of IPv4 0 */
 	/* What this end said last of both streams, see window.h. */
-	__u32 seq;    /* of its own: behind the last byte */
-	__u32 ack;    /* of the other's: what it had got */
-	__u32 own;    /* how far this direction had come then */
-	__u32 other;  /* and the other one */
-	__u32 asked;  /* this acknowledgement answers a SYN of its */
-	__u16 paths;  /* control.paths then */
-	__u8 scale;   /* of the windows it announces (RFC 7323), and one; 0: not known, or windows are not looked at */
+	__u32 seq;   /* of its own: behind the last byte */
+	__u32 ack;   /* of the other's: what it had got */
+	__u32 own;   /* how far this direction had come then */
+	__u32 other; /* and the other one */
+	__u32 asked; /* this acknowledgement answers a SYN of its */
+	__u16 paths; /* control.paths then */
+	/*
+	 * of the windows it announces (RFC 7323), and one; 0: not known, or windows are not looked
+	 * at
+	 */
+	__u8 scale;
 	__u8 sample;  /* enum window_sample */
 	__u16 id;     /* IPv4 identification of the packet on trial; of IPv6 0 */
 	__u16 window; /* what it offered, not scaled, see window.h */

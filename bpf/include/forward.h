@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What both hooks share at ingress: parse, find, compare with the proof. What differs between a frame and an skb (how bytes are
- * changed and sent) is in xdp.h and tc.h.
+ * What both hooks share at ingress: parse, find, compare with the proof. What differs between a
+ * frame and an skb (how bytes are changed and sent) is in xdp.h and tc.h.
  */
 #pragma once
 
@@ -34,9 +34,12 @@ always_inline const struct flow_delta *flow_delta(const struct flow *flow, int i
 	return ipv6 ? &((const struct flow6 *)flow)->delta : &((const struct flow4 *)flow)->delta;
 }
 
-/* The packet's flow is known but may not be forwarded now: put it on trial, for the witness to compare. */
-always_inline void trial_open(const struct frame *f, __u32 l3_at, int ipv6, __u32 ref, const struct packet *p, __u64 in, __u32 epoch,
-			      __u32 reason)
+/*
+ * The packet's flow is known but may not be forwarded now: put it on trial, for the witness to
+ * compare.
+ */
+always_inline void trial_open(const struct frame *f, __u32 l3_at, int ipv6, __u32 ref,
+			      const struct packet *p, __u64 in, __u32 epoch, __u32 reason)
 {
 	struct trial *t = trial_get(ref), *said;
 
@@ -61,10 +64,16 @@ always_inline void trial_open(const struct frame *f, __u32 l3_at, int ipv6, __u3
 	}
 }
 
-/* A FIN, RST or SYN goes by: conntrack decides what it means. Until user space has heard of it, nothing is proven. */
+/*
+ * A FIN, RST or SYN goes by: conntrack decides what it means. Until user space has heard of it,
+ * nothing is proven.
+ */
 always_inline void flow_hold(struct flow *f, struct trial *t)
 {
-	/* In this order: a witness that misses the hold before it proves finds it afterwards (prove in witness.h). */
+	/*
+	 * In this order: a witness that misses the hold before it proves finds it afterwards (prove
+	 * in witness.h).
+	 */
 	t->hold = now() + hold;
 	WRITE_ONCE(t->held, 1);
 	__sync_lock_test_and_set(&f->proof, 0);
@@ -87,19 +96,20 @@ always_inline void flow_disturb(struct flow *f, __u32 ref)
 }
 
 /*
- * Whether a packet may be one of the flow, by where it came in: where the flow is proven, only there. From elsewhere, conntrack decides what
- * it means, and tells; until then it ends nothing.
+ * Whether a packet may be one of the flow, by where it came in: where the flow is proven, only
+ * there. From elsewhere, conntrack decides what it means, and tells; until then it ends nothing.
  */
 always_inline int flow_may_come(const struct flow *flow, __u64 in)
 {
 	__u32 slot = flow->hop;
 
-	return flow->in == in || slot >= HOPS_MAX || READ_ONCE(flow->proof) != READ_ONCE(control.epoch) + READ_ONCE(hop_of(slot)->epoch);
+	return flow->in == in || slot >= HOPS_MAX ||
+	       READ_ONCE(flow->proof) != READ_ONCE(control.epoch) + READ_ONCE(hop_of(slot)->epoch);
 }
 
 /*
- * A packet came in at another member of a bridge than before: the station has moved, and what is sent to it must go there as well.
- * The bridge tells so, too, unless its message was lost.
+ * A packet came in at another member of a bridge than before: the station has moved, and what is
+ * sent to it must go there as well. The bridge tells so, too, unless its message was lost.
  */
 always_inline void flow_moved(__u32 ref)
 {
@@ -120,19 +130,21 @@ always_inline void flow_moved(__u32 ref)
 }
 
 /*
- * What is read below was not read before what is read above. A fetching atomic is the only full barrier in BPF from 5.15 on; adding
- * nothing to a word of the line that is about to be counted on costs little. On x86 loads stay in order, and nothing is needed.
+ * What is read below was not read before what is read above. A fetching atomic is the only full
+ * barrier in BPF from 5.15 on; adding nothing to a word of the line that is about to be counted on
+ * costs little. On x86 loads stay in order, and nothing is needed.
  */
 always_inline void fence_full(__u32 *word)
 {
 	__u32 unchanged = __sync_fetch_and_add(word, 0);
 
-	asm volatile(""
-		     :
-		     : "r"(unchanged));
+	asm volatile("" : : "r"(unchanged));
 }
 
-/* Notes whether a PPPoE frame comes from the other end of its session; `slot`: of the port where it came in. */
+/*
+ * Notes whether a PPPoE frame comes from the other end of its session; `slot`: of the port where it
+ * came in.
+ */
 always_inline void session_check(const struct frame *f, __u32 slot, struct link *l)
 {
 	void *from = pinned(f->data + l->ahead + ETH_ALEN);
@@ -141,7 +153,8 @@ always_inline void session_check(const struct frame *f, __u32 slot, struct link 
 	if (l->in & IN_PPPOE) {
 		known = session_place(slot, l->in);
 		stranger = from + ETH_ALEN > f->end || !known ||
-			   READ_ONCE(*known) != session_of(l->in, *(__u32 *)from, *(__u16 *)(from + 4));
+			   READ_ONCE(*known) !=
+				   session_of(l->in, *(__u32 *)from, *(__u16 *)(from + 4));
 	}
 	l->stranger = (stranger + nothing(f->len)) & 1;
 }
@@ -166,34 +179,37 @@ always_inline int port_owns(const struct port *port, const struct frame *f, cons
 	vlan = (l->in >> (l->dsa ? IN_INNER : IN_OUTER)) & 0xfff;
 #pragma unroll
 	for (i = 1; i < PORT_MACS; i++)
-		if (i < port->macs && vlan == port->mac[i].vlan && high == *(__u16 *)port->mac[i].mac &&
-		    low == *(__u32 *)(port->mac[i].mac + 2))
+		if (i < port->macs && vlan == port->mac[i].vlan &&
+		    high == *(__u16 *)port->mac[i].mac && low == *(__u32 *)(port->mac[i].mac + 2))
 			return 1;
 	return 0;
 }
 
 /*
- * Whether a bridge drops a frame for its source, which is no address of a station (br_handle_frame in net/bridge/br_input.c). Where no bridge is, the
- * kernel does not look at it.
+ * Whether a bridge drops a frame for its source, which is no address of a station (br_handle_frame
+ * in net/bridge/br_input.c). Where no bridge is, the kernel does not look at it.
  */
-always_inline int source_refused(const struct port *port, const struct frame *f, const struct link *l)
+always_inline int source_refused(const struct port *port, const struct frame *f,
+				 const struct link *l)
 {
 	void *from;
 
 	if (!(port->flags & PORT_FLOODS))
 		return 0;
-	from = __builtin_constant_p(l->ahead) ? f->data + l->ahead + ETH_ALEN : pinned(f->data + l->ahead + ETH_ALEN);
+	from = __builtin_constant_p(l->ahead) ? f->data + l->ahead + ETH_ALEN
+					      : pinned(f->data + l->ahead + ETH_ALEN);
 	if (!__builtin_constant_p(l->ahead) && from + ETH_ALEN > f->end)
 		return 1; /* for the verifier */
 	return *(__u8 *)from & 1 || !(*(__u16 *)from | *(__u32 *)(from + 2));
 }
 
 /*
- * A packet's TOS is not its record's. Where it is only the record's mark that makes the difference (FLOW_TIMED), what is left to compare is
- * compared here, and a packet that agrees is timed, unless XDP passes it up: TC will see it.
+ * A packet's TOS is not its record's. Where it is only the record's mark that makes the difference
+ * (FLOW_TIMED), what is left to compare is compared here, and a packet that agrees is timed, unless
+ * XDP passes it up: TC will see it.
  */
-always_inline int unlike_tos(const struct frame *f, const struct link *l, const struct packet *p, struct flow *flow, const struct hop *hop,
-			     __u32 ref, int ipv6, int xdp)
+always_inline int unlike_tos(const struct frame *f, const struct link *l, const struct packet *p,
+			     struct flow *flow, const struct hop *hop, __u32 ref, int ipv6, int xdp)
 {
 	if ((READ_ONCE(flow->tos) ^ p->tos) & 0xfc)
 		return REASON_TOS;
@@ -207,26 +223,30 @@ always_inline int unlike_tos(const struct frame *f, const struct link *l, const 
 }
 
 /*
- * Whether a packet that came as far as its flow's proof is a FIN or RST that neither end can have sent, as it seems: all others are the
- * kernel's before that. By what it is, and not by a mark, of which the verifier would follow both values through all that comes after.
+ * Whether a packet that came as far as its flow's proof is a FIN or RST that neither end can have
+ * sent, as it seems: all others are the kernel's before that. By what it is, and not by a mark, of
+ * which the verifier would follow both values through all that comes after.
  */
 always_inline int doubtful(const struct packet *p)
 {
 	return p->proto == IPPROTO_TCP && p->tcp_flags & (TCP_FIN | TCP_RST);
 }
 
-/* Why a packet is not forwarded by its flow's proof. Conntrack, which was asked not to look at windows, would believe a doubtful one: it is dropped. */
+/*
+ * Why a packet is not forwarded by its flow's proof. Conntrack, which was asked not to look at
+ * windows, would believe a doubtful one: it is dropped.
+ */
 always_inline int refused(const struct packet *p, int reason)
 {
 	return doubtful(p) ? because(REASON_WINDOW) : because(reason);
 }
 
 /*
- * Whether a packet may be forwarded: REASON_NONE and the verdict, or why not. `xdp`: frames only, no qdisc. A doubtful one is judged as any
- * other of its flow, but may not be what proves it.
+ * Whether a packet may be forwarded: REASON_NONE and the verdict, or why not. `xdp`: frames only,
+ * no qdisc. A doubtful one is judged as any other of its flow, but may not be what proves it.
  */
-always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp, const struct link *l, struct packet *p,
-			 struct verdict *v)
+always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp,
+			 const struct link *l, struct packet *p, struct verdict *v)
 {
 	__u32 slot, epoch, hop_slot, proof;
 	struct port *port;
@@ -238,7 +258,10 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 	if (unlikely(!READ_ONCE(control.armed)))
 		return because(REASON_SILENT);
 	if (unlikely(later(now(), READ_ONCE(control.deadline)))) {
-		/* For good, until a daemon arms again: the comparison turns round after 2^31 jiffies. */
+		/*
+		 * For good, until a daemon arms again: the comparison turns round after 2^31
+		 * jiffies.
+		 */
 		WRITE_ONCE(control.armed, 0);
 		return because(REASON_SILENT);
 	}
@@ -250,11 +273,13 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 	if (l->in & IN_PPPOE && !(port->flags & PORT_PPP_IN))
 		return because(REASON_PORT);
 	if (unlikely(port->dsa && !l->dsa))
-		return because(REASON_TAG); /* a type that stands where the tag should: the device took the tag off */
+		/* a type that stands where the tag should: the device took the tag off */
+		return because(REASON_TAG);
 	if (!port_owns(port, f, l) || unlikely(source_refused(port, f, l)))
 		return because(REASON_NOT_OURS);
 
-	reason = ipv6 ? parse_ipv6(f, L3_ETHERNET + l->shift, p) : parse_ipv4(f, L3_ETHERNET + l->shift, p);
+	reason = ipv6 ? parse_ipv6(f, L3_ETHERNET + l->shift, p)
+		      : parse_ipv4(f, L3_ETHERNET + l->shift, p);
 	if (reason) {
 		if (unlikely(READ_ONCE(control.drops) & DROP_BY_LIST) &&
 		    drop_listed(f, L3_ETHERNET + l->shift, reason, port, in_slot(in), ipv6, xdp))
@@ -266,12 +291,13 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 	hash = hash_key(p->key, ipv6);
 	flow = flow_find_hashed(hash, p->key, ipv6, &v->ref);
 	if (!flow) {
-		if (READ_ONCE(control.drops) &&
-		    drop_check(f, L3_ETHERNET + l->shift, p, hash, in, port, in_slot(in), ipv6, xdp))
+		if (READ_ONCE(control.drops) && drop_check(f, L3_ETHERNET + l->shift, p, hash, in,
+							   port, in_slot(in), ipv6, xdp))
 			return REASON_DROPPED;
 		return because(REASON_UNKNOWN);
 	}
-	if (p->proto == IPPROTO_TCP && (p->tcp_flags & (TCP_FIN | TCP_SYN | TCP_RST | TCP_ACK)) != TCP_ACK) {
+	if (p->proto == IPPROTO_TCP &&
+	    (p->tcp_flags & (TCP_FIN | TCP_SYN | TCP_RST | TCP_ACK)) != TCP_ACK) {
 		if (!(p->tcp_flags & (TCP_FIN | TCP_SYN | TCP_RST)))
 			return because(REASON_TCP_FLAGS);
 		if (shadow || !window_forged(f, L3_ETHERNET + l->shift, ipv6, p, flow, v->ref)) {
@@ -314,7 +340,8 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 		if (doubtful(p))
 			return because(REASON_WINDOW);
 		/* XDP may not see a tag that the device took off: TC, which does, comes next. */
-		if (!xdp && reason == REASON_MOVED && port->flags & PORT_FLOODS && (flow->in ^ in) & IN_NETWORK)
+		if (!xdp && reason == REASON_MOVED && port->flags & PORT_FLOODS &&
+		    (flow->in ^ in) & IN_NETWORK)
 			flow_moved(v->ref);
 		trial_open(f, L3_ETHERNET + l->shift, ipv6, v->ref, p, in, epoch, reason);
 		return reason;
@@ -332,8 +359,12 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 	return REASON_NONE;
 }
 
-/* The length check stands apart: at TC it is a segment of a super-packet that counts. REASON_NONE where it fits. */
-always_inline int fits(const struct frame *f, __u32 l3_at, int ipv6, struct verdict *v, const struct packet *p, __u32 len)
+/*
+ * The length check stands apart: at TC it is a segment of a super-packet that counts. REASON_NONE
+ * where it fits.
+ */
+always_inline int fits(const struct frame *f, __u32 l3_at, int ipv6, struct verdict *v,
+		       const struct packet *p, __u32 len)
 {
 	if (likely(len <= READ_ONCE(v->flow->len)))
 		return REASON_NONE;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Hops: where does it go? An adjacency, shared by many flows: the out device and the bytes that the kernel itself put before
- * the IP header. Written by the egress witness; epoch raised by user space when the neighbour behind it changes.
+ * Hops: where does it go? An adjacency, shared by many flows: the out device and the bytes that the
+ * kernel itself put before the IP header. Written by the egress witness; epoch raised by user space
+ * when the neighbour behind it changes.
  */
 #pragma once
 
@@ -10,14 +11,22 @@
 #define HOP_HEADER_MAX 32 /* Ethernet 14 + QinQ or a switch's tag and VLAN 8 + PPPoE 8 */
 #define HOPS_MAX 4096
 
-/* What makes two hops the same hop. The header starts at 2 modulo 4, as in a frame, so that words of both are aligned alike. */
+/*
+ * What makes two hops the same hop. The header starts at 2 modulo 4, as in a frame, so that words
+ * of both are aligned alike.
+ */
 struct hop_key {
-	__u32 ifindex;               /* out device */
-	__u8 len;                    /* of header: 14, and 4 for each VLAN tag, and 8 for PPPoE */
-	__u8 form;                   /* HOP_TAGS, HOP_PPPOE */
-	__u8 header[HOP_HEADER_MAX]; /* as on the wire, ends where IP begins; PPPoE length and unused bytes 0 */
-	__u8 least;                  /* the kernel fills frames up to so many bytes before it hands them to the device; 0: it does not */
-	__u8 able;                   /* enum able */
+	__u32 ifindex; /* out device */
+	__u8 len;      /* of header: 14, and 4 for each VLAN tag, and 8 for PPPoE */
+	__u8 form;     /* HOP_TAGS, HOP_PPPOE */
+	/* as on the wire, ends where IP begins; PPPoE length and unused bytes 0 */
+	__u8 header[HOP_HEADER_MAX];
+	/*
+	 * the kernel fills frames up to so many bytes before it hands them to the device; 0: it
+	 * does not
+	 */
+	__u8 least;
+	__u8 able; /* enum able */
 };
 _Static_assert(sizeof(struct hop_key) == 40, "hop_key");
 
@@ -32,8 +41,8 @@ struct hop {
 _Static_assert(sizeof(struct hop) == 64, "hop");
 
 /*
- * What TC can do to a link-layer header: nothing moves by 2 bytes (qca), no super-packet is split behind PPPoE or by a switch, and
- * next to the tag of a switch nothing else is put into the frame.
+ * What TC can do to a link-layer header: nothing moves by 2 bytes (qca), no super-packet is split
+ * behind PPPoE or by a switch, and next to the tag of a switch nothing else is put into the frame.
  */
 enum able {
 	ABLE_TC = 1 << 0,
@@ -41,10 +50,11 @@ enum able {
 };
 
 enum hop_form {
-	HOP_TAGS = 3,         /* number of VLAN tags */
-	HOP_PPPOE = 1 << 2,   /* the length of each packet is to be put in */
-	HOP_DSA = 3 << 3,     /* enum dsa_kind of the tag, if there is one */
-	HOP_BRIDGED = 1 << 5, /* of a bridge: addresses and EtherType, which are 0 here, are those of each frame */
+	HOP_TAGS = 3,       /* number of VLAN tags */
+	HOP_PPPOE = 1 << 2, /* the length of each packet is to be put in */
+	HOP_DSA = 3 << 3,   /* enum dsa_kind of the tag, if there is one */
+	/* of a bridge: addresses and EtherType, which are 0 here, are those of each frame */
+	HOP_BRIDGED = 1 << 5,
 };
 
 #define HOP_DSA_SHIFT 3

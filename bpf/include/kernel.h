@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the packet path needs of the kernel: UAPI headers and helpers, nothing of vmlinux.h (no BTF on stock OpenWrt). */
+/*
+ * What the packet path needs of the kernel: UAPI headers and helpers, nothing of vmlinux.h (no BTF
+ * on stock OpenWrt).
+ */
 #pragma once
 
 #include <linux/bpf.h>
@@ -28,14 +31,14 @@
 #define WRITE_ONCE(x, v) (*(volatile typeof(x) *)&(x) = (v))
 
 /*
- * A value that is kept, in a register or on the stack: else the compiler works an address out anew wherever it is used. It also knows nothing
- * of the value, and so leaves no check of it out that an earlier one implies (clang 19 and 22 do): the verifier believes only what is checked by
- * the very pointer or number that is then used.
+ * A value that is kept, in a register or on the stack: else the compiler works an address out anew
+ * wherever it is used. It also knows nothing of the value, and so leaves no check of it out that an
+ * earlier one implies (clang 19 and 22 do): the verifier believes only what is checked by the very
+ * pointer or number that is then used.
  */
-#define pinned(value)                          \
-	({                                     \
-		typeof(value) pinned_ = value; \
-		asm volatile(""                \
-			     : "+r"(pinned_)); \
-		pinned_;                       \
+#define pinned(value)                             \
+	({                                        \
+		typeof(value) pinned_ = value;    \
+		asm volatile("" : "+r"(pinned_)); \
+		pinned_;                          \
 	})

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What lies between the wire and IP: Ethernet (IEEE 802.3), up to two VLAN tags (802.1Q, 802.1ad), PPPoE (RFC 2516), and the tag of a
- * switch (dsa.h). All that the packet path knows of these formats is in these two files.
+ * What lies between the wire and IP: Ethernet (IEEE 802.3), up to two VLAN tags (802.1Q, 802.1ad),
+ * PPPoE (RFC 2516), and the tag of a switch (dsa.h). All that the packet path knows of these
+ * formats is in these two files.
  */
 #pragma once
 
@@ -11,7 +12,9 @@
 #include "kernel.h"
 #include "reason.h"
 
-/* A frame as both hooks see it. `end` bounds what may be read directly; `len` is the whole frame. */
+/*
+ * A frame as both hooks see it. `end` bounds what may be read directly; `len` is the whole frame.
+ */
 struct frame {
 	void *data;
 	void *end;
@@ -25,23 +28,28 @@ struct frame {
 #define PPP_IP 0x0021
 #define PPP_IPV6 0x0057
 
-const volatile __u32 unaligned; /* this processor reads words at any address: else the verifier wants IP aligned in every frame */
+/* this processor reads words at any address: else the verifier wants IP aligned in every frame */
+const volatile __u32 unaligned;
 
 #define SHIFT_MASK (unaligned ? 30 : 28)
 
 /* A link-layer header as found. All zero for plain Ethernet. */
 struct link {
-	__u64 in;        /* as flow.in, without the slot */
-	__u32 shift;     /* bytes of tags and PPPoE in the frame: IP begins at L3_ETHERNET + shift */
+	__u64 in; /* as flow.in, without the slot */
+	/* bytes of tags and PPPoE in the frame: IP begins at L3_ETHERNET + shift */
+	__u32 shift;
 	__u16 pppoe_len; /* bytes of the PPP packet, by the PPPoE header */
 	__be16 type;     /* ETH_P_IP or ETH_P_IPV6 */
 	__u8 tags;       /* VLAN tags, together with one in skb metadata */
 	__u8 meta;       /* the outermost is in skb metadata */
 	__u8 dsa;        /* bytes of a switch's tag */
 	__u8 ahead;      /* of them, before the hardware addresses */
-	__u8 stranger;   /* a PPPoE session's packet, but not from the station that the kernel sends its packets to */
-	__u8 able;       /* enum able: for taking this header off, as for putting it on */
-	__u8 least;      /* as hop_key.least */
+	/*
+	 * a PPPoE session's packet, but not from the station that the kernel sends its packets to
+	 */
+	__u8 stranger;
+	__u8 able;  /* enum able: for taking this header off, as for putting it on */
+	__u8 least; /* as hop_key.least */
 };
 
 always_inline __be16 frame_ethertype(const struct frame *f)
@@ -53,8 +61,9 @@ always_inline __be16 frame_ethertype(const struct frame *f)
 
 always_inline __u32 tag_kind(__be16 type)
 {
-	return type == bpf_htons(ETH_P_8021Q) ? TAG_VLAN : type == bpf_htons(ETH_P_8021AD) ? TAG_SERVICE
-											   : TAG_NONE;
+	return type == bpf_htons(ETH_P_8021Q)    ? TAG_VLAN
+	       : type == bpf_htons(ETH_P_8021AD) ? TAG_SERVICE
+						 : TAG_NONE;
 }
 
 /* An skb's tag, which its frame does not have. */
@@ -64,23 +73,25 @@ struct meta_tag {
 };
 
 /*
- * Zero, of which the verifier knows nothing: `unknown` is a number it does not know. What this is added to it forgets. Else it would
- * follow every kind of header through all that comes after, as if each were a program of its own.
+ * Zero, of which the verifier knows nothing: `unknown` is a number it does not know. What this is
+ * added to it forgets. Else it would follow every kind of header through all that comes after, as
+ * if each were a program of its own.
  */
 always_inline __u64 nothing(__u64 unknown)
 {
 	__u64 same = unknown;
 
-	asm volatile(""
-		     : "+r"(same));
+	asm volatile("" : "+r"(same));
 	return unknown - same;
 }
 
 /*
- * Where the frame carries IP, and behind what: first what a switch put in (found before), then a tag in skb metadata, then those in the
- * frame, then PPPoE. A switch's tag takes the place of the outer VLAN tag: then only one VLAN tag is known.
+ * Where the frame carries IP, and behind what: first what a switch put in (found before), then a
+ * tag in skb metadata, then those in the frame, then PPPoE. A switch's tag takes the place of the
+ * outer VLAN tag: then only one VLAN tag is known.
  */
-always_inline int link_parse(const struct frame *f, const struct dsa_tag *dsa, const struct meta_tag *meta, struct link *l)
+always_inline int link_parse(const struct frame *f, const struct dsa_tag *dsa,
+			     const struct meta_tag *meta, struct link *l)
 {
 	__u32 kind = meta->kind;
 	__u16 tci = meta->tci;
@@ -115,8 +126,9 @@ always_inline int link_parse(const struct frame *f, const struct dsa_tag *dsa, c
 			return REASON_TRUNCATED;
 		tci = bpf_ntohs(*(__be16 *)(h + L3_ETHERNET));
 		type = *(__be16 *)(h + L3_ETHERNET + 2);
-		l->in |= l->in >> IN_OUTER_KIND ? (__u64)kind << IN_INNER_KIND | (__u64)tci << IN_INNER
-						: (__u64)kind << IN_OUTER_KIND | (__u64)tci << IN_OUTER;
+		l->in |= l->in >> IN_OUTER_KIND
+				 ? (__u64)kind << IN_INNER_KIND | (__u64)tci << IN_INNER
+				 : (__u64)kind << IN_OUTER_KIND | (__u64)tci << IN_OUTER;
 		l->tags++;
 		l->shift += TAG_SIZE;
 		h += TAG_SIZE;
@@ -150,7 +162,8 @@ always_inline int link_parse(const struct frame *f, const struct dsa_tag *dsa, c
 	l->dsa = (l->dsa + zero) & 15;
 	l->ahead = (l->ahead + zero) & 8;
 	l->able = (l->able + zero) & 3;
-	return type == bpf_htons(ETH_P_IP) || type == bpf_htons(ETH_P_IPV6) ? REASON_NONE : REASON_ETHERTYPE;
+	return type == bpf_htons(ETH_P_IP) || type == bpf_htons(ETH_P_IPV6) ? REASON_NONE
+									    : REASON_ETHERTYPE;
 }
 
 /* PPPoE says how long the packet is, as does IP. Where these differ, the kernel decides. */

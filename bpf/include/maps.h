@@ -11,20 +11,24 @@
 #include "port.h"
 
 #define STACKS_MAX 16384
-#define STACK_PPP (1u << 31) /* in `stacks`: a PPP device, or on one and perhaps on others; of PPP itself the number is 0 */
+/* in `stacks`: a PPP device, or on one and perhaps on others; of PPP itself the number is 0 */
+#define STACK_PPP (1u << 31)
 #define STACK_NUMBER (~STACK_PPP)
 
 const volatile __u32 flows4_mask; /* number of IPv4 buckets - 1 */
 const volatile __u32 flows6_mask; /* number of IPv6 buckets - 1 */
 const volatile __u32 ports_mask;  /* number of port slots - 1 */
-const volatile __u32 patience;    /* jiffies that a packet may take from ingress to egress and still be proof */
-const volatile __u32 hold;        /* jiffies after a FIN, RST or SYN during which nothing is proven */
-const volatile __u32 silence;     /* jiffies without a beat after which the daemon counts as dead */
-const volatile __u32 rehearsal;   /* under BPF_PROG_TEST_RUN, where every skb has a socket */
-const volatile __u32 shadow;      /* compute, compare, but let the kernel forward */
-const volatile __u32 ipsec;       /* this kernel knows of IPsec, and can tell what it decrypted */
-const volatile __u32 weak_order;  /* this processor may read a flow's fields before its proof, unless told not to */
-const volatile __u32 buffers;     /* XDP may see frames in several buffers: from Linux 5.18 on */
+/* jiffies that a packet may take from ingress to egress and still be proof */
+const volatile __u32 patience;
+/* jiffies after a FIN, RST or SYN during which nothing is proven */
+const volatile __u32 hold;
+const volatile __u32 silence;   /* jiffies without a beat after which the daemon counts as dead */
+const volatile __u32 rehearsal; /* under BPF_PROG_TEST_RUN, where every skb has a socket */
+const volatile __u32 shadow;    /* compute, compare, but let the kernel forward */
+const volatile __u32 ipsec;     /* this kernel knows of IPsec, and can tell what it decrypted */
+/* this processor may read a flow's fields before its proof, unless told not to */
+const volatile __u32 weak_order;
+const volatile __u32 buffers; /* XDP may see frames in several buffers: from Linux 5.18 on */
 
 struct control control __attribute__((aligned(64)));
 
@@ -70,9 +74,10 @@ struct {
 } trials SEC(".maps");
 
 /*
- * Ports and hops are sections, each a map whose one element is the whole table: an address and an offset, where the lookup of an element takes
- * four times as many instructions and has the compiler save its registers. User space makes `ports` as short as ports_mask says. Older kernels
- * want an element to fit into 4 MiB (kernel/bpf/arraymap.c), so that flows and tags cannot be had this way.
+ * Ports and hops are sections, each a map whose one element is the whole table: an address and an
+ * offset, where the lookup of an element takes four times as many instructions and has the compiler
+ * save its registers. User space makes `ports` as short as ports_mask says. Older kernels want an
+ * element to fit into 4 MiB (kernel/bpf/arraymap.c), so that flows and tags cannot be had this way.
  */
 struct port ports[1 << PORT_SLOT_BITS] SEC(".bss.ports") __attribute__((aligned(64)));
 struct hop hops[HOPS_MAX] SEC(".bss.hops") __attribute__((aligned(64)));
@@ -85,8 +90,9 @@ struct {
 } hop_index SEC(".maps");
 
 /*
- * Device → stack: devices that stand on one another (a bridge on its members, a VLAN device on the one below) share a number. The
- * witness goes by it: the kernel remembers the topmost device at which a packet came in, ingress knows the lowest.
+ * Device → stack: devices that stand on one another (a bridge on its members, a VLAN device on the
+ * one below) share a number. The witness goes by it: the kernel remembers the topmost device at
+ * which a packet came in, ingress knows the lowest.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -97,8 +103,9 @@ struct {
 } stacks SEC(".maps");
 
 /*
- * PPPoE sessions that the kernel was seen to send into, each one number (session_of): the kernel goes by the other end's address, too
- * (net/ppp/pppoe.c). A port has SESSION_PLACES; sessions that share one take turns, and what of them is not there goes to the kernel.
+ * PPPoE sessions that the kernel was seen to send into, each one number (session_of): the kernel
+ * goes by the other end's address, too (net/ppp/pppoe.c). A port has SESSION_PLACES; sessions that
+ * share one take turns, and what of them is not there goes to the kernel.
  */
 #define SESSION_PLACES 4
 
@@ -125,8 +132,9 @@ always_inline __u64 *session_place(__u32 slot, __u16 session)
 }
 
 /*
- * Where frames of a PPPoE session come in (flow.in, without priorities) → the device that the kernel took their packets for: the only place
- * where it tells which PPP device a session belongs to. For counters; nothing is decided by it.
+ * Where frames of a PPPoE session come in (flow.in, without priorities) → the device that the
+ * kernel took their packets for: the only place where it tells which PPP device a session belongs
+ * to. For counters; nothing is decided by it.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -144,8 +152,9 @@ struct {
 } transmit SEC(".maps");
 
 /*
- * Packets given to the kernel, or not proven, by enum reason; those that XDP passed up come after all others, as TC on the same
- * device sees and counts them again. Off the fast path, so one copy per CPU is affordable.
+ * Packets given to the kernel, or not proven, by enum reason; those that XDP passed up come after
+ * all others, as TC on the same device sees and counts them again. Off the fast path, so one copy
+ * per CPU is affordable.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -179,8 +188,9 @@ always_inline int later(__u32 a, __u32 b)
 }
 
 /*
- * Whether `end`, which is never further ahead than `span`, still lies ahead. Unlike `later` it holds however long ago that was: what was over
- * 25 days ago (at 1000 Hz) would seem to lie ahead again.
+ * Whether `end`, which is never further ahead than `span`, still lies ahead. Unlike `later` it
+ * holds however long ago that was: what was over 25 days ago (at 1000 Hz) would seem to lie ahead
+ * again.
  */
 always_inline int ahead(__u32 end, __u32 span)
 {
@@ -206,7 +216,8 @@ always_inline void count_total(__u32 which, __u64 add)
 }
 
 /* The tag of a switch's frame that came in at, or leaves by, this device. */
-always_inline int port_dsa(const void *data, const void *end, const struct port *port, int out, struct dsa_tag *tag)
+always_inline int port_dsa(const void *data, const void *end, const struct port *port, int out,
+			   struct dsa_tag *tag)
 {
 	__u32 kind = port ? port->dsa : DSA_NONE;
 
@@ -235,13 +246,18 @@ always_inline struct port *port_find(__u32 ifindex, __u32 *slot)
 	p = &ports[*slot];
 	if (p->ifindex != ifindex)
 		p = NULL;
-	/* Whoever asks whether there is one asks the pointer, which the verifier goes by, and does not compare once more. */
-	asm volatile(""
-		     : "+r"(p));
+	/*
+	 * Whoever asks whether there is one asks the pointer, which the verifier goes by, and does
+	 * not compare once more.
+	 */
+	asm volatile("" : "+r"(p));
 	return p;
 }
 
-/* A hop by its number, which is below HOPS_MAX: the mask is for the verifier, as the compiler works the address out before it compares. */
+/*
+ * A hop by its number, which is below HOPS_MAX: the mask is for the verifier, as the compiler works
+ * the address out before it compares.
+ */
 always_inline struct hop *hop_of(__u32 slot)
 {
 	return pinned(&hops[pinned(slot) & (HOPS_MAX - 1)]);

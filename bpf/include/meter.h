@@ -2,12 +2,14 @@
 /*
  * The meter: what passes a port, per conversation, without locks and without a copy per CPU.
  *
- * A record is one conversation at one port, seen from the *station*: the host beyond the port. What comes in there the station sent, what
- * goes out it receives, so that both ways share a record without an order having to be chosen. IPv4 records are one cache line.
+ * A record is one conversation at one port, seen from the *station*: the host beyond the port. What
+ * comes in there the station sent, what goes out it receives, so that both ways share a record
+ * without an order having to be chosen. IPv4 records are one cache line.
  *
- * The kernel side claims (FREE → CLAIMED → LIVE, compare-and-swap), user space retires (LIVE → RETIRED → FREE, next life) when no packet
- * can still be adding to it. Two CPUs that miss together make two records of one key; user space adds them up. What finds no record is
- * counted for its station, and what finds no station for its port: nothing is ever uncounted.
+ * The kernel side claims (FREE → CLAIMED → LIVE, compare-and-swap), user space retires (LIVE →
+ * RETIRED → FREE, next life) when no packet can still be adding to it. Two CPUs that miss together
+ * make two records of one key; user space adds them up. What finds no record is counted for its
+ * station, and what finds no station for its port: nothing is ever uncounted.
  *
  * What weir forwards itself is counted in its own records (flow.h) and never comes here.
  */
@@ -17,7 +19,8 @@
 
 #define METER_WAYS 4
 
-enum meter_state { /* low byte of owner; the rest counts the lives of the slot. As enum flow_state */
+/* low byte of owner; the rest counts the lives of the slot. As enum flow_state */
+enum meter_state {
 	METER_FREE = 0,
 	METER_CLAIMED = 1,
 	METER_LIVE = 2,
@@ -73,7 +76,8 @@ _Static_assert(sizeof(struct meter_key6) == 40, "meter_key6");
 struct meter4 {
 	struct meter m;
 	struct meter_key4 key;
-	__u32 highest[2]; /* TCP: the sequence number behind all that was sent, by enum meter_way; 0: none yet */
+	/* TCP: the sequence number behind all that was sent, by enum meter_way; 0: none yet */
+	__u32 highest[2];
 };
 _Static_assert(sizeof(struct meter4) == 64, "meter4: one cache line");
 
@@ -95,7 +99,10 @@ struct meter_bucket6 {
 /* A record's number: bucket * METER_WAYS + way, and the family. */
 #define METER_REF_IPV6 (1u << 31)
 
-/* A station's packets that have no record: those for which none was free, and what is not IP. Counted as in a record. */
+/*
+ * A station's packets that have no record: those for which none was free, and what is not IP.
+ * Counted as in a record.
+ */
 struct station {
 	__u64 unplaced[2];
 	__u64 other[2]; /* frames; bytes behind their headers */
@@ -121,7 +128,10 @@ struct meter_rest {
 };
 _Static_assert(sizeof(struct meter_rest) == 64, "meter_rest");
 
-/* A port at which is counted, at index `ifindex & meter_ports_mask`. The first line is written by user space. */
+/*
+ * A port at which is counted, at index `ifindex & meter_ports_mask`. The first line is written by
+ * user space.
+ */
 struct meter_port {
 	__u32 ifindex; /* 0: free slot */
 	__u32 flags;   /* enum meter_port_flags */

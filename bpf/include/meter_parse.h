@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a packet is to the meter. Unlike the fast path's parser (parse.h) it refuses nothing: what cannot be told apart is still counted.
+ * What a packet is to the meter. Unlike the fast path's parser (parse.h) it refuses nothing: what
+ * cannot be told apart is still counted.
  */
 #pragma once
 
@@ -28,7 +29,8 @@ struct metered {
 
 #define PPPOE_HEADER 8 /* with the PPP protocol number behind it */
 #define IP_OFFSET 0x1fff
-#define LINK_MAX 30        /* Ethernet, two tags, PPPoE: 14 + 8 + 8; all bits of what may come out */
+/* Ethernet, two tags, PPPoE: 14 + 8 + 8; all bits of what may come out */
+#define LINK_MAX 30
 #define HEADERS_MAX 0x1fff /* 40 + 3 * 2048 bytes */
 
 /* Two words of memory as one, in the order in which a 64-bit load would have found them. */
@@ -52,35 +54,41 @@ always_inline __u16 port_of(__u32 ports, int second)
 }
 
 /*
- * Bytes of a frame, from `at` on: where they lie, if they lie in one piece and this processor reads words at any address; else a copy. NULL:
- * the frame ends before. A call of bpf_skb_load_bytes takes 10 to 20 ns, so that three of them were most of what a packet cost.
+ * Bytes of a frame, from `at` on: where they lie, if they lie in one piece and this processor reads
+ * words at any address; else a copy. NULL: the frame ends before. A call of bpf_skb_load_bytes
+ * takes 10 to 20 ns, so that three of them were most of what a packet cost.
  */
 always_inline const void *meter_octets(struct __sk_buff *skb, __u32 at, void *copy, __u32 octets)
 {
 	const void *h = (void *)(long)skb->data + at;
 
-	/* The same pointer is to be looked at and to be read from: the verifier knows the length behind this one only. */
-	asm volatile(""
-		     : "+r"(h));
+	/*
+	 * The same pointer is to be looked at and to be read from: the verifier knows the length
+	 * behind this one only.
+	 */
+	asm volatile("" : "+r"(h));
 	if (meter_unaligned && h + octets <= (void *)(long)skb->data_end)
 		return h;
 	return bpf_skb_load_bytes(skb, at, copy, octets) ? NULL : copy;
 }
 
 /*
- * The same number, of which the verifier knows nothing any more; `unknown` is one that it does not know. Else it would follow each kind of
- * header through all that comes after, as if each were a program of its own (`nothing` in link.h): 137,000 instructions instead of 25,000.
+ * The same number, of which the verifier knows nothing any more; `unknown` is one that it does not
+ * know. Else it would follow each kind of header through all that comes after, as if each were a
+ * program of its own (`nothing` in link.h): 137,000 instructions instead of 25,000.
  */
 always_inline __u32 meter_forget(__u32 number, __u64 unknown)
 {
 	__u64 same = unknown;
 
-	asm volatile(""
-		     : "+r"(same));
+	asm volatile("" : "+r"(same));
 	return number + (unknown - same);
 }
 
-/* What comes behind tags and PPPoE: an EtherType, in network order. Moves `at` there; `vlan` is the outermost VLAN id. */
+/*
+ * What comes behind tags and PPPoE: an EtherType, in network order. Moves `at` there; `vlan` is the
+ * outermost VLAN id.
+ */
 always_inline __be16 meter_link(struct __sk_buff *skb, __u32 *at, __u32 *vlan)
 {
 	__be16 type = skb->protocol, copy[4];
@@ -107,8 +115,9 @@ always_inline __be16 meter_link(struct __sk_buff *skb, __u32 *at, __u32 *vlan)
 		if (!h)
 			return 0;
 		*at += PPPOE_HEADER;
-		type = h[3] == bpf_htons(0x0021) ? bpf_htons(ETH_P_IP) : h[3] == bpf_htons(0x0057) ? bpf_htons(ETH_P_IPV6)
-												   : 0;
+		type = h[3] == bpf_htons(0x0021)   ? bpf_htons(ETH_P_IP)
+		       : h[3] == bpf_htons(0x0057) ? bpf_htons(ETH_P_IPV6)
+						   : 0;
 	}
 found:
 	*at = meter_forget(*at, skb->len) & LINK_MAX;
@@ -117,12 +126,16 @@ found:
 
 always_inline int has_ports(__u8 proto)
 {
-	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_SCTP || proto == IPPROTO_DCCP ||
-	       proto == IPPROTO_UDPLITE;
+	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_SCTP ||
+	       proto == IPPROTO_DCCP || proto == IPPROTO_UDPLITE;
 }
 
-/* Layer 4 at `at`; `room` bytes of the IP packet are left for it. Gives the bytes of its header, where it has one that repeats in segments. */
-always_inline __u32 meter_l4(struct __sk_buff *skb, __u32 at, __u32 room, int ipv6, enum meter_way way, struct metered *p)
+/*
+ * Layer 4 at `at`; `room` bytes of the IP packet are left for it. Gives the bytes of its header,
+ * where it has one that repeats in segments.
+ */
+always_inline __u32 meter_l4(struct __sk_buff *skb, __u32 at, __u32 room, int ipv6,
+			     enum meter_way way, struct metered *p)
 {
 	__u32 copy[2], header = 0;
 	const __u32 *h;
@@ -160,8 +173,12 @@ always_inline __u32 meter_l4(struct __sk_buff *skb, __u32 at, __u32 room, int ip
 	return header;
 }
 
-/* Where layer 4 begins behind an IPv6 header and those that may follow it (RFC 8200): a few, as more than that is a trick. */
-always_inline __u32 meter_headers6(struct __sk_buff *skb, __u32 at, struct metered *p, __u32 *fragment)
+/*
+ * Where layer 4 begins behind an IPv6 header and those that may follow it (RFC 8200): a few, as
+ * more than that is a trick.
+ */
+always_inline __u32 meter_headers6(struct __sk_buff *skb, __u32 at, struct metered *p,
+				   __u32 *fragment)
 {
 	__u32 size = 40, i;
 
@@ -169,8 +186,8 @@ always_inline __u32 meter_headers6(struct __sk_buff *skb, __u32 at, struct meter
 	for (i = 0; i < 3; i++) {
 		__u8 next[4] = {};
 
-		if (likely(p->proto != IPPROTO_HOPOPTS && p->proto != IPPROTO_ROUTING && p->proto != IPPROTO_DSTOPTS &&
-			   p->proto != IPPROTO_FRAGMENT))
+		if (likely(p->proto != IPPROTO_HOPOPTS && p->proto != IPPROTO_ROUTING &&
+			   p->proto != IPPROTO_DSTOPTS && p->proto != IPPROTO_FRAGMENT))
 			break;
 		if (bpf_skb_load_bytes(skb, at + size, next, 4))
 			break;
@@ -186,7 +203,8 @@ always_inline __u32 meter_headers6(struct __sk_buff *skb, __u32 at, struct meter
 }
 
 /* Fills in a packet whose IP header is at `at`. 0: it is no IP packet after all. */
-always_inline int meter_ip(struct __sk_buff *skb, __u32 at, int ipv6, enum meter_way way, struct metered *p)
+always_inline int meter_ip(struct __sk_buff *skb, __u32 at, int ipv6, enum meter_way way,
+			   struct metered *p)
 {
 	__u32 copy[10], size, len, more, header = 0, fragment = 0;
 	const __be16 *half;
@@ -253,7 +271,8 @@ enum metered_as {
 };
 
 /* Any frame at a port of these flags; `slot`: of the port. `p` is all zero before. */
-always_inline enum metered_as meter_parse(struct __sk_buff *skb, __u32 flags, __u32 slot, enum meter_way way, struct metered *p)
+always_inline enum metered_as meter_parse(struct __sk_buff *skb, __u32 flags, __u32 slot,
+					  enum meter_way way, struct metered *p)
 {
 	__u32 at = flags & METER_RAW ? 0 : ETH_HLEN, vlan;
 	__be16 type = meter_link(skb, &at, &vlan);
@@ -272,9 +291,13 @@ always_inline enum metered_as meter_parse(struct __sk_buff *skb, __u32 flags, __
 	return METERED_OTHER;
 }
 
-/* Hardware address of the station; all zero where frames have none. Asked for where a record begins only: the others have it. */
+/*
+ * Hardware address of the station; all zero where frames have none. Asked for where a record begins
+ * only: the others have it.
+ */
 always_inline void meter_mac(struct __sk_buff *skb, __u32 flags, enum meter_way way, __u8 *mac)
 {
-	if (flags & METER_RAW || bpf_skb_load_bytes(skb, way == METER_SENT ? ETH_ALEN : 0, mac, ETH_ALEN))
+	if (flags & METER_RAW ||
+	    bpf_skb_load_bytes(skb, way == METER_SENT ? ETH_ALEN : 0, mac, ETH_ALEN))
 		__builtin_memset(mac, 0, ETH_ALEN);
 }

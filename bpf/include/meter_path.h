@@ -24,8 +24,12 @@ always_inline void meter_tell(__u32 kind, __u32 ref, __u32 life)
 #define PORT_QUIC 443
 #define PORT_MDNS 5353
 
-/* Whether a packet may tell a name (crates/monitor/src/names says which do). `before` is what the record had counted its way. */
-always_inline int meter_tells(struct __sk_buff *skb, struct meter *m, const struct metered *p, enum meter_way way, __u64 before)
+/*
+ * Whether a packet may tell a name (crates/monitor/src/names says which do). `before` is what the
+ * record had counted its way.
+ */
+always_inline int meter_tells(struct __sk_buff *skb, struct meter *m, const struct metered *p,
+			      enum meter_way way, __u64 before)
 {
 	__u16 station_port = port_of(p->ports, 0), far_port = port_of(p->ports, 1);
 	__u8 h[6] = {};
@@ -37,7 +41,8 @@ always_inline int meter_tells(struct __sk_buff *skb, struct meter *m, const stru
 			return far_port == PORT_DNS;
 		if (station_port == PORT_MDNS || far_port == PORT_DHCP)
 			return 1;
-		if (far_port != PORT_QUIC || before >= 3 * METER_PACKET || bpf_skb_load_bytes(skb, p->payload_at, h, 1))
+		if (far_port != PORT_QUIC || before >= 3 * METER_PACKET ||
+		    bpf_skb_load_bytes(skb, p->payload_at, h, 1))
 			return 0;
 		return h[0] >> 6 == 3; /* a long header (RFC 9000, 17.2) */
 	}
@@ -48,7 +53,10 @@ always_inline int meter_tells(struct __sk_buff *skb, struct meter *m, const stru
 	if (p->payload < 6 || bpf_skb_load_bytes(skb, p->payload_at, h, 6))
 		return 0;
 	if (h[0] == 0x16 && h[1] == 3 && h[5] == 1) {
-		/* A TLS record with a ClientHello, and its length (RFC 8446, 5.1): does it go on in the next segment? */
+		/*
+		 * A TLS record with a ClientHello, and its length (RFC 8446, 5.1): does it go on in
+		 * the next segment?
+		 */
 		if ((__u32)(h[3] << 8 | h[4]) + 5 > p->payload)
 			m->flags |= METER_HELLO;
 		return 1;
@@ -70,7 +78,9 @@ struct meter_copy_super {
 	__u8 payload[SAMPLE_SUPER];
 };
 
-always_inline void meter_sample_fill(struct __sk_buff *skb, __u32 flags, struct meter_sample *s, const struct metered *p, enum meter_way way, __u32 ref, __u32 life)
+always_inline void meter_sample_fill(struct __sk_buff *skb, __u32 flags, struct meter_sample *s,
+				     const struct metered *p, enum meter_way way, __u32 ref,
+				     __u32 life)
 {
 	s->news.kind = METER_SAMPLE;
 	s->news.ref = ref;
@@ -88,38 +98,41 @@ always_inline void meter_sample_fill(struct __sk_buff *skb, __u32 flags, struct 
 }
 
 /*
- * One less than a length that is not 0, apart from it. Older verifiers (6.1) do not learn from `len != 0` that it is 1 at least, and refuse it as a
- * length; of this plus 1 they know.
+ * One less than a length that is not 0, apart from it. Older verifiers (6.1) do not learn from `len
+ * != 0` that it is 1 at least, and refuse it as a length; of this plus 1 they know.
  */
 always_inline __u32 meter_less(__u32 len)
 {
 	__u32 less = len - 1;
 
-	asm volatile(""
-		     : "+r"(less));
+	asm volatile("" : "+r"(less));
 	return less;
 }
 
-/* Copies a packet's payload, as much as there is room for, into a piece of the ring of this kind. */
-#define METER_COPY(kind, room)                                                                      \
-	do {                                                                                        \
-		struct kind *c = bpf_ringbuf_reserve(&meter_news, sizeof(*c), 0);                   \
-		__u32 less;                                                                         \
-                                                                                                    \
-		if (!c) {                                                                           \
-			__sync_fetch_and_add(&meter_unsaid, 1);                                     \
-			return;                                                                     \
-		}                                                                                   \
-		meter_sample_fill(skb, flags, &c->s, p, way, ref, life);                            \
-		c->s.news.len = len;                                                                \
-		less = meter_less(len);                                                             \
-		if (less >= (room) || bpf_skb_load_bytes(skb, p->payload_at, c->payload, less + 1)) \
-			c->s.news.len = 0;                                                          \
-		bpf_ringbuf_submit(c, BPF_RB_NO_WAKEUP);                                            \
+/*
+ * Copies a packet's payload, as much as there is room for, into a piece of the ring of this kind.
+ */
+#define METER_COPY(kind, room)                                                    \
+	do {                                                                      \
+		struct kind *c = bpf_ringbuf_reserve(&meter_news, sizeof(*c), 0); \
+		__u32 less;                                                       \
+                                                                                  \
+		if (!c) {                                                         \
+			__sync_fetch_and_add(&meter_unsaid, 1);                   \
+			return;                                                   \
+		}                                                                 \
+		meter_sample_fill(skb, flags, &c->s, p, way, ref, life);          \
+		c->s.news.len = len;                                              \
+		less = meter_less(len);                                           \
+		if (less >= (room) ||                                             \
+		    bpf_skb_load_bytes(skb, p->payload_at, c->payload, less + 1)) \
+			c->s.news.len = 0;                                        \
+		bpf_ringbuf_submit(c, BPF_RB_NO_WAKEUP);                          \
 	} while (0)
 
 /* Copies a packet's payload for user space. */
-always_inline void meter_copy(struct __sk_buff *skb, __u32 flags, const struct metered *p, enum meter_way way, __u32 ref, __u32 life)
+always_inline void meter_copy(struct __sk_buff *skb, __u32 flags, const struct metered *p,
+			      enum meter_way way, __u32 ref, __u32 life)
 {
 	__u32 len = p->payload;
 
@@ -136,7 +149,8 @@ always_inline void meter_copy(struct __sk_buff *skb, __u32 flags, const struct m
 }
 
 /* A packet without a record: its station's, or its port's. */
-always_inline void meter_rest_count(struct __sk_buff *skb, struct meter_port *port, const struct metered *p, enum meter_way way, int other)
+always_inline void meter_rest_count(struct __sk_buff *skb, struct meter_port *port,
+				    const struct metered *p, enum meter_way way, int other)
 {
 	struct meter_rest *rest = &port->rest[way];
 	__u64 add = p->packets * METER_PACKET + p->octets;
@@ -163,7 +177,9 @@ always_inline void meter_rest_count(struct __sk_buff *skb, struct meter_port *po
 }
 
 /* A record that nobody has, for this packet; NULL where none is free. */
-always_inline struct meter *meter_new(struct __sk_buff *skb, __u32 flags, const struct metered *p, int ipv6, enum meter_way way, __u32 first, __u32 second, __u32 start, __u32 *ref)
+always_inline struct meter *meter_new(struct __sk_buff *skb, __u32 flags, const struct metered *p,
+				      int ipv6, enum meter_way way, __u32 first, __u32 second,
+				      __u32 start, __u32 *ref)
 {
 	__u64 *own = NULL;
 	struct meter *m = meter_claim(first, start, ipv6, &own, ref);
@@ -201,11 +217,13 @@ always_inline struct meter *meter_new(struct __sk_buff *skb, __u32 flags, const 
 #define TCP_ENDS 0x05 /* FIN, RST */
 
 /* An IP packet. */
-always_inline void meter_count(struct __sk_buff *skb, struct meter_port *port, const struct metered *p, int ipv6, enum meter_way way)
+always_inline void meter_count(struct __sk_buff *skb, struct meter_port *port,
+			       const struct metered *p, int ipv6, enum meter_way way)
 {
 	__u64 h = hash_key(p->key, ipv6), before;
 	__u32 mask = ipv6 ? meter6_mask : meter4_mask;
-	__u32 first = (h >> 40) & mask, second = (h >> 16) & mask, start = h & (METER_WAYS - 1), ref = ~0u, t;
+	__u32 first = (h >> 40) & mask, second = (h >> 16) & mask, start = h & (METER_WAYS - 1),
+	      ref = ~0u, t;
 	struct meter *m = meter_look(first, start, p->key, ipv6, &ref);
 	__s64 beyond;
 	__u8 flags;
@@ -226,9 +244,11 @@ always_inline void meter_count(struct __sk_buff *skb, struct meter_port *port, c
 		m->last = t;
 	if (meter_timing && p->proto == IPPROTO_TCP) {
 		/* SYN and FIN take a sequence number each (RFC 9293, 3.4). */
-		const __u32 takes = p->payload + !!(p->tcp_flags & TCP_SYN) + !!(p->tcp_flags & TCP_FIN);
+		const __u32 takes =
+			p->payload + !!(p->tcp_flags & TCP_SYN) + !!(p->tcp_flags & TCP_FIN);
 
-		meter_time(m, meter_highest(m, ipv6, way), ref, ipv6, way, p->seq + takes, p->ack, p->tcp_flags & TCP_ACK, takes, takes, fresh);
+		meter_time(m, meter_highest(m, ipv6, way), ref, ipv6, way, p->seq + takes, p->ack,
+			   p->tcp_flags & TCP_ACK, takes, takes, fresh);
 	}
 	flags = p->tcp_flags & ~m->tcp_flags;
 	if (flags) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How long TCP waits for an answer, on either side of the router: a segment goes by, and the acknowledgement of just that segment comes back
- * (as tshark's tcp.analysis.ack_rtt). One segment each way is timed at once, and a new one only every METER_TIMED_EVERY jiffies, so that
- * most packets touch nothing but their record. What was sent again is not timed (Karn), but counted.
+ * How long TCP waits for an answer, on either side of the router: a segment goes by, and the
+ * acknowledgement of just that segment comes back (as tshark's tcp.analysis.ack_rtt). One segment
+ * each way is timed at once, and a new one only every METER_TIMED_EVERY jiffies, so that most
+ * packets touch nothing but their record. What was sent again is not timed (Karn), but counted.
  */
 #pragma once
 
@@ -10,7 +11,10 @@
 
 #define METER_TIMED_EVERY 16 /* a power of two */
 
-/* Of one record, apart from it: touched only while a segment is timed. By enum meter_way of the segment that is timed. */
+/*
+ * Of one record, apart from it: touched only while a segment is timed. By enum meter_way of the
+ * segment that is timed.
+ */
 struct meter_times {
 	__u32 mark[2];  /* the acknowledgement that is waited for */
 	__u32 when[2];  /* microseconds, CLOCK_MONOTONIC, when the segment went by */
@@ -44,9 +48,13 @@ always_inline __u32 meter_micros(void)
 	return bpf_ktime_get_ns() / 1000;
 }
 
-/* A TCP segment went by: `end` is the sequence number behind it, `data` whether it will be acknowledged. `fresh`: the first in its window. */
-always_inline void meter_time(struct meter *m, __u32 *highest, __u32 ref, int ipv6, enum meter_way way, __u32 end, __u32 ack, int has_ack,
-			      int data, __u32 payload, int fresh)
+/*
+ * A TCP segment went by: `end` is the sequence number behind it, `data` whether it will be
+ * acknowledged. `fresh`: the first in its window.
+ */
+always_inline void meter_time(struct meter *m, __u32 *highest, __u32 ref, int ipv6,
+			      enum meter_way way, __u32 end, __u32 ack, int has_ack, int data,
+			      __u32 payload, int fresh)
 {
 	const __u8 waits = METER_WAITS << way, answers = METER_WAITS << !way;
 	struct meter_times *t;

@@ -9,7 +9,8 @@ const volatile __u32 meter4_mask;      /* IPv4 buckets - 1 */
 const volatile __u32 meter6_mask;      /* IPv6 buckets - 1 */
 const volatile __u32 stations_mask;    /* buckets of stations - 1 */
 const volatile __u32 meter_ports_mask; /* slots of ports - 1 */
-const volatile __u32 meter_weak_order; /* this processor may read a key before the owner word, unless told not to */
+/* this processor may read a key before the owner word, unless told not to */
+const volatile __u32 meter_weak_order;
 
 #define METER_MAP(name, type_of_value)             \
 	struct {                                   \
@@ -65,14 +66,17 @@ always_inline struct meter_slot meter_slot(void *bucket, __u32 way, int ipv6)
 
 always_inline void *meter_bucket(__u32 bucket, int ipv6)
 {
-	return ipv6 ? bpf_map_lookup_elem(&meters6, &bucket) : bpf_map_lookup_elem(&meters4, &bucket);
+	return ipv6 ? bpf_map_lookup_elem(&meters6, &bucket)
+		    : bpf_map_lookup_elem(&meters4, &bucket);
 }
 
 /*
- * A record of this key that lives, among the ways of one bucket, looked at from `start` on. The owner word first: a free record still has its
- * last key, and may be claimed for another one between two looks.
+ * A record of this key that lives, among the ways of one bucket, looked at from `start` on. The
+ * owner word first: a free record still has its last key, and may be claimed for another one
+ * between two looks.
  */
-always_inline struct meter *meter_look(__u32 bucket, __u32 start, const __u64 *key, int ipv6, __u32 *ref)
+always_inline struct meter *meter_look(__u32 bucket, __u32 start, const __u64 *key, int ipv6,
+				       __u32 *ref)
 {
 	void *b = meter_bucket(bucket, ipv6);
 	__u32 i, way;
@@ -92,11 +96,13 @@ always_inline struct meter *meter_look(__u32 bucket, __u32 start, const __u64 *k
 		if ((word & 0xff) != METER_LIVE)
 			continue;
 		if (meter_weak_order) {
-			/* An address that hangs on what was read: no processor reads there before. Cheaper than a fence. */
+			/*
+			 * An address that hangs on what was read: no processor reads there before.
+			 * Cheaper than a fence.
+			 */
 			__u64 after = word;
 
-			asm volatile("%0 &= 0"
-				     : "+r"(after));
+			asm volatile("%0 &= 0" : "+r"(after));
 			own = (void *)own + after;
 		}
 		if (own[0] != key[0] || own[1] != key[1])
@@ -110,7 +116,8 @@ always_inline struct meter *meter_look(__u32 bucket, __u32 start, const __u64 *k
 }
 
 /* A free record of one bucket, now CLAIMED. */
-always_inline struct meter *meter_claim(__u32 bucket, __u32 start, int ipv6, __u64 **own, __u32 *ref)
+always_inline struct meter *meter_claim(__u32 bucket, __u32 start, int ipv6, __u64 **own,
+					__u32 *ref)
 {
 	void *b = meter_bucket(bucket, ipv6);
 	__u32 i, way, word;
@@ -142,7 +149,8 @@ always_inline struct station *station_get(const __u8 *mac, __u32 where)
 	__u32 bucket, i, word;
 	__u64 h;
 
-	key[0] = (__u64)mac[0] << 40 | (__u64)mac[1] << 32 | (__u32)mac[2] << 24 | mac[3] << 16 | mac[4] << 8 | mac[5];
+	key[0] = (__u64)mac[0] << 40 | (__u64)mac[1] << 32 | (__u32)mac[2] << 24 | mac[3] << 16 |
+		 mac[4] << 8 | mac[5];
 	key[1] = where;
 	h = hash_key(key, 0);
 	bucket = (h >> 40) & stations_mask;
@@ -155,14 +163,16 @@ always_inline struct station *station_get(const __u8 *mac, __u32 where)
 			return NULL;
 		s = &b->way[i];
 		word = READ_ONCE(s->owner);
-		if ((word & 0xff) == METER_FREE && __sync_val_compare_and_swap(&s->owner, word, word | METER_CLAIMED) == word) {
+		if ((word & 0xff) == METER_FREE &&
+		    __sync_val_compare_and_swap(&s->owner, word, word | METER_CLAIMED) == word) {
 			__builtin_memcpy(s->mac, mac, 6);
 			s->where = where;
 			__sync_lock_test_and_set(&s->owner, (word & ~0xff) | METER_LIVE);
 			return s;
 		}
-		if ((word & 0xff) == METER_LIVE && s->where == where && s->mac[0] == mac[0] && s->mac[1] == mac[1] &&
-		    s->mac[2] == mac[2] && s->mac[3] == mac[3] && s->mac[4] == mac[4] && s->mac[5] == mac[5])
+		if ((word & 0xff) == METER_LIVE && s->where == where && s->mac[0] == mac[0] &&
+		    s->mac[1] == mac[1] && s->mac[2] == mac[2] && s->mac[3] == mac[3] &&
+		    s->mac[4] == mac[4] && s->mac[5] == mac[5])
 			return s;
 	}
 	return NULL;

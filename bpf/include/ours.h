@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Marks an skb that weir itself sends, in cb[0] and cb[1]: what stands at egress must not take it for the kernel's. */
+/*
+ * Marks an skb that weir itself sends, in cb[0] and cb[1]: what stands at egress must not take it
+ * for the kernel's.
+ */
 #pragma once
 
 #define OURS_0 0x77656972

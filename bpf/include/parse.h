@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The parser: from the IP header to the key of its flow. It reads headers by whole words and says why a packet is not for the fast
- * path. Shared by both hooks and both directions. What comes before IP is link.h's; nothing else in weir knows a packet format.
+ * The parser: from the IP header to the key of its flow. It reads headers by whole words and says
+ * why a packet is not for the fast path. Shared by both hooks and both directions. What comes
+ * before IP is link.h's; nothing else in weir knows a packet format.
  */
 #pragma once
 
@@ -11,7 +12,10 @@
 #include "link.h"
 #include "reason.h"
 
-/* What the parser found. `key` holds the tuple as in a record, by 64-bit words: two of them for IPv4, five for IPv6. */
+/*
+ * What the parser found. `key` holds the tuple as in a record, by 64-bit words: two of them for
+ * IPv4, five for IPv6.
+ */
 struct packet {
 	__u64 key[5];
 	__u32 len;   /* IP packet, bytes */
@@ -55,7 +59,8 @@ always_inline __u32 swap_ports(__u32 ports)
 }
 
 /* TCP or UDP at `l4`; `room` bytes of the IP packet are left for it. */
-always_inline int parse_l4(const struct frame *f, void *l4, __u32 room, struct packet *p, __u32 *ports)
+always_inline int parse_l4(const struct frame *f, void *l4, __u32 room, struct packet *p,
+			   __u32 *ports)
 {
 	if (p->proto == IPPROTO_TCP) {
 		struct tcphdr *tcp = l4;
@@ -74,8 +79,8 @@ always_inline int parse_l4(const struct frame *f, void *l4, __u32 room, struct p
 			return because(REASON_TRUNCATED);
 		p->l4_len = sizeof(*udp);
 		/*
-		 * Conntrack sums over the whole IP payload, so that a datagram shorter than it is invalid there (unless it has no
-		 * checksum); a longer one always is.
+		 * Conntrack sums over the whole IP payload, so that a datagram shorter than it is
+		 * invalid there (unless it has no checksum); a longer one always is.
 		 */
 		if (bpf_ntohs(udp->len) != room || room < sizeof(*udp))
 			return because(REASON_HEADER);
@@ -106,13 +111,15 @@ always_inline int parse_ipv4(const struct frame *f, __u32 l3, struct packet *p)
 	p->len = bpf_ntohs(((__be16 *)w)[1]);
 	if (p->len < sizeof(struct iphdr) || l3 + p->len > f->len)
 		return because(REASON_TRUNCATED);
-	if (((__be16 *)w)[3] & bpf_htons(0xbfff)) /* all but "don't fragment"; the reserved bit is the kernel's business too */
+	/* all but "don't fragment"; the reserved bit is the kernel's business too */
+	if (((__be16 *)w)[3] & bpf_htons(0xbfff))
 		return because(REASON_FRAGMENT);
 	p->label = 0;
 	p->tos = pinned((__u32)b[1]);
 	p->ttl = pinned((__u32)b[8]);
 	p->proto = pinned((__u32)b[9]);
-	reason = parse_l4(f, (void *)w + sizeof(struct iphdr), p->len - sizeof(struct iphdr), p, &ports);
+	reason = parse_l4(f, (void *)w + sizeof(struct iphdr), p->len - sizeof(struct iphdr), p,
+			  &ports);
 	p->key[0] = pair(w[3], w[4]);
 	p->key[1] = key_tail(ports, p->proto);
 	return reason;
@@ -132,7 +139,8 @@ always_inline int parse_ipv6(const struct frame *f, __u32 l3, struct packet *p)
 		return because(REASON_HEADER);
 	payload = bpf_ntohs(((__be16 *)w)[2]);
 	/* 0 is a jumbogram, or a super-packet beyond 64 KiB (BIG TCP) */
-	if (!payload || payload > 0xffff - sizeof(struct ipv6hdr) || l3 + sizeof(struct ipv6hdr) + payload > f->len)
+	if (!payload || payload > 0xffff - sizeof(struct ipv6hdr) ||
+	    l3 + sizeof(struct ipv6hdr) + payload > f->len)
 		return because(REASON_TRUNCATED);
 	p->len = payload + sizeof(struct ipv6hdr);
 	p->label = w[0] & bpf_htonl(0xfffff);
@@ -153,7 +161,8 @@ always_inline __u16 ip_id(const struct frame *f, __u32 l3)
 {
 	__u16 *header = pinned(f->data + l3);
 
-	return (void *)header + sizeof(struct iphdr) <= f->end ? header[2] : 0; /* for the verifier */
+	/* for the verifier */
+	return (void *)header + sizeof(struct iphdr) <= f->end ? header[2] : 0;
 }
 
 /* The key of the packets that would come back: what a record of the other direction is found by. */

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Ports: where did it come in? One per device, at index `ifindex & ports_mask`. Written by user space. */
+/*
+ * Ports: where did it come in? One per device, at index `ifindex & ports_mask`. Written by user
+ * space.
+ */
 #pragma once
 
 #include "kernel.h"
 
 enum port_flags {
-	PORT_ON = 1 << 0,        /* ours: forward what comes in here */
-	PORT_XDP_TX = 1 << 1,    /* takes XDP frames (ndo_xdp_xmit), and its qdisc may be passed by */
-	PORT_OUT = 1 << 2,       /* flows may leave here */
-	PORT_FLOODS = 1 << 3,    /* member of a bridge: what leaves here may leave elsewhere, too */
-	PORT_DIRECT = 1 << 4,    /* its qdisc neither shapes nor classifies */
-	PORT_PPP_IN = 1 << 5,    /* PPPoE may be taken off what comes in here */
-	PORT_PPP_OUT = 1 << 6,   /* and put on what leaves */
-	PORT_BRIDGES = 1 << 7,   /* member of a bridge, between whose members frames may be forwarded */
+	PORT_ON = 1 << 0, /* ours: forward what comes in here */
+	/* takes XDP frames (ndo_xdp_xmit), and its qdisc may be passed by */
+	PORT_XDP_TX = 1 << 1,
+	PORT_OUT = 1 << 2,     /* flows may leave here */
+	PORT_FLOODS = 1 << 3,  /* member of a bridge: what leaves here may leave elsewhere, too */
+	PORT_DIRECT = 1 << 4,  /* its qdisc neither shapes nor classifies */
+	PORT_PPP_IN = 1 << 5,  /* PPPoE may be taken off what comes in here */
+	PORT_PPP_OUT = 1 << 6, /* and put on what leaves */
+	/* member of a bridge, between whose members frames may be forwarded */
+	PORT_BRIDGES = 1 << 7,
 	PORT_SEES_TAGS = 1 << 8, /* frames have all their tags at XDP */
 };
 
@@ -21,13 +26,15 @@ enum port_flags {
 /* An own hardware address. That of a VLAN device may differ from the one of the device below. */
 struct port_mac {
 	__u8 mac[6];
-	__u16 vlan; /* only for frames whose outermost VLAN id is this; of the first address: for all */
+	/* only for frames whose outermost VLAN id is this; of the first address: for all */
+	__u16 vlan;
 };
 
 struct port {
-	__u32 ifindex;                  /* 0: free slot */
-	__u32 flags;                    /* enum port_flags */
-	__u32 stack;                    /* devices that stand on one another share a number: see `stacks`; 0: not known */
+	__u32 ifindex; /* 0: free slot */
+	__u32 flags;   /* enum port_flags */
+	/* devices that stand on one another share a number: see `stacks`; 0: not known */
+	__u32 stack;
 	__u32 macs;                     /* addresses in use */
 	struct port_mac mac[PORT_MACS]; /* frames for any other address go to the kernel */
 	__u32 dsa;                      /* enum dsa_kind: a conduit */

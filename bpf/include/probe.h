@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What every probe is made of: a record by port, station and label, which is a counter or a histogram. docs/probes.md walks through adding
- * one. Names tell user space what belongs together: maps and programs of the probe NAME begin with NAME and two underscores ('-' of its
- * name is '_' here). Each probe is loaded by itself, so a program that this kernel refuses costs only its own probe.
+ * What every probe is made of: a record by port, station and label, which is a counter or a
+ * histogram. docs/probes.md walks through adding one. Names tell user space what belongs together:
+ * maps and programs of the probe NAME begin with NAME and two underscores ('-' of its name is '_'
+ * here). Each probe is loaded by itself, so a program that this kernel refuses costs only its own
+ * probe.
  */
 #pragma once
 
@@ -12,10 +14,12 @@
 
 /* Whose record. */
 struct probe_key {
-	__u32 link;      /* index of the port; 0 where none is known */
-	__u32 label;     /* what the probe divides by: a drop reason, a TCP state; 0 where it does not divide */
-	__u8 station[6]; /* hardware address of the device at that port; all zero where none is known */
-	__u16 zero;      /* no padding: keys are compared as bytes */
+	__u32 link; /* index of the port; 0 where none is known */
+	/* what the probe divides by: a drop reason, a TCP state; 0 where it does not divide */
+	__u32 label;
+	/* hardware address of the device at that port; all zero where none is known */
+	__u8 station[6];
+	__u16 zero; /* no padding: keys are compared as bytes */
 };
 
 /* Bucket n counts values below 2^n, from 0 on; the last counts all that are larger. */
@@ -31,8 +35,9 @@ _Static_assert(sizeof(struct probe_histogram) == 8 * (1 + PROBE_BUCKETS), "words
 
 /* What could not be recorded. */
 enum probe_missed {
-	PROBE_NO_ROOM,      /* no record was free, neither for the station nor for the port */
-	PROBE_NOT_MEASURED, /* the beginning of what was to be measured was not seen, or is forgotten */
+	PROBE_NO_ROOM, /* no record was free, neither for the station nor for the port */
+	/* the beginning of what was to be measured was not seen, or is forgotten */
+	PROBE_NOT_MEASURED,
 	PROBE_MISSED_COUNT,
 };
 
@@ -54,7 +59,8 @@ enum probe_missed {
 #define PROBE_COUNTER(name, room) PROBE_RECORDS(name, __u64, room)
 #define PROBE_HISTOGRAM(name, room) PROBE_RECORDS(name, struct probe_histogram, room)
 
-const volatile __u32 probe_netns; /* inode of weir's network namespace: tracepoints fire for all of them */
+/* inode of weir's network namespace: tracepoints fire for all of them */
+const volatile __u32 probe_netns;
 
 static const struct probe_histogram probe_nothing;
 
@@ -66,7 +72,10 @@ always_inline void probe_miss(void *missed, __u32 which)
 		++*count;
 }
 
-/* The record of a key, made where there is none. Where there is no room for the station: that of its port. */
+/*
+ * The record of a key, made where there is none. Where there is no room for the station: that of
+ * its port.
+ */
 always_inline void *probe_record(void *records, void *missed, struct probe_key *key)
 {
 	void *record = bpf_map_lookup_elem(records, key);
@@ -94,7 +103,10 @@ always_inline void *probe_record(void *records, void *missed, struct probe_key *
 			__sync_fetch_and_add(record_, n);                              \
 	} while (0)
 
-/* The bucket of a value: the number of its bits, 0 for 0. Not inline, so that the verifier goes through it once. */
+/*
+ * The bucket of a value: the number of its bits, 0 for 0. Not inline, so that the verifier goes
+ * through it once.
+ */
 __attribute__((noinline)) int probe_bucket(__u64 value)
 {
 	int bucket = 0;
@@ -123,21 +135,23 @@ __attribute__((noinline)) int probe_bucket(__u64 value)
 }
 
 /* Adds a value to a histogram. */
-#define probe_observe(name, key, value)                                                                 \
-	do {                                                                                            \
-		struct probe_histogram *record_ = probe_record(&name##__records, &name##__missed, key); \
-		__u32 bucket_ = probe_bucket(value);                                                    \
-		if (record_ && bucket_ < PROBE_BUCKETS) {                                               \
-			__sync_fetch_and_add(&record_->sum, value);                                     \
-			__sync_fetch_and_add(&record_->bucket[bucket_], 1);                             \
-		}                                                                                       \
+#define probe_observe(name, key, value)                                       \
+	do {                                                                  \
+		struct probe_histogram *record_ =                             \
+			probe_record(&name##__records, &name##__missed, key); \
+		__u32 bucket_ = probe_bucket(value);                          \
+		if (record_ && bucket_ < PROBE_BUCKETS) {                     \
+			__sync_fetch_and_add(&record_->sum, value);           \
+			__sync_fetch_and_add(&record_->bucket[bucket_], 1);   \
+		}                                                             \
 	} while (0)
 
 /* Something could not be measured. */
 #define probe_not_measured(name) probe_miss(&name##__missed, PROBE_NOT_MEASURED)
 
 /*
- * The kernel's structures: just the fields that probes touch. Where they are in the running kernel, its BTF tells when a probe is loaded.
+ * The kernel's structures: just the fields that probes touch. Where they are in the running kernel,
+ * its BTF tells when a probe is loaded.
  */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -168,7 +182,8 @@ struct sk_buff___weir {
 	struct sk_buff___weir *next;
 	struct net_device___weir *dev;
 	unsigned char *head;
-	unsigned int end; /* a pointer where the kernel has 32 bits: then super-packets count as one */
+	/* a pointer where the kernel has 32 bits: then super-packets count as one */
+	unsigned int end;
 	unsigned int len;
 	int skb_iif;
 	__u16 network_header;
@@ -189,7 +204,10 @@ always_inline int probe_ours(struct net_device___weir *dev)
 	return dev && probe_in(dev->nd_net.net);
 }
 
-/* An address as a number, to be compared or hashed: the verifier lets nobody count with the pointer itself. `at`: where it is kept. */
+/*
+ * An address as a number, to be compared or hashed: the verifier lets nobody count with the pointer
+ * itself. `at`: where it is kept.
+ */
 always_inline __u64 probe_number(const void *at)
 {
 	__u64 number = 0;
@@ -224,9 +242,13 @@ struct probe_addresses {
 /* Both addresses of an skb's Ethernet header. 0 where it has none that is its own. */
 always_inline int probe_ethernet(struct sk_buff___weir *skb, struct probe_addresses *addresses)
 {
-	__u32 at = BPF_CORE_READ(skb, mac_header), length = (__u32)BPF_CORE_READ(skb, network_header) - at;
+	__u32 at = BPF_CORE_READ(skb, mac_header),
+	      length = (__u32)BPF_CORE_READ(skb, network_header) - at;
 
-	/* Behind a device without an Ethernet header something else is there, of another length: a tunnel's header, or nothing. */
+	/*
+	 * Behind a device without an Ethernet header something else is there, of another length: a
+	 * tunnel's header, or nothing.
+	 */
 	if (at == PROBE_HEADER_UNSET || (length != ETH_HLEN && length != ETH_HLEN + PROBE_TAG_LEN))
 		return 0;
 	return !bpf_probe_read_kernel(addresses, sizeof(*addresses), BPF_CORE_READ(skb, head) + at);

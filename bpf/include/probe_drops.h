@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Probe `drops`: packets that the kernel freed instead of delivering, by its own reason (include/net/dropreason-core.h). A packet that came
- * in counts for the port and the station that it came from, also when it is dropped on its way out; one that has the header already
- * with which it is to leave, for the port and the station that it was meant for.
+ * Probe `drops`: packets that the kernel freed instead of delivering, by its own reason
+ * (include/net/dropreason-core.h). A packet that came in counts for the port and the station that
+ * it came from, also when it is dropped on its way out; one that has the header already with which
+ * it is to leave, for the port and the station that it was meant for.
  */
 #pragma once
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Probe `qdisc-delay`: how long packets wait in the root qdisc of a port, microseconds. Packets under way are remembered by the address of
- * their skb, in buckets of four that lie at a hash of it: whoever comes takes the place of the one that waits longest. So memory is
- * bounded, nothing is ever locked, and what a qdisc drops needs no care.
+ * Probe `qdisc-delay`: how long packets wait in the root qdisc of a port, microseconds. Packets
+ * under way are remembered by the address of their skb, in buckets of four that lie at a hash of
+ * it: whoever comes takes the place of the one that waits longest. So memory is bounded, nothing is
+ * ever locked, and what a qdisc drops needs no care.
  */
 #pragma once
 
@@ -70,8 +71,8 @@ always_inline __u64 qdisc_check(__u64 skb)
 }
 
 /*
- * Arguments: qdisc, transmit queue, skb (include/trace/events/qdisc.h). Told after the qdisc took the packet: one that it split into segments
- * is gone by now, and its segments are others.
+ * Arguments: qdisc, transmit queue, skb (include/trace/events/qdisc.h). Told after the qdisc took
+ * the packet: one that it split into segments is gone by now, and its segments are others.
  */
 SEC("tp_btf/qdisc_enqueue")
 int qdisc_delay__enqueue(__u64 *arguments)
@@ -115,7 +116,10 @@ always_inline int qdisc_is_cake(struct Qdisc___weir *qdisc)
 	return id == *(__u64 *)"cake\0\0\0";
 }
 
-/* When cake took a packet: it keeps that with each of the segments, first of all it keeps (net/sched/sch_cake.c, struct cobalt_skb_cb). */
+/*
+ * When cake took a packet: it keeps that with each of the segments, first of all it keeps
+ * (net/sched/sch_cake.c, struct cobalt_skb_cb).
+ */
 always_inline __u64 qdisc_cake_since(__u64 id)
 {
 	struct sk_buff___qdisc *skb = (void *)id;
@@ -129,7 +133,10 @@ always_inline __u64 qdisc_cake_since(__u64 id)
 /* Longer than any bucket tells: no time at all, but something else that was taken for one. */
 #define QDISC_LONGEST (1000ull << (PROBE_BUCKETS - 1))
 
-/* Skbs are numbers here, and the function is not inline: so the verifier goes through it once, not for each of a row. */
+/*
+ * Skbs are numbers here, and the function is not inline: so the verifier goes through it once, not
+ * for each of a row.
+ */
 __attribute__((noinline)) int qdisc_left(__u64 id, __u32 link, __u32 ethernet, __u32 cake, __u64 t)
 {
 	struct sk_buff___weir *skb = (void *)id;
@@ -167,10 +174,16 @@ __attribute__((noinline)) int qdisc_left(__u64 id, __u32 link, __u32 ethernet, _
 	return 0;
 }
 
-/* As many as a qdisc hands over at one go, with room to spare: what is beyond is not measured, and that is not counted. */
+/*
+ * As many as a qdisc hands over at one go, with room to spare: what is beyond is not measured, and
+ * that is not counted.
+ */
 #define QDISC_BULK 64
 
-/* Arguments: qdisc, transmit queue, number of packets, the first of them; none where the qdisc is empty. */
+/*
+ * Arguments: qdisc, transmit queue, number of packets, the first of them; none where the qdisc is
+ * empty.
+ */
 SEC("tp_btf/qdisc_dequeue")
 int qdisc_delay__dequeue(__u64 *arguments)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Why a packet went to the kernel instead of over the fast path, or why the egress witness refused a proof.
- * The order is part of the interface: user space indexes `passed` with it and names it by the enumerator.
+ * Why a packet went to the kernel instead of over the fast path, or why the egress witness refused
+ * a proof. The order is part of the interface: user space indexes `passed` with it and names it by
+ * the enumerator.
  */
 #pragma once
 
@@ -10,11 +11,17 @@
 enum reason {
 	REASON_NONE = 0, /* forwarded, or nothing to say */
 	/* the packet */
-	REASON_PORT,      /* the device is not one of weir's ports, or is switched off */
-	REASON_SILENT,    /* the daemon's heartbeat is overdue */
-	REASON_NOT_OURS,  /* not addressed to this port's MAC: broadcast, multicast, bridged; or from no station's, at a bridge */
-	REASON_ETHERTYPE, /* neither IPv4 nor IPv6, or behind an encapsulation weir does not parse */
-	REASON_TAG,       /* a switch's tag that weir does not know, or that speaks of the switch itself */
+	REASON_PORT,   /* the device is not one of weir's ports, or is switched off */
+	REASON_SILENT, /* the daemon's heartbeat is overdue */
+	/*
+	 * not addressed to this port's MAC: broadcast, multicast, bridged; or from no station's, at
+	 * a bridge
+	 */
+	REASON_NOT_OURS,
+	/* neither IPv4 nor IPv6, or behind an encapsulation weir does not parse */
+	REASON_ETHERTYPE,
+	/* a switch's tag that weir does not know, or that speaks of the switch itself */
+	REASON_TAG,
 	REASON_TRUNCATED, /* headers longer than the frame */
 	REASON_HEADER,    /* version, length or checksum of the IP header is wrong */
 	REASON_OPTIONS,   /* IPv4 options, IPv6 extension headers */
@@ -23,22 +30,36 @@ enum reason {
 	REASON_TTL,       /* TTL or hop limit 1 or less */
 	REASON_TCP_FLAGS, /* SYN, FIN or RST: conntrack decides */
 	/* the flow */
-	REASON_UNKNOWN,  /* no record of this flow */
-	REASON_UNPROVEN, /* known, but the kernel has not been seen to forward it since the last change */
-	REASON_MOVED,    /* came in at another port, or behind other tags, than the proof */
-	REASON_SESSION,  /* of a PPPoE session, but not from the station that the kernel sends its packets to */
-	REASON_TOS,      /* another DSCP than the proof */
-	REASON_LABEL,    /* another IPv6 flow label than the proof: paths may be chosen by it */
-	REASON_TTL_NEW,  /* a TTL outside of what was proven */
-	REASON_LENGTH,   /* longer than what the kernel was seen to send unfragmented */
-	REASON_HOOK,     /* the way out is not for this hook: a qdisc, no XDP transmit, a header that cannot be made here */
-	REASON_HOP,      /* the hop is gone */
-	REASON_WINDOW,   /* a FIN or RST that neither end can have sent, by its sequence numbers, and no proof to go by: dropped */
-	REASON_DROPPED,  /* dropped early, as netfilter or a route would: see drop.h */
+	REASON_UNKNOWN, /* no record of this flow */
+	/* known, but the kernel has not been seen to forward it since the last change */
+	REASON_UNPROVEN,
+	REASON_MOVED, /* came in at another port, or behind other tags, than the proof */
+	/* of a PPPoE session, but not from the station that the kernel sends its packets to */
+	REASON_SESSION,
+	REASON_TOS,     /* another DSCP than the proof */
+	REASON_LABEL,   /* another IPv6 flow label than the proof: paths may be chosen by it */
+	REASON_TTL_NEW, /* a TTL outside of what was proven */
+	REASON_LENGTH,  /* longer than what the kernel was seen to send unfragmented */
+	/*
+	 * the way out is not for this hook: a qdisc, no XDP transmit, a header that cannot be made
+	 * here
+	 */
+	REASON_HOOK,
+	REASON_HOP, /* the hop is gone */
+	/*
+	 * a FIN or RST that neither end can have sent, by its sequence numbers, and no proof to go
+	 * by: dropped
+	 */
+	REASON_WINDOW,
+	REASON_DROPPED, /* dropped early, as netfilter or a route would: see drop.h */
 	/* the witness */
-	REASON_NOT_SEEN,    /* left, but no matching packet was seen at ingress */
-	REASON_DECRYPTED,   /* came in encrypted: whether it must is the kernel's to know */
-	REASON_CHECKSUM,    /* a wrong checksum of layer 4: not tracked by conntrack, so marks and rules may have been others */
+	REASON_NOT_SEEN,  /* left, but no matching packet was seen at ingress */
+	REASON_DECRYPTED, /* came in encrypted: whether it must is the kernel's to know */
+	/*
+	 * a wrong checksum of layer 4: not tracked by conntrack, so marks and rules may have been
+	 * others
+	 */
+	REASON_CHECKSUM,
 	REASON_HELD,        /* a FIN, RST or change a moment ago */
 	REASON_QUIET,       /* a change is settling */
 	REASON_TTL_CHANGED, /* left with a TTL other than one less */
@@ -46,14 +67,15 @@ enum reason {
 	REASON_HOPS_FULL,   /* no room for another hop */
 	REASON_DIFFERS,     /* left another way than proven: proof withdrawn */
 	REASON_ONCE,        /* left by a bridge, which may have flooded it: the next packet tells */
-	REASON_QDISC,       /* weir cannot give this link-layer header to a device with a qdisc that shapes */
-	REASON_SHADOW,      /* shadow mode: would have been forwarded */
+	/* weir cannot give this link-layer header to a device with a qdisc that shapes */
+	REASON_QDISC,
+	REASON_SHADOW, /* shadow mode: would have been forwarded */
 	REASON_COUNT,
 };
 
 /*
- * A reason, put into its register where it is found. Else the compiler does that before each comparison, and a packet that passes them all
- * pays for every reason that did not hold.
+ * A reason, put into its register where it is found. Else the compiler does that before each
+ * comparison, and a packet that passes them all pays for every reason that did not hold.
  */
 always_inline int because(int reason)
 {

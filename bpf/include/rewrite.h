@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What forwarding does to a packet whose checksums are complete: the hop's header, TTL, addresses, ports, checksums. Works on a
- * frame as well as on a copy of its headers.
+ * What forwarding does to a packet whose checksums are complete: the hop's header, TTL, addresses,
+ * ports, checksums. Works on a frame as well as on a copy of its headers.
  */
 #pragma once
 
 #include "forward.h"
 
 /*
- * Puts the hop's header before the IP header; `shift`: what it has beyond Ethernet's. Words lie as in the hop: 2 bytes, then words.
- * The caller has seen to it that HOP_HEADER_MAX bytes can be written where there is a shift. `moved` is `data + shift`, as one pointer that
- * was checked.
+ * Puts the hop's header before the IP header; `shift`: what it has beyond Ethernet's. Words lie as
+ * in the hop: 2 bytes, then words. The caller has seen to it that HOP_HEADER_MAX bytes can be
+ * written where there is a shift. `moved` is `data + shift`, as one pointer that was checked.
  */
-always_inline void header_write(void *data, void *moved, const struct hop *hop, __u32 shift, __u32 ip_len)
+always_inline void header_write(void *data, void *moved, const struct hop *hop, __u32 shift,
+				__u32 ip_len)
 {
 	const void *h = hop->key.header;
 
@@ -62,11 +63,16 @@ always_inline void l3_write(void *l3, int ipv6, const struct verdict *v)
 /* Source and destination port as they leave, in one word. */
 always_inline __u32 ports_out(int ipv6, const struct verdict *v)
 {
-	return ipv6 ? *(__u32 *)&((const struct flow_nat6 *)v->nat)->sport : *(__u32 *)&((const struct flow_nat4 *)v->nat)->sport;
+	return ipv6 ? *(__u32 *)&((const struct flow_nat6 *)v->nat)->sport
+		    : *(__u32 *)&((const struct flow_nat4 *)v->nat)->sport;
 }
 
-/* Layer 4: ports and checksum. A UDP checksum of 0 says that there is none (RFC 768); one that comes out as 0 is sent as 0xffff. */
-always_inline void l4_write(void *l4, void *end, const struct packet *p, const struct verdict *v, __u32 ports)
+/*
+ * Layer 4: ports and checksum. A UDP checksum of 0 says that there is none (RFC 768); one that
+ * comes out as 0 is sent as 0xffff.
+ */
+always_inline void l4_write(void *l4, void *end, const struct packet *p, const struct verdict *v,
+			    __u32 ports)
 {
 	__u16 check;
 
@@ -82,9 +88,11 @@ always_inline void l4_write(void *l4, void *end, const struct packet *p, const s
 }
 
 /* From the IP header on. */
-always_inline void rewrite_ip(void *l3, void *end, int ipv6, const struct packet *p, const struct verdict *v)
+always_inline void rewrite_ip(void *l3, void *end, int ipv6, const struct packet *p,
+			      const struct verdict *v)
 {
 	l3_write(l3, ipv6, v);
 	if (v->flags & (FLOW_ADDR | FLOW_PORT))
-		l4_write(l3 + (ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr)), end, p, v, ports_out(ipv6, v));
+		l4_write(l3 + (ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr)), end, p, v,
+			 ports_out(ipv6, v));
 }

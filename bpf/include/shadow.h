@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Shadow mode: every packet that would be forwarded goes to the kernel, and what would have been sent is kept, by flow, until the
- * witness sees what the kernel sends. Several packets of a flow may be under way: only the last one is compared.
+ * Shadow mode: every packet that would be forwarded goes to the kernel, and what would have been
+ * sent is kept, by flow, until the witness sees what the kernel sends. Several packets of a flow
+ * may be under way: only the last one is compared.
  */
 #pragma once
 
@@ -39,23 +40,26 @@ always_inline struct expectation *expectation_get(__u32 ref)
 }
 
 /* Copies a constant number of bytes, 2 at a time, as frames are aligned to that. */
-#define SHADOW_COPY(to, from, len)                                                                                    \
-	do {                                                                                                          \
-		_Pragma("unroll") for (int i = 0; i < (len) / 2; i++)((__u16 *)(to))[i] = ((const __u16 *)(from))[i]; \
+#define SHADOW_COPY(to, from, len)                                                        \
+	do {                                                                              \
+		_Pragma("unroll") for (int i = 0; i < (len) / 2; i++)((__u16 *)(to))[i] = \
+			((const __u16 *)(from))[i];                                       \
 	} while (0)
 
 #define SHADOW_UDP(ipv6) (((ipv6) ? 40 : 20) + 8)
 #define SHADOW_TCP(ipv6) (((ipv6) ? 40 : 20) + 20)
 
-/* `finished`: the checksum in the frame is complete. Of a packet that both hooks see, XDP's word stands. */
-always_inline void shadow_expect(const struct frame *f, __u32 shift, int ipv6, const struct packet *p, const struct verdict *v,
-				 int finished)
+/*
+ * `finished`: the checksum in the frame is complete. Of a packet that both hooks see, XDP's word
+ * stands.
+ */
+always_inline void shadow_expect(const struct frame *f, __u32 shift, int ipv6,
+				 const struct packet *p, const struct verdict *v, int finished)
 {
 	struct expectation *e = expectation_get(v->ref);
 	void *l3 = f->data + shift + L3_ETHERNET;
 
-	asm volatile(""
-		     : "+r"(l3)); /* one pointer, for the verifier */
+	asm volatile("" : "+r"(l3)); /* one pointer, for the verifier */
 	if (!e || (!finished && e->finished))
 		return;
 	e->len = 0;
@@ -77,9 +81,11 @@ always_inline void shadow_expect(const struct frame *f, __u32 shift, int ipv6, c
 }
 
 /*
- * The same packet? The IPv4 identification, the length, and of TCP both sequence numbers say so, none of which forwarding changes.
+ * The same packet? The IPv4 identification, the length, and of TCP both sequence numbers say so,
+ * none of which forwarding changes.
  */
-always_inline int shadow_same_packet(const struct expectation *e, const __u8 *sent, int ipv6, int tcp)
+always_inline int shadow_same_packet(const struct expectation *e, const __u8 *sent, int ipv6,
+				     int tcp)
 {
 	const int l4 = ipv6 ? 40 : 20;
 
@@ -93,7 +99,10 @@ always_inline int shadow_same_packet(const struct expectation *e, const __u8 *se
 	return 1;
 }
 
-/* Bytes that differ, leaving out the layer 4 checksum at `check`: where it is not finished, the device will do that. */
+/*
+ * Bytes that differ, leaving out the layer 4 checksum at `check`: where it is not finished, the
+ * device will do that.
+ */
 #define SHADOW_DIFFERENCE(result, e, sent_at, total, check)                                    \
 	do {                                                                                   \
 		_Pragma("unroll") for (int i = 0; i < (total) / 2; i++) if (i * 2 != (check))  \
@@ -101,7 +110,8 @@ always_inline int shadow_same_packet(const struct expectation *e, const __u8 *se
 	} while (0)
 
 /* Compares what the kernel sends, by way of `link`, with what was expected of this flow. */
-always_inline void shadow_compare(const struct frame *f, __u32 shift, const struct hop_key *link, int ipv6, __u32 ref, const struct packet *p)
+always_inline void shadow_compare(const struct frame *f, __u32 shift, const struct hop_key *link,
+				  int ipv6, __u32 ref, const struct packet *p)
 {
 	struct expectation *e = expectation_get(ref);
 	const int tcp_check = SHADOW_TCP(ipv6) - 4, udp_check = SHADOW_UDP(ipv6) - 2;
@@ -110,8 +120,7 @@ always_inline void shadow_compare(const struct frame *f, __u32 shift, const stru
 	__u16 wrong = 0, check, expected;
 	int i;
 
-	asm volatile(""
-		     : "+r"(l3)); /* one pointer, for the verifier */
+	asm volatile("" : "+r"(l3)); /* one pointer, for the verifier */
 	if (!e || !e->len || e->packet != p->len)
 		return;
 	if (tcp) {

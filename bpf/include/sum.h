@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The checksum of layer 4 of a packet, for the witness: a program of its own, which comes back to the witness if it is right. The verifier
- * would go through the loop for each way that leads to it.
+ * The checksum of layer 4 of a packet, for the witness: a program of its own, which comes back to
+ * the witness if it is right. The verifier would go through the loop for each way that leads to it.
  */
 #pragma once
 
@@ -48,8 +48,9 @@ always_inline void sum_first(struct __sk_buff *skb, int ipv6, __u32 l3_at, __u32
 }
 
 /*
- * Whether the kernel leaves the sum to the device (CHECKSUM_PARTIAL): anybody can send the field as it is then. No helper tells, but one leaves such
- * a field as it is where it would change any other (inet_proto_csum_replace_by_diff in net/core/utils.c). `at`: of the field.
+ * Whether the kernel leaves the sum to the device (CHECKSUM_PARTIAL): anybody can send the field as
+ * it is then. No helper tells, but one leaves such a field as it is where it would change any other
+ * (inet_proto_csum_replace_by_diff in net/core/utils.c). `at`: of the field.
  */
 always_inline int sum_unfinished(struct __sk_buff *skb, __u32 at, __u16 check)
 {
@@ -67,7 +68,8 @@ always_inline int sum_unfinished(struct __sk_buff *skb, __u32 at, __u16 check)
 SEC("tc")
 int weir_sum(struct __sk_buff *skb)
 {
-	__u32 task = skb->cb[2], l3 = task & 0xff, end = l3 + (task >> 8 & 0xffff), ipv6 = task >> 31;
+	__u32 task = skb->cb[2], l3 = task & 0xff, end = l3 + (task >> 8 & 0xffff),
+	      ipv6 = task >> 31;
 	__u32 at = l3 + (ipv6 ? 40 : 20), len, i;
 	__u8 part[SUM_PART] = {}, proto = 0;
 	__u16 check = 0;
@@ -75,14 +77,20 @@ int weir_sum(struct __sk_buff *skb)
 
 	skb->cb[2] = 0;
 	/* The pseudo-header: addresses, protocol, length of layer 4. */
-	if (ipv6 ? bpf_skb_load_bytes(skb, l3 + 8, part, 32) : bpf_skb_load_bytes(skb, l3 + 12, part, 8))
+	if (ipv6 ? bpf_skb_load_bytes(skb, l3 + 8, part, 32)
+		 : bpf_skb_load_bytes(skb, l3 + 12, part, 8))
 		return TC_ACT_UNSPEC;
 	if (bpf_skb_load_bytes(skb, l3 + (ipv6 ? 6 : 9), &proto, 1) ||
 	    bpf_skb_load_bytes(skb, at + (proto == IPPROTO_TCP ? 16 : 6), &check, 2))
 		return TC_ACT_UNSPEC;
-	sum = bpf_csum_diff(NULL, 0, (__be32 *)part, SUM_PART, bpf_htons(proto) + bpf_htons(end - at));
-	/* From a sender on this machine: the device is to do the rest, and the field has the sum so far. */
-	if (check == csum_fold64(sum) && sum_unfinished(skb, at + (proto == IPPROTO_TCP ? 16 : 6), check))
+	sum = bpf_csum_diff(NULL, 0, (__be32 *)part, SUM_PART,
+			    bpf_htons(proto) + bpf_htons(end - at));
+	/*
+	 * From a sender on this machine: the device is to do the rest, and the field has the sum so
+	 * far.
+	 */
+	if (check == csum_fold64(sum) &&
+	    sum_unfinished(skb, at + (proto == IPPROTO_TCP ? 16 : 6), check))
 		goto right;
 	for (i = 0; i < SUM_PARTS && at + SUM_PART <= end; i++) {
 		if (bpf_skb_load_bytes(skb, at, part, SUM_PART))
@@ -94,7 +102,10 @@ int weir_sum(struct __sk_buff *skb)
 	if (len >= SUM_PART)
 		return TC_ACT_UNSPEC;
 	if (len) {
-		/* Says once more that it is 1 to SUM_PART - 1: no verifier concludes it, but a compiler does and would leave this out. */
+		/*
+		 * Says once more that it is 1 to SUM_PART - 1: no verifier concludes it, but a
+		 * compiler does and would leave this out.
+		 */
 		len = (pinned(len - 1) & (SUM_PART - 1)) + 1;
 		__builtin_memset(part, 0, SUM_PART);
 		if (bpf_skb_load_bytes(skb, at, part, len))

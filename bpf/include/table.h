@@ -35,17 +35,23 @@ always_inline struct flow *flow_try(__u32 bucket, __u32 way, const __u64 *key, i
 	if (ipv6) {
 		struct bucket6 *b = bpf_map_lookup_elem(&flows6, &bucket);
 
-		return b && flow_is(&b->way[way].f, (void *)&b->way[way].key, key, 1) ? &b->way[way].f : NULL;
+		return b && flow_is(&b->way[way].f, (void *)&b->way[way].key, key, 1)
+			       ? &b->way[way].f
+			       : NULL;
 	} else {
 		struct bucket4 *b = bpf_map_lookup_elem(&flows4, &bucket);
 
-		return b && flow_is(&b->way[way].f, (void *)&b->way[way].key, key, 0) ? &b->way[way].f : NULL;
+		return b && flow_is(&b->way[way].f, (void *)&b->way[way].key, key, 0)
+			       ? &b->way[way].f
+			       : NULL;
 	}
 }
 
-always_inline struct flow *flow_find_in(__u32 bucket, __u16 tag, const __u64 *key, int ipv6, __u32 *ref)
+always_inline struct flow *flow_find_in(__u32 bucket, __u16 tag, const __u64 *key, int ipv6,
+					__u32 *ref)
 {
-	__u64 *tags = ipv6 ? bpf_map_lookup_elem(&tags6, &bucket) : bpf_map_lookup_elem(&tags4, &bucket);
+	__u64 *tags =
+		ipv6 ? bpf_map_lookup_elem(&tags6, &bucket) : bpf_map_lookup_elem(&tags4, &bucket);
 	struct flow *f;
 	__u64 all;
 	int way;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The TC ingress hook: an skb, perhaps a super-packet (GRO) whose checksum is not finished. Checksums are changed through the
- * kernel's helper, which knows partial and complete ones; lengths that count are those of a segment.
+ * The TC ingress hook: an skb, perhaps a super-packet (GRO) whose checksum is not finished.
+ * Checksums are changed through the kernel's helper, which knows partial and complete ones; lengths
+ * that count are those of a segment.
  */
 #pragma once
 
@@ -20,12 +21,16 @@ always_inline int tc_pull(struct __sk_buff *skb, __u32 need)
 }
 
 /*
- * No helper takes off what is no VLAN tag: bpf_skb_adjust_room wants IP in skb->protocol, and nothing puts it there but taking a VLAN tag
- * off, behind which IP is said to come. And a tag in the frame is only taken off where skb->protocol says that it is one, as it does once
- * the kernel itself put it there, for another one on top.
+ * No helper takes off what is no VLAN tag: bpf_skb_adjust_room wants IP in skb->protocol, and
+ * nothing puts it there but taking a VLAN tag off, behind which IP is said to come. And a tag in
+ * the frame is only taken off where skb->protocol says that it is one, as it does once the kernel
+ * itself put it there, for another one on top.
  */
 
-/* Puts a VLAN tag between the addresses and the EtherType. How many tags are to be taken off to be rid of it; -1: no memory. */
+/*
+ * Puts a VLAN tag between the addresses and the EtherType. How many tags are to be taken off to be
+ * rid of it; -1: no memory.
+ */
 always_inline int tc_tag_frame(struct __sk_buff *skb, const struct link *l)
 {
 	const __be16 tag = bpf_htons(ETH_P_8021Q);
@@ -38,10 +43,12 @@ always_inline int tc_tag_frame(struct __sk_buff *skb, const struct link *l)
 }
 
 /*
- * Takes a switch's tag of 4 or 8 bytes off: the bytes at `at` become one or two VLAN tags, the last of which is followed by the
- * EtherType of IP. Gives the number of tags that are then to be taken off, or -1.
+ * Takes a switch's tag of 4 or 8 bytes off: the bytes at `at` become one or two VLAN tags, the last
+ * of which is followed by the EtherType of IP. Gives the number of tags that are then to be taken
+ * off, or -1.
  */
-always_inline int tc_make_tags(struct __sk_buff *skb, __u32 at, int two, __be16 type, const struct link *l)
+always_inline int tc_make_tags(struct __sk_buff *skb, __u32 at, int two, __be16 type,
+			       const struct link *l)
 {
 	const __be16 tag = bpf_htons(ETH_P_8021Q);
 	__be16 tags[5] = {tag, 0, two ? tag : type, 0, type};
@@ -53,7 +60,9 @@ always_inline int tc_make_tags(struct __sk_buff *skb, __u32 at, int two, __be16 
 	return more < 0 ? -1 : more - l->meta + (two ? 2 : 1);
 }
 
-/* A switch's tag becomes VLAN tags, for tc_make_tags to have the rest: the type behind it is kept. */
+/*
+ * A switch's tag becomes VLAN tags, for tc_make_tags to have the rest: the type behind it is kept.
+ */
 always_inline int tc_dsa_to_tags(struct __sk_buff *skb, const struct link *l)
 {
 	__be16 head[10];
@@ -64,7 +73,8 @@ always_inline int tc_dsa_to_tags(struct __sk_buff *skb, const struct link *l)
 	if (!l->ahead)
 		return tc_make_tags(skb, 12, 0, type, l);
 	/* Before the addresses: these come first, then the tags. */
-	if (l->ahead != DSA_GSWIP_IN_SIZE || bpf_skb_load_bytes(skb, DSA_GSWIP_IN_SIZE, head, 2 * ETH_ALEN) ||
+	if (l->ahead != DSA_GSWIP_IN_SIZE ||
+	    bpf_skb_load_bytes(skb, DSA_GSWIP_IN_SIZE, head, 2 * ETH_ALEN) ||
 	    bpf_skb_store_bytes(skb, 0, head, 2 * ETH_ALEN, 0))
 		return -1;
 	return tc_make_tags(skb, 12, 1, type, l);
@@ -72,7 +82,10 @@ always_inline int tc_dsa_to_tags(struct __sk_buff *skb, const struct link *l)
 
 #define TC_TAGS_MAX 5 /* one, and four in place of a switch's tag */
 
-/* Puts PPPoE on, and the addresses: those bytes of the hop's header that are no VLAN tag. The hash is taken while IP can be found. */
+/*
+ * Puts PPPoE on, and the addresses: those bytes of the hop's header that are no VLAN tag. The hash
+ * is taken while IP can be found.
+ */
 always_inline int tc_pppoe_push(struct __sk_buff *skb, const struct hop *hop, __u32 ip_len)
 {
 	const __be16 *end = (void *)hop->key.header + (hop->key.len & (HOP_HEADER_MAX - 1));
@@ -97,14 +110,17 @@ always_inline int tc_dsa_push(struct __sk_buff *skb, const struct hop *hop)
 
 	if (bpf_skb_adjust_room(skb, DSA_GSWIP_OUT_SIZE, BPF_ADJ_ROOM_MAC, 0))
 		return -1;
-	return bpf_skb_store_bytes(skb, 0, h, L3_ETHERNET + DSA_GSWIP_OUT_SIZE, BPF_F_RECOMPUTE_CSUM);
+	return bpf_skb_store_bytes(skb, 0, h, L3_ETHERNET + DSA_GSWIP_OUT_SIZE,
+				   BPF_F_RECOMPUTE_CSUM);
 }
 
 /*
- * From the link-layer header it came with to the hop's, in a program of its own: the verifier would go through it for each way that leads
- * here. What it needs comes in skb->cb. Half way, only memory can run out: the packet is lost then.
+ * From the link-layer header it came with to the hop's, in a program of its own: the verifier would
+ * go through it for each way that leads here. What it needs comes in skb->cb. Half way, only memory
+ * can run out: the packet is lost then.
  */
-always_inline int tc_link_later(struct __sk_buff *skb, int ipv6, const struct link *l, __u32 hop, __u32 ip_len, __u32 ref)
+always_inline int tc_link_later(struct __sk_buff *skb, int ipv6, const struct link *l, __u32 hop,
+				__u32 ip_len, __u32 ref)
 {
 	skb->cb[0] = hop;
 	skb->cb[1] = ip_len | l->shift << 16 | (__u32)l->tags << 24;
@@ -131,9 +147,11 @@ always_inline int tc_pppoe_pop(struct __sk_buff *skb, const struct link *l, __be
 {
 	int tags = l->tags;
 
-	if (bpf_skb_store_bytes(skb, l->shift - PPPOE_SIZE + 12, &type, sizeof(type), BPF_F_RECOMPUTE_CSUM))
+	if (bpf_skb_store_bytes(skb, l->shift - PPPOE_SIZE + 12, &type, sizeof(type),
+				BPF_F_RECOMPUTE_CSUM))
 		return -1;
-	if (tags == l->meta) /* none in the frame, of which taking it off would tell skb->protocol */
+	/* none in the frame, of which taking it off would tell skb->protocol */
+	if (tags == l->meta)
 		tags = tc_tag_frame(skb, l);
 	if (tags < 0 || tc_pop(skb, tags))
 		return -1;
@@ -209,7 +227,8 @@ always_inline int tc_pass(struct __sk_buff *skb, int reason)
 	return TC_ACT_UNSPEC;
 }
 
-always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link *l, struct sent *sent)
+always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link *l,
+			     struct sent *sent)
 {
 	const __u32 l3_at = L3_ETHERNET + l->shift;
 	const __u32 ip_size = ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
@@ -235,10 +254,12 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 		if (skb->gso_size) {
 			segment = l4_at - l3_at + p.l4_len + skb->gso_size;
 			segments = skb->gso_segs ? skb->gso_segs : 1;
-			octets += (segments - 1) * (l4_at - l3_at + p.l4_len); /* as on the wire: each has its headers */
+			/* as on the wire: each has its headers */
+			octets += (segments - 1) * (l4_at - l3_at + p.l4_len);
 		}
 		reason = fits(&f, l3_at, ipv6, &v, &p, segment);
-		if (!reason && !(l->able & v.hop->key.able & (skb->gso_size ? ABLE_SUPER : ABLE_TC)))
+		if (!reason &&
+		    !(l->able & v.hop->key.able & (skb->gso_size ? ABLE_SUPER : ABLE_TC)))
 			reason = refused(&p, REASON_HOOK);
 		if (!reason && shadow) {
 			shadow_expect(&f, l->shift, ipv6, &p, &v, 0);
@@ -255,8 +276,8 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 		return tc_pass(skb, reason);
 
 	/*
-	 * Steps that can fail come first, and each leaves a right packet behind. The headers are private to us already: the
-	 * verifier puts that before a program that writes to packets.
+	 * Steps that can fail come first, and each leaves a right packet behind. The headers are
+	 * private to us already: the verifier puts that before a program that writes to packets.
 	 */
 	if (!skb->gso_size && f.len > l3_at + p.len && bpf_skb_change_tail(skb, l3_at + p.len, 0))
 		return because(TC_ACT_UNSPEC);
@@ -264,7 +285,8 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 	mangled = p.proto == IPPROTO_TCP ? 0 : BPF_F_MARK_MANGLED_0;
 	/* Of the kernel's helper the addresses' part of a difference is asked for by itself. */
 	addresses = v.l3_delta + (__u16)~TTL_DELTA;
-	if (v.flags & FLOW_ADDR && bpf_l4_csum_replace(skb, check_at, 0, addresses, BPF_F_PSEUDO_HDR | mangled))
+	if (v.flags & FLOW_ADDR &&
+	    bpf_l4_csum_replace(skb, check_at, 0, addresses, BPF_F_PSEUDO_HDR | mangled))
 		return because(TC_ACT_UNSPEC);
 	if (v.flags & FLOW_PORT)
 		bpf_l4_csum_replace(skb, check_at, 0, v.l4_delta + 2 * 0xffff - addresses, mangled);
@@ -277,7 +299,10 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 	l3_write(l3, ipv6, &v);
 	if (v.flags & FLOW_PORT)
 		*(__u32 *)(l3 + ip_size) = ports_out(ipv6, &v);
-	/* IPv6 has no header checksum to balance what the helper did to a complete checksum of the whole packet: undo it. */
+	/*
+	 * IPv6 has no header checksum to balance what the helper did to a complete checksum of the
+	 * whole packet: undo it.
+	 */
 	if (ipv6 && v.flags & FLOW_ADDR)
 		bpf_csum_update(skb, addresses);
 	if (v.flags & FLOW_META) {
@@ -319,7 +344,8 @@ always_inline int tc_behind(struct __sk_buff *skb, struct sent *sent)
 	f.end = (void *)(long)skb->data_end;
 	f.len = skb->len;
 	session_check(&f, skb->ifindex & ports_mask, &l);
-	return l.type == bpf_htons(ETH_P_IP) ? tc_forward(skb, 0, &l, sent) : tc_forward(skb, 1, &l, sent);
+	return l.type == bpf_htons(ETH_P_IP) ? tc_forward(skb, 0, &l, sent)
+					     : tc_forward(skb, 1, &l, sent);
 }
 
 always_inline int tc_packet(struct __sk_buff *skb, struct sent *sent)

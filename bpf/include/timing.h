@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Round trips of TCP that is forwarded here, which the meter never sees. User space marks both records of a connection (FLOW_TIMED) and gives
- * it one of a few timers; a packet of a record without a mark comes to nothing in here. The first segments of each way after that are timed,
- * until the acknowledgement of just one of them comes back (as tshark's tcp.analysis.ack_rtt); then the marks go. What was sent again is not
- * timed (Karn).
+ * Round trips of TCP that is forwarded here, which the meter never sees. User space marks both
+ * records of a connection (FLOW_TIMED) and gives it one of a few timers; a packet of a record
+ * without a mark comes to nothing in here. The first segments of each way after that are timed,
+ * until the acknowledgement of just one of them comes back (as tshark's tcp.analysis.ack_rtt); then
+ * the marks go. What was sent again is not timed (Karn).
  *
- * Nothing is locked, as in the meter: two processors at once can spoil a measurement, and nothing else.
+ * Nothing is locked, as in the meter: two processors at once can spoil a measurement, and nothing
+ * else.
  */
 #pragma once
 
@@ -14,8 +16,8 @@
 #define TIMERS_MAX 64
 
 /*
- * Segments in a row that may be timed at once. A receiver acknowledges every second one, or one of many where it puts them together: one alone
- * would seldom be the one that is acknowledged.
+ * Segments in a row that may be timed at once. A receiver acknowledges every second one, or one of
+ * many where it puts them together: one alone would seldom be the one that is acknowledged.
  */
 #define TIMED_SEGMENTS 8 /* a power of two */
 
@@ -120,7 +122,8 @@ always_inline void timer_unmark(__u32 ref, int ipv6)
 }
 
 /* A packet of a marked record, about to be forwarded. */
-always_inline void timer_packet(const struct frame *f, __u32 l3, const struct packet *p, __u32 ref, int ipv6)
+always_inline void timer_packet(const struct frame *f, __u32 l3, const struct packet *p, __u32 ref,
+				int ipv6)
 {
 	const __u32 ip_size = ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
 	__u32 *place = bpf_map_lookup_elem(&timed, &ref), index, payload, way;
@@ -138,7 +141,8 @@ always_inline void timer_packet(const struct frame *f, __u32 l3, const struct pa
 	sent = &t->way[way];
 	answered = &t->way[!way];
 	timer_answer(answered, bpf_ntohl(tcp->ack_seq));
-	payload = p->len - ip_size - (*((__u8 *)tcp + 12) >> 4) * 4; /* the parser looked at it; kept from there, each packet would pay for it */
+	/* the parser looked at it; kept from there, each packet would pay for it */
+	payload = p->len - ip_size - (*((__u8 *)tcp + 12) >> 4) * 4;
 	if (payload)
 		timer_segment(sent, bpf_ntohl(tcp->seq) + payload, payload);
 	/* One way is known, and the other is, too, or nothing is sent that way. */

@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * TCP's window, as far as it takes to tell a stranger's FIN or RST from one of the two ends. Conntrack was asked not to look (it does not
- * see the window move), so what no end can have sent must not reach it.
+ * TCP's window, as far as it takes to tell a stranger's FIN or RST from one of the two ends.
+ * Conntrack was asked not to look (it does not see the window move), so what no end can have sent
+ * must not reach it.
  *
- * The witness samples what each end says where a packet of it goes through the kernel. A FIN or RST is held against what the *other* end
- * said last: where a sender may be in its stream depends on what the other one acknowledged, and nobody at the sender's port can forge that.
- * Between sample and packet the stream moved by what was forwarded, at most. What cannot be told passes: no sample, an old one, or samples
- * of both ends that were never found to agree.
+ * The witness samples what each end says where a packet of it goes through the kernel. A FIN or RST
+ * is held against what the *other* end said last: where a sender may be in its stream depends on
+ * what the other one acknowledged, and nobody at the sender's port can forge that. Between sample
+ * and packet the stream moved by what was forwarded, at most. What cannot be told passes: no
+ * sample, an old one, or samples of both ends that were never found to agree.
  */
 #pragma once
 
 #include "table.h"
 
-#define WINDOW_UNIT 8               /* streams are measured by 256 bytes: 32 bits for all that `count` has */
-#define WINDOW_FAR (1u << (30 - 8)) /* the stream moved 1 GiB since the sample: it says too little */
-#define WINDOW_BEHIND (1u << 17)    /* sent again, or overtaken */
-#define WINDOW_AHEAD (1u << 18)     /* the window grew since the sample, and what was sent in it was lost on the way here */
+/* streams are measured by 256 bytes: 32 bits for all that `count` has */
+#define WINDOW_UNIT 8
+/* the stream moved 1 GiB since the sample: it says too little */
+#define WINDOW_FAR (1u << (30 - 8))
+#define WINDOW_BEHIND (1u << 17) /* sent again, or overtaken */
+/* the window grew since the sample, and what was sent in it was lost on the way here */
+#define WINDOW_AHEAD (1u << 18)
 
 enum window_sample { /* bits of trial.sample */
 	WINDOW_TAKEN = 1,
@@ -38,17 +43,22 @@ struct segment {
 	__u16 window; /* as announced, not scaled */
 };
 
-/* Bytes of packets that no flow could be found for (fragments, options), by WINDOW_UNIT: they may have been of any. */
+/*
+ * Bytes of packets that no flow could be found for (fragments, options), by WINDOW_UNIT: they may
+ * have been of any.
+ */
 __u32 unseen __attribute__((aligned(64)));
 
 /* How far one direction has come, by WINDOW_UNIT. */
 always_inline __u32 window_clock(const struct flow *flow)
 {
-	return (__u32)((READ_ONCE(flow->count) & ((1ull << 40) - 1)) >> WINDOW_UNIT) + READ_ONCE(unseen);
+	return (__u32)((READ_ONCE(flow->count) & ((1ull << 40) - 1)) >> WINDOW_UNIT) +
+	       READ_ONCE(unseen);
 }
 
 /* Reads what the parser passed by; `l3_at`: where IP begins. */
-always_inline int segment_read(const struct frame *f, __u32 l3_at, int ipv6, const struct packet *p, struct segment *s)
+always_inline int segment_read(const struct frame *f, __u32 l3_at, int ipv6, const struct packet *p,
+			       struct segment *s)
 {
 	const __u32 ip_size = ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
 	__be32 *tcp = f->data + l3_at + ip_size;
@@ -63,7 +73,10 @@ always_inline int segment_read(const struct frame *f, __u32 l3_at, int ipv6, con
 	return 1;
 }
 
-/* Whether a number lies from so far behind `base` to so far ahead of it, and of what its stream moved on by. */
+/*
+ * Whether a number lies from so far behind `base` to so far ahead of it, and of what its stream
+ * moved on by.
+ */
 always_inline int number_fits(__u32 number, __u32 base, __u32 moved, __u32 behind, __u32 ahead)
 {
 	return number - (base - behind) <= behind + ahead + ((moved + 2) << WINDOW_UNIT);
@@ -75,18 +88,24 @@ always_inline __u32 window_scaled(__u32 window, __u8 scale)
 	return window << ((scale - 1) & 15);
 }
 
-/* Whether the other end's sample has anything to say: it was taken, no port came or went since, and both windows are known. */
+/*
+ * Whether the other end's sample has anything to say: it was taken, no port came or went since, and
+ * both windows are known.
+ */
 always_inline int window_known(const struct trial *t, const struct trial *other)
 {
-	return other->sample & WINDOW_TAKEN && t->scale && other->scale && other->paths == (__u16)READ_ONCE(control.paths);
+	return other->sample & WINDOW_TAKEN && t->scale && other->scale &&
+	       other->paths == (__u16)READ_ONCE(control.paths);
 }
 
 /*
- * A segment of `flow` against what the other end said last. Nobody sends beyond the window that he was offered: its right edge never goes back, and
- * moves on by less than what was sent, but where the window grew. What is acknowledged was sent, though not all of it may have been seen: there, the
- * longest window of the scale is allowed, of less than 2^(16 + scale) bytes (RFC 7323, 2.3).
+ * A segment of `flow` against what the other end said last. Nobody sends beyond the window that he
+ * was offered: its right edge never goes back, and moves on by less than what was sent, but where
+ * the window grew. What is acknowledged was sent, though not all of it may have been seen: there,
+ * the longest window of the scale is allowed, of less than 2^(16 + scale) bytes (RFC 7323, 2.3).
  */
-always_inline int window_judge(const struct segment *s, const struct flow *flow, const struct trial *t, const struct flow *other,
+always_inline int window_judge(const struct segment *s, const struct flow *flow,
+			       const struct trial *t, const struct flow *other,
 			       const struct trial *said)
 {
 	__u32 moved = window_clock(flow) - said->other, back = window_clock(other) - said->own;
@@ -94,7 +113,8 @@ always_inline int window_judge(const struct segment *s, const struct flow *flow,
 
 	if (!window_known(t, said) || moved >= WINDOW_FAR || back >= WINDOW_FAR)
 		return WINDOW_UNKNOWN;
-	if (!number_fits(s->seq, said->ack, moved, WINDOW_BEHIND, WINDOW_AHEAD + window_scaled(said->window, said->scale)))
+	if (!number_fits(s->seq, said->ack, moved, WINDOW_BEHIND,
+			 WINDOW_AHEAD + window_scaled(said->window, said->scale)))
 		return WINDOW_CONTRADICTS;
 	/* Some old stacks set ACK in a RST, and acknowledge nothing. */
 	if (s->flags & TCP_RST && !s->ack)
@@ -105,8 +125,8 @@ always_inline int window_judge(const struct segment *s, const struct flow *flow,
 }
 
 /* A packet that the kernel sent: what its sender says of both streams. */
-always_inline void window_sample(const struct segment *s, const struct flow *flow, struct trial *t, const struct flow *other,
-				 struct trial *said)
+always_inline void window_sample(const struct segment *s, const struct flow *flow, struct trial *t,
+				 const struct flow *other, struct trial *said)
 {
 	__u32 own = window_clock(flow), back = window_clock(other);
 	int verdict;
@@ -119,27 +139,36 @@ always_inline void window_sample(const struct segment *s, const struct flow *flo
 	verdict = window_judge(s, flow, t, other, said);
 	if (verdict == WINDOW_CONTRADICTS) {
 		if (said->sample & WINDOW_AGREED)
-			return;                /* conntrack does not look at windows any more: this may be anybody's */
+			/* conntrack does not look at windows any more: this may be anybody's */
+			return;
 		said->sample &= ~WINDOW_TAKEN; /* one of them is wrong */
 	}
-	/* Nobody acknowledges what was not sent. What is believed of one end is the measure of the other, and goes forward only. */
+	/*
+	 * Nobody acknowledges what was not sent. What is believed of one end is the measure of the
+	 * other, and goes forward only.
+	 */
 	if (verdict == WINDOW_AGREES && said->sample & WINDOW_AGREED &&
 	    !number_fits(s->ack, said->seq, back - said->own, 1u << 30, WINDOW_BEHIND))
 		return;
 	if (verdict == WINDOW_AGREES)
 		said->sample |= WINDOW_AGREED;
 	/* Sent again, or overtaken: what was said before is newer, and no less true. */
-	if (t->sample & WINDOW_AGREED && t->paths == (__u16)READ_ONCE(control.paths) && own - t->own < WINDOW_FAR &&
-	    back - t->other < WINDOW_FAR && ((__s32)(s->end - t->seq) < 0 || (__s32)(s->ack - t->ack) < 0))
+	if (t->sample & WINDOW_AGREED && t->paths == (__u16)READ_ONCE(control.paths) &&
+	    own - t->own < WINDOW_FAR && back - t->other < WINDOW_FAR &&
+	    ((__s32)(s->end - t->seq) < 0 || (__s32)(s->ack - t->ack) < 0))
 		return;
-	/* Another processor may do the same: all of it is then of packets that were on their way together. */
+	/*
+	 * Another processor may do the same: all of it is then of packets that were on their way
+	 * together.
+	 */
 	t->seq = s->end;
 	t->ack = s->ack;
 	t->window = s->window;
 	t->own = own;
 	t->other = back;
 	t->paths = READ_ONCE(control.paths);
-	t->sample = (t->sample & WINDOW_ASKED) | WINDOW_TAKEN | (verdict == WINDOW_AGREES ? WINDOW_AGREED : 0);
+	t->sample = (t->sample & WINDOW_ASKED) | WINDOW_TAKEN |
+		    (verdict == WINDOW_AGREES ? WINDOW_AGREED : 0);
 }
 
 /* Packets of both directions that were forwarded, of which conntrack knows nothing. */
@@ -148,7 +177,10 @@ always_inline __u16 window_packets(const struct flow *flow, const struct flow *o
 	return (READ_ONCE(flow->count) >> 40) + (READ_ONCE(other->count) >> 40);
 }
 
-/* Bytes of a direction that its record does not count: the kernel forwards them. `other`: the trial of the other direction. */
+/*
+ * Bytes of a direction that its record does not count: the kernel forwards them. `other`: the trial
+ * of the other direction.
+ */
 always_inline void window_passed(struct trial *t, struct trial *other, __u32 octets)
 {
 	__u32 back = -((octets >> WINDOW_UNIT) + 1);
@@ -168,11 +200,13 @@ always_inline void window_heard(struct trial *t, struct trial *other)
 }
 
 /*
- * Whether neither end can have sent this FIN or RST. One RST answers a SYN, outside of any window: of a host that knows nothing of the
- * connection, where the other began to use its tuple again. Conntrack takes it where the SYN was the last that it saw (`last_index` in
+ * Whether neither end can have sent this FIN or RST. One RST answers a SYN, outside of any window:
+ * of a host that knows nothing of the connection, where the other began to use its tuple again.
+ * Conntrack takes it where the SYN was the last that it saw (`last_index` in
  * nf_conntrack_proto_tcp.c); so it is let through where nothing went by since.
  */
-always_inline int window_forged(const struct frame *f, __u32 l3_at, int ipv6, const struct packet *p, struct flow *flow, __u32 ref)
+always_inline int window_forged(const struct frame *f, __u32 l3_at, int ipv6,
+				const struct packet *p, struct flow *flow, __u32 ref)
 {
 	struct trial *t = trial_get(ref), *said;
 	struct segment s;
@@ -192,8 +226,9 @@ always_inline int window_forged(const struct frame *f, __u32 l3_at, int ipv6, co
 		t->sample |= WINDOW_ASKED;
 		return 0;
 	}
-	if (s.flags & TCP_RST && s.flags & TCP_ACK && said->sample & WINDOW_ASKED && s.ack == said->asked &&
-	    said->asked_at == window_packets(flow, other))
+	if (s.flags & TCP_RST && s.flags & TCP_ACK && said->sample & WINDOW_ASKED &&
+	    s.ack == said->asked && said->asked_at == window_packets(flow, other))
 		return 0;
-	return said->sample & WINDOW_AGREED && window_judge(&s, flow, t, other, said) == WINDOW_CONTRADICTS;
+	return said->sample & WINDOW_AGREED &&
+	       window_judge(&s, flow, t, other, said) == WINDOW_CONTRADICTS;
 }

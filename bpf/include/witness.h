@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The egress witness: a TC program on the way out of every port. It sees what the kernel itself sends, finds the flow by the
- * inverted tuple, and compares with what ingress saw. Where everything agrees, the flow is proven, and the hop's header is
- * the one the kernel just wrote. See docs/architecture.md, "seen, known, proven".
+ * The egress witness: a TC program on the way out of every port. It sees what the kernel itself
+ * sends, finds the flow by the inverted tuple, and compares with what ingress saw. Where everything
+ * agrees, the flow is proven, and the hop's header is the one the kernel just wrote. See
+ * docs/architecture.md, "seen, known, proven".
  */
 #pragma once
 
@@ -33,7 +34,10 @@ always_inline __u32 hop_learn(const struct hop_key *key, __u32 flags)
 	__builtin_memcpy(&hop->key, key, sizeof(*key));
 	hop->flags = flags;
 	hop->slot = key->ifindex & ports_mask;
-	/* Two CPUs that learn the same hop at once: the second one's slot stays unused, until all hops are forgotten. */
+	/*
+	 * Two CPUs that learn the same hop at once: the second one's slot stays unused, until all
+	 * hops are forgotten.
+	 */
 	if (bpf_map_update_elem(&hop_index, key, &slot, BPF_NOEXIST)) {
 		known = bpf_map_lookup_elem(&hop_index, key);
 		return known ? *known : HOPS_MAX;
@@ -46,10 +50,12 @@ always_inline int trial_held(const struct trial *t)
 	return READ_ONCE(t->held) && ahead(t->hold, hold);
 }
 
-/* One packet that left is evidence for one direction of one flow: enters it into the record. `changed`: with another mark or
- * priority than the packet before.
+/*
+ * One packet that left is evidence for one direction of one flow: enters it into the record.
+ * `changed`: with another mark or priority than the packet before.
  */
-always_inline int prove(struct flow *flow, int ipv6, struct trial *t, struct hop *hop, __u32 slot, __u32 epoch, __u32 len, int changed)
+always_inline int prove(struct flow *flow, int ipv6, struct trial *t, struct hop *hop, __u32 slot,
+			__u32 epoch, __u32 len, int changed)
 {
 	__u32 stamp = epoch + READ_ONCE(hop->epoch);
 	__u32 old = READ_ONCE(flow->proof);
@@ -59,7 +65,8 @@ always_inline int prove(struct flow *flow, int ipv6, struct trial *t, struct hop
 		return REASON_UNPROVEN; /* another CPU is at it */
 	if (ipv6 && ((struct flow6 *)flow)->label != t->label)
 		changed = 1;
-	if (old == stamp && flow->hop == slot && flow->in == t->in && (flow->tos & 0xfc) == tos && !changed) {
+	if (old == stamp && flow->hop == slot && flow->in == t->in && (flow->tos & 0xfc) == tos &&
+	    !changed) {
 		if (len > flow->len)
 			WRITE_ONCE(flow->len, len);
 		if (ttl < flow->ttl_lo)
@@ -69,7 +76,10 @@ always_inline int prove(struct flow *flow, int ipv6, struct trial *t, struct hop
 		return REASON_NONE;
 	}
 	if (old == stamp) {
-		/* The kernel now does something else. A reader may be half way through the old proof: end it, prove with the next. */
+		/*
+		 * The kernel now does something else. A reader may be half way through the old
+		 * proof: end it, prove with the next.
+		 */
 		__sync_val_compare_and_swap(&flow->proof, old, 0);
 		return REASON_DIFFERS;
 	}
@@ -116,16 +126,20 @@ always_inline int skb_link_parse(struct __sk_buff *skb, int out, struct link *l)
 }
 
 /*
- * The bytes before IP as they will be on the wire: a tag in the metadata comes after the addresses. Copied by the helper, which checks for
- * itself: a check here a compiler leaves out where those of the parser imply it, and the verifier cannot follow.
+ * The bytes before IP as they will be on the wire: a tag in the metadata comes after the addresses.
+ * Copied by the helper, which checks for itself: a check here a compiler leaves out where those of
+ * the parser imply it, and the verifier cannot follow.
  */
-always_inline int hop_key_fill(struct hop_key *key, struct __sk_buff *skb, const struct port *port, const struct link *l)
+always_inline int hop_key_fill(struct hop_key *key, struct __sk_buff *skb, const struct port *port,
+			       const struct link *l)
 {
-	const __be16 zero = nothing(skb->len); /* else the verifier follows each length of the header by itself */
+	/* else the verifier follows each length of the header by itself */
+	const __be16 zero = nothing(skb->len);
 	__be16 *h = (void *)key->header;
 	int i;
 
-	if (bpf_skb_load_bytes(skb, 0, key->header, HOP_HEADER_MAX)) /* shorter than the headers that were parsed: never */
+	/* shorter than the headers that were parsed: never */
+	if (bpf_skb_load_bytes(skb, 0, key->header, HOP_HEADER_MAX))
 		return 0;
 	key->ifindex = skb->ifindex;
 	key->form = l->tags | (l->in & IN_PPPOE ? HOP_PPPOE : 0);
@@ -146,7 +160,8 @@ always_inline int hop_key_fill(struct hop_key *key, struct __sk_buff *skb, const
 	for (i = L3_ETHERNET / 2; i < HOP_HEADER_MAX / 2; i++)
 		if (2 * i >= key->len)
 			h[i] = zero;
-	if (l->in & IN_PPPOE) /* the length differs from packet to packet: it stands 4 bytes before the end */
+	/* the length differs from packet to packet: it stands 4 bytes before the end */
+	if (l->in & IN_PPPOE)
 #pragma unroll
 		for (i = 8; i < HOP_HEADER_MAX / 2; i++)
 			if (2 * i + 4 == key->len)
@@ -154,7 +169,10 @@ always_inline int hop_key_fill(struct hop_key *key, struct __sk_buff *skb, const
 	return 1;
 }
 
-/* Notes where a PPPoE session of the port of this slot leads: its number stands 6 bytes before the end of the header. */
+/*
+ * Notes where a PPPoE session of the port of this slot leads: its number stands 6 bytes before the
+ * end of the header.
+ */
 always_inline void session_learn(__u32 slot, const struct hop_key *key)
 {
 	const __u8 *to = key->header;
@@ -194,10 +212,12 @@ always_inline void session_device_learn(__u64 in, __u32 device)
 }
 
 /*
- * Whether this is the very packet on trial, by length and identification. GRO may have merged that with those before it, which were numbered one
- * after the other (inet_gro_receive). A super-packet may leave in segments, the first of which has its identification.
+ * Whether this is the very packet on trial, by length and identification. GRO may have merged that
+ * with those before it, which were numbered one after the other (inet_gro_receive). A super-packet
+ * may leave in segments, the first of which has its identification.
  */
-always_inline int very_packet(struct __sk_buff *skb, const struct trial *t, const struct packet *p, __u16 id)
+always_inline int very_packet(struct __sk_buff *skb, const struct trial *t, const struct packet *p,
+			      __u16 id)
 {
 	__u16 after = bpf_ntohs(t->id) - bpf_ntohs(id), len = p->len;
 
@@ -207,11 +227,13 @@ always_inline int very_packet(struct __sk_buff *skb, const struct trial *t, cons
 }
 
 /*
- * Whether the packet that leaves may be the one on trial, by the device that the kernel remembers for where it came in. It remembers none of
- * what leaves in PPPoE (ppp_start_xmit has it forgotten), and of what came in so the PPP device. Where that tells ports apart no further, as
+ * Whether the packet that leaves may be the one on trial, by the device that the kernel remembers
+ * for where it came in. It remembers none of what leaves in PPPoE (ppp_start_xmit has it
+ * forgotten), and of what came in so the PPP device. Where that tells ports apart no further, as
  * behind a VRF or a bridge, length and identification must be those of the packet on trial.
  */
-always_inline int came_in_there(struct __sk_buff *skb, const struct trial *t, int pppoe, const struct packet *p, __u16 id)
+always_inline int came_in_there(struct __sk_buff *skb, const struct trial *t, int pppoe,
+				const struct packet *p, __u16 id)
 {
 	__u32 device = skb->ingress_ifindex, number, *stack;
 	const struct port *port = port_at(in_slot(t->in));
@@ -225,7 +247,8 @@ always_inline int came_in_there(struct __sk_buff *skb, const struct trial *t, in
 		if (!stack)
 			return 0;
 		number = *stack & STACK_NUMBER;
-		if (!(*stack & STACK_PPP && t->in & IN_PPPOE) && (!number || number != (port->stack & STACK_NUMBER)))
+		if (!(*stack & STACK_PPP && t->in & IN_PPPOE) &&
+		    (!number || number != (port->stack & STACK_NUMBER)))
 			return 0;
 	} else if (!pppoe) {
 		return 0;
@@ -234,8 +257,9 @@ always_inline int came_in_there(struct __sk_buff *skb, const struct trial *t, in
 }
 
 /*
- * A packet that IPsec decrypted comes in a second time, at the same device, as if it had come so. The same packet sent in the clear would be
- * dropped by the kernel where a policy demands IPsec; so it proves nothing.
+ * A packet that IPsec decrypted comes in a second time, at the same device, as if it had come so.
+ * The same packet sent in the clear would be dropped by the kernel where a policy demands IPsec; so
+ * it proves nothing.
  */
 always_inline int was_decrypted(struct __sk_buff *skb)
 {
@@ -245,9 +269,10 @@ always_inline int was_decrypted(struct __sk_buff *skb)
 }
 
 /*
- * Layer 4 of an untranslated flow must have the right checksum: conntrack does not track a packet with a wrong one, but the kernel forwards
- * it, perhaps by rules meant for what is not tracked. (One of a translated flow leaves untranslated, and so finds no trial.) A device may
- * have checked already, and a super-packet was. Otherwise it is summed up by a program of its own, see sum.h.
+ * Layer 4 of an untranslated flow must have the right checksum: conntrack does not track a packet
+ * with a wrong one, but the kernel forwards it, perhaps by rules meant for what is not tracked.
+ * (One of a translated flow leaves untranslated, and so finds no trial.) A device may have checked
+ * already, and a super-packet was. Otherwise it is summed up by a program of its own, see sum.h.
  */
 always_inline int checksum_known(struct __sk_buff *skb, int ipv6, const struct packet *p)
 {
@@ -261,13 +286,16 @@ always_inline int checksum_known(struct __sk_buff *skb, int ipv6, const struct p
 }
 
 /*
- * A packet that is not on trial left by this port. Is it a copy of one that was? Then a bridge floods, or somebody has packets sent twice (a
- * rule with dup), and from then on one that left is no proof, as the copy may be the first.
+ * A packet that is not on trial left by this port. Is it a copy of one that was? Then a bridge
+ * floods, or somebody has packets sent twice (a rule with dup), and from then on one that left is
+ * no proof, as the copy may be the first.
  */
-always_inline int witness_copy(struct flow *flow, struct trial *t, const struct hop_key *key, __u32 epoch)
+always_inline int witness_copy(struct flow *flow, struct trial *t, const struct hop_key *key,
+			       __u32 epoch)
 {
 	__u32 *known = bpf_map_lookup_elem(&hop_index, key);
-	__u32 slot = known ? *known : HOPS_MAX, hop_slot = flow->hop, proof = READ_ONCE(flow->proof);
+	__u32 slot = known ? *known : HOPS_MAX, hop_slot = flow->hop,
+	      proof = READ_ONCE(flow->proof);
 	struct hop *hop = hop_at(hop_slot);
 
 	if (t->once_at && t->once != slot) {
@@ -295,7 +323,8 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 	__u32 ref, slot, epoch, len, out, stamp;
 	int reason, changed;
 
-	reason = ipv6 ? parse_ipv6(&f, L3_ETHERNET + l->shift, &p) : parse_ipv4(&f, L3_ETHERNET + l->shift, &p);
+	reason = ipv6 ? parse_ipv6(&f, L3_ETHERNET + l->shift, &p)
+		      : parse_ipv4(&f, L3_ETHERNET + l->shift, &p);
 	if (reason || !link_agrees(l, p.len))
 		return REASON_NONE; /* nothing that could be on trial */
 	packet_invert(&p, ipv6);
@@ -322,8 +351,12 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 			window_passed(t, said, p.len); /* ingress may not have seen it */
 		return witness_copy(flow, t, &key, epoch);
 	}
-	/* On trial may be a packet of the same tuple that came in elsewhere: rules may treat it otherwise. */
-	if (!came_in_there(skb, t, key.form & HOP_PPPOE, &p, ipv6 ? 0 : ip_id(&f, L3_ETHERNET + l->shift)))
+	/*
+	 * On trial may be a packet of the same tuple that came in elsewhere: rules may treat it
+	 * otherwise.
+	 */
+	if (!came_in_there(skb, t, key.form & HOP_PPPOE, &p,
+			   ipv6 ? 0 : ip_id(&f, L3_ETHERNET + l->shift)))
 		return REASON_NOT_SEEN;
 	if (was_decrypted(skb))
 		reason = REASON_DECRYPTED;
@@ -345,8 +378,12 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 		reason = REASON_NONE;
 	if (reason) {
 		t->reason = reason;
-		/* It may have copies, and be the only one that weir may not send: the others must not pass for all there is. */
-		if (port && !(port->flags & PORT_OUT) && (reason == REASON_PORT || port->flags & PORT_FLOODS)) {
+		/*
+		 * It may have copies, and be the only one that weir may not send: the others must
+		 * not pass for all there is.
+		 */
+		if (port && !(port->flags & PORT_OUT) &&
+		    (reason == REASON_PORT || port->flags & PORT_FLOODS)) {
 			t->epoch = 0;
 			witness_copy(flow, t, &key, epoch);
 		}
@@ -369,7 +406,8 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 		session_learn(out, &key);
 	session_device_learn(t->in, skb->ingress_ifindex);
 	stamp = epoch + READ_ONCE(hop->epoch);
-	if ((port->flags & PORT_FLOODS || t->copied) && !(READ_ONCE(flow->proof) == stamp && flow->hop == slot) &&
+	if ((port->flags & PORT_FLOODS || t->copied) &&
+	    !(READ_ONCE(flow->proof) == stamp && flow->hop == slot) &&
 	    (t->once_at != stamp || t->once != slot)) {
 		t->once = slot;
 		t->once_at = stamp;
@@ -379,7 +417,8 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 	}
 	len = p.len;
 	if (skb->gso_size)
-		len = (ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr)) + p.l4_len + skb->gso_size;
+		len = (ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr)) + p.l4_len +
+		      skb->gso_size;
 	changed = t->mark != skb->mark || t->priority != skb->priority;
 	t->mark = skb->mark;
 	t->priority = skb->priority;
@@ -406,7 +445,8 @@ always_inline int witness_any(struct __sk_buff *skb)
 	}
 	if (skb_link_parse(skb, 1, &l))
 		return REASON_NONE;
-	return l.type == bpf_htons(ETH_P_IP) ? witness_packet(skb, 0, &l) : witness_packet(skb, 1, &l);
+	return l.type == bpf_htons(ETH_P_IP) ? witness_packet(skb, 0, &l)
+					     : witness_packet(skb, 1, &l);
 }
 
 SEC("tc")
@@ -421,8 +461,9 @@ int weir_witness(struct __sk_buff *skb)
 	if (bridge_sends(skb))
 		bpf_tail_call(skb, &parts, PART_BRIDGE_WITNESS);
 	/*
-	 * Sent by a socket of this machine. One that came in may have a socket too, where its sender is in another namespace behind a veth: only
-	 * ip_rcv takes it off, and a flowtable forwards before that.
+	 * Sent by a socket of this machine. One that came in may have a socket too, where its
+	 * sender is in another namespace behind a veth: only ip_rcv takes it off, and a flowtable
+	 * forwards before that.
 	 */
 	if (skb->sk && !skb->ingress_ifindex && !rehearsal)
 		return TC_ACT_UNSPEC;

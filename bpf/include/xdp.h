@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The XDP hook: frames before there is an skb. Checksums in them are complete, so they are updated in place. */
+/*
+ * The XDP hook: frames before there is an skb. Checksums in them are complete, so they are updated
+ * in place.
+ */
 #pragma once
 
 #include "bridge_part.h"
@@ -11,14 +14,16 @@
 
 always_inline struct frame xdp_frame(struct xdp_md *ctx)
 {
-	struct frame f = {(void *)(long)ctx->data, (void *)(long)ctx->data_end, (__u32)(ctx->data_end - ctx->data)};
+	struct frame f = {(void *)(long)ctx->data, (void *)(long)ctx->data_end,
+			  (__u32)(ctx->data_end - ctx->data)};
 
 	return f;
 }
 
 /*
- * `onward`, here and below: another program may take over. A program that calls others by their number has a longer prologue for it, and a
- * load before each call of a helper, whether it ever does so or not.
+ * `onward`, here and below: another program may take over. A program that calls others by their
+ * number has a longer prologue for it, and a load before each call of a helper, whether it ever
+ * does so or not.
  */
 always_inline int xdp_pass(struct xdp_md *ctx, int reason, int onward)
 {
@@ -35,8 +40,9 @@ always_inline int xdp_pass(struct xdp_md *ctx, int reason, int onward)
 }
 
 /*
- * Makes the room before IP as large as the hop's header, and the frame as long as Ethernet wants it. 0, or the frame is as it was:
- * nothing is written yet, and what the ends of the frame are moved over stays in memory.
+ * Makes the room before IP as large as the hop's header, and the frame as long as Ethernet wants
+ * it. 0, or the frame is as it was: nothing is written yet, and what the ends of the frame are
+ * moved over stays in memory.
  */
 always_inline int xdp_make_room(struct xdp_md *ctx, int grow, __u32 least)
 {
@@ -54,7 +60,8 @@ always_inline int xdp_make_room(struct xdp_md *ctx, int grow, __u32 least)
 }
 
 /* Rewrites a frame whose IP header stands where it should, and sends it. Cannot fail. */
-always_inline int xdp_send(struct xdp_md *ctx, struct frame f, int ipv6, __u32 shift, const struct packet *p, struct verdict *v)
+always_inline int xdp_send(struct xdp_md *ctx, struct frame f, int ipv6, __u32 shift,
+			   const struct packet *p, struct verdict *v)
 {
 	const __u32 ip_size = ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
 	void *moved = f.data + shift, *l3;
@@ -63,11 +70,15 @@ always_inline int xdp_send(struct xdp_md *ctx, struct frame f, int ipv6, __u32 s
 	v->flow = pinned(v->flow);
 	v->hop = pinned(v->hop);
 
-	/* For the verifier: the parser saw to it. Where the frame is still the one that was parsed, and plain, it knows. */
+	/*
+	 * For the verifier: the parser saw to it. Where the frame is still the one that was parsed,
+	 * and plain, it knows.
+	 */
 	if (!__builtin_constant_p(shift)) {
 		moved = pinned(moved);
 		f.data = pinned(f.data);
-		if (moved + L3_ETHERNET + ip_size + sizeof(struct udphdr) > f.end || f.data + HOP_HEADER_MAX > f.end)
+		if (moved + L3_ETHERNET + ip_size + sizeof(struct udphdr) > f.end ||
+		    f.data + HOP_HEADER_MAX > f.end)
 			return because(XDP_PASS);
 	}
 	l3 = moved + L3_ETHERNET;
@@ -75,7 +86,10 @@ always_inline int xdp_send(struct xdp_md *ctx, struct frame f, int ipv6, __u32 s
 	header_write(f.data, moved, v->hop, shift, p->len);
 	flow_count(v->flow, 1, p->len);
 
-	/* What lies behind the IP packet is not ours to pass on. Cut, and lengthened again where Ethernet wants it, it is zeros. */
+	/*
+	 * What lies behind the IP packet is not ours to pass on. Cut, and lengthened again where
+	 * Ethernet wants it, it is zeros.
+	 */
 	frame_len = shift + L3_ETHERNET + p->len;
 	if (unlikely(f.len > frame_len)) {
 		bpf_xdp_adjust_tail(ctx, (int)frame_len - (int)f.len);
@@ -88,7 +102,8 @@ always_inline int xdp_send(struct xdp_md *ctx, struct frame f, int ipv6, __u32 s
 	return bpf_redirect_map(&transmit, v->hop->slot, 0);
 }
 
-always_inline int xdp_forward(struct xdp_md *ctx, int ipv6, const struct link *l, struct sent *sent, int onward)
+always_inline int xdp_forward(struct xdp_md *ctx, int ipv6, const struct link *l, struct sent *sent,
+			      int onward)
 {
 	struct frame f = xdp_frame(ctx);
 	struct verdict v = {};
@@ -99,8 +114,12 @@ always_inline int xdp_forward(struct xdp_md *ctx, int ipv6, const struct link *l
 	reason = decide(&f, ctx->ingress_ifindex, ipv6, 1, l, &p, &v);
 	if (!reason)
 		reason = fits(&f, L3_ETHERNET + l->shift, ipv6, &v, &p, p.len);
-	/* In several buffers, with the packet's end in the first: cutting the last ones does not cut there. */
-	if (!reason && unlikely(f.len > L3_ETHERNET + l->shift + p.len) && buffers && bpf_xdp_get_buff_len(ctx) != f.len)
+	/*
+	 * In several buffers, with the packet's end in the first: cutting the last ones does not
+	 * cut there.
+	 */
+	if (!reason && unlikely(f.len > L3_ETHERNET + l->shift + p.len) && buffers &&
+	    bpf_xdp_get_buff_len(ctx) != f.len)
 		reason = because(REASON_HOOK);
 	if (!reason && shadow) {
 		shadow_expect(&f, l->shift, ipv6, &p, &v, 1);
@@ -135,7 +154,8 @@ always_inline int xdp_behind(struct xdp_md *ctx, struct sent *sent, int onward)
 	if (reason)
 		return xdp_pass(ctx, reason, onward);
 	session_check(&f, slot, &l);
-	return l.type == bpf_htons(ETH_P_IP) ? xdp_forward(ctx, 0, &l, sent, onward) : xdp_forward(ctx, 1, &l, sent, onward);
+	return l.type == bpf_htons(ETH_P_IP) ? xdp_forward(ctx, 0, &l, sent, onward)
+					     : xdp_forward(ctx, 1, &l, sent, onward);
 }
 
 always_inline int xdp_packet(struct xdp_md *ctx, struct sent *sent, int onward)

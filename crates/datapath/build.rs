@@ -84,15 +84,22 @@ fn compile(clang: &OsStr, bpf: &Path, out: &Path, name: &str, args: &[String]) {
     fs::write(&skeleton, text.replace(OPENED, &opened)).expect("write the loader");
 }
 
-/// One variant for each `REASON_X, /* text */` line.
+/// One variant for each `REASON_X,` with a comment behind it, or on the lines before it.
 fn reason_enum(header: &str) -> String {
     let mut variants = String::new();
     let mut codes = String::new();
     let mut texts = String::new();
     let mut all = String::new();
     let mut number = 0;
+    let mut before = String::new();
     for line in header.lines() {
         let Some(rest) = line.trim().strip_prefix("REASON_") else {
+            let words = line.trim().trim_start_matches("/*");
+            let words = words.trim_end_matches("*/").trim().trim_start_matches("* ");
+            if line.trim().starts_with("/*") {
+                before.clear();
+            }
+            before = format!("{before} {words}").trim().to_owned();
             continue;
         };
         let name = rest
@@ -106,8 +113,9 @@ fn reason_enum(header: &str) -> String {
             .split("/*")
             .nth(1)
             .and_then(|t| t.split("*/").next())
-            .expect("every reason has a comment")
+            .unwrap_or(&before)
             .trim();
+        assert!(!text.is_empty(), "every reason has a comment");
         let variant: String = name
             .split('_')
             .map(|w| w[..1].to_string() + &w[1..].to_lowercase())
