@@ -1,6 +1,6 @@
 //! Packets by port and way: what the monitor counted, and what the device did.
 
-use api::{Devices, Metered, Port};
+use answers::{Devices, Metered, Port};
 
 /// One way of a port, in packets.
 #[derive(Clone, Debug, PartialEq, Eq)]

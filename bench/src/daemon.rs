@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use api::{Client, Devices, Flow, FlowList, Paths, Port, Status};
+use answers::{Devices, Flow, FlowList, Paths, Port, Status};
+use api::Client;
 use datapath::Hook;
 use lab::namespace::{Process, wait_until};
 use lab::{Error as LabError, Namespace};

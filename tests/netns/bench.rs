@@ -224,7 +224,7 @@ fn series_and_a_page_are_written() {
         let reason = reason.and_then(|one| one["reason"].as_str());
         assert!(
             measured != reason.is_some_and(|reason| reason.contains("cannot be made here")),
-            "{wires}: {reason:?}"
+            "{wires}: {reason:?}; left out: {left_out:#?}"
         );
     }
     let profiles = told["profiles"].as_array().expect("profiles");

@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use api::{FlowState, PortUse};
+use answers::{FlowState, PortUse};
 use lab::gateway::CLIENT;
 use lab::namespace::wait_until;
 use lab::random::Random;
@@ -125,7 +125,7 @@ impl Scene {
         })
     }
 
-    fn pairs(&self, weir: &Weir) -> Result<Vec<api::Bridged>, Error> {
+    fn pairs(&self, weir: &Weir) -> Result<Vec<answers::Bridged>, Error> {
         weir.client()?
             .bridged()
             .map_err(|e| Error::Unexpected(e.to_string()))

@@ -364,7 +364,7 @@ fn the_same_tuple_in_two_zones() {
         );
         if let Some(weir) = weir {
             let twins = weir.flows()?;
-            let reason = |f: &api::Flow| f.reason.as_ref().map(|r| r.code.clone());
+            let reason = |f: &answers::Flow| f.reason.as_ref().map(|r| r.code.clone());
             let found: Vec<_> = twins.iter().map(reason).collect();
             assert_eq!(found, vec![Some("ambiguous".to_owned()); 2], "{twins:#?}");
         }

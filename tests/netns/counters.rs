@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::Duration;
 
-use api::Traffic;
+use answers::Traffic;
 use lab::arrangement::Wan;
 use lab::transfer::{Datagrams, Echo, ask_tcp};
 use lab::{Arrangement, Error, Lab, Namespace, Options};

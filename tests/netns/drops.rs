@@ -7,7 +7,7 @@ mod poison;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
-use api::{Drops, FlowQuery};
+use answers::{Drops, FlowQuery};
 use lab::frame::{Body, Packet};
 use lab::gateway::{CLIENT, CLIENT6, Options, SERVER, SERVER6};
 use lab::namespace::wait_until;
@@ -255,7 +255,7 @@ fn floods_fill_nothing() {
             after.known > 1000 && after.known <= after.capacity,
             "{after:#?}"
         );
-        let is_it = |tuple: &&api::LearnedDrop| tuple.endpoints.source_port == 40000;
+        let is_it = |tuple: &&answers::LearnedDrop| tuple.endpoints.source_port == 40000;
         let same = after.tuples.iter().find(is_it).expect("still there");
         assert!(same.dropped > before.tuples[0].dropped, "{after:#?}");
         // It may have lapsed where the kernel took its time (PATIENCE in

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use api::TalksQuery;
+use answers::TalksQuery;
 use datapath::bench::{Bench, Exit, Traffic};
 use lab::frame::{Body, Packet};
 use lab::gateway::{CLIENT, CLIENT6, SERVER, SERVER6};
@@ -96,7 +96,7 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, ipv6: bool) -> Result<(), Er
             ..TalksQuery::default()
         };
         let talks = weir.client()?.talks(&asked).map_err(failed)?;
-        let of = |talk: &&api::Talk| talk.port == "lan0" && talk.far_port == port;
+        let of = |talk: &&answers::Talk| talk.port == "lan0" && talk.far_port == port;
         let packets = talks.talks.iter().filter(of);
         Ok((talks.total, packets.map(|talk| talk.sent.packets).collect()))
     };

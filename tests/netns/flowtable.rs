@@ -7,7 +7,7 @@
 use std::thread;
 use std::time::Duration;
 
-use api::FlowState;
+use answers::FlowState;
 use lab::gateway::SERVER;
 use lab::generate::{Kind, Mix};
 use lab::namespace::wait_until;

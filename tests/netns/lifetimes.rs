@@ -209,7 +209,7 @@ fn a_connection_that_is_given_back_has_five_days() {
             wait_until("weir leaves it to the kernel", LIMIT, || {
                 Ok(weir
                     .flow_at(PORT)?
-                    .is_some_and(|flow| flow.state == api::FlowState::Declined))
+                    .is_some_and(|flow| flow.state == answers::FlowState::Declined))
             })?;
         }
         stream.write_all(&[1]).map_err(failed())?;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use api::{Count, Device, Devices};
+use answers::{Count, Device, Devices};
 use lab::namespace::{Process, wait_until};
 use lab::transfer::{Datagrams, Echo, ask_tcp};
 use lab::{Error, Lab, Namespace, Options, topology};
@@ -121,7 +121,7 @@ impl Scene {
             let port_told = told.ports.iter().find(|known| known.name == port);
             let port_told =
                 port_told.ok_or_else(|| Error::Unexpected(format!("{port}: {told:?}")))?;
-            let sum = |way: &api::Metered| Count {
+            let sum = |way: &answers::Metered| Count {
                 bytes: way.flows.bytes + way.unplaced.bytes + way.other.bytes + way.link,
                 packets: way.flows.packets + way.unplaced.packets + way.other.packets,
             };
@@ -324,11 +324,11 @@ fn devices_and_far_ends_have_names() -> Result<(), Error> {
         .to_owned();
     let asked = format!("dig +short +tries=20 +time=1 @{gateway} www.example.net");
     assert_eq!(scene.client()?.run(&asked)?.trim(), server.to_string());
-    let asked = api::TalksQuery {
+    let asked = answers::TalksQuery {
         device: Some(mac.clone()),
         // Of many that have ended, the one that is looked for is not the busiest.
-        sort: api::TalkSort::Recent,
-        limit: *api::monitor::TALKS.end(),
+        sort: answers::TalkSort::Recent,
+        limit: *answers::monitor::TALKS.end(),
         ..Default::default()
     };
     let mut seen = String::new();
@@ -387,13 +387,13 @@ fn both_sides_of_a_translation_are_one_conversation() -> Result<(), Error> {
         datagrams.ask(b"who am I?", LIMIT)?;
         let client = scene.weir.client()?;
         let all = client.talks(&Default::default()).map_err(failed)?;
-        let at_uplink = api::TalksQuery {
+        let at_uplink = answers::TalksQuery {
             port: Some("wan0".into()),
             ..Default::default()
         };
         let outside = client.talks(&at_uplink).map_err(failed)?;
         seen = format!("{all:#?}\n{outside:#?}");
-        let udp = |talk: &&api::Talk| talk.protocol == Some(api::Protocol::Udp);
+        let udp = |talk: &&answers::Talk| talk.protocol == Some(answers::Protocol::Udp);
         let inside: Vec<_> = all.talks.iter().filter(udp).collect();
         let outside: Vec<_> = outside.talks.iter().filter(udp).collect();
         let ([inside], [outside]) = (&inside[..], &outside[..]) else {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use api::{Count, Device, HistoryQuery};
+use answers::{Count, Device, HistoryQuery};
 use lab::gateway::{Ipv6, ROUTER_LAN, ROUTER_LAN6, SERVER, SERVER6};
 use lab::namespace::wait_until;
 use lab::topology::{Offloads, mac, text};

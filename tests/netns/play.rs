@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use api::{FlowQuery, FlowState};
+use answers::{FlowQuery, FlowState};
 use lab::transfer::Echo;
 use lab::view::{View, word};
 use lab::{Error, Lab, Tap};

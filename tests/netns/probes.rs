@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 
-use api::{Probe, ProbeKind};
+use answers::{Probe, ProbeKind};
 use lab::frame::{Body, Packet};
 use lab::gateway::{CLIENT, SERVER};
 use lab::namespace::wait_until;

@@ -125,7 +125,7 @@ fn received(host: &Namespace) -> Result<u64, Error> {
         .ok_or_else(|| Error::Unexpected(format!("no eth0 in {text}")))
 }
 
-fn ports(weir: &Weir) -> Result<Vec<api::Port>, Error> {
+fn ports(weir: &Weir) -> Result<Vec<answers::Port>, Error> {
     let ports = weir.client()?.ports();
     ports.map_err(|error| Error::Unexpected(error.to_string()))
 }
@@ -133,7 +133,7 @@ fn ports(weir: &Weir) -> Result<Vec<api::Port>, Error> {
 /// What weir says of its ports, for whoever reads of a failure.
 fn described(weir: Option<&Weir>) -> String {
     let lines = weir.map(ports).unwrap_or(Ok(Vec::new())).map(|ports| {
-        let line = |port: api::Port| {
+        let line = |port: answers::Port| {
             let why = port.reason.map_or_else(String::new, |reason| reason.text);
             format!("{} at {:?} ({why})", port.name, port.hook)
         };
@@ -149,7 +149,7 @@ fn obeys(weir: &Weir, duty: Duty, forwarded: u64, octets: u64) -> Result<(), Err
         Duty::Any => Ok(()),
         Duty::Through => {
             let flow = weir.flow_at(PORT)?;
-            let tc = |f: &api::Flow| f.directions.original.hook == Some(api::Hook::Tc);
+            let tc = |f: &answers::Flow| f.directions.original.hook == Some(answers::Hook::Tc);
             // At least half, in packets of full length.
             if forwarded * 1500 > octets / 2 && flow.as_ref().is_some_and(tc) {
                 return Ok(());

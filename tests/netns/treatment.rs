@@ -209,7 +209,7 @@ fn a_qdisc_sees_what_weir_forwards() {
         assert!(sorted.0 > 7 << 20 && sorted.1 < 1 << 20, "{sorted:?}");
         let flow = weir.flow_at(PORT)?.expect("the flow is known");
         assert!(flow.directions.original.bytes > 7 << 20, "{flow:#?}");
-        let hook = |d: &api::Direction| d.hook.map(|hook| hook.to_string());
+        let hook = |d: &answers::Direction| d.hook.map(|hook| hook.to_string());
         assert_eq!(
             hook(&flow.directions.original).as_deref(),
             Some("tc"),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use api::{Count, Device, Devices, Wifi};
+use answers::{Count, Device, Devices, Wifi};
 use lab::namespace::{Process, wait_until};
 use lab::transfer::{Datagrams, Echo};
 use lab::{Error, Lab, Namespace};

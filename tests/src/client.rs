@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use api::{
-    Bridged, ClientError, Devices, Drops, Explanation, Flow, FlowList, FlowQuery, History,
-    HistoryQuery, Paths, Port, Probes, Reloaded, Status, Talks, TalksQuery, with_query,
+use answers::{
+    Bridged, Devices, Drops, Explanation, Flow, FlowList, FlowQuery, History, HistoryQuery, Paths,
+    Port, Probes, Reloaded, Status, Talks, TalksQuery,
 };
+use api::{ClientError, with_query};
 
 /// Asks by the API's socket.
 pub struct Client(api::Client);

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use api::{Flow, FlowState, Status};
+use answers::{Flow, FlowState, Status};
 use client::Client;
 use lab::namespace::{Namespace, Process, wait_until};
 use lab::{Error, Lab};

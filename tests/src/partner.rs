@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use api::{PartnerState, Paths};
+use answers::{PartnerState, Paths};
 use lab::namespace::{Process, wait_until};
 use lab::uplinks::{Options, PARTNER, PARTNER6};
 use lab::{Error, Namespace, Uplinks};

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use api::{Client, Paths};
+use answers::Paths;
+use api::Client;
 use lab::counters::processor_time;
 use lab::namespace::{Process, wait_until};
 use lab::uplinks::PARTNER;

@@ -1,22 +1,10 @@
-//! What Prometheus scrapes: [`Devices`], [`Status`] and [`Paths`](crate::Paths) as OpenMetrics text
-//! (openmetrics.io, version 1.0.0).
-//!
-//! A household has some dozen devices, a campus thousands, and phones change their addresses: each
-//! device is a handful of time series at whoever scrapes, for as long as they are kept. Hence no
-//! more than [`Metrics::new`] says are told one by one; the rest is summed up as the device
-//! `other`.
+//! OpenMetrics text (openmetrics.io, version 1.0.0), which Prometheus reads. Which metrics there are
+//! is said by whoever writes them.
 
-mod paths;
-
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fmt::Write;
-
-use crate::types::{Count, Device, Devices, Metered, Probes, Status, Wifi};
+use std::fmt::{Display, Write};
 
 /// Content type of a [`Text`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// Devices that are told one by one, unless the configuration says otherwise.
-pub const DEVICE_LIMIT: usize = 256;
 /// Characters of a name that are told.
 const NAME_LIMIT: usize = 64;
 
@@ -27,6 +15,8 @@ pub enum Kind {
     Counter,
     /// Goes up and down.
     Gauge,
+    /// How often values were below bounds; its samples end in `_bucket`, `_count` and `_sum`.
+    Histogram,
 }
 
 /// A metric that is exported.
@@ -42,308 +32,24 @@ pub struct Metric {
     pub help: &'static str,
 }
 
-const DEVICE: &[&str] = &["mac", "name", "direction"];
-const PATH: &[&str] = &["device", "family"];
-const PORT: &[&str] = &["port", "direction", "kind"];
-
+/// Metrics as constants, a line each (`ID name Kind labels, help;`), and all of them as `METRICS`.
+#[macro_export]
 macro_rules! metrics {
     ($($id:ident $name:literal $kind:ident $labels:expr, $help:literal;)*) => {
-        $(const $id: Metric = Metric { name: $name, kind: Kind::$kind, labels: $labels, help: $help };)*
-        /// All that are exported, in their order.
-        pub const METRICS: &[Metric] = &[$($id),*];
+        $(const $id: $crate::metrics::Metric = $crate::metrics::Metric {
+            name: $name,
+            kind: $crate::metrics::Kind::$kind,
+            labels: $labels,
+            help: $help,
+        };)*
+        /// All of these, in their order.
+        pub const METRICS: &[$crate::metrics::Metric] = &[$($id),*];
     };
-}
-
-metrics! {
-    UP "weir_up" Gauge &[], "1: weir runs.";
-    DEVICE_BYTES "weir_device_bytes_total" Counter DEVICE, "Bytes of IP packets from (sent) and \
-        to (received) a device.";
-    DEVICE_PACKETS "weir_device_packets_total" Counter DEVICE, "IP packets from (sent) and to \
-        (received) a device.";
-    DEVICE_FLOWS "weir_device_flows" Gauge &["mac", "name"], "Conversations of a device at the \
-        moment.";
-    DEVICE_RTT "weir_device_rtt_seconds" Gauge &["mac", "name", "side"],
-        "Round trip of TCP, median of late: router to device (lan), router to the far ends (wan).";
-    WIFI_SIGNAL "weir_device_wifi_signal_dbm" Gauge &["mac", "name"], "Signal of a Wi-Fi station.";
-    WIFI_RATE "weir_device_wifi_rate_bits_per_second" Gauge DEVICE, "Link rate of a Wi-Fi \
-        station, from (sent) and to (received) it.";
-    WIFI_RETRIES "weir_device_wifi_retries_total" Counter &["mac", "name"], "Frames sent again to \
-        a Wi-Fi station since it joined.";
-    WIFI_FAILED "weir_device_wifi_failed_total" Counter &["mac", "name"], "Frames to a Wi-Fi \
-        station that were given up since it joined.";
-    WIFI_AIRTIME "weir_device_wifi_airtime_seconds_total" Counter &["mac", "name"],
-        "Time on the air to and from a Wi-Fi station since it joined.";
-    PORT_BYTES "weir_port_bytes_total" Counter PORT,
-        "Bytes at a port: of IP in flows, of IP without a record, of other protocols, of \
-            link-layer headers.";
-    PORT_PACKETS "weir_port_packets_total" Counter PORT, "Packets at a port: in flows, without a \
-        record, of other protocols.";
-    FLOWS "weir_flows" Gauge &[], "Connections in the table.";
-    FLOWS_CAPACITY "weir_flows_capacity" Gauge &[], "Connections that the table has room for.";
-    FORWARDED "weir_forwarded_packets_total" Counter &["hook"], "Packets that weir forwarded.";
-    KERNEL "weir_kernel_packets_total" Counter &["reason"], "Packets left to the kernel, by reason.";
-    PATH_BYTES "weir_path_bytes_total" Counter &["device", "family", "direction"],
-        "Bytes of clients' connections by way of an uplink to the partner (sent) and back \
-            (received).";
-    PATH_TUNNEL_BYTES "weir_path_tunnel_bytes_total" Counter &["device", "family", "direction"],
-        "Bytes of the tunnel's datagrams by way of an uplink to the partner (sent) and back \
-            (received), with UDP and IP.";
-    PATH_RETRANSMITTED "weir_path_retransmitted_bytes_total" Counter PATH, "Bytes sent to the \
-        partner again.";
-    PATH_SUBFLOWS "weir_path_subflows" Gauge PATH, "Subflows of connections by way of an uplink \
-        at the moment.";
-    PATH_RTT "weir_path_rtt_seconds" Gauge PATH, "Shortest round trip of TCP to the partner; \
-        absent while nothing moves.";
-    PATH_BACKUP "weir_path_backup" Gauge PATH, "1: the uplink is kept in reserve.";
-    PARTNER_CONNECTED "weir_partner_connected" Gauge &[], "1: the partner of multipath is there.";
-    MULTIPATH_OPEN "weir_multipath_open_connections" Gauge &[], "Connections of clients that \
-        multipath has at the moment.";
-    MULTIPATH_CARRIED "weir_multipath_carried_connections_total" Counter &[],
-        "Connections of clients that multipath had, with those that went directly.";
-    MULTIPATH_DIRECT "weir_multipath_direct_connections_total" Counter &[],
-        "Connections of clients that went directly, as the partner was not reached.";
-    MULTIPATH_REFUSED "weir_multipath_refused_connections_total" Counter &[],
-        "Connections of clients that were turned away, as there was no room.";
-}
-
-/// Counters of a device: received and sent.
-type Both = [Count; 2];
-
-/// Writes of devices. It remembers which devices it told of, so that a device does not come and go,
-/// and the sum of the others only rises.
-#[derive(Debug)]
-pub struct Metrics {
-    limit: usize,
-    shown: HashSet<String>,
-    /// What every device had at the last rendering.
-    last: HashMap<String, Both>,
-    other: Both,
-}
-
-impl Default for Metrics {
-    fn default() -> Self {
-        Self::new(DEVICE_LIMIT)
-    }
-}
-
-impl Metrics {
-    /// Tells at most `limit` devices one by one.
-    pub fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            shown: HashSet::new(),
-            last: HashMap::new(),
-            other: Both::default(),
-        }
-    }
-
-    /// Writes of devices, and of ports.
-    pub fn devices(&mut self, text: &mut Text, devices: &Devices) {
-        self.stations(text, devices);
-        ports(text, devices);
-    }
-
-    fn stations(&mut self, text: &mut Text, devices: &Devices) {
-        let all = merge(&devices.devices);
-        self.choose(&all);
-        let (shown, others): (Vec<_>, Vec<_>) = all
-            .iter()
-            .partition(|device| self.shown.contains(device.mac));
-        for device in &others {
-            // What it had when it was told by itself is not the others'.
-            let before = self.last.get(device.mac).copied().unwrap_or_default();
-            for (sum, (now, before)) in self.other.iter_mut().zip(device.both.iter().zip(before)) {
-                sum.bytes = sum
-                    .bytes
-                    .saturating_add(now.bytes.saturating_sub(before.bytes));
-                let packets = now.packets.saturating_sub(before.packets);
-                sum.packets = sum.packets.saturating_add(packets);
-            }
-        }
-        let other = Row {
-            mac: "other",
-            name: String::new(),
-            both: self.other,
-            flows: others
-                .iter()
-                .fold(0, |sum: u64, d| sum.saturating_add(d.flows)),
-            rtt: [None, None],
-            wifi: None,
-        };
-        let told = !others.is_empty() || self.other != Both::default();
-        let rows: Vec<&Row<'_>> = shown.into_iter().chain(told.then_some(&other)).collect();
-        let counters = |text: &mut Text, metric: Metric, value: fn(&Count) -> u64| {
-            text.family(metric);
-            for row in &rows {
-                for (direction, count) in ["received", "sent"].into_iter().zip(&row.both) {
-                    text.sample(metric, &[row.mac, &row.name, direction], value(count));
-                }
-            }
-        };
-        counters(text, DEVICE_BYTES, |count| count.bytes);
-        counters(text, DEVICE_PACKETS, |count| count.packets);
-        text.family(DEVICE_FLOWS);
-        for row in &rows {
-            text.sample(DEVICE_FLOWS, &[row.mac, &row.name], row.flows);
-        }
-        text.family(DEVICE_RTT);
-        for row in &rows {
-            for (side, rtt) in ["lan", "wan"].into_iter().zip(row.rtt) {
-                if let Some(milliseconds) = rtt.filter(|rtt| rtt.is_finite() && *rtt >= 0.0) {
-                    text.sample(
-                        DEVICE_RTT,
-                        &[row.mac, &row.name, side],
-                        milliseconds / 1000.0,
-                    );
-                }
-            }
-        }
-        wifi(text, &rows);
-        self.last = all
-            .iter()
-            .map(|device| (device.mac.into(), device.both))
-            .collect();
-    }
-
-    /// Decides which devices are told one by one. Those that were stay, unless gone, or unless
-    /// another had more than twice as much.
-    fn choose(&mut self, all: &[Row<'_>]) {
-        let there: HashSet<&str> = all.iter().map(|device| device.mac).collect();
-        self.shown.retain(|mac| there.contains(mac.as_str()));
-        let mut order: Vec<&Row<'_>> = all.iter().collect();
-        order.sort_by_key(|device| (std::cmp::Reverse(device.bytes()), device.mac));
-        let is_shown = |device: &&Row<'_>| self.shown.contains(device.mac);
-        let (mut shown, candidates): (Vec<_>, Vec<_>) = order.into_iter().partition(is_shown);
-        for candidate in candidates {
-            if self.shown.len() >= self.limit {
-                let Some(least) = shown.last() else { break };
-                if candidate.bytes() / 2 <= least.bytes() {
-                    break;
-                }
-                self.shown.remove(least.mac);
-                shown.pop();
-            }
-            self.shown.insert(candidate.mac.into());
-        }
-    }
-}
-
-/// What is told of a device.
-struct Row<'a> {
-    mac: &'a str,
-    name: String,
-    both: Both,
-    flows: u64,
-    /// Milliseconds, LAN and WAN.
-    rtt: [Option<f64>; 2],
-    wifi: Option<&'a Wifi>,
-}
-
-impl Row<'_> {
-    fn bytes(&self) -> u64 {
-        self.both[0].bytes.saturating_add(self.both[1].bytes)
-    }
-}
-
-fn add(sum: &mut Count, more: &Count) {
-    sum.bytes = sum.bytes.saturating_add(more.bytes);
-    sum.packets = sum.packets.saturating_add(more.packets);
-}
-
-/// One row for each hardware address: two of the same would make the whole scrape invalid.
-fn merge(devices: &[Device]) -> Vec<Row<'_>> {
-    let mut rows: BTreeMap<&str, Row<'_>> = BTreeMap::new();
-    for device in devices {
-        let row = rows.entry(&device.mac).or_insert_with(|| Row {
-            mac: &device.mac,
-            name: String::new(),
-            both: Both::default(),
-            flows: 0,
-            rtt: [None, None],
-            wifi: None,
-        });
-        add(&mut row.both[0], &device.received);
-        add(&mut row.both[1], &device.sent);
-        row.flows = row.flows.saturating_add(device.flows);
-        if row.name.is_empty() {
-            row.name = harmless(device.name.as_deref().unwrap_or_default());
-        }
-        row.wifi = row.wifi.or(device.wifi.as_ref());
-        if let Some(latency) = &device.latency {
-            row.rtt = [row.rtt[0].or(latency.lan), row.rtt[1].or(latency.wan)];
-        }
-    }
-    rows.into_values().collect()
-}
-
-/// Of those that have a radio link: what its driver tells.
-fn wifi(text: &mut Text, rows: &[&Row<'_>]) {
-    let stations = || rows.iter().filter_map(|row| Some((row, row.wifi?)));
-    text.family(WIFI_SIGNAL);
-    for (row, wifi) in stations() {
-        if let Some(signal) = wifi.signal {
-            text.sample(WIFI_SIGNAL, &[row.mac, &row.name], signal);
-        }
-    }
-    text.family(WIFI_RATE);
-    for (row, wifi) in stations() {
-        for (direction, rate) in [("received", wifi.rate_to), ("sent", wifi.rate_from)] {
-            if let Some(rate) = rate {
-                text.sample(WIFI_RATE, &[row.mac, &row.name, direction], rate);
-            }
-        }
-    }
-    for (metric, value) in [
-        (WIFI_RETRIES, (|wifi| wifi.retries) as fn(&Wifi) -> _),
-        (WIFI_FAILED, |wifi| wifi.failed),
-    ] {
-        text.family(metric);
-        for (row, wifi) in stations() {
-            if let Some(frames) = value(wifi) {
-                text.sample(metric, &[row.mac, &row.name], frames);
-            }
-        }
-    }
-    text.family(WIFI_AIRTIME);
-    for (row, wifi) in stations() {
-        if let Some(micros) = wifi.airtime {
-            text.sample(WIFI_AIRTIME, &[row.mac, &row.name], micros as f64 / 1e6);
-        }
-    }
-}
-
-fn ports(text: &mut Text, devices: &Devices) {
-    let mut ports: BTreeMap<&str, [Metered; 2]> = BTreeMap::new();
-    for port in &devices.ports {
-        let sums = ports.entry(&port.name).or_default();
-        for (sum, way) in sums.iter_mut().zip([&port.incoming, &port.outgoing]) {
-            add(&mut sum.flows, &way.flows);
-            add(&mut sum.unplaced, &way.unplaced);
-            add(&mut sum.other, &way.other);
-            sum.link = sum.link.saturating_add(way.link);
-        }
-    }
-    let each = |text: &mut Text, metric: Metric, kind: &str, value: fn(&Metered) -> u64| {
-        for (port, ways) in &ports {
-            for (direction, way) in ["in", "out"].into_iter().zip(ways) {
-                text.sample(metric, &[port, direction, kind], value(way));
-            }
-        }
-    };
-    text.family(PORT_BYTES);
-    each(text, PORT_BYTES, "flows", |way| way.flows.bytes);
-    each(text, PORT_BYTES, "unplaced", |way| way.unplaced.bytes);
-    each(text, PORT_BYTES, "other", |way| way.other.bytes);
-    each(text, PORT_BYTES, "link", |way| way.link);
-    text.family(PORT_PACKETS);
-    each(text, PORT_PACKETS, "flows", |way| way.flows.packets);
-    each(text, PORT_PACKETS, "unplaced", |way| way.unplaced.packets);
-    each(text, PORT_PACKETS, "other", |way| way.other.packets);
 }
 
 /// A name without what a terminal or a page would interpret: control characters, and those that
 /// change the direction of what follows.
-fn harmless(name: &str) -> String {
+pub fn harmless(name: &str) -> String {
     let fits = |c: &char| {
         !c.is_control()
             && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
@@ -351,7 +57,7 @@ fn harmless(name: &str) -> String {
     name.chars().filter(fits).take(NAME_LIMIT).collect()
 }
 
-/// An exposition, family by family.
+/// An exposition, metric by metric.
 #[derive(Debug, Default)]
 pub struct Text(String);
 
@@ -362,67 +68,71 @@ impl Text {
         self.0 + "# EOF\n"
     }
 
-    /// How weir is doing.
-    pub fn status(&mut self, status: &Status) {
-        self.family(UP);
-        self.sample(UP, &[], 1);
-        let flows = status.flows;
-        self.family(FLOWS);
-        let known = flows.ipv4.known.saturating_add(flows.ipv6.known);
-        self.sample(FLOWS, &[], known);
-        self.family(FLOWS_CAPACITY);
-        self.sample(FLOWS_CAPACITY, &[], flows.capacity);
-        let packets = &status.packets;
-        self.family(FORWARDED);
-        self.sample(FORWARDED, &["xdp"], packets.forwarded_xdp);
-        self.sample(FORWARDED, &["tc"], packets.forwarded_tc);
-        self.family(KERNEL);
-        for (reason, count) in &packets.passed {
-            self.sample(KERNEL, &[reason], *count);
-        }
-    }
-
-    /// What all probes recorded.
-    pub fn probes(&mut self, probes: &Probes) {
-        let _ = probes.openmetrics(&mut self.0);
-    }
-
     /// Begins a metric: its samples come next.
     pub fn family(&mut self, metric: Metric) {
         let name = metric.name.strip_suffix("_total").unwrap_or(metric.name);
-        let kind = match metric.kind {
+        let unit = ["bytes", "seconds"]
+            .into_iter()
+            .find(|unit| name.ends_with(unit));
+        self.begin(name, metric.kind, unit, metric.help);
+    }
+
+    /// Begins a metric that is known at run time only. The name is without `_total` and ends in the
+    /// unit, where it has one.
+    pub fn begin(&mut self, name: &str, kind: Kind, unit: Option<&str>, help: &str) {
+        let kind = match kind {
             Kind::Counter => "counter",
             Kind::Gauge => "gauge",
+            Kind::Histogram => "histogram",
         };
         let _ = writeln!(self.0, "# TYPE {name} {kind}");
-        for unit in ["bytes", "seconds"] {
-            if name.ends_with(unit) {
-                let _ = writeln!(self.0, "# UNIT {name} {unit}");
-            }
+        if let Some(unit) = unit {
+            let _ = writeln!(self.0, "# UNIT {name} {unit}");
         }
-        let _ = writeln!(self.0, "# HELP {name} {}", metric.help);
+        let _ = write!(self.0, "# HELP {name} ");
+        self.escaped(help);
+        self.0.push('\n');
     }
 
     /// A sample, with the values of its labels.
-    pub fn sample(&mut self, metric: Metric, values: &[&str], value: impl std::fmt::Display) {
+    pub fn sample(&mut self, metric: Metric, values: &[&str], value: impl Display) {
         debug_assert_eq!(metric.labels.len(), values.len());
-        self.0.push_str(metric.name);
-        for (index, (label, value)) in metric.labels.iter().zip(values).enumerate() {
-            self.0.push(if index == 0 { '{' } else { ',' });
+        let labels = metric.labels.iter().copied().zip(values.iter().copied());
+        self.line(metric.name, labels, value);
+    }
+
+    /// A sample of what [`begin`](Self::begin) began: its whole name, and its labels.
+    pub fn line<'a>(
+        &mut self,
+        name: &str,
+        labels: impl IntoIterator<Item = (&'a str, &'a str)>,
+        value: impl Display,
+    ) {
+        self.0.push_str(name);
+        let mut opened = false;
+        for (label, value) in labels {
+            self.0.push(if opened { ',' } else { '{' });
+            opened = true;
             let _ = write!(self.0, "{label}=\"");
-            for character in value.chars() {
-                match character {
-                    '\\' => self.0.push_str("\\\\"),
-                    '"' => self.0.push_str("\\\""),
-                    '\n' => self.0.push_str("\\n"),
-                    other => self.0.push(other),
-                }
-            }
+            self.escaped(value);
             self.0.push('"');
         }
-        if !metric.labels.is_empty() {
+        if opened {
             self.0.push('}');
         }
         let _ = writeln!(self.0, " {value}");
+    }
+
+    /// As it may stand between quotation marks and in a sentence.
+    fn escaped(&mut self, text: &str) {
+        for character in text.chars() {
+            match character {
+                '\\' => self.0.push_str("\\\\"),
+                '"' => self.0.push_str("\\\""),
+                '\n' => self.0.push_str("\\n"),
+                control if control.is_control() => self.0.push('?'),
+                other => self.0.push(other),
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 /// Splits a query into decoded names and values. `None` where an escape is broken or the text is
 /// not UTF-8.
-pub(crate) fn decode_query(query: &str) -> Option<Vec<(String, String)>> {
+pub fn decode_query(query: &str) -> Option<Vec<(String, String)>> {
     query
         .split('&')
         .filter(|pair| !pair.is_empty())

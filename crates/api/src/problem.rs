@@ -49,12 +49,6 @@ impl Problem {
             ..self
         }
     }
-
-    /// Nothing is counted, so there is nothing to tell of devices, conversations and history.
-    pub fn no_monitor() -> Self {
-        let hint = "set `enabled = true` under [monitor] in the configuration, and restart weir";
-        Self::new(409, "no_monitor", "the monitor is off", hint)
-    }
 }
 
 /// What was asked goes back in an error, but not pages of it.

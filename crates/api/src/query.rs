@@ -1,7 +1,11 @@
 //! What follows the question mark, as a type.
 
+use std::str::FromStr;
+
 use crate::percent;
-use crate::problem::Problem;
+use crate::problem::{Problem, clipped};
+
+pub use percent::decode_query as decode;
 
 /// Names and values of a query string, decoded, in the order in which they were given.
 pub type Pairs = [(String, String)];
@@ -53,4 +57,32 @@ pub fn read<Q: Query>(query: &str) -> Result<Q, Problem> {
         )
     })?;
     Q::from_pairs(&pairs)
+}
+
+/// Writes names and values as a query string; those without a value are left out.
+pub fn encode<'a>(pairs: impl IntoIterator<Item = (&'a str, Option<String>)>) -> String {
+    let given = pairs.into_iter();
+    percent::encode_query(given.filter_map(|(name, value)| Some((name, value?))))
+}
+
+/// A number in digits and nothing else: `parse` would take a sign.
+pub fn number<T: FromStr>(text: &str) -> Option<T> {
+    let plain = text.bytes().all(|octet| octet.is_ascii_digit());
+    plain.then(|| text.parse().ok())?
+}
+
+/// A parameter has a value that it cannot have.
+pub fn wrong(name: &str, value: &str, allowed: &str) -> Problem {
+    Problem::new(
+        400,
+        "wrong_parameter",
+        format!("`{}` is not a value of `{name}`", clipped(value)),
+        format!("give {allowed}"),
+    )
+}
+
+/// A path has no such parameter; `parameters` says which it has.
+pub fn unknown(path: &str, name: &str, parameters: &str) -> Problem {
+    let detail = format!("`{}` is not a parameter of {path}", clipped(name));
+    Problem::new(400, "unknown_parameter", detail, parameters)
 }

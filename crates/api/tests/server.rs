@@ -10,12 +10,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use answers::{Flow, FlowFilter, FlowList, Reloaded, Sort, Status};
 use support::{Directory, Named, Server, body};
 use weir_api::server::SocketError;
-use weir_api::{
-    Client, ClientError, Flow, FlowFilter, FlowList, Limits, Listener, Method, Reloaded, Sort,
-    Status, with_query,
-};
+use weir_api::{Client, ClientError, Limits, Listener, Method, with_query};
 
 /// What comes beside a listing.
 #[derive(Debug, serde::Deserialize)]

@@ -9,9 +9,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use api::{
-    Devices, Explanation, FlowList, History, Hop, Paths, Problem, ShadowCounts, Status, Talks,
-};
+use answers::{Devices, Explanation, FlowList, History, Hop, Paths, ShadowCounts, Status, Talks};
+use api::Problem;
 use filled::{Fill, filled};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -4,7 +4,7 @@
 
 use std::io;
 
-use api::Status;
+use answers::Status;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{ArgMatches, Args, CommandFactory, Parser};
 

@@ -561,7 +561,7 @@ fn the_example_is_what_weir_does_without_a_file() {
         let read = run(&["config", "--json", "--config", &file.to_string_lossy()]);
         assert_eq!((read.code, read.err.as_str()), (Some(0), ""), "{text}");
         let values = |json: &str| {
-            let config: api::Config = serde_json::from_str(json).expect("JSON");
+            let config: answers::Config = serde_json::from_str(json).expect("JSON");
             let entries = config.entries.into_iter();
             entries
                 .map(|entry| (entry.key, entry.value))

@@ -90,7 +90,7 @@ fn it_keeps_three_capabilities_and_does_all_its_work_with_them() {
     daemon.wait("lan1 is at XDP", |daemon| {
         daemon
             .port("lan1")
-            .is_some_and(|port| port.hook == Some(api::Hook::Xdp))
+            .is_some_and(|port| port.hook == Some(answers::Hook::Xdp))
     });
 
     assert!(!daemon.log().contains("WARN"), "{}", daemon.log());
@@ -107,7 +107,7 @@ fn a_hang_up_reloads_and_a_broken_file_changes_nothing() {
     let daemon = Daemon::start(router, "", |_| {});
     daemon.wait_for_ports(&["lan0", "wan0"]);
     let value = |key: &str| {
-        let config: api::Config = daemon.client().get("/v1/config").expect("an answer");
+        let config: answers::Config = daemon.client().get("/v1/config").expect("an answer");
         let entry = config.entries.into_iter().find(|entry| entry.key == key);
         entry.expect("a key").value
     };

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
-use api::FlowState;
+use answers::FlowState;
 use lab::namespace::wait_until;
 use lab::uplinks::{CLIENT, Options, PARTNER, Path, SERVER};
 use lab::{Error, Talk, Uplinks};
@@ -62,7 +62,7 @@ impl Scene {
         })
     }
 
-    fn wait_for(&self, what: &str, so: impl Fn(&api::Paths) -> bool) -> Result<(), Error> {
+    fn wait_for(&self, what: &str, so: impl Fn(&answers::Paths) -> bool) -> Result<(), Error> {
         wait_until(what, LIMIT, || {
             let told = self.weir.client()?.paths();
             Ok(so(&told.map_err(|e| Error::Unexpected(e.to_string()))?))
@@ -234,9 +234,9 @@ fn beside(hook: &str) -> Result<(), Error> {
     assert!(none(&flows), "a conversation of the tunnel: {flows:?}");
     // It is counted all the same, at the LAN.
     wait_until("the count", LIMIT, || {
-        let talks = scene.weir.client()?.talks(&api::TalksQuery::default());
+        let talks = scene.weir.client()?.talks(&answers::TalksQuery::default());
         let talks = talks.map_err(|e| Error::Unexpected(e.to_string()))?.talks;
-        let own = |talk: &&api::Talk| talk.port == "lan0" && talk.far_port == 5003;
+        let own = |talk: &&answers::Talk| talk.port == "lan0" && talk.far_port == 5003;
         Ok(talks
             .iter()
             .find(own)

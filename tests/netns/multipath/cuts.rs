@@ -2,7 +2,7 @@
 
 use std::thread::sleep;
 
-use api::PartnerState;
+use answers::PartnerState;
 use lab::Error;
 use lab::namespace::wait_until;
 use lab::transfer::{Transfer, ask_tcp};

@@ -23,7 +23,7 @@ fn pair(paths: Vec<Path>) -> Result<Pair, Error> {
     Ok(pair)
 }
 
-fn rests(told: &api::Paths) -> bool {
+fn rests(told: &answers::Paths) -> bool {
     told.paths.iter().any(|path| path.rests)
 }
 

@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::thread::sleep;
 
-use api::PathUse;
+use answers::PathUse;
 use lab::Error;
 use lab::counters::Octets;
 use lab::goodput::{Demand, Goodput, Transport};
@@ -29,7 +29,7 @@ fn octets(pair: &Pair, path: usize) -> Result<u64, Error> {
     Ok(octets.sent + octets.received)
 }
 
-fn is_in_use(told: &api::Paths, device: &str) -> bool {
+fn is_in_use(told: &answers::Paths, device: &str) -> bool {
     let mut paths = told.paths.iter();
     paths.any(|path| path.device == device && path.in_use)
 }

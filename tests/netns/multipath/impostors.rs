@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use api::PartnerState;
+use answers::PartnerState;
 use lab::namespace::wait_until;
 use lab::transfer::ask_tcp;
 use lab::uplinks::{Options, PARTNER, SERVER};
@@ -98,7 +98,7 @@ fn router(uplinks: &Uplinks) -> Result<Weir, Error> {
     Weir::start(uplinks.router(), &config, &["--only", "multipath", "-v"])
 }
 
-fn paths(weir: &Weir) -> Result<api::Paths, Error> {
+fn paths(weir: &Weir) -> Result<answers::Paths, Error> {
     let told = weir.client()?.paths();
     told.map_err(|error| Error::Unexpected(error.to_string()))
 }

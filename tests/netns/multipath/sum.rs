@@ -31,7 +31,7 @@ fn sums(options: &Options, server: IpAddr, range: std::ops::Range<f64>) -> Resul
         let after = pair.paths()?;
         for path in 0..uplinks.paths() {
             let device = uplinks.device(path);
-            let octets = |told: &api::Paths| -> u64 {
+            let octets = |told: &answers::Paths| -> u64 {
                 let paths = told.paths.iter().filter(|path| path.device == device);
                 paths.map(|path| path.sent + path.received).sum()
             };

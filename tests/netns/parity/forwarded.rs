@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use api::Latency;
+use answers::Latency;
 use lab::generate::Side;
 use lab::namespace::wait_until;
 use lab::transfer::{Echo, Transfer};

@@ -11,7 +11,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use api::{Count, Devices, Talk, TalksQuery};
+use answers::{Count, Devices, Talk, TalksQuery};
 use frames::{Connection, Connections, Ends};
 use lab::gateway::{CLIENT, CLIENT6, ROUTER_LAN, ROUTER_LAN6};
 use lab::generate::Side;

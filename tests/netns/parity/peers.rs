@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use api::Count;
+use answers::Count;
 use lab::namespace::{Process, wait_until};
 use lab::{Error, Namespace};
 use nix::sys::signal::{Signal, kill};

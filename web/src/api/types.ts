@@ -1,4 +1,4 @@
-// What the daemon tells: the Rust types in crates/api/src/types, of which these are the fields that
+// What the daemon tells: the Rust types in crates/answers, of which these are the fields that
 // the page uses. What only one module asks for is in that module's `types.ts`. Text in `name`,
 // `device`, `far_name` and the like was chosen by the network: it goes through `plain` before it is
 // shown.

@@ -12,13 +12,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tokio::sync::oneshot;
-use weir_api::{
-    Asked, Body, Config, ConfigChange, ConfigEntry, Devices, Direction, Directions, Endpoints,
-    Explanation, Flow, FlowFilter, FlowId, FlowQuery, FlowState, History, HistoryQuery, Hook, Hop,
-    Later, Limits, Listener, Method, Port, Problem, Protocol, Reason, Reloaded, Route, Routes,
-    Selection, Status, Talks, TalksQuery, Translated, TtlRange, Who, serve,
+use answers::{
+    Config, ConfigChange, ConfigEntry, Devices, Direction, Directions, Endpoints, Explanation,
+    Flow, FlowFilter, FlowId, FlowQuery, FlowState, History, HistoryQuery, Hook, Hop, Port,
+    Protocol, Reason, Reloaded, Selection, Status, Talks, TalksQuery, Translated, TtlRange,
 };
+use tokio::sync::oneshot;
+use weir_api::{Asked, Body, Later, Limits, Listener, Method, Problem, Route, Routes, Who, serve};
 
 /// A directory that goes away again.
 pub struct Directory(PathBuf);
@@ -186,17 +186,18 @@ impl Paper {
             Route::get("/v1/hops", Who::User, |()| Ok(Vec::<Hop>::new())),
             Route::get("/v1/ports", Who::User, |()| Ok(Vec::<Port>::new())),
             Route::get("/v1/devices", Who::User, |()| {
-                Err::<Devices, _>(Problem::no_monitor())
+                Err::<Devices, _>(answers::monitor::is_off())
             }),
             Route::get("/v1/talks", Who::User, |_: TalksQuery| {
-                Err::<Talks, _>(Problem::no_monitor())
+                Err::<Talks, _>(answers::monitor::is_off())
             }),
             Route::later(
                 Method::GET,
                 "/v1/history",
                 Who::User,
                 |_: Asked<HistoryQuery>| {
-                    let answer: Later<History> = Box::pin(async { Err(Problem::no_monitor()) });
+                    let answer: Later<History> =
+                        Box::pin(async { Err(answers::monitor::is_off()) });
                     answer
                 },
             ),

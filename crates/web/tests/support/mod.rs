@@ -17,10 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use api::{
-    Asked, CaptureQuery, Config, ConfigEntry, FlowFilter, Method, Reloaded, Route, Routes, Status,
-    Who,
-};
+use answers::{CaptureQuery, Config, ConfigEntry, FlowFilter, Reloaded, Status};
+use api::{Asked, Method, Route, Routes, Who};
 use tokio::sync::oneshot;
 use weir_web::channel::{self, Theirs};
 use weir_web::password::{Cost, hash};

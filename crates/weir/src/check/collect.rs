@@ -4,7 +4,8 @@ use std::hash::RandomState;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use api::{Client, Port, RuleCost, Status};
+use answers::{Port, RuleCost, Status};
+use api::Client;
 use kernel::io::{Requests, SetError, read_members};
 use kernel::{Event, Link, Source, facts};
 

@@ -1,6 +1,6 @@
 //! What weir would do with each device, or does where it runs.
 
-use api::{Port, PortStack};
+use answers::{Port, PortStack};
 use kernel::Link;
 use offload::{PortFacts, PortPlan, PortReason};
 
@@ -75,7 +75,7 @@ fn device(plan: &PortPlan, port: Option<&Port>, kept: Option<&str>) -> Device {
         why = format!("{why}; its qdisc {qdisc} is kept: what leaves here goes through it");
     }
     // The settings may ask for XDP all the same.
-    if hook == Some(api::Hook::Xdp)
+    if hook == Some(answers::Hook::Xdp)
         && let Some(reason) = &plan.hides_tags
     {
         notes.push(Note {
@@ -94,10 +94,10 @@ fn device(plan: &PortPlan, port: Option<&Port>, kept: Option<&str>) -> Device {
     }
 }
 
-fn hook(hook: offload::Hook) -> Option<api::Hook> {
+fn hook(hook: offload::Hook) -> Option<answers::Hook> {
     match hook {
-        offload::Hook::Xdp => Some(api::Hook::Xdp),
-        offload::Hook::Tc => Some(api::Hook::Tc),
+        offload::Hook::Xdp => Some(answers::Hook::Xdp),
+        offload::Hook::Tc => Some(answers::Hook::Tc),
         offload::Hook::Off | offload::Hook::Watch | offload::Hook::Auto => None,
     }
 }

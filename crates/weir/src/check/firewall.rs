@@ -1,6 +1,6 @@
 //! What of the firewall weir's fast path would go past.
 
-use api::RuleCost;
+use answers::RuleCost;
 use datapath::NetfilterProgram;
 use kernel::SetName;
 use offload::expiry::{MOST_TIMED, MOST_WRITTEN};

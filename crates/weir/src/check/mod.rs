@@ -10,7 +10,7 @@ mod firewall;
 mod netfilter;
 mod print;
 
-use api::Hook;
+use answers::Hook;
 use serde::{Deserialize, Serialize};
 
 pub use collect::{Check, Options, collect};

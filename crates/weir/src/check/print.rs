@@ -158,7 +158,7 @@ fn paragraph(first: &str, text: &str, output: &mut Output<'_>) -> io::Result<()>
 
 #[cfg(test)]
 mod tests {
-    use api::Hook;
+    use answers::Hook;
 
     use super::super::Note;
     use super::*;

@@ -1,6 +1,6 @@
 //! Devices by what people call them.
 
-use api::{Device, Devices};
+use answers::{Device, Devices};
 
 use crate::Error;
 use crate::output::clipped;
@@ -8,7 +8,7 @@ use crate::output::clipped;
 /// Whether this is what somebody calls a device: hardware address, name (in any case) or IP
 /// address.
 pub(crate) fn is_called(device: &Device, wanted: &str) -> bool {
-    let mac = api::monitor::normal_mac(wanted);
+    let mac = answers::monitor::normal_mac(wanted);
     let address = wanted.parse::<std::net::IpAddr>().ok();
     let has = |own: &String| own.parse().ok() == address;
     let name = device.name.as_ref();
@@ -20,7 +20,7 @@ pub(crate) fn is_called(device: &Device, wanted: &str) -> bool {
 /// The hardware address of the one device that is called so; one that is not known is taken as it
 /// is.
 pub(crate) fn mac_of(devices: &Devices, wanted: &str) -> Result<String, Error> {
-    if let Some(mac) = api::monitor::normal_mac(wanted) {
+    if let Some(mac) = answers::monitor::normal_mac(wanted) {
         return Ok(mac);
     }
     let called = devices

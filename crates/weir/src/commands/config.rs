@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use api::ConfigEntry;
+use answers::ConfigEntry;
 use clap::Args;
 
 use crate::Error;

@@ -1,6 +1,6 @@
 //! `weir reload`: have the configuration read again.
 
-use api::Reloaded;
+use answers::Reloaded;
 use clap::Args;
 
 use crate::Error;

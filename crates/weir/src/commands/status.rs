@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use api::{EachPacket, FamilyFlows, FlowCounts, Mode, Status};
+use answers::{EachPacket, FamilyFlows, FlowCounts, Mode, Status};
 use clap::Args;
 
 use crate::Error;

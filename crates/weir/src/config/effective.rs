@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use api::{Config, ConfigEntry};
+use answers::{Config, ConfigEntry};
 use toml::de::DeValue;
 
 use super::section::{Held, Section, Table, Tables, When};

@@ -5,7 +5,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
 
-use api::ConfigEntry;
+use answers::ConfigEntry;
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use api::{EachPacket, RuleCost};
+use answers::{EachPacket, RuleCost};
 use offload::{Core, Decline};
 
 /// Rules that are told of.

@@ -1,6 +1,6 @@
 //! `weir explain`: why a flow is forwarded, or is not, witness by witness.
 
-use api::{Explanation, FlowQuery, FlowState, WitnessName};
+use answers::{Explanation, FlowQuery, FlowState, WitnessName};
 use kernel::{Protocol, Tuple};
 use offload::{PortPlan, PortReason};
 
@@ -102,7 +102,7 @@ fn one_way(
     detail: &datapath::Direction,
     way: &str,
     elsewhere: &str,
-    witnesses: &mut Vec<api::Witness>,
+    witnesses: &mut Vec<answers::Witness>,
     change: &mut Vec<String>,
 ) {
     let nothing = datapath::Reason::None;
@@ -186,8 +186,8 @@ fn find(router: &Router, asked: &FlowQuery) -> Vec<offload::FlowId> {
             endpoints,
         } => {
             let protocols: &[Protocol] = match protocol {
-                Some(api::Protocol::Tcp) => &[Protocol::Tcp],
-                Some(api::Protocol::Udp) => &[Protocol::Udp],
+                Some(answers::Protocol::Tcp) => &[Protocol::Tcp],
+                Some(answers::Protocol::Udp) => &[Protocol::Udp],
                 None => &[Protocol::Tcp, Protocol::Udp],
             };
             let tuple = |protocol| Tuple {

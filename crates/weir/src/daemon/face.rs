@@ -6,16 +6,17 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::SystemTime;
 
-use api::metrics::Text;
-use api::{
+use answers::{
     Config, Explanation, FlowCounts, FlowFilter, FlowId, FlowQuery, Heartbeat, Hop, HopCounts,
-    Mode, PacketCounts, Port, Problem, Reloaded, Selection, ShadowCounts, Status, Witness,
-    WitnessName,
+    Mode, PacketCounts, Port, Reloaded, Selection, ShadowCounts, Status, Witness, WitnessName,
 };
+use api::Problem;
+use api::metrics::Text;
 use datapath::Encapsulation;
 
 use super::Settings;
 use super::flows::{behind, bridged, flow};
+use super::metrics;
 use super::module::Modules;
 use super::router::Router;
 use crate::config::Log;
@@ -145,7 +146,7 @@ impl Face {
     /// What is measured, for Prometheus.
     pub fn metrics(&self) -> String {
         let mut text = Text::default();
-        text.status(&self.status());
+        metrics::write(&mut text, &self.status());
         let router = &mut *self.router.borrow_mut();
         for module in self.modules.iter() {
             module.metrics(router, &mut text);
@@ -161,14 +162,14 @@ impl Face {
     }
 
     /// One of them; `None` when it ended meanwhile.
-    pub fn flow(&self, id: FlowId) -> Option<api::Flow> {
+    pub fn flow(&self, id: FlowId) -> Option<answers::Flow> {
         let router = &mut *self.router.borrow_mut();
         let found = offload::FlowId(id.0 as u32);
         flow(router, found).filter(|flow| flow.id == id)
     }
 
     /// Stations of bridges.
-    pub fn bridged(&self, filter: &FlowFilter) -> Vec<api::Bridged> {
+    pub fn bridged(&self, filter: &FlowFilter) -> Vec<answers::Bridged> {
         if filter.port.is_some() || filter.address.is_some() || filter.protocol.is_some() {
             return Vec::new();
         }
@@ -275,10 +276,10 @@ fn of_the_witness(reason: datapath::Reason) -> bool {
 }
 
 /// Where packets of a port are taken over, if anywhere.
-pub fn hook(hook: offload::Hook) -> Option<api::Hook> {
+pub fn hook(hook: offload::Hook) -> Option<answers::Hook> {
     match hook {
-        offload::Hook::Xdp => Some(api::Hook::Xdp),
-        offload::Hook::Tc => Some(api::Hook::Tc),
+        offload::Hook::Xdp => Some(answers::Hook::Xdp),
+        offload::Hook::Tc => Some(answers::Hook::Tc),
         offload::Hook::Off | offload::Hook::Watch | offload::Hook::Auto => None,
     }
 }

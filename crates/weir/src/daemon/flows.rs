@@ -1,6 +1,6 @@
 //! Flows, and pairs of stations, as the API shows them.
 
-use api::{Endpoints, FlowId, FlowState, Reason, Translated, TtlRange};
+use answers::{Endpoints, FlowId, FlowState, Reason, Translated, TtlRange};
 use datapath::{Direction, Encapsulation};
 use kernel::{Tuple, status};
 
@@ -21,7 +21,7 @@ fn endpoints(tuple: &Tuple) -> Endpoints {
 }
 
 /// One flow as the API shows it.
-pub fn flow(router: &mut Router, id: offload::FlowId) -> Option<api::Flow> {
+pub fn flow(router: &mut Router, id: offload::FlowId) -> Option<answers::Flow> {
     let now = router.now();
     let flow = router.core.flow(id)?.clone();
     let (readings, details) = if flow.installed() {
@@ -58,12 +58,12 @@ pub fn flow(router: &mut Router, id: offload::FlowId) -> Option<api::Flow> {
         }),
         None => details.and_then(|details| held_up(&details)),
     };
-    Some(api::Flow {
+    Some(answers::Flow {
         // The conntrack id tells two lives of one number apart.
         id: FlowId(u64::from(flow.id.id) << 32 | u64::from(id.0)),
         protocol: match flow.original().protocol {
-            kernel::Protocol::Tcp => api::Protocol::Tcp,
-            kernel::Protocol::Udp => api::Protocol::Udp,
+            kernel::Protocol::Tcp => answers::Protocol::Tcp,
+            kernel::Protocol::Udp => answers::Protocol::Udp,
         },
         original: endpoints(&flow.original()),
         reply: endpoints(&flow.reply),
@@ -85,10 +85,10 @@ fn directions(
     router: &Router,
     readings: [datapath::Reading; 2],
     details: Option<[Direction; 2]>,
-) -> api::Directions {
+) -> answers::Directions {
     let direction = |i: usize| {
         let reading = readings[i];
-        let mut shown = api::Direction {
+        let mut shown = answers::Direction {
             packets: reading.packets,
             bytes: reading.octets,
             proven: reading.proven,
@@ -111,9 +111,9 @@ fn directions(
             shown.port_out = link(detail.hop_link);
             shown.hop = Some(detail.hop as u16);
             shown.hook = Some(if detail.xdp {
-                api::Hook::Xdp
+                answers::Hook::Xdp
             } else {
-                api::Hook::Tc
+                answers::Hook::Tc
             });
             // A bridge does not look at it.
             shown.ttl = Some(TtlRange {
@@ -125,7 +125,7 @@ fn directions(
         }
         shown
     };
-    api::Directions {
+    answers::Directions {
         original: direction(0),
         reply: direction(1),
     }
@@ -148,14 +148,14 @@ fn held_up(directions: &[Direction; 2]) -> Option<Reason> {
 }
 
 /// A pair of stations as the API shows it.
-pub fn bridged(router: &mut Router, id: offload::FlowId, pair: &offload::Pair) -> api::Bridged {
+pub fn bridged(router: &mut Router, id: offload::FlowId, pair: &offload::Pair) -> answers::Bridged {
     let readings = router.path.read(id.0).unwrap_or_default();
     let details = router.path.inspect(id.0);
     let proven = readings.iter().any(|reading| reading.proven);
     let [destination, source] = pair
         .stations
         .map(|m| m.map(|o| format!("{o:02x}")).join(":"));
-    api::Bridged {
+    answers::Bridged {
         source,
         destination,
         state: if proven {

@@ -12,6 +12,7 @@ mod face;
 mod flows;
 mod guard;
 mod memory;
+pub mod metrics;
 mod module;
 mod notify;
 pub(crate) mod privileges;

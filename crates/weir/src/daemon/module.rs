@@ -13,8 +13,9 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Instant;
 
+use answers::{Explanation, FlowQuery, Status};
 use api::metrics::Text;
-use api::{Explanation, FlowQuery, Route, Routes, Status};
+use api::{Route, Routes};
 use caps::Capability;
 use datapath::Options;
 use kernel::{Event, SetEvent, Source};

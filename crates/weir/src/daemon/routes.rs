@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use api::{Asked, FlowFilter, Method, Problem, Route, Routes, Who};
+use answers::FlowFilter;
+use api::{Asked, Method, Problem, Route, Routes, Who};
 
 use super::face::Face;
 

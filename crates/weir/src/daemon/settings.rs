@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use api::{ConfigChange, Problem, Reloaded};
+use answers::{ConfigChange, Reloaded};
+use api::Problem;
 use datapath::{Options, Sizes};
 use kernel::facts;
 

@@ -6,7 +6,7 @@ mod qdiscs;
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
-use api::{PortLimit, PortStack, PortUse, Reason};
+use answers::{PortLimit, PortStack, PortUse, Reason};
 use kernel::io::{Ethtool, Filters, Netdev};
 use kernel::route::filter::Filter;
 use kernel::route::qdisc::Listed;

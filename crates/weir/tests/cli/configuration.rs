@@ -22,7 +22,7 @@ fn the_configuration_is_printed_as_a_file_again() {
     fs::write(&again, &printed.out).expect("written");
     let values = |path: &str| -> Vec<(String, serde_json::Value)> {
         let out = run(&["config", "--json", "--config", path]).out;
-        let config: api::Config = serde_json::from_str(&out).expect("JSON");
+        let config: answers::Config = serde_json::from_str(&out).expect("JSON");
         config
             .entries
             .into_iter()

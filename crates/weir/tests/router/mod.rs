@@ -8,7 +8,8 @@ use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use api::{Client, Port, Status};
+use answers::{Port, Status};
+use api::Client;
 use lab::namespace::{Namespace, Process, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

@@ -1,6 +1,6 @@
 //! What a monitor of paper has counted.
 
-use api::{
+use answers::{
     Count, Device, Devices, History, HistoryBy, HistoryQuery, HistoryUnit, Hook, Latency, Metered,
     MeteredPort, Part, Period, Protocol, QuotaState, Rate, Talk, TalksQuery, Wifi,
 };

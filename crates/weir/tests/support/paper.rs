@@ -3,14 +3,14 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use api::{
-    Asked, Config, Devices, Direction, Directions, DropCounts, DropPrefix, DropRoutes, DropSet,
-    DropState, Drops, EachPacket, Endpoints, Explanation, FamilyFlows, Flow, FlowCounts,
-    FlowFilter, FlowId, FlowQuery, FlowState, Heartbeat, History, HistoryQuery, Hook, Hop,
-    HopCounts, LearnedDrop, LearnedDrops, Method, Mode, PacketCounts, Port, PortStack, Problem,
-    Protocol, Reason, Reloaded, Route, Routes, RuleCost, Selection, Status, Talks, TalksQuery,
-    Translated, TtlRange, Who, Witness, WitnessName,
+use answers::{
+    Config, Devices, Direction, Directions, DropCounts, DropPrefix, DropRoutes, DropSet, DropState,
+    Drops, EachPacket, Endpoints, Explanation, FamilyFlows, Flow, FlowCounts, FlowFilter, FlowId,
+    FlowQuery, FlowState, Heartbeat, History, HistoryQuery, Hook, Hop, HopCounts, LearnedDrop,
+    LearnedDrops, Mode, PacketCounts, Port, PortStack, Protocol, Reason, Reloaded, RuleCost,
+    Selection, Status, Talks, TalksQuery, Translated, TtlRange, Witness, WitnessName,
 };
+use api::{Asked, Method, Problem, Route, Routes, Who};
 
 use super::{monitor, paths, probes};
 
@@ -33,7 +33,9 @@ impl Default for Paper {
 
 impl Paper {
     fn monitored(&self) -> Result<(), Problem> {
-        self.monitor.then_some(()).ok_or_else(Problem::no_monitor)
+        self.monitor
+            .then_some(())
+            .ok_or_else(answers::monitor::is_off)
     }
 }
 
@@ -275,12 +277,12 @@ impl Paper {
         self.monitored().map(|()| monitor::history(asked))
     }
 
-    fn paths(&self) -> api::Paths {
+    fn paths(&self) -> answers::Paths {
         self.asked.set(self.asked.get() + 1);
         paths::paths(self.asked.get())
     }
 
-    fn probes(&self) -> Result<api::Probes, Problem> {
+    fn probes(&self) -> Result<answers::Probes, Problem> {
         Ok(probes::probes())
     }
 
@@ -302,7 +304,7 @@ impl Paper {
                 bytes_in: 2_100_000,
                 packets_out: 20,
                 bytes_out: 1_080,
-                total: Some(api::Traffic {
+                total: Some(answers::Traffic {
                     packets_in: 1_510,
                     bytes_in: 2_101_000,
                     packets_out: 25,

@@ -1,6 +1,6 @@
 //! Paths of the daemon made of paper.
 
-use api::{Carriage, Forward, PartnerState, Path, PathUse, Paths};
+use answers::{Carriage, Forward, PartnerState, Path, PathUse, Paths};
 
 /// Two uplinks, one of them with a name that does not belong on a terminal, and one in reserve;
 /// looked at so many times.

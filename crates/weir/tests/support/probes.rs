@@ -1,6 +1,6 @@
 //! Probes of paper.
 
-use api::{Probe, ProbeKind, ProbeRecord, Probes};
+use answers::{Probe, ProbeKind, ProbeRecord, Probes};
 
 /// A counter, a histogram, and one that cannot be.
 pub fn probes() -> Probes {

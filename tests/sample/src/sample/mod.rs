@@ -9,8 +9,9 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use answers::Status;
 use api::metrics::{Kind, Metric, Text};
-use api::{Asked, Body, Method, Problem, Route, Status, Who};
+use api::{Asked, Body, Method, Problem, Route, Who};
 use kernel::Event;
 use serde::{Deserialize, Serialize};
 use weir::Error;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use api::Traffic;
+use answers::Traffic;
 use datapath::Encapsulation;
 
 use super::paths::{Missing, Paths, Side};

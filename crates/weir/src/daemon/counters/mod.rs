@@ -11,7 +11,7 @@ pub mod paths;
 
 use std::collections::HashSet;
 
-use api::{Port, Reason, Traffic};
+use answers::{Port, Reason, Traffic};
 use offload::PortPlan;
 use offload::stack::{Stack, is_switch_port};
 use tracing::debug;

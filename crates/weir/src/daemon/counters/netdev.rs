@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use api::Traffic;
+use answers::Traffic;
 
 /// Where they are, for the network namespace of whoever reads it.
 pub const FILE: &str = "/proc/net/dev";

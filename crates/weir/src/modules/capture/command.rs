@@ -5,9 +5,10 @@ use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use api::capture::{DEFAULT_OCTETS, DEFAULT_RATE, SUMMARY_TRAILER};
-use api::expression::EXPRESSION_MEND;
-use api::{CaptureQuery, CaptureSide, CaptureSummary, FlowFilter, Prefix, Protocol, with_query};
+use answers::capture::{DEFAULT_OCTETS, DEFAULT_RATE, SUMMARY_TRAILER};
+use answers::offload::expression::EXPRESSION_HINT;
+use answers::{AddressFilter, CaptureQuery, CaptureSide, CaptureSummary, FlowFilter, Protocol};
+use api::with_query;
 use clap::{Args, ValueEnum};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -45,7 +46,7 @@ pub struct CaptureArgs {
     /// Only with this address, translated or not, on either side; or a prefix such as
     /// 192.168.1.0/24
     #[arg(long, value_name = "ADDRESS[/LENGTH]")]
-    address: Option<Prefix>,
+    address: Option<AddressFilter>,
     /// Only with this port, translated or not, on either side
     #[arg(long)]
     port: Option<u16>,
@@ -60,17 +61,17 @@ pub struct CaptureArgs {
     side: SideArg,
     /// Bytes of each packet to keep
     #[arg(long, value_name = "OCTETS", default_value_t = DEFAULT_OCTETS,
-        value_parser = clap::value_parser!(u32).range(i64::from(*api::capture::OCTETS.start())..=i64::from(*api::capture::OCTETS.end())))]
+        value_parser = clap::value_parser!(u32).range(i64::from(*answers::capture::OCTETS.start())..=i64::from(*answers::capture::OCTETS.end())))]
     snaplen: u32,
     /// Packets a second, at most; those beyond are counted, and forwarded all the same
     #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_RATE,
-        value_parser = clap::value_parser!(u32).range(i64::from(*api::capture::RATE.start())..=i64::from(*api::capture::RATE.end())))]
+        value_parser = clap::value_parser!(u32).range(i64::from(*answers::capture::RATE.start())..=i64::from(*answers::capture::RATE.end())))]
     rate: u32,
     /// End after so many records; a packet that is captured on both sides has two
     #[arg(short, long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
     /// End after so many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=i64::from(api::capture::LONGEST)))]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=i64::from(answers::capture::LONGEST)))]
     duration: Option<u32>,
     #[command(flatten)]
     connection: Connection,
@@ -94,8 +95,8 @@ impl CaptureArgs {
         let flow = self.flow.join(" ");
         let flow = (!flow.is_empty()).then(|| flow.parse()).transpose();
         Ok(CaptureQuery {
-            flow: flow.map_err(|error: api::ExpressionError| {
-                Error::usage(error.to_string(), EXPRESSION_MEND)
+            flow: flow.map_err(|error: answers::ExpressionError| {
+                Error::usage(error.to_string(), EXPRESSION_HINT)
             })?,
             filter: FlowFilter {
                 port: self.port,

@@ -10,9 +10,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Instant;
 
-use api::capture::SUMMARY_TRAILER;
+use answers::CaptureQuery;
+use answers::capture::SUMMARY_TRAILER;
 use api::server::streamed;
-use api::{Asked, CaptureQuery, Method, Problem, Route, Who};
+use api::{Asked, Method, Problem, Route, Who};
 
 use crate::Error;
 use crate::daemon::{Face, Module, Router, Setup, Work};
@@ -57,7 +58,7 @@ impl Captures {
     }
 
     /// Ends the capture that runs: its client still gets what was captured before.
-    fn end(&self, router: &mut Router) -> Result<api::CaptureSummary, Problem> {
+    fn end(&self, router: &mut Router) -> Result<answers::CaptureSummary, Problem> {
         let running = self.0.borrow_mut().take();
         let none = || {
             let hint = "nothing to do; `weir capture` starts one";

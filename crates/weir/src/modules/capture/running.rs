@@ -8,8 +8,9 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime};
 
-use api::capture::SUMMARY_TRAILER;
-use api::{CaptureQuery, CaptureSide, CaptureSummary, Drain, Feed, FlowQuery, Problem, Query};
+use answers::capture::SUMMARY_TRAILER;
+use answers::{CaptureQuery, CaptureSide, CaptureSummary, FlowQuery};
+use api::{Drain, Feed, Problem, Query};
 use datapath::{CaptureEnd, CaptureFilter, Captured, Side};
 use tracing::{info, warn};
 
@@ -322,8 +323,8 @@ fn filter(router: &Router, asked: &CaptureQuery) -> Result<CaptureFilter, Proble
         .address
         .map(|prefix| (prefix.address(), prefix.length()));
     let mut protocol = asked.filter.protocol.map(|protocol| match protocol {
-        api::Protocol::Tcp => kernel::Protocol::Tcp,
-        api::Protocol::Udp => kernel::Protocol::Udp,
+        answers::Protocol::Tcp => kernel::Protocol::Tcp,
+        answers::Protocol::Udp => kernel::Protocol::Udp,
     });
     let end = |address: IpAddr, port| CaptureEnd {
         prefix: Some((address, if address.is_ipv4() { 32 } else { 128 })),
@@ -352,8 +353,8 @@ fn filter(router: &Router, asked: &CaptureQuery) -> Result<CaptureFilter, Proble
             endpoints,
         }) => {
             protocol = given.map(|protocol| match protocol {
-                api::Protocol::Tcp => kernel::Protocol::Tcp,
-                api::Protocol::Udp => kernel::Protocol::Udp,
+                answers::Protocol::Tcp => kernel::Protocol::Tcp,
+                answers::Protocol::Udp => kernel::Protocol::Udp,
             });
             ends = [
                 end(endpoints.source, endpoints.source_port),

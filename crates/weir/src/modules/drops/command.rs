@@ -2,7 +2,7 @@
 
 use std::io;
 
-use api::{DropCounts, DropPrefix, DropState, Drops};
+use answers::{DropCounts, DropPrefix, DropState, Drops};
 use clap::Args;
 
 use crate::Error;

@@ -10,7 +10,8 @@ mod state;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use api::{Explanation, FlowQuery, Route, Status, Who};
+use answers::{Explanation, FlowQuery, Status};
+use api::{Route, Who};
 use kernel::{Event, SetEvent};
 
 use crate::Error;

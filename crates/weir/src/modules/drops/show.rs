@@ -1,6 +1,6 @@
 //! What people see of early drops.
 
-use api::{
+use answers::{
     DropPrefix, DropRoutes, DropSet, DropState, Drops, Endpoints, Explanation, FlowQuery,
     LearnedDrop, LearnedDrops, WitnessName,
 };
@@ -74,10 +74,10 @@ fn learned(router: &mut Router) -> LearnedDrops {
     }
 }
 
-fn protocol(protocol: Protocol) -> api::Protocol {
+fn protocol(protocol: Protocol) -> answers::Protocol {
     match protocol {
-        Protocol::Tcp => api::Protocol::Tcp,
-        Protocol::Udp => api::Protocol::Udp,
+        Protocol::Tcp => answers::Protocol::Tcp,
+        Protocol::Udp => answers::Protocol::Udp,
     }
 }
 
@@ -178,7 +178,7 @@ pub fn explain(keeper: &Keeper, router: &mut Router, asked: &FlowQuery) -> Optio
 
 fn learned_text(
     router: &mut Router,
-    wanted: Option<api::Protocol>,
+    wanted: Option<answers::Protocol>,
     endpoints: &Endpoints,
 ) -> Option<(String, String)> {
     let found = router.path.learned_drops().into_iter().find(|drop| {
@@ -241,9 +241,9 @@ fn listed_text(
 }
 
 /// For `weir status`; nothing, where nothing is to be dropped early.
-pub fn counts(keeper: &Keeper, router: &mut Router) -> Option<api::DropCounts> {
+pub fn counts(keeper: &Keeper, router: &mut Router) -> Option<answers::DropCounts> {
     let listed = router.path.listed_totals().unwrap_or_default();
-    keeper.wanted().then(|| api::DropCounts {
+    keeper.wanted().then(|| answers::DropCounts {
         learned: router.path.learned_totals().dropped,
         sets: listed.sources,
         routes: listed.routes,

@@ -5,7 +5,8 @@ mod window;
 use std::io;
 use std::time::SystemTime;
 
-use api::{Count, History, HistoryBy, HistoryQuery, HistoryUnit, Part, Period, with_query};
+use answers::{Count, History, HistoryBy, HistoryQuery, HistoryUnit, Part, Period};
+use api::with_query;
 use clap::{Args, ValueEnum};
 
 use crate::Error;

@@ -6,7 +6,8 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use api::{Later, Problem, QuotaState};
+use answers::QuotaState;
+use api::{Later, Problem};
 use history::quota::{Action, Quota, Quotas, Rules};
 use history::{By, Calendar, Delta, Keeper, Key, Query, Unit, nft};
 use kernel::Mac;
@@ -176,15 +177,15 @@ impl Past {
     }
 
     /// Answers a question; the answer comes from the other thread.
-    pub fn ask(&self, asked: &api::HistoryQuery, now: i64) -> Later<api::History> {
+    pub fn ask(&self, asked: &answers::HistoryQuery, now: i64) -> Later<answers::History> {
         let unit = match asked.unit {
-            api::HistoryUnit::Hour => Unit::Hour,
-            api::HistoryUnit::Day => Unit::Day,
-            api::HistoryUnit::Month => Unit::Month,
+            answers::HistoryUnit::Hour => Unit::Hour,
+            answers::HistoryUnit::Day => Unit::Day,
+            answers::HistoryUnit::Month => Unit::Month,
         };
         let by = match asked.by {
-            api::HistoryBy::Device => By::Device,
-            api::HistoryBy::Application => By::Application,
+            answers::HistoryBy::Device => By::Device,
+            answers::HistoryBy::Application => By::Application,
         };
         let (unit_word, by_word) = (asked.unit.to_string(), asked.by.to_string());
         let seconds = |at: u64| i64::try_from(at).unwrap_or(i64::MAX);
@@ -210,7 +211,7 @@ impl Past {
                 .await
                 .map_err(|_| failed("the history has ended".to_owned()))?
                 .map_err(|error| failed(error.to_string()))?;
-            Ok(api::History {
+            Ok(answers::History {
                 unit: unit_word,
                 by: by_word,
                 offset_minutes,
@@ -232,13 +233,13 @@ impl Past {
     }
 }
 
-fn period(period: history::Period) -> api::Period {
-    let count = |count: monitor::Count| api::Count {
+fn period(period: history::Period) -> answers::Period {
+    let count = |count: monitor::Count| answers::Count {
         bytes: count.octets,
         packets: count.packets,
     };
     let seconds = |at: i64| u64::try_from(at).unwrap_or_default();
-    api::Period {
+    answers::Period {
         start: seconds(period.start),
         end: seconds(period.end),
         received: count(period.traffic.received),
@@ -246,7 +247,7 @@ fn period(period: history::Period) -> api::Period {
         parts: period
             .parts
             .into_iter()
-            .map(|part| api::Part {
+            .map(|part| answers::Part {
                 key: match part.key {
                     Key::Other => "other".to_owned(),
                     ref key => key.to_string(),

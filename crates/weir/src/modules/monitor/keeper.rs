@@ -258,7 +258,7 @@ impl Keeper {
     }
 
     /// Answers from the history.
-    pub fn history(&self, asked: &api::HistoryQuery) -> Option<api::Later<api::History>> {
+    pub fn history(&self, asked: &answers::HistoryQuery) -> Option<api::Later<answers::History>> {
         Some(self.past.as_ref()?.ask(asked, unix_now()))
     }
 

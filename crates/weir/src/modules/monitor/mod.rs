@@ -4,6 +4,7 @@ pub(crate) mod commands;
 pub mod config;
 mod export;
 mod keeper;
+pub mod metrics;
 mod naming;
 mod plan;
 mod probes;
@@ -21,8 +22,9 @@ use std::cell::{Cell, RefCell, RefMut};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use api::metrics::{Metrics, Text};
-use api::{Asked, HistoryQuery, Later, Method, Nothing, Problem, Route, Status, TalksQuery, Who};
+use answers::{HistoryQuery, Status, TalksQuery};
+use api::metrics::Text;
+use api::{Asked, Later, Method, Nothing, Problem, Route, Who};
 use kernel::{Event, Source};
 use tracing::warn;
 
@@ -33,6 +35,7 @@ use crate::config::Effective;
 use crate::daemon::{Face, Forwarded, Module, Needs, Router, RulesetText, Setup, Work, names};
 use crate::registry::Entry;
 use keeper::Keeper;
+use metrics::Metrics;
 
 /// Who uses the network.
 pub const ENTRY: Entry = Entry {
@@ -86,15 +89,15 @@ impl Monitor {
 
     /// The same, for a question.
     fn asked(&self) -> Result<RefMut<'_, Keeper>, Problem> {
-        self.keeper().ok_or_else(Problem::no_monitor)
+        self.keeper().ok_or_else(answers::monitor::is_off)
     }
 
-    fn devices(&self, router: &mut Router) -> Result<api::Devices, Problem> {
+    fn devices(&self, router: &mut Router) -> Result<answers::Devices, Problem> {
         router.count_all();
         Ok(self.asked()?.devices())
     }
 
-    fn probes(&self, router: &Router) -> Result<api::Probes, Problem> {
+    fn probes(&self, router: &Router) -> Result<answers::Probes, Problem> {
         let names = names(router);
         let own = router.core.links().filter_map(|link| link.mac).collect();
         let keeper = self.asked()?;
@@ -102,7 +105,7 @@ impl Monitor {
     }
 
     /// From the history's own thread.
-    fn history(&self, asked: &HistoryQuery) -> Later<api::History> {
+    fn history(&self, asked: &HistoryQuery) -> Later<answers::History> {
         let none = || {
             let hint = "set `history.file`, and `history.enabled = true`; what weir logs at its \
                 start says more";
@@ -269,7 +272,7 @@ impl Module for Monitor {
         let devices = self.devices(router).unwrap_or_default();
         self.metrics.borrow_mut().devices(text, &devices);
         if let Ok(probes) = self.probes(router) {
-            text.probes(&probes);
+            metrics::probes(text, &probes);
         }
     }
 

@@ -88,7 +88,11 @@ impl Probes {
 
     /// Every probe, for the API. `port`: the name of a device, by index; `own`: hardware addresses
     /// of this router.
-    pub fn shown(&self, port: impl Fn(u32) -> Option<String>, own: &HashSet<Mac>) -> api::Probes {
+    pub fn shown(
+        &self,
+        port: impl Fn(u32) -> Option<String>,
+        own: &HashSet<Mac>,
+    ) -> answers::Probes {
         let probes = PROBES.iter().map(|probe| {
             let mut shown = described(probe);
             match self.active.get(probe.name) {
@@ -100,7 +104,7 @@ impl Probes {
             }
             shown
         });
-        api::Probes {
+        answers::Probes {
             probes: probes.collect(),
         }
     }
@@ -147,7 +151,7 @@ impl Active {
     fn fill(
         &self,
         probe: &Probe,
-        shown: &mut api::Probe,
+        shown: &mut answers::Probe,
         port: &impl Fn(u32) -> Option<String>,
         own: &HashSet<Mac>,
     ) {
@@ -174,7 +178,7 @@ impl Active {
                     .label
                     .map(|_| word().unwrap_or_else(|| at.label.to_string()));
                 let known = (at.link != 0).then_some(at.link);
-                api::ProbeRecord {
+                answers::ProbeRecord {
                     port: known.map(|link| port(link).unwrap_or_else(|| format!("#{link}"))),
                     device: (at.station != Mac::default()).then(|| crate::output::mac(&at.station)),
                     label,
@@ -183,8 +187,8 @@ impl Active {
             })
             .collect();
         records.sort_by(|a, b| {
-            let whose = |record: &api::ProbeRecord| {
-                let api::ProbeRecord {
+            let whose = |record: &answers::ProbeRecord| {
+                let answers::ProbeRecord {
                     port,
                     device,
                     label,
@@ -199,17 +203,17 @@ impl Active {
 }
 
 /// A record's numbers.
-fn numbers(measure: Measure, words: &[u64]) -> api::ProbeRecord {
+fn numbers(measure: Measure, words: &[u64]) -> answers::ProbeRecord {
     let (first, rest) = match words {
         [first, rest @ ..] => (*first, rest),
         [] => (0, words),
     };
     match measure {
-        Measure::Counter => api::ProbeRecord {
+        Measure::Counter => answers::ProbeRecord {
             count: first,
             ..Default::default()
         },
-        Measure::Histogram => api::ProbeRecord {
+        Measure::Histogram => answers::ProbeRecord {
             count: rest.iter().fold(0, |sum, n| n.saturating_add(sum)),
             sum: Some(first),
             buckets: rest.to_vec(),
@@ -219,13 +223,13 @@ fn numbers(measure: Measure, words: &[u64]) -> api::ProbeRecord {
 }
 
 /// What a probe is, without anything recorded.
-fn described(probe: &Probe) -> api::Probe {
-    api::Probe {
+fn described(probe: &Probe) -> answers::Probe {
+    answers::Probe {
         name: probe.name.to_owned(),
         help: probe.help.to_owned(),
         kind: match probe.measure {
-            Measure::Counter => api::ProbeKind::Counter,
-            Measure::Histogram => api::ProbeKind::Histogram,
+            Measure::Counter => answers::ProbeKind::Counter,
+            Measure::Histogram => answers::ProbeKind::Histogram,
         },
         unit: probe.unit.word().to_owned(),
         label: probe.label.map(|label| label.name.to_owned()),

@@ -10,21 +10,21 @@ use super::plan::Metered;
 use crate::daemon::unix_seconds;
 use crate::output::mac;
 
-fn count(count: monitor::Count) -> api::Count {
-    api::Count {
+fn count(count: monitor::Count) -> answers::Count {
+    answers::Count {
         bytes: count.octets,
         packets: count.packets,
     }
 }
 
-fn rate(rate: &monitor::Rate) -> api::Rate {
-    api::Rate {
+fn rate(rate: &monitor::Rate) -> answers::Rate {
+    answers::Rate {
         received: rate.received,
         sent: rate.sent,
     }
 }
 
-fn sum(both: Both) -> api::Count {
+fn sum(both: Both) -> answers::Count {
     let mut all = both.sent;
     all += both.received;
     count(all)
@@ -38,12 +38,12 @@ impl Keeper {
     }
 
     /// Every station, the busiest first, and every port's equation.
-    pub fn devices(&self) -> api::Devices {
-        let mut devices: Vec<api::Device> = self
+    pub fn devices(&self) -> answers::Devices {
+        let mut devices: Vec<answers::Device> = self
             .core
             .devices()
             .map(|device| (device, self.core.name_of(device)))
-            .map(|(device, name)| api::Device {
+            .map(|(device, name)| answers::Device {
                 name: name.map(|(name, _)| name.to_owned()),
                 name_from: name.map(|(_, source)| source.word().to_owned()),
                 mac: mac(&device.mac),
@@ -68,9 +68,9 @@ impl Keeper {
                 last_seen: unix(self.began_unix, device.last),
             })
             .collect();
-        let all = |device: &api::Device| device.received.bytes + device.sent.bytes;
+        let all = |device: &answers::Device| device.received.bytes + device.sent.bytes;
         devices.sort_by(|a, b| all(b).cmp(&all(a)).then_with(|| a.mac.cmp(&b.mac)));
-        api::Devices {
+        answers::Devices {
             since: self.began_unix,
             now: unix_seconds(),
             devices,
@@ -79,7 +79,7 @@ impl Keeper {
                 .ports()
                 .map(|(_, port)| {
                     let [incoming, outgoing] = port.metered().map(metered);
-                    api::MeteredPort {
+                    answers::MeteredPort {
                         name: port.name.clone(),
                         uplink: port.uplink,
                         incoming,
@@ -93,7 +93,7 @@ impl Keeper {
 
     /// Conversations, with what conntrack knows of their other side. Those seen at an uplink that
     /// are seen inside, too, only where somebody asks for just these.
-    pub fn talks(&self, asked: &api::TalksQuery, core: &offload::Core) -> api::Talks {
+    pub fn talks(&self, asked: &answers::TalksQuery, core: &offload::Core) -> answers::Talks {
         let everywhere = asked.device.is_some() || asked.port.is_some();
         let shown = self.core.talks().filter_map(|talk| {
             let mut shown = self.show(talk);
@@ -130,7 +130,7 @@ impl Keeper {
     }
 
     /// What a conversation is on the other side of the router.
-    fn translate(&self, talk: &Talk, core: &offload::Core, shown: &mut api::Talk) {
+    fn translate(&self, talk: &Talk, core: &offload::Core, shown: &mut answers::Talk) {
         let key = &talk.key;
         let Some(protocol) = Protocol::from_number(key.protocol) else {
             return;
@@ -183,9 +183,9 @@ impl Keeper {
     }
 
     /// A conversation.
-    pub fn show(&self, talk: &Talk) -> api::Talk {
+    pub fn show(&self, talk: &Talk) -> answers::Talk {
         let station = self.core.device(&talk.mac);
-        api::Talk {
+        answers::Talk {
             id: talk.id,
             port: self.port_name(talk.key.port),
             vlan: Some(talk.key.vlan).filter(|vlan| *vlan != 0),
@@ -195,8 +195,8 @@ impl Keeper {
                 .map(|(name, _)| name.to_owned()),
             protocol_number: talk.key.protocol,
             protocol: match talk.key.protocol {
-                6 => Some(api::Protocol::Tcp),
-                17 => Some(api::Protocol::Udp),
+                6 => Some(answers::Protocol::Tcp),
+                17 => Some(answers::Protocol::Udp),
                 _ => None,
             },
             station: talk.key.station.to_string(),
@@ -216,8 +216,8 @@ impl Keeper {
             sent: count(talk.total.sent),
             rate: rate(&talk.rate),
             hook: talk.xdp.map(|xdp| match xdp {
-                true => api::Hook::Xdp,
-                false => api::Hook::Tc,
+                true => answers::Hook::Xdp,
+                false => answers::Hook::Tc,
             }),
             first_seen: unix(self.began_unix, talk.first),
             last_seen: unix(self.began_unix, talk.last),
@@ -231,10 +231,10 @@ fn milliseconds(micros: u32) -> f64 {
     f64::from(micros) / 1000.0
 }
 
-fn latency(latency: &monitor::Latency) -> Option<api::Latency> {
+fn latency(latency: &monitor::Latency) -> Option<answers::Latency> {
     let median = |side| latency.median(side).map(milliseconds);
     let least = |side| latency.least(side).map(milliseconds);
-    (!latency.is_empty()).then(|| api::Latency {
+    (!latency.is_empty()).then(|| answers::Latency {
         lan: median(Side::Near),
         wan: median(Side::Far),
         lan_least: least(Side::Near),
@@ -252,11 +252,11 @@ fn latency(latency: &monitor::Latency) -> Option<api::Latency> {
 }
 
 /// Of one conversation: the last measurement and the least.
-fn of_talk(talk: &Talk) -> Option<api::Latency> {
+fn of_talk(talk: &Talk) -> Option<answers::Latency> {
     let times = &talk.times;
     let measured =
         |way: usize, values: &[u32; 2]| (times.count[way] > 0).then(|| milliseconds(values[way]));
-    (times.count != [0; 2] || talk.again > 0).then(|| api::Latency {
+    (times.count != [0; 2] || talk.again > 0).then(|| answers::Latency {
         lan: measured(1, &times.last),
         wan: measured(0, &times.last),
         lan_least: measured(1, &times.least),
@@ -266,8 +266,8 @@ fn of_talk(talk: &Talk) -> Option<api::Latency> {
     })
 }
 
-fn metered(metered: monitor::Metered) -> api::Metered {
-    api::Metered {
+fn metered(metered: monitor::Metered) -> answers::Metered {
+    answers::Metered {
         flows: count(metered.talks),
         unplaced: count(metered.unplaced),
         other: count(metered.other),

@@ -127,7 +127,7 @@ impl Wifi {
     }
 
     /// The radio link of a device, where it has one.
-    pub fn of(&self, mac: &Mac) -> Option<api::Wifi> {
+    pub fn of(&self, mac: &Mac) -> Option<answers::Wifi> {
         self.stations.get(mac).map(shown)
     }
 }
@@ -184,10 +184,10 @@ fn by_mac(stations: Vec<Station>) -> HashMap<Mac, Station> {
     found
 }
 
-fn shown(station: &Station) -> api::Wifi {
+fn shown(station: &Station) -> answers::Wifi {
     let airtime = [station.airtime_to, station.airtime_from].into_iter();
     let airtime: u64 = airtime.flatten().fold(0, u64::saturating_add);
-    api::Wifi {
+    answers::Wifi {
         signal: station.signal.or(station.signal_average).map(i32::from),
         rate_to: station.rate_to,
         rate_from: station.rate_from,
@@ -245,12 +245,12 @@ mod tests {
     #[test]
     fn what_is_not_told_is_not_shown() {
         let wifi = shown(&STATION);
-        let expected = api::Wifi {
+        let expected = answers::Wifi {
             signal: Some(-61),
             rate_to: Some(54_000_000),
             retries: Some(3),
             failed: Some(0),
-            ..api::Wifi::default()
+            ..answers::Wifi::default()
         };
         assert_eq!(wifi, expected);
         let wifi = shown(&Station {

@@ -59,7 +59,7 @@ pub fn check(config: &Effective, daemon: Option<&api::Client>) -> Result<Vec<Fea
     let hinted: Vec<_> = config.named::<PathSettings>().keys().collect();
     let mut features = crate::event_loop()?.block_on(features(&hinted));
     features.push(secret(multipath));
-    let paths: Option<api::Paths> = daemon.and_then(|daemon| daemon.get("/v1/paths").ok());
+    let paths: Option<answers::Paths> = daemon.and_then(|daemon| daemon.get("/v1/paths").ok());
     features.extend(forwards(&paths.unwrap_or_default().forwards));
     Ok(features)
 }
@@ -122,7 +122,7 @@ fn secret(config: &Multipath) -> Feature {
 }
 
 /// What comes in by the partner, as a daemon has it.
-fn forwards(told: &[api::Forward]) -> Vec<Feature> {
+fn forwards(told: &[answers::Forward]) -> Vec<Feature> {
     let rows = told.iter().map(|forward| {
         let detail = match forward.granted {
             Some(true) => None,
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn what_is_not_given_is_told() {
-        let forward = |granted| api::Forward {
+        let forward = |granted| answers::Forward {
             ports: "tcp/8022".into(),
             to: "192.168.1.2:22".into(),
             granted,

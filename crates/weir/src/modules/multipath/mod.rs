@@ -3,6 +3,7 @@
 mod check;
 mod commands;
 pub mod config;
+pub mod metrics;
 mod running;
 mod tun;
 
@@ -10,8 +11,9 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use answers::Status;
 use api::metrics::Text;
-use api::{Route, Status, Who};
+use api::{Route, Who};
 
 use crate::Error;
 use crate::config::Effective;
@@ -59,9 +61,9 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
 }
 
 impl Multipath {
-    fn shown(&self) -> api::Paths {
+    fn shown(&self) -> answers::Paths {
         let running = self.running.as_ref();
-        running.map_or_else(api::Paths::default, |running| running.borrow().shown())
+        running.map_or_else(answers::Paths::default, |running| running.borrow().shown())
     }
 }
 
@@ -97,7 +99,7 @@ impl Module for Multipath {
     }
 
     fn metrics(&self, _: &mut Router, text: &mut Text) {
-        text.paths(&self.shown());
+        metrics::write(text, &self.shown());
     }
 
     fn stop(&self, _: &mut Router) -> Option<Work> {

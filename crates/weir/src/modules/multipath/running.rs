@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use api::{PartnerState, PathUse};
+use answers::{PartnerState, PathUse};
 use multipath::Choice;
 use multipath::hints::Use;
 use multipath::io::{
@@ -106,14 +106,14 @@ impl Running {
     }
 
     /// How it is doing.
-    pub fn shown(&self) -> api::Paths {
+    pub fn shown(&self) -> answers::Paths {
         // Held for as long as a change takes: there is nothing to tell meanwhile.
         let running = self.running.try_lock().ok();
         let state = running.as_ref().and_then(|running| running.router.as_ref());
         let wanted = lock(&self.wanted);
-        let nothing = || api::Paths {
+        let nothing = || answers::Paths {
             partner: wanted.as_ref().map(|wanted| wanted.pairing.address()),
-            ..api::Paths::default()
+            ..answers::Paths::default()
         };
         let mut paths = state.map_or_else(nothing, |router| told(router.state()));
         let hints = wanted.iter().flat_map(|wanted| wanted.hints.keys());
@@ -130,21 +130,21 @@ impl Running {
 }
 
 /// As the API has it.
-fn told(state: State) -> api::Paths {
+fn told(state: State) -> answers::Paths {
     let (partner, version, problem) = match state.connection {
         Connection::Connecting => (PartnerState::Connecting, None, None),
         Connection::Connected { version, .. } => (PartnerState::Connected, Some(version), None),
         Connection::Failed { problem } => (PartnerState::Failed, None, Some(problem)),
     };
     let counted = state.counted;
-    api::Paths {
+    answers::Paths {
         partner: Some(state.partner),
         state: partner,
         version,
         problem,
         redirects: state.redirects,
         tunnel: state.tunnel,
-        connections: api::Carriage {
+        connections: answers::Carriage {
             open: counted.open,
             all: counted.carried,
             direct: counted.direct,
@@ -159,26 +159,26 @@ fn told(state: State) -> api::Paths {
     }
 }
 
-fn twin(twin: TwinState) -> api::Twin {
-    api::Twin {
+fn twin(twin: TwinState) -> answers::Twin {
+    answers::Twin {
         device: twin.device,
         address: twin.address,
         of: twin.of,
     }
 }
 
-fn forward(forward: ForwardState) -> api::Forward {
-    api::Forward {
+fn forward(forward: ForwardState) -> answers::Forward {
+    answers::Forward {
         ports: forward.ports,
         to: forward.to,
         granted: forward.granted,
     }
 }
 
-fn path(path: PathState) -> api::Path {
+fn path(path: PathState) -> answers::Path {
     let carried = path.carried;
     let [tunnel_sent, tunnel_received] = path.tunnelled;
-    api::Path {
+    answers::Path {
         device: path.device,
         address: path.address,
         gateway: path.gateway,

@@ -1,7 +1,7 @@
 //! Which periods somebody means. The router's time zone is in its answer only, so more is asked
 //! for, and what is too much is taken away.
 
-use api::{HistoryUnit, Period};
+use answers::{HistoryUnit, Period};
 
 use crate::output::dates::{Moment, Span};
 

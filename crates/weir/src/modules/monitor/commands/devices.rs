@@ -5,7 +5,7 @@ mod notes;
 
 use std::io;
 
-use api::{Count, Device, Devices, Latency, MeteredPort, Rate};
+use answers::{Count, Device, Devices, Latency, MeteredPort, Rate};
 use clap::{Args, ValueEnum};
 
 use crate::Error;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use api::{Probe, ProbeKind, ProbeRecord, Probes};
+use answers::{Probe, ProbeKind, ProbeRecord, Probes};
 use clap::Args;
 
 use crate::Error;

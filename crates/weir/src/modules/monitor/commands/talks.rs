@@ -3,7 +3,8 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-use api::{Talk, TalkSort, Talks, TalksQuery, with_query};
+use answers::{Talk, TalkSort, Talks, TalksQuery};
+use api::with_query;
 use clap::{Args, ValueEnum};
 
 use crate::Error;
@@ -41,7 +42,7 @@ pub struct TalksArgs {
     sort: SortArg,
     /// No more than so many
     #[arg(long, value_name = "NUMBER", default_value_t = 30,
-        value_parser = clap::value_parser!(u32).range(i64::from(*api::monitor::TALKS.start())..=i64::from(*api::monitor::TALKS.end())))]
+        value_parser = clap::value_parser!(u32).range(i64::from(*answers::monitor::TALKS.start())..=i64::from(*answers::monitor::TALKS.end())))]
     limit: u32,
     #[command(flatten)]
     connection: Connection,
@@ -218,7 +219,7 @@ pub(crate) fn protocol(talk: &Talk) -> String {
 
 #[cfg(test)]
 mod tests {
-    use api::{Count, Latency, Rate};
+    use answers::{Count, Latency, Rate};
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use api::{Device, Rate, Talk};
+use answers::{Device, Rate, Talk};
 
 use crate::modules::monitor::commands::devices::shown_name;
 use crate::modules::monitor::commands::talks::{far, station};

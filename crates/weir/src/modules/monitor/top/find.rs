@@ -1,6 +1,6 @@
 //! What a filter finds.
 
-use api::{Device, Talk};
+use answers::{Device, Talk};
 
 use crate::modules::monitor::commands::devices::shown_name;
 use crate::modules::monitor::commands::talks::{far, protocol, socket, station};

@@ -33,7 +33,7 @@ pub(super) fn start(socket: PathBuf, requests: Receiver<Request>, events: Sender
 fn ask(
     socket: &Path,
     request: &Request,
-) -> Result<(api::Devices, Option<api::Talks>), ClientError> {
+) -> Result<(answers::Devices, Option<answers::Talks>), ClientError> {
     let client = Client::new(socket)?;
     let devices = client.get("/v1/devices")?;
     let talks = request

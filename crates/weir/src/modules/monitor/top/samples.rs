@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use api::{Devices, Rate};
+use answers::{Devices, Rate};
 
 use crate::modules::monitor::commands::devices::through;
 
@@ -122,7 +122,7 @@ pub(super) fn everything(answer: &Devices) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use api::{Device, MeteredPort};
+    use answers::{Device, MeteredPort};
 
     use super::*;
 

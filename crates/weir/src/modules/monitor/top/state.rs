@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use api::{Device, Devices, Talk, TalkSort, Talks, TalksQuery};
+use answers::{Device, Devices, Talk, TalkSort, Talks, TalksQuery};
 
 use super::columns::{Column, OfDevice, OfTalk};
 use super::find;

@@ -1,6 +1,6 @@
 //! Keys and answers, and what they lead to.
 
-use api::{Count, MeteredPort, Rate};
+use answers::{Count, MeteredPort, Rate};
 use proptest::prelude::*;
 
 use super::*;

@@ -6,7 +6,7 @@ mod pen;
 
 use std::time::Duration;
 
-use api::{Device, Talk};
+use answers::{Device, Talk};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};

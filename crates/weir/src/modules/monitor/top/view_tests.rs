@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use api::{Count, Devices, Hook, Latency, MeteredPort, Protocol, QuotaState, Rate, Talks, Wifi};
+use answers::{
+    Count, Devices, Hook, Latency, MeteredPort, Protocol, QuotaState, Rate, Talks, Wifi,
+};
 use proptest::prelude::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;

@@ -4,7 +4,7 @@ use std::io;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use api::{PartnerState, Path, PathUse, Paths, PathsStatus};
+use answers::{PartnerState, Path, PathUse, Paths, PathsStatus};
 use clap::Args;
 
 use crate::Error;

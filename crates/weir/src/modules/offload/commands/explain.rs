@@ -2,8 +2,9 @@
 
 use std::io;
 
-use api::expression::EXPRESSION_MEND;
-use api::{Explanation, FlowQuery, with_query};
+use answers::offload::expression::EXPRESSION_HINT;
+use answers::{Explanation, FlowQuery};
+use api::with_query;
 use clap::Args;
 
 use crate::Error;
@@ -32,11 +33,13 @@ pub struct ExplainArgs {
 }
 
 pub fn run(args: &ExplainArgs, output: &mut Output<'_>) -> Result<(), Error> {
-    let query: FlowQuery = args
-        .flow
-        .join(" ")
-        .parse()
-        .map_err(|error: api::ExpressionError| Error::usage(error.to_string(), EXPRESSION_MEND))?;
+    let query: FlowQuery =
+        args.flow
+            .join(" ")
+            .parse()
+            .map_err(|error: answers::ExpressionError| {
+                Error::usage(error.to_string(), EXPRESSION_HINT)
+            })?;
     let path = with_query("/v1/explain", &query);
     let explanation: Explanation = client(&args.connection)?.get(&path)?;
     if args.format.json {

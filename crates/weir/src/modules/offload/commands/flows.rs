@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use api::{
-    Bridged, Client, Directions, Flow, FlowFilter, FlowState, Prefix, Protocol, Sort, with_query,
-};
+use answers::{AddressFilter, Bridged, Directions, Flow, FlowFilter, FlowState, Protocol, Sort};
+use api::{Client, with_query};
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
@@ -35,7 +34,7 @@ pub struct FlowsArgs {
     /// Only with this address, translated or not, on either side; or a prefix such as
     /// 192.168.1.0/24
     #[arg(long, value_name = "ADDRESS[/LENGTH]")]
-    address: Option<Prefix>,
+    address: Option<AddressFilter>,
     /// Only this protocol
     #[arg(long)]
     protocol: Option<ProtocolArg>,
@@ -196,7 +195,7 @@ fn print_bridged(bridged: &[Bridged], output: &mut Output<'_>) -> std::io::Resul
         let (there, back) = (&pair.directions.original, &pair.directions.reply);
         let at = |a: &Option<String>, b: &Option<String>| Cell::or_dash(a.as_ref().or(b.as_ref()));
         let hook =
-            |way: &api::Direction| way.hook.map_or_else(|| "-".to_owned(), |h| h.to_string());
+            |way: &answers::Direction| way.hook.map_or_else(|| "-".to_owned(), |h| h.to_string());
         let row = [
             pair.source.as_str().into(),
             at(&there.port_in, &back.port_out),
@@ -215,7 +214,7 @@ fn print_bridged(bridged: &[Bridged], output: &mut Output<'_>) -> std::io::Resul
 }
 
 fn row(flow: &Flow) -> [Cell; 11] {
-    let hook = |direction: &api::Direction| {
+    let hook = |direction: &answers::Direction| {
         direction
             .hook
             .map_or_else(|| "-".to_owned(), |hook| hook.to_string())

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use api::Hop;
+use answers::Hop;
 use clap::Args;
 
 use crate::Error;

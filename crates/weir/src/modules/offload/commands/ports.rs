@@ -4,7 +4,7 @@ mod counters;
 
 use std::io;
 
-use api::{Port, Reason};
+use answers::{Port, Reason};
 use clap::Args;
 
 use crate::Error;
@@ -169,7 +169,7 @@ fn hint(reason: &Reason, output: &mut Output<'_>) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use api::{Hook, PortLimit, PortStack, PortUse};
+    use answers::{Hook, PortLimit, PortStack, PortUse};
 
     use super::*;
 

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use api::{Devices, Metered, Port, Traffic};
+use answers::{Devices, Metered, Port, Traffic};
 
 use crate::output::{Align, Cell, Output, Table, Tone};
 

@@ -1,6 +1,6 @@
 //! What is to be said of a device besides its figures.
 
-use api::{Device, QuotaState};
+use answers::{Device, QuotaState};
 
 use crate::output::{Tone, units};
 
@@ -51,7 +51,7 @@ fn quota_note(quota: &QuotaState, now: u64) -> (Option<String>, Tone) {
 
 #[cfg(test)]
 mod tests {
-    use api::Latency;
+    use answers::Latency;
 
     use super::*;
     use crate::command::called::tests::device;

@@ -1,6 +1,6 @@
 //! What is told of one device, of one conversation, and of the keys.
 
-use api::{Latency, Talk, Wifi};
+use answers::{Latency, Talk, Wifi};
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
@@ -106,7 +106,7 @@ pub(super) fn talk(state: &State, talk: &Talk, area: Rect, pen: &mut Pen<'_>) {
         Some(hook) => format!("weir, by {}", hook.to_string().to_uppercase()),
         None => "the kernel".to_owned(),
     };
-    let way = |rate: u64, count: api::Count| {
+    let way = |rate: u64, count: answers::Count| {
         format!(
             "{}  {}  {} packets",
             units::rate(rate),

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 
-use api::{Port, Traffic};
+use answers::{Port, Traffic};
 
 use super::{alike, said};
 use crate::output::{Align, Cell, Output, Table, some_of, units};
@@ -113,7 +113,7 @@ fn in_order(ports: &[Port]) -> Vec<(bool, &Port)> {
 
 #[cfg(test)]
 mod tests {
-    use api::PortStack;
+    use answers::PortStack;
 
     use super::*;
 

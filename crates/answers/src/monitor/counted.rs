@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Hook, Protocol};
+use crate::offload::{Hook, Protocol};
 
 /// Packets and bytes one way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -257,47 +257,4 @@ pub struct Talks {
     pub total: u64,
     /// Of them, as many as were asked for.
     pub talks: Vec<Talk>,
-}
-
-/// What `GET /v1/history` answers. Query: `unit` (`hour`, `day`, `month`), `from`, `to` (seconds
-/// since 1970), `device` (MAC), `by` (`device`, `application`).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct History {
-    /// `hour`, `day` or `month`.
-    pub unit: String,
-    /// By what each period is divided: `device` or `application`.
-    pub by: String,
-    /// The time zone in which days begin, minutes east of UTC now.
-    pub offset_minutes: i32,
-    /// In order of time; those without traffic are left out.
-    pub periods: Vec<Period>,
-}
-
-/// One hour, day or month.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Period {
-    /// When it begins, seconds since 1970.
-    pub start: u64,
-    /// When the next one begins.
-    pub end: u64,
-    /// To stations.
-    pub received: Count,
-    /// From stations.
-    pub sent: Count,
-    /// The parts, the largest first.
-    pub parts: Vec<Part>,
-}
-
-/// What one device or application had of a period.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Part {
-    /// Hardware address, or word for the application.
-    pub key: String,
-    /// What a device is called now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// To stations.
-    pub received: Count,
-    /// From stations.
-    pub sent: Count,
 }

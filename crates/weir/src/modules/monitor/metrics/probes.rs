@@ -1,64 +1,45 @@
-//! Probes as OpenMetrics text (openmetrics.io, version 1.0), which Prometheus reads: from the
-//! description of each alone. Stations are summed up to ports, so that nobody on the network makes
-//! up time series.
+//! Probes: from the description of each alone. Stations are summed up to ports, so that nobody on
+//! the network makes up time series.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Write};
 
-use crate::types::{Probe, ProbeKind, ProbeRecord, Probes};
+use answers::{Probe, ProbeKind, ProbeRecord, Probes};
+use api::metrics::{Kind, Metric, Text};
+
+const ACTIVE: Metric = Metric {
+    name: "weir_probe_active",
+    kind: Kind::Gauge,
+    labels: &["probe"],
+    help: "whether a probe records",
+};
+const MISSED: Metric = Metric {
+    name: "weir_probe_missed_total",
+    kind: Kind::Counter,
+    labels: &["probe", "cause"],
+    help: "what a probe could not record",
+};
 
 /// Sums of a probe by port and label.
 type Sums<'a> = BTreeMap<(&'a str, &'a str), ProbeRecord>;
 
-impl Probes {
-    /// Writes the lines of all probes, without the `# EOF` that ends an exposition.
-    ///
-    /// # Errors
-    /// Those of the writer.
-    pub fn openmetrics(&self, out: &mut impl Write) -> fmt::Result {
-        for probe in self.probes.iter().filter(|probe| probe.active) {
-            one(probe, out)?;
-        }
-        let mut line = |name: &str,
-                        kind: &str,
-                        help: &str,
-                        each: &dyn Fn(&Probe) -> Vec<(&'static str, u64)>| {
-            writeln!(out, "# TYPE {name} {kind}")?;
-            writeln!(out, "# HELP {name} {help}")?;
-            let suffix = if kind == "counter" { "_total" } else { "" };
-            for probe in &self.probes {
-                for (cause, number) in each(probe) {
-                    write!(out, "{name}{suffix}{{probe=\"{}\"", escaped(&probe.name))?;
-                    if !cause.is_empty() {
-                        write!(out, ",cause=\"{cause}\"")?;
-                    }
-                    writeln!(out, "}} {number}")?;
-                }
-            }
-            Ok(())
-        };
-        line(
-            "weir_probe_active",
-            "gauge",
-            "whether a probe records",
-            &|probe| vec![("", u64::from(probe.active))],
-        )?;
-        line(
-            "weir_probe_missed",
-            "counter",
-            "what a probe could not record",
-            &|probe| match probe.active {
-                true => vec![
-                    ("no-room", probe.no_room),
-                    ("not-measured", probe.not_measured),
-                ],
-                false => Vec::new(),
-            },
-        )
+/// What all probes recorded.
+pub fn probes(text: &mut Text, probes: &Probes) {
+    let active = || probes.probes.iter().filter(|probe| probe.active);
+    for probe in active() {
+        one(text, probe);
+    }
+    text.family(ACTIVE);
+    for probe in &probes.probes {
+        text.sample(ACTIVE, &[&probe.name], u64::from(probe.active));
+    }
+    text.family(MISSED);
+    for probe in active() {
+        text.sample(MISSED, &[&probe.name, "no-room"], probe.no_room);
+        text.sample(MISSED, &[&probe.name, "not-measured"], probe.not_measured);
     }
 }
 
-fn one(probe: &Probe, out: &mut impl Write) -> fmt::Result {
+fn one(text: &mut Text, probe: &Probe) {
     // Prometheus' base units: seconds.
     let (unit, scale) = match probe.unit.as_str() {
         "microseconds" => ("seconds", Some(6)),
@@ -67,19 +48,15 @@ fn one(probe: &Probe, out: &mut impl Write) -> fmt::Result {
     let name = format!("weir_probe_{}_{unit}", probe.name)
         .replace(|c: char| !c.is_ascii_alphanumeric(), "_");
     let kind = match probe.kind {
-        ProbeKind::Counter => "counter",
-        ProbeKind::Histogram => "histogram",
+        ProbeKind::Counter => Kind::Counter,
+        ProbeKind::Histogram => Kind::Histogram,
     };
-    writeln!(out, "# TYPE {name} {kind}")?;
-    writeln!(out, "# UNIT {name} {unit}")?;
-    writeln!(out, "# HELP {name} {}", escaped(&probe.help))?;
+    text.begin(&name, kind, Some(unit), &probe.help);
     for ((port, label), sum) in sums(probe) {
-        let mut labels = format!("port=\"{}\"", escaped(port));
-        if let Some(name) = &probe.label {
-            write!(labels, ",{name}=\"{}\"", escaped(label))?;
-        }
-        if probe.kind == ProbeKind::Counter {
-            writeln!(out, "{name}_total{{{labels}}} {}", sum.count)?;
+        let own = probe.label.as_deref().map(|name| (name, label));
+        let labels = || [("port", port)].into_iter().chain(own);
+        if kind == Kind::Counter {
+            text.line(&format!("{name}_total"), labels(), sum.count);
             continue;
         }
         // Of what is counted in whole units, all values below a bound are at most one less than it.
@@ -90,16 +67,13 @@ fn one(probe: &Probe, out: &mut impl Write) -> fmt::Result {
                 Some(below) => shown(below.saturating_sub(u64::from(scale.is_none())), scale),
                 None => "+Inf".to_owned(),
             };
-            writeln!(out, "{name}_bucket{{{labels},le=\"{bound}\"}} {so_far}")?;
+            let labels = labels().chain([("le", bound.as_str())]);
+            text.line(&format!("{name}_bucket"), labels, so_far);
         }
-        writeln!(out, "{name}_count{{{labels}}} {so_far}")?;
-        writeln!(
-            out,
-            "{name}_sum{{{labels}}} {}",
-            shown(sum.sum.unwrap_or_default(), scale)
-        )?;
+        text.line(&format!("{name}_count"), labels(), so_far);
+        let sum = shown(sum.sum.unwrap_or_default(), scale);
+        text.line(&format!("{name}_sum"), labels(), sum);
     }
-    Ok(())
 }
 
 fn sums(probe: &Probe) -> Sums<'_> {
@@ -136,21 +110,6 @@ fn shown(number: u64, places: Option<usize>) -> String {
     // OpenMetrics wants bounds as floats: 1.0, not 1.
     let fraction = if fraction.is_empty() { "0" } else { fraction };
     format!("{whole}.{fraction}")
-}
-
-/// As it may stand between quotation marks.
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '\\' => safe.push_str("\\\\"),
-            '"' => safe.push_str("\\\""),
-            '\n' => safe.push_str("\\n"),
-            control if control.is_control() => safe.push('?'),
-            other => safe.push(other),
-        }
-    }
-    safe
 }
 
 #[cfg(test)]
@@ -204,10 +163,10 @@ mod tests {
         let probes = Probes {
             probes: vec![drops, delay, off],
         };
-        let mut text = String::new();
-        probes.openmetrics(&mut text).expect("memory");
+        let mut text = Text::default();
+        super::probes(&mut text, &probes);
         assert_eq!(
-            text,
+            text.end(),
             "# TYPE weir_probe_drops_packets counter\n\
              # UNIT weir_probe_drops_packets packets\n\
              # HELP weir_probe_drops_packets packets that the kernel dropped\n\
@@ -231,7 +190,8 @@ mod tests {
              weir_probe_missed_total{probe=\"drops\",cause=\"no-room\"} 2\n\
              weir_probe_missed_total{probe=\"drops\",cause=\"not-measured\"} 0\n\
              weir_probe_missed_total{probe=\"qdisc-delay\",cause=\"no-room\"} 0\n\
-             weir_probe_missed_total{probe=\"qdisc-delay\",cause=\"not-measured\"} 0\n"
+             weir_probe_missed_total{probe=\"qdisc-delay\",cause=\"not-measured\"} 0\n\
+             # EOF\n"
         );
     }
 
@@ -242,17 +202,5 @@ mod tests {
         assert_eq!(shown(67_108_864, Some(6)), "67.108864");
         assert_eq!(shown(u64::MAX, Some(6)), "18446744073709.551615");
         assert_eq!(shown(u64::MAX, None), "18446744073709551615");
-    }
-
-    #[test]
-    fn quantiles_are_bounds_of_buckets() {
-        let record = ProbeRecord {
-            buckets: vec![5, 4, 1],
-            ..Default::default()
-        };
-        assert_eq!(record.quantile(0.5, &[1, 2]), Some(1));
-        assert_eq!(record.quantile(0.9, &[1, 2]), Some(2));
-        assert_eq!(record.quantile(1.0, &[1, 2]), None, "beyond the last bound");
-        assert_eq!(ProbeRecord::default().quantile(0.5, &[1, 2]), None);
     }
 }

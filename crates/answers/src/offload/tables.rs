@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Hook, Reason};
+use super::flow::{Hook, Reason};
 
 /// Where flows go: an out device and the bytes that the kernel itself put before the IP header.
 /// Shared by many flows.

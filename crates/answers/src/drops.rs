@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Endpoints, Protocol};
+use crate::offload::{Endpoints, Protocol};
 
 /// Answer to `GET /v1/drops`. Of many prefixes and tuples only the busiest are told, see the
 /// counters for the rest.
@@ -116,7 +116,7 @@ pub struct DropPrefix {
     pub sampled: u64,
 }
 
-/// Packets dropped early, in [`Status`](super::Status).
+/// Packets dropped early, in [`Status`](crate::Status).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DropCounts {
     /// As netfilter was seen to do.

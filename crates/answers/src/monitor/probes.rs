@@ -93,3 +93,20 @@ impl ProbeRecord {
         below.get(at).copied()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_bounds_of_buckets() {
+        let record = ProbeRecord {
+            buckets: vec![5, 4, 1],
+            ..Default::default()
+        };
+        assert_eq!(record.quantile(0.5, &[1, 2]), Some(1));
+        assert_eq!(record.quantile(0.9, &[1, 2]), Some(2));
+        assert_eq!(record.quantile(1.0, &[1, 2]), None, "beyond the last bound");
+        assert_eq!(ProbeRecord::default().quantile(0.5, &[1, 2]), None);
+    }
+}

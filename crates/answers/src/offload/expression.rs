@@ -4,10 +4,10 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::str::FromStr;
 
-use crate::percent;
-use crate::problem::{Problem, clipped};
-use crate::query::{Pairs, Query};
-use crate::types::{Endpoints, FlowId, Protocol};
+use api::problem::{Problem, clipped};
+use api::query::{self, Pairs, Query};
+
+use super::flow::{Endpoints, FlowId, Protocol};
 
 /// One flow, as a person or a program asks for it.
 ///
@@ -47,7 +47,7 @@ pub enum ExpressionError {
 }
 
 /// What to write instead, after any [`ExpressionError`].
-pub const EXPRESSION_MEND: &str = "write it as in: tcp 192.168.1.2:40000 > 1.1.1.1:443 (in \
+pub const EXPRESSION_HINT: &str = "write it as in: tcp 192.168.1.2:40000 > 1.1.1.1:443 (in \
     quotes, because the shell has its own use for >), \
      tcp [2001:db8::2]:40000 > [2001:db8::1]:443, or take an id from `weir flows`";
 
@@ -89,7 +89,7 @@ impl Query for FlowQuery {
                 400,
                 "wrong_parameters",
                 detail,
-                EXPRESSION_MEND,
+                EXPRESSION_HINT,
             ));
         };
         if name != "flow" {
@@ -102,12 +102,12 @@ impl Query for FlowQuery {
             ));
         }
         text.parse().map_err(|error: ExpressionError| {
-            Problem::new(400, "not_a_flow", error.to_string(), EXPRESSION_MEND)
+            Problem::new(400, "not_a_flow", error.to_string(), EXPRESSION_HINT)
         })
     }
 
     fn to_query(&self) -> String {
-        percent::encode_query([("flow", self.to_string())])
+        query::encode([("flow", Some(self.to_string()))])
     }
 }
 

@@ -4,15 +4,13 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use hyper::Response;
+use api::Response;
+use api::problem::{Problem, clipped};
+use api::query::{self, Pairs, Query, number};
+use api::server::{Answer, json_body};
 
-use crate::expression::parse_protocol;
-use crate::number::number;
-use crate::percent;
-use crate::problem::{Problem, clipped};
-use crate::query::{Pairs, Query};
-use crate::server::{Answer, json_body};
-use crate::types::{Bridged, Flow, FlowId, FlowState, Protocol};
+use super::expression::parse_protocol;
+use super::flow::{Bridged, Flow, FlowId, FlowState, Protocol};
 
 /// A filter of flows: what is `None` is not asked for. All that is asked for must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,7 +18,7 @@ pub struct FlowFilter {
     /// Any of the four ports, translated or not, is this one.
     pub port: Option<u16>,
     /// Any of the four addresses is in this prefix.
-    pub address: Option<Prefix>,
+    pub address: Option<AddressFilter>,
     /// Layer 4 protocol.
     pub protocol: Option<Protocol>,
     /// Who forwards it.
@@ -66,19 +64,20 @@ impl Sort {
     }
 }
 
-/// Addresses that share their first bits; one address is a prefix of full length.
+/// Which addresses: one, or those that share their first bits. Unlike a prefix of the kernel's it is
+/// taken as people write it, in brackets and with bits beyond the length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Prefix {
+pub struct AddressFilter {
     address: IpAddr,
     length: u8,
 }
 
-/// The text is not a [`Prefix`].
+/// The text is not an [`AddressFilter`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is neither an address nor a prefix such as 192.168.1.0/24 or 2001:db8::/32")]
-pub struct NotAPrefix(String);
+pub struct NoAddresses(String);
 
-impl Prefix {
+impl AddressFilter {
     /// Whether this address is in it. Never, where the families differ.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address) {
@@ -107,11 +106,11 @@ impl Prefix {
     }
 }
 
-impl FromStr for Prefix {
-    type Err = NotAPrefix;
+impl FromStr for AddressFilter {
+    type Err = NoAddresses;
 
-    fn from_str(text: &str) -> Result<Self, NotAPrefix> {
-        let wrong = || NotAPrefix(clipped(text));
+    fn from_str(text: &str) -> Result<Self, NoAddresses> {
+        let wrong = || NoAddresses(clipped(text));
         let (address, length) = match text.split_once('/') {
             Some((address, length)) => (address, Some(length)),
             None => (text, None),
@@ -134,7 +133,7 @@ impl FromStr for Prefix {
     }
 }
 
-impl fmt::Display for Prefix {
+impl fmt::Display for AddressFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.length == Self::full_length(self.address) {
             self.address.fmt(f)
@@ -192,11 +191,7 @@ impl Query for FlowFilter {
             ("sort", self.sort.map(|sort| sort.to_string())),
             ("limit", self.limit.map(|limit| limit.to_string())),
         ];
-        percent::encode_query(
-            pairs
-                .into_iter()
-                .filter_map(|(name, value)| Some((name, value?))),
-        )
+        query::encode(pairs)
     }
 }
 
@@ -305,7 +300,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// As a [`FlowList`](crate::FlowList), whose flows are asked for as the client takes them;
+    /// As a [`FlowList`](super::FlowList), whose flows are asked for as the client takes them;
     /// those that ended meanwhile are left out.
     pub fn answer(
         self,
@@ -329,8 +324,8 @@ impl Selection {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::{Direction, Directions, Endpoints, Translated};
     use super::*;
-    use crate::types::{Direction, Directions, Endpoints, Translated};
 
     fn flow(id: u64, bytes: u64) -> Flow {
         let original = Endpoints {
@@ -373,7 +368,7 @@ mod tests {
     }
 
     fn pairs(text: &str) -> Vec<(String, String)> {
-        percent::decode_query(text).expect("well formed")
+        query::decode(text).expect("well formed")
     }
 
     #[test]
@@ -453,7 +448,7 @@ mod tests {
             "2001:db8::1",
             "[2001:db8::1]",
         ] {
-            assert!(good.parse::<Prefix>().is_ok(), "{good}");
+            assert!(good.parse::<AddressFilter>().is_ok(), "{good}");
         }
         for wrong in [
             "",
@@ -464,7 +459,7 @@ mod tests {
             "10.0.0.0/",
             "10.0.0.0/999",
         ] {
-            assert!(wrong.parse::<Prefix>().is_err(), "{wrong}");
+            assert!(wrong.parse::<AddressFilter>().is_err(), "{wrong}");
         }
     }
 
@@ -473,7 +468,7 @@ mod tests {
         fn a_filter_survives_its_query(
             port: Option<u16>, device in proptest::option::of("\\PC{1,20}"), limit: Option<u32>, bits: u128, length in 0..=128u8
         ) {
-            let address = Some(Prefix { address: std::net::Ipv6Addr::from(bits).into(), length });
+            let address = Some(AddressFilter { address: std::net::Ipv6Addr::from(bits).into(), length });
             let filter = FlowFilter { port, address, device, limit, sort: Some(Sort::Packets), ..FlowFilter::default() };
             prop_assert_eq!(FlowFilter::from_pairs(&pairs(&filter.to_query())), Ok(filter));
         }

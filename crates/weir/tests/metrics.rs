@@ -3,12 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use proptest::prelude::*;
-use weir_api::metrics::{Kind, METRICS, Metrics, Text};
-use weir_api::{
+use answers::{
     Carriage, Count, Device, Devices, Latency, Metered, MeteredPort, PartnerState, Path, PathUse,
     Paths, Status, Wifi,
 };
+use api::metrics::{Kind, Metric, Text};
+use proptest::prelude::*;
+use weir::daemon;
+use weir::modules::monitor::metrics::Metrics;
+use weir::modules::{monitor, multipath};
 
 /// A sample: name and labels.
 type Key = (String, BTreeMap<String, String>);
@@ -138,12 +141,22 @@ fn bytes(samples: &BTreeMap<Key, f64>, mac: &str, direction: &str) -> Option<f64
     get(samples, "weir_device_bytes_total", &labels)
 }
 
+/// All that are exported, but those of probes.
+fn all_metrics() -> impl Iterator<Item = &'static Metric> {
+    let each = [
+        daemon::metrics::METRICS,
+        monitor::metrics::METRICS,
+        multipath::metrics::METRICS,
+    ];
+    each.into_iter().flatten()
+}
+
 /// As a daemon does that does all of it.
 fn render(metrics: &mut Metrics, devices: &Devices, status: &Status, paths: &Paths) -> String {
     let mut text = Text::default();
-    text.status(status);
+    daemon::metrics::write(&mut text, status);
     metrics.devices(&mut text, devices);
-    text.paths(paths);
+    multipath::metrics::write(&mut text, paths);
     text.end()
 }
 
@@ -174,7 +187,7 @@ fn every_metric_has_the_labels_it_says() {
         &status,
         &paths(),
     ));
-    for metric in METRICS {
+    for metric in all_metrics() {
         let have: BTreeSet<_> = samples
             .keys()
             .filter(|(name, _)| name == metric.name)
@@ -525,15 +538,14 @@ fn the_dashboard_asks_only_for_what_there_is() {
     let mut used = BTreeSet::new();
     for query in &queries {
         for word in words(query).filter(|word| word.starts_with("weir_")) {
-            let metric = METRICS.iter().find(|metric| metric.name == word);
+            let metric = all_metrics().find(|metric| metric.name == word);
             assert!(metric.is_some(), "{word} in {query}");
             used.insert(word);
         }
         // Each selector {…} uses labels of the metric before it, and every rate is of a counter.
         for (before, selector) in query.match_indices('{').map(|(at, _)| query.split_at(at)) {
             let name = words(before).last().unwrap_or_default();
-            let metric = METRICS
-                .iter()
+            let metric = all_metrics()
                 .find(|metric| metric.name == name)
                 .expect("a metric");
             let (selector, after) = selector[1..].split_once('}').expect("an end");
@@ -557,11 +569,11 @@ fn the_dashboard_asks_only_for_what_there_is() {
             .filter_map(|part| part.split(')').next())
             .collect();
         for label in labels.iter().flat_map(|labels| words(labels)) {
-            let known = METRICS.iter().any(|metric| metric.labels.contains(&label));
+            let known = all_metrics().any(|metric| metric.labels.contains(&label));
             assert!(known || label == "instance", "{label} in {query}");
         }
     }
-    for metric in METRICS {
+    for metric in all_metrics() {
         assert!(
             used.contains(metric.name),
             "{} is not in the dashboard",

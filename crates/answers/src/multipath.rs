@@ -77,7 +77,7 @@ pub enum PartnerState {
     Failed,
 }
 
-/// What [`Status`](super::Status) tells of them.
+/// What [`Status`](crate::Status) tells of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathsStatus {
     /// The partner's name or address and port.

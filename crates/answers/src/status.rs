@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{DropCounts, PathsStatus};
+use crate::drops::DropCounts;
+use crate::multipath::PathsStatus;
 
 /// Answer to `GET /v1/status`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -3,14 +3,12 @@
 use std::fmt;
 use std::time::Duration;
 
+use api::Problem;
+use api::query::{self, Pairs, Query, number, unknown, wrong};
 use serde::{Deserialize, Serialize};
 
-use crate::expression::{EXPRESSION_MEND, FlowQuery};
-use crate::filter::{FilterError, FlowFilter};
-use crate::number::number;
-use crate::percent;
-use crate::problem::{Problem, clipped};
-use crate::query::{Pairs, Query};
+use crate::offload::expression::{EXPRESSION_HINT, FlowQuery};
+use crate::offload::filter::{FilterError, FlowFilter};
 
 /// Bytes of a packet that are kept when nothing else is said: all headers, and what they are
 /// followed by.
@@ -93,7 +91,7 @@ impl Query for CaptureQuery {
             match name.as_str() {
                 "flow" => {
                     let flow = value.parse().map_err(|error| {
-                        Problem::new(400, "not_a_flow", format!("{error}"), EXPRESSION_MEND)
+                        Problem::new(400, "not_a_flow", format!("{error}"), EXPRESSION_HINT)
                     })?;
                     query.flow = Some(flow);
                 }
@@ -115,10 +113,7 @@ impl Query for CaptureQuery {
                 "address" | "port" | "protocol" | "device" => {
                     filters.push((name.clone(), value.clone()));
                 }
-                other => {
-                    let detail = format!("`{}` is not a parameter of a capture", clipped(other));
-                    return Err(Problem::new(400, "unknown_parameter", detail, PARAMETERS));
-                }
+                other => return Err(unknown("/v1/capture", other, PARAMETERS)),
             }
         }
         query.filter = FlowFilter::read(&filters).map_err(|error| match error {
@@ -156,10 +151,7 @@ impl Query for CaptureQuery {
             ("count", self.count.map(|count| count.to_string())),
             ("seconds", self.seconds.map(|seconds| seconds.to_string())),
         ];
-        let own = percent::encode_query(
-            own.into_iter()
-                .filter_map(|(name, value)| Some((name, value?))),
-        );
+        let own = query::encode(own);
         let filter = self.filter.to_query();
         match (own.is_empty(), filter.is_empty()) {
             (true, _) => filter,
@@ -175,15 +167,6 @@ impl CaptureQuery {
         self.seconds
             .map(|seconds| Duration::from_secs(seconds.into()))
     }
-}
-
-fn wrong(name: &str, value: &str, allowed: &str) -> Problem {
-    Problem::new(
-        400,
-        "wrong_parameter",
-        format!("`{}` is not a value of `{name}`: {allowed}", clipped(value)),
-        format!("give {allowed}"),
-    )
 }
 
 /// What a capture had and what it missed. Packets that the filter left out are in none of these.
@@ -209,7 +192,7 @@ mod tests {
     use super::*;
 
     fn pairs(text: &str) -> Vec<(String, String)> {
-        percent::decode_query(text).expect("well formed")
+        query::decode(text).expect("well formed")
     }
 
     #[test]
@@ -222,29 +205,20 @@ mod tests {
     #[test]
     fn says_what_is_wrong() {
         for (query, error) in [
-            ("snaplen=63", "`63` is not a value of `snaplen`: 64 to 2048"),
-            (
-                "snaplen=2049",
-                "`2049` is not a value of `snaplen`: 64 to 2048",
-            ),
-            ("rate=0", "`0` is not a value of `rate`: 1 to 50000"),
-            ("count=0", "`0` is not a value of `count`: a number from 1"),
-            (
-                "seconds=-1",
-                "`-1` is not a value of `seconds`: 1 to 2592000",
-            ),
-            (
-                "side=left",
-                "`left` is not a value of `side`: in, out, both",
-            ),
-            ("port=http", "`http` is not a value of `port`: 0 to 65535"),
+            ("snaplen=63", "`63` is not a value of `snaplen`"),
+            ("snaplen=2049", "`2049` is not a value of `snaplen`"),
+            ("rate=0", "`0` is not a value of `rate`"),
+            ("count=0", "`0` is not a value of `count`"),
+            ("seconds=-1", "`-1` is not a value of `seconds`"),
+            ("side=left", "`left` is not a value of `side`"),
+            ("port=http", "`http` is not a value of `port`"),
             ("flow=x", "`x` does not name a flow"),
-            ("state=known", "`state` is not a parameter of a capture"),
+            ("state=known", "`state` is not a parameter of /v1/capture"),
             (
                 "flow=1f00c2aa&port=1",
                 "a flow has its addresses, ports and protocol already",
             ),
-            ("limit=1", "`limit` is not a parameter of a capture"),
+            ("limit=1", "`limit` is not a parameter of /v1/capture"),
         ] {
             let problem = CaptureQuery::from_pairs(&pairs(query)).expect_err(query);
             assert_eq!(problem.detail, error);
@@ -259,7 +233,7 @@ mod tests {
             port: Option<u16>, device in proptest::option::of("\\PC{1,20}"), side in 0..3u8, id: Option<u64>
         ) {
             let query = CaptureQuery {
-                flow: id.map(|id| FlowQuery::Id(crate::types::FlowId(id))),
+                flow: id.map(|id| FlowQuery::Id(crate::offload::FlowId(id))),
                 filter: FlowFilter { port: port.filter(|_| id.is_none()), device, ..FlowFilter::default() },
                 side: [None, Some(CaptureSide::In), Some(CaptureSide::Out)][usize::from(side)],
                 octets, rate, count, seconds,

@@ -1,21 +1,19 @@
-//! What the monitor is asked: which conversations, which part of the history.
+//! Which conversations are asked for.
 
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use crate::number::number;
-use crate::percent;
-use crate::problem::{Problem, clipped};
-use crate::query::{Pairs, Query};
-use crate::types::{Talk, Talks};
+use api::Problem;
+use api::query::{self, Pairs, Query, number, unknown, wrong};
+
+use super::{Talk, Talks};
 
 /// Conversations that are told where no limit is given.
 pub const DEFAULT_TALKS: u32 = 100;
 /// Limits that can be given. The most bounds what one answer takes in memory, to some 3 MB.
 pub const TALKS: RangeInclusive<u32> = 0..=5000;
 
-const TALKS_PARAMETERS: &str = "the parameters are device, port, sort and limit";
-const HISTORY_PARAMETERS: &str = "the parameters are unit, from, to, device and by";
+const PARAMETERS: &str = "the parameters are device, port, sort and limit";
 
 /// Which conversations, in which order, how many: the query of `GET /v1/talks`. What is `None` is
 /// not asked for.
@@ -95,7 +93,7 @@ impl Query for TalksQuery {
                     let allowed = format!("{} to {}", TALKS.start(), TALKS.end());
                     query.limit = limit.ok_or_else(|| wrong(name, value, &allowed))?;
                 }
-                other => return Err(unknown("/v1/talks", other, TALKS_PARAMETERS)),
+                other => return Err(unknown("/v1/talks", other, PARAMETERS)),
             }
         }
         Ok(query)
@@ -105,7 +103,7 @@ impl Query for TalksQuery {
     fn to_query(&self) -> String {
         let sort = (self.sort != TalkSort::default()).then(|| self.sort.to_string());
         let limit = (self.limit != DEFAULT_TALKS).then(|| self.limit.to_string());
-        written([
+        query::encode([
             ("device", self.device.clone()),
             ("port", self.port.clone()),
             ("sort", sort),
@@ -148,121 +146,6 @@ impl TalksQuery {
     }
 }
 
-/// Which part of the history: the query of `GET /v1/history`. A period is told when it ends after
-/// `from` and begins before `to`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HistoryQuery {
-    /// Length of the periods.
-    pub unit: HistoryUnit,
-    /// Seconds since 1970; `None`: as far back as is kept.
-    pub from: Option<u64>,
-    /// Seconds since 1970; `None`: until now.
-    pub to: Option<u64>,
-    /// Only this station; as [`normal_mac`] writes it.
-    pub device: Option<String>,
-    /// How each period is divided.
-    pub by: HistoryBy,
-}
-
-/// How long the periods of a history are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum HistoryUnit {
-    /// Hours.
-    Hour,
-    /// Days of the router's time zone.
-    #[default]
-    Day,
-    /// Months of it.
-    Month,
-}
-
-impl fmt::Display for HistoryUnit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Hour => "hour",
-            Self::Day => "day",
-            Self::Month => "month",
-        })
-    }
-}
-
-/// Into which parts the periods of a history are divided.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum HistoryBy {
-    /// Stations.
-    #[default]
-    Device,
-    /// What it was used for.
-    Application,
-}
-
-impl fmt::Display for HistoryBy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Device => "device",
-            Self::Application => "application",
-        })
-    }
-}
-
-impl Query for HistoryQuery {
-    /// A parameter given twice counts the last time.
-    fn from_pairs(pairs: &Pairs) -> Result<Self, Problem> {
-        let mut query = Self::default();
-        for (name, value) in pairs {
-            let seconds = || {
-                let number = number(value).filter(|seconds| *seconds <= LATEST);
-                number.ok_or_else(|| wrong(name, value, "seconds since 1970, a whole number"))
-            };
-            match name.as_str() {
-                "unit" => {
-                    query.unit = match value.as_str() {
-                        "hour" => HistoryUnit::Hour,
-                        "day" => HistoryUnit::Day,
-                        "month" => HistoryUnit::Month,
-                        _ => return Err(wrong(name, value, "hour, day, month")),
-                    }
-                }
-                "from" => query.from = Some(seconds()?),
-                "to" => query.to = Some(seconds()?),
-                "device" => query.device = Some(mac(name, value)?),
-                "by" => {
-                    query.by = match value.as_str() {
-                        "device" => HistoryBy::Device,
-                        "application" => HistoryBy::Application,
-                        _ => return Err(wrong(name, value, "device, application")),
-                    }
-                }
-                other => return Err(unknown("/v1/history", other, HISTORY_PARAMETERS)),
-            }
-        }
-        if let (Some(from), Some(to)) = (query.from, query.to)
-            && from >= to
-        {
-            let detail = format!("`from` ({from}) is not before `to` ({to})");
-            let hint = "exchange them; each is seconds since 1970";
-            return Err(Problem::new(400, "wrong_parameter", detail, hint));
-        }
-        Ok(query)
-    }
-
-    /// What is default is left out.
-    fn to_query(&self) -> String {
-        let unit = (self.unit != HistoryUnit::default()).then(|| self.unit.to_string());
-        let by = (self.by != HistoryBy::default()).then(|| self.by.to_string());
-        written([
-            ("unit", unit),
-            ("from", self.from.map(|seconds| seconds.to_string())),
-            ("to", self.to.map(|seconds| seconds.to_string())),
-            ("device", self.device.clone()),
-            ("by", by),
-        ])
-    }
-}
-
-/// The end of the year 9999: nobody has to count with times beyond, and none of the sums overflows.
-const LATEST: u64 = 253_402_300_799;
-
 /// A hardware address as the API writes it, `02:00:5e:10:00:01`; `None` where the text is none.
 /// Large letters and hyphens are taken too, as other programs write them.
 pub fn normal_mac(text: &str) -> Option<String> {
@@ -276,7 +159,7 @@ pub fn normal_mac(text: &str) -> Option<String> {
     }
 }
 
-fn mac(name: &str, value: &str) -> Result<String, Problem> {
+pub(crate) fn mac(name: &str, value: &str) -> Result<String, Problem> {
     normal_mac(value).ok_or_else(|| {
         wrong(
             name,
@@ -286,34 +169,15 @@ fn mac(name: &str, value: &str) -> Result<String, Problem> {
     })
 }
 
-fn wrong(name: &str, value: &str, allowed: &str) -> Problem {
-    Problem::new(
-        400,
-        "wrong_parameter",
-        format!("`{}` is not a value of `{name}`", clipped(value)),
-        format!("give {allowed}"),
-    )
-}
-
-fn unknown(path: &str, name: &str, parameters: &str) -> Problem {
-    let detail = format!("`{}` is not a parameter of {path}", clipped(name));
-    Problem::new(400, "unknown_parameter", detail, parameters)
-}
-
-fn written<const N: usize>(pairs: [(&str, Option<String>); N]) -> String {
-    let given = pairs.into_iter();
-    percent::encode_query(given.filter_map(|(name, value)| Some((name, value?))))
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::types::{Count, Rate};
+    use crate::monitor::{Count, Rate};
 
     fn pairs(query: &str) -> Vec<(String, String)> {
-        percent::decode_query(query).expect("well formed")
+        query::decode(query).expect("well formed")
     }
 
     fn talk(id: u64, rate: u64, bytes: u64) -> Talk {
@@ -380,7 +244,6 @@ mod tests {
     #[test]
     fn says_what_can_be_given() {
         let talks = |query| TalksQuery::from_pairs(&pairs(query)).map(|_| ());
-        let history = |query| HistoryQuery::from_pairs(&pairs(query)).map(|_| ());
         for (answer, detail, hint) in [
             (
                 talks("sort=name"),
@@ -400,37 +263,7 @@ mod tests {
             (
                 talks("x=1"),
                 "`x` is not a parameter of /v1/talks",
-                TALKS_PARAMETERS,
-            ),
-            (
-                history("unit=week"),
-                "`week` is not a value of `unit`",
-                "give hour, day, month",
-            ),
-            (
-                history("by=port"),
-                "`port` is not a value of `by`",
-                "give device, application",
-            ),
-            (
-                history("from=yesterday"),
-                "`yesterday` is not a value of `from`",
-                "give seconds since 1970, a whole number",
-            ),
-            (
-                history("to=18446744073709551615"),
-                "`18446744073709551615` is not a value of `to`",
-                "give seconds since 1970, a whole number",
-            ),
-            (
-                history("from=7&to=7"),
-                "`from` (7) is not before `to` (7)",
-                "exchange them; each is seconds since 1970",
-            ),
-            (
-                history("limit=1"),
-                "`limit` is not a parameter of /v1/history",
-                HISTORY_PARAMETERS,
+                PARAMETERS,
             ),
         ] {
             let problem = answer.expect_err("to be refused");
@@ -466,21 +299,17 @@ mod tests {
     proptest! {
         #[test]
         fn queries_survive_being_written(
-            octets: [u8; 6], port in proptest::option::of("\\PC{1,20}"), limit in TALKS, from in 0..LATEST - 1, apart in 1u64..1000
+            octets: [u8; 6], port in proptest::option::of("\\PC{1,20}"), limit in TALKS
         ) {
             let text: Vec<String> = octets.iter().map(|octet| format!("{octet:02x}")).collect();
             let device = Some(text.join(":"));
-            let talks = TalksQuery { device: device.clone(), port, sort: TalkSort::Recent, limit };
+            let talks = TalksQuery { device, port, sort: TalkSort::Recent, limit };
             prop_assert_eq!(TalksQuery::from_pairs(&pairs(&talks.to_query())), Ok(talks));
-            let to = Some((from + apart).min(LATEST));
-            let history = HistoryQuery { unit: HistoryUnit::Month, from: Some(from), to, device, by: HistoryBy::Application };
-            prop_assert_eq!(HistoryQuery::from_pairs(&pairs(&history.to_query())), Ok(history));
         }
 
         #[test]
-        fn never_panics(name in "(device|port|sort|limit|unit|from|to|by|\\PC*)", value in "\\PC*") {
-            let pairs = [(name, value)];
-            let _ = (TalksQuery::from_pairs(&pairs), HistoryQuery::from_pairs(&pairs));
+        fn never_panics(name in "(device|port|sort|limit|\\PC*)", value in "\\PC*") {
+            let _ = TalksQuery::from_pairs(&[(name, value)]);
         }
     }
 }

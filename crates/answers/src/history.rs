@@ -1,0 +1,246 @@
+//! What was: hours, days and months of each device.
+
+use std::fmt;
+
+use api::Problem;
+use api::query::{self, Pairs, Query, number, unknown, wrong};
+use serde::{Deserialize, Serialize};
+
+use crate::monitor::{Count, mac};
+
+const PARAMETERS: &str = "the parameters are unit, from, to, device and by";
+
+/// What `GET /v1/history` answers. Query: `unit` (`hour`, `day`, `month`), `from`, `to` (seconds
+/// since 1970), `device` (MAC), `by` (`device`, `application`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct History {
+    /// `hour`, `day` or `month`.
+    pub unit: String,
+    /// By what each period is divided: `device` or `application`.
+    pub by: String,
+    /// The time zone in which days begin, minutes east of UTC now.
+    pub offset_minutes: i32,
+    /// In order of time; those without traffic are left out.
+    pub periods: Vec<Period>,
+}
+
+/// One hour, day or month.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Period {
+    /// When it begins, seconds since 1970.
+    pub start: u64,
+    /// When the next one begins.
+    pub end: u64,
+    /// To stations.
+    pub received: Count,
+    /// From stations.
+    pub sent: Count,
+    /// The parts, the largest first.
+    pub parts: Vec<Part>,
+}
+
+/// What one device or application had of a period.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// Hardware address, or word for the application.
+    pub key: String,
+    /// What a device is called now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// To stations.
+    pub received: Count,
+    /// From stations.
+    pub sent: Count,
+}
+
+/// Which part of the history: the query of `GET /v1/history`. A period is told when it ends after
+/// `from` and begins before `to`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HistoryQuery {
+    /// Length of the periods.
+    pub unit: HistoryUnit,
+    /// Seconds since 1970; `None`: as far back as is kept.
+    pub from: Option<u64>,
+    /// Seconds since 1970; `None`: until now.
+    pub to: Option<u64>,
+    /// Only this station; as [`normal_mac`] writes it.
+    pub device: Option<String>,
+    /// How each period is divided.
+    pub by: HistoryBy,
+}
+
+/// How long the periods of a history are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HistoryUnit {
+    /// Hours.
+    Hour,
+    /// Days of the router's time zone.
+    #[default]
+    Day,
+    /// Months of it.
+    Month,
+}
+
+impl fmt::Display for HistoryUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Hour => "hour",
+            Self::Day => "day",
+            Self::Month => "month",
+        })
+    }
+}
+
+/// Into which parts the periods of a history are divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HistoryBy {
+    /// Stations.
+    #[default]
+    Device,
+    /// What it was used for.
+    Application,
+}
+
+impl fmt::Display for HistoryBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Device => "device",
+            Self::Application => "application",
+        })
+    }
+}
+
+impl Query for HistoryQuery {
+    /// A parameter given twice counts the last time.
+    fn from_pairs(pairs: &Pairs) -> Result<Self, Problem> {
+        let mut query = Self::default();
+        for (name, value) in pairs {
+            let seconds = || {
+                let number = number(value).filter(|seconds| *seconds <= LATEST);
+                number.ok_or_else(|| wrong(name, value, "seconds since 1970, a whole number"))
+            };
+            match name.as_str() {
+                "unit" => {
+                    query.unit = match value.as_str() {
+                        "hour" => HistoryUnit::Hour,
+                        "day" => HistoryUnit::Day,
+                        "month" => HistoryUnit::Month,
+                        _ => return Err(wrong(name, value, "hour, day, month")),
+                    }
+                }
+                "from" => query.from = Some(seconds()?),
+                "to" => query.to = Some(seconds()?),
+                "device" => query.device = Some(mac(name, value)?),
+                "by" => {
+                    query.by = match value.as_str() {
+                        "device" => HistoryBy::Device,
+                        "application" => HistoryBy::Application,
+                        _ => return Err(wrong(name, value, "device, application")),
+                    }
+                }
+                other => return Err(unknown("/v1/history", other, PARAMETERS)),
+            }
+        }
+        if let (Some(from), Some(to)) = (query.from, query.to)
+            && from >= to
+        {
+            let detail = format!("`from` ({from}) is not before `to` ({to})");
+            let hint = "exchange them; each is seconds since 1970";
+            return Err(Problem::new(400, "wrong_parameter", detail, hint));
+        }
+        Ok(query)
+    }
+
+    /// What is default is left out.
+    fn to_query(&self) -> String {
+        let unit = (self.unit != HistoryUnit::default()).then(|| self.unit.to_string());
+        let by = (self.by != HistoryBy::default()).then(|| self.by.to_string());
+        query::encode([
+            ("unit", unit),
+            ("from", self.from.map(|seconds| seconds.to_string())),
+            ("to", self.to.map(|seconds| seconds.to_string())),
+            ("device", self.device.clone()),
+            ("by", by),
+        ])
+    }
+}
+
+/// The end of the year 9999: nobody has to count with times beyond, and none of the sums overflows.
+const LATEST: u64 = 253_402_300_799;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(text: &str) -> Result<HistoryQuery, Problem> {
+        HistoryQuery::from_pairs(&query::decode(text).expect("well formed"))
+    }
+
+    #[test]
+    fn says_what_can_be_given() {
+        for (text, detail, hint) in [
+            (
+                "unit=week",
+                "`week` is not a value of `unit`",
+                "give hour, day, month",
+            ),
+            (
+                "by=port",
+                "`port` is not a value of `by`",
+                "give device, application",
+            ),
+            (
+                "from=yesterday",
+                "`yesterday` is not a value of `from`",
+                "give seconds since 1970, a whole number",
+            ),
+            (
+                "to=18446744073709551615",
+                "`18446744073709551615` is not a value of `to`",
+                "give seconds since 1970, a whole number",
+            ),
+            (
+                "from=7&to=7",
+                "`from` (7) is not before `to` (7)",
+                "exchange them; each is seconds since 1970",
+            ),
+            (
+                "limit=1",
+                "`limit` is not a parameter of /v1/history",
+                PARAMETERS,
+            ),
+        ] {
+            let problem = read(text).expect_err("to be refused");
+            let told = (
+                problem.status,
+                problem.detail.as_str(),
+                problem.hint.as_str(),
+            );
+            assert_eq!(told, (400, detail, hint));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn queries_survive_being_written(
+            octets: [u8; 6], from in 0..LATEST - 1, apart in 1u64..1000
+        ) {
+            let text: Vec<String> = octets.iter().map(|octet| format!("{octet:02x}")).collect();
+            let asked = HistoryQuery {
+                unit: HistoryUnit::Month,
+                from: Some(from),
+                to: Some((from + apart).min(LATEST)),
+                device: Some(text.join(":")),
+                by: HistoryBy::Application,
+            };
+            prop_assert_eq!(read(&asked.to_query()), Ok(asked));
+        }
+
+        #[test]
+        fn never_panics(name in "(unit|from|to|by|device|\\PC*)", value in "\\PC*") {
+            let _ = HistoryQuery::from_pairs(&[(name, value)]);
+        }
+    }
+}

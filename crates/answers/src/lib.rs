@@ -1,0 +1,59 @@
+//! What weir answers, and what it is asked: the types that the daemon shares with all who speak to
+//! it, be it the command line, the laboratory or the tests. A file or a folder for each module, and
+//! the daemon's own.
+//!
+//! | request | answer |
+//! |---|---|
+//! | `GET /v1/status` | [`Status`] |
+//! | `GET /v1/flows?…` | [`FlowList`], filtered by [`FlowFilter`] |
+//! | `GET /v1/hops` | `[`[`Hop`]`]` |
+//! | `GET /v1/ports` | `[`[`Port`]`]` |
+//! | `GET /v1/explain?flow=…` | [`Explanation`] of a [`FlowQuery`] |
+//! | `GET /v1/drops` | [`Drops`] |
+//! | `GET /v1/devices` | [`Devices`]: who uses the network |
+//! | `GET /v1/talks?…` | [`Talks`]: conversations, of a [`TalksQuery`] |
+//! | `GET /v1/probes` | [`Probes`]: what is recorded of the network stack |
+//! | `GET /v1/history?…` | [`History`] of a [`HistoryQuery`] |
+//! | `GET /v1/paths` | [`Paths`]: uplinks that are used as one |
+//! | `POST /v1/capture?…` | pcapng, for as long as a [`CaptureQuery`] says, and a [`CaptureSummary`] as a trailer |
+//! | `POST /v1/capture/stop` | [`CaptureSummary`] of the capture that runs, which ends |
+//! | `GET /v1/config` | [`Config`] |
+//! | `POST /v1/reload` | [`Reloaded`] |
+//!
+//! Every type is one JSON object; field names are the interface and are only ever added to. Whatever
+//! goes wrong is answered by an [`api::Problem`].
+//!
+//! Counters start at 0 when the daemon starts and only rise. *Packets* are IP packets as the fast
+//! path saw them; *bytes* count from the first byte of the IP header, so link-layer headers and
+//! padding are not in them. Only those of a [`Port`] are what a device counts.
+
+pub mod capture;
+mod drops;
+mod history;
+pub mod monitor;
+mod multipath;
+pub mod offload;
+mod settings;
+mod status;
+
+pub use capture::{CaptureQuery, CaptureSide, CaptureSummary};
+pub use drops::{
+    DropCounts, DropPrefix, DropRoutes, DropSet, DropState, Drops, LearnedDrop, LearnedDrops,
+};
+pub use history::{History, HistoryBy, HistoryQuery, HistoryUnit, Part, Period};
+pub use monitor::{
+    Count, Device, Devices, Latency, Metered, MeteredPort, Probe, ProbeKind, ProbeRecord, Probes,
+    QuotaState, Rate, Talk, TalkSort, Talks, TalksQuery, Wifi,
+};
+pub use multipath::{Carriage, Forward, PartnerState, Path, PathUse, Paths, PathsStatus, Twin};
+pub use offload::{
+    AddressFilter, Bridged, Direction, Directions, Endpoints, Explanation, ExpressionError, Flow,
+    FlowFilter, FlowId, FlowList, FlowQuery, FlowState, Hook, Hop, Port, PortLimit, PortStack,
+    PortUse, Protocol, Reason, Selection, Sort, Traffic, Translated, TtlRange, Witness,
+    WitnessName,
+};
+pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
+pub use status::{
+    EachPacket, FamilyFlows, FlowCounts, Heartbeat, HopCounts, Mode, PacketCounts, RuleCost,
+    ShadowCounts, Status,
+};

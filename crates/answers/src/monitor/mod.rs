@@ -1,0 +1,20 @@
+//! Who uses the network, which conversations, and what is recorded of the network stack.
+
+mod counted;
+mod probes;
+mod talks;
+
+use api::Problem;
+
+pub use counted::{
+    Count, Device, Devices, Latency, Metered, MeteredPort, QuotaState, Rate, Talk, Talks, Wifi,
+};
+pub use probes::{Probe, ProbeKind, ProbeRecord, Probes};
+pub(crate) use talks::mac;
+pub use talks::{DEFAULT_TALKS, TALKS, TalkSort, TalksQuery, normal_mac};
+
+/// Nothing is counted, so there is nothing to tell of devices, conversations and history.
+pub fn is_off() -> Problem {
+    let hint = "set `enabled = true` under [monitor] in the configuration, and restart weir";
+    Problem::new(409, "no_monitor", "the monitor is off", hint)
+}

@@ -1,0 +1,14 @@
+//! Flows, and where their packets go.
+
+pub mod expression;
+pub mod filter;
+mod flow;
+mod tables;
+
+pub use expression::{ExpressionError, FlowQuery};
+pub use filter::{AddressFilter, FlowFilter, Selection, Sort};
+pub use flow::{
+    Bridged, Direction, Directions, Endpoints, Explanation, Flow, FlowId, FlowList, FlowState,
+    Hook, Protocol, Reason, Translated, TtlRange, Witness, WitnessName,
+};
+pub use tables::{Hop, Port, PortLimit, PortStack, PortUse, Traffic};

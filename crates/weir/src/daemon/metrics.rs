@@ -1,0 +1,32 @@
+//! What Prometheus scrapes of [`Status`].
+
+use answers::Status;
+use api::metrics::Text;
+
+api::metrics! {
+    UP "weir_up" Gauge &[], "1: weir runs.";
+    FLOWS "weir_flows" Gauge &[], "Connections in the table.";
+    FLOWS_CAPACITY "weir_flows_capacity" Gauge &[], "Connections that the table has room for.";
+    FORWARDED "weir_forwarded_packets_total" Counter &["hook"], "Packets that weir forwarded.";
+    KERNEL "weir_kernel_packets_total" Counter &["reason"], "Packets left to the kernel, by reason.";
+}
+
+/// How weir is doing.
+pub fn write(text: &mut Text, status: &Status) {
+    text.family(UP);
+    text.sample(UP, &[], 1);
+    let flows = status.flows;
+    text.family(FLOWS);
+    let known = flows.ipv4.known.saturating_add(flows.ipv6.known);
+    text.sample(FLOWS, &[], known);
+    text.family(FLOWS_CAPACITY);
+    text.sample(FLOWS_CAPACITY, &[], flows.capacity);
+    let packets = &status.packets;
+    text.family(FORWARDED);
+    text.sample(FORWARDED, &["xdp"], packets.forwarded_xdp);
+    text.sample(FORWARDED, &["tc"], packets.forwarded_tc);
+    text.family(KERNEL);
+    for (reason, count) in &packets.passed {
+        text.sample(KERNEL, &[reason], *count);
+    }
+}

@@ -1,0 +1,281 @@
+//! What Prometheus scrapes of [`Devices`] and [`Probes`].
+//!
+//! A household has some dozen devices, a campus thousands, and phones change their addresses: each
+//! device is a handful of time series at whoever scrapes, for as long as they are kept. Hence no
+//! more than [`Metrics::new`] says are told one by one; the rest is summed up as the device
+//! `other`.
+
+mod probes;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use answers::{Count, Device, Devices, Metered, Wifi};
+use api::metrics::{Metric, Text, harmless};
+
+pub(super) use probes::probes;
+
+/// Devices that are told one by one, unless the configuration says otherwise.
+pub const DEVICE_LIMIT: usize = 256;
+
+const DEVICE: &[&str] = &["mac", "name", "direction"];
+const PORT: &[&str] = &["port", "direction", "kind"];
+
+api::metrics! {
+    DEVICE_BYTES "weir_device_bytes_total" Counter DEVICE, "Bytes of IP packets from (sent) and \
+        to (received) a device.";
+    DEVICE_PACKETS "weir_device_packets_total" Counter DEVICE, "IP packets from (sent) and to \
+        (received) a device.";
+    DEVICE_FLOWS "weir_device_flows" Gauge &["mac", "name"], "Conversations of a device at the \
+        moment.";
+    DEVICE_RTT "weir_device_rtt_seconds" Gauge &["mac", "name", "side"],
+        "Round trip of TCP, median of late: router to device (lan), router to the far ends (wan).";
+    WIFI_SIGNAL "weir_device_wifi_signal_dbm" Gauge &["mac", "name"], "Signal of a Wi-Fi station.";
+    WIFI_RATE "weir_device_wifi_rate_bits_per_second" Gauge DEVICE, "Link rate of a Wi-Fi \
+        station, from (sent) and to (received) it.";
+    WIFI_RETRIES "weir_device_wifi_retries_total" Counter &["mac", "name"], "Frames sent again to \
+        a Wi-Fi station since it joined.";
+    WIFI_FAILED "weir_device_wifi_failed_total" Counter &["mac", "name"], "Frames to a Wi-Fi \
+        station that were given up since it joined.";
+    WIFI_AIRTIME "weir_device_wifi_airtime_seconds_total" Counter &["mac", "name"],
+        "Time on the air to and from a Wi-Fi station since it joined.";
+    PORT_BYTES "weir_port_bytes_total" Counter PORT,
+        "Bytes at a port: of IP in flows, of IP without a record, of other protocols, of \
+            link-layer headers.";
+    PORT_PACKETS "weir_port_packets_total" Counter PORT, "Packets at a port: in flows, without a \
+        record, of other protocols.";
+}
+
+/// Counters of a device: received and sent.
+type Both = [Count; 2];
+
+/// Writes of devices. It remembers which devices it told of, so that a device does not come and go,
+/// and the sum of the others only rises.
+#[derive(Debug)]
+pub struct Metrics {
+    limit: usize,
+    shown: HashSet<String>,
+    /// What every device had at the last rendering.
+    last: HashMap<String, Both>,
+    other: Both,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new(DEVICE_LIMIT)
+    }
+}
+
+impl Metrics {
+    /// Tells at most `limit` devices one by one.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            shown: HashSet::new(),
+            last: HashMap::new(),
+            other: Both::default(),
+        }
+    }
+
+    /// Writes of devices, and of ports.
+    pub fn devices(&mut self, text: &mut Text, devices: &Devices) {
+        self.stations(text, devices);
+        ports(text, devices);
+    }
+
+    fn stations(&mut self, text: &mut Text, devices: &Devices) {
+        let all = merge(&devices.devices);
+        self.choose(&all);
+        let (shown, others): (Vec<_>, Vec<_>) = all
+            .iter()
+            .partition(|device| self.shown.contains(device.mac));
+        for device in &others {
+            // What it had when it was told by itself is not the others'.
+            let before = self.last.get(device.mac).copied().unwrap_or_default();
+            for (sum, (now, before)) in self.other.iter_mut().zip(device.both.iter().zip(before)) {
+                sum.bytes = sum
+                    .bytes
+                    .saturating_add(now.bytes.saturating_sub(before.bytes));
+                let packets = now.packets.saturating_sub(before.packets);
+                sum.packets = sum.packets.saturating_add(packets);
+            }
+        }
+        let other = Row {
+            mac: "other",
+            name: String::new(),
+            both: self.other,
+            flows: others
+                .iter()
+                .fold(0, |sum: u64, d| sum.saturating_add(d.flows)),
+            rtt: [None, None],
+            wifi: None,
+        };
+        let told = !others.is_empty() || self.other != Both::default();
+        let rows: Vec<&Row<'_>> = shown.into_iter().chain(told.then_some(&other)).collect();
+        let counters = |text: &mut Text, metric: Metric, value: fn(&Count) -> u64| {
+            text.family(metric);
+            for row in &rows {
+                for (direction, count) in ["received", "sent"].into_iter().zip(&row.both) {
+                    text.sample(metric, &[row.mac, &row.name, direction], value(count));
+                }
+            }
+        };
+        counters(text, DEVICE_BYTES, |count| count.bytes);
+        counters(text, DEVICE_PACKETS, |count| count.packets);
+        text.family(DEVICE_FLOWS);
+        for row in &rows {
+            text.sample(DEVICE_FLOWS, &[row.mac, &row.name], row.flows);
+        }
+        text.family(DEVICE_RTT);
+        for row in &rows {
+            for (side, rtt) in ["lan", "wan"].into_iter().zip(row.rtt) {
+                if let Some(milliseconds) = rtt.filter(|rtt| rtt.is_finite() && *rtt >= 0.0) {
+                    text.sample(
+                        DEVICE_RTT,
+                        &[row.mac, &row.name, side],
+                        milliseconds / 1000.0,
+                    );
+                }
+            }
+        }
+        wifi(text, &rows);
+        self.last = all
+            .iter()
+            .map(|device| (device.mac.into(), device.both))
+            .collect();
+    }
+
+    /// Decides which devices are told one by one. Those that were stay, unless gone, or unless
+    /// another had more than twice as much.
+    fn choose(&mut self, all: &[Row<'_>]) {
+        let there: HashSet<&str> = all.iter().map(|device| device.mac).collect();
+        self.shown.retain(|mac| there.contains(mac.as_str()));
+        let mut order: Vec<&Row<'_>> = all.iter().collect();
+        order.sort_by_key(|device| (std::cmp::Reverse(device.bytes()), device.mac));
+        let is_shown = |device: &&Row<'_>| self.shown.contains(device.mac);
+        let (mut shown, candidates): (Vec<_>, Vec<_>) = order.into_iter().partition(is_shown);
+        for candidate in candidates {
+            if self.shown.len() >= self.limit {
+                let Some(least) = shown.last() else { break };
+                if candidate.bytes() / 2 <= least.bytes() {
+                    break;
+                }
+                self.shown.remove(least.mac);
+                shown.pop();
+            }
+            self.shown.insert(candidate.mac.into());
+        }
+    }
+}
+
+/// What is told of a device.
+struct Row<'a> {
+    mac: &'a str,
+    name: String,
+    both: Both,
+    flows: u64,
+    /// Milliseconds, LAN and WAN.
+    rtt: [Option<f64>; 2],
+    wifi: Option<&'a Wifi>,
+}
+
+impl Row<'_> {
+    fn bytes(&self) -> u64 {
+        self.both[0].bytes.saturating_add(self.both[1].bytes)
+    }
+}
+
+fn add(sum: &mut Count, more: &Count) {
+    sum.bytes = sum.bytes.saturating_add(more.bytes);
+    sum.packets = sum.packets.saturating_add(more.packets);
+}
+
+/// One row for each hardware address: two of the same would make the whole scrape invalid.
+fn merge(devices: &[Device]) -> Vec<Row<'_>> {
+    let mut rows: BTreeMap<&str, Row<'_>> = BTreeMap::new();
+    for device in devices {
+        let row = rows.entry(&device.mac).or_insert_with(|| Row {
+            mac: &device.mac,
+            name: String::new(),
+            both: Both::default(),
+            flows: 0,
+            rtt: [None, None],
+            wifi: None,
+        });
+        add(&mut row.both[0], &device.received);
+        add(&mut row.both[1], &device.sent);
+        row.flows = row.flows.saturating_add(device.flows);
+        if row.name.is_empty() {
+            row.name = harmless(device.name.as_deref().unwrap_or_default());
+        }
+        row.wifi = row.wifi.or(device.wifi.as_ref());
+        if let Some(latency) = &device.latency {
+            row.rtt = [row.rtt[0].or(latency.lan), row.rtt[1].or(latency.wan)];
+        }
+    }
+    rows.into_values().collect()
+}
+
+/// Of those that have a radio link: what its driver tells.
+fn wifi(text: &mut Text, rows: &[&Row<'_>]) {
+    let stations = || rows.iter().filter_map(|row| Some((row, row.wifi?)));
+    text.family(WIFI_SIGNAL);
+    for (row, wifi) in stations() {
+        if let Some(signal) = wifi.signal {
+            text.sample(WIFI_SIGNAL, &[row.mac, &row.name], signal);
+        }
+    }
+    text.family(WIFI_RATE);
+    for (row, wifi) in stations() {
+        for (direction, rate) in [("received", wifi.rate_to), ("sent", wifi.rate_from)] {
+            if let Some(rate) = rate {
+                text.sample(WIFI_RATE, &[row.mac, &row.name, direction], rate);
+            }
+        }
+    }
+    for (metric, value) in [
+        (WIFI_RETRIES, (|wifi| wifi.retries) as fn(&Wifi) -> _),
+        (WIFI_FAILED, |wifi| wifi.failed),
+    ] {
+        text.family(metric);
+        for (row, wifi) in stations() {
+            if let Some(frames) = value(wifi) {
+                text.sample(metric, &[row.mac, &row.name], frames);
+            }
+        }
+    }
+    text.family(WIFI_AIRTIME);
+    for (row, wifi) in stations() {
+        if let Some(micros) = wifi.airtime {
+            text.sample(WIFI_AIRTIME, &[row.mac, &row.name], micros as f64 / 1e6);
+        }
+    }
+}
+
+fn ports(text: &mut Text, devices: &Devices) {
+    let mut ports: BTreeMap<&str, [Metered; 2]> = BTreeMap::new();
+    for port in &devices.ports {
+        let sums = ports.entry(&port.name).or_default();
+        for (sum, way) in sums.iter_mut().zip([&port.incoming, &port.outgoing]) {
+            add(&mut sum.flows, &way.flows);
+            add(&mut sum.unplaced, &way.unplaced);
+            add(&mut sum.other, &way.other);
+            sum.link = sum.link.saturating_add(way.link);
+        }
+    }
+    let each = |text: &mut Text, metric: Metric, kind: &str, value: fn(&Metered) -> u64| {
+        for (port, ways) in &ports {
+            for (direction, way) in ["in", "out"].into_iter().zip(ways) {
+                text.sample(metric, &[port, direction, kind], value(way));
+            }
+        }
+    };
+    text.family(PORT_BYTES);
+    each(text, PORT_BYTES, "flows", |way| way.flows.bytes);
+    each(text, PORT_BYTES, "unplaced", |way| way.unplaced.bytes);
+    each(text, PORT_BYTES, "other", |way| way.other.bytes);
+    each(text, PORT_BYTES, "link", |way| way.link);
+    text.family(PORT_PACKETS);
+    each(text, PORT_PACKETS, "flows", |way| way.flows.packets);
+    each(text, PORT_PACKETS, "unplaced", |way| way.unplaced.packets);
+    each(text, PORT_PACKETS, "other", |way| way.other.packets);
+}
