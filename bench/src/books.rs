@@ -26,7 +26,7 @@ impl Book {
             let book = |way, sums: &Metered, device| Self {
                 port: metered.name.clone(),
                 way,
-                flows: sums.flows.packets,
+                flows: sums.talks.packets,
                 unplaced: sums.unplaced.packets,
                 other: sums.other.packets,
                 device,

@@ -95,7 +95,7 @@ fn burden(binary: &Path, flows: u32, seconds: u32) -> Result<Burden, Error> {
         .devices()?
         .devices
         .iter()
-        .map(|device| device.flows)
+        .map(|device| device.talks)
         .sum();
     let (resident, own) = memory(weir.id())?;
     Ok(Burden {

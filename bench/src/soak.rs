@@ -165,8 +165,8 @@ fn sums(lab: &Lab, weir: &Daemon) -> Result<(Sums, Sums, u64), Error> {
         let known = known.ok_or_else(|| Error::Wrong(format!("{port} is not counted")))?;
         for way in [&known.incoming, &known.outgoing] {
             told.push((
-                way.flows.packets + way.unplaced.packets + way.other.packets,
-                way.flows.bytes + way.unplaced.bytes + way.other.bytes + way.link,
+                way.talks.packets + way.unplaced.packets + way.other.packets,
+                way.talks.bytes + way.unplaced.bytes + way.other.bytes + way.link,
             ));
             unplaced += way.unplaced.packets;
         }
@@ -263,7 +263,7 @@ pub fn soak(
             .devices()?
             .devices
             .iter()
-            .map(|device| device.flows)
+            .map(|device| device.talks)
             .sum();
         let processor = processor_time(weir.id())?.as_secs_f64();
         let (resident, own) = memory(weir.id())?;

@@ -150,7 +150,7 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, ipv6: bool) -> Result<(), Er
         let port = devices.ports.iter().find(|port| port.name == "lan0");
         Ok(port.map_or(0, |port| {
             let way = &port.incoming;
-            way.flows.packets + way.unplaced.packets + way.other.packets
+            way.talks.packets + way.unplaced.packets + way.other.packets
         }))
     };
     wait_until("the port's sum is what came in", LIMIT, || {

@@ -122,8 +122,8 @@ impl Scene {
             let port_told =
                 port_told.ok_or_else(|| Error::Unexpected(format!("{port}: {told:?}")))?;
             let sum = |way: &answers::Metered| Count {
-                bytes: way.flows.bytes + way.unplaced.bytes + way.other.bytes + way.link,
-                packets: way.flows.packets + way.unplaced.packets + way.other.packets,
+                bytes: way.talks.bytes + way.unplaced.bytes + way.other.bytes + way.link,
+                packets: way.talks.packets + way.unplaced.packets + way.other.packets,
             };
             let told = [sum(&port_told.incoming), sum(&port_told.outgoing)];
             all.insert(port.to_owned(), [told, other]);

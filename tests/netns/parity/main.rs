@@ -68,7 +68,7 @@ fn sums(devices: &Devices) -> Vec<(String, [Count; 2])> {
         .chain(ports.map(|port| {
             (
                 port.name.clone(),
-                [port.incoming.flows, port.outgoing.flows],
+                [port.incoming.talks, port.outgoing.talks],
             )
         }))
         .collect()
@@ -236,7 +236,7 @@ fn a_capture_is_counted_as_others_count_it() -> Result<(), Error> {
         .into_iter()
         .find(|port| port.name == "lan0");
     let port = port.ok_or_else(|| Error::Unexpected("no lan0".into()))?;
-    let counted = [port.incoming.flows, port.outgoing.flows];
+    let counted = [port.incoming.talks, port.outgoing.talks];
     let all = peers::sum(&told, |_| true);
     assert_eq!(
         counted[0].packets + counted[1].packets,

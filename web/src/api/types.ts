@@ -49,7 +49,7 @@ export interface Device {
   sent: Count;
   forwarded: Count;
   rate: Rate;
-  flows: number;
+  talks: number;
   first_seen: number;
   last_seen: number;
   latency?: Latency;
@@ -94,7 +94,7 @@ export interface MeteredPort {
 }
 
 export interface Metered {
-  flows: Count;
+  talks: Count;
   unplaced: Count;
   other: Count;
   link: number;

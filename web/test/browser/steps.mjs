@@ -2,13 +2,13 @@
 // router: they rely on nothing but that somebody uses the network.
 import assert from "node:assert/strict";
 
-/** Every view, by the address it has; `device` and `flow` are found by following a link. */
+/** Every view, by the address it has; `device` and `talk` are found by following a link. */
 export const VIEWS = [
   "",
   "devices",
   "device",
-  "flows",
-  "flow",
+  "talks",
+  "talk",
   "history",
   "picture",
   "paths",
@@ -33,11 +33,11 @@ export async function visit(page, view) {
       await page.locator(".card:not(:has(.waiting))").first().waitFor();
       await page.waitForFunction(() => document.querySelector("main .waiting") === null);
       return;
-    case "flow":
-      await visit(page, "flows");
+    case "talk":
+      await visit(page, "talks");
       // Of those that weir can explain.
       await page.locator("tbody tr th a").first().click();
-      await page.waitForURL(/#\/flows\/./);
+      await page.waitForURL(/#\/talks\/./);
       await page.locator(".path li").first().waitFor();
       await page.waitForFunction(() => document.querySelector("main .waiting") === null);
       return;
@@ -48,7 +48,7 @@ export async function visit(page, view) {
       const sign = {
         "": ".chart-room canvas",
         devices: "tbody tr",
-        flows: "tbody tr",
+        talks: "tbody tr",
         history: ".stacks svg .stack",
         picture: ".picture svg .ribbon, .nothing",
         paths: ".path-card",
@@ -91,8 +91,8 @@ export async function device(page) {
 }
 
 /** A conversation shows its path from the device to the far end. */
-export async function flow(page) {
-  await visit(page, "flow");
+export async function talk(page) {
+  await visit(page, "talk");
   assert.equal(await page.locator(".path li").count(), 3);
   await page.goBack();
   await page.locator("tbody tr").first().waitFor();

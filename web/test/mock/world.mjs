@@ -85,7 +85,7 @@ export function devices(now) {
         received: Math.round(down * swing(kind, mac, now)),
         sent: Math.round(up * swing(kind, `${mac}u`, now)),
       },
-      flows: kind === "still" ? 0 : 1 + ((index * 7) % 23),
+      talks: kind === "still" ? 0 : 1 + ((index * 7) % 23),
       first_seen: since + index * 500,
       last_seen: kind === "still" ? now - 4000 * (index - 7) : now - (index % 4),
     };
@@ -134,12 +134,12 @@ export function devices(now) {
     sent: counts(bytes("received")),
     forwarded: counts(bytes("received") * 0.9),
     rate: { received: sum("sent"), sent: sum("received") },
-    flows: 60,
+    talks: 60,
     first_seen: since,
     last_seen: now,
   };
   const metered = (bytes) => ({
-    flows: counts(bytes),
+    talks: counts(bytes),
     unplaced: counts(0),
     other: counts(5000),
     link: Math.round(bytes * 0.014),
@@ -183,7 +183,7 @@ export function talks(now, query) {
       part,
       [far_name, far, far_port, application, protocol_number, protocol, share],
     ] of FAR.entries()) {
-      if (device.flows === 0 || (index > 4 && part > 2)) continue;
+      if (device.talks === 0 || (index > 4 && part > 2)) continue;
       const six = far.includes(":");
       const talk = {
         id: number * 100 + part,

@@ -9,7 +9,6 @@ const aDevices0 = {
     "devices": [{
       "addresses": ["1f00c2aa" as const],
       "first_seen": 1,
-      "flows": 1,
       "forwarded": {
         "bytes": 1,
         "packets": 1,
@@ -46,6 +45,7 @@ const aDevices0 = {
         "bytes": 1,
         "packets": 1,
       },
+      "talks": 1,
       "uplink": true,
       "vlan": 1,
       "wifi": {
@@ -60,12 +60,12 @@ const aDevices0 = {
     "now": 1,
     "ports": [{
       "incoming": {
-        "flows": {
+        "link": 1,
+        "other": {
           "bytes": 1,
           "packets": 1,
         },
-        "link": 1,
-        "other": {
+        "talks": {
           "bytes": 1,
           "packets": 1,
         },
@@ -76,12 +76,12 @@ const aDevices0 = {
       },
       "name": "1f00c2aa" as const,
       "outgoing": {
-        "flows": {
+        "link": 1,
+        "other": {
           "bytes": 1,
           "packets": 1,
         },
-        "link": 1,
-        "other": {
+        "talks": {
           "bytes": 1,
           "packets": 1,
         },
@@ -104,7 +104,6 @@ const aDevices1 = {
     "devices": [{
       "addresses": ["1f00c2aa" as const],
       "first_seen": 1,
-      "flows": 1,
       "forwarded": {
         "bytes": 1,
         "packets": 1,
@@ -125,17 +124,18 @@ const aDevices1 = {
         "bytes": 1,
         "packets": 1,
       },
+      "talks": 1,
       "uplink": true,
     }],
     "now": 1,
     "ports": [{
       "incoming": {
-        "flows": {
+        "link": 1,
+        "other": {
           "bytes": 1,
           "packets": 1,
         },
-        "link": 1,
-        "other": {
+        "talks": {
           "bytes": 1,
           "packets": 1,
         },
@@ -146,12 +146,12 @@ const aDevices1 = {
       },
       "name": "1f00c2aa" as const,
       "outgoing": {
-        "flows": {
+        "link": 1,
+        "other": {
           "bytes": 1,
           "packets": 1,
         },
-        "link": 1,
-        "other": {
+        "talks": {
           "bytes": 1,
           "packets": 1,
         },

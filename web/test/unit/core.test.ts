@@ -141,7 +141,7 @@ test("views have addresses of their own, and every address one view at most", ()
 
 test("alerts: the gravest first, and none of forwarding where weir only counts", () => {
   const count = { bytes: 0, packets: 0 };
-  const way = { flows: { bytes: 9e6, packets: 10_000 }, unplaced: count, other: count, link: 0 };
+  const way = { talks: { bytes: 9e6, packets: 10_000 }, unplaced: count, other: count, link: 0 };
   const device = (mac: string, state?: string, bufferbloat?: string) => ({
     mac,
     addresses: [],
@@ -152,7 +152,7 @@ test("alerts: the gravest first, and none of forwarding where weir only counts",
     sent: count,
     forwarded: count,
     rate: { received: 0, sent: 0 },
-    flows: 0,
+    talks: 0,
     first_seen: 0,
     last_seen: 0,
     ...(state === undefined

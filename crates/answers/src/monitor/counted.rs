@@ -71,7 +71,7 @@ pub struct Device {
     /// Now.
     pub rate: Rate,
     /// Conversations at the moment.
-    pub flows: u64,
+    pub talks: u64,
     /// When it was first seen, seconds since 1970.
     pub first_seen: u64,
     /// When something was last seen of it.
@@ -151,7 +151,7 @@ pub struct QuotaState {
     pub resets: u64,
 }
 
-/// A port at which is counted. Of each way: what the device counts = flows + unplaced + other, in
+/// A port at which is counted. Of each way: what the device counts = talks + unplaced + other, in
 /// packets; in bytes, with `link` added.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MeteredPort {
@@ -170,8 +170,8 @@ pub struct MeteredPort {
 /// One way of a port.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Metered {
-    /// In flows, living and ended.
-    pub flows: Count,
+    /// Of talks, living and ended.
+    pub talks: Count,
     /// IP packets for which no record was free. They are in the device's sums where the device has
     /// one.
     pub unplaced: Count,

@@ -38,7 +38,7 @@ pub fn devices() -> Devices {
         received: 34_100_000,
         sent: 1_250_000,
     };
-    laptop.flows = 17;
+    laptop.talks = 17;
     laptop.latency = Some(Latency {
         lan: Some(2.14),
         wan: Some(24.4),
@@ -51,7 +51,7 @@ pub fn devices() -> Devices {
         received: 900_000,
         sent: 4_000_000,
     };
-    telephone.flows = 3;
+    telephone.talks = 3;
     telephone.wifi = Some(Wifi {
         signal: Some(-61),
         rate_to: Some(433_300_000),
@@ -74,9 +74,9 @@ pub fn devices() -> Devices {
         received: 5_250_000,
         sent: 35_000_000,
     };
-    gateway.flows = 20;
-    let metered = |flows: Count, link| Metered {
-        flows,
+    gateway.talks = 20;
+    let metered = |talks: Count, link| Metered {
+        talks,
         unplaced: count(1400, 2),
         other: count(46, 1),
         link,

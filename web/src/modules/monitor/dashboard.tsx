@@ -30,7 +30,7 @@ const rateOf = (device: Device): number => device.rate.received + device.rate.se
 function Summary({ devices }: { devices: Devices }) {
   const own = stations(devices);
   const active = own.filter((device) => rateOf(device) > 0).length;
-  const talks = own.reduce((sum, device) => sum + device.flows, 0);
+  const talks = own.reduce((sum, device) => sum + device.talks, 0);
   return (
     <p class="muted">
       {plural("dashboard.devices", active)} · {plural("dashboard.talks", talks)}
@@ -65,7 +65,7 @@ function Uplink({ port, since }: { port: MeteredPort; since: number }) {
   const { down, up } = portRate(port);
   const series = recorded.get(`port ${port.name}`);
   const name = t("dashboard.uplink", { name: plain(port.name) });
-  const bytes = (way: MeteredPort["incoming"]) => way.flows.bytes + way.unplaced.bytes;
+  const bytes = (way: MeteredPort["incoming"]) => way.talks.bytes + way.unplaced.bytes;
   return (
     <Card title={name}>
       <Now down={down} up={up} series={series} />

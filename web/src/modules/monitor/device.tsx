@@ -13,7 +13,7 @@ import { format } from "../../text";
 import { fromInside } from "./core/inside";
 import { Signal, Verdict } from "./figures";
 import { HistoryBoard } from "./history";
-import { TalkTable } from "./talks";
+import { TalkTable } from "./talk-table";
 import { t, word } from "./text";
 import type { Talks } from "./types";
 
@@ -93,10 +93,10 @@ function DeviceTalks({ mac, now }: { mac: string; now: number }) {
     USUAL,
   );
   if (data === null) return <Waiting failure={failure} retry={retry} />;
-  if (data.talks.length === 0) return <p class="nothing">{t("flows.empty")}</p>;
+  if (data.talks.length === 0) return <p class="nothing">{t("talks.empty")}</p>;
   return (
     <TalkTable
-      talks={data.talks.map((talk) => fromInside(talk, t("flows.own")))}
+      talks={data.talks.map((talk) => fromInside(talk, t("talks.own")))}
       now={now}
       withDevice={false}
     />

@@ -95,12 +95,12 @@ function columns(now: number): Column<Device>[] {
       cell: (device) => f.bytes(totalOf(device)),
     },
     {
-      id: "flows",
-      title: t("devices.flows"),
+      id: "talks",
+      title: t("devices.talks"),
       numeric: true,
       level: 3,
-      by: (device) => device.flows,
-      cell: (device) => f.count(device.flows),
+      by: (device) => device.talks,
+      cell: (device) => f.count(device.talks),
     },
     {
       id: "latency",

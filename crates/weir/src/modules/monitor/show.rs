@@ -60,7 +60,7 @@ impl Keeper {
                 sent: count(device.total.sent),
                 forwarded: sum(device.forwarded),
                 rate: rate(&device.rate),
-                flows: device.talks,
+                talks: device.talks,
                 latency: latency(&device.latency),
                 wifi: self.wifi.of(&device.mac),
                 quota: self.past.as_ref().and_then(|past| past.quota(&device.mac)),
@@ -268,7 +268,7 @@ fn of_talk(talk: &Talk) -> Option<answers::Latency> {
 
 fn metered(metered: monitor::Metered) -> answers::Metered {
     answers::Metered {
-        flows: count(metered.talks),
+        talks: count(metered.talks),
         unplaced: count(metered.unplaced),
         other: count(metered.other),
         link: u64::try_from(metered.link).unwrap_or_default(),

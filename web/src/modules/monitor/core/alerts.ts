@@ -32,7 +32,7 @@ export function alerts(devices: Devices, status: Status | null): Alert[] {
   }
   for (const port of devices.ports) {
     const packets = port.incoming.unplaced.packets + port.outgoing.unplaced.packets;
-    const placed = port.incoming.flows.packets + port.outgoing.flows.packets;
+    const placed = port.incoming.talks.packets + port.outgoing.talks.packets;
     if (packets > (packets + placed) * UNPLACED_SHARE)
       found.push({ kind: "unplaced", port: port.name, packets });
   }

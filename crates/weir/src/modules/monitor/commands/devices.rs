@@ -20,14 +20,14 @@ pub(crate) use notes::note;
 A device is whatever has a hardware address of its own at one of the router's ports.
   DOWN, RECEIVED   what goes to it: rate of the last few seconds, and since weir began to count
   UP, SENT         what it sends
-  FLOWS            conversations at the moment
+  TALKS            conversations at the moment
   LAN, WAN         milliseconds (median) that TCP waits for the device, and for the far end
   SEEN             how long ago
 Sums are those of IP packets, from the first byte of the IP header. Uplinks are left out, as their
 traffic is that of the devices, seen from the other side; --all has them.
 
 --equation shows for each port and way, in packets and bytes:
-  FLOWS + UNPLACED + OTHER + LINK = COUNTED
+  TALKS + UNPLACED + OTHER + LINK = COUNTED
 UNPLACED had no room of its own, OTHER is not IP, LINK are headers before IP and padding behind it.
 BEFORE is what the DEVICE has counted more, from before weir began: as long as that stays the same,
 no packet is missing.
@@ -69,7 +69,7 @@ enum SortArg {
     /// Bytes since weir began to count, both ways
     Bytes,
     /// Conversations at the moment
-    Flows,
+    Talks,
     /// The longer of both waits
     Latency,
     /// Name, else address
@@ -130,7 +130,7 @@ fn sort(devices: &mut [Device], by: SortArg) {
             let key = match by {
                 SortArg::Rate => sum(device.rate),
                 SortArg::Bytes => device.received.bytes.saturating_add(device.sent.bytes),
-                SortArg::Flows => device.flows,
+                SortArg::Talks => device.talks,
                 SortArg::Recent => device.last_seen,
                 SortArg::Latency | SortArg::Name => device.latency.as_ref().map_or(0, longest),
             };
@@ -169,7 +169,7 @@ fn print(answer: &Devices, known: usize, output: &mut Output<'_>) -> io::Result<
         ("UP", Align::Right),
         ("RECEIVED", Align::Right),
         ("SENT", Align::Right),
-        ("FLOWS", Align::Right),
+        ("TALKS", Align::Right),
         ("LAN ms", Align::Right),
         ("WAN ms", Align::Right),
         ("SEEN", Align::Right),
@@ -200,7 +200,7 @@ fn print(answer: &Devices, known: usize, output: &mut Output<'_>) -> io::Result<
             units::rate(device.rate.sent).into(),
             units::bytes(device.received.bytes).into(),
             units::bytes(device.sent.bytes).into(),
-            units::count(device.flows).into(),
+            units::count(device.talks).into(),
             wait(|latency| latency.lan),
             wait(|latency| latency.wan),
             seen(device.last_seen, answer.now).into(),
@@ -281,7 +281,7 @@ mod tests {
             device("b", None, "A"),
             device("c", Some("c"), "x"),
         ];
-        devices[2].flows = 7;
+        devices[2].talks = 7;
         devices[1].latency = Some(Latency {
             wan: Some(f64::MAX),
             lan: Some(-1.0),
@@ -291,7 +291,7 @@ mod tests {
         devices[0].rate.received = 1;
         for (by, order) in [
             (SortArg::Rate, "abc"),
-            (SortArg::Flows, "cab"),
+            (SortArg::Talks, "cab"),
             (SortArg::Latency, "bac"),
             (SortArg::Name, "bac"),
         ] {

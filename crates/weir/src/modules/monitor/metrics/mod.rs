@@ -25,7 +25,7 @@ api::metrics! {
         to (received) a device.";
     DEVICE_PACKETS "weir_device_packets_total" Counter DEVICE, "IP packets from (sent) and to \
         (received) a device.";
-    DEVICE_FLOWS "weir_device_flows" Gauge &["mac", "name"], "Conversations of a device at the \
+    DEVICE_TALKS "weir_device_talks" Gauge &["mac", "name"], "Conversations of a device at the \
         moment.";
     DEVICE_RTT "weir_device_rtt_seconds" Gauge &["mac", "name", "side"],
         "Round trip of TCP, median of late: router to device (lan), router to the far ends (wan).";
@@ -39,9 +39,9 @@ api::metrics! {
     WIFI_AIRTIME "weir_device_wifi_airtime_seconds_total" Counter &["mac", "name"],
         "Time on the air to and from a Wi-Fi station since it joined.";
     PORT_BYTES "weir_port_bytes_total" Counter PORT,
-        "Bytes at a port: of IP in flows, of IP without a record, of other protocols, of \
+        "Bytes at a port: of IP in talks, of IP without a record, of other protocols, of \
             link-layer headers.";
-    PORT_PACKETS "weir_port_packets_total" Counter PORT, "Packets at a port: in flows, without a \
+    PORT_PACKETS "weir_port_packets_total" Counter PORT, "Packets at a port: in talks, without a \
         record, of other protocols.";
 }
 
@@ -103,9 +103,9 @@ impl Metrics {
             mac: "other",
             name: String::new(),
             both: self.other,
-            flows: others
+            talks: others
                 .iter()
-                .fold(0, |sum: u64, d| sum.saturating_add(d.flows)),
+                .fold(0, |sum: u64, d| sum.saturating_add(d.talks)),
             rtt: [None, None],
             wifi: None,
         };
@@ -121,9 +121,9 @@ impl Metrics {
         };
         counters(text, DEVICE_BYTES, |count| count.bytes);
         counters(text, DEVICE_PACKETS, |count| count.packets);
-        text.family(DEVICE_FLOWS);
+        text.family(DEVICE_TALKS);
         for row in &rows {
-            text.sample(DEVICE_FLOWS, &[row.mac, &row.name], row.flows);
+            text.sample(DEVICE_TALKS, &[row.mac, &row.name], row.talks);
         }
         text.family(DEVICE_RTT);
         for row in &rows {
@@ -172,7 +172,7 @@ struct Row<'a> {
     mac: &'a str,
     name: String,
     both: Both,
-    flows: u64,
+    talks: u64,
     /// Milliseconds, LAN and WAN.
     rtt: [Option<f64>; 2],
     wifi: Option<&'a Wifi>,
@@ -197,13 +197,13 @@ fn merge(devices: &[Device]) -> Vec<Row<'_>> {
             mac: &device.mac,
             name: String::new(),
             both: Both::default(),
-            flows: 0,
+            talks: 0,
             rtt: [None, None],
             wifi: None,
         });
         add(&mut row.both[0], &device.received);
         add(&mut row.both[1], &device.sent);
-        row.flows = row.flows.saturating_add(device.flows);
+        row.talks = row.talks.saturating_add(device.talks);
         if row.name.is_empty() {
             row.name = harmless(device.name.as_deref().unwrap_or_default());
         }
@@ -256,7 +256,7 @@ fn ports(text: &mut Text, devices: &Devices) {
     for port in &devices.ports {
         let sums = ports.entry(&port.name).or_default();
         for (sum, way) in sums.iter_mut().zip([&port.incoming, &port.outgoing]) {
-            add(&mut sum.flows, &way.flows);
+            add(&mut sum.talks, &way.talks);
             add(&mut sum.unplaced, &way.unplaced);
             add(&mut sum.other, &way.other);
             sum.link = sum.link.saturating_add(way.link);
@@ -270,12 +270,12 @@ fn ports(text: &mut Text, devices: &Devices) {
         }
     };
     text.family(PORT_BYTES);
-    each(text, PORT_BYTES, "flows", |way| way.flows.bytes);
+    each(text, PORT_BYTES, "talks", |way| way.talks.bytes);
     each(text, PORT_BYTES, "unplaced", |way| way.unplaced.bytes);
     each(text, PORT_BYTES, "other", |way| way.other.bytes);
     each(text, PORT_BYTES, "link", |way| way.link);
     text.family(PORT_PACKETS);
-    each(text, PORT_PACKETS, "flows", |way| way.flows.packets);
+    each(text, PORT_PACKETS, "talks", |way| way.talks.packets);
     each(text, PORT_PACKETS, "unplaced", |way| way.unplaced.packets);
     each(text, PORT_PACKETS, "other", |way| way.other.packets);
 }

@@ -69,7 +69,7 @@ pub(super) enum OfDevice {
     Down,
     Up,
     Minute,
-    Flows,
+    Talks,
     Received,
     Sent,
     Lan,
@@ -92,7 +92,7 @@ impl Column for OfDevice {
         Self::Minute,
         Self::Received,
         Self::Sent,
-        Self::Flows,
+        Self::Talks,
         Self::Lan,
         Self::Wan,
         Self::Note,
@@ -102,7 +102,7 @@ impl Column for OfDevice {
         Self::Down,
         Self::Up,
         Self::Minute,
-        Self::Flows,
+        Self::Talks,
         Self::Received,
         Self::Sent,
         Self::Note,
@@ -118,7 +118,7 @@ impl Column for OfDevice {
         Self::Up,
         Self::Received,
         Self::Sent,
-        Self::Flows,
+        Self::Talks,
         Self::Lan,
         Self::Wan,
     ];
@@ -129,7 +129,7 @@ impl Column for OfDevice {
             Self::Down => ("DOWN b/s", 8, 8, true),
             Self::Up => ("UP b/s", 8, 8, true),
             Self::Minute => ("LAST MINUTE", 15, 30, false),
-            Self::Flows => ("FLOWS", 6, 6, true),
+            Self::Talks => ("TALKS", 6, 6, true),
             Self::Received => ("RECEIVED", 10, 10, true),
             Self::Sent => ("SENT", 10, 10, true),
             Self::Lan => ("LAN ms", 7, 7, true),
@@ -158,7 +158,7 @@ impl Column for OfDevice {
             Self::Down => b.rate.received.cmp(&a.rate.received),
             Self::Up => b.rate.sent.cmp(&a.rate.sent),
             Self::Minute => rate(b.rate).cmp(&rate(a.rate)),
-            Self::Flows => b.flows.cmp(&a.flows),
+            Self::Talks => b.talks.cmp(&a.talks),
             Self::Received => b.received.bytes.cmp(&a.received.bytes),
             Self::Sent => b.sent.bytes.cmp(&a.sent.bytes),
             Self::Lan => longest(wait(a).lan, wait(b).lan),
@@ -314,7 +314,7 @@ mod tests {
         };
         assert_eq!(
             titles(58),
-            ["DEVICE", "DOWN b/s", "UP b/s", "LAST MINUTE", "FLOWS"]
+            ["DEVICE", "DOWN b/s", "UP b/s", "LAST MINUTE", "TALKS"]
         );
         assert_eq!(
             titles(78),
@@ -325,7 +325,7 @@ mod tests {
                 "LAST MINUTE",
                 "RECEIVED",
                 "SENT",
-                "FLOWS"
+                "TALKS"
             ]
         );
         assert!(titles(10).is_empty());

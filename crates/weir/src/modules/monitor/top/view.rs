@@ -69,15 +69,15 @@ fn title(state: &State, now: Duration, area: Rect, pen: &mut Pen<'_>) {
     let mut text = "weir top".to_owned();
     if let Some(answer) = &state.devices {
         let stations = answer.devices.iter().filter(|device| !device.uplink);
-        let flows = stations
+        let talks = stations
             .clone()
-            .map(|device| device.flows)
+            .map(|device| device.talks)
             .fold(0, u64::saturating_add);
         let number = units::count(u64::try_from(stations.count()).unwrap_or(u64::MAX));
         let since = units::duration(answer.now.saturating_sub(answer.since));
         text.push_str(&format!(
-            "  {number} devices  {} flows  counted for {since}",
-            units::count(flows)
+            "  {number} devices  {} talks  counted for {since}",
+            units::count(talks)
         ));
     }
     pen.line(area, 0, &text, bold);
@@ -278,7 +278,7 @@ fn devices(state: &mut State, area: Rect, pen: &mut Pen<'_>) {
                     }
                     return;
                 }
-                OfDevice::Flows => units::count(device.flows),
+                OfDevice::Talks => units::count(device.talks),
                 OfDevice::Received => units::bytes(device.received.bytes),
                 OfDevice::Sent => units::bytes(device.sent.bytes),
                 OfDevice::Lan => wait(latency().lan),

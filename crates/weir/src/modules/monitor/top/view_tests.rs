@@ -84,13 +84,13 @@ fn household(second: u64) -> Devices {
     };
     let call = 2_400_000 + second % 7 * 110_000;
     let backup = if second > 35 { 8_800_000 } else { 12_000 };
-    let device = |mac: u8, name: Option<&str>, address: &str, received, sent, flows| Device {
+    let device = |mac: u8, name: Option<&str>, address: &str, received, sent, talks| Device {
         mac: format!("02:00:5e:10:00:{mac:02x}"),
         name: name.map(Into::into),
         addresses: vec![address.into()],
         port: "lan0".into(),
         rate: Rate { received, sent },
-        flows,
+        talks,
         last_seen: 1_700_000_000 + second,
         ..Device::default()
     };

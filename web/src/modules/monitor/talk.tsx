@@ -10,23 +10,31 @@ import { Waiting } from "../../parts/failure";
 import { format } from "../../text";
 import { fromInside } from "./core/inside";
 import { latencyText } from "./figures";
-import { applicationOf, endpoint, farOf, hookText, protocolOf, Station, stationOf } from "./talks";
+import {
+  applicationOf,
+  endpoint,
+  farOf,
+  hookText,
+  protocolOf,
+  Station,
+  stationOf,
+} from "./talk-table";
 import { t } from "./text";
 import type { Explanation, Talk, Talks } from "./types";
 
-export function FlowView({ id }: { id: string }) {
+export function TalkView({ id }: { id: string }) {
   const { data, failure, retry } = useResource<Talks>(
     "talks",
     { sort: "rate", limit: "2000" },
     USUAL,
   );
   const told = data?.talks.find((candidate) => String(candidate.id) === id);
-  const talk = told === undefined ? undefined : fromInside(told, t("flows.own"));
-  const above = <a href={formatRoute(["flows"])}>{t("view.flows")}</a>;
+  const talk = told === undefined ? undefined : fromInside(told, t("talks.own"));
+  const above = <a href={formatRoute(["talks"])}>{t("view.talks")}</a>;
   if (data === null) {
     return (
       <>
-        <Title text={t("view.flows")} />
+        <Title text={t("view.talks")} />
         <Waiting failure={failure} retry={retry} />
       </>
     );
@@ -34,23 +42,23 @@ export function FlowView({ id }: { id: string }) {
   if (talk === undefined) {
     return (
       <>
-        <Title text={t("flow.unknown")} above={above} />
-        <p>{t("flow.unknown.text")}</p>
+        <Title text={t("talk.unknown")} above={above} />
+        <p>{t("talk.unknown.text")}</p>
       </>
     );
   }
   return (
     <>
-      <Title text={t("flow.title", { device: stationOf(talk), far: farOf(talk) })} above={above} />
+      <Title text={t("talk.title", { device: stationOf(talk), far: farOf(talk) })} above={above} />
       <div class="grid">
-        <Card title={t("flow.path")}>
+        <Card title={t("talk.path")}>
           <Path talk={talk} />
         </Card>
-        <Card title={t("flow.figures")} wide={5}>
+        <Card title={t("talk.figures")} wide={5}>
           <Figures talk={talk} />
         </Card>
-        <Card title={t("flow.verdict")} wide={7}>
-          {talk.protocol === undefined ? <p>{t("flow.explain.none")}</p> : <Why talk={talk} />}
+        <Card title={t("talk.verdict")} wide={7}>
+          {talk.protocol === undefined ? <p>{t("talk.explain.none")}</p> : <Why talk={talk} />}
         </Card>
       </div>
     </>
@@ -61,7 +69,7 @@ function Path({ talk }: { talk: Talk }) {
   return (
     <ol class="path">
       <li>
-        <p class="path-what">{t("flow.station")}</p>
+        <p class="path-what">{t("talk.station")}</p>
         <p class="path-who">
           <Station talk={talk} />
         </p>
@@ -69,21 +77,21 @@ function Path({ talk }: { talk: Talk }) {
         <p class="code small muted">{talk.mac}</p>
       </li>
       <li>
-        <p class="path-what">{t("flow.router")}</p>
+        <p class="path-what">{t("talk.router")}</p>
         <p class="path-who">{hookText(talk.hook)}</p>
         <p class="small">
-          {talk.outside !== true && t("flow.in", { port: plain(talk.port) })}
+          {talk.outside !== true && t("talk.in", { port: plain(talk.port) })}
           {talk.vlan !== undefined && `, ${t("device.vlan")} ${talk.vlan}`}
         </p>
         {talk.uplink !== undefined && (
-          <p class="small">{t("flow.out", { port: plain(talk.uplink) })}</p>
+          <p class="small">{t("talk.out", { port: plain(talk.uplink) })}</p>
         )}
         {talk.translated !== undefined && (
-          <p class="small">{t("flow.translated", { address: plain(talk.translated) })}</p>
+          <p class="small">{t("talk.translated", { address: plain(talk.translated) })}</p>
         )}
       </li>
       <li>
-        <p class="path-what">{t("flow.far")}</p>
+        <p class="path-what">{t("talk.far")}</p>
         <p class="path-who">
           <Name text={farOf(talk)} />
         </p>
@@ -101,14 +109,14 @@ function Figures({ talk }: { talk: Talk }) {
       facts={[
         [t("common.download"), `${f.rate(talk.rate.received)}, ${f.bytes(talk.received.bytes)}`],
         [t("common.upload"), `${f.rate(talk.rate.sent)}, ${f.bytes(talk.sent.bytes)}`],
-        [t("flows.protocol"), protocolOf(talk)],
-        [t("flows.application"), applicationOf(talk)],
+        [t("talks.protocol"), protocolOf(talk)],
+        [t("talks.application"), applicationOf(talk)],
         [t("devices.latency"), latencyText(talk.latency)],
         [
           t("device.retransmissions"),
           talk.latency === undefined ? "–" : f.count(talk.latency.retransmissions),
         ],
-        [t("flow.began"), f.moment(talk.first_seen)],
+        [t("talk.began"), f.moment(talk.first_seen)],
         [t("device.seen"), f.ago(now - talk.last_seen)],
       ]}
     />
@@ -127,7 +135,7 @@ function Why({ talk }: { talk: Talk }) {
         {data.witnesses.map((witness, index) => (
           <li key={`${witness.name} ${index}`}>
             <span class={`tag ${witness.ok ? "good" : "fair"}`}>
-              {witness.ok ? t("flow.ok") : t("flow.missing")}
+              {witness.ok ? t("talk.ok") : t("talk.missing")}
             </span>
             <div>
               <strong>{witnessName(witness.name)}</strong>
@@ -138,7 +146,7 @@ function Why({ talk }: { talk: Talk }) {
       </ul>
       {data.change.length > 0 && (
         <>
-          <h3>{t("flow.change")}</h3>
+          <h3>{t("talk.change")}</h3>
           <ul class="plain-list">
             {data.change.map((sentence) => (
               <li key={sentence}>{plain(sentence)}</li>
