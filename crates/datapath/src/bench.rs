@@ -6,8 +6,7 @@
 //! the feature `bench` only.
 
 use std::mem::{MaybeUninit, offset_of};
-use std::net::{IpAddr, Ipv4Addr};
-use std::ops::Range;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
 
@@ -22,166 +21,19 @@ use crate::load;
 use crate::meter::Programs;
 
 mod peers;
+mod pin;
+mod traffic;
 pub mod verified;
 
 pub use peers::Peers;
+pub use pin::{pin, unpin};
+pub use traffic::{Exit, Marked, PORT_BITS, Program, Sample, Target, Traffic};
+use traffic::{Layout, TEMPLATE_MAX, delta, fold, sample_length};
 
 /// The generated loader of bpf/bench.bpf.c.
 #[allow(clippy::all, missing_docs, unsafe_op_in_unsafe_fn)]
 mod skel {
     include!(concat!(env!("OUT_DIR"), "/bench.skel.rs"));
-}
-
-/// TEMPLATE_MAX of bpf/bench.bpf.c: headers, bytes.
-const TEMPLATE_MAX: usize = 80;
-const L3: usize = 14;
-
-/// What is sent.
-#[derive(Clone, Debug)]
-pub struct Traffic {
-    /// The frame of flow 0, from the Ethernet header on.
-    pub frame: Vec<u8>,
-    /// How many flows take turns: by port, and those beyond [`Traffic::bits`] by the address too.
-    /// 0: always this very frame, whatever it holds.
-    pub flows: u32,
-    /// Bits of the port by which flows of one address differ: up to 15.
-    pub bits: u32,
-    /// Flows differ at the destination instead of the source.
-    pub reply: bool,
-    /// Bytes between Ethernet's header and IP: VLAN tags, PPPoE.
-    pub shift: usize,
-    /// Flows beyond [`Traffic::bits`] differ by the server's address, not by the client's.
-    pub by_server: bool,
-    /// Frames of one flow in a row.
-    pub burst: u32,
-    /// The same frame with little payload, and with some: [`Bench::generate`] sends seven, four and
-    /// one of the whole frame in twelve. `None`: all are whole.
-    pub shorter: Option<[Vec<u8>; 2]>,
-}
-
-impl Traffic {
-    /// A frame of so many flows, by source port.
-    pub fn of(frame: Vec<u8>, flows: u32) -> Self {
-        Self {
-            frame,
-            flows,
-            bits: PORT_BITS,
-            reply: false,
-            shift: 0,
-            by_server: false,
-            burst: 1,
-            shorter: None,
-        }
-    }
-}
-
-/// Where the comparison paths send, and how they translate.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Exit {
-    /// Index of the device.
-    pub link: u32,
-    /// Ethernet header of what leaves.
-    pub header: [u8; 14],
-    /// Old and new IPv4 source address.
-    pub source: Option<(Ipv4Addr, Ipv4Addr)>,
-    /// Turns of a loop that [`Program::Ceiling`] makes for nothing, at most 4096: a router that is
-    /// slower by as much as is wanted.
-    pub spin: u32,
-}
-
-/// Bits of the port by which flows differ where nothing else is wanted: few addresses.
-pub const PORT_BITS: u32 = 15;
-
-/// What reached [`Program::SinkMarked`], by the lowest bit of one byte.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Marked {
-    /// Packets.
-    pub packets: [u64; 2],
-    /// When the last of each came: nanoseconds of CLOCK_MONOTONIC; 0 where none did.
-    pub last: [u64; 2],
-}
-
-/// What can be attached to a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Program {
-    /// Counts and drops at XDP.
-    SinkXdp,
-    /// Counts two kinds of packets at XDP, and drops them: see [`Bench::marked`].
-    SinkMarked,
-    /// Counts and drops at TC ingress.
-    SinkTc,
-    /// Counts at TC egress, and lets pass.
-    CountTc,
-    /// Lets pass at TC ingress, and does nothing else.
-    PassIn,
-    /// The same at TC egress.
-    PassOut,
-    /// Static rewrite and redirect at XDP.
-    Ceiling,
-    /// The same at generic XDP: behind an skb, where a driver has no XDP.
-    CeilingGeneric,
-    /// Static rewrite and redirect at TC ingress.
-    CeilingTc,
-    /// Hash map and source translation at XDP.
-    HashNat,
-    /// The kernel's routing table at XDP, IPv4.
-    Fib,
-}
-
-/// What [`Bench::rotate`] times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// XDP: only drops.
-    Bare,
-    /// XDP: static rewrite.
-    Ceiling,
-    /// XDP: hash map and source translation.
-    HashNat,
-    /// XDP: weir; after [`Bench::aim`].
-    Weir,
-    /// TC: only drops.
-    BareTc,
-    /// TC: static rewrite.
-    CeilingTc,
-    /// TC: weir at ingress; after [`Bench::aim`].
-    WeirTc,
-    /// TC: weir's witness; after [`Bench::aim`].
-    Witness,
-    /// TC: the meter at ingress; after [`Bench::aim_meter`].
-    MeterIn,
-    /// TC: the meter at egress; after [`Bench::aim_meter`].
-    MeterOut,
-    /// TC: only the meter's parse; after [`Bench::aim_peers`], as all that follow.
-    MeterParse,
-    /// TC: the meter's parse, then a hash map of keys of 40 bytes, its values behind a spin lock.
-    SpinLocked,
-    /// TC: then a hash map of keys of 16 bytes with values for each processor.
-    PerCpu,
-    /// TC: then a hash map that forgets the least recently used, atomic additions.
-    LeastRecent,
-    /// TC: then a hash map of keys of 16 bytes, atomic additions.
-    HashAtomic,
-}
-
-impl Target {
-    fn is_tc(self) -> bool {
-        !matches!(
-            self,
-            Self::Bare | Self::Ceiling | Self::HashNat | Self::Weir
-        )
-    }
-}
-
-/// A packet as it reached a sink.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sample {
-    /// Length of the frame, bytes.
-    pub length: u32,
-    /// Its first bytes: 60, 62 or 80 of them.
-    pub head: Vec<u8>,
-    /// The outermost VLAN tag, TPID and TCI, where the kernel took it off the frame, as it does
-    /// before TC: it is not among the bytes.
-    pub tag: Option<(u16, u16)>,
 }
 
 /// One loaded copy of bpf/bench.bpf.c. What it attached ends with it.
@@ -191,50 +43,6 @@ pub struct Bench {
     /// Frames have several lengths.
     mixed: bool,
     links: Vec<hook::Attachment>,
-}
-
-/// Where the headers of a frame are.
-struct Layout {
-    headers: usize,
-    ipv6: bool,
-    port: usize,
-    host: usize,
-    check: usize,
-}
-
-impl Layout {
-    fn of(traffic: &Traffic) -> Option<Self> {
-        let frame = &traffic.frame;
-        let l3 = L3 + traffic.shift;
-        let ipv6 = match frame.get(l3)? >> 4 {
-            4 => false,
-            6 => true,
-            _ => return None,
-        };
-        let l4 = l3 + if ipv6 { 40 } else { 20 };
-        let (check, length) = match frame.get(if ipv6 { l3 + 6 } else { l3 + 9 })? {
-            6 => (l4 + 16, 20),
-            17 => (l4 + 6, 8),
-            _ => return None,
-        };
-        let (source, destination) = if ipv6 {
-            (l3 + 8 + 14, l3 + 24 + 14)
-        } else {
-            (l3 + 12 + 2, l3 + 16 + 2)
-        };
-        let port = if traffic.reply { l4 + 2 } else { l4 };
-        let host = match traffic.reply == traffic.by_server {
-            true => source,
-            false => destination,
-        };
-        (frame.len() >= l4 + length).then_some(Self {
-            headers: l4 + length,
-            ipv6,
-            port,
-            host,
-            check,
-        })
-    }
 }
 
 /// Of a clsact filter: behind weir's first at ingress, before its others at egress.
@@ -550,100 +358,4 @@ impl Bench {
         };
         Ok(time)
     }
-}
-
-/// Where a thread that measures stands among others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    /// Before all ordinary ones: on a busy machine, only so figures repeat.
-    First,
-    /// Among them.
-    Ordinary,
-    /// Behind all.
-    Last,
-}
-
-/// Keeps the calling thread on one CPU and lets it go before all ordinary ones. What it starts
-/// inherits that.
-///
-/// Before Linux 6.4 it goes behind them. There, once `ksoftirqd` was woken, all received packets
-/// wait for it (`ksoftirqd_running` of kernel/softirq.c, gone with d15121be7485): a thread that
-/// feeds packets before its turn leaves it one hundredth of the processor, and all but one in a
-/// hundred are lost. Time that others take is not counted.
-pub fn pin(cpu: usize) -> Result<(), Error> {
-    let place = match kernel::release::is_at_least([6, 4]) {
-        true => Place::First,
-        false => Place::Last,
-    };
-    run_on(cpu..cpu + 1, place)
-}
-
-/// Undoes it: every CPU, and no place before others.
-pub fn unpin() -> Result<(), Error> {
-    run_on(0..libc::CPU_SETSIZE as usize, Place::Ordinary)
-}
-
-fn run_on(cpus: Range<usize>, place: Place) -> Result<(), Error> {
-    let what = format!("use CPUs {} to {}", cpus.start, cpus.end - 1);
-    // SAFETY: a zeroed set is an empty one; CPU_SET checks nothing, hence the test of the index.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    if cpus.end > libc::CPU_SETSIZE as usize {
-        return Err(Error::System {
-            what,
-            source: std::io::ErrorKind::InvalidInput.into(),
-        });
-    }
-    for cpu in cpus {
-        // SAFETY: the index is within the set.
-        unsafe { libc::CPU_SET(cpu, &mut set) };
-    }
-    // SAFETY: the set is a local of the size said; 0 is the calling thread.
-    if unsafe { libc::sched_setaffinity(0, size_of_val(&set), &set) } != 0 {
-        return Err(Error::last_os(what));
-    }
-    let (policy, nice) = match place {
-        Place::First => (libc::SCHED_OTHER, -20),
-        Place::Ordinary => (libc::SCHED_OTHER, 0),
-        Place::Last => (libc::SCHED_IDLE, 0),
-    };
-    let none = libc::sched_param { sched_priority: 0 };
-    // SAFETY: the parameters are a local; 0 is the calling thread.
-    if unsafe { libc::sched_setscheduler(0, policy, &none) } != 0
-        // SAFETY: plain numbers; 0 is the calling thread.
-        || unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) } != 0
-    {
-        return Err(Error::last_os("take a place among other threads"));
-    }
-    Ok(())
-}
-
-/// `sample_len` of bpf/bench.bpf.c.
-fn sample_length(frame: u32) -> usize {
-    match frame as usize {
-        0..62 => 60,
-        62..TEMPLATE_MAX => 62,
-        _ => TEMPLATE_MAX,
-    }
-}
-
-/// Checksum difference between two addresses, in memory order.
-fn delta(old: Ipv4Addr, new: Ipv4Addr) -> u32 {
-    if old == new {
-        return 0;
-    }
-    let halves = |a: Ipv4Addr| {
-        let o = a.octets();
-        [
-            u16::from_ne_bytes([o[0], o[1]]),
-            u16::from_ne_bytes([o[2], o[3]]),
-        ]
-    };
-    let sum = halves(old).map(|w| u32::from(!w)).iter().sum::<u32>()
-        + halves(new).map(u32::from).iter().sum::<u32>();
-    u32::from(fold(sum))
-}
-
-fn fold(sum: u32) -> u16 {
-    let sum = (sum & 0xffff) + (sum >> 16);
-    ((sum & 0xffff) + (sum >> 16)) as u16
 }

@@ -1,0 +1,97 @@
+//! What the meter tells.
+
+use std::time::Duration;
+
+use kernel::{Mac, TalkKey};
+
+/// How long TCP waited for answers in one conversation, by the way of the segments that were
+/// answered: from the station (so the far side answered), to the station.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// The last that was measured, microseconds.
+    pub last: [u32; 2],
+    /// The least.
+    pub least: [u32; 2],
+    /// How many were measured; wraps.
+    pub count: [u32; 2],
+    /// Segments that were sent again, or came out of order; wraps.
+    pub again: [u32; 2],
+}
+
+/// Names a record during its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RecordId {
+    pub(super) reference: u32,
+    pub(super) owner: u32,
+}
+
+/// Packets and bytes both ways: sent by the station, received by it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ways {
+    /// From the station: packets, bytes.
+    pub sent: (u64, u64),
+    /// To the station.
+    pub received: (u64, u64),
+}
+
+impl Ways {
+    /// Nothing at all.
+    pub fn is_zero(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A record that lives, or just ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Which record.
+    pub id: RecordId,
+    /// Whose conversation. The port is 0 where the device is none any more.
+    pub key: TalkKey,
+    /// Hardware address of the station; of devices without an Ethernet header all zero.
+    pub mac: Mac,
+    /// What it counted since this was last asked. Bytes of IP packets.
+    pub grown: Ways,
+    /// Bytes of link-layer headers before each packet.
+    pub link: u8,
+    /// All TCP flags that were seen.
+    pub tcp_flags: u8,
+    /// TOS or traffic class of the first packet.
+    pub tos: u8,
+    /// ICMP type and code of the first packet.
+    pub icmp: (u8, u8),
+    /// TCP's waiting, where something was measured.
+    pub times: Option<Times>,
+    /// When the first packet came, before now.
+    pub age: Duration,
+    /// When the last one came.
+    pub idle: Duration,
+}
+
+/// What of a station, or of a port, has no record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StationSeen {
+    /// Index of the port.
+    pub port: u32,
+    /// VLAN; 0 for none.
+    pub vlan: u16,
+    /// Its hardware address.
+    pub mac: Mac,
+    /// IP packets for which no record was free; grown since this was last asked.
+    pub unplaced: Ways,
+    /// Frames that are not IP, with the bytes behind their headers.
+    pub other: Ways,
+    /// When the last one came, before now.
+    pub idle: Duration,
+}
+
+/// One way of a port: what is neither in records nor with stations, since it was attached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rest {
+    /// IP packets and bytes without a place.
+    pub unplaced: (u64, u64),
+    /// Frames that are not IP.
+    pub other: (u64, u64),
+    /// Bytes of headers and padding beyond those that records tell by [`Seen::link`].
+    pub link: i64,
+}
