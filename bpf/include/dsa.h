@@ -22,6 +22,7 @@ enum dsa_kind {
 	DSA_MTK = 1,   /* "mtk": net/dsa/tag_mtk.c */
 	DSA_GSWIP = 2, /* "gswip": net/dsa/tag_gswip.c */
 	DSA_QCA = 3,   /* "qca": net/dsa/tag_qca.c */
+	DSA_KINDS,
 };
 
 #define DSA_PORTS 8 /* ports of a switch are numbered with three bits in every tag here */

@@ -52,12 +52,13 @@ enum able {
 enum hop_form {
 	HOP_TAGS = 3,       /* number of VLAN tags */
 	HOP_PPPOE = 1 << 2, /* the length of each packet is to be put in */
-	HOP_DSA = 3 << 3,   /* enum dsa_kind of the tag, if there is one */
 	/* of a bridge: addresses and EtherType, which are 0 here, are those of each frame */
-	HOP_BRIDGED = 1 << 5,
+	HOP_BRIDGED = 1 << 3,
+	HOP_DSA =
+		15 << 4, /* enum dsa_kind of the tag, if there is one: all that is left of a byte */
 };
 
-#define HOP_DSA_SHIFT 3
+#define HOP_DSA_SHIFT 4
 
 enum hop_flags {
 	HOP_LIVE = 1 << 0,

@@ -21,10 +21,10 @@ pub(crate) const BRIDGED: u8 = headers::HOP_BRIDGED as u8;
 const DSA: u8 = headers::HOP_DSA as u8;
 const GSWIP: u8 = (headers::DSA_GSWIP << headers::HOP_DSA_SHIFT) as u8;
 
-/// One kind more would need another bit, which is BRIDGED now.
+/// Each kind of tag has a number of its own in a hop's form.
 const _: () = assert!(
-    headers::DSA_QCA << headers::HOP_DSA_SHIFT <= headers::HOP_DSA
-        && headers::HOP_DSA & headers::HOP_BRIDGED == 0
+    (headers::DSA_KINDS - 1) << headers::HOP_DSA_SHIFT <= headers::HOP_DSA
+        && headers::HOP_DSA & (headers::HOP_TAGS | headers::HOP_PPPOE | headers::HOP_BRIDGED) == 0
 );
 
 /// A way out: a device, and the header that the kernel was seen to write.
