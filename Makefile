@@ -31,8 +31,11 @@ setup: ## installs what is missing to build and test (Debian; root or sudo)
 setup-demo: ## the same for the demonstration alone
 	@scripts/setup --demo
 
+# Each program is optimised as a whole, which takes a minute on a small machine: no more of them than are used.
+PROGRAMS := weir
+
 build: web ## builds target/release/weir, the web page in it
-	$(CARGO) build --release $(WORKSPACE) --bins
+	$(CARGO) build --release $(WORKSPACE) $(addprefix --bin ,$(PROGRAMS))
 
 test: ## what tells most in a quarter of an hour: setup, lint, the page in a browser, the crates, a few routers
 	@MAKE='$(MAKE)' scripts/stages setup lint+web-test compile unit system-short
@@ -91,6 +94,7 @@ compilers: $(OBJECTS) ## loads the programs of every other compiler that scripts
 leftover: ## fuzzing, and what an emulated machine counts, beside `system`
 	chrt --idle 0 $(MAKE) fuzz-short instructions
 
+demo: PROGRAMS += demo
 demo: setup-demo build ## shows a router being taken over, in namespaces, with figures
 	scripts/as-root $(TARGET_DIR)/release/demo
 
@@ -98,6 +102,7 @@ demo: setup-demo build ## shows a router being taken over, in namespaces, with f
 MEASURED := $(TARGET_DIR)/measured
 BENCH := scripts/as-root $(TARGET_DIR)/release/bench --json $(MEASURED)
 
+bench: PROGRAMS += bench drops
 bench: setup build ## measures against the kernel's own path: the closed loop, single programs, the daemon, the monitor, several uplinks; writes docs/performance.md
 	@scripts/setup --bench
 	@mkdir -p $(MEASURED)
@@ -114,6 +119,7 @@ bench: setup build ## measures against the kernel's own path: the closed loop, s
 	$(BENCH)/connections.json connections
 	$(TARGET_DIR)/release/bench record $(MEASURED)/*.json
 
+day: PROGRAMS += bench
 day: setup build ## a day in an hour, beside the kernel alone: what rests, dies, roams, expires or is used up ends as it does there
 	scripts/as-root $(TARGET_DIR)/release/bench day
 
