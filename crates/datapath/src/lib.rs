@@ -24,6 +24,7 @@ mod netfilter;
 pub mod object;
 mod port;
 pub mod probe;
+pub mod process;
 pub mod recorder;
 mod table;
 mod tcx;

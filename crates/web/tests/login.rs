@@ -367,6 +367,20 @@ fn weir_passwd_ends_all_sessions() {
 }
 
 #[test]
+fn the_first_log_in_after_weir_passwd_lasts() {
+    let server = Server::start();
+    let file = server.directory.path().join("password");
+    let hash = password::hash("battery staple", CHEAP).expect("hashed");
+    password::write(&file, &hash).expect("written");
+    // Nobody has asked for anything since: the log-in is the first to notice.
+    server.wait(1);
+    let cookie = server.log_in("battery staple").cookie();
+    server.wait(1);
+    let answer = server.ask("GET", "/api/v1/status", &[("Cookie", &cookie)], "");
+    assert_eq!(answer.status, 200);
+}
+
+#[test]
 fn sessions_are_bounded() {
     let directory = Directory::new();
     directory.with_password();

@@ -80,6 +80,8 @@ impl Warden {
                 "log in again",
             ));
         }
+        // Sessions of a former password end before this one begins, and not with it.
+        self.know(Some(stamp));
         info!(peer = %asked.address, "somebody logged in to the web page");
         self.open(&asked.former)
     }

@@ -239,7 +239,11 @@ impl Warden {
             return;
         }
         self.looked.set(now);
-        let stamp = Stamp::at(&self.settings.password_file);
+        self.know(Stamp::at(&self.settings.password_file));
+    }
+
+    /// The password's file is this one now: where it was another, its sessions end.
+    fn know(&self, stamp: Option<Stamp>) {
         if stamp != self.stamp.replace(stamp) {
             self.sessions.borrow_mut().close_all();
         }

@@ -20,6 +20,7 @@ mod router;
 mod routes;
 pub(crate) mod settings;
 pub(crate) mod surroundings;
+pub mod syscalls;
 
 use std::cell::RefCell;
 use std::rc::Rc;

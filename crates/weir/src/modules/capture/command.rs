@@ -60,7 +60,7 @@ pub struct CaptureArgs {
     #[arg(long, default_value = "both")]
     side: SideArg,
     /// Bytes of each packet to keep
-    #[arg(long, value_name = "OCTETS", default_value_t = DEFAULT_OCTETS,
+    #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_OCTETS,
         value_parser = clap::value_parser!(u32).range(i64::from(*answers::capture::OCTETS.start())..=i64::from(*answers::capture::OCTETS.end())))]
     snaplen: u32,
     /// Packets a second, at most; those beyond are counted, and forwarded all the same

@@ -143,8 +143,6 @@ impl Running {
             .current_dir("/")
             .stdin(Stdio::from(theirs))
             .stdout(Stdio::null())
-            // What is typed to end weir is for weir, which ends it.
-            .process_group(0)
             .kill_on_drop(true);
         command.spawn()
     }

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 
 use clap::Args;
+use nix::sys::signal::Signal;
 use nix::unistd::{self, Gid, Uid, User};
 use tracing::warn;
 use tracing_subscriber::filter::LevelFilter;
@@ -13,7 +14,7 @@ use web::channel::Theirs;
 use web::{Behind, Door};
 
 use crate::Error;
-use crate::daemon::{confine, privileges};
+use crate::daemon::{confine, privileges, syscalls};
 use crate::output::Output;
 
 /// Its command.
@@ -77,9 +78,16 @@ pub fn run(args: &ServerArgs, _: &mut Output<'_>) -> Result<(), Error> {
         .as_fd()
         .try_clone_to_owned()
         .map_err(stranger)?;
+    // A session of its own: no terminal takes what it would type there.
+    let _ = unistd::setsid();
     become_nobody();
     privileges::drop_all();
+    // After that: another user's process is not ended with its parent.
+    if let Err(error) = nix::sys::prctl::set_pdeathsig(Signal::SIGKILL) {
+        warn!(%error, "the web page's process may outlive weir");
+    }
     confine::confine_wholly();
+    syscalls::refuse();
     crate::event_loop()?.block_on(async {
         let (theirs, front, listeners) = Theirs::open(control).map_err(stranger)?;
         let theirs = Rc::new(theirs);

@@ -74,7 +74,7 @@ enum StateArg {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum SortArg {
-    Octets,
+    Bytes,
     Packets,
     Age,
 }
@@ -100,7 +100,7 @@ impl FlowsArgs {
             }),
             device: self.device.clone(),
             sort: self.sort.map(|sort| match sort {
-                SortArg::Octets => Sort::Bytes,
+                SortArg::Bytes => Sort::Bytes,
                 SortArg::Packets => Sort::Packets,
                 SortArg::Age => Sort::Age,
             }),
@@ -156,7 +156,7 @@ fn print(client: &Client, filter: &FlowFilter, output: &mut Output<'_>) -> Resul
         ("STATE", Align::Left),
         ("HOOKS", Align::Left),
         ("PACKETS", Align::Right),
-        ("OCTETS", Align::Right),
+        ("BYTES", Align::Right),
         ("AGE", Align::Right),
         ("REASON", Align::Left),
     ]);
@@ -187,7 +187,7 @@ fn print_bridged(bridged: &[Bridged], output: &mut Output<'_>) -> std::io::Resul
         ("STATE", Align::Left),
         ("HOOKS", Align::Left),
         ("PACKETS", Align::Right),
-        ("OCTETS", Align::Right),
+        ("BYTES", Align::Right),
         ("AGE", Align::Right),
         ("REASON", Align::Left),
     ]);

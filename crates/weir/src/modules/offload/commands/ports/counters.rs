@@ -12,10 +12,10 @@ pub(super) fn print(ports: &[Port], output: &mut Output<'_>) -> io::Result<()> {
     let mut table = Table::new([
         ("NAME", Align::Left),
         ("IN", Align::Right),
-        ("OCTETS", Align::Right),
+        ("BYTES", Align::Right),
         ("WEIR", Align::Right),
         ("OUT", Align::Right),
-        ("OCTETS", Align::Right),
+        ("BYTES", Align::Right),
         ("WEIR", Align::Right),
     ]);
     for (above, port) in in_order(ports) {
@@ -165,15 +165,15 @@ mod tests {
         assert_eq!(
             text,
             "\
-NAME          IN   OCTETS    WEIR  OUT  OCTETS  WEIR
-lan0        1.0k  1.0 MiB  99.0 %    0     0 B     -
-lan1        1.0k  1.0 MiB  99.0 %    0     0 B     -
-  br0       1.0k  1.0 MiB  99.0 %    0     0 B     -
-  br0.20    1.0k  1.0 MiB  99.0 %    0     0 B     -
-wan0        1.0k  1.0 MiB  99.0 %    0     0 B     -
-  wan0.7    1.0k  1.0 MiB  99.0 %    0     0 B     -
-ppp0        1.0k  1.0 MiB  99.0 %    0     0 B     -
-  macvlan0     -        -       -    -       -     -
+NAME          IN    BYTES    WEIR  OUT  BYTES  WEIR
+lan0        1.0k  1.0 MiB  99.0 %    0    0 B     -
+lan1        1.0k  1.0 MiB  99.0 %    0    0 B     -
+  br0       1.0k  1.0 MiB  99.0 %    0    0 B     -
+  br0.20    1.0k  1.0 MiB  99.0 %    0    0 B     -
+wan0        1.0k  1.0 MiB  99.0 %    0    0 B     -
+  wan0.7    1.0k  1.0 MiB  99.0 %    0    0 B     -
+ppp0        1.0k  1.0 MiB  99.0 %    0    0 B     -
+  macvlan0     -        -       -    -      -     -
 
 macvlan0: what weir forwarded past it is not known, so neither is what it
   would have counted
