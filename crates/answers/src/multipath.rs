@@ -20,7 +20,7 @@ pub struct Paths {
     pub problem: Option<String>,
     /// New connections of clients go by the partner.
     pub redirects: bool,
-    /// What is no TCP goes by the tunnel.
+    /// All but TCP goes by the tunnel.
     #[serde(default)]
     pub tunnel: bool,
     /// Connections of clients.

@@ -23,7 +23,7 @@ pub struct ConfigEntry {
 /// Answer to `POST /v1/reload`: what became of it. A reload takes effect as a whole or not at all.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reloaded {
-    /// Keys whose value changed.
+    /// Keys whose value changed, or will.
     pub changed: Vec<ConfigChange>,
 }
 
@@ -32,9 +32,9 @@ pub struct Reloaded {
 pub struct ConfigChange {
     /// Dotted name.
     pub key: String,
-    /// Value before.
+    /// Value that ran until now.
     pub from: serde_json::Value,
-    /// Value now.
+    /// Value in the file.
     pub to: serde_json::Value,
     /// It was read, but takes effect only when the daemon is started again.
     #[serde(default)]

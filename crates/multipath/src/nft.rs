@@ -25,7 +25,7 @@ pub const TUNNEL_MARK: u32 = 0x2000_0000;
 /// What is redirected, and what not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Redirect {
-    /// Device of the tunnel, where what is no TCP goes by it.
+    /// Device of the tunnel, where all but TCP goes by it.
     pub tunnel: Option<String>,
     /// The tunnel has IPv4, and IPv6.
     pub carries: [bool; 2],
@@ -168,7 +168,7 @@ fn sets(text: &mut String, redirect: &Redirect) {
     }
 }
 
-/// What is no TCP: new conversations go by the tunnel, with all of their packets; those that began
+/// All but TCP: new conversations go by the tunnel, with all of their packets; those that began
 /// before stay where they are, as their addresses were translated for there.
 fn others(text: &mut String, device: &str, carries: [bool; 2]) {
     let mut without = String::new();

@@ -254,6 +254,9 @@ impl Core {
     /// New settings: every connection and device is looked at again, and all proofs end.
     pub fn reload(&mut self, settings: Settings, now: Millis, out: &mut Vec<Action>) {
         self.clock(now);
+        if settings == self.settings {
+            return;
+        }
         self.settings = settings;
         self.bump(Cause::Reload, out);
         self.trim(out);

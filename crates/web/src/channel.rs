@@ -1,12 +1,15 @@
 //! Between the daemon and the page's server, which is a process of its own: one pair of sockets.
 //! The daemon hands over what to listen on; the page's server hands over one end of a new pair for
-//! each thing that it asks ([`api`]). Nothing of this has a name, so nobody else can knock.
+//! each thing that it asks ([`api`]), and answers when it is asked whether it is there. Nothing of
+//! this has a name, so nobody else can knock.
 
+use std::cell::Cell;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdStream;
 use std::rc::Rc;
+use std::time::Duration;
 
 use api::server::Peer;
 use api::{Arrivals, Who};
@@ -24,6 +27,9 @@ use crate::warden::Warden;
 
 /// Bytes of the longest message: the settings, which name hosts.
 const LONGEST: usize = 64 * 1024;
+
+/// "Are you there?", and "yes".
+const THERE: &[u8] = b"t";
 
 /// Both ends: the daemon's, and the one for the page's server.
 pub fn pair() -> io::Result<(Ours, OwnedFd)> {
@@ -53,8 +59,11 @@ impl Ours {
 
     /// What comes from now on: the other end's questions. Must be called inside a tokio runtime.
     pub fn questions(self, warden: Rc<Warden>) -> io::Result<Questions> {
-        let control = readable(self.0)?;
-        Ok(Questions { control, warden })
+        Ok(Questions {
+            control: readable(self.0)?,
+            heard: Cell::new(true),
+            warden,
+        })
     }
 }
 
@@ -69,19 +78,47 @@ struct Opening {
 /// Questions of the page's server: who asks them is told by their session.
 pub struct Questions {
     control: UnixStream,
+    /// Since it was last asked whether it is there.
+    heard: Cell<bool>,
     warden: Rc<Warden>,
+}
+
+impl Questions {
+    /// Returns when the other end says nothing, though asked twice, so long apart. Once may be this
+    /// process's own sleep. Needs somebody who takes what comes, by [`Arrivals::accept`].
+    pub async fn silence(&self, pause: Duration) {
+        let mut unheard = 0;
+        while unheard < 2 {
+            self.heard.set(false);
+            // There is no room where it has yet to read what it was asked before.
+            let _ = send(self.control.as_fd(), THERE, None);
+            tokio::time::sleep(pause).await;
+            unheard = match self.heard.get() {
+                true => 0,
+                false => unheard + 1,
+            };
+        }
+    }
 }
 
 impl Arrivals for Questions {
     async fn accept(&self) -> io::Result<UnixStream> {
-        match received(&self.control).await? {
-            Some(socket) => {
-                let stream = StdStream::from(socket);
-                stream.set_nonblocking(true)?;
-                UnixStream::from_std(stream)
+        loop {
+            let received = received(&self.control).await?;
+            self.heard.set(true);
+            match received {
+                Received::Word => {}
+                Received::Socket(socket) => {
+                    let stream = StdStream::from(socket);
+                    stream.set_nonblocking(true)?;
+                    // What is no socket is let go; the next question is none the worse for it.
+                    if let Ok(stream) = UnixStream::from_std(stream) {
+                        return Ok(stream);
+                    }
+                }
+                // Whoever started it sees that it ended.
+                Received::End => std::future::pending().await,
             }
-            // Whoever started it sees that it ended.
-            None => std::future::pending().await,
         }
     }
 
@@ -125,9 +162,12 @@ impl Theirs {
         UnixStream::from_std(mine)
     }
 
-    /// Returns when the daemon is gone.
+    /// Answers when asked, and returns when the daemon is gone.
     pub async fn closed(&self) {
-        while let Ok(Some(_)) = received(&self.control).await {}
+        while let Ok(Received::Word | Received::Socket(_)) = received(&self.control).await {
+            // Where there is no room, the daemon has enough to read.
+            let _ = send(self.control.as_fd(), THERE, None);
+        }
     }
 }
 
@@ -138,15 +178,23 @@ fn readable(control: OwnedFd) -> io::Result<UnixStream> {
     UnixStream::from_std(control)
 }
 
-/// The next descriptor; `None` when the other end is gone.
-async fn received(control: &UnixStream) -> io::Result<Option<OwnedFd>> {
-    loop {
-        let take = || receive(control.as_fd(), &mut [0], RecvFlags::DONTWAIT);
-        let (length, socket) = control.async_io(Interest::READABLE, take).await?;
-        if length == 0 || socket.is_some() {
-            return Ok(socket);
-        }
-    }
+/// What came.
+enum Received {
+    /// A descriptor.
+    Socket(OwnedFd),
+    /// Something without one.
+    Word,
+    /// The other end is gone.
+    End,
+}
+
+async fn received(control: &UnixStream) -> io::Result<Received> {
+    let take = || receive(control.as_fd(), &mut [0], RecvFlags::DONTWAIT);
+    Ok(match control.async_io(Interest::READABLE, take).await? {
+        (_, Some(socket)) => Received::Socket(socket),
+        (0, None) => Received::End,
+        (_, None) => Received::Word,
+    })
 }
 
 fn send(control: BorrowedFd<'_>, octets: &[u8], passed: Option<BorrowedFd<'_>>) -> io::Result<()> {
@@ -244,6 +292,31 @@ mod tests {
         });
     }
 
+    #[test]
+    fn who_hangs_is_noticed() {
+        const PAUSE: Duration = Duration::from_millis(100);
+        let (ours, theirs) = pair().expect("a pair");
+        ours.begin(&Settings::default().front(), &listeners(0))
+            .expect("said");
+        runtime().block_on(async {
+            let questions = ours.questions(warden()).expect("a socket");
+            let (theirs, ..) = Theirs::open(theirs).expect("heard");
+            let hangs = async || {
+                tokio::select! {
+                    () = questions.silence(PAUSE) => true,
+                    _ = questions.accept() => false,
+                    () = tokio::time::sleep(10 * PAUSE) => false,
+                }
+            };
+            let answered = tokio::select! {
+                hangs = hangs() => !hangs,
+                () = theirs.closed() => false,
+            };
+            assert!(answered, "who answers does not hang");
+            assert!(hangs().await, "nobody answers");
+        });
+    }
+
     /// A server that was taken over says what it likes.
     #[test]
     fn other_things_than_questions_are_survived() {
@@ -257,8 +330,6 @@ mod tests {
             say(b"q", None);
             let file = std::fs::File::open("/proc/self/status").expect("a file");
             say(b"q", Some(file.as_fd()));
-            let broken = questions.accept().await;
-            assert!(broken.is_err(), "a file is no connection");
             let (good, _other) = StdStream::pair().expect("a pair");
             // Two at once: one is taken, and none stays open.
             let two = [good.as_fd(), file.as_fd()];

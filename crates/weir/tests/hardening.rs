@@ -28,11 +28,11 @@ fn status(daemon: &Daemon, name: &str) -> String {
 /// Bits of include/uapi/linux/capability.h: NET_ADMIN 12, PERFMON 38, BPF 39.
 const KEPT: u64 = 1 << 12 | 1 << 38 | 1 << 39;
 
-/// For the page's process, which is somebody else's: SETGID 6, SETUID 7.
-const FOR_THE_PAGE: u64 = 1 << 6 | 1 << 7;
+/// For the page's process, which is somebody else's: KILL 5, SETGID 6, SETUID 7.
+const FOR_THE_PAGE: u64 = 1 << 5 | 1 << 6 | 1 << 7;
 
 #[test]
-fn it_keeps_two_capabilities_more_for_the_page() {
+fn it_keeps_three_capabilities_more_for_the_page() {
     let lab = gateway();
     let router = lab.node("router").expect("a router");
     let daemon = Daemon::start(router, "", |_| {});

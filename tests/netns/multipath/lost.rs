@@ -81,7 +81,7 @@ fn a_conversation_that_lives_on_is_not_stuck() -> Result<(), Error> {
     Ok(())
 }
 
-/// What is no TCP does not leave either, without a partner, where nothing is to; but what goes
+/// UDP and the like do not leave either, without a partner, where nothing is to; but what goes
 /// directly does.
 #[test]
 fn with_fallback_stop_datagrams_wait_for_the_partner() -> Result<(), Error> {

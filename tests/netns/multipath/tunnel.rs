@@ -1,4 +1,4 @@
-//! What is no TCP: by the tunnel, over all paths.
+//! All but TCP: by the tunnel, over all paths.
 
 use std::net::SocketAddr;
 use std::thread::sleep;

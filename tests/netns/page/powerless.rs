@@ -122,8 +122,8 @@ fn tried(router: &Namespace, folder: &Path) -> Result<(), Error> {
     );
     assert!(curl(router, &secret)?.contains("\"unknown_path\""));
 
-    let end = |process| kill(Pid::from_raw(process), Signal::SIGKILL);
-    end(page).map_err(|error| Error::Unexpected(error.to_string()))?;
+    let unexpected = |error: nix::Error| Error::Unexpected(error.to_string());
+    kill(Pid::from_raw(page), Signal::SIGKILL).map_err(unexpected)?;
     assert!(
         curl(router, &status)?.contains("\"version\""),
         "the session lives on: {}",
@@ -131,6 +131,15 @@ fn tried(router: &Namespace, folder: &Path) -> Result<(), Error> {
     );
     let again = server(&weir)?;
     assert!(again != page && weir.log().contains("it is started again"));
+
+    // One that hangs is ended, and another started. There is none in between.
+    kill(Pid::from_raw(again), Signal::SIGSTOP).map_err(unexpected)?;
+    wait_until("it is seen that the page's process hangs", LIMIT, || {
+        Ok(!Path::new(&format!("/proc/{again}")).exists())
+    })?;
+    assert!(weir.log().contains("hangs; it is started again"));
+    assert!(curl(router, &status)?.contains("\"version\""));
+    let again = server(&weir)?;
 
     // Neither does it live on, nor does it keep the next from listening.
     let gone = |page| {

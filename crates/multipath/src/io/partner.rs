@@ -115,7 +115,7 @@ impl Partner {
                     welcome.mtu = MTU;
                 }
                 Err(error) => {
-                    warn!(%error, "no tunnel: routers send what is no TCP directly");
+                    warn!(%error, "no tunnel: routers send all but TCP directly");
                 }
             }
         }

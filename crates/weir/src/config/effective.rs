@@ -87,6 +87,16 @@ impl Effective {
         held.when(key)
     }
 
+    /// What runs after a reload that read this: keys for which weir must be started anew are as they
+    /// ran before.
+    #[must_use]
+    pub fn reloaded(mut self, before: &Self) -> Self {
+        for ((_, held), (_, before)) in self.held.iter_mut().zip(&before.held) {
+            held.keep(&**before);
+        }
+        self
+    }
+
     /// Lays something over what the file says: `offload.shadow`, by a flag.
     pub(super) fn lay_over(&mut self, dotted: &str, value: &DeValue<'_>) -> Result<(), Wrong> {
         let (path, key) = dotted.rsplit_once('.').ok_or_else(Wrong::no_key)?;

@@ -28,6 +28,8 @@ pub struct Key<S: 'static> {
     pub read: fn(&mut S, &DeValue<'_>, Origin) -> Result<(), Wrong>,
     /// As it would be in the file.
     pub show: fn(&S) -> (Value, &Origin),
+    /// Takes it over from another table, unless it has the same value.
+    pub keep: fn(&mut S, &S),
 }
 
 /// When a change of a key takes effect.
@@ -88,6 +90,9 @@ macro_rules! table {
                             $crate::config::FileValue::show(&all.$key.value),
                             &all.$key.origin,
                         ),
+                        keep: |all, other| if all.$key.value != other.$key.value {
+                            all.$key = other.$key.clone();
+                        },
                     },
                 )*];
                 KEYS
@@ -226,6 +231,8 @@ pub(super) trait Held: Debug {
     fn when(&self, key: &str) -> Option<When>;
     /// Sets one key of its table.
     fn set(&mut self, key: &str, value: &DeValue<'_>, origin: &Origin) -> Result<(), Wrong>;
+    /// Takes the keys that a reload does not change over from what ran before, of the same section.
+    fn keep(&mut self, before: &dyn Held);
     /// Its [`Tables`].
     fn tables(&self) -> &dyn Any;
     /// The same, to be changed.
@@ -321,6 +328,23 @@ impl<T: Table> Held for Tables<T> {
     fn when(&self, key: &str) -> Option<When> {
         let found = T::keys().iter().find(|known| known.name == key)?;
         Some(found.when)
+    }
+
+    fn keep(&mut self, before: &dyn Held) {
+        let Some(before) = before.tables().downcast_ref::<Self>() else {
+            return;
+        };
+        // A table that has come has what it had before it was written.
+        let none = T::default();
+        let named = self.named.iter_mut().map(|(name, table)| {
+            let before = before.named.get(name).unwrap_or(&none);
+            (table, before)
+        });
+        for (table, before) in named.chain([(&mut self.one, &before.one)]) {
+            for key in T::keys().iter().filter(|key| key.when == When::Restart) {
+                (key.keep)(table, before);
+            }
+        }
     }
 
     fn tables(&self) -> &dyn Any {

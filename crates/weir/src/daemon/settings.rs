@@ -40,7 +40,7 @@ impl RunOptions {
 
 /// The configuration in force, and where it comes from.
 pub struct Settings {
-    /// As read.
+    /// As it runs.
     pub effective: Effective,
     /// Shadow mode, by option or by configuration.
     pub shadow: bool,
@@ -58,7 +58,8 @@ impl Settings {
         }
     }
 
-    /// Reads the configuration again. Nothing changes where it has an error.
+    /// Reads the configuration again. Nothing changes where it has an error. What takes a restart is
+    /// told each time until there was one, or until the file says again what runs.
     pub fn reload(&mut self) -> Result<(Reloaded, offload::Settings), Problem> {
         let effective = (self.source)().map_err(|errors| {
             let mut problem = Problem::new(
@@ -102,8 +103,8 @@ impl Settings {
                     }),
             )
             .collect();
-        let settings = offload_settings(&effective, self.shadow);
-        self.effective = effective;
+        self.effective = effective.reloaded(&self.effective);
+        let settings = offload_settings(&self.effective, self.shadow);
         Ok((Reloaded { changed }, settings))
     }
 }

@@ -84,6 +84,11 @@ fn filter() -> Result<seccompiler::BpfProgram, Box<dyn std::error::Error>> {
         libc::SYS_truncate,
         libc::SYS_ftruncate,
         libc::SYS_fallocate,
+        // What the log is may be a file.
+        libc::SYS_lseek,
+        libc::SYS_pwrite64,
+        libc::SYS_pwritev,
+        libc::SYS_pwritev2,
         libc::SYS_shmget,
         libc::SYS_msgget,
         libc::SYS_semget,

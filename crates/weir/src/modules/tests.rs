@@ -1,5 +1,7 @@
 //! The whole configuration: what can be written, and what is told of what cannot.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::time::Duration;
 
 use ::multipath::Pairing;
@@ -13,6 +15,7 @@ use super::monitor::config::{Collector, Ipfix, MeterRoom, Monitor};
 use super::multipath::config::{Fallback, Multipath, PathSettings};
 use super::page::config::{MetricsFor, Web, WebTls};
 use crate::config::{Api, ConfigError, DeviceName, Effective, Log, LogLevel, Origin, When, help};
+use crate::daemon::Settings;
 use crate::daemon::config::{
     EachPacket, FlowRoom, HookChoice, Mark, Offload, PortHook, PortSettings,
 };
@@ -529,6 +532,49 @@ fn what_a_reload_changes_is_said_by_the_key() {
     ] {
         assert_eq!(all.when(key), when, "{key}");
     }
+}
+
+#[test]
+fn what_takes_a_restart_stays_as_it_runs() {
+    let read = |text: &str| parse(text, "f").expect("good");
+    let running = read("[offload]\nflows = 2048\nudp = false\n[web]\nlisten = [\"[::1]:1\"]\n");
+    let text = "[offload]\nflows = 4096\nudp = true\n[ports.eth0]\nhook = \"tc\"\n";
+    let text = Rc::new(RefCell::new(text.to_owned()));
+    let file = Rc::clone(&text);
+    let source = move || Ok(parse(&file.borrow(), "f").expect("good"));
+    let mut settings = Settings::new(running, false, Box::new(source));
+    let mut reload = || {
+        let changed = settings.reload().expect("good").0.changed;
+        let told = changed
+            .into_iter()
+            .map(|c| (c.key, c.after_restart))
+            .collect();
+        let flows = *settings.effective.of::<Offload>().flows;
+        let web = settings.effective.of::<Web>().listen.value.clone();
+        assert_eq!(
+            (flows, web.len()),
+            (FlowRoom::Connections(2048), 1),
+            "it runs"
+        );
+        let told: Vec<(String, bool)> = told;
+        told
+    };
+    let key = |key: &str, restart| (key.to_owned(), restart);
+    let waiting = [key("offload.flows", true), key("web.listen", true)];
+    let live = [key("offload.udp", false), key("ports.eth0.hook", false)];
+    let told = reload();
+    assert_eq!(told.len(), 4, "{told:?}");
+    assert!(
+        waiting.iter().chain(&live).all(|key| told.contains(key)),
+        "{told:?}"
+    );
+    assert_eq!(reload(), waiting, "told until there was one");
+    *text.borrow_mut() = "[offload]\nflows = 2048\n[web]\nlisten = [\"[::1]:1\"]\n".into();
+    assert_eq!(
+        reload(),
+        [key("ports.eth0.hook", false)],
+        "as it runs, again"
+    );
 }
 
 #[test]

@@ -87,7 +87,7 @@ pub struct State {
     pub connection: Connection,
     /// Whether clients' new connections are brought here.
     pub redirects: bool,
-    /// What is no TCP goes by the tunnel.
+    /// All but TCP goes by the tunnel.
     pub tunnel: bool,
     /// The uplinks.
     pub paths: Vec<PathState>,

@@ -1,4 +1,4 @@
-//! The tunnel's sockets: for packets that are no TCP, and to see which paths work.
+//! The tunnel's sockets: for all packets but TCP's, and to see which paths work.
 
 pub mod partner;
 pub mod router;

@@ -74,7 +74,7 @@ pub async fn run(tun: Tun, link: u32, share: Arc<Share>) {
         };
         let work = async {
             if let Err(error) = carry(&tun, link, &share, &meeting).await {
-                warn!(%error, "no tunnel: what is no TCP goes directly");
+                warn!(%error, "no tunnel: all but TCP goes directly");
                 std::future::pending::<()>().await;
             }
         };

@@ -206,7 +206,10 @@ fn path(path: PathState) -> answers::Path {
 /// The tunnel's device; without one there is no tunnel.
 fn device() -> Option<TunDevice> {
     tun::open(DEVICE)
-        .inspect_err(|error| warn!(%error, "no tunnel: what is no TCP goes directly"))
+        .inspect_err(|error| {
+            let hint = tun::hint(error);
+            warn!(%error, hint, "no tunnel: all but TCP goes directly");
+        })
         .ok()
 }
 

@@ -17,3 +17,12 @@ pub fn open(name: &str) -> io::Result<TunDevice> {
         link,
     })
 }
+
+/// What would bring the device.
+pub fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => "`modprobe tun`; on OpenWrt, install kmod-tun",
+        io::ErrorKind::PermissionDenied => "run it as root, or with CAP_NET_ADMIN and /dev/net/tun",
+        _ => "a device of that name may be there already: see `ip link`",
+    }
+}

@@ -28,6 +28,9 @@ const REST: (Duration, Duration) = (Duration::from_millis(200), Duration::from_s
 /// How long the process of a former weir may take to go.
 const FORMER: Duration = Duration::from_secs(1);
 
+/// How often the process is asked whether it is there. Silent twice, it hangs.
+const ASKED: Duration = Duration::from_secs(10);
+
 /// Who lived so long was well.
 const WELL: Duration = Duration::from_secs(60);
 
@@ -101,12 +104,21 @@ impl Running {
             match self.begin() {
                 Ok((mut child, questions)) => {
                     let questions = Rc::new(questions);
-                    let ended = tokio::select! {
-                        ended = child.wait() => ended,
+                    let ours = Rc::clone(&questions);
+                    tokio::select! {
+                        ended = child.wait() => {
+                            let ended = ended.map_or_else(|e| e.to_string(), |s| s.to_string());
+                            warn!(ended, "the web page's process ended; it is started again");
+                        }
+                        () = ours.silence(ASKED) => {
+                            warn!("the web page's process hangs; it is started again");
+                            if let Err(error) = child.start_kill() {
+                                let hint = "give weir CAP_KILL";
+                                warn!(%error, hint, "what hangs cannot be ended");
+                            }
+                        }
                         () = api::serve(questions, &self.routes, LIMITS(&self.front)) => continue,
-                    };
-                    let ended = ended.map_or_else(|e| e.to_string(), |status| status.to_string());
-                    warn!(ended, "the web page's process ended; it is started again");
+                    }
                 }
                 Err(error) => warn!(%error, "the web page's process cannot be started"),
             }
@@ -163,8 +175,13 @@ fn bind(settings: &Settings) -> Result<Listeners, web::WebError> {
     }
 }
 
-/// Capabilities that weir keeps for the process, which becomes somebody else by them.
-pub const CAPABILITIES: [Capability; 2] = [Capability::CAP_SETUID, Capability::CAP_SETGID];
+/// Capabilities that weir keeps for the process, which becomes somebody else by the first two; the
+/// third ends somebody else's process.
+pub const CAPABILITIES: [Capability; 3] = [
+    Capability::CAP_SETUID,
+    Capability::CAP_SETGID,
+    Capability::CAP_KILL,
+];
 
 /// Why there would be no page, as far as the configuration alone tells.
 pub fn refused(config: &Web) -> Option<web::WebError> {

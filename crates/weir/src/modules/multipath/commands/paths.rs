@@ -100,7 +100,7 @@ fn print(
     if !told.redirects {
         output.line("new connections of clients go as routes say")?;
     } else if !told.tunnel {
-        output.line("what is no TCP goes as routes say")?;
+        output.line("all but TCP goes as routes say")?;
     }
     for forward in &told.forwards {
         let (tone, word) = match forward.granted {

@@ -301,8 +301,8 @@ fn serve(args: &ServeArgs) -> Result<(), Error> {
     crate::event_loop()?.block_on(async {
         let device = tun::open(DEVICE)
             .inspect_err(|error| {
-                tracing::warn!(%error, "no tunnel: routers send what is no TCP \
-                directly")
+                let hint = tun::hint(error);
+                tracing::warn!(%error, hint, "no tunnel: routers send all but TCP directly");
             })
             .ok();
         confine(args).map_err(|error| kept(&error))?;
