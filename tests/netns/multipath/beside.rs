@@ -187,7 +187,7 @@ fn by_xdp() -> Result<(), Error> {
     beside("xdp")
 }
 
-fn beside(hook: &str) -> Result<(), Error> {
+fn beside(hook: &'static str) -> Result<(), Error> {
     let mut scene = Scene::build(hook)?;
     let own = scene.own();
     // Before the partner is there.
@@ -205,6 +205,7 @@ fn beside(hook: &str) -> Result<(), Error> {
     assert_eq!((carried.source, direct.source), (PARTNER, own));
     direct.until_offloaded(&scene, 5002)?;
     // A proof may just have ended: rules change when the partner comes.
+    let hook = scene.weir.way_out("wan0", hook)?;
     wait_until(&format!("it is forwarded by {hook}"), LIMIT, || {
         direct.exchange();
         let flows = scene.weir.flows()?.into_iter();

@@ -90,6 +90,7 @@ fn a_partner_that_dies_under_load_leaves_nothing_hanging() -> Result<(), Error> 
         .and_then(|()| quiet.read_exact(&mut [0]));
     answered.map_err(Error::system("ask"))?;
     pair.wait_for("five connections", |told| told.connections.open == 5)?;
+    assert_eq!(pair.paths()?.connections.direct, 0, "all go by the partner");
 
     let process = Pid::from_raw(i32::try_from(pair.partner.id()).expect("an id"));
     kill(process, Signal::SIGKILL).map_err(Error::system("kill the partner"))?;
