@@ -3,6 +3,7 @@
 mod common;
 
 use std::collections::{HashMap, HashSet};
+use std::mem;
 use std::net::IpAddr;
 
 use common::{Rig, bumps, link, tuple};
@@ -265,14 +266,9 @@ impl Model {
             Step::Firewall(generation) => {
                 due.bump = self.generation.replace(*generation) != Some(*generation)
             }
-            Step::Routing | Step::OptOut(_) | Step::Tcp(_) => {
-                due.bump = true;
-                match step {
-                    Step::OptOut(on) => self.opt_out = *on,
-                    Step::Tcp(on) => self.no_tcp = !on,
-                    _ => {}
-                }
-            }
+            Step::Routing => due.bump = true,
+            Step::OptOut(on) => due.bump = mem::replace(&mut self.opt_out, *on) != *on,
+            Step::Tcp(on) => due.bump = mem::replace(&mut self.no_tcp, !on) == *on,
             Step::Link(link) => {
                 let seen = |l: &Link| (l.up, l.mtu, l.master);
                 let old = self.links.insert(link.index, (link.clone(), true));

@@ -114,11 +114,16 @@ fn a_hang_up_reloads_and_a_broken_file_changes_nothing() {
 
     fs::write(
         daemon.config(),
-        "[offload]\nreprove = \"7s\"\n[log]\nlevel = \"debug\"\n",
+        "[offload]\nreprove = \"7s\"\nbridge = true\n[log]\nlevel = \"debug\"\n",
     )
     .expect("written");
     daemon.signal(Signal::SIGHUP);
     daemon.wait("the file is read", |_| value("offload.reprove") == "7s");
+    // What takes a restart is said, and shown as it runs.
+    daemon.wait("it says what waits", |daemon| {
+        daemon.log().contains("after_restart=[\"offload.bridge\"]")
+    });
+    assert_eq!(value("offload.bridge"), false);
     // The level of the log is among it: the next change of a route is told of.
     router
         .run("ip route add 198.51.100.0/24 via 10.0.0.2")

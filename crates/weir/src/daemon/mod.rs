@@ -26,6 +26,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use answers::Reloaded;
 use api::{Limits, Listener, Routes};
 use datapath::{Datapath, Sizes};
 use kernel::io::{Events, Requests, SetEvents};
@@ -299,7 +300,11 @@ impl Daemon {
                 }
                 () = until(face.modules.turn_at()) => face.modules.turn(&mut router.borrow_mut()),
                 _ = hang_up.recv() => match face.reload() {
-                    Ok(reloaded) => info!(changes = reloaded.changed.len(), "reloaded"),
+                    Ok(Reloaded { changed }) => {
+                        let waits = changed.iter().filter(|change| change.after_restart);
+                        let after_restart: Vec<&str> = waits.map(|c| c.key.as_str()).collect();
+                        info!(changes = changed.len(), ?after_restart, "reloaded");
+                    }
                     Err(problem) => {
                         error!(error = problem.detail, errors = ?problem.errors, "not reloaded");
                     }
