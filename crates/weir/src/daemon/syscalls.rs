@@ -84,7 +84,7 @@ fn filter() -> Result<seccompiler::BpfProgram, Box<dyn std::error::Error>> {
         libc::SYS_truncate,
         libc::SYS_ftruncate,
         libc::SYS_fallocate,
-        // What the log is may be a file.
+        // The log may be a file: it can be added to, not written over.
         libc::SYS_lseek,
         libc::SYS_pwrite64,
         libc::SYS_pwritev,
