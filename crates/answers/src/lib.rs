@@ -15,6 +15,12 @@
 //! | `GET /v1/probes` | [`Probes`]: what is recorded of the network stack |
 //! | `GET /v1/history?…` | [`History`] of a [`HistoryQuery`] |
 //! | `GET /v1/paths` | [`Paths`]: uplinks that are used as one |
+//! | `GET /v1/portal/clients` | [`PortalClients`]: who is let in |
+//! | `GET /v1/portal/vouchers` | [`PortalVouchers`] |
+//! | `POST /v1/portal/vouchers` | [`PortalVouchers`] that are made, of [`NewVouchers`] |
+//! | `POST /v1/portal/vouchers/{id}/rename` | [`PortalVoucher`], of a [`VoucherName`] |
+//! | `POST /v1/portal/vouchers/{id}/invalidate` | [`PortalVoucher`] that is called back |
+//! | `POST /v1/portal/clients/{mac}/end` | [`PortalClients`]: those that stay |
 //! | `POST /v1/capture?…` | pcapng, for as long as a [`CaptureQuery`] says, and a [`CaptureSummary`] as a trailer |
 //! | `POST /v1/capture/stop` | [`CaptureSummary`] of the capture that runs, which ends |
 //! | `GET /v1/config` | [`Config`] |
@@ -33,6 +39,7 @@ mod history;
 pub mod monitor;
 mod multipath;
 pub mod offload;
+mod portal;
 mod settings;
 mod status;
 
@@ -51,6 +58,10 @@ pub use offload::{
     FlowFilter, FlowId, FlowList, FlowQuery, FlowState, Hook, Hop, Port, PortLimit, PortStack,
     PortUse, Protocol, Reason, Selection, Sort, Traffic, Translated, TtlRange, Witness,
     WitnessName,
+};
+pub use portal::{
+    NewVouchers, PortalClient, PortalClients, PortalState, PortalVoucher, PortalVouchers,
+    VoucherName,
 };
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
 pub use status::{

@@ -19,8 +19,10 @@
 //! an event read before it. While a dump runs, remember what events said went
 //! ([`Event::ConnectionGone`](crate::Event), …) and do not believe the dump about it.
 
+mod ask;
 mod asked;
 mod device;
+mod elements;
 mod ethtool;
 mod events;
 mod extensions;
@@ -41,12 +43,14 @@ mod tables;
 mod updates;
 mod xfrm;
 
+pub use ask::ask_neighbours;
 pub use device::Device;
+pub use elements::change_elements;
 pub use ethtool::Ethtool;
 pub use events::Events;
 pub use extensions::read_extensions;
 pub use filters::{Attached, Filters};
-pub use forget::forget_marked;
+pub use forget::{forget, forget_marked};
 pub use mptcp::Mptcp;
 pub use netdev::Netdev;
 pub use nexthops::read_bucket_idle;

@@ -3,11 +3,12 @@
 //! ([`conntrack::decode`], [`route::decode`], [`firewall::decode`], [`netdev::decode_device`]);
 //! sockets live in [`io`].
 //!
-//! What weir writes beside that all belongs to several uplinks: MPTCP endpoints ([`mptcp`]), rules
-//! and routes ([`policy`]), and settings ([`sysctls`]). Each can be told from what others wrote,
-//! and is taken back.
+//! What weir writes beside that belongs to several uplinks: MPTCP endpoints ([`mptcp`]), rules and
+//! routes ([`policy`]), and settings ([`sysctls`]); or to its own tables of nftables ([`elements`]).
+//! Each can be told from what others wrote, and is taken back.
 
 pub mod conntrack;
+pub mod elements;
 mod encode;
 pub mod ethtool;
 pub mod event;
@@ -38,6 +39,7 @@ pub mod tuple;
 pub mod uplinks;
 pub mod xfrm;
 
+pub use elements::ElementStep;
 pub use event::*;
 pub use prefix::{Prefix, PrefixError};
 pub use sets::{SetContent, SetEvent, SetHeader, SetName};

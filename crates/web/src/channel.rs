@@ -1,14 +1,13 @@
-//! Between the daemon and the page's server, which is a process of its own: one pair of sockets.
-//! The daemon hands over what to listen on; the page's server hands over one end of a new pair for
-//! each thing that it asks ([`api`]), and answers when it is asked whether it is there. Nothing of
-//! this has a name, so nobody else can knock.
+//! Between the daemon and a server that strangers speak to, which is a process of its own: one pair
+//! of sockets. The daemon hands over what to listen on; the server hands over one end of a new pair
+//! for each thing that it asks ([`api`]), and answers when it is asked whether it is there. Nothing
+//! of this has a name, so nobody else can knock.
 
 use std::cell::Cell;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdStream;
-use std::rc::Rc;
 use std::time::Duration;
 
 use api::server::Peer;
@@ -18,12 +17,10 @@ use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use tokio::io::Interest;
 use tokio::net::UnixStream;
-
-use crate::serve::Listeners;
-use crate::settings::Front;
-use crate::warden::Warden;
 
 /// Bytes of the longest message: the settings, which name hosts.
 const LONGEST: usize = 64 * 1024;
@@ -31,7 +28,7 @@ const LONGEST: usize = 64 * 1024;
 /// "Are you there?", and "yes".
 const THERE: &[u8] = b"t";
 
-/// Both ends: the daemon's, and the one for the page's server.
+/// Both ends: the daemon's, and the one for the server.
 pub fn pair() -> io::Result<(Ours, OwnedFd)> {
     let flags = SocketFlags::CLOEXEC;
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
@@ -43,44 +40,45 @@ pub fn pair() -> io::Result<(Ours, OwnedFd)> {
 pub struct Ours(OwnedFd);
 
 impl Ours {
-    /// Says what to serve, and where: the listeners are the other end's as well from now on.
-    pub fn begin(&self, front: &Front, listeners: &Listeners) -> io::Result<()> {
+    /// Says what to serve, and where: the sockets are the other end's as well from now on.
+    pub fn begin(&self, what: &impl Serialize, sockets: &[BorrowedFd<'_>]) -> io::Result<()> {
         let opening = Opening {
-            front: front.clone(),
-            listeners: listeners.sockets().len(),
+            what,
+            sockets: sockets.len(),
         };
         let text = serde_json::to_vec(&opening)?;
         send(self.0.as_fd(), &text, None)?;
-        for socket in listeners.sockets() {
-            send(self.0.as_fd(), b"l", Some(socket.as_fd()))?;
+        for socket in sockets {
+            send(self.0.as_fd(), b"l", Some(*socket))?;
         }
         Ok(())
     }
 
-    /// What comes from now on: the other end's questions. Must be called inside a tokio runtime.
-    pub fn questions(self, warden: Rc<Warden>) -> io::Result<Questions> {
+    /// What comes from now on: the other end's questions; `who` asks, by a request's head. Must be
+    /// called inside a tokio runtime.
+    pub fn questions(self, who: impl Fn(&HeaderMap) -> Who + 'static) -> io::Result<Questions> {
         Ok(Questions {
             control: readable(self.0)?,
             heard: Cell::new(true),
-            warden,
+            who: Box::new(who),
         })
     }
 }
 
 /// The first message.
-#[derive(serde::Serialize, serde::Deserialize)]
-struct Opening {
-    front: Front,
+#[derive(Serialize, Deserialize)]
+struct Opening<T> {
+    what: T,
     /// How many follow, one in each message.
-    listeners: usize,
+    sockets: usize,
 }
 
-/// Questions of the page's server: who asks them is told by their session.
+/// Questions of a server.
 pub struct Questions {
     control: UnixStream,
     /// Since it was last asked whether it is there.
     heard: Cell<bool>,
-    warden: Rc<Warden>,
+    who: Box<dyn Fn(&HeaderMap) -> Who>,
 }
 
 impl Questions {
@@ -127,11 +125,11 @@ impl Arrivals for Questions {
     }
 
     fn who(&self, headers: &HeaderMap) -> Who {
-        self.warden.who(headers)
+        (self.who)(headers)
     }
 }
 
-/// The end of the page's server.
+/// The server's end.
 pub struct Theirs {
     control: UnixStream,
 }
@@ -141,21 +139,21 @@ impl Theirs {
     ///
     /// # Errors
     /// It is not the daemon that has the other end.
-    pub fn open(control: OwnedFd) -> io::Result<(Self, Front, Listeners)> {
+    pub fn open<T: DeserializeOwned>(control: OwnedFd) -> io::Result<(Self, T, Vec<OwnedFd>)> {
         let mut text = vec![0; LONGEST];
         let (length, _) = receive(control.as_fd(), &mut text, RecvFlags::empty())?;
-        let opening: Opening = serde_json::from_slice(&text[..length])?;
+        let opening: Opening<T> = serde_json::from_slice(&text[..length])?;
         let mut sockets = Vec::new();
-        for _ in 0..opening.listeners {
+        for _ in 0..opening.sockets {
             let (_, socket) = receive(control.as_fd(), &mut [0], RecvFlags::empty())?;
-            sockets.push(socket.ok_or(io::ErrorKind::UnexpectedEof)?.into());
+            sockets.push(socket.ok_or(io::ErrorKind::UnexpectedEof)?);
         }
         let control = readable(control)?;
-        Ok((Self { control }, opening.front, Listeners::of(sockets)))
+        Ok((Self { control }, opening.what, sockets))
     }
 
     /// A connection to the daemon.
-    pub(crate) fn connect(&self) -> io::Result<UnixStream> {
+    pub fn connect(&self) -> io::Result<UnixStream> {
         let (mine, other) = StdStream::pair()?;
         mine.set_nonblocking(true)?;
         send(self.control.as_fd(), b"q", Some(other.as_fd()))?;
@@ -233,21 +231,13 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::Settings;
+    use crate::{Front, Listeners, Settings};
 
     fn runtime() -> tokio::runtime::Runtime {
         tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .expect("a runtime")
-    }
-
-    fn warden() -> Rc<Warden> {
-        let settings = Settings {
-            password_file: "/nonexistent/weir/password".into(),
-            ..Settings::default()
-        };
-        Rc::new(Warden::new(settings).expect("a warden"))
     }
 
     fn listeners(count: usize) -> Listeners {
@@ -263,9 +253,10 @@ mod tests {
             ..Settings::default().front()
         };
         let bound = listeners(40);
-        ours.begin(&front, &bound).expect("said");
+        ours.begin(&front, &bound.descriptors()).expect("said");
         runtime().block_on(async {
-            let (_, heard, found) = Theirs::open(theirs).expect("heard");
+            let (_, heard, found) = Theirs::open::<Front>(theirs).expect("heard");
+            let found = Listeners::of(found);
             assert_eq!(heard.hosts, front.hosts);
             assert_eq!(found.addresses(), bound.addresses());
         });
@@ -275,10 +266,10 @@ mod tests {
     fn each_question_has_a_connection_and_the_end_is_seen() {
         let (ours, theirs) = pair().expect("a pair");
         let front = Settings::default().front();
-        ours.begin(&front, &listeners(0)).expect("said");
+        ours.begin(&front, &[]).expect("said");
         runtime().block_on(async {
-            let questions = ours.questions(warden()).expect("a socket");
-            let (theirs, ..) = Theirs::open(theirs).expect("heard");
+            let questions = ours.questions(|_| Who::Guest).expect("a socket");
+            let (theirs, ..) = Theirs::open::<Front>(theirs).expect("heard");
             for _ in 0..3 {
                 let mine = theirs.connect().expect("a connection");
                 let other = questions.accept().await.expect("the other end");
@@ -296,11 +287,10 @@ mod tests {
     fn who_hangs_is_noticed() {
         const PAUSE: Duration = Duration::from_millis(100);
         let (ours, theirs) = pair().expect("a pair");
-        ours.begin(&Settings::default().front(), &listeners(0))
-            .expect("said");
+        ours.begin(&Settings::default().front(), &[]).expect("said");
         runtime().block_on(async {
-            let questions = ours.questions(warden()).expect("a socket");
-            let (theirs, ..) = Theirs::open(theirs).expect("heard");
+            let questions = ours.questions(|_| Who::Guest).expect("a socket");
+            let (theirs, ..) = Theirs::open::<Front>(theirs).expect("heard");
             let hangs = async || {
                 tokio::select! {
                     () = questions.silence(PAUSE) => true,
@@ -322,7 +312,7 @@ mod tests {
     fn other_things_than_questions_are_survived() {
         let (ours, theirs) = pair().expect("a pair");
         runtime().block_on(async {
-            let questions = ours.questions(warden()).expect("a socket");
+            let questions = ours.questions(|_| Who::Guest).expect("a socket");
             let say = |octets: &[u8], passed: Option<BorrowedFd<'_>>| {
                 send(theirs.as_fd(), octets, passed).expect("there is room");
             };
@@ -352,12 +342,12 @@ mod tests {
 
     #[test]
     fn nothing_but_weir_is_listened_to() {
-        for said in [&b""[..], b"{}", b"\xff", br#"{"front":1,"listeners":0}"#] {
+        for said in [&b""[..], b"{}", b"\xff", br#"{"what":1,"sockets":0}"#] {
             let (ours, theirs) = pair().expect("a pair");
             send(ours.0.as_fd(), said, None).expect("said");
             drop(ours);
             runtime().block_on(async {
-                assert!(Theirs::open(theirs).is_err(), "{said:?}");
+                assert!(Theirs::open::<Front>(theirs).is_err(), "{said:?}");
             });
         }
     }

@@ -1,14 +1,16 @@
 //! Each request, from its head to its answer. Sockets are elsewhere: this can be asked without any.
 
+use std::io;
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use api::Problem;
 use api::server::{Answer, read_body};
-use hyper::body::Body;
+use hyper::body::{Body, Incoming};
 use hyper::header::{ACCEPT_ENCODING, AUTHORIZATION, IF_NONE_MATCH};
 use hyper::http::request::Parts;
 use hyper::{Request, Response, Version};
+use tokio::net::TcpStream;
 
 use crate::accept::Encoding;
 use crate::assets;
@@ -17,7 +19,8 @@ use crate::guard::{self, CSRF_HEADER, Peer};
 use crate::host::{Authority, Hosts};
 use crate::reply::{self, Refused};
 use crate::route::Route;
-use crate::settings::{FiguresFor, Front, is_loopback};
+use crate::serve::{Served, speak};
+use crate::settings::{FiguresFor, Front, Limits, is_loopback};
 use crate::token::{Token, same};
 use crate::warden::{Bearer, Clock};
 
@@ -199,6 +202,40 @@ impl Door {
         }
         // Said in plain text, for whoever looks at it.
         Err(reply::problem(answer).await.into())
+    }
+}
+
+impl Served for Door {
+    fn limits(&self) -> Limits {
+        self.front.limits
+    }
+
+    fn now(&self) -> Duration {
+        (self.clock)()
+    }
+
+    async fn answer(&self, request: Request<Incoming>, peer: Peer) -> Response<Answer> {
+        Self::answer(self, request, peer).await
+    }
+
+    async fn converse(&self, stream: TcpStream, peer: Peer) -> io::Result<()> {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            let peer = Peer { tls: true, ..peer };
+            let time = self.front.limits.request_time;
+            let shaken = tokio::time::timeout(time, tls.accept(stream, self)).await;
+            return match shaken {
+                Ok(Ok(Some(stream))) => {
+                    speak(stream, peer, self).await;
+                    Ok(())
+                }
+                Ok(Ok(None)) => Ok(()),
+                Ok(Err(error)) => Err(error),
+                Err(_) => Err(io::ErrorKind::TimedOut.into()),
+            };
+        }
+        speak(stream, peer, self).await;
+        Ok(())
     }
 }
 

@@ -47,7 +47,7 @@ pub use door::Door;
 pub use error::WebError;
 pub use guard::Peer;
 pub use login::SessionState;
-pub use serve::{Listeners, serve};
+pub use serve::{Listeners, Served, serve};
 pub use settings::{
     DEFAULT_LISTEN, DEFAULT_PASSWORD_FILE, FiguresFor, Front, Limits, Metrics, Settings, Tls,
 };

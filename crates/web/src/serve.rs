@@ -4,13 +4,15 @@ use std::cell::RefCell;
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener as StdListener};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::rc::Rc;
 use std::time::Duration;
 
-use api::server::Watched;
+use api::server::{Answer, Watched};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use nix::sys::socket::sockopt::{IpFreebind, Ipv6V6Only, ReuseAddr};
 use nix::sys::socket::{
@@ -23,9 +25,8 @@ use tracing::debug;
 
 use crate::WebError;
 use crate::crowd::Crowd;
-use crate::door::Door;
 use crate::guard::Peer;
-use crate::settings::Settings;
+use crate::settings::{Limits, Settings};
 use crate::throttle::{CONNECT_ALL, CONNECT_EACH, Throttle};
 
 /// Header lines of a request. Browsers send some 15.
@@ -43,8 +44,12 @@ impl Listeners {
     /// bound too. Must be called before the capability to bind ports below 1024 is given up.
     pub fn bind(settings: &Settings) -> Result<Self, WebError> {
         settings.check()?;
-        settings
-            .listen
+        Self::at(&settings.listen)
+    }
+
+    /// The same of these addresses.
+    pub fn at(addresses: &[SocketAddr]) -> Result<Self, WebError> {
+        addresses
             .iter()
             .map(|address| {
                 bind(*address).map_err(|source| WebError::Listen {
@@ -56,12 +61,19 @@ impl Listeners {
             .map(Self)
     }
 
-    pub(crate) fn of(sockets: Vec<StdListener>) -> Self {
-        Self(sockets)
+    /// Those that another process bound.
+    pub fn of<T: Into<StdListener>>(sockets: Vec<T>) -> Self {
+        Self(sockets.into_iter().map(Into::into).collect())
     }
 
-    pub(crate) fn sockets(&self) -> &[StdListener] {
-        &self.0
+    /// The sockets themselves.
+    pub fn into_inner(self) -> Vec<StdListener> {
+        self.0
+    }
+
+    /// To be handed on.
+    pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        self.0.iter().map(AsFd::as_fd).collect()
     }
 
     /// Where they listen: with the port that the system chose, where 0 was asked for.
@@ -93,6 +105,33 @@ fn bind(address: SocketAddr) -> io::Result<StdListener> {
     Ok(socket.into())
 }
 
+/// Somebody who answers what is asked over HTTP.
+pub trait Served: 'static {
+    /// How much, and how long, a client may.
+    fn limits(&self) -> Limits;
+
+    /// The time since some beginning; never goes back.
+    fn now(&self) -> Duration;
+
+    /// Answers one request.
+    fn answer(
+        &self,
+        request: Request<Incoming>,
+        peer: Peer,
+    ) -> impl Future<Output = Response<Answer>>;
+
+    /// Speaks with whoever connected: HTTP, unless something comes before it.
+    fn converse(&self, stream: TcpStream, peer: Peer) -> impl Future<Output = io::Result<()>>
+    where
+        Self: Sized,
+    {
+        async move {
+            speak(stream, peer, self).await;
+            Ok(())
+        }
+    }
+}
+
 /// Who is connected, and how often who connects.
 struct Gate {
     crowd: RefCell<Crowd>,
@@ -104,16 +143,16 @@ struct Gate {
 ///
 /// # Errors
 /// The sockets cannot be used.
-pub async fn serve(listeners: Listeners, door: Rc<Door>) -> io::Result<Infallible> {
+pub async fn serve<S: Served>(listeners: Listeners, served: Rc<S>) -> io::Result<Infallible> {
     let sockets = listeners.0.into_iter().map(TcpListener::from_std);
     let sockets: Vec<TcpListener> = sockets.collect::<Result<_, _>>()?;
-    let limits = &door.front.limits;
+    let limits = served.limits();
     let gate = Rc::new(Gate {
         crowd: RefCell::new(Crowd::new(limits.connections, limits.per_address)),
         rate: RefCell::new(Throttle::new(CONNECT_EACH, CONNECT_ALL)),
     });
     let connections = LocalSet::new();
-    let all = sockets.iter().map(|socket| accept(socket, &door, &gate));
+    let all = sockets.iter().map(|socket| accept(socket, &served, &gate));
     Ok(connections.run_until(together(all)).await)
 }
 
@@ -129,7 +168,7 @@ async fn together(loops: impl Iterator<Item = impl Future<Output = Infallible>>)
     .await
 }
 
-async fn accept(listener: &TcpListener, door: &Rc<Door>, gate: &Rc<Gate>) -> Infallible {
+async fn accept<S: Served>(listener: &TcpListener, served: &Rc<S>, gate: &Rc<Gate>) -> Infallible {
     loop {
         let (stream, from) = match listener.accept().await {
             Ok(accepted) => accepted,
@@ -141,13 +180,13 @@ async fn accept(listener: &TcpListener, door: &Rc<Door>, gate: &Rc<Gate>) -> Inf
             }
         };
         let address = from.ip().to_canonical();
-        let Some(guest) = Guest::enter(gate, address, (door.clock)()) else {
+        let Some(guest) = Guest::enter(gate, address, served.now()) else {
             debug!(%address, "too many connections");
             continue;
         };
-        let door = Rc::clone(door);
+        let served = Rc::clone(served);
         tokio::task::spawn_local(async move {
-            if let Err(error) = converse(stream, address, &door).await {
+            if let Err(error) = converse(stream, address, &served).await {
                 debug!(%address, %error, "a client went away");
             }
             drop(guest);
@@ -180,39 +219,29 @@ impl Drop for Guest {
     }
 }
 
-async fn converse(stream: TcpStream, address: IpAddr, door: &Rc<Door>) -> io::Result<()> {
-    let mut peer = Peer {
+async fn converse<S: Served>(stream: TcpStream, address: IpAddr, served: &Rc<S>) -> io::Result<()> {
+    let peer = Peer {
         address,
         local: stream.local_addr()?.ip().to_canonical(),
         tls: false,
     };
     // Answers are written whole: to wait for more would only delay them.
     stream.set_nodelay(true)?;
-    #[cfg(feature = "tls")]
-    if let Some(tls) = &door.tls {
-        peer.tls = true;
-        let time = door.front.limits.request_time;
-        let shaken = tokio::time::timeout(time, tls.accept(stream, door)).await;
-        return match shaken {
-            Ok(Ok(Some(stream))) => {
-                speak(stream, peer, door).await;
-                Ok(())
-            }
-            Ok(Ok(None)) => Ok(()),
-            Ok(Err(error)) => Err(error),
-            Err(_) => Err(io::ErrorKind::TimedOut.into()),
-        };
-    }
-    peer.tls = false;
-    speak(stream, peer, door).await;
-    Ok(())
+    served.converse(stream, peer).await
 }
 
-async fn speak<S: AsyncRead + AsyncWrite + Unpin>(stream: S, peer: Peer, door: &Rc<Door>) {
-    let limits = door.front.limits;
+/// Speaks HTTP until either side has said all.
+pub(crate) async fn speak<T: AsyncRead + AsyncWrite + Unpin, S: Served>(
+    stream: T,
+    peer: Peer,
+    served: &S,
+) {
+    let limits = served.limits();
     let (stream, progress) = Watched::new(stream);
     let service =
-        service_fn(|request| async move { Ok::<_, Infallible>(door.answer(request, peer).await) });
+        service_fn(
+            |request| async move { Ok::<_, Infallible>(served.answer(request, peer).await) },
+        );
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.request_time)

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use support::{Daemon, Directory, golden, ran, run, weir};
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 23] = [
     "run",
     "status",
     "flows",
@@ -21,6 +21,7 @@ const COMMANDS: [&str; 22] = [
     "probes",
     "paths",
     "multipath",
+    "portal",
     "capture",
     "devices",
     "talks",

@@ -88,6 +88,11 @@ pub(crate) fn forget(sequence: u32, mark: u32, mask: u32) -> Vec<u8> {
     encoder.finish()
 }
 
+/// Asks that one entry be removed.
+pub(crate) fn end(encoder: &mut Encoder, sequence: u32, id: &ConnectionId) {
+    about(encoder, MESSAGE_DELETE, sequence, id, |_| {});
+}
+
 fn kind(message: u8) -> u16 {
     SUBSYSTEM << 8 | u16::from(message)
 }

@@ -4,6 +4,8 @@ use std::io;
 
 use super::socket::{BUFFER, Netlink, Received, Socket};
 use crate::conntrack;
+use crate::encode::Encoder;
+use crate::event::ConnectionId;
 use crate::message::{Messages, NLMSG_ERROR, errno};
 
 /// Removes all entries whose connection mark is this one in the bits of the mask, of both families.
@@ -30,4 +32,33 @@ pub fn forget_marked(mark: u32, mask: u32) -> io::Result<()> {
         }
     }
     Err(io::ErrorKind::InvalidData.into())
+}
+
+/// Connections of one request: the kernel answers none that goes well.
+const BATCH: usize = 256;
+
+/// Removes these entries. Those that are gone already are none the worse for it. Events tell of the
+/// others. Takes some microseconds for each.
+///
+/// # Errors
+/// The socket cannot be used: no CAP_NET_ADMIN.
+pub fn forget(connections: &[ConnectionId]) -> io::Result<()> {
+    if connections.is_empty() {
+        return Ok(());
+    }
+    let socket = Socket::open(Netlink::Netfilter, 0, 0)?;
+    let mut buffer = vec![0; BUFFER];
+    for batch in connections.chunks(BATCH) {
+        let mut encoder = Encoder::default();
+        for id in batch {
+            conntrack::request::end(&mut encoder, 1, id);
+        }
+        socket.send(&encoder.finish())?;
+        // What went meanwhile.
+        while matches!(
+            socket.receive(&mut buffer)?,
+            Received::Datagram(_) | Received::Lost
+        ) {}
+    }
+    Ok(())
 }

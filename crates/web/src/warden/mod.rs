@@ -207,7 +207,7 @@ impl Warden {
     }
 
     /// Who asks, by the header of the page's server.
-    pub(crate) fn who(&self, headers: &HeaderMap) -> Who {
+    pub fn who(&self, headers: &HeaderMap) -> Who {
         let session = guard::only(headers, HeaderName::from_static(SESSION_HEADER));
         let token = session.and_then(Token::parse);
         match token.is_some_and(|token| self.is_open(&token)) {

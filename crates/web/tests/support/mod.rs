@@ -150,13 +150,17 @@ impl Server {
                     .with_cost(CHEAP);
                 let warden = Rc::new(warden);
                 let (ours, theirs) = channel::pair().expect("a pair of sockets");
-                ours.begin(&front, &listeners).expect("the pair holds it");
+                ours.begin(&front, &listeners.descriptors())
+                    .expect("the pair holds it");
                 drop(listeners);
                 let routes = warden.routes(&daemon());
-                let questions = ours.questions(warden).expect("a socket");
+                let questions = ours
+                    .questions(move |headers| warden.who(headers))
+                    .expect("a socket");
                 let daemon = api::serve(Rc::new(questions), &routes, api::Limits::default());
 
-                let (theirs, front, listeners) = Theirs::open(theirs).expect("what was said");
+                let (theirs, front, sockets) = Theirs::open(theirs).expect("what was said");
+                let listeners = Listeners::of(sockets);
                 let door = Door::with_clock(front, Behind::There(Rc::new(theirs)), clock);
                 ready.send(address).expect("the test waits");
                 tokio::select! {

@@ -2,6 +2,7 @@
 //! signals.
 
 mod account;
+pub mod apart;
 pub mod config;
 pub(crate) mod confine;
 mod costs;
@@ -9,6 +10,7 @@ mod counters;
 mod expiry;
 mod explain;
 mod face;
+mod firewall;
 mod flows;
 mod guard;
 mod memory;
@@ -39,6 +41,7 @@ use crate::config::Effective;
 use crate::error::Error;
 use config::Offload;
 pub use face::{Face, names, unix_seconds, witness};
+pub use firewall::Firewall;
 pub use module::{Begin, Module, Modules, Needs, Part, Setup, Work};
 pub use router::{Forwarded, Router};
 pub use settings::{RunOptions, Settings, meminfo};

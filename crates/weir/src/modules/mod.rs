@@ -7,6 +7,7 @@ pub mod monitor;
 pub mod multipath;
 pub mod offload;
 pub mod page;
+pub mod portal;
 
 use crate::registry::Registry;
 
@@ -21,6 +22,7 @@ pub fn all() -> Registry {
             history::ENTRY,
             multipath::ENTRY,
             capture::ENTRY,
+            portal::ENTRY,
             page::ENTRY,
         ],
     }

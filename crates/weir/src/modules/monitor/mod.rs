@@ -28,10 +28,11 @@ use api::{Asked, Later, Method, Nothing, Problem, Route, Who};
 use kernel::{Event, Source};
 use tracing::warn;
 
-use super::history::firewall::{self, Firewall};
+use super::history::firewall;
 use super::history::past;
 use crate::Error;
 use crate::config::Effective;
+use crate::daemon::Firewall;
 use crate::daemon::{Face, Forwarded, Module, Needs, Router, RulesetText, Setup, Work, names};
 use crate::registry::Entry;
 use keeper::Keeper;

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use api::Routes;
 
 use crate::Error;
-use crate::daemon::{Face, Module, Needs, Router, Setup, Work};
+use crate::daemon::{Face, Module, Needs, Router, Setup, Work, apart};
 use crate::registry::{Command, Doubt, Entry};
 use config::Web;
 use running::{Running, places, refused};
@@ -62,7 +62,7 @@ impl Module for Page {
         };
         if self.running.borrow().is_some() {
             needs.programs.extend(std::env::current_exe());
-            needs.capabilities.extend(running::CAPABILITIES);
+            needs.capabilities.extend(apart::CAPABILITIES);
         }
         needs
     }

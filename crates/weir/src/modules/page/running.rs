@@ -2,17 +2,13 @@
 //! it ends. The daemon answers what it asks, by the rights of whoever is logged in.
 
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::process::Stdio;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use api::Routes;
-use caps::Capability;
-use tokio::process::{Child, Command};
 use tracing::{info, warn};
-use web::channel::{self, Questions};
+use web::channel::Ours;
 use web::{Front, Listeners, Metrics, Settings, Tls, Warden};
 
 use super::config::{MetricsFor, Web, WebTls};
@@ -22,17 +18,8 @@ use crate::daemon::Face;
 /// Where a certificate of weir's own making is kept.
 const OWN_TLS: &str = "/var/lib/weir/tls";
 
-/// How long the process is left dead: at first, and at most.
-const REST: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(30));
-
 /// How long the process of a former weir may take to go.
 const FORMER: Duration = Duration::from_secs(1);
-
-/// How often the process is asked whether it is there. Silent twice, it hangs.
-const ASKED: Duration = Duration::from_secs(10);
-
-/// Who lived so long was well.
-const WELL: Duration = Duration::from_secs(60);
 
 /// Requests answered at once: as many as browsers may make.
 const LIMITS: fn(&Front) -> api::Limits = |front| api::Limits {
@@ -98,65 +85,14 @@ impl Running {
 
     /// Serves until dropped.
     pub async fn serve(&self) {
-        let mut rest = REST.0;
-        loop {
-            let began = Instant::now();
-            match self.begin() {
-                Ok((mut child, questions)) => {
-                    let questions = Rc::new(questions);
-                    let ours = Rc::clone(&questions);
-                    tokio::select! {
-                        ended = child.wait() => {
-                            let ended = ended.map_or_else(|e| e.to_string(), |s| s.to_string());
-                            warn!(ended, "the web page's process ended; it is started again");
-                        }
-                        () = ours.silence(ASKED) => {
-                            warn!("the web page's process hangs; it is started again");
-                            if let Err(error) = child.start_kill() {
-                                let hint = "give weir CAP_KILL";
-                                warn!(%error, hint, "what hangs cannot be ended");
-                            }
-                        }
-                        () = api::serve(questions, &self.routes, LIMITS(&self.front)) => continue,
-                    }
-                }
-                Err(error) => warn!(%error, "the web page's process cannot be started"),
-            }
-            if began.elapsed() >= WELL {
-                rest = REST.0;
-            }
-            tokio::time::sleep(rest).await;
-            rest = (rest * 2).min(REST.1);
-        }
-    }
-
-    /// Starts the process.
-    fn begin(&self) -> io::Result<(Child, Questions)> {
-        let (ours, theirs) = channel::pair()?;
-        ours.begin(&self.front, &self.listeners)?;
-        let questions = ours.questions(Rc::clone(&self.warden))?;
-        Ok((self.spawn(theirs)?, questions))
-    }
-
-    fn spawn(&self, theirs: OwnedFd) -> io::Result<Child> {
-        // The program that runs, also where another lies in its place meanwhile. It gives up its
-        // rights by itself: to start it with less would take a copy of all of this memory (fork
-        // in place of posix_spawn, see std::process::Command).
-        let mut command = Command::new("/proc/self/exe");
-        command
-            .arg(server::NAME)
-            .arg("--log")
-            .arg(crate::log::level().to_string())
-            .env_clear()
-            .envs(server::ENVIRONMENT.iter().filter_map(|name| {
-                let value = std::env::var_os(name)?;
-                Some((*name, value))
-            }))
-            .current_dir("/")
-            .stdin(Stdio::from(theirs))
-            .stdout(Stdio::null())
-            .kill_on_drop(true);
-        command.spawn()
+        let begin = |ours: Ours| {
+            ours.begin(&self.front, &self.listeners.descriptors())?;
+            let warden = Rc::clone(&self.warden);
+            ours.questions(move |headers| warden.who(headers))
+        };
+        server::APART
+            .keep(begin, &self.routes, || LIMITS(&self.front))
+            .await;
     }
 }
 
@@ -174,14 +110,6 @@ fn bind(settings: &Settings) -> Result<Listeners, web::WebError> {
         }
     }
 }
-
-/// Capabilities that weir keeps for the process, which becomes somebody else by the first two; the
-/// third ends somebody else's process.
-pub const CAPABILITIES: [Capability; 3] = [
-    Capability::CAP_SETUID,
-    Capability::CAP_SETGID,
-    Capability::CAP_KILL,
-];
 
 /// Why there would be no page, as far as the configuration alone tells.
 pub fn refused(config: &Web) -> Option<web::WebError> {

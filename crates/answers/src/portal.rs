@@ -1,0 +1,117 @@
+//! The portal: vouchers, and who is let in.
+
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+/// `GET /v1/portal/clients`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortalClients {
+    /// All devices behind the portal, by hardware address.
+    pub clients: Vec<PortalClient>,
+}
+
+/// A device behind the portal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortalClient {
+    /// Its hardware address.
+    pub mac: String,
+    /// Its addresses, as far as they are known.
+    pub addresses: Vec<IpAddr>,
+    /// What it may.
+    pub state: PortalState,
+    /// Id of its voucher, if it has one.
+    pub voucher: Option<String>,
+    /// Seconds that are left of its time; none: its time has no end, or has not begun.
+    pub seconds_remaining: Option<u64>,
+    /// Bytes that are left to it; none: as many as it likes.
+    pub bytes_remaining: Option<u64>,
+}
+
+/// What a device may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PortalState {
+    /// Nothing but log in.
+    Waiting,
+    /// It is let in, by a voucher.
+    Admitted,
+    /// It is let in without one.
+    Exempt,
+}
+
+/// `GET /v1/portal/vouchers`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortalVouchers {
+    /// All vouchers, the oldest first.
+    pub vouchers: Vec<PortalVoucher>,
+}
+
+/// A voucher. Times of day are seconds since 1970.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortalVoucher {
+    /// Names it in commands.
+    pub id: String,
+    /// What is typed by who uses it.
+    pub code: String,
+    /// What it is called.
+    pub name: String,
+    /// "available", "active", "expired" or "invalidated".
+    pub state: String,
+    /// Seconds that it is good for; none: for ever.
+    pub duration: Option<u64>,
+    /// Seconds that are left of them, once it was used.
+    pub seconds_remaining: Option<u64>,
+    /// Devices that may use it at once.
+    pub devices: u32,
+    /// It can be used for the first time until then.
+    pub until: Option<u64>,
+    /// When it was made.
+    pub created: u64,
+    /// When it was used first.
+    pub activated: Option<u64>,
+    /// When it was called back.
+    pub invalidated: Option<u64>,
+    /// Hardware addresses of the devices that use it.
+    pub users: Vec<String>,
+}
+
+/// What `POST /v1/portal/vouchers` takes: vouchers to make.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewVouchers {
+    /// What they are called.
+    pub name: String,
+    /// Seconds that each is good for; none: for ever.
+    pub duration: Option<u64>,
+    /// How many.
+    #[serde(default = "one")]
+    pub count: u32,
+    /// Devices that may use each at once.
+    #[serde(default = "one")]
+    pub devices: u32,
+    /// Each can be used for the first time until then, seconds since 1970.
+    #[serde(default)]
+    pub until: Option<u64>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl api::Body for NewVouchers {
+    const EXPECTED: &'static str =
+        "a JSON object with `name`, and `duration` in seconds or null for ever";
+}
+
+/// What `POST /v1/portal/vouchers/{id}/rename` takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VoucherName {
+    /// What it is called from now on.
+    pub name: String,
+}
+
+impl api::Body for VoucherName {
+    const EXPECTED: &'static str = "a JSON object with `name`";
+}

@@ -1,0 +1,158 @@
+//! Elements of nf_tables sets: put in, and taken out, many at once and as a whole or not at all
+//! (`include/uapi/linux/netfilter/nf_tables.h`, `nfnetlink.h`). The socket is in [`crate::io`].
+
+use std::time::Duration;
+
+use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
+use crate::sets::{
+    Family, NFT_MSG_DELSETELEM, NFT_MSG_NEWSETELEM, NFTA_LIST_ELEM, NFTA_SET_ELEM_KEY,
+    NFTA_SET_ELEM_LIST_ELEMENTS, SUBSYSTEM,
+};
+
+const NFNL_MSG_BATCH_BEGIN: u16 = 0x10;
+const NFNL_MSG_BATCH_END: u16 = 0x11;
+const NLM_F_CREATE: u16 = 0x400;
+const NFTA_SET_ELEM_LIST_TABLE: u16 = 1;
+const NFTA_SET_ELEM_LIST_SET: u16 = 2;
+const NFTA_SET_ELEM_TIMEOUT: u16 = 4;
+const NFTA_DATA_VALUE: u16 = 1;
+
+/// Messages of one element, and more than one element needs.
+const MOST: usize = 64;
+
+/// What becomes of an element of a set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ElementStep<'a> {
+    /// The set's name.
+    pub set: &'a str,
+    /// The element's key, as the kernel has it.
+    pub key: &'a [u8],
+    /// It is there from now on, for so long or (`Some(None)`) for ever; `None`: it is not.
+    pub put: Option<Option<Duration>>,
+}
+
+/// The request for all of them. A step holds whatever is there before: the kernel knows no "unless"
+/// for what it removes (before Linux 6.3), nor another time for what is there (before 6.12), so each
+/// is put in, which does nothing where it is, taken out, and put in as it is to be. Nobody sees
+/// anything but the end of it.
+pub(crate) fn change(family: Family, table: &str, steps: &[ElementStep<'_>]) -> Vec<u8> {
+    let mut encoder = Encoder::default();
+    bracket(&mut encoder, NFNL_MSG_BATCH_BEGIN, 0);
+    let mut sequence = 1;
+    for some in steps
+        .chunk_by(|a, b| a.set == b.set)
+        .flat_map(|same| same.chunks(MOST))
+    {
+        let set = some[0].set;
+        let mut message =
+            |kind: u16, flags: u16, keep: &dyn Fn(&ElementStep<'_>) -> bool, timed| {
+                let kept: Vec<_> = some.iter().filter(|step| keep(step)).collect();
+                if kept.is_empty() {
+                    return;
+                }
+                let flags = NLM_F_REQUEST | flags;
+                encoder.message(SUBSYSTEM << 8 | kind, flags, sequence, |e| {
+                    e.fixed(&[family as u8, 0, 0, 0]);
+                    e.attribute(NFTA_SET_ELEM_LIST_TABLE, &text(table));
+                    e.attribute(NFTA_SET_ELEM_LIST_SET, &text(set));
+                    e.nested(NFTA_SET_ELEM_LIST_ELEMENTS, |e| {
+                        for step in kept {
+                            element(e, step, timed);
+                        }
+                    });
+                });
+                sequence += 1;
+            };
+        message(NFT_MSG_NEWSETELEM, NLM_F_CREATE, &|_| true, false);
+        message(NFT_MSG_DELSETELEM, 0, &|_| true, false);
+        message(
+            NFT_MSG_NEWSETELEM,
+            NLM_F_CREATE,
+            &|step| step.put.is_some(),
+            true,
+        );
+    }
+    bracket(&mut encoder, NFNL_MSG_BATCH_END, sequence);
+    encoder.finish()
+}
+
+/// Begin and end of what is done as a whole.
+fn bracket(encoder: &mut Encoder, kind: u16, sequence: u32) {
+    // The end is answered: then all was done, or what was not was said.
+    let flags = NLM_F_REQUEST
+        | if kind == NFNL_MSG_BATCH_END {
+            NLM_F_ACK
+        } else {
+            0
+        };
+    encoder.message(kind, flags, sequence, |e| {
+        let [high, low] = SUBSYSTEM.to_be_bytes();
+        e.fixed(&[0, 0, high, low]);
+    });
+}
+
+fn element(encoder: &mut Encoder, step: &ElementStep<'_>, timed: bool) {
+    encoder.nested(NFTA_LIST_ELEM, |e| {
+        e.nested(NFTA_SET_ELEM_KEY, |e| {
+            e.attribute(NFTA_DATA_VALUE, step.key)
+        });
+        if let (true, Some(Some(time))) = (timed, step.put) {
+            // 0 would be for ever.
+            let milliseconds = (time.as_millis() as u64).max(1);
+            e.attribute(NFTA_SET_ELEM_TIMEOUT, &milliseconds.to_be_bytes());
+        }
+    });
+}
+
+fn text(name: &str) -> Vec<u8> {
+    let mut octets = name.as_bytes().to_vec();
+    octets.push(0);
+    octets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Messages;
+
+    fn kinds(request: &[u8]) -> Vec<u16> {
+        let messages = Messages::new(request).map(|message| message.expect("whole"));
+        messages.map(|message| message.kind & 0xff).collect()
+    }
+
+    #[test]
+    fn all_is_done_between_a_beginning_and_an_end() {
+        let step = |set, put| ElementStep {
+            set,
+            key: &[10, 0, 0, 2],
+            put,
+        };
+        let hour = Some(Some(Duration::from_secs(3600)));
+        assert_eq!(kinds(&change(Family::Inet, "t", &[])), [0x10, 0x11]);
+        assert_eq!(
+            kinds(&change(
+                Family::Inet,
+                "t",
+                &[step("a", hour), step("a", None), step("b", None)]
+            )),
+            [0x10, 12, 14, 12, 12, 14, 0x11]
+        );
+        let many = vec![step("a", hour); 1000];
+        assert_eq!(kinds(&change(Family::Inet, "t", &many)).len(), 2 + 3 * 16);
+    }
+
+    #[test]
+    fn a_moment_is_not_for_ever() {
+        let now = ElementStep {
+            set: "a",
+            key: &[1],
+            put: Some(Some(Duration::ZERO)),
+        };
+        let request = change(Family::Inet, "t", &[now]);
+        assert!(
+            request
+                .windows(8)
+                .any(|octets| octets == 1_u64.to_be_bytes())
+        );
+    }
+}

@@ -1,0 +1,37 @@
+//! Asking who has an address.
+
+use std::io;
+use std::net::IpAddr;
+
+use super::socket::{Netlink, Socket};
+use crate::encode::{Encoder, NLM_F_REQUEST};
+
+const RTM_NEWNEIGH: u16 = 28;
+const NLM_F_CREATE: u16 = 0x400;
+const NDA_DST: u16 = 1;
+const NTF_USE: u8 = 1;
+
+/// Has the kernel ask who behind a device has these addresses, as if it had a packet for each. What
+/// comes of it, an event tells ([`crate::Event::Neighbour`]).
+///
+/// # Errors
+/// The socket cannot be used: no CAP_NET_ADMIN.
+pub fn ask_neighbours(link: u32, addresses: &[IpAddr]) -> io::Result<()> {
+    let mut encoder = Encoder::default();
+    for address in addresses {
+        let (family, octets) = match address {
+            IpAddr::V4(address) => (2, address.octets().to_vec()),
+            IpAddr::V6(address) => (10, address.octets().to_vec()),
+        };
+        encoder.message(RTM_NEWNEIGH, NLM_F_REQUEST | NLM_F_CREATE, 1, |e| {
+            // ndmsg: family, index, state (none), flags, type.
+            let mut fixed = [0; 12];
+            fixed[0] = family;
+            fixed[4..8].copy_from_slice(&link.to_ne_bytes());
+            fixed[10] = NTF_USE;
+            e.fixed(&fixed);
+            e.attribute(NDA_DST, &octets);
+        });
+    }
+    Socket::open(Netlink::Route, 0, 0)?.send(&encoder.finish())
+}

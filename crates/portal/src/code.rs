@@ -1,0 +1,149 @@
+//! What people type: 40 bits, as eight letters and digits of which none looks like another.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// No 0 and O, no 1 and I.
+const ALPHABET: &[u8; 32] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
+/// Letters and digits of a code.
+pub const LENGTH: usize = 8;
+/// Bytes of text that are looked at: a code, typed with much room between its letters.
+const LONGEST: usize = 64;
+
+/// A voucher's code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Code([u8; LENGTH]);
+
+/// Not a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotACode {
+    /// Not so many letters and digits.
+    #[error("a code has {LENGTH} letters and digits")]
+    Length,
+    /// One that no code has.
+    #[error("no code has the character {0:?}")]
+    Character(char),
+}
+
+impl Code {
+    /// The code of 40 random bits.
+    pub fn new(random: [u8; 5]) -> Self {
+        let bits = random
+            .iter()
+            .fold(0_u64, |bits, octet| bits << 8 | u64::from(*octet));
+        Self(std::array::from_fn(|place| {
+            let shift = 5 * (LENGTH - 1 - place);
+            ALPHABET[(bits >> shift) as usize & 31]
+        }))
+    }
+
+    /// Without the dash.
+    pub fn letters(&self) -> &str {
+        str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Code {
+    /// In two halves: `K7QM-3XWD`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (left, right) = self.letters().split_at(LENGTH / 2);
+        write!(f, "{left}-{right}")
+    }
+}
+
+impl FromStr for Code {
+    type Err = NotACode;
+
+    /// Small letters, spaces and dashes are forgiven.
+    fn from_str(text: &str) -> Result<Self, NotACode> {
+        if text.len() > LONGEST {
+            return Err(NotACode::Length);
+        }
+        let mut code = [0; LENGTH];
+        let mut length = 0;
+        let skipped = |c: &char| c.is_whitespace() || matches!(c, '-' | '\u{2010}'..='\u{2015}');
+        for character in text.chars().filter(|c| !skipped(c)) {
+            let octet = u8::try_from(character.to_ascii_uppercase())
+                .ok()
+                .filter(|octet| ALPHABET.contains(octet))
+                .ok_or(NotACode::Character(character))?;
+            *code.get_mut(length).ok_or(NotACode::Length)? = octet;
+            length += 1;
+        }
+        match length {
+            LENGTH => Ok(Self(code)),
+            _ => Err(NotACode::Length),
+        }
+    }
+}
+
+impl TryFrom<String> for Code {
+    type Error = NotACode;
+
+    fn try_from(text: String) -> Result<Self, NotACode> {
+        text.parse()
+    }
+}
+
+impl From<Code> for String {
+    fn from(code: Code) -> Self {
+        code.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn every_bit_counts() {
+        assert_eq!(Code::new([0; 5]).to_string(), "2222-2222");
+        assert_eq!(Code::new([255; 5]).to_string(), "ZZZZ-ZZZZ");
+        let mut all: Vec<Code> = (0..40)
+            .map(|bit| Code::new((1_u64 << bit).to_be_bytes()[3..].try_into().expect("five")))
+            .collect();
+        all.dedup();
+        assert_eq!(all.len(), 40);
+    }
+
+    #[test]
+    fn what_people_type_is_understood() {
+        let code: Code = "K7QM-3XWD".parse().expect("a code");
+        for typed in [
+            "k7qm3xwd",
+            " K7 QM 3X WD ",
+            "K7QM\u{2013}3XWD",
+            "k-7-q-m-3-x-w-d",
+        ] {
+            assert_eq!(typed.parse(), Ok(code), "{typed}");
+        }
+        for (typed, why) in [
+            ("", NotACode::Length),
+            ("K7QM-3XW", NotACode::Length),
+            ("K7QM-3XWDD", NotACode::Length),
+            ("K7QM-3XW0", NotACode::Character('0')),
+            ("K7QM-3XWÄ", NotACode::Character('Ä')),
+            (&"K".repeat(1000), NotACode::Length),
+        ] {
+            assert_eq!(typed.parse::<Code>(), Err(why), "{typed}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shown_is_read(random: [u8; 5]) {
+            let code = Code::new(random);
+            prop_assert_eq!(code.to_string().parse(), Ok(code));
+        }
+
+        #[test]
+        fn nothing_panics(text in ".*") {
+            let _ = text.parse::<Code>();
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What a form sends (`application/x-www-form-urlencoded`, URL standard section 5), and the token by
+//! which a form of this page is told from another's.
+
+use ring::hmac::{HMAC_SHA256, Key, sign, verify};
+
+/// Seconds for which a token holds, at least; at most twice as long.
+const HOLDS: u64 = 3600;
+
+/// The value of a field, the first of that name.
+pub fn field(body: &[u8], name: &str) -> Option<String> {
+    body.split(|octet| *octet == b'&').find_map(|pair| {
+        let end = pair
+            .iter()
+            .position(|octet| *octet == b'=')
+            .unwrap_or(pair.len());
+        let value = pair.get(end + 1..).unwrap_or_default();
+        (decoded(&pair[..end]) == name.as_bytes())
+            .then(|| String::from_utf8_lossy(&decoded(value)).into_owned())
+    })
+}
+
+fn decoded(text: &[u8]) -> Vec<u8> {
+    let digit = |at: usize| char::from(*text.get(at)?).to_digit(16);
+    let mut out = Vec::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(octet) = text.get(at) {
+        at += 1;
+        out.push(match octet {
+            b'+' => b' ',
+            b'%' => match (digit(at), digit(at + 1)) {
+                (Some(high), Some(low)) => {
+                    at += 2;
+                    (high << 4 | low) as u8
+                }
+                _ => b'%',
+            },
+            other => *other,
+        });
+    }
+    out
+}
+
+/// Makes tokens, and knows them again.
+pub struct Tokens(Key);
+
+impl Tokens {
+    /// By a secret.
+    pub fn new(secret: &[u8]) -> Self {
+        Self(Key::new(HMAC_SHA256, secret))
+    }
+
+    /// The token of somebody, at a time in seconds.
+    pub fn token(&self, whose: &str, now: u64) -> String {
+        let tag = sign(&self.0, text(whose, now / HOLDS).as_bytes());
+        tag.as_ref()
+            .iter()
+            .map(|octet| format!("{octet:02x}"))
+            .collect()
+    }
+
+    /// Whether it is that one's, and not too old.
+    pub fn is_valid(&self, token: &str, whose: &str, now: u64) -> bool {
+        let octets = token.as_bytes();
+        if octets.len() != 64 || !token.is_ascii() {
+            return false;
+        }
+        let read = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok();
+        let tag: Option<Vec<u8>> = octets.chunks(2).map(read).collect();
+        let period = now / HOLDS;
+        tag.is_some_and(|tag| {
+            [period, period.wrapping_sub(1)]
+                .iter()
+                .any(|period| verify(&self.0, text(whose, *period).as_bytes(), &tag).is_ok())
+        })
+    }
+}
+
+fn text(whose: &str, period: u64) -> String {
+    format!("{period} {whose}")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn fields_are_found() {
+        let body = b"token=ab&code=K7QM-3XWD+%20k%C3%A4&code=other&%63=x&empty";
+        assert_eq!(field(body, "code").as_deref(), Some("K7QM-3XWD  kä"));
+        assert_eq!(field(body, "c").as_deref(), Some("x"));
+        assert_eq!(field(body, "empty").as_deref(), Some(""));
+        assert_eq!(field(body, "none"), None);
+        assert_eq!(field(b"code=%zz%4", "code").as_deref(), Some("%zz%4"));
+    }
+
+    #[test]
+    fn a_token_is_ones_own_and_ends() {
+        let tokens = Tokens::new(b"secret");
+        let token = tokens.token("10.0.0.2", 10_000);
+        assert!(tokens.is_valid(&token, "10.0.0.2", 10_000 + HOLDS));
+        assert!(!tokens.is_valid(&token, "10.0.0.2", 10_000 + 2 * HOLDS));
+        assert!(!tokens.is_valid(&token, "10.0.0.3", 10_000));
+        assert!(!Tokens::new(b"other").is_valid(&token, "10.0.0.2", 10_000));
+        assert!(!tokens.is_valid("", "10.0.0.2", 10_000));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(body: Vec<u8>, token in ".*") {
+            let _ = field(&body, "code");
+            let _ = Tokens::new(b"secret").is_valid(&token, "", 0);
+        }
+    }
+}

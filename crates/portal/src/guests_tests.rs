@@ -1,0 +1,151 @@
+use super::*;
+
+const HOUR: Millis = 3_600_000;
+const ONE: Mac = [2, 0, 0, 0, 0, 1];
+const TWO: Mac = [2, 0, 0, 0, 0, 2];
+const WALL: u64 = 1_700_000_000;
+
+fn at(last: u8) -> IpAddr {
+    IpAddr::from([10, 0, 0, last])
+}
+
+fn voucher(number: u8) -> Voucher {
+    Voucher {
+        id: format!("{number:016x}"),
+        code: Code::new([number; 5]),
+        name: String::new(),
+        duration: Some(3600),
+        devices: 1,
+        until: None,
+        created: WALL,
+        activated: None,
+        invalidated: None,
+        used: 0,
+        users: Vec::new(),
+    }
+}
+
+fn guests(vouchers: impl IntoIterator<Item = Voucher>) -> Guests {
+    Guests::new(vouchers, 0, &mut Vec::new())
+}
+
+fn log_in(guests: &mut Guests, mac: Mac, last: u8, number: u8, now: Millis) -> Vec<Change> {
+    let mut out = Vec::new();
+    let when = (now, WALL + now / 1000);
+    guests
+        .log_in((mac, at(last)), Code::new([number; 5]), when, &mut out)
+        .expect("let in");
+    out
+}
+
+#[test]
+fn an_hour_is_an_hour_from_first_use() {
+    let mut guests = guests([voucher(1)]);
+    let out = log_in(&mut guests, ONE, 2, 1, 5 * HOUR);
+    assert!(out.contains(&Change::Admit(ONE, Some(HOUR))));
+    assert!(out.contains(&Change::Address(ONE, at(2), Some(HOUR))));
+    assert_eq!(guests.next(5 * HOUR), Some(6 * HOUR));
+    let mut out = Vec::new();
+    guests.expire(6 * HOUR - 1, &mut out);
+    assert_eq!(out, []);
+    guests.expire(6 * HOUR, &mut out);
+    assert!(out.contains(&Change::Refuse(ONE)) && out.contains(&Change::End(at(2))));
+    assert_eq!(guests.next(6 * HOUR), None);
+    let again = guests.log_in((ONE, at(2)), Code::new([1; 5]), (7 * HOUR, WALL), &mut out);
+    assert_eq!(again, Err(Refusal::Expired));
+}
+
+#[test]
+fn what_is_left_survives_a_reboot() {
+    let mut before = guests([voucher(1)]);
+    let mut kept = None;
+    for change in log_in(&mut before, ONE, 2, 1, 0) {
+        if let Change::Keep(voucher) = change {
+            kept = Some(voucher);
+        }
+    }
+    let mut kept = kept.expect("kept");
+    kept.used = before.used(HOUR / 2)[&kept.id];
+    let mut out = Vec::new();
+    let mut after = Guests::new([kept], 1000, &mut out);
+    assert_eq!(out, [Change::Admit(ONE, Some(HOUR / 2))]);
+    out.clear();
+    after.seen(ONE, at(9), 1000, &mut out);
+    assert_eq!(out, [Change::Address(ONE, at(9), Some(HOUR / 2))]);
+}
+
+#[test]
+fn who_comes_last_is_let_in_and_who_came_first_makes_room() {
+    let mut guests = guests([voucher(1)]);
+    log_in(&mut guests, ONE, 2, 1, 0);
+    let out = log_in(&mut guests, TWO, 3, 1, HOUR / 4);
+    assert!(out.contains(&Change::Refuse(ONE)) && out.contains(&Change::End(at(2))));
+    assert!(out.contains(&Change::Admit(TWO, Some(HOUR / 4 * 3))));
+    assert!(guests.guest(&ONE).is_none());
+}
+
+#[test]
+fn an_address_is_one_devices() {
+    let mut guests = guests([voucher(1), voucher(2)]);
+    log_in(&mut guests, ONE, 2, 1, 0);
+    log_in(&mut guests, TWO, 3, 2, 0);
+    let mut out = Vec::new();
+    guests.seen(TWO, at(2), 10, &mut out);
+    assert_eq!(
+        out,
+        [
+            Change::Drop(ONE, at(2)),
+            Change::End(at(2)),
+            Change::Address(TWO, at(2), Some(HOUR - 10))
+        ]
+    );
+    out.clear();
+    // A stranger takes it: nobody has it.
+    guests.seen([2; 6], at(2), 20, &mut out);
+    assert_eq!(out, [Change::Drop(TWO, at(2)), Change::End(at(2))]);
+}
+
+#[test]
+fn what_is_called_back_ends_at_once_and_for_ever() {
+    let mut guests = guests([voucher(1)]);
+    log_in(&mut guests, ONE, 2, 1, 0);
+    let mut out = Vec::new();
+    assert!(guests.invalidate(&voucher(1).id, (HOUR / 2, WALL), &mut out));
+    assert!(out.contains(&Change::Refuse(ONE)));
+    let Some(Change::Keep(kept)) = out.iter().find(|c| matches!(c, Change::Keep(_))) else {
+        panic!("not kept");
+    };
+    assert_eq!((kept.invalidated, kept.used), (Some(WALL), HOUR / 2));
+    assert_eq!(guests.next(HOUR / 2), None);
+    let again = guests.log_in((ONE, at(2)), Code::new([1; 5]), (HOUR / 2, WALL), &mut out);
+    assert_eq!(again, Err(Refusal::Invalidated));
+    assert!(!guests.invalidate("none", (0, 0), &mut out));
+}
+
+#[test]
+fn who_needs_no_voucher_is_let_in_for_ever() {
+    let mut guests = guests([]);
+    let mut out = Vec::new();
+    guests.exempt(&[ONE], &mut out);
+    guests.seen(ONE, at(2), 5, &mut out);
+    assert_eq!(
+        out,
+        [Change::Admit(ONE, None), Change::Address(ONE, at(2), None)]
+    );
+    out.clear();
+    guests.exempt(&[ONE], &mut out);
+    assert_eq!(out, []);
+    guests.exempt(&[], &mut out);
+    assert!(out.contains(&Change::Refuse(ONE)));
+}
+
+#[test]
+fn one_device_has_so_many_addresses() {
+    let mut guests = guests([voucher(1)]);
+    log_in(&mut guests, ONE, 0, 1, 0);
+    for last in 1..=255 {
+        guests.seen(ONE, at(last), 1, &mut Vec::new());
+    }
+    assert_eq!(guests.guest(&ONE).expect("in").addresses.len(), ADDRESSES);
+    assert_eq!(guests.whose.len(), ADDRESSES);
+}

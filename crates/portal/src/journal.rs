@@ -1,0 +1,180 @@
+//! Vouchers as a file that is only ever added to: a line for each change, with a checksum. What was
+//! cut off in the middle of its line counts as never written, and whoever asked for it was told
+//! nothing yet.
+//!
+//! ```text
+//! 5c2f0a9be1d7c634 {"voucher":{"id":"…",…}}
+//! 0d4e7c1a22f09b83 {"used":{"…":60000}}
+//! ```
+
+use std::collections::BTreeMap;
+
+use ring::digest::{SHA256, digest};
+use serde::{Deserialize, Serialize};
+
+use crate::Millis;
+use crate::voucher::Voucher;
+
+/// Digits of a line's checksum: the first 8 bytes of the SHA-256 of what follows it.
+const SUM: usize = 16;
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Entry {
+    /// A voucher as it is from now on.
+    Voucher(Voucher),
+    /// Milliseconds of their time that are gone, by their ids.
+    Used(BTreeMap<String, Millis>),
+}
+
+/// What a file holds.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Read {
+    /// All vouchers, by id.
+    pub vouchers: BTreeMap<String, Voucher>,
+    /// Bytes up to the end of the last whole line: what is behind them is to be cut off.
+    pub whole: usize,
+    /// Lines, however many vouchers they are about.
+    pub lines: usize,
+    /// Lines that were damaged: numbers, from 1.
+    pub damaged: Vec<usize>,
+}
+
+impl Entry {
+    /// The line, with its end.
+    pub fn line(&self) -> String {
+        let text = serde_json::to_string(self).unwrap_or_default();
+        format!("{} {text}\n", sum(text.as_bytes()))
+    }
+
+    fn of_line(line: &[u8]) -> Option<Self> {
+        let (sum_read, text) = (line.get(..SUM)?, line.get(SUM + 1..)?);
+        if line[SUM] != b' ' || sum_read != sum(text).as_bytes() {
+            return None;
+        }
+        serde_json::from_slice(text).ok()
+    }
+}
+
+fn sum(text: &[u8]) -> String {
+    let digest = digest(&SHA256, text);
+    let octets = &digest.as_ref()[..SUM / 2];
+    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+}
+
+/// Reads a file.
+pub fn read(octets: &[u8]) -> Read {
+    let mut read = Read::default();
+    for line in octets.split_inclusive(|octet| *octet == b'\n') {
+        let Some(text) = line.strip_suffix(b"\n") else {
+            break;
+        };
+        read.whole += line.len();
+        read.lines += 1;
+        match Entry::of_line(text) {
+            Some(Entry::Voucher(voucher)) => {
+                read.vouchers.insert(voucher.id.clone(), voucher);
+            }
+            Some(Entry::Used(used)) => {
+                for (id, used) in used {
+                    if let Some(voucher) = read.vouchers.get_mut(&id) {
+                        voucher.used = voucher.used.max(used);
+                    }
+                }
+            }
+            None => read.damaged.push(read.lines),
+        }
+    }
+    read
+}
+
+/// A file of these vouchers, and nothing else.
+pub fn write<'a>(vouchers: impl IntoIterator<Item = &'a Voucher>) -> String {
+    let lines = vouchers.into_iter();
+    lines
+        .map(|voucher| Entry::Voucher(voucher.clone()).line())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::code::Code;
+
+    fn voucher(number: u8) -> Voucher {
+        Voucher {
+            id: format!("{number:016x}"),
+            code: Code::new([number; 5]),
+            name: format!("guest \"{number}\"\n\u{1f600}"),
+            duration: Some(3600),
+            devices: 1,
+            until: None,
+            created: 1_700_000_000,
+            activated: None,
+            invalidated: None,
+            used: 0,
+            users: vec![[2, 0, 0, 0, 0, number]],
+        }
+    }
+
+    /// Sold, used, called back.
+    fn story() -> (String, Vec<Voucher>) {
+        let (mut one, two) = (voucher(1), voucher(2));
+        let mut text = write([&one, &two]);
+        one.activated = Some(1_700_000_100);
+        text += &Entry::Voucher(one.clone()).line();
+        text += &Entry::Used([(one.id.clone(), 60_000)].into()).line();
+        one.used = 60_000;
+        one.invalidated = Some(1_700_000_200);
+        text += &Entry::Voucher(one.clone()).line();
+        (text, vec![one, two])
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let (text, vouchers) = story();
+        let read = read(text.as_bytes());
+        assert!(read.vouchers.values().eq(&vouchers));
+        assert_eq!((read.whole, read.lines), (text.len(), 5));
+        assert!(read.damaged.is_empty());
+    }
+
+    /// Whatever was whole before the cut counts, and nothing is made up.
+    #[test]
+    fn a_file_may_end_anywhere() {
+        let (text, _) = story();
+        for cut in 0..=text.len() {
+            let read = read(&text.as_bytes()[..cut]);
+            let whole = text.as_bytes()[..cut].iter().rposition(|o| *o == b'\n');
+            assert_eq!(read.whole, whole.map_or(0, |end| end + 1));
+            assert!(read.damaged.is_empty());
+            assert_eq!(read.vouchers.len(), read.lines.min(2));
+            let called_back = read.vouchers.values().any(|v| v.invalidated.is_some());
+            assert_eq!(called_back, read.lines == 5);
+        }
+    }
+
+    #[test]
+    fn a_damaged_octet_costs_its_line_and_is_told() {
+        let (text, _) = story();
+        for place in 0..text.len() {
+            let mut octets = text.clone().into_bytes();
+            octets[place] ^= 0x01;
+            let read = read(&octets);
+            assert!(
+                !read.damaged.is_empty() || octets[text.len() - 1] != b'\n',
+                "{place}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(octets: Vec<u8>) {
+            let _ = read(&octets);
+        }
+    }
+}

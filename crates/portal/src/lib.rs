@@ -1,0 +1,23 @@
+//! A captive portal: who may use a network, until when. Pure: no clock, no socket, no file.
+//!
+//! - [`code`]: what people type.
+//! - [`voucher`]: what was sold, and what became of it.
+//! - [`journal`]: vouchers as lines of a file that may be cut off anywhere.
+//! - [`guests`]: vouchers and the devices that came with them; `(what happened, now) → changes of
+//!   the kernel's sets`.
+//! - [`rules`]: the firewall's table, as text for `nft`.
+//! - [`form`]: what a form of the page sends.
+//! - [`names`]: what a device that is not let in yet is told about names (DNS).
+//! - [`page`]: what it is shown.
+
+pub mod code;
+pub mod form;
+pub mod guests;
+pub mod journal;
+pub mod names;
+pub mod page;
+pub mod rules;
+pub mod voucher;
+
+/// Milliseconds of a clock that only goes forward, since some beginning.
+pub type Millis = u64;

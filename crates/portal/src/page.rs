@@ -1,0 +1,284 @@
+//! What guests are shown: one page without scripts, in their language. Pure.
+
+use std::fmt::Write;
+
+/// Languages that there are words in; the first is for everybody else.
+const LANGUAGES: [(&str, &Words); 2] = [("en", &ENGLISH), ("de", &GERMAN)];
+
+/// What is said.
+struct Words {
+    welcome: &'static str,
+    code: &'static str,
+    hint: &'static str,
+    connect: &'static str,
+    inside: &'static str,
+    left: &'static str,
+    for_ever: &'static str,
+    leave: &'static str,
+    more: &'static str,
+}
+
+const ENGLISH: Words = Words {
+    welcome: "Welcome",
+    code: "Code of your voucher",
+    hint: "Eight letters and digits. Capitals, spaces and dashes do not matter.",
+    connect: "Connect",
+    inside: "You are connected.",
+    left: "Time left:",
+    for_ever: "without an end",
+    leave: "Disconnect",
+    more: "Add another voucher",
+};
+
+const GERMAN: Words = Words {
+    welcome: "Willkommen",
+    code: "Code des Gutscheins",
+    hint: "Acht Buchstaben und Ziffern. Großschreibung, Leerzeichen und Striche sind egal.",
+    connect: "Verbinden",
+    inside: "Sie sind verbunden.",
+    left: "Verbleibende Zeit:",
+    for_ever: "ohne Ende",
+    leave: "Trennen",
+    more: "Weiteren Gutschein einlösen",
+};
+
+/// Why a code was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// It is no code.
+    NoCode,
+    /// Nobody sold it.
+    Unknown,
+    /// Its time is over.
+    Expired,
+    /// It was called back.
+    Invalidated,
+    /// Too many wrong ones: so many seconds to wait.
+    Wait(u64),
+    /// The router knows no such device.
+    Stranger,
+    /// Something here does not work.
+    Broken,
+    /// It was sent by another page.
+    Forged,
+}
+
+impl Trouble {
+    fn text(self, german: bool) -> String {
+        let (english, deutsch) = match self {
+            Self::NoCode => (
+                "This is no code: a code has eight letters and digits, none of them 0, O, 1 or I.",
+                "Das ist kein Code: er hat acht Buchstaben und Ziffern, aber nie 0, O, 1 oder I.",
+            ),
+            Self::Unknown => (
+                "There is no voucher with this code. Compare it with yours, letter by letter.",
+                "Es gibt keinen Gutschein mit diesem Code. Bitte Zeichen für Zeichen vergleichen.",
+            ),
+            Self::Expired => (
+                "The time of this voucher is over.",
+                "Die Zeit dieses Gutscheins ist abgelaufen.",
+            ),
+            Self::Invalidated => (
+                "This voucher was called back. Ask whoever gave it to you.",
+                "Dieser Gutschein wurde zurückgezogen. Bitte dort fragen, wo er herkommt.",
+            ),
+            Self::Wait(seconds) => {
+                return match german {
+                    false => format!("Too many wrong codes. Try again in {seconds} seconds."),
+                    true => format!("Zu viele falsche Codes. Bitte in {seconds} Sekunden erneut."),
+                };
+            }
+            Self::Stranger => (
+                "The router does not see your device. Try again in a moment.",
+                "Der Router sieht Ihr Gerät nicht. Bitte gleich noch einmal versuchen.",
+            ),
+            Self::Broken => (
+                "Something here does not work. Try again in a moment.",
+                "Hier klappt etwas nicht. Bitte gleich noch einmal versuchen.",
+            ),
+            Self::Forged => (
+                "The page was open for too long. Try again.",
+                "Die Seite war zu lange offen. Bitte noch einmal.",
+            ),
+        };
+        match german {
+            false => english.to_owned(),
+            true => deutsch.to_owned(),
+        }
+    }
+}
+
+/// What a page is made of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shown<'a> {
+    /// Whose network it is.
+    pub network: &'a str,
+    /// What the form sends along, so that no other page can send it.
+    pub token: &'a str,
+    /// Who sees it is let in; for so many seconds, where that has an end.
+    pub inside: Option<Option<u64>>,
+    /// What went wrong.
+    pub trouble: Option<Trouble>,
+    /// Header `Accept-Language` of the request.
+    pub languages: &'a str,
+}
+
+/// The page, as HTML.
+pub fn html(shown: &Shown<'_>) -> String {
+    let (language, words) = choose(shown.languages);
+    let german = language == "de";
+    let network = escaped(shown.network);
+    let title = match network.is_empty() {
+        true => words.welcome.to_owned(),
+        false => network,
+    };
+    let mut text = format!(
+        "<!doctype html>\n<html lang=\"{language}\">\n<head><meta charset=\"utf-8\">\n<meta \
+         name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
+         <style>{STYLE}</style></head>\n<body><main>\n<h1>{title}</h1>\n"
+    );
+    if let Some(trouble) = shown.trouble {
+        let told = escaped(&trouble.text(german));
+        let _ = writeln!(
+            text,
+            "<p role=\"alert\" class=\"trouble\" id=\"trouble\">{told}</p>"
+        );
+    }
+    let token = format!(
+        "<input type=\"hidden\" name=\"token\" value=\"{}\">",
+        escaped(shown.token)
+    );
+    let mut form_title = None;
+    if let Some(left) = shown.inside {
+        let left = left.map_or_else(|| words.for_ever.to_owned(), time);
+        let _ = writeln!(
+            text,
+            "<p role=\"status\" class=\"inside\">{}</p>\n<p>{} <strong>{left}</strong></p>\n<form \
+             method=\"post\" action=\"/logout\">{token}<button class=\"quiet\">{}</button></form>",
+            words.inside, words.left, words.leave
+        );
+        form_title = Some(words.more);
+    }
+    if let Some(title) = form_title {
+        let _ = writeln!(text, "<h2>{title}</h2>");
+    }
+    let described = match shown.trouble {
+        Some(_) => "hint trouble",
+        None => "hint",
+    };
+    let _ = writeln!(
+        text,
+        "<form method=\"post\" action=\"/login\">{token}<label for=\"code\">{}</label>\n<input \
+         id=\"code\" name=\"code\" required maxlength=\"64\" autocomplete=\"off\" \
+         autocapitalize=\"characters\" spellcheck=\"false\" aria-describedby=\"{described}\">\n<p \
+         id=\"hint\" class=\"hint\">{}</p>\n<button>{}</button></form>\n</main></body></html>",
+        words.code, words.hint, words.connect
+    );
+    text
+}
+
+const STYLE: &str = "\
+:root{color-scheme:light dark;--ink:#1b1f24;--ground:#f6f7f9;--sheet:#fff;--edge:#6b7380;--key:#0b57a4;\
+--on:#fff;--bad:#a3161f;--good:#11652b}\
+@media(prefers-color-scheme:dark){:root{--ink:#e8eaed;--ground:#14171b;--sheet:#1d2126;--edge:#8a93a0;\
+--key:#8ab8f0;--on:#10151b;--bad:#ff9a9a;--good:#7fd79a}}\
+*{box-sizing:border-box}body{margin:0;background:var(--ground);color:var(--ink);\
+font:1.05rem/1.5 system-ui,sans-serif}\
+main{max-width:26rem;margin:0 auto;padding:1.5rem 1rem}h1{font-size:1.5rem;line-height:1.2;\
+overflow-wrap:anywhere}h2{font-size:1.1rem;margin:2rem 0 .5rem}\
+form{margin:1rem 0}label{display:block;font-weight:600}\
+input[name=code]{width:100%;font:1.4rem/1.2 ui-monospace,monospace;letter-spacing:.08em;\
+text-transform:uppercase;padding:.6rem;border:2px solid var(--edge);border-radius:.4rem;\
+background:var(--sheet);color:var(--ink)}\
+button{width:100%;font:inherit;font-weight:600;min-height:3rem;border:2px solid var(--key);\
+border-radius:.4rem;background:var(--key);color:var(--on)}\
+button.quiet{background:transparent;color:var(--key)}\
+:focus-visible{outline:3px solid var(--key);outline-offset:2px}\
+.hint{font-size:.9rem;margin:.4rem 0 1rem}.trouble{color:var(--bad);font-weight:600}\
+.inside{color:var(--good);font-weight:600}";
+
+/// The first language that a browser asks for and that there is (RFC 9110 section 12.5.4; browsers
+/// put the best first).
+fn choose(languages: &str) -> (&'static str, &'static Words) {
+    let wanted = languages.split(',').take(32);
+    wanted
+        .filter_map(|one| {
+            let tag = one.split(';').next().unwrap_or_default().trim();
+            let primary = tag.split('-').next().unwrap_or_default();
+            LANGUAGES
+                .iter()
+                .find(|(name, _)| name.eq_ignore_ascii_case(primary))
+        })
+        .copied()
+        .next()
+        .unwrap_or(LANGUAGES[0])
+}
+
+/// In hours and minutes; in the last minute in seconds.
+fn time(seconds: u64) -> String {
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, _) => format!("{minutes} min"),
+        (0, ..) => format!("{hours} h {minutes} min"),
+        _ => format!("{days} d {hours} h"),
+    }
+}
+
+/// Text that is nothing but text, between tags and in quoted attributes.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guest_is_asked_for_a_code_in_his_language() {
+        let shown = Shown {
+            languages: "fr-FR, de-AT;q=0.8, en;q=0.5",
+            ..Shown::default()
+        };
+        let page = html(&shown);
+        assert!(page.contains("lang=\"de\"") && page.contains("Verbinden"));
+        assert!(page.len() < 30 * 1024);
+        assert!(!page.contains("<script"));
+    }
+
+    #[test]
+    fn what_is_left_is_told() {
+        for (left, told) in [
+            (Some(59), "59 s"),
+            (Some(3 * 3600 + 61), "3 h 1 min"),
+            (Some(90_000), "1 d 1 h"),
+            (None, "without an end"),
+        ] {
+            let shown = Shown {
+                inside: Some(left),
+                ..Shown::default()
+            };
+            assert!(html(&shown).contains(told), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_text() {
+        let shown = Shown {
+            network: "<img src=x onerror=alert(1)>\"'&",
+            ..Shown::default()
+        };
+        assert!(!html(&shown).contains("<img"));
+    }
+}

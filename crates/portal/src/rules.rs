@@ -1,0 +1,307 @@
+//! The firewall's table, as text for `nft`: pure. It is a table of weir's own, which drops what may
+//! not pass; what it lets pass, other tables judge.
+//!
+//! Who is let in stands in sets, each with its time in the kernel: packets of one whose time is over
+//! are refused by the kernel, whatever becomes of weir. A table that is there already changes as a
+//! whole, with its sets, or not at all: nobody who is in and stays in notices.
+//!
+//! A device is let in with its hardware address and each of its addresses ([`PAIRS`]). Packets of
+//! connections that were let in go by their addresses alone ([`ADDRESSES`]), in both directions, so
+//! that they may be forwarded past netfilter until the time is over. A device that is let in may
+//! begin connections from an address that is not known yet ([`DEVICES`]); answers wait until it is.
+
+use std::fmt::Write;
+use std::net::IpAddr;
+
+use kernel::{Mac, Prefix};
+
+use crate::Millis;
+use crate::guests::Change;
+use crate::voucher::mac_text;
+
+/// The table, of family `inet`.
+pub const TABLE: &str = "weir_portal";
+/// Sets of a hardware address with an address: IPv4, IPv6.
+pub const PAIRS: [&str; 2] = ["pairs4", "pairs6"];
+/// Sets of addresses of those who are let in: IPv4, IPv6.
+pub const ADDRESSES: [&str; 2] = ["guests4", "guests6"];
+/// Set of hardware addresses of those who are let in.
+pub const DEVICES: &str = "macs";
+
+/// What the portal does, and where.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Portal {
+    /// Devices of this machine behind which guests are.
+    pub devices: Vec<String>,
+    /// Port where the page is.
+    pub page: u16,
+    /// Port where names are answered.
+    pub names: u16,
+    /// What everybody may reach.
+    pub garden: Vec<Prefix>,
+}
+
+/// An element of a set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Element {
+    /// Its set.
+    pub set: &'static str,
+    /// Its key, as the kernel has it: in network byte order; of several parts each is filled with
+    /// zeros to a multiple of 4 bytes.
+    pub key: Vec<u8>,
+    /// The same, as `nft` has it.
+    pub text: String,
+}
+
+impl Element {
+    /// Of a device.
+    pub fn device(mac: &Mac) -> Self {
+        Self {
+            set: DEVICES,
+            key: mac.to_vec(),
+            text: mac_text(mac),
+        }
+    }
+
+    /// Of a device with an address: the pair, and the address alone.
+    pub fn address(mac: &Mac, address: IpAddr) -> [Self; 2] {
+        let (family, octets) = match address {
+            IpAddr::V4(address) => (0, address.octets().to_vec()),
+            IpAddr::V6(address) => (1, address.octets().to_vec()),
+        };
+        [
+            Self {
+                set: PAIRS[family],
+                key: [filled(mac), octets.clone()].concat(),
+                text: format!("{} . {address}", mac_text(mac)),
+            },
+            Self {
+                set: ADDRESSES[family],
+                key: octets,
+                text: address.to_string(),
+            },
+        ]
+    }
+}
+
+fn filled(mac: &Mac) -> Vec<u8> {
+    let mut octets = mac.to_vec();
+    octets.resize(8, 0);
+    octets
+}
+
+/// What becomes of an element.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It is there, for so many milliseconds from now; `None`: for ever.
+    Put(Element, Option<Millis>),
+    /// It is not there.
+    Remove(Element),
+}
+
+/// What a change means for the sets.
+pub fn steps(change: &Change) -> Vec<Step> {
+    match change {
+        Change::Admit(mac, left) => vec![Step::Put(Element::device(mac), *left)],
+        Change::Refuse(mac) => vec![Step::Remove(Element::device(mac))],
+        Change::Address(mac, address, left) => Element::address(mac, *address)
+            .map(|element| Step::Put(element, *left))
+            .into(),
+        Change::Drop(mac, address) => Element::address(mac, *address).map(Step::Remove).into(),
+        Change::End(_) | Change::Keep(_) => Vec::new(),
+    }
+}
+
+/// Takes the table away.
+pub fn remove() -> String {
+    // So that there is one to delete.
+    format!("table inet {TABLE}\ndelete table inet {TABLE}\n")
+}
+
+/// Makes the table, or changes the one that is there. `admitted`: [`Change`]s by which all are let
+/// in who are.
+pub fn create(portal: &Portal, admitted: &[Change]) -> String {
+    let mut text = format!("table inet {TABLE}\n");
+    for (name, kind) in [
+        (PAIRS[0], "ether_addr . ipv4_addr"),
+        (PAIRS[1], "ether_addr . ipv6_addr"),
+        (ADDRESSES[0], "ipv4_addr"),
+        (ADDRESSES[1], "ipv6_addr"),
+        (DEVICES, "ether_addr"),
+    ] {
+        let _ = writeln!(
+            text,
+            "add set inet {TABLE} {name} {{ type {kind}; flags timeout; }}"
+        );
+    }
+    for (name, ipv4) in [("garden4", true), ("garden6", false)] {
+        let kind = if ipv4 { "ipv4_addr" } else { "ipv6_addr" };
+        let of = portal.garden.iter().filter(|p| p.address.is_ipv4() == ipv4);
+        let all: Vec<_> = of.map(ToString::to_string).collect();
+        let _ = writeln!(
+            text,
+            "add set inet {TABLE} {name} {{ type {kind}; flags interval; auto-merge; }}\n\
+             flush set inet {TABLE} {name}"
+        );
+        elements(&mut text, name, &all);
+    }
+    for chain in CHAINS {
+        let _ = writeln!(
+            text,
+            "add chain inet {TABLE} {}\nflush chain inet {TABLE} {}",
+            chain.0,
+            chain.0.split(' ').next().unwrap_or_default()
+        );
+    }
+    let names: Vec<_> = portal
+        .devices
+        .iter()
+        .map(|name| format!("\"{name}\""))
+        .collect();
+    let here = format!("{{ {} }}", names.join(", "));
+    for (chain, rules) in CHAINS {
+        let name = chain.split(' ').next().unwrap_or_default();
+        for rule in rules.lines().map(str::trim).filter(|rule| !rule.is_empty()) {
+            let rule = rule
+                .replace("$here", &here)
+                .replace("$page", &portal.page.to_string())
+                .replace("$names", &portal.names.to_string());
+            let _ = writeln!(text, "add rule inet {TABLE} {name} {rule}");
+        }
+    }
+    let steps: Vec<_> = admitted.iter().flat_map(steps).collect();
+    for set in PAIRS.iter().chain(&ADDRESSES).chain([&DEVICES]) {
+        let _ = writeln!(text, "flush set inet {TABLE} {set}");
+        let of = steps.iter().filter_map(|step| match step {
+            Step::Put(element, left) if element.set == *set => Some(match left {
+                Some(left) => format!("{} timeout {}ms", element.text, (*left).max(1)),
+                None => element.text.clone(),
+            }),
+            _ => None,
+        });
+        elements(&mut text, set, &of.collect::<Vec<_>>());
+    }
+    text
+}
+
+fn elements(text: &mut String, set: &str, all: &[String]) {
+    for some in all.chunks(256) {
+        let _ = writeln!(
+            text,
+            "add element inet {TABLE} {set} {{ {} }}",
+            some.join(", ")
+        );
+    }
+}
+
+/// Chains, those that are jumped to first, with their rules. Before fw4's, and all others' at the
+/// usual priorities.
+const CHAINS: [(&str, &str); 6] = [
+    ("refuse", REFUSE),
+    ("from_guests", FROM_GUESTS),
+    ("to_guests", TO_GUESTS),
+    (
+        "forward { type filter hook forward priority filter - 10; policy accept; }",
+        "iifname $here jump from_guests
+         oifname $here jump to_guests",
+    ),
+    (
+        "input { type filter hook input priority filter - 10; policy accept; }",
+        INPUT,
+    ),
+    (
+        "to_portal { type nat hook prerouting priority dstnat - 10; policy accept; }",
+        REDIRECT,
+    ),
+];
+
+/// At once, so that nobody waits.
+const REFUSE: &str = "
+    meta l4proto tcp reject with tcp reset
+    udp dport 443 reject
+    reject with icmpx admin-prohibited";
+
+/// What begins is asked for device and address, what goes on for its address.
+const FROM_GUESTS: &str = "
+    ct state established,related ip saddr @guests4 return
+    ct state established,related ip6 saddr @guests6 return
+    ct state new ether saddr . ip saddr @pairs4 return
+    ct state new ether saddr . ip6 saddr @pairs6 return
+    ct state new ether saddr @macs return
+    ip daddr @garden4 return
+    ip6 daddr @garden6 return
+    goto refuse";
+
+/// No answer to who sends from outside.
+const TO_GUESTS: &str = "
+    ip daddr @guests4 return
+    ip6 daddr @guests6 return
+    ip saddr @garden4 return
+    ip6 saddr @garden6 return
+    drop";
+
+/// What everybody may ask of the router: an address, who it is, the page, names. What the router
+/// itself asked for is answered, too.
+const INPUT: &str = "
+    iifname != $here tcp dport { $page, $names } drop
+    iifname != $here udp dport $names drop
+    iifname != $here return
+    udp sport 68 udp dport 67 return
+    udp sport 546 udp dport 547 return
+    tcp dport { $page, $names } return
+    udp dport $names return
+    ct direction reply ct state established,related return
+    icmp type echo-request return
+    icmpv6 type { echo-request, nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert, \
+        mld-listener-query, mld-listener-report, mld-listener-done, mld2-listener-report } return
+    ip saddr @guests4 ether saddr . ip saddr @pairs4 return
+    ether saddr @macs return
+    goto refuse";
+
+/// Only a connection's first packet comes by here.
+const REDIRECT: &str = "
+    iifname != $here return
+    ether saddr . ip saddr @pairs4 return
+    ether saddr . ip6 saddr @pairs6 return
+    ether saddr @macs return
+    udp dport 53 redirect to :$names
+    tcp dport 53 redirect to :$names
+    ip daddr @garden4 return
+    ip6 daddr @garden6 return
+    tcp dport 80 redirect to :$page";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_as_the_kernel_has_them() {
+        let mac = [2, 0, 0, 0, 0, 7];
+        let [pair, alone] = Element::address(&mac, IpAddr::from([10, 0, 0, 2]));
+        assert_eq!(pair.key, [2, 0, 0, 0, 0, 7, 0, 0, 10, 0, 0, 2]);
+        assert_eq!(pair.text, "02:00:00:00:00:07 . 10.0.0.2");
+        assert_eq!((alone.set, alone.key), ("guests4", vec![10, 0, 0, 2]));
+        assert_eq!(Element::device(&mac).key, mac);
+    }
+
+    #[test]
+    fn what_is_there_stays_and_rules_come_anew() {
+        let portal = Portal {
+            devices: vec!["br-lan".into(), "br-guest".into()],
+            page: 2050,
+            names: 2053,
+            garden: Vec::new(),
+        };
+        let mac = [2, 0, 0, 0, 0, 7];
+        let admitted = [
+            Change::Admit(mac, Some(0)),
+            Change::Address(mac, IpAddr::from([10, 0, 0, 2]), None),
+        ];
+        let text = create(&portal, &admitted);
+        assert!(!text.contains("delete"));
+        assert!(text.contains("iifname { \"br-lan\", \"br-guest\" } jump from_guests"));
+        assert!(text.contains("macs { 02:00:00:00:00:07 timeout 1ms }"));
+        assert!(text.contains("pairs4 { 02:00:00:00:00:07 . 10.0.0.2 }"));
+        assert!(!text.contains('$'), "{text}");
+    }
+}

@@ -1,0 +1,166 @@
+//! Processes that strangers speak to: each is weir itself, started anew with a command of its own,
+//! which gives up every right before it listens. It asks the daemon by a [`channel`], and is started
+//! again when it ends.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::Stdio;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use api::{Limits, Routes};
+use caps::Capability;
+use nix::sys::signal::Signal;
+use nix::unistd::{self, Gid, Uid, User};
+use tokio::process::{Child, Command};
+use tracing::warn;
+use web::channel::{self, Ours, Questions};
+
+use super::{confine, privileges, syscalls};
+
+/// How long the process is left dead: at first, and at most.
+const REST: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(30));
+
+/// How often the process is asked whether it is there. Silent twice, it hangs.
+const ASKED: Duration = Duration::from_secs(10);
+
+/// Who lived so long was well.
+const WELL: Duration = Duration::from_secs(60);
+
+/// What it takes over of weir's environment: how the log looks.
+const ENVIRONMENT: [&str; 2] = ["NO_COLOR", "JOURNAL_STREAM"];
+
+/// What the process runs as: who owns nothing.
+const NOBODY: &str = "nobody";
+
+/// Of nobody, where the system has no list of users that says.
+const NOBODYS: u32 = 65_534;
+
+/// Capabilities that weir keeps for such a process, which becomes somebody else by the first two;
+/// the third ends somebody else's process.
+pub const CAPABILITIES: [Capability; 3] = [
+    Capability::CAP_SETUID,
+    Capability::CAP_SETGID,
+    Capability::CAP_KILL,
+];
+
+/// A process apart.
+#[derive(Clone, Copy, Debug)]
+pub struct Apart {
+    /// Weir's command that it is.
+    pub command: &'static str,
+    /// What it is called: "the web page's process".
+    pub what: &'static str,
+}
+
+impl Apart {
+    /// Serves what it asks, for ever. `begin` says what it is to know, and who asks.
+    pub async fn keep(
+        self,
+        begin: impl Fn(Ours) -> io::Result<Questions>,
+        routes: &Routes,
+        limits: impl Fn() -> Limits,
+    ) {
+        let what = self.what;
+        let mut rest = REST.0;
+        loop {
+            let began = Instant::now();
+            match self.begin(&begin) {
+                Ok((mut child, questions)) => {
+                    let questions = Rc::new(questions);
+                    let ours = Rc::clone(&questions);
+                    tokio::select! {
+                        ended = child.wait() => {
+                            let ended = ended.map_or_else(|e| e.to_string(), |s| s.to_string());
+                            warn!(ended, "{what} ended; it is started again");
+                        }
+                        () = ours.silence(ASKED) => {
+                            warn!("{what} hangs; it is started again");
+                            if let Err(error) = child.start_kill() {
+                                let hint = "give weir CAP_KILL";
+                                warn!(%error, hint, "what hangs cannot be ended");
+                            }
+                        }
+                        () = api::serve(questions, routes, limits()) => continue,
+                    }
+                }
+                Err(error) => warn!(%error, "{what} cannot be started"),
+            }
+            if began.elapsed() >= WELL {
+                rest = REST.0;
+            }
+            tokio::time::sleep(rest).await;
+            rest = (rest * 2).min(REST.1);
+        }
+    }
+
+    /// Starts the process.
+    fn begin(
+        self,
+        begin: &impl Fn(Ours) -> io::Result<Questions>,
+    ) -> io::Result<(Child, Questions)> {
+        let (ours, theirs) = channel::pair()?;
+        let questions = begin(ours)?;
+        Ok((self.spawn(theirs)?, questions))
+    }
+
+    fn spawn(self, theirs: OwnedFd) -> io::Result<Child> {
+        // The program that runs, also where another lies in its place meanwhile. It gives up its
+        // rights by itself: to start it with less would take a copy of all of this memory (fork
+        // in place of posix_spawn, see std::process::Command).
+        let mut command = Command::new("/proc/self/exe");
+        command
+            .arg(self.command)
+            .arg("--log")
+            .arg(crate::log::level().to_string())
+            .env_clear()
+            .envs(ENVIRONMENT.iter().filter_map(|name| {
+                let value = std::env::var_os(name)?;
+                Some((*name, value))
+            }))
+            .current_dir("/")
+            .stdin(Stdio::from(theirs))
+            .stdout(Stdio::null())
+            .kill_on_drop(true);
+        command.spawn()
+    }
+
+    /// On the other side: gives up every right. What comes back is the channel.
+    ///
+    /// # Errors
+    /// It was not weir that started it.
+    pub fn enter(self, name: &std::ffi::CStr) -> io::Result<OwnedFd> {
+        // Only for `ps`.
+        let _ = nix::sys::prctl::set_name(name);
+        let control = io::stdin().as_fd().try_clone_to_owned()?;
+        // A session of its own: no terminal takes what it would type there.
+        let _ = unistd::setsid();
+        self.become_nobody();
+        privileges::drop_all();
+        // After that: another user's process is not ended with its parent.
+        if let Err(error) = nix::sys::prctl::set_pdeathsig(Signal::SIGKILL) {
+            warn!(%error, "{} may outlive weir", self.what);
+        }
+        confine::confine_wholly();
+        syscalls::refuse();
+        Ok(control)
+    }
+
+    /// Where weir may not choose users, the process has weir's, which is told.
+    fn become_nobody(self) {
+        let (user, group) = match User::from_name(NOBODY) {
+            Ok(Some(user)) if !user.uid.is_root() => (user.uid, user.gid),
+            _ => (Uid::from_raw(NOBODYS), Gid::from_raw(NOBODYS)),
+        };
+        let changed = unistd::setgroups(&[])
+            .and_then(|()| unistd::setgid(group))
+            .and_then(|()| unistd::setuid(user));
+        if let Err(error) = changed {
+            warn!(
+                %error,
+                hint = "give weir CAP_SETUID and CAP_SETGID",
+                "{} has the user that weir has", self.what
+            );
+        }
+    }
+}

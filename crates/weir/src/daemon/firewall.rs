@@ -1,0 +1,69 @@
+//! Telling the firewall something: rules of weir's own, by `nft`.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+type Load = Pin<Box<dyn Future<Output = Result<(), String>>>>;
+
+/// Rulesets on their way to the firewall: one after the other, as a later one must not be overtaken
+/// by an earlier one. Only the latest of those that wait is loaded: each makes the table anew.
+#[derive(Default)]
+pub struct Firewall {
+    under_way: Option<Load>,
+    waiting: Option<String>,
+    loads: u64,
+}
+
+impl Firewall {
+    /// Loads a ruleset, as a whole or not at all.
+    pub fn tell(&mut self, rules: String) {
+        self.waiting = Some(rules);
+        self.next();
+    }
+
+    /// A number that rises with each load, at its beginning and its end, so it is odd while one is
+    /// under way: what was read of the rules meanwhile may be either.
+    pub fn loads(&self) -> u64 {
+        self.loads
+    }
+
+    /// How the load that is under way went; not ready where there is none.
+    pub fn poll_told(&mut self, context: &mut Context<'_>) -> Poll<Result<(), String>> {
+        let Some(load) = &mut self.under_way else {
+            return Poll::Pending;
+        };
+        let result = std::task::ready!(load.as_mut().poll(context));
+        self.under_way = None;
+        self.loads += 1;
+        self.next();
+        Poll::Ready(result)
+    }
+
+    /// Loads what is left, and then this: the end.
+    pub async fn finish(self, rules: String) -> Result<(), String> {
+        if let Some(load) = self.under_way {
+            // What is loaded last counts.
+            let _ = load.await;
+        }
+        load(rules).await
+    }
+
+    fn next(&mut self) {
+        if self.under_way.is_none()
+            && let Some(rules) = self.waiting.take()
+        {
+            self.loads += 1;
+            let mut load: Load = Box::pin(load(rules));
+            // It begins at once; it is looked at again only when the loop has time.
+            let begun = load.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            if let Poll::Ready(result) = begun {
+                load = Box::pin(std::future::ready(result));
+            }
+            self.under_way = Some(load);
+        }
+    }
+}
+
+async fn load(rules: String) -> Result<(), String> {
+    kernel::io::load_rules(&rules).await
+}

@@ -1,0 +1,284 @@
+//! Each request of a guest, from its head to its answer.
+
+use std::fmt::Write;
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use answers::{PortalClient, PortalState};
+use api::client::exchange;
+use api::server::{Answer, read_body};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode};
+use portal::form::{Tokens, field};
+use portal::page::{Shown, Trouble, html};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use web::channel::Theirs;
+use web::{Limits, Peer, Served};
+
+use super::server::{Answered, Knock, Opening, Visitor};
+use super::sockets::PAGE;
+use crate::daemon::unix_seconds;
+
+/// Bytes of a form: a code and a token.
+const FORM: usize = 4096;
+
+/// By these headers a browser says that it is one: what it sends has to have come from this page.
+const BROWSERS: [&str; 4] = ["origin", "referer", "sec-fetch-site", "cookie"];
+
+/// What every answer says: nothing of it is kept, and nothing else is loaded by it.
+const SAID: [(&str, &str); 4] = [
+    ("cache-control", "no-store"),
+    (
+        "content-security-policy",
+        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; \
+            frame-ancestors 'none'",
+    ),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "same-origin"),
+];
+
+/// Answers guests.
+pub struct Door {
+    title: String,
+    tokens: Tokens,
+    theirs: Rc<Theirs>,
+    began: Instant,
+}
+
+/// Weir did not answer, or not this.
+struct Silent;
+
+impl Door {
+    pub fn new(opening: Opening, theirs: Rc<Theirs>) -> Self {
+        Self {
+            title: opening.title,
+            tokens: Tokens::new(&opening.secret),
+            theirs,
+            began: Instant::now(),
+        }
+    }
+
+    async fn decide(&self, request: Request<Incoming>, peer: Peer) -> Response<Answer> {
+        let (parts, body) = request.into_parts();
+        let own = own_host(peer.local);
+        let host = header(&parts.headers, "host");
+        // A device that asked for another page is told where this one is. At an address of its link
+        // alone no browser can be sent to it: it is shown right there.
+        if let Some(own) = &own
+            && host != own
+        {
+            return moved(StatusCode::FOUND, &format!("http://{own}/"));
+        }
+        match (parts.method.clone(), parts.uri.path()) {
+            (Method::GET | Method::HEAD, "/captive-portal/api") => self.api(&own, peer).await,
+            (Method::GET | Method::HEAD, "/login" | "/logout") => moved(StatusCode::SEE_OTHER, "/"),
+            (Method::GET | Method::HEAD, "/favicon.ico") => {
+                text(StatusCode::NOT_FOUND, "text/plain", String::new())
+            }
+            (Method::GET | Method::HEAD, path) => match own.is_some() && path != "/" {
+                true => moved(StatusCode::FOUND, "/"),
+                false => self.page(&parts.headers, peer, None, StatusCode::OK).await,
+            },
+            (Method::POST, path @ ("/login" | "/logout")) => {
+                let out = path == "/logout";
+                let Ok(body) = read_body(body, FORM, self.limits().request_time).await else {
+                    return text(StatusCode::PAYLOAD_TOO_LARGE, "text/plain", String::new());
+                };
+                let named = BROWSERS
+                    .iter()
+                    .any(|name| parts.headers.contains_key(*name));
+                let token = field(&body, "token").unwrap_or_default();
+                let whose = peer.address.to_string();
+                if named && !self.tokens.is_valid(&token, &whose, unix_seconds()) {
+                    let trouble = Some(Trouble::Forged);
+                    return self
+                        .page(&parts.headers, peer, trouble, StatusCode::FORBIDDEN)
+                        .await;
+                }
+                let trouble = match out {
+                    true => self.leave(peer).await,
+                    false => self.log_in(&body, peer).await,
+                };
+                let status = match trouble {
+                    None => return moved(StatusCode::SEE_OTHER, "/"),
+                    Some(Trouble::Wait(_)) => StatusCode::TOO_MANY_REQUESTS,
+                    Some(Trouble::Broken) => StatusCode::SERVICE_UNAVAILABLE,
+                    Some(_) => StatusCode::FORBIDDEN,
+                };
+                self.page(&parts.headers, peer, trouble, status).await
+            }
+            (Method::POST, _) => text(StatusCode::NOT_FOUND, "text/plain", String::new()),
+            _ => text(StatusCode::METHOD_NOT_ALLOWED, "text/plain", String::new()),
+        }
+    }
+
+    async fn log_in(&self, body: &[u8], peer: Peer) -> Option<Trouble> {
+        let knock = Knock {
+            address: peer.address,
+            code: field(body, "code").unwrap_or_default(),
+        };
+        match self.ask("/portal/login", &knock).await {
+            Ok(Answered::In) => None,
+            Ok(Answered::NoCode) => Some(Trouble::NoCode),
+            Ok(Answered::Unknown) => Some(Trouble::Unknown),
+            Ok(Answered::Expired) => Some(Trouble::Expired),
+            Ok(Answered::Invalidated) => Some(Trouble::Invalidated),
+            Ok(Answered::Wait(seconds)) => Some(Trouble::Wait(seconds)),
+            Ok(Answered::Stranger) => Some(Trouble::Stranger),
+            Err(Silent) => Some(Trouble::Broken),
+        }
+    }
+
+    async fn leave(&self, peer: Peer) -> Option<Trouble> {
+        let address = peer.address;
+        let left: Result<(), Silent> = self.ask("/portal/logout", &Visitor { address }).await;
+        left.is_err().then_some(Trouble::Broken)
+    }
+
+    async fn visitor(&self, peer: Peer) -> Option<PortalClient> {
+        let address = peer.address;
+        self.ask("/portal/visit", &Visitor { address }).await.ok()
+    }
+
+    async fn page(
+        &self,
+        headers: &HeaderMap,
+        peer: Peer,
+        trouble: Option<Trouble>,
+        status: StatusCode,
+    ) -> Response<Answer> {
+        let visitor = self.visitor(peer).await;
+        let inside = visitor.filter(|client| client.state != PortalState::Waiting);
+        let token = self.tokens.token(&peer.address.to_string(), unix_seconds());
+        let shown = Shown {
+            network: &self.title,
+            token: &token,
+            inside: inside.map(|client| client.seconds_remaining),
+            trouble,
+            languages: header(headers, "accept-language"),
+        };
+        let mut response = text(status, "text/html; charset=utf-8", html(&shown));
+        if let Some(Trouble::Wait(seconds)) = trouble {
+            response
+                .headers_mut()
+                .insert(hyper::header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+
+    /// RFC 8908, section 5.
+    async fn api(&self, own: &Option<String>, peer: Peer) -> Response<Answer> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "kebab-case")]
+        struct Captive {
+            captive: bool,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            user_portal_url: Option<String>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            seconds_remaining: Option<u64>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            bytes_remaining: Option<u64>,
+            can_extend_session: bool,
+        }
+        let visitor = self.visitor(peer).await;
+        let inside = visitor.filter(|client| client.state != PortalState::Waiting);
+        let captive = Captive {
+            captive: inside.is_none(),
+            user_portal_url: own.as_ref().map(|own| format!("http://{own}/")),
+            seconds_remaining: inside.as_ref().and_then(|client| client.seconds_remaining),
+            bytes_remaining: inside.as_ref().and_then(|client| client.bytes_remaining),
+            can_extend_session: true,
+        };
+        let body = serde_json::to_string(&captive).unwrap_or_default();
+        text(StatusCode::OK, "application/captive+json", body)
+    }
+
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        said: &impl Serialize,
+    ) -> Result<T, Silent> {
+        let body = serde_json::to_vec(said).map_err(|_| Silent)?;
+        let request = Request::post(path).body(Full::new(Bytes::from(body)));
+        let stream = self.theirs.connect().map_err(|_| Silent)?;
+        let answer = exchange(stream, request.map_err(|_| Silent)?)
+            .await
+            .map_err(|_| Silent)?;
+        if !answer.status().is_success() {
+            return Err(Silent);
+        }
+        let octets = answer
+            .into_body()
+            .collect()
+            .await
+            .map_err(|_| Silent)?
+            .to_bytes();
+        serde_json::from_slice(&octets).map_err(|_| Silent)
+    }
+}
+
+impl Served for Door {
+    fn limits(&self) -> Limits {
+        Limits {
+            connections: 256,
+            per_address: 8,
+            body: FORM,
+            stall_time: Duration::from_secs(10),
+            ..Limits::default()
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    async fn answer(&self, request: Request<Incoming>, peer: Peer) -> Response<Answer> {
+        let mut response = self.decide(request, peer).await;
+        for (name, value) in SAID {
+            response.headers_mut().insert(
+                HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            );
+        }
+        response
+    }
+}
+
+/// What a browser calls the page at an address of the router; `None`: it cannot.
+fn own_host(local: IpAddr) -> Option<String> {
+    match local {
+        IpAddr::V6(address) if address.is_unicast_link_local() => None,
+        _ => Some(SocketAddr::new(local, PAGE).to_string()),
+    }
+}
+
+fn header<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
+    let value = headers.get(name).and_then(|value| value.to_str().ok());
+    value.unwrap_or_default()
+}
+
+fn text(status: StatusCode, media: &'static str, text: String) -> Response<Answer> {
+    let mut response = Response::new(Answer::whole(text.into()));
+    *response.status_mut() = status;
+    response
+        .headers_mut()
+        .insert(hyper::header::CONTENT_TYPE, HeaderValue::from_static(media));
+    response
+}
+
+fn moved(status: StatusCode, to: &str) -> Response<Answer> {
+    let mut body = String::new();
+    let _ = write!(
+        body,
+        "<!doctype html><title>Log in</title><a href=\"{to}\">Log in</a>"
+    );
+    let mut response = text(status, "text/html; charset=utf-8", body);
+    if let Ok(to) = HeaderValue::from_str(to) {
+        response.headers_mut().insert(hyper::header::LOCATION, to);
+    }
+    response
+}

@@ -1,0 +1,415 @@
+//! What the daemon knows of guests, and what it makes of that in the kernel.
+
+use std::collections::HashSet;
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use answers::{PortalClient, PortalState, PortalVoucher};
+use api::Problem;
+use kernel::sets::Family;
+use kernel::{ConnectionId, ElementStep, Mac, Neighbour};
+use portal::code::Code;
+use portal::guests::{Change, Guests, Refusal};
+use portal::journal::Entry;
+use portal::rules::{self, Step};
+use portal::voucher::{State, Voucher, mac_text};
+use portal::{Millis, journal};
+use tracing::{info, warn};
+use web::throttle::{Allowance, Throttle};
+
+use super::store::Store;
+use crate::daemon::{Firewall, Router, unix_seconds};
+
+/// How often is noted what is used of vouchers: flash wears out.
+const NOTED: Duration = Duration::from_secs(60);
+
+/// Wrong codes of one device: of 40 bits nobody guesses one.
+const CODES_EACH: Allowance = Allowance {
+    burst: 5,
+    every: Duration::from_secs(20),
+};
+
+/// Wrong codes of all together: as many as a school class mistypes.
+const CODES_ALL: Allowance = Allowance {
+    burst: 60,
+    every: Duration::from_secs(1),
+};
+
+/// Vouchers that are made at once.
+pub const MOST: u32 = 1000;
+
+/// The middle of the portal.
+pub struct Keeper {
+    /// What stands in the firewall, without guests.
+    pub portal: rules::Portal,
+    pub guests: Guests,
+    pub store: Store,
+    pub firewall: Firewall,
+    began: Instant,
+    noted: Instant,
+    codes: Throttle,
+    /// Changes that are still to be made.
+    changes: Vec<Change>,
+}
+
+/// What came of a code.
+pub enum LogIn {
+    In,
+    Refused(Refusal),
+    Wait(Duration),
+    Stranger,
+}
+
+impl Keeper {
+    pub fn new(portal: rules::Portal, store: Store, read: journal::Read, exempt: &[Mac]) -> Self {
+        let began = Instant::now();
+        let mut changes = Vec::new();
+        let mut guests = Guests::new(read.vouchers.into_values(), 0, &mut changes);
+        guests.exempt(exempt, &mut changes);
+        Self {
+            portal,
+            guests,
+            store,
+            firewall: Firewall::default(),
+            began,
+            noted: began,
+            codes: Throttle::new(CODES_EACH, CODES_ALL),
+            // All of them come with the table.
+            changes: Vec::new(),
+        }
+    }
+
+    pub fn now(&self) -> Millis {
+        self.began.elapsed().as_millis() as Millis
+    }
+
+    fn when(&self) -> (Millis, u64) {
+        (self.now(), unix_seconds())
+    }
+
+    /// Brings the firewall's table about, with all guests.
+    pub fn table(&mut self) {
+        let admitted = self.guests.all(self.now());
+        self.firewall.tell(rules::create(&self.portal, &admitted));
+    }
+
+    /// Which device has an address, behind a device of the portal.
+    fn device(&self, address: IpAddr, router: &Router) -> Option<Mac> {
+        let here: HashSet<u32> = self.links(router);
+        let mut neighbours = router.core.neighbours();
+        let found = neighbours.find(|n| n.address == address && here.contains(&n.link))?;
+        found.mac
+    }
+
+    fn links(&self, router: &Router) -> HashSet<u32> {
+        let links = router.core.links();
+        let links = links.filter(|link| self.portal.devices.contains(&link.name));
+        links.map(|link| link.index).collect()
+    }
+
+    /// Somebody came with a code.
+    pub fn log_in(&mut self, address: IpAddr, code: Code, router: &mut Router) -> LogIn {
+        let Some(mac) = self.device(address, router) else {
+            return LogIn::Stranger;
+        };
+        let (now, wall) = self.when();
+        if let Err(wait) = self.codes.take(address, self.began.elapsed()) {
+            return LogIn::Wait(wait);
+        }
+        let come = (mac, address);
+        match self
+            .guests
+            .log_in(come, code, (now, wall), &mut self.changes)
+        {
+            Ok(()) => self.codes.give_back(address),
+            Err(refusal) => return LogIn::Refused(refusal),
+        }
+        let known: Vec<IpAddr> = self.addresses(mac, router);
+        for address in known {
+            self.guests.seen(mac, address, now, &mut self.changes);
+        }
+        let mac = mac_text(&mac);
+        info!(mac, %address, "let in by a voucher");
+        self.settle(router);
+        LogIn::In
+    }
+
+    /// Addresses that the kernel knows of a device.
+    fn addresses(&self, mac: Mac, router: &Router) -> Vec<IpAddr> {
+        let here = self.links(router);
+        let neighbours = router.core.neighbours();
+        let own = neighbours.filter(|n| n.mac == Some(mac) && here.contains(&n.link));
+        own.map(|n| n.address).collect()
+    }
+
+    /// Who has an address goes, by his own wish.
+    pub fn leave(&mut self, address: IpAddr, router: &mut Router) {
+        if let Some(mac) = self.device(address, router) {
+            self.end(mac, router);
+        }
+    }
+
+    /// A device goes. Whether it was let in.
+    pub fn end(&mut self, mac: Mac, router: &mut Router) -> bool {
+        let now = self.now();
+        let ended = self.guests.end(mac, now, &mut self.changes);
+        self.settle(router);
+        ended
+    }
+
+    /// A voucher is called back.
+    pub fn invalidate(&mut self, id: &str, router: &mut Router) -> bool {
+        let when = self.when();
+        let done = self.guests.invalidate(id, when, &mut self.changes);
+        self.settle(router);
+        done
+    }
+
+    /// A voucher gets another name.
+    pub fn rename(&mut self, id: &str, name: String, router: &mut Router) -> bool {
+        let now = self.now();
+        let done = self.guests.rename(id, name, now, &mut self.changes);
+        self.settle(router);
+        done
+    }
+
+    /// The kernel knows something of a neighbour.
+    pub fn heard(&mut self, neighbour: &Neighbour, router: &mut Router) {
+        if neighbour.address.is_multicast() || !self.links(router).contains(&neighbour.link) {
+            return;
+        }
+        // One that is not heard of for a while is still whose it was.
+        let Some(mac) = neighbour.mac else { return };
+        let now = self.now();
+        self.guests
+            .seen(mac, neighbour.address, now, &mut self.changes);
+        self.settle(router);
+    }
+
+    /// Somebody began a connection. A device that is let in may do so from an address that nobody
+    /// knows yet, as IPv6 has many: whose it is is asked at once, as answers wait for that. That of
+    /// IPv4 is known from the device's own question for the router.
+    pub fn began(&self, source: IpAddr, router: &Router) {
+        let IpAddr::V6(own) = source else { return };
+        if self.guests.knows(&source) || own.is_unicast_link_local() {
+            return;
+        }
+        let here = self.links(router);
+        let beside = |address: &kernel::Address| match address.address {
+            IpAddr::V6(ours) => ours.segments()[..4] == own.segments()[..4],
+            IpAddr::V4(_) => false,
+        };
+        let mut addresses = router.core.addresses();
+        let link = addresses.find(|a| here.contains(&a.link) && beside(a) && a.address != source);
+        if let Some(link) = link.map(|address| address.link)
+            && let Err(error) = kernel::io::ask_neighbours(link, &[source])
+        {
+            warn!(%error, %source, "who has this address cannot be asked");
+        }
+    }
+
+    /// Those whose time is over go; what was used is noted.
+    pub fn turn(&mut self, router: &mut Router) {
+        let now = self.now();
+        self.guests.expire(now, &mut self.changes);
+        self.settle(router);
+        if self.noted.elapsed() >= NOTED {
+            self.note();
+        }
+    }
+
+    /// Notes what was used so far.
+    pub fn note(&mut self) {
+        self.noted = Instant::now();
+        let used = self.guests.used(self.now());
+        if !used.is_empty() {
+            self.store.note(Entry::Used(used).line());
+        }
+    }
+
+    /// When there is something to do.
+    pub fn turn_at(&self) -> Instant {
+        let expiry = self.guests.next(self.now());
+        let expiry = expiry.map(|at| self.began + Duration::from_millis(at));
+        expiry.map_or(self.noted + NOTED, |at| at.min(self.noted + NOTED))
+    }
+
+    /// Does what has changed.
+    fn settle(&mut self, router: &mut Router) {
+        let changes = std::mem::take(&mut self.changes);
+        let steps: Vec<Step> = changes.iter().flat_map(rules::steps).collect();
+        if !steps.is_empty() {
+            self.put(&steps);
+        }
+        let mut ended = HashSet::new();
+        for change in changes {
+            match change {
+                Change::Keep(voucher) => self.store.note(Entry::Voucher(voucher).line()),
+                Change::End(address) => {
+                    ended.insert(address);
+                }
+                _ => {}
+            }
+        }
+        end_connections(&ended, router);
+    }
+
+    /// Changes the kernel's sets. Where that fails, the table comes anew, with all that is in it.
+    fn put(&mut self, steps: &[Step]) {
+        let steps: Vec<ElementStep<'_>> = steps
+            .iter()
+            .map(|step| {
+                let (element, put) = match step {
+                    Step::Put(element, left) => (element, Some(left.map(Duration::from_millis))),
+                    Step::Remove(element) => (element, None),
+                };
+                ElementStep {
+                    set: element.set,
+                    key: &element.key,
+                    put,
+                }
+            })
+            .collect();
+        if let Err(error) = kernel::io::change_elements(Family::Inet, rules::TABLE, &steps) {
+            warn!(%error, "the firewall's sets of guests cannot be changed; its table comes anew");
+            self.table();
+        }
+    }
+
+    /// One more voucher, which nobody else has.
+    pub fn make(&self, asked: &answers::NewVouchers) -> Result<Voucher, Problem> {
+        let mut random = [0; 13];
+        getrandom::fill(&mut random).map_err(|error| {
+            Problem::new(
+                500,
+                "no_random",
+                format!("no random numbers: {error}"),
+                "try again",
+            )
+        })?;
+        let (code, id) = random.split_at(5);
+        Ok(Voucher {
+            id: id.iter().map(|octet| format!("{octet:02x}")).collect(),
+            code: Code::new(code.try_into().unwrap_or_default()),
+            name: asked.name.clone(),
+            duration: asked.duration,
+            devices: asked.devices,
+            until: asked.until,
+            created: unix_seconds(),
+            activated: None,
+            invalidated: None,
+            used: 0,
+            users: Vec::new(),
+        })
+    }
+
+    /// All vouchers, as the API has them.
+    pub fn vouchers(&self) -> Vec<PortalVoucher> {
+        let (now, wall) = self.when();
+        let mut all: Vec<_> = self
+            .guests
+            .vouchers(now)
+            .map(|(v, used)| shown(v, used, wall))
+            .collect();
+        all.sort_by(|a, b| (a.created, &a.id).cmp(&(b.created, &b.id)));
+        all
+    }
+
+    /// One of them.
+    pub fn voucher(&self, id: &str) -> Option<PortalVoucher> {
+        let (now, wall) = self.when();
+        let (voucher, used) = self.guests.voucher(id, now)?;
+        Some(shown(voucher, used, wall))
+    }
+
+    /// The device that has an address, as the API has it.
+    pub fn client_at(&self, address: IpAddr, router: &Router) -> Option<PortalClient> {
+        let mac = self.device(address, router)?;
+        Some(self.client(mac, vec![address]))
+    }
+
+    /// All devices behind the portal.
+    pub fn clients(&self, router: &Router) -> Vec<PortalClient> {
+        let here = self.links(router);
+        let mut all = std::collections::BTreeMap::<Mac, Vec<IpAddr>>::new();
+        for (mac, guest) in self.guests.guests() {
+            all.insert(*mac, guest.addresses.iter().copied().collect());
+        }
+        for neighbour in router.core.neighbours().filter(|n| here.contains(&n.link)) {
+            let Some(mac) = neighbour.mac else { continue };
+            let addresses = all.entry(mac).or_default();
+            if !addresses.contains(&neighbour.address) {
+                addresses.push(neighbour.address);
+            }
+        }
+        all.into_iter()
+            .map(|(mac, addresses)| self.client(mac, addresses))
+            .collect()
+    }
+
+    fn client(&self, mac: Mac, mut addresses: Vec<IpAddr>) -> PortalClient {
+        addresses.sort();
+        let now = self.now();
+        let guest = self.guests.guest(&mac);
+        let voucher = guest.and_then(|guest| guest.voucher.clone());
+        let left = voucher.as_ref().and_then(|id| {
+            let (voucher, used) = self.guests.voucher(id, now)?;
+            voucher.left(used)
+        });
+        PortalClient {
+            mac: mac_text(&mac),
+            addresses,
+            state: match (guest, &voucher) {
+                (None, _) => PortalState::Waiting,
+                (Some(_), Some(_)) => PortalState::Admitted,
+                (Some(_), None) => PortalState::Exempt,
+            },
+            voucher,
+            seconds_remaining: left.map(|left| left.div_ceil(1000)),
+            bytes_remaining: None,
+        }
+    }
+}
+
+fn shown(voucher: &Voucher, used: Millis, wall: u64) -> PortalVoucher {
+    let state = voucher.state(used, wall);
+    PortalVoucher {
+        id: voucher.id.clone(),
+        code: voucher.code.to_string(),
+        name: voucher.name.clone(),
+        state: match state {
+            State::Available => "available",
+            State::Active => "active",
+            State::Expired => "expired",
+            State::Invalidated => "invalidated",
+        }
+        .to_owned(),
+        duration: voucher.duration,
+        seconds_remaining: (state == State::Active)
+            .then(|| voucher.left(used))
+            .flatten()
+            .map(|left| left.div_ceil(1000)),
+        devices: voucher.devices,
+        until: voucher.until,
+        created: voucher.created,
+        activated: voucher.activated,
+        invalidated: voucher.invalidated,
+        users: voucher.users.iter().map(mac_text).collect(),
+    }
+}
+
+/// Conntrack forgets what it knows of these addresses; weir hears of that, and forwards it no more.
+fn end_connections(ended: &HashSet<IpAddr>, router: &Router) {
+    if ended.is_empty() {
+        return;
+    }
+    let concerned =
+        |tuple: &kernel::Tuple| ended.contains(&tuple.source) || ended.contains(&tuple.destination);
+    let flows = router.core.flows();
+    let theirs = flows.filter(|(_, flow)| concerned(&flow.original()) || concerned(&flow.reply));
+    let ids: Vec<ConnectionId> = theirs.map(|(_, flow)| flow.id).collect();
+    if let Err(error) = kernel::io::forget(&ids) {
+        warn!(%error, "connections of who is let in no more go on in conntrack; their packets are \
+            refused all the same");
+    }
+}

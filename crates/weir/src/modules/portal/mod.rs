@@ -1,0 +1,420 @@
+//! The portal: guests get no further before they log in, and no longer than they may.
+
+mod command;
+pub mod config;
+mod door;
+mod keeper;
+mod names;
+mod server;
+mod sockets;
+mod store;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::task::Context;
+use std::time::Instant;
+
+use answers::{NewVouchers, PortalClients, PortalVoucher, PortalVouchers, Status, VoucherName};
+use api::{Asked, Later, Method, Nothing, Problem, Route, Routes, Who};
+use kernel::Event;
+use portal::journal::Entry;
+use portal::rules;
+use portal::voucher::mac_of;
+use tracing::{info, warn};
+
+use crate::Error;
+use crate::daemon::{Face, Firewall, Module, Needs, Router, RulesetText, Setup, Work, apart};
+use crate::registry::{Command, Entry as ModuleEntry};
+use keeper::{Keeper, MOST};
+use sockets::Sockets;
+use store::Store;
+
+/// The portal.
+pub const ENTRY: ModuleEntry = ModuleEntry {
+    choice: Some("Guests log in before they get any further"),
+    sections: &config::SECTIONS,
+    commands: || {
+        vec![
+            Command::printing("portal", command::run),
+            Command::printing(server::NAME, server::run),
+        ]
+    },
+    begin: Some(begin),
+    ..ModuleEntry::named("portal")
+};
+
+/// Bytes of the longest name of a voucher.
+const LONGEST_NAME: usize = 200;
+
+/// A portal, if there is one.
+struct Portal {
+    /// What the page is headed with.
+    title: String,
+    /// By it what a former weir left is taken away, where there is no portal now.
+    former: RefCell<Firewall>,
+    /// What the firewall was told when the ruleset began to be read.
+    loads: Cell<u64>,
+    open: Option<Open>,
+}
+
+/// A portal that there is.
+struct Open {
+    keeper: Rc<RefCell<Keeper>>,
+    sockets: Sockets,
+    routes: RefCell<Routes>,
+    folder: Vec<std::path::PathBuf>,
+}
+
+/// Opens the vouchers, and binds.
+///
+/// # Errors
+/// A portal is configured, and cannot be: nobody would be kept out, or nobody be let in.
+pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error> {
+    let config = setup.effective.of::<config::Portal>();
+    let mut portal = Portal {
+        title: config.title.0.clone(),
+        former: RefCell::default(),
+        loads: Cell::default(),
+        open: None,
+    };
+    if setup.wanted && !config.devices.is_empty() {
+        let file = &*config.vouchers;
+        let (store, read) = Store::open(file).map_err(|error| {
+            let what = format!(
+                "the vouchers in {} cannot be read and written",
+                file.display()
+            );
+            Error::because(&what, &error, "see `vouchers` under [portal]")
+        })?;
+        let sockets = Sockets::bind().map_err(|error| {
+            let hint = format!(
+                "ports {} and {} are the portal's: see `ss -tulpn` for who has them",
+                sockets::PAGE,
+                sockets::NAMES
+            );
+            Error::because("the portal cannot listen", &error, &hint)
+        })?;
+        let rules = rules::Portal {
+            devices: config
+                .devices
+                .iter()
+                .map(|device| device.0.clone())
+                .collect(),
+            page: sockets::PAGE,
+            names: sockets::NAMES,
+            garden: config.garden.value.clone(),
+        };
+        portal.open = Some(Open {
+            keeper: Rc::new(RefCell::new(Keeper::new(
+                rules,
+                store,
+                read,
+                &config.exempt.0,
+            ))),
+            sockets,
+            routes: RefCell::default(),
+            folder: file.parent().map(Into::into).into_iter().collect(),
+        });
+    }
+    Ok(Rc::new(portal))
+}
+
+impl Portal {
+    fn open(&self) -> Result<&Open, Problem> {
+        self.open.as_ref().ok_or_else(|| {
+            let hint = "write `devices = [\"br-lan\"]` under [portal], and start weir anew";
+            Problem::new(409, "no_portal", "there is no portal here", hint)
+        })
+    }
+
+    fn loads(&self) -> u64 {
+        match &self.open {
+            Some(open) => open.keeper.borrow().firewall.loads(),
+            None => self.former.borrow().loads(),
+        }
+    }
+
+    fn keeper(&self) -> Result<Rc<RefCell<Keeper>>, Problem> {
+        Ok(Rc::clone(&self.open()?.keeper))
+    }
+
+    /// Makes vouchers. They are there once they are on the disk.
+    fn add(&self, asked: NewVouchers) -> Later<PortalVouchers> {
+        let made = || {
+            allowed(&asked)?;
+            let keeper = self.keeper()?;
+            let mut made = Vec::new();
+            for _ in 0..asked.count {
+                made.push(keeper.borrow().make(&asked)?);
+            }
+            let lines = made
+                .iter()
+                .map(|v| Entry::Voucher(v.clone()).line())
+                .collect();
+            let written = keeper.borrow().store.write(lines);
+            Ok((keeper, made, written))
+        };
+        let made = made();
+        Box::pin(async move {
+            let (keeper, made, written) = made?;
+            let failed = |why: String| {
+                let hint = "make room on the disk; nothing was sold";
+                Problem::new(
+                    500,
+                    "not_written",
+                    format!("no voucher was made: {why}"),
+                    hint,
+                )
+            };
+            written
+                .await
+                .map_err(|e| failed(e.to_string()))?
+                .map_err(failed)?;
+            let mut keeper = keeper.borrow_mut();
+            // Of 2^40 codes none is had twice; if one is, there is a voucher less.
+            let ids: Vec<String> = made
+                .into_iter()
+                .filter_map(|voucher| {
+                    let id = voucher.id.clone();
+                    keeper.guests.add(voucher).then_some(id)
+                })
+                .collect();
+            let vouchers = ids.iter().filter_map(|id| keeper.voucher(id)).collect();
+            Ok(PortalVouchers { vouchers })
+        })
+    }
+}
+
+fn allowed(asked: &NewVouchers) -> Result<(), Problem> {
+    let wrong = |what: String, hint: &str| Err(Problem::new(400, "wrong_voucher", what, hint));
+    if asked.count == 0 || asked.count > MOST {
+        let hint = "make more by several calls";
+        return wrong(
+            format!("{} vouchers at once; 1 to {MOST} are possible", asked.count),
+            hint,
+        );
+    }
+    if asked.devices == 0 || asked.devices > 1000 {
+        return wrong(
+            format!("{} devices; 1 to 1000 are possible", asked.devices),
+            "say how many",
+        );
+    }
+    if asked.duration == Some(0) {
+        return wrong(
+            "a voucher of no time".to_owned(),
+            "say how long it is good for",
+        );
+    }
+    name(&asked.name)
+}
+
+fn name(name: &str) -> Result<(), Problem> {
+    if name.len() > LONGEST_NAME || name.chars().any(char::is_control) {
+        let what = format!("a name is one line of at most {LONGEST_NAME} bytes");
+        return Err(Problem::new(400, "wrong_name", what, "take a shorter one"));
+    }
+    Ok(())
+}
+
+fn no_voucher(id: &str) -> Problem {
+    let detail = format!("there is no voucher {}", api::problem::clipped(id));
+    Problem::new(
+        404,
+        "no_voucher",
+        detail,
+        "`weir portal voucher list` has all of them",
+    )
+}
+
+impl Module for Portal {
+    fn needs(&self) -> Needs {
+        match &self.open {
+            None => Needs::default(),
+            Some(open) => Needs {
+                write: open.folder.clone(),
+                programs: std::env::current_exe().into_iter().collect(),
+                capabilities: apart::CAPABILITIES.to_vec(),
+                ..Needs::default()
+            },
+        }
+    }
+
+    fn routes(self: Rc<Self>, face: &Rc<Face>) -> Vec<Route> {
+        if let Some(open) = &self.open {
+            *open.routes.borrow_mut() = server::routes(&open.keeper, face);
+        }
+        let me = || Rc::clone(&self);
+        let (clients, vouchers, add, rename, invalidate, end) =
+            (me(), me(), me(), me(), me(), me());
+        let (listed_at, named_at, called_at, ended_at) = (
+            Rc::clone(face),
+            Rc::clone(face),
+            Rc::clone(face),
+            Rc::clone(face),
+        );
+        vec![
+            Route::get("/v1/portal/clients", Who::User, move |()| {
+                let clients = clients.keeper()?.borrow().clients(&listed_at.router());
+                Ok(PortalClients { clients })
+            }),
+            Route::get("/v1/portal/vouchers", Who::User, move |()| {
+                let vouchers = vouchers.keeper()?.borrow().vouchers();
+                Ok(PortalVouchers { vouchers })
+            }),
+            Route::later(
+                Method::POST,
+                "/v1/portal/vouchers",
+                Who::User,
+                move |asked: Asked<(), NewVouchers>| add.add(asked.body),
+            ),
+            Route::new(
+                Method::POST,
+                "/v1/portal/vouchers/{id}/rename",
+                Who::User,
+                move |asked: Asked<(), VoucherName>| -> Result<PortalVoucher, Problem> {
+                    name(&asked.body.name)?;
+                    let keeper = rename.keeper()?;
+                    let mut keeper = keeper.borrow_mut();
+                    let id = &asked.parts[0];
+                    keeper.rename(id, asked.body.name, &mut named_at.router());
+                    keeper.voucher(id).ok_or_else(|| no_voucher(id))
+                },
+            ),
+            Route::new(
+                Method::POST,
+                "/v1/portal/vouchers/{id}/invalidate",
+                Who::User,
+                move |asked: Asked<(), Nothing>| -> Result<PortalVoucher, Problem> {
+                    let keeper = invalidate.keeper()?;
+                    let mut keeper = keeper.borrow_mut();
+                    let id = &asked.parts[0];
+                    keeper.invalidate(id, &mut called_at.router());
+                    keeper.voucher(id).ok_or_else(|| no_voucher(id))
+                },
+            ),
+            Route::new(
+                Method::POST,
+                "/v1/portal/clients/{mac}/end",
+                Who::User,
+                move |asked: Asked<(), Nothing>| -> Result<PortalClients, Problem> {
+                    let keeper = end.keeper()?;
+                    let mut keeper = keeper.borrow_mut();
+                    let router = &mut ended_at.router();
+                    let mac = mac_of(&asked.parts[0]);
+                    if !mac.is_some_and(|mac| keeper.end(mac, router)) {
+                        let detail = format!(
+                            "no device {} is let in",
+                            api::problem::clipped(&asked.parts[0])
+                        );
+                        let hint = "`weir portal clients` has all of them";
+                        return Err(Problem::new(404, "no_client", detail, hint));
+                    }
+                    let clients = keeper.clients(router);
+                    Ok(PortalClients { clients })
+                },
+            ),
+        ]
+    }
+
+    fn start(&self, _: &crate::config::Effective, _: &mut Router) {
+        if let Some(open) = &self.open {
+            let mut keeper = open.keeper.borrow_mut();
+            keeper.store.start();
+            keeper.table();
+            info!(devices = ?keeper.portal.devices, "the portal is open");
+        }
+    }
+
+    fn work(self: Rc<Self>) -> Option<Work> {
+        Some(Box::pin(async move {
+            let told = async {
+                loop {
+                    let poll = |context: &mut Context<'_>| match &self.open {
+                        Some(open) => open.keeper.borrow_mut().firewall.poll_told(context),
+                        None => self.former.borrow_mut().poll_told(context),
+                    };
+                    if let Err(error) = std::future::poll_fn(poll).await {
+                        let hint = "see `weir check`";
+                        warn!(error, hint, "the firewall does not take the portal's rules");
+                    }
+                }
+            };
+            let served = async {
+                if let Some(open) = &self.open {
+                    let routes = open.routes.borrow().clone();
+                    server::keep(&self.title, &open.sockets, &routes).await;
+                }
+            };
+            tokio::join!(told, served);
+        }))
+    }
+
+    fn heard(&self, event: &Event, router: &mut Router) {
+        let Some(open) = &self.open else { return };
+        match event {
+            Event::Neighbour(neighbour) => open.keeper.borrow_mut().heard(neighbour, router),
+            Event::Connection(connection) => {
+                let keeper = open.keeper.borrow();
+                keeper.began(connection.id.original.source, router);
+            }
+            _ => {}
+        }
+    }
+
+    fn ruleset_reading(&self) {
+        self.loads.set(self.loads());
+    }
+
+    /// Whoever took the table away, it comes again.
+    fn ruleset_read(&self, read: Result<&RulesetText, &str>, _: &mut Router) {
+        let Ok(text) = read else { return };
+        // Read while it was on its way.
+        let loads = self.loads();
+        if loads % 2 == 1 || self.loads.get() != loads {
+            return;
+        }
+        let there = text.text.contains(rules::TABLE);
+        match &self.open {
+            Some(open) if !there => {
+                warn!("the portal's table is gone; it comes anew");
+                open.keeper.borrow_mut().table();
+            }
+            None if there => self.former.borrow_mut().tell(rules::remove()),
+            _ => {}
+        }
+    }
+
+    fn turn_at(&self) -> Option<Instant> {
+        Some(self.open.as_ref()?.keeper.borrow().turn_at())
+    }
+
+    fn turn(&self, router: &mut Router) {
+        if let Some(open) = &self.open {
+            open.keeper.borrow_mut().turn(router);
+        }
+    }
+
+    fn status(&self, _: &mut Router, status: &mut Status) {
+        if self.open.is_some() {
+            status.modules.push("portal".to_owned());
+        }
+    }
+
+    /// Told to stop, weir stands in nobody's way.
+    fn stop(&self, _: &mut Router) -> Option<Work> {
+        let open = self.open.as_ref()?;
+        let mut keeper = open.keeper.borrow_mut();
+        keeper.note();
+        let firewall = std::mem::take(&mut keeper.firewall);
+        Some(Box::pin(async move {
+            if let Err(error) = firewall.finish(rules::remove()).await {
+                let table = rules::TABLE;
+                warn!(
+                    error,
+                    "the portal's rules are left: `nft delete table inet {table}`"
+                );
+            }
+        }))
+    }
+}

@@ -1,0 +1,153 @@
+//! Names, as guests ask for them: over UDP and TCP (RFC 1035 section 4.2).
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::net::{IpAddr, TcpListener as StdListener, UdpSocket as StdSocket};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use nix::sys::socket::{
+    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg,
+};
+use portal::names::answer;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
+use tokio::sync::Semaphore;
+use tokio::task::LocalSet;
+use tracing::debug;
+
+/// Bytes of a question: longer ones are none.
+const LONGEST: usize = 1232;
+/// Connections at once: seldom any.
+const CONNECTIONS: usize = 32;
+/// For a question to come, and its answer to be taken.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Answers for ever; what comes back says why no longer.
+pub async fn serve(tcp: Vec<StdListener>, udp: Vec<StdSocket>) -> io::Error {
+    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let connections = LocalSet::new();
+    let all = async {
+        let (send, mut heard) = tokio::sync::mpsc::unbounded_channel();
+        for socket in udp {
+            let send = send.clone();
+            tokio::task::spawn_local(async move {
+                let _ = send.send(datagrams(socket).await);
+            });
+        }
+        for listener in tcp {
+            let (send, room) = (send.clone(), Arc::clone(&room));
+            tokio::task::spawn_local(async move {
+                let _ = send.send(streams(listener, room).await);
+            });
+        }
+        heard.recv().await
+    };
+    let ended = connections.run_until(all).await;
+    ended
+        .and_then(Result::err)
+        .unwrap_or_else(|| io::ErrorKind::BrokenPipe.into())
+}
+
+async fn datagrams(socket: StdSocket) -> io::Result<()> {
+    let socket = UdpSocket::from_std(socket)?;
+    let mut octets = [0; LONGEST];
+    loop {
+        let take = || receive(&socket, &mut octets);
+        let (length, from, to) = match socket.async_io(Interest::READABLE, take).await {
+            Ok(received) => received,
+            // What the last answer met.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
+            Err(error) => return Err(error),
+        };
+        let (Some(from), Some((to, source))) = (from, to) else {
+            continue;
+        };
+        let Some(said) = octets
+            .get(..length)
+            .and_then(|question| answer(question, to))
+        else {
+            continue;
+        };
+        // One that cannot be sent is asked for again.
+        if let Err(error) = send(&socket, &said, &from, &source) {
+            debug!(%error, "a name is not answered");
+        }
+    }
+}
+
+/// The address that a datagram came to, from which the answer is to come.
+enum Source {
+    V4(nix::libc::in_pktinfo),
+    V6(nix::libc::in6_pktinfo),
+}
+
+type Received = (usize, Option<SockaddrStorage>, Option<(IpAddr, Source)>);
+
+fn receive(socket: &UdpSocket, octets: &mut [u8]) -> io::Result<Received> {
+    let mut space = nix::cmsg_space!(nix::libc::in6_pktinfo);
+    let mut slices = [IoSliceMut::new(octets)];
+    let flags = MsgFlags::MSG_DONTWAIT;
+    let got = recvmsg::<SockaddrStorage>(socket.as_raw_fd(), &mut slices, Some(&mut space), flags)?;
+    let mut to = None;
+    for message in got.cmsgs()? {
+        to = match message {
+            ControlMessageOwned::Ipv4PacketInfo(mut info) => {
+                let address = IpAddr::from(u32::from_be(info.ipi_addr.s_addr).to_be_bytes());
+                info.ipi_spec_dst = info.ipi_addr;
+                Some((address, Source::V4(info)))
+            }
+            ControlMessageOwned::Ipv6PacketInfo(info) => {
+                Some((IpAddr::from(info.ipi6_addr.s6_addr), Source::V6(info)))
+            }
+            _ => continue,
+        };
+    }
+    Ok((got.bytes, got.address, to))
+}
+
+fn send(socket: &UdpSocket, said: &[u8], to: &SockaddrStorage, source: &Source) -> io::Result<()> {
+    let slices = [IoSlice::new(said)];
+    let source = match source {
+        Source::V4(info) => ControlMessage::Ipv4PacketInfo(info),
+        Source::V6(info) => ControlMessage::Ipv6PacketInfo(info),
+    };
+    let flags = MsgFlags::MSG_DONTWAIT;
+    sendmsg(socket.as_raw_fd(), &slices, &[source], flags, Some(to))?;
+    Ok(())
+}
+
+async fn streams(listener: StdListener, room: Arc<Semaphore>) -> io::Result<()> {
+    let listener = TcpListener::from_std(listener)?;
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            continue;
+        };
+        let Ok(place) = Arc::clone(&room).try_acquire_owned() else {
+            continue;
+        };
+        tokio::task::spawn_local(async move {
+            let _ = tokio::time::timeout(PATIENCE, converse(stream)).await;
+            drop(place);
+        });
+    }
+}
+
+async fn converse(mut stream: TcpStream) -> io::Result<()> {
+    let to = stream.local_addr()?.ip().to_canonical();
+    loop {
+        let length = usize::from(stream.read_u16().await?);
+        if length > LONGEST {
+            return Ok(());
+        }
+        let mut question = vec![0; length];
+        stream.read_exact(&mut question).await?;
+        let Some(said) = answer(&question, to) else {
+            return Ok(());
+        };
+        let mut out = (said.len() as u16).to_be_bytes().to_vec();
+        out.extend(said);
+        stream.write_all(&out).await?;
+    }
+}

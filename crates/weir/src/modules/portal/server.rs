@@ -1,0 +1,192 @@
+//! The process that guests speak to, and what it may ask of weir: who has an address, and to let
+//! somebody in who has a code.
+
+use std::cell::RefCell;
+use std::net::IpAddr;
+use std::rc::Rc;
+
+use answers::PortalClient;
+use api::{Asked, Body, Limits, Method, Problem, Route, Routes, Who};
+use clap::Args;
+use portal::guests::Refusal;
+use serde::{Deserialize, Serialize};
+use tracing_subscriber::filter::LevelFilter;
+use web::channel::{Ours, Theirs};
+
+use super::door::Door;
+use super::keeper::{Keeper, LogIn};
+use super::names;
+use super::sockets::Sockets;
+use crate::Error;
+use crate::daemon::Face;
+use crate::daemon::apart::Apart;
+use crate::output::Output;
+
+/// Its command.
+pub const NAME: &str = "portal-server";
+
+/// The process.
+const APART: Apart = Apart {
+    command: NAME,
+    what: "the portal's process",
+};
+
+/// Requests answered at once.
+const ANSWERS: usize = 64;
+
+/// Serve the portal, for weir, which starts this
+///
+/// Standard input is what weir handed over.
+#[derive(Args, Debug)]
+#[command(hide = true)]
+pub struct ServerArgs {
+    /// How much is told
+    #[arg(long, default_value = "info")]
+    log: LevelFilter,
+}
+
+/// What the process is told first.
+#[derive(Serialize, Deserialize)]
+pub struct Opening {
+    /// What the page is headed with.
+    pub title: String,
+    /// What tokens of forms are made with.
+    pub secret: [u8; 32],
+}
+
+/// Who asks, of whom something is asked.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Visitor {
+    /// Where the request came from.
+    pub address: IpAddr,
+}
+
+impl Body for Visitor {
+    const EXPECTED: &'static str = "a JSON object with `address`";
+}
+
+/// Who came with a code.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Knock {
+    /// Where the request came from.
+    pub address: IpAddr,
+    /// What was typed.
+    pub code: String,
+}
+
+impl Body for Knock {
+    const EXPECTED: &'static str = "a JSON object with `address` and `code`";
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answered {
+    /// Let in.
+    In,
+    /// Not a code.
+    NoCode,
+    /// Nobody sold it.
+    Unknown,
+    /// Its time is over.
+    Expired,
+    /// It was called back.
+    Invalidated,
+    /// Too many wrong ones: seconds to wait.
+    Wait(u64),
+    /// There is no such device.
+    Stranger,
+}
+
+/// What the process may ask, and nothing else.
+pub fn routes(keeper: &Rc<RefCell<Keeper>>, face: &Rc<Face>) -> Routes {
+    let at = || (Rc::clone(keeper), Rc::clone(face));
+    let ((visits, visited), (knocks, knocked), (leaves, left)) = (at(), at(), at());
+    let visit = move |asked: Asked<(), Visitor>| -> Result<PortalClient, Problem> {
+        let client = visits
+            .borrow()
+            .client_at(asked.body.address, &visited.router());
+        let stranger = || Problem::new(404, "stranger", "no such device", "try again");
+        client.ok_or_else(stranger)
+    };
+    let knock = move |asked: Asked<(), Knock>| -> Result<Answered, Problem> {
+        let Ok(code) = asked.body.code.parse() else {
+            return Ok(Answered::NoCode);
+        };
+        let router = &mut knocked.router();
+        Ok(
+            match knocks.borrow_mut().log_in(asked.body.address, code, router) {
+                LogIn::In => Answered::In,
+                LogIn::Refused(Refusal::Unknown) => Answered::Unknown,
+                LogIn::Refused(Refusal::Expired) => Answered::Expired,
+                LogIn::Refused(Refusal::Invalidated) => Answered::Invalidated,
+                LogIn::Wait(wait) => Answered::Wait(wait.as_secs() + 1),
+                LogIn::Stranger => Answered::Stranger,
+            },
+        )
+    };
+    let leave = move |asked: Asked<(), Visitor>| -> Result<(), Problem> {
+        leaves
+            .borrow_mut()
+            .leave(asked.body.address, &mut left.router());
+        Ok(())
+    };
+    Routes::new([
+        Route::new(Method::POST, "/portal/visit", Who::Guest, visit),
+        Route::new(Method::POST, "/portal/login", Who::Guest, knock),
+        Route::new(Method::POST, "/portal/logout", Who::Guest, leave),
+    ])
+}
+
+/// Keeps the process going, for ever.
+pub async fn keep(title: &str, sockets: &Sockets, routes: &Routes) {
+    let mut secret = [0; 32];
+    // Without random numbers no form is taken: it is told by who needs them more.
+    let _ = getrandom::fill(&mut secret);
+    let begin = |ours: Ours| {
+        let opening = Opening {
+            title: title.to_owned(),
+            secret,
+        };
+        ours.begin(&opening, &sockets.descriptors())?;
+        ours.questions(|_| Who::Guest)
+    };
+    let limits = || Limits {
+        answers: ANSWERS,
+        ..Limits::default()
+    };
+    APART.keep(begin, routes, limits).await;
+}
+
+/// Serves until weir is gone.
+///
+/// # Errors
+/// It was not weir that started it.
+pub fn run(args: &ServerArgs, _: &mut Output<'_>) -> Result<(), Error> {
+    crate::log::start(args.log);
+    let stranger = |error| {
+        let hint = "start `weir run`, with `devices` under [portal]";
+        Error::because(
+            "the portal's process is started by weir alone",
+            &error,
+            hint,
+        )
+    };
+    let control = APART.enter(c"weir-portal").map_err(stranger)?;
+    crate::event_loop()?.block_on(async {
+        let (theirs, opening, handed) = Theirs::open::<Opening>(control).map_err(stranger)?;
+        let theirs = Rc::new(theirs);
+        let (page, tcp, udp) = Sockets::of(handed).parts();
+        let door = Rc::new(Door::new(opening, Rc::clone(&theirs)));
+        tokio::select! {
+            ended = web::serve(page, door) => match ended {
+                Err(error) => Err(stranger(error)),
+                Ok(never) => match never {},
+            },
+            ended = names::serve(tcp, udp) => Err(stranger(ended)),
+            () = theirs.closed() => Ok(()),
+        }
+    })
+}

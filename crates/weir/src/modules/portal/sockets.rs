@@ -1,0 +1,101 @@
+//! Where guests are listened to: the page and names, on every address. The firewall's table lets
+//! nobody there who does not come by a device of the portal.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use nix::sys::socket::sockopt::{Ipv4PacketInfo, Ipv6RecvPacketInfo, Ipv6V6Only, ReuseAddr};
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, SockaddrStorage, bind, setsockopt, socket,
+};
+use web::Listeners;
+
+/// Port of the page.
+pub const PAGE: u16 = 2080;
+/// Port of names.
+pub const NAMES: u16 = 2053;
+
+/// Bound.
+pub struct Sockets {
+    page: Listeners,
+    names_tcp: Listeners,
+    names_udp: Vec<UdpSocket>,
+}
+
+impl Sockets {
+    /// Binds all of them. Without IPv6 those of IPv4 alone.
+    pub fn bind() -> io::Result<Self> {
+        let tcp = |port| {
+            Listeners::at(&everywhere(port)).map_err(|error| io::Error::other(error.to_string()))
+        };
+        let udp = everywhere(NAMES).into_iter().map(datagrams);
+        Ok(Self {
+            page: tcp(PAGE)?,
+            names_tcp: tcp(NAMES)?,
+            names_udp: udp.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// To be handed over: first as many listeners of the page as of names, then datagrams.
+    pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        let tcp = [&self.page, &self.names_tcp];
+        let mut all: Vec<_> = tcp
+            .iter()
+            .flat_map(|listeners| listeners.descriptors())
+            .collect();
+        all.extend(self.names_udp.iter().map(AsFd::as_fd));
+        all
+    }
+
+    /// Those that were handed over, which are as many of each kind.
+    pub fn of(mut handed: Vec<OwnedFd>) -> Self {
+        let each = handed.len() / 3;
+        let names_udp = handed.split_off(2 * each);
+        let names_tcp = handed.split_off(each);
+        Self {
+            page: Listeners::of(handed),
+            names_tcp: Listeners::of(names_tcp),
+            names_udp: names_udp.into_iter().map(Into::into).collect(),
+        }
+    }
+
+    /// The page's; names' by TCP, and by datagrams.
+    pub fn parts(self) -> (Listeners, Vec<TcpListener>, Vec<UdpSocket>) {
+        (self.page, self.names_tcp.into_inner(), self.names_udp)
+    }
+}
+
+fn everywhere(port: u16) -> Vec<SocketAddr> {
+    let ipv6 = socket(
+        AddressFamily::Inet6,
+        SockType::Datagram,
+        SockFlag::SOCK_CLOEXEC,
+        None,
+    );
+    let mut all = vec![SocketAddr::from((Ipv4Addr::UNSPECIFIED, port))];
+    if ipv6.is_ok() {
+        all.push(SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)));
+    }
+    all
+}
+
+/// With the address that each came to: the answer is to come from there.
+fn datagrams(address: SocketAddr) -> io::Result<UdpSocket> {
+    let family = match address {
+        SocketAddr::V4(_) => AddressFamily::Inet,
+        SocketAddr::V6(_) => AddressFamily::Inet6,
+    };
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    let socket = socket(family, SockType::Datagram, flags, None)?;
+    setsockopt(&socket, ReuseAddr, &true)?;
+    match address {
+        SocketAddr::V4(_) => setsockopt(&socket, Ipv4PacketInfo, &true)?,
+        SocketAddr::V6(_) => {
+            setsockopt(&socket, Ipv6V6Only, &true)?;
+            setsockopt(&socket, Ipv6RecvPacketInfo, &true)?;
+        }
+    }
+    bind(socket.as_raw_fd(), &SockaddrStorage::from(address))?;
+    Ok(socket.into())
+}

@@ -1,0 +1,31 @@
+//! What guests type and send to the portal, what they ask for names, and what is left of the file of
+//! vouchers.
+#![no_main]
+
+use std::net::IpAddr;
+
+use libfuzzer_sys::fuzz_target;
+use weir_portal::code::Code;
+use weir_portal::{form, journal, names};
+
+fuzz_target!(|octets: &[u8]| {
+    let _ = form::field(octets, "code");
+    for router in ["192.168.1.1", "2001:db8::1", "fe80::1"] {
+        let router: IpAddr = router.parse().expect("an address");
+        if let Some(answer) = names::answer(octets, router) {
+            assert!(answer.len() <= octets.len() + 28);
+            assert_eq!(answer[..2], octets[..2]);
+        }
+    }
+    if let Ok(text) = str::from_utf8(octets)
+        && let Ok(code) = text.parse::<Code>()
+    {
+        assert_eq!(code.to_string().parse(), Ok(code));
+    }
+    let read = journal::read(octets);
+    // What was whole reads the same again.
+    let again = journal::read(&octets[..read.whole]);
+    assert_eq!(read, again);
+    let written = journal::write(read.vouchers.values());
+    assert_eq!(journal::read(written.as_bytes()).vouchers, read.vouchers);
+});

@@ -1,0 +1,418 @@
+//! Guests behind a portal: they get no further before they log in, and no longer than they may,
+//! whoever forwards their packets.
+
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use answers::{PortalClients, PortalState, PortalVoucher, PortalVouchers};
+use lab::gateway::{CLIENT, SERVER, SERVER6};
+use lab::namespace::wait_until;
+use lab::transfer::{Datagrams, Echo, Transfer, ask_tcp};
+use lab::{Error, Lab, Namespace, Options};
+use weir_tests::{LIMIT, Weir, hooked};
+
+/// The page, as guests are sent to it.
+const PAGE: &str = "http://192.168.1.1:2080/";
+/// Where echoes are.
+const ECHO: u16 = 7;
+/// What is over is over within this.
+const AT_ONCE: Duration = Duration::from_secs(1);
+
+/// A client, a router with a portal, a server.
+struct Place {
+    weir: Weir,
+    lab: Lab,
+    folder: PathBuf,
+}
+
+impl Place {
+    fn open(hook: &str, more: &str) -> Result<Self, Error> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let folder =
+            std::env::temp_dir().join(format!("weir-portal-{}-{number}", std::process::id()));
+        let lab = Lab::gateway(&Options::default())?;
+        let config = format!(
+            "{}[portal]\ndevices = [\"lan0\"]\nvouchers = {:?}\ntitle = \"Caf\u{e9} <Weir>\"\n{more}",
+            hooked(hook),
+            folder.join("vouchers")
+        );
+        let weir = Weir::start(lab.node("router")?, &config, &[])?;
+        weir.wait_for_ports(2)?;
+        let place = Self { weir, lab, folder };
+        place.is_closed()?;
+        Ok(place)
+    }
+
+    fn client(&self) -> Result<&Namespace, Error> {
+        self.lab.node("client")
+    }
+
+    /// The table is there.
+    fn is_closed(&self) -> Result<(), Error> {
+        let router = self.lab.node("router")?;
+        wait_until("the portal's table", LIMIT, || {
+            Ok(router.run("nft list table inet weir_portal").is_ok())
+        })
+    }
+
+    fn weir(&self, arguments: &str) -> Result<String, Error> {
+        let binary = weir_tests::binary();
+        let (binary, socket) = (binary.display(), self.weir.socket().display().to_string());
+        let line = format!("{binary} portal {arguments} --socket {socket}");
+        self.lab.node("router")?.run(&line)
+    }
+
+    fn sell(&self, what: &str) -> Result<PortalVoucher, Error> {
+        let told = self.weir(&format!("voucher add --json {what}"))?;
+        let sold: PortalVouchers = serde_json::from_str(&told).map_err(unexpected)?;
+        sold.vouchers
+            .into_iter()
+            .next()
+            .ok_or_else(|| unexpected("no voucher"))
+    }
+
+    fn clients(&self) -> Result<PortalClients, Error> {
+        serde_json::from_str(&self.weir("clients --json")?).map_err(unexpected)
+    }
+
+    /// What curl says: status, and where it is sent.
+    fn curl(&self, arguments: &str) -> Result<String, Error> {
+        let line =
+            format!("curl -s -m 10 -o /dev/null -w %{{http_code}}>%{{redirect_url}} {arguments}");
+        self.client()?.run(&line)
+    }
+
+    fn log_in(&self, code: &str) -> Result<(), Error> {
+        let said = self.curl(&format!("-d code={code} {PAGE}login"))?;
+        match said.starts_with("303>") {
+            true => Ok(()),
+            false => Err(unexpected(format!(
+                "a code is refused: {said}\n{}",
+                self.weir.log()
+            ))),
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn unexpected(what: impl ToString) -> Error {
+    Error::Unexpected(what.to_string())
+}
+
+/// Datagrams there and back, all the time; when the last of each came.
+struct Stream {
+    stop: Arc<AtomicBool>,
+    /// At the server, and back at the client.
+    last: Arc<[Mutex<Instant>; 2]>,
+}
+
+impl Stream {
+    fn start(place: &Place, port: u16) -> Result<Self, Error> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let last: Arc<[Mutex<Instant>; 2]> = Arc::new([0, 1].map(|_| Mutex::new(Instant::now())));
+        let to = SocketAddr::new(SERVER, port);
+        let bind = |at: SocketAddr| move || UdpSocket::bind(at);
+        let server = place.lab.node("server")?.enter(bind(to))?;
+        let client = place.client()?.enter(bind(SocketAddr::new(CLIENT, 0)))?;
+        let (server, client) = (server.map_err(unexpected)?, client.map_err(unexpected)?);
+        for socket in [&server, &client] {
+            socket
+                .set_read_timeout(Some(Duration::from_millis(5)))
+                .map_err(unexpected)?;
+        }
+        let mark = |last: &Arc<[Mutex<Instant>; 2]>, end: usize| {
+            if let Ok(mut last) = last[end].lock() {
+                *last = Instant::now();
+            }
+        };
+        let (ended, seen) = (stop.clone(), last.clone());
+        std::thread::spawn(move || {
+            let mut guest = None;
+            while !ended.load(Ordering::Relaxed) {
+                if let Ok((_, from)) = server.recv_from(&mut [0; 2000]) {
+                    guest = Some(from);
+                    mark(&seen, 0);
+                }
+                // Also unasked.
+                if let Some(guest) = guest {
+                    let _ = server.send_to(&[7; 1200], guest);
+                }
+            }
+        });
+        let (ended, seen) = (stop.clone(), last.clone());
+        std::thread::spawn(move || {
+            while !ended.load(Ordering::Relaxed) {
+                let _ = client.send_to(&[8; 1200], to);
+                if client.recv_from(&mut [0; 2000]).is_ok() {
+                    mark(&seen, 1);
+                }
+            }
+        });
+        Ok(Self { stop, last })
+    }
+
+    fn last(&self, end: usize) -> Instant {
+        *self.last[end].lock().expect("no panic")
+    }
+
+    fn flows(&self) -> bool {
+        (0..2).all(|end| self.last(end).elapsed() < Duration::from_millis(200))
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The predecessor's failure was a loop: every way there ends at the page, with one step.
+#[test]
+fn who_asks_for_any_page_is_sent_to_the_portal_and_no_further() -> Result<(), Error> {
+    let place = Place::open("tc", "")?;
+    let wanted = format!("302>{PAGE}");
+    for url in [
+        format!("http://{SERVER}/"),
+        format!("http://{SERVER}/generate_204?x=1"),
+        "http://192.168.1.1/cgi-bin/luci".to_owned(),
+        "http://10.0.0.1/".to_owned(),
+        "-H Host:connectivitycheck.gstatic.com http://198.51.100.7/generate_204".to_owned(),
+        format!("-H Host:evil.example {PAGE}login"),
+    ] {
+        assert_eq!(place.curl(&url)?, wanted, "{url}");
+    }
+    assert_eq!(place.curl(PAGE)?, "200>");
+    let line = format!("curl -s -m 10 -L --max-redirs 3 http://{SERVER}/");
+    let page = place.client()?.run(&line)?;
+    assert!(
+        page.contains("name=\"code\"") && page.contains("Caf\u{e9} &lt;Weir&gt;"),
+        "{page}"
+    );
+    // By IPv6 too, with its own address.
+    let six = place.curl(&format!("http://[{SERVER6}]/"))?;
+    assert_eq!(six, "302>http://[2001:db8:1::1]:2080/");
+    let captive = place
+        .client()?
+        .run(&format!("curl -s -m 10 {PAGE}captive-portal/api"))?;
+    assert!(captive.contains("\"captive\":true"), "{captive}");
+    Ok(())
+}
+
+/// Nothing passes before the log-in, and what is refused is refused at once.
+#[test]
+fn nothing_gets_past_it_before_the_log_in() -> Result<(), Error> {
+    let place = Place::open("tc", "")?;
+    let (client, server) = (place.client()?, place.lab.node("server")?);
+    for address in [SERVER, SERVER6] {
+        for port in [53, 67, 123, 443, 546, 5353, 33434] {
+            let to = SocketAddr::new(address, port);
+            let _echo = Echo::serve(server, to)?;
+            let answered = Datagrams::open(client, to)?.ask(b"out", Duration::from_millis(150));
+            // Refused at once is as good; 53 is answered by the portal, with what was not sent.
+            assert!(!answered.unwrap_or(false), "{to}");
+        }
+        assert!(
+            client.run(&format!("ping -c 1 -W 1 {address}")).is_err(),
+            "{address}"
+        );
+    }
+    let router = place.lab.node("router")?;
+    for address in ["192.168.1.1", "10.0.0.1"] {
+        let at: SocketAddr = format!("{address}:22").parse().expect("an address");
+        let _ssh = Echo::serve(router, at)?;
+        assert!(ask_tcp(client, at, b"root").is_err(), "{at}");
+    }
+    let began = Instant::now();
+    let refused = client.run(&format!("curl -s -m 10 https://{SERVER}/"));
+    assert!(refused.is_err() && began.elapsed() < Duration::from_secs(2));
+    Ok(())
+}
+
+/// Weir forwards a guest's packets in the driver, or at TC; when the time is over, there are none.
+fn ends_with_its_time(hook: &str) -> Result<(), Error> {
+    let place = Place::open(hook, "")?;
+    let server = place.lab.node("server")?;
+    let voucher = place.sell("--name guest --duration 8s")?;
+    let logged_in = Instant::now();
+    place.log_in(&voucher.code.to_lowercase())?;
+    assert_eq!(place.clients()?.clients[0].state, PortalState::Admitted);
+    let stream = Stream::start(&place, 4000)?;
+    let to = SocketAddr::new(SERVER, 5000);
+    let transfer = Transfer::start(place.client()?, server, to, 1, Some(2_000_000))?;
+    for port in [4000, 5000] {
+        place.weir.wait_for_forwarding(port)?;
+    }
+    assert!(stream.flows());
+    let over = logged_in + Duration::from_secs(8);
+    let mut moved = (transfer.progress(), Instant::now());
+    while Instant::now() < over + 3 * AT_ONCE {
+        let progress = transfer.progress();
+        if progress != moved.0 {
+            moved = (progress, Instant::now());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    for (what, last) in [
+        ("datagrams at the server", stream.last(0)),
+        ("datagrams at the client", stream.last(1)),
+        ("a transfer", moved.1),
+    ] {
+        let late = last.saturating_duration_since(over);
+        let early = over.saturating_duration_since(last);
+        assert!(late < AT_ONCE, "{what} went on for {late:?}");
+        assert!(early < 2 * AT_ONCE, "{what} ended {early:?} early");
+    }
+    let ended = place
+        .weir
+        .flow_at(5000)?
+        .is_none_or(|flow| flow.state != answers::FlowState::Forwarded);
+    assert!(ended, "the flow is still known");
+    let shown: PortalVouchers =
+        serde_json::from_str(&place.weir(&format!("voucher show {} --json", voucher.id))?)
+            .map_err(unexpected)?;
+    assert_eq!(shown.vouchers[0].state, "expired");
+    // The page is there again, and says why.
+    let said = place.curl(&format!("-d code={} {PAGE}login", voucher.code))?;
+    assert_eq!(said, "403>");
+    Ok(())
+}
+
+#[test]
+fn what_xdp_forwards_ends_with_its_time() -> Result<(), Error> {
+    ends_with_its_time("xdp")
+}
+
+#[test]
+fn what_tc_forwards_ends_with_its_time() -> Result<(), Error> {
+    ends_with_its_time("tc")
+}
+
+/// Called back: at once. And whoever is ended by hand may come again.
+#[test]
+fn what_is_called_back_ends_at_once() -> Result<(), Error> {
+    let place = Place::open("xdp", "")?;
+    let voucher = place.sell("--name guest --duration 1h")?;
+    place.log_in(&voucher.code)?;
+    let stream = Stream::start(&place, 4000)?;
+    place.weir.wait_for_forwarding(4000)?;
+    let mac = place.clients()?.clients[0].mac.clone();
+    let told = Instant::now();
+    place.weir(&format!("end {mac}"))?;
+    std::thread::sleep(AT_ONCE / 2);
+    for end in 0..2 {
+        let late = stream.last(end).saturating_duration_since(told);
+        assert!(
+            late < AT_ONCE / 4,
+            "{end} went on for {late:?}\n{}",
+            place.weir.log()
+        );
+    }
+    place.log_in(&voucher.code)?;
+    wait_until("it comes again", LIMIT, || Ok(stream.flows()))?;
+    place.weir.wait_for_forwarding(4000)?;
+    let told = Instant::now();
+    place.weir(&format!("voucher invalidate {}", voucher.code))?;
+    std::thread::sleep(AT_ONCE / 2);
+    for end in 0..2 {
+        let late = stream.last(end).saturating_duration_since(told);
+        assert!(
+            late < AT_ONCE / 4,
+            "{end} went on for {late:?}\n{}",
+            place.weir.log()
+        );
+    }
+    assert_eq!(
+        place.curl(&format!("-d code={} {PAGE}login", voucher.code))?,
+        "403>"
+    );
+    Ok(())
+}
+
+/// Killed, its table taken away: what was sold is known, and who was in is in again.
+#[test]
+fn a_reboot_costs_nobody_his_voucher() -> Result<(), Error> {
+    let mut place = Place::open("tc", "")?;
+    let voucher = place.sell("--name guest --duration 1h")?;
+    let spare = place.sell("--name spare --permanent")?;
+    place.log_in(&voucher.code)?;
+    place.weir.end(nix::sys::signal::Signal::SIGKILL)?;
+    let router = place.lab.node("router")?;
+    // The kernel goes on by itself: closed to others.
+    router.run("nft list set inet weir_portal guests4")?;
+    router.run("nft delete table inet weir_portal")?;
+    place.weir.restart(place.lab.node("router")?)?;
+    place.is_closed()?;
+    let to = SocketAddr::new(SERVER, ECHO);
+    let _echo = Echo::serve(place.lab.node("server")?, to)?;
+    wait_until("who was in is in", LIMIT, || {
+        Ok(ask_tcp(place.client()?, to, b"again").is_ok())
+    })?;
+    let all: PortalVouchers =
+        serde_json::from_str(&place.weir("voucher list --json")?).map_err(unexpected)?;
+    let states: Vec<_> = all
+        .vouchers
+        .iter()
+        .map(|v| (v.code.as_str(), v.state.as_str()))
+        .collect();
+    assert!(states.contains(&(&voucher.code, "active")), "{states:?}");
+    assert!(states.contains(&(&spare.code, "available")), "{states:?}");
+    // Somebody flushes all rules: the portal comes again.
+    place
+        .lab
+        .node("router")?
+        .run("nft delete table inet weir_portal")?;
+    place.is_closed()?;
+    Ok(())
+}
+
+/// A device that is let in uses one IPv6 address after the other.
+#[test]
+fn another_address_of_a_device_is_let_in() -> Result<(), Error> {
+    let place = Place::open("tc", "")?;
+    let voucher = place.sell("--name guest --duration 1h")?;
+    place.log_in(&voucher.code)?;
+    let (client, server) = (place.client()?, place.lab.node("server")?);
+    let to = SocketAddr::new(SERVER6, ECHO);
+    let _echo = Echo::serve(server, to)?;
+    assert_eq!(ask_tcp(client, to, b"six")?, b"six");
+    let another: IpAddr = "2001:db8:1::77".parse().expect("an address");
+    client.run(&format!(
+        "ip addr add {another}/64 dev eth0 nodad preferred_lft 1000"
+    ))?;
+    client.run(&format!(
+        "ip -6 route replace default via 2001:db8:1::1 src {another}"
+    ))?;
+    assert_eq!(ask_tcp(client, to, b"seven")?, b"seven");
+    let known = place.clients()?;
+    assert!(known.clients[0].addresses.contains(&another), "{known:?}");
+
+    Ok(())
+}
+
+/// Guessing is slow, and what is no code is said to be none.
+#[test]
+fn wrong_codes_are_refused_and_then_wait() -> Result<(), Error> {
+    let place = Place::open("tc", "")?;
+    assert_eq!(place.curl(&format!("-d code=0OI1 {PAGE}login"))?, "403>");
+    let mut said = Vec::new();
+    for _ in 0..7 {
+        said.push(place.curl(&format!("-d code=AAAA-AAAA {PAGE}login"))?);
+    }
+    assert_eq!(said[0], "403>");
+    assert_eq!(said[6], "429>");
+    // A form of another page.
+    let forged = format!("-H Origin:http://evil.example -d code=AAAA-AAAA {PAGE}login");
+    assert_eq!(place.curl(&forged)?, "403>");
+    assert_eq!(place.curl(&format!("-X DELETE {PAGE}login"))?, "405>");
+
+    Ok(())
+}
