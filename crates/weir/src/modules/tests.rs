@@ -14,6 +14,7 @@ use super::history::config::{History, Octets, QuotaAction, QuotaPeriod, QuotaSet
 use super::monitor::config::{Collector, Ipfix, MeterRoom, Monitor};
 use super::multipath::config::{Fallback, Multipath, PathSettings};
 use super::page::config::{MetricsFor, Web, WebTls};
+use super::portal::config::Portal;
 use crate::config::{Api, ConfigError, DeviceName, Effective, Log, LogLevel, Origin, When, help};
 use crate::daemon::Settings;
 use crate::daemon::config::{
@@ -122,6 +123,12 @@ weight = 50
 up = "1500kbit"
 down = "20Mbit"
 
+[portal]
+devices = ["br-lan"]
+title = "Café"
+garden = ["198.51.100.0/24"]
+exempt = ["02-00-5E-10-00-01"]
+vouchers = "/tmp/vouchers"
 [web]
 enabled = false
 listen = ["192.168.1.1:443", "[::1]:9347"]
@@ -195,6 +202,15 @@ action = "cut"
     assert_eq!(
         (multipath.direct_ports.len(), multipath.direct_devices.len()),
         (2, 2)
+    );
+    let portal = read.of::<Portal>();
+    assert_eq!(
+        (portal.devices.len(), portal.title.0.as_str()),
+        (1, "Caf\u{e9}")
+    );
+    assert_eq!(
+        (portal.garden.len(), portal.exempt.0[0]),
+        (1, [2, 0, 0x5e, 0x10, 0, 1])
     );
     let forward = multipath.forward.iter().map(ToString::to_string);
     assert_eq!(forward.collect::<Vec<_>>(), ["tcp/8022 = 192.168.1.2:22"]);
@@ -298,7 +314,7 @@ fn sections_and_devices_are_looked_at() {
             "zzz = true",
             "weir.toml:1:1: zzz: unknown section; there are [offload], [ports], [drops], \
                 [monitor], [monitor.ipfix], [history], [quotas], [multipath], [multipath.paths], \
-                [web], [api], [log]",
+                [portal], [web], [api], [log]",
         ),
         (
             "offload = 1",
@@ -475,9 +491,9 @@ proptest! {
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 56);
+    assert_eq!(help.len(), 61);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 47, "no device has settings of its own");
+    assert_eq!(entries.len(), 52, "no device has settings of its own");
     assert!(
         entries
             .iter()
