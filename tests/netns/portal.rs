@@ -2,7 +2,7 @@
 //! whoever forwards their packets.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -35,11 +35,7 @@ impl Place {
         let folder =
             std::env::temp_dir().join(format!("weir-portal-{}-{number}", std::process::id()));
         let lab = Lab::gateway(&Options::default())?;
-        let config = format!(
-            "{}[portal]\ndevices = [\"lan0\"]\nvouchers = {:?}\ntitle = \"Caf\u{e9} <Weir>\"\n{more}",
-            hooked(hook),
-            folder.join("vouchers")
-        );
+        let config = configuration(hook, &folder, more);
         let weir = Weir::start(lab.node("router")?, &config, &[])?;
         weir.wait_for_ports(2)?;
         let place = Self { weir, lab, folder };
@@ -102,6 +98,15 @@ impl Drop for Place {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.folder);
     }
+}
+
+fn configuration(hook: &str, folder: &Path, more: &str) -> String {
+    let vouchers = folder.join("vouchers");
+    format!(
+        "{}[portal]\ndevices = [\"lan0\"]\nvouchers = {vouchers:?}\n\
+         title = \"Caf\u{e9} <Weir>\"\n{more}",
+        hooked(hook)
+    )
 }
 
 fn unexpected(what: impl ToString) -> Error {
@@ -414,5 +419,137 @@ fn wrong_codes_are_refused_and_then_wait() -> Result<(), Error> {
     assert_eq!(place.curl(&forged)?, "403>");
     assert_eq!(place.curl(&format!("-X DELETE {PAGE}login"))?, "405>");
 
+    Ok(())
+}
+
+/// The table comes anew, as a whole, while somebody uses the network: he notices nothing.
+#[test]
+fn forty_refreshes_disturb_nobody() -> Result<(), Error> {
+    let place = Place::open("tc", "")?;
+    let voucher = place.sell("--name guest --duration 1h")?;
+    place.log_in(&voucher.code)?;
+    let to = SocketAddr::new(SERVER, 5000);
+    let server = place.lab.node("server")?;
+    let transfer = Transfer::start(place.client()?, server, to, 1, Some(2_000_000))?;
+    transfer.advance(1, LIMIT)?;
+    for number in 0..40 {
+        let garden = format!("garden = [\"198.51.100.{number}/32\"]\n");
+        let config = configuration("tc", &place.folder, &garden);
+        std::fs::write(place.weir.config_file(), config).map_err(unexpected)?;
+        place.weir.client()?.reload().map_err(unexpected)?;
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(!transfer.broke(), "refresh {number}");
+    }
+    transfer.advance(100_000, LIMIT)?;
+    transfer.stop()?;
+    let router = place.lab.node("router")?;
+    wait_until("the last refresh", LIMIT, || {
+        Ok(router
+            .run("nft list set inet weir_portal garden4")?
+            .contains("198.51.100.39"))
+    })?;
+    let guests = router.run("nft list set inet weir_portal guests4")?;
+    assert!(guests.contains("192.168.1.2 timeout"), "{guests}");
+    Ok(())
+}
+
+/// Everybody may reach the garden, and who is exempt everything, from the next reload on.
+#[test]
+fn a_garden_and_who_is_exempt_are_open() -> Result<(), Error> {
+    let place = Place::open("tc", "")?;
+    let (client, server) = (place.client()?, place.lab.node("server")?);
+    let to = SocketAddr::new(SERVER, 8080);
+    let _echo = Echo::serve(server, to)?;
+    assert!(ask_tcp(client, to, b"in?").is_err());
+    let waiting = place.clients()?.clients;
+    assert_eq!(waiting.len(), 1, "{waiting:?}");
+    let mac = &waiting[0].mac;
+    for open in [
+        format!("garden = [\"{SERVER}/32\"]\n"),
+        format!("exempt = [\"{mac}\"]\n"),
+    ] {
+        let reload = |more: &str| {
+            let config = configuration("tc", &place.folder, more);
+            std::fs::write(place.weir.config_file(), config).map_err(unexpected)?;
+            place.weir.client()?.reload().map_err(unexpected)
+        };
+        reload(&open)?;
+        wait_until("it is open", LIMIT, || {
+            Ok(ask_tcp(client, to, b"in").is_ok())
+        })?;
+        reload("")?;
+        wait_until("it is closed", LIMIT, || {
+            Ok(ask_tcp(client, to, b"in").is_err())
+        })?;
+    }
+    Ok(())
+}
+
+/// Wherever names are asked for, the portal answers, and nobody else hears of it.
+#[test]
+fn names_are_answered_here_wherever_they_are_asked() -> Result<(), Error> {
+    let place = Place::open("tc", "")?;
+    let question = b"\xab\xcd\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x06secret\x07example\x00\x00\x01\x00\x01";
+    let server = place.lab.node("server")?;
+    let heard = server.enter(|| UdpSocket::bind(SocketAddr::new(SERVER, 53)))?;
+    let heard = heard.map_err(unexpected)?;
+    heard.set_nonblocking(true).map_err(unexpected)?;
+    for (to, answer) in [
+        ("10.0.0.2:53", [192, 168, 1, 1]),
+        ("192.168.1.1:53", [192, 168, 1, 1]),
+        ("10.0.0.1:53", [192, 168, 1, 1]),
+        ("8.8.8.8:53", [192, 168, 1, 1]),
+        // By IPv6 there is no IPv4 address of the router at hand: any leads here.
+        ("[2001:db8:2::2]:53", [192, 0, 2, 1]),
+    ] {
+        let to: SocketAddr = to.parse().expect("an address");
+        let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+        let (udp, tcp) = place
+            .client()?
+            .enter(|| -> std::io::Result<_> {
+                let socket = UdpSocket::bind(any)?;
+                socket.set_read_timeout(Some(LIMIT))?;
+                socket.send_to(question, to)?;
+                let mut udp = vec![0; 512];
+                let (length, from) = socket.recv_from(&mut udp)?;
+                assert_eq!(from, to, "the answer comes from who was asked");
+                udp.truncate(length);
+                let mut stream = std::net::TcpStream::connect(to)?;
+                stream.set_read_timeout(Some(LIMIT))?;
+                std::io::Write::write_all(&mut stream, &(question.len() as u16).to_be_bytes())?;
+                std::io::Write::write_all(&mut stream, question)?;
+                let mut tcp = vec![0; length + 2];
+                std::io::Read::read_exact(&mut stream, &mut tcp)?;
+                Ok((udp, tcp))
+            })?
+            .map_err(|error| unexpected(format!("{to}: {error}")))?;
+        assert_eq!(udp[udp.len() - 4..], answer, "{to}");
+        assert_eq!(tcp[2..], udp, "{to}");
+    }
+    assert!(
+        heard.recv(&mut [0; 512]).is_err(),
+        "nobody outside hears of it"
+    );
+    Ok(())
+}
+
+/// Whoever keeps connections open keeps nobody else out.
+#[test]
+fn idle_connections_keep_nobody_out() -> Result<(), Error> {
+    let place = Place::open("tc", "")?;
+    let client = place.client()?;
+    client.run("ip addr add 192.168.1.9/24 dev eth0")?;
+    let page: SocketAddr = "192.168.1.1:2080".parse().expect("an address");
+    let idle = client.enter(|| {
+        let connect = |_| {
+            let limit = Duration::from_millis(200);
+            let mut stream = std::net::TcpStream::connect_timeout(&page, limit).ok()?;
+            std::io::Write::write_all(&mut stream, b"GET / HTTP/1.1\r\nHos").ok()?;
+            Some(stream)
+        };
+        (0..2000).map_while(connect).collect::<Vec<_>>()
+    })?;
+    let said = place.curl(&format!("--interface 192.168.1.9 {PAGE}"))?;
+    assert_eq!(said, "200>", "beside {}", idle.len());
     Ok(())
 }

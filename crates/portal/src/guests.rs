@@ -175,6 +175,14 @@ impl Guests {
         out: &mut Vec<Change>,
     ) -> Result<(), Refusal> {
         let id = self.codes.get(&code).ok_or(Refusal::Unknown)?.clone();
+        // Who needs no voucher uses none up.
+        if self
+            .guests
+            .get(&mac)
+            .is_some_and(|guest| guest.voucher.is_none())
+        {
+            return Ok(());
+        }
         let kept = self.vouchers.get_mut(&id).ok_or(Refusal::Unknown)?;
         match kept.voucher.state(kept.used(now), wall) {
             State::Expired => return Err(Refusal::Expired),

@@ -135,6 +135,10 @@ fn who_needs_no_voucher_is_let_in_for_ever() {
     out.clear();
     guests.exempt(&[ONE], &mut out);
     assert_eq!(out, []);
+    // A voucher that he has for somebody else stays good.
+    guests.add(voucher(1));
+    assert_eq!(log_in(&mut guests, ONE, 2, 1, 10), []);
+    assert_eq!(guests.next(10), None);
     guests.exempt(&[], &mut out);
     assert!(out.contains(&Change::Refuse(ONE)));
 }

@@ -27,7 +27,7 @@ use crate::WebError;
 use crate::crowd::Crowd;
 use crate::guard::Peer;
 use crate::settings::{Limits, Settings};
-use crate::throttle::{CONNECT_ALL, CONNECT_EACH, Throttle};
+use crate::throttle::{Allowance, CONNECT_ALL, CONNECT_EACH, Throttle};
 
 /// Header lines of a request. Browsers send some 15.
 const HEADERS: usize = 64;
@@ -110,6 +110,11 @@ pub trait Served: 'static {
     /// How much, and how long, a client may.
     fn limits(&self) -> Limits;
 
+    /// How often one address may connect, and all of them together.
+    fn connects(&self) -> [Allowance; 2] {
+        [CONNECT_EACH, CONNECT_ALL]
+    }
+
     /// The time since some beginning; never goes back.
     fn now(&self) -> Duration;
 
@@ -147,9 +152,10 @@ pub async fn serve<S: Served>(listeners: Listeners, served: Rc<S>) -> io::Result
     let sockets = listeners.0.into_iter().map(TcpListener::from_std);
     let sockets: Vec<TcpListener> = sockets.collect::<Result<_, _>>()?;
     let limits = served.limits();
+    let [each, all] = served.connects();
     let gate = Rc::new(Gate {
         crowd: RefCell::new(Crowd::new(limits.connections, limits.per_address)),
-        rate: RefCell::new(Throttle::new(CONNECT_EACH, CONNECT_ALL)),
+        rate: RefCell::new(Throttle::new(each, all)),
     });
     let connections = LocalSet::new();
     let all = sockets.iter().map(|socket| accept(socket, &served, &gate));

@@ -23,9 +23,9 @@ table! {
         /// What the page is headed with: whose network it is.
         Restart title: Title = Title::default();
         /// Addresses that everybody may reach.
-        Restart garden: Vec<Prefix> = Vec::new();
+        Live garden: Vec<Prefix> = Vec::new();
         /// Hardware addresses of devices that need no voucher.
-        Restart exempt: Macs = Macs::default();
+        Live exempt: Macs = Macs::default();
         /// File in which vouchers are kept.
         Restart vouchers: PathBuf = "/var/lib/weir/vouchers".into();
     }

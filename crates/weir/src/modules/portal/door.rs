@@ -17,6 +17,7 @@ use portal::page::{Shown, Trouble, html};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use web::channel::Theirs;
+use web::throttle::{Allowance, CONNECT_EACH};
 use web::{Limits, Peer, Served};
 
 use super::server::{Answered, Knock, Opening, Visitor};
@@ -230,6 +231,15 @@ impl Served for Door {
             stall_time: Duration::from_secs(10),
             ..Limits::default()
         }
+    }
+
+    /// When a school's break begins, all its telephones come at once.
+    fn connects(&self) -> [Allowance; 2] {
+        let all = Allowance {
+            burst: 2000,
+            every: Duration::from_millis(2),
+        };
+        [CONNECT_EACH, all]
     }
 
     fn now(&self) -> Duration {

@@ -1,6 +1,6 @@
 //! What the daemon knows of guests, and what it makes of that in the kernel.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,7 @@ use portal::journal::Entry;
 use portal::rules::{self, Step};
 use portal::voucher::{State, Voucher, mac_text};
 use portal::{Millis, journal};
+use tokio::sync::oneshot;
 use tracing::{info, warn};
 use web::throttle::{Allowance, Throttle};
 
@@ -35,6 +36,10 @@ const CODES_ALL: Allowance = Allowance {
     every: Duration::from_secs(1),
 };
 
+/// How often those who come are let in: each change of a set ends all proofs of the packet path, so
+/// those who come together are let in together.
+const TOGETHER: Duration = Duration::from_millis(250);
+
 /// Vouchers that are made at once.
 pub const MOST: u32 = 1000;
 
@@ -50,6 +55,13 @@ pub struct Keeper {
     codes: Throttle,
     /// Changes that are still to be made.
     changes: Vec<Change>,
+    /// Elements that are to be put into the kernel's sets, and when the last ones were.
+    pending: Vec<Step>,
+    put: Option<Instant>,
+    /// Who waits for that.
+    waiting: Vec<oneshot::Sender<()>>,
+    /// When somebody's time is over next.
+    expiry: Option<Instant>,
 }
 
 /// What came of a code.
@@ -66,6 +78,7 @@ impl Keeper {
         let mut changes = Vec::new();
         let mut guests = Guests::new(read.vouchers.into_values(), 0, &mut changes);
         guests.exempt(exempt, &mut changes);
+        let expiry = guests.next(0).map(|at| began + Duration::from_millis(at));
         Self {
             portal,
             guests,
@@ -76,6 +89,10 @@ impl Keeper {
             codes: Throttle::new(CODES_EACH, CODES_ALL),
             // All of them come with the table.
             changes: Vec::new(),
+            pending: Vec::new(),
+            put: None,
+            waiting: Vec::new(),
+            expiry,
         }
     }
 
@@ -91,6 +108,30 @@ impl Keeper {
     pub fn table(&mut self) {
         let admitted = self.guests.all(self.now());
         self.firewall.tell(rules::create(&self.portal, &admitted));
+    }
+
+    /// The configuration was read anew.
+    pub fn configure(&mut self, portal: rules::Portal, exempt: &[Mac], router: &mut Router) {
+        let same = std::mem::replace(&mut self.portal, portal) == self.portal;
+        self.guests.exempt(exempt, &mut self.changes);
+        let known: Vec<_> = router.core.neighbours().collect();
+        for neighbour in known {
+            self.notice(&neighbour, router);
+        }
+        self.settle(router);
+        if !same {
+            self.table();
+        }
+    }
+
+    /// Ready when all who came are let in; `None`: they are.
+    pub fn let_in(&mut self) -> Option<oneshot::Receiver<()>> {
+        if self.pending.is_empty() {
+            return None;
+        }
+        let (told, heard) = oneshot::channel();
+        self.waiting.push(told);
+        Some(heard)
     }
 
     /// Which device has an address, behind a device of the portal.
@@ -175,15 +216,19 @@ impl Keeper {
 
     /// The kernel knows something of a neighbour.
     pub fn heard(&mut self, neighbour: &Neighbour, router: &mut Router) {
-        if neighbour.address.is_multicast() || !self.links(router).contains(&neighbour.link) {
-            return;
-        }
+        self.notice(neighbour, router);
+        self.settle(router);
+    }
+
+    fn notice(&mut self, neighbour: &Neighbour, router: &Router) {
         // One that is not heard of for a while is still whose it was.
         let Some(mac) = neighbour.mac else { return };
-        let now = self.now();
-        self.guests
-            .seen(mac, neighbour.address, now, &mut self.changes);
-        self.settle(router);
+        let concerns = self.guests.guest(&mac).is_some() || self.guests.knows(&neighbour.address);
+        if concerns && self.links(router).contains(&neighbour.link) {
+            let now = self.now();
+            self.guests
+                .seen(mac, neighbour.address, now, &mut self.changes);
+        }
     }
 
     /// Somebody began a connection. A device that is let in may do so from an address that nobody
@@ -229,17 +274,28 @@ impl Keeper {
 
     /// When there is something to do.
     pub fn turn_at(&self) -> Instant {
-        let expiry = self.guests.next(self.now());
-        let expiry = expiry.map(|at| self.began + Duration::from_millis(at));
-        expiry.map_or(self.noted + NOTED, |at| at.min(self.noted + NOTED))
+        let put =
+            (!self.pending.is_empty()).then(|| self.put.map_or(self.began, |at| at + TOGETHER));
+        let others = [self.expiry, put].into_iter().flatten();
+        others.fold(self.noted + NOTED, Instant::min)
     }
 
     /// Does what has changed.
     fn settle(&mut self, router: &mut Router) {
         let changes = std::mem::take(&mut self.changes);
-        let steps: Vec<Step> = changes.iter().flat_map(rules::steps).collect();
-        if !steps.is_empty() {
-            self.put(&steps);
+        self.pending.extend(changes.iter().flat_map(rules::steps));
+        let ends = self
+            .pending
+            .iter()
+            .any(|step| matches!(step, Step::Remove(_)));
+        let rested = self.put.is_none_or(|at| at.elapsed() >= TOGETHER);
+        // Who goes does not wait.
+        if ends || rested {
+            self.flush();
+        }
+        if !changes.is_empty() {
+            let next = self.guests.next(self.now());
+            self.expiry = next.map(|at| self.began + Duration::from_millis(at));
         }
         let mut ended = HashSet::new();
         for change in changes {
@@ -254,21 +310,34 @@ impl Keeper {
         end_connections(&ended, router);
     }
 
+    fn flush(&mut self) {
+        let steps = std::mem::take(&mut self.pending);
+        if !steps.is_empty() {
+            self.put = Some(Instant::now());
+            self.put(&steps);
+        }
+        for waiting in self.waiting.drain(..) {
+            // Those who no longer listen have gone.
+            let _ = waiting.send(());
+        }
+    }
+
     /// Changes the kernel's sets. Where that fails, the table comes anew, with all that is in it.
     fn put(&mut self, steps: &[Step]) {
-        let steps: Vec<ElementStep<'_>> = steps
+        // Of an element only what is last counts: the kernel takes out none twice.
+        let last: BTreeMap<_, _> = steps
             .iter()
-            .map(|step| {
-                let (element, put) = match step {
-                    Step::Put(element, left) => (element, Some(left.map(Duration::from_millis))),
-                    Step::Remove(element) => (element, None),
-                };
-                ElementStep {
-                    set: element.set,
-                    key: &element.key,
-                    put,
-                }
+            .map(|step| match step {
+                Step::Put(element, left) => (
+                    (element.set, &element.key),
+                    Some(left.map(Duration::from_millis)),
+                ),
+                Step::Remove(element) => ((element.set, &element.key), None),
             })
+            .collect();
+        let steps: Vec<_> = last
+            .into_iter()
+            .map(|((set, key), put)| ElementStep { set, key, put })
             .collect();
         if let Err(error) = kernel::io::change_elements(Family::Inet, rules::TABLE, &steps) {
             warn!(%error, "the firewall's sets of guests cannot be changed; its table comes anew");
@@ -331,11 +400,12 @@ impl Keeper {
     /// All devices behind the portal.
     pub fn clients(&self, router: &Router) -> Vec<PortalClient> {
         let here = self.links(router);
-        let mut all = std::collections::BTreeMap::<Mac, Vec<IpAddr>>::new();
+        let mut all = BTreeMap::<Mac, Vec<IpAddr>>::new();
         for (mac, guest) in self.guests.guests() {
             all.insert(*mac, guest.addresses.iter().copied().collect());
         }
-        for neighbour in router.core.neighbours().filter(|n| here.contains(&n.link)) {
+        let guests = |n: &Neighbour| here.contains(&n.link) && !n.address.is_multicast();
+        for neighbour in router.core.neighbours().filter(guests) {
             let Some(mac) = neighbour.mac else { continue };
             let addresses = all.entry(mac).or_default();
             if !addresses.contains(&neighbour.address) {

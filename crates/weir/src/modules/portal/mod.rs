@@ -1,5 +1,6 @@
 //! The portal: guests get no further before they log in, and no longer than they may.
 
+mod check;
 mod command;
 pub mod config;
 mod door;
@@ -23,6 +24,7 @@ use portal::voucher::mac_of;
 use tracing::{info, warn};
 
 use crate::Error;
+use crate::config::Effective;
 use crate::daemon::{Face, Firewall, Module, Needs, Router, RulesetText, Setup, Work, apart};
 use crate::registry::{Command, Entry as ModuleEntry};
 use keeper::{Keeper, MOST};
@@ -39,6 +41,7 @@ pub const ENTRY: ModuleEntry = ModuleEntry {
             Command::printing(server::NAME, server::run),
         ]
     },
+    check: check::check,
     begin: Some(begin),
     ..ModuleEntry::named("portal")
 };
@@ -94,19 +97,9 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
             );
             Error::because("the portal cannot listen", &error, &hint)
         })?;
-        let rules = rules::Portal {
-            devices: config
-                .devices
-                .iter()
-                .map(|device| device.0.clone())
-                .collect(),
-            page: sockets::PAGE,
-            names: sockets::NAMES,
-            garden: config.garden.value.clone(),
-        };
         portal.open = Some(Open {
             keeper: Rc::new(RefCell::new(Keeper::new(
-                rules,
+                check::rules(config),
                 store,
                 read,
                 &config.exempt.0,
@@ -317,12 +310,20 @@ impl Module for Portal {
         ]
     }
 
-    fn start(&self, _: &crate::config::Effective, _: &mut Router) {
+    fn start(&self, _: &Effective, _: &mut Router) {
         if let Some(open) = &self.open {
             let mut keeper = open.keeper.borrow_mut();
             keeper.store.start();
             keeper.table();
             info!(devices = ?keeper.portal.devices, "the portal is open");
+        }
+    }
+
+    fn configure(&self, effective: &Effective, router: &mut Router) {
+        if let Some(open) = &self.open {
+            let config = effective.of::<config::Portal>();
+            let mut keeper = open.keeper.borrow_mut();
+            keeper.configure(check::rules(config), &config.exempt.0, router);
         }
     }
 

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use answers::PortalClient;
-use api::{Asked, Body, Limits, Method, Problem, Route, Routes, Who};
+use api::{Asked, Body, Later, Limits, Method, Problem, Route, Routes, Who};
 use clap::Args;
 use portal::guests::Refusal;
 use serde::{Deserialize, Serialize};
@@ -111,21 +111,27 @@ pub fn routes(keeper: &Rc<RefCell<Keeper>>, face: &Rc<Face>) -> Routes {
         let stranger = || Problem::new(404, "stranger", "no such device", "try again");
         client.ok_or_else(stranger)
     };
-    let knock = move |asked: Asked<(), Knock>| -> Result<Answered, Problem> {
+    let knock = move |asked: Asked<(), Knock>| -> Later<Answered> {
         let Ok(code) = asked.body.code.parse() else {
-            return Ok(Answered::NoCode);
+            return Box::pin(std::future::ready(Ok(Answered::NoCode)));
         };
+        let mut keeper = knocks.borrow_mut();
         let router = &mut knocked.router();
-        Ok(
-            match knocks.borrow_mut().log_in(asked.body.address, code, router) {
-                LogIn::In => Answered::In,
-                LogIn::Refused(Refusal::Unknown) => Answered::Unknown,
-                LogIn::Refused(Refusal::Expired) => Answered::Expired,
-                LogIn::Refused(Refusal::Invalidated) => Answered::Invalidated,
-                LogIn::Wait(wait) => Answered::Wait(wait.as_secs() + 1),
-                LogIn::Stranger => Answered::Stranger,
-            },
-        )
+        let answered = match keeper.log_in(asked.body.address, code, router) {
+            LogIn::In => Answered::In,
+            LogIn::Refused(Refusal::Unknown) => Answered::Unknown,
+            LogIn::Refused(Refusal::Expired) => Answered::Expired,
+            LogIn::Refused(Refusal::Invalidated) => Answered::Invalidated,
+            LogIn::Wait(wait) => Answered::Wait(wait.as_secs() + 1),
+            LogIn::Stranger => Answered::Stranger,
+        };
+        let let_in = keeper.let_in();
+        Box::pin(async move {
+            if let Some(let_in) = let_in {
+                let _ = let_in.await;
+            }
+            Ok(answered)
+        })
     };
     let leave = move |asked: Asked<(), Visitor>| -> Result<(), Problem> {
         leaves
@@ -135,7 +141,7 @@ pub fn routes(keeper: &Rc<RefCell<Keeper>>, face: &Rc<Face>) -> Routes {
     };
     Routes::new([
         Route::new(Method::POST, "/portal/visit", Who::Guest, visit),
-        Route::new(Method::POST, "/portal/login", Who::Guest, knock),
+        Route::later(Method::POST, "/portal/login", Who::Guest, knock),
         Route::new(Method::POST, "/portal/logout", Who::Guest, leave),
     ])
 }

@@ -4,7 +4,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
 
@@ -12,10 +12,10 @@ use portal::journal;
 use tokio::sync::oneshot;
 use tracing::{error, warn};
 
-/// Lines for each voucher, beyond which the file is written anew at the start.
-const WORN: usize = 4;
-/// Lines that are always too few for that.
-const FEW: usize = 1024;
+/// The file is written anew when it is so many times as long as it was then.
+const WORN: u64 = 8;
+/// Bytes that are always too few for that.
+const FEW: u64 = 256 << 10;
 
 type Told = oneshot::Sender<Result<(), String>>;
 
@@ -25,7 +25,17 @@ type Job = (String, Option<Told>);
 /// A file of vouchers, open.
 pub struct Store {
     jobs: mpsc::Sender<Job>,
-    waiting: Option<(File, mpsc::Receiver<Job>)>,
+    waiting: Option<(Keeping, mpsc::Receiver<Job>)>,
+}
+
+/// The file, as the thread has it.
+struct Keeping {
+    path: PathBuf,
+    file: File,
+    /// Bytes of it, all of them whole lines.
+    length: u64,
+    /// The same when it was written anew.
+    fresh: u64,
 }
 
 impl Store {
@@ -37,12 +47,7 @@ impl Store {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
-        let open = || {
-            let mut options = OpenOptions::new();
-            options.read(true).write(true).create(true).mode(0o600);
-            options.open(path)
-        };
-        let mut file = open()?;
+        let mut file = open(path)?;
         let mut octets = Vec::new();
         file.read_to_end(&mut octets)?;
         let read = journal::read(&octets);
@@ -50,29 +55,28 @@ impl Store {
             let lines = &read.damaged;
             warn!(file = %path.display(), ?lines, "damaged lines are left out");
         }
-        if read.lines > FEW && read.lines > WORN * read.vouchers.len() && read.damaged.is_empty() {
-            let fresh = path.with_extension("new");
-            write_anew(&fresh, &read)?;
-            fs::rename(&fresh, path)?;
-            file = open()?;
-        } else {
-            // What was not written whole.
-            file.set_len(read.whole as u64)?;
-        }
+        // What was not written whole.
+        file.set_len(read.whole as u64)?;
         file.seek(SeekFrom::End(0))?;
+        let keeping = Keeping {
+            path: path.to_owned(),
+            file,
+            length: read.whole as u64,
+            fresh: journal::write(read.vouchers.values()).len() as u64,
+        };
         let (jobs, receiver) = mpsc::channel();
-        let waiting = Some((file, receiver));
+        let waiting = Some((keeping, receiver));
         Ok((Self { jobs, waiting }, read))
     }
 
     /// Begins to write what there is to write.
     pub fn start(&mut self) {
-        let Some((file, jobs)) = self.waiting.take() else {
+        let Some((keeping, jobs)) = self.waiting.take() else {
             return;
         };
         let begun = thread::Builder::new()
             .name("vouchers".to_owned())
-            .spawn(move || work(file, &jobs));
+            .spawn(move || work(keeping, &jobs));
         if let Err(error) = begun {
             error!(%error, "vouchers cannot be kept: there is no thread for it");
         }
@@ -92,35 +96,144 @@ impl Store {
     }
 }
 
-fn write_anew(path: &Path, read: &journal::Read) -> io::Result<()> {
+fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    let options = options.write(true).create(true).truncate(true).mode(0o600);
-    let mut file = options.open(path)?;
-    file.write_all(journal::write(read.vouchers.values()).as_bytes())?;
-    file.sync_all()
+    options.read(true).write(true).create(true).mode(0o600);
+    options.open(path)
 }
 
-fn work(mut file: File, jobs: &mpsc::Receiver<Job>) {
+fn work(mut keeping: Keeping, jobs: &mpsc::Receiver<Job>) {
     for (lines, told) in jobs {
-        let done = append(&mut file, &lines).map_err(|error| error.to_string());
+        let done = keeping.append(&lines).map_err(|error| error.to_string());
         if let Err(error) = &done {
             error!(error, "vouchers cannot be written");
         }
         if let Some(told) = told {
             let _ = told.send(done);
         }
+        if keeping.length > FEW.max(WORN * keeping.fresh)
+            && let Err(error) = keeping.renew()
+        {
+            // It goes on as it is, and is tried again when it has grown as much again.
+            warn!(%error, "the file of vouchers cannot be written anew");
+            keeping.fresh = keeping.length;
+        }
     }
 }
 
-/// All of it, or nothing.
-fn append(file: &mut File, lines: &str) -> io::Result<()> {
-    let before = file.stream_position()?;
-    let written = file
-        .write_all(lines.as_bytes())
-        .and_then(|()| file.sync_data());
-    if written.is_err() {
-        file.set_len(before)?;
-        file.seek(SeekFrom::Start(before))?;
+impl Keeping {
+    /// All of it, or nothing.
+    fn append(&mut self, lines: &str) -> io::Result<()> {
+        let written = self
+            .file
+            .write_all(lines.as_bytes())
+            .and_then(|()| self.file.sync_data());
+        match written {
+            Ok(()) => self.length += lines.len() as u64,
+            Err(_) => {
+                self.file.set_len(self.length)?;
+                self.file.seek(SeekFrom::Start(self.length))?;
+            }
+        }
+        written
     }
-    written
+
+    /// The same vouchers, and nothing else: in the place of the former file once it is whole.
+    fn renew(&mut self) -> io::Result<()> {
+        let read = journal::read(&std::fs::read(&self.path)?);
+        // Whoever looks into what was damaged needs all of it.
+        if !read.damaged.is_empty() {
+            return Err(io::Error::other("it has damaged lines"));
+        }
+        let text = journal::write(read.vouchers.values());
+        let beside = self.path.with_extension("new");
+        let mut file = open(&beside)?;
+        file.set_len(0)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&beside, &self.path)?;
+        if let Some(folder) = self.path.parent() {
+            File::open(folder)?.sync_all()?;
+        }
+        let length = text.len() as u64;
+        (self.file, self.length, self.fresh) = (file, length, length);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use portal::code::Code;
+    use portal::journal::Entry;
+    use portal::voucher::Voucher;
+
+    use super::*;
+
+    fn voucher(number: u8) -> Voucher {
+        Voucher {
+            id: format!("{number:016x}"),
+            code: Code::new([number; 5]),
+            name: String::new(),
+            duration: Some(3600),
+            devices: 1,
+            until: None,
+            created: 0,
+            activated: Some(1),
+            invalidated: None,
+            used: 0,
+            users: Vec::new(),
+        }
+    }
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("weir-store-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        folder
+    }
+
+    fn keeping(path: &Path) -> (Keeping, journal::Read) {
+        let (mut store, read) = Store::open(path).expect("opened");
+        (store.waiting.take().expect("not begun").0, read)
+    }
+
+    #[test]
+    fn what_was_cut_off_is_cut_away() {
+        let folder = folder("cut");
+        let path = folder.join("vouchers");
+        let line = Entry::Voucher(voucher(1)).line();
+        fs::write(&path, format!("{line}{}", &line[..line.len() / 2])).expect("written");
+        let (mut keeping, read) = keeping(&path);
+        assert_eq!(read.vouchers.len(), 1);
+        keeping
+            .append(&Entry::Voucher(voucher(2)).line())
+            .expect("appended");
+        let (_, read) = self::keeping(&path);
+        assert_eq!((read.vouchers.len(), read.damaged.len()), (2, 0));
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    /// A minute each for years: the file stays short, and what it says the same.
+    #[test]
+    fn a_file_does_not_grow_for_ever() {
+        let folder = folder("long");
+        let path = folder.join("vouchers");
+        let (mut keeping, _) = keeping(&path);
+        let mut text = journal::write([&voucher(1), &voucher(2)]);
+        for minute in 0..10_000_u64 {
+            let used = BTreeMap::from([(voucher(1).id, minute * 60_000)]);
+            text += &Entry::Used(used).line();
+        }
+        keeping.append(&text).expect("appended");
+        keeping.renew().expect("written anew");
+        assert!(keeping.length < 1024);
+        keeping
+            .append(&Entry::Voucher(voucher(3)).line())
+            .expect("appended");
+        let (_, read) = self::keeping(&path);
+        assert_eq!(read.vouchers.len(), 3);
+        assert_eq!(read.vouchers[&voucher(1).id].used, 9_999 * 60_000);
+        fs::remove_dir_all(&folder).expect("removed");
+    }
 }

@@ -1,0 +1,173 @@
+//! What the portal needs of the machine, where it is configured; and what in it the portal cannot
+//! work with.
+
+use std::path::Path;
+
+use kernel::io::try_rules;
+use portal::rules;
+use serde::Deserialize;
+
+use super::config::Portal;
+use super::sockets::{NAMES, PAGE};
+use crate::Error;
+use crate::check::{Feature, privileged};
+use crate::config::Effective;
+use crate::daemon::surroundings::read_ruleset;
+
+/// Where devices are shown.
+const DEVICES: &str = "/sys/class/net";
+
+/// All of it.
+pub fn check(config: &Effective, _: Option<&api::Client>) -> Result<Vec<Feature>, Error> {
+    let portal = config.of::<Portal>();
+    if portal.devices.is_empty() {
+        return Ok(Vec::new());
+    }
+    let devices = portal.devices.iter();
+    let mut features: Vec<_> = devices
+        .map(|name| device(&name.0, Path::new(DEVICES)))
+        .collect();
+    if privileged() {
+        let (refused, read) = crate::event_loop()?.block_on(async {
+            let table = rules::create(&rules(portal), &[]);
+            (try_rules(&table).await.err(), read_ruleset().await)
+        });
+        features.push(table(refused));
+        features.extend(read.ok().map(|read| flowtables(&read.text)));
+    }
+    Ok(features)
+}
+
+/// What the firewall is to have.
+pub fn rules(portal: &Portal) -> rules::Portal {
+    rules::Portal {
+        devices: portal
+            .devices
+            .iter()
+            .map(|device| device.0.clone())
+            .collect(),
+        page: PAGE,
+        names: NAMES,
+        garden: portal.garden.value.clone(),
+    }
+}
+
+/// What a bridge's member forwards, the bridge does: the portal would see none of it.
+fn device(name: &str, devices: &Path) -> Feature {
+    let here = devices.join(name);
+    let bridge = std::fs::read_link(here.join("brport/bridge"));
+    let (detail, hint) = match (here.exists(), bridge) {
+        (false, _) => (
+            Some("there is no such device now".to_owned()),
+            Some("it may yet come; see `ip link`".to_owned()),
+        ),
+        (true, Ok(bridge)) => {
+            let bridge = bridge
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            (
+                Some(format!(
+                    "it is a member of {bridge}, which has the addresses"
+                )),
+                Some(format!("write \"{bridge}\" in its place under [portal]")),
+            )
+        }
+        (true, Err(_)) => (None, None),
+    };
+    Feature {
+        name: format!("portal device {name}"),
+        min_version: None,
+        present: detail.is_none(),
+        required: false,
+        why_needed: "Guests come by it, and log in.".into(),
+        detail,
+        hint,
+    }
+}
+
+fn table(refused: Option<String>) -> Feature {
+    Feature {
+        name: "nft redirect, reject, sets with time-outs".into(),
+        min_version: Some("4.18".into()),
+        present: refused.is_none(),
+        required: false,
+        why_needed: "Brings guests to the portal, and refuses them what they may not.".into(),
+        hint: refused.is_some().then(|| {
+            "use a kernel with CONFIG_NFT_REDIR, CONFIG_NFT_REJECT_INET and CONFIG_NFT_NAT \
+                (kmod-nft-nat, kmod-nft-core)"
+                .into()
+        }),
+        // The first line tells; below it nft shows the rule.
+        detail: refused.and_then(|said| said.lines().next().map(str::to_owned)),
+    }
+}
+
+/// What a flowtable forwards passes no rule, nor the portal's, until its entry of conntrack goes:
+/// weir removes that when somebody's time is over, and where weir is dead, nobody does.
+fn flowtables(ruleset: &str) -> Feature {
+    #[derive(Deserialize)]
+    struct Listing {
+        nftables: Vec<Object>,
+    }
+    #[derive(Deserialize)]
+    struct Object {
+        flowtable: Option<Flowtable>,
+    }
+    #[derive(Deserialize)]
+    struct Flowtable {
+        table: String,
+        name: String,
+    }
+    let listing = serde_json::from_str::<Listing>(ruleset).ok();
+    let objects = listing.into_iter().flat_map(|listing| listing.nftables);
+    let found: Vec<_> = objects
+        .filter_map(|object| object.flowtable)
+        .map(|flowtable| format!("{} {}", flowtable.table, flowtable.name))
+        .collect();
+    Feature {
+        name: "no flowtable beside the portal".into(),
+        min_version: None,
+        present: found.is_empty(),
+        required: false,
+        why_needed: "What a flowtable forwards passes no rule: a guest's time ends by weir alone."
+            .into(),
+        detail: (!found.is_empty()).then(|| format!("there is {}", found.join(", "))),
+        hint: (!found.is_empty()).then(|| {
+            "switch flow offloading off (OpenWrt: flow_offloading '0' in /etc/config/firewall); \
+                weir takes its place"
+                .into()
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_of_a_bridge_is_told_from_the_bridge() {
+        let folder = std::env::temp_dir().join(format!("weir-portal-check-{}", std::process::id()));
+        let port = folder.join("lan1/brport");
+        std::fs::create_dir_all(&port).expect("a folder");
+        std::fs::create_dir_all(folder.join("br-lan")).expect("a folder");
+        std::os::unix::fs::symlink("../../br-lan", port.join("bridge")).expect("a link");
+        let (bridge, member) = (device("br-lan", &folder), device("lan1", &folder));
+        let none = device("wlan7", &folder);
+        std::fs::remove_dir_all(&folder).expect("removed");
+        assert!(bridge.present);
+        assert!(!member.present && member.hint.expect("a hint").contains("\"br-lan\""));
+        assert!(!none.present);
+    }
+
+    #[test]
+    fn a_flowtable_is_named() {
+        let listing = r#"{"nftables": [{"metainfo": {"version": "1.0.6"}},
+            {"flowtable": {"family": "inet", "name": "ft", "table": "fw4", "handle": 4,
+            "hook": "ingress", "prio": 0, "dev": ["lan0"]}}]}"#;
+        let found = flowtables(listing);
+        assert_eq!(found.detail.as_deref(), Some("there is fw4 ft"));
+        assert!(flowtables(r#"{"nftables": []}"#).present);
+    }
+}
