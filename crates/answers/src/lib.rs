@@ -19,6 +19,7 @@
 //! | `GET /v1/portal/vouchers` | [`PortalVouchers`] |
 //! | `POST /v1/portal/vouchers` | [`PortalVouchers`] that are made, of [`NewVouchers`] |
 //! | `POST /v1/portal/vouchers/{id}/rename` | [`PortalVoucher`], of a [`VoucherName`] |
+//! | `POST /v1/portal/vouchers/{id}/activate` | [`PortalVoucher`] that lets a [`VoucherDevice`] in |
 //! | `POST /v1/portal/vouchers/{id}/invalidate` | [`PortalVoucher`] that is called back |
 //! | `POST /v1/portal/clients/{mac}/end` | [`PortalClients`]: those that stay |
 //! | `POST /v1/capture?…` | pcapng, for as long as a [`CaptureQuery`] says, and a [`CaptureSummary`] as a trailer |
@@ -61,7 +62,7 @@ pub use offload::{
 };
 pub use portal::{
     NewVouchers, PortalClient, PortalClients, PortalState, PortalVoucher, PortalVouchers,
-    VoucherName,
+    VoucherDevice, VoucherName,
 };
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
 pub use status::{

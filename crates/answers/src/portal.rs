@@ -36,7 +36,9 @@ pub enum PortalState {
     Waiting,
     /// It is let in, by a voucher.
     Admitted,
-    /// It is let in without one.
+    /// It is let in without one, for a while.
+    Free,
+    /// It is let in without one, for ever.
     Exempt,
 }
 
@@ -62,6 +64,10 @@ pub struct PortalVoucher {
     pub duration: Option<u64>,
     /// Seconds that are left of them, once it was used.
     pub seconds_remaining: Option<u64>,
+    /// Bytes that it is good for; none: as many as its time allows.
+    pub bytes: Option<u64>,
+    /// Bytes that are left of them, once it was used.
+    pub bytes_remaining: Option<u64>,
     /// Devices that may use it at once.
     pub devices: u32,
     /// It can be used for the first time until then.
@@ -84,6 +90,9 @@ pub struct NewVouchers {
     pub name: String,
     /// Seconds that each is good for; none: for ever.
     pub duration: Option<u64>,
+    /// Bytes that each is good for; none: as many as its time allows.
+    #[serde(default)]
+    pub bytes: Option<u64>,
     /// How many.
     #[serde(default = "one")]
     pub count: u32,
@@ -114,4 +123,16 @@ pub struct VoucherName {
 
 impl api::Body for VoucherName {
     const EXPECTED: &'static str = "a JSON object with `name`";
+}
+
+/// What `POST /v1/portal/vouchers/{id}/activate` takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VoucherDevice {
+    /// Hardware address of the device that is let in.
+    pub mac: String,
+}
+
+impl api::Body for VoucherDevice {
+    const EXPECTED: &'static str = "a JSON object with `mac`";
 }

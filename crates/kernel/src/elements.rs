@@ -1,12 +1,15 @@
-//! Elements of nf_tables sets: put in, and taken out, many at once and as a whole or not at all
+//! Elements of nf_tables sets: put in, and taken out, many at once and as a whole or not at all; and
+//! what counters of theirs say
 //! (`include/uapi/linux/netfilter/nf_tables.h`, `nfnetlink.h`). The socket is in [`crate::io`].
 
 use std::time::Duration;
 
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
+use crate::kept::{NFTA_EXPR_NAME, NFTA_SET_ELEM_EXPR, NFTA_SET_ELEM_EXPRESSIONS};
+use crate::message::{Attribute, DecodeError, Message};
 use crate::sets::{
     Family, NFT_MSG_DELSETELEM, NFT_MSG_NEWSETELEM, NFTA_LIST_ELEM, NFTA_SET_ELEM_KEY,
-    NFTA_SET_ELEM_LIST_ELEMENTS, SUBSYSTEM,
+    NFTA_SET_ELEM_LIST_ELEMENTS, SUBSYSTEM, each_element,
 };
 
 const NFNL_MSG_BATCH_BEGIN: u16 = 0x10;
@@ -15,6 +18,8 @@ const NLM_F_CREATE: u16 = 0x400;
 const NFTA_SET_ELEM_LIST_TABLE: u16 = 1;
 const NFTA_SET_ELEM_LIST_SET: u16 = 2;
 const NFTA_SET_ELEM_TIMEOUT: u16 = 4;
+const NFTA_EXPR_DATA: u16 = 2;
+const NFTA_COUNTER_BYTES: u16 = 1;
 const NFTA_DATA_VALUE: u16 = 1;
 
 /// Messages of one element, and more than one element needs.
@@ -104,6 +109,69 @@ fn element(encoder: &mut Encoder, step: &ElementStep<'_>, timed: bool) {
     });
 }
 
+/// What the counter of an element says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ElementCount {
+    /// The element's key, as the kernel has it.
+    pub key: Vec<u8>,
+    /// Bytes of packets that it was looked up for.
+    pub octets: u64,
+}
+
+/// Decodes a part of the answer to a dump of elements: adds those that have a counter.
+///
+/// # Errors
+/// Names the attribute that is cut short.
+pub fn decode_counts(
+    message: &Message<'_>,
+    out: &mut Vec<ElementCount>,
+) -> Result<(), DecodeError> {
+    each_element(message, |item| {
+        let (mut key, mut octets) = (Vec::new(), None);
+        for part in item.nested("NFTA_LIST_ELEM") {
+            let part = part?;
+            match part.kind {
+                NFTA_SET_ELEM_KEY => {
+                    for value in part.nested("NFTA_SET_ELEM_KEY") {
+                        key = value?.value.to_vec();
+                    }
+                }
+                NFTA_SET_ELEM_EXPR => octets = octets.or(counter(&part)?),
+                NFTA_SET_ELEM_EXPRESSIONS => {
+                    for one in part.nested("NFTA_SET_ELEM_EXPRESSIONS") {
+                        octets = octets.or(counter(&one?)?);
+                    }
+                }
+                _ => {}
+            }
+        }
+        out.extend(octets.map(|octets| ElementCount { key, octets }));
+        Ok(())
+    })
+}
+
+/// Bytes, if the expression is a counter.
+fn counter(expression: &Attribute<'_>) -> Result<Option<u64>, DecodeError> {
+    let (mut counts, mut octets) = (false, None);
+    for part in expression.nested("NFTA_SET_ELEM_EXPR") {
+        let part = part?;
+        match part.kind {
+            NFTA_EXPR_NAME => counts = part.text() == "counter",
+            NFTA_EXPR_DATA => {
+                for value in part.nested("NFTA_EXPR_DATA") {
+                    let value = value?;
+                    if value.kind == NFTA_COUNTER_BYTES {
+                        let octets_read = value.array("NFTA_COUNTER_BYTES")?;
+                        octets = Some(u64::from_be_bytes(octets_read));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(octets.filter(|_| counts))
+}
+
 fn text(name: &str) -> Vec<u8> {
     let mut octets = name.as_bytes().to_vec();
     octets.push(0);
@@ -139,6 +207,38 @@ mod tests {
         );
         let many = vec![step("a", hour); 1000];
         assert_eq!(kinds(&change(Family::Inet, "t", &many)).len(), 2 + 3 * 16);
+    }
+
+    /// As the kernel dumps it: key, expiry, a counter.
+    #[test]
+    fn what_a_counter_says_is_read() {
+        let mut encoder = Encoder::default();
+        let kind = SUBSYSTEM << 8 | NFT_MSG_NEWSETELEM;
+        encoder.message(kind, 0, 1, |e| {
+            e.fixed(&[1, 0, 0, 0]);
+            e.nested(NFTA_SET_ELEM_LIST_ELEMENTS, |e| {
+                for (last, name) in [(2, "counter"), (3, "limit")] {
+                    e.nested(NFTA_LIST_ELEM, |e| {
+                        e.nested(NFTA_SET_ELEM_KEY, |e| {
+                            e.attribute(NFTA_DATA_VALUE, &[10, 0, 0, last]);
+                        });
+                        e.nested(NFTA_SET_ELEM_EXPR, |e| {
+                            e.attribute(NFTA_EXPR_NAME, &text(name));
+                            e.nested(NFTA_EXPR_DATA, |e| {
+                                e.attribute(NFTA_COUNTER_BYTES, &7_000_000_000_u64.to_be_bytes());
+                            });
+                        });
+                    });
+                }
+            });
+        });
+        let mut counts = Vec::new();
+        for message in Messages::new(&encoder.finish()) {
+            decode_counts(&message.expect("whole"), &mut counts).expect("understood");
+        }
+        let key = vec![10, 0, 0, 2];
+        let octets = 7_000_000_000;
+        assert_eq!(counts, [ElementCount { key, octets }]);
     }
 
     #[test]

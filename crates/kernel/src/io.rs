@@ -59,7 +59,7 @@ pub use nl80211::Nl80211;
 pub use policy::Policy;
 pub use requests::Requests;
 pub use routes::{RoutesError, read_lifetimes, read_routes, read_shared_gateways};
-pub use sets::{SetError, SetEvents, read_kept, read_members, read_set};
+pub use sets::{SetError, SetEvents, read_counts, read_kept, read_members, read_set};
 pub use subflows::Subflows;
 pub use tables::read_tables;
 pub use updates::Outcome;

@@ -17,9 +17,9 @@ const NFT_MSG_GETSET: u16 = 10;
 const NFTA_SET_FLAGS: u16 = 3;
 const NFTA_SET_EXPR: u16 = 17;
 const NFTA_SET_EXPRESSIONS: u16 = 18;
-const NFTA_SET_ELEM_EXPR: u16 = 7;
-const NFTA_SET_ELEM_EXPRESSIONS: u16 = 11;
-const NFTA_EXPR_NAME: u16 = 1;
+pub(crate) const NFTA_SET_ELEM_EXPR: u16 = 7;
+pub(crate) const NFTA_SET_ELEM_EXPRESSIONS: u16 = 11;
+pub(crate) const NFTA_EXPR_NAME: u16 = 1;
 const NFT_SET_ANONYMOUS: u32 = 0x1;
 
 /// A set or map, and what its elements keep, by the kernel's names: `limit`, `quota`, `connlimit`,

@@ -67,6 +67,10 @@ impl Kept {
         self.voucher.left(self.used(now))
     }
 
+    fn is_over(&self, now: Millis) -> bool {
+        self.left(now) == Some(0) || self.voucher.bytes_left() == Some(0)
+    }
+
     /// As it is to be kept.
     fn noted(&mut self, now: Millis) -> Change {
         self.voucher.used = self.used(now);
@@ -165,25 +169,35 @@ impl Guests {
         true
     }
 
-    /// A device with this address came with a code. Where all of the voucher's devices are there
-    /// already, the one that came first makes room.
+    /// A device with this address came with a code.
     pub fn log_in(
         &mut self,
         (mac, address): (Mac, IpAddr),
         code: Code,
-        (now, wall): (Millis, u64),
+        when: (Millis, u64),
         out: &mut Vec<Change>,
     ) -> Result<(), Refusal> {
         let id = self.codes.get(&code).ok_or(Refusal::Unknown)?.clone();
+        self.admit(mac, &id, when, out)?;
+        self.seen(mac, address, when.0, out);
+        Ok(())
+    }
+
+    /// A device is let in by a voucher. Where all of the voucher's devices are there already, the
+    /// one that came first makes room.
+    pub fn admit(
+        &mut self,
+        mac: Mac,
+        id: &str,
+        (now, wall): (Millis, u64),
+        out: &mut Vec<Change>,
+    ) -> Result<(), Refusal> {
         // Who needs no voucher uses none up.
-        if self
-            .guests
-            .get(&mac)
-            .is_some_and(|guest| guest.voucher.is_none())
-        {
+        let before = self.guests.get(&mac);
+        if before.is_some_and(|guest| guest.voucher.is_none()) {
             return Ok(());
         }
-        let kept = self.vouchers.get_mut(&id).ok_or(Refusal::Unknown)?;
+        let kept = self.vouchers.get_mut(id).ok_or(Refusal::Unknown)?;
         match kept.voucher.state(kept.used(now), wall) {
             State::Expired => return Err(Refusal::Expired),
             State::Invalidated => return Err(Refusal::Invalidated),
@@ -209,7 +223,7 @@ impl Guests {
         let before = self.guests.get(&mac);
         let former = before
             .and_then(|guest| guest.voucher.clone())
-            .filter(|former| *former != id);
+            .filter(|former| former != id);
         let addresses = before
             .map(|guest| guest.addresses.clone())
             .unwrap_or_default();
@@ -224,11 +238,10 @@ impl Guests {
                 .map(|known| Change::Address(mac, *known, left)),
         );
         let guest = Guest {
-            voucher: Some(id),
+            voucher: Some(id.to_owned()),
             addresses,
         };
         self.guests.insert(mac, guest);
-        self.seen(mac, address, now, out);
         Ok(())
     }
 
@@ -338,7 +351,7 @@ impl Guests {
         let over: Vec<String> = self
             .vouchers
             .iter()
-            .filter(|(_, kept)| kept.since.is_some() && kept.left(now) == Some(0))
+            .filter(|(_, kept)| kept.since.is_some() && kept.is_over(now))
             .map(|(id, _)| id.clone())
             .collect();
         for id in over {
@@ -347,8 +360,12 @@ impl Guests {
             };
             out.push(kept.noted(now));
             kept.since = None;
-            for mac in kept.voucher.users.clone() {
+            let (users, free) = (kept.voucher.users.clone(), kept.voucher.free);
+            for mac in users {
                 self.refuse(mac, out);
+            }
+            if free && let Some(kept) = self.vouchers.remove(&id) {
+                self.codes.remove(&kept.voucher.code);
             }
         }
     }
@@ -363,14 +380,43 @@ impl Guests {
     pub fn used(&self, now: Millis) -> BTreeMap<String, Millis> {
         let running = self.vouchers.values().filter(|kept| kept.since.is_some());
         running
+            .filter(|kept| !kept.voucher.free)
             .map(|kept| (kept.voucher.id.clone(), kept.used(now)))
             .collect()
     }
 
-    /// All vouchers, with what of their time is gone.
+    /// So many bytes were sent or received by who has this address.
+    pub fn moved(&mut self, address: &IpAddr, bytes: u64) {
+        let guest = self.whose.get(address).and_then(|mac| self.guests.get(mac));
+        let id = guest.and_then(|guest| guest.voucher.as_ref());
+        if let Some(kept) = id.and_then(|id| self.vouchers.get_mut(id)) {
+            kept.voucher.moved = kept.voucher.moved.saturating_add(bytes);
+        }
+    }
+
+    fn counted(&self) -> impl Iterator<Item = &Kept> {
+        let running = self.vouchers.values().filter(|kept| kept.since.is_some());
+        running.filter(|kept| kept.voucher.bytes.is_some())
+    }
+
+    /// Whether bytes of anybody are to be counted.
+    pub fn counts(&self) -> bool {
+        self.counted().next().is_some()
+    }
+
+    /// What of their bytes is gone of the vouchers in use that have an end of them, to be noted.
+    pub fn all_moved(&self) -> BTreeMap<String, u64> {
+        let counted = self.counted();
+        counted
+            .map(|kept| (kept.voucher.id.clone(), kept.voucher.moved))
+            .collect()
+    }
+
+    /// All vouchers that were sold, with what of their time is gone.
     pub fn vouchers(&self, now: Millis) -> impl Iterator<Item = (&Voucher, Millis)> {
         self.vouchers
             .values()
+            .filter(|kept| !kept.voucher.free)
             .map(move |kept| (&kept.voucher, kept.used(now)))
     }
 

@@ -21,6 +21,9 @@ fn voucher(number: u8) -> Voucher {
         activated: None,
         invalidated: None,
         used: 0,
+        bytes: None,
+        moved: 0,
+        free: false,
         users: Vec::new(),
     }
 }
@@ -152,4 +155,42 @@ fn one_device_has_so_many_addresses() {
     }
     assert_eq!(guests.guest(&ONE).expect("in").addresses.len(), ADDRESSES);
     assert_eq!(guests.whose.len(), ADDRESSES);
+}
+
+#[test]
+fn a_voucher_of_bytes_is_over_when_they_are_gone() {
+    let sold = Voucher {
+        bytes: Some(1000),
+        ..voucher(1)
+    };
+    let mut guests = guests([sold]);
+    assert!(!guests.counts());
+    log_in(&mut guests, ONE, 2, 1, 0);
+    assert!(guests.counts());
+    guests.moved(&at(2), 999);
+    guests.moved(&at(3), 5000);
+    let mut out = Vec::new();
+    guests.expire(1, &mut out);
+    assert_eq!(out, []);
+    guests.moved(&at(2), 1);
+    guests.expire(2, &mut out);
+    assert!(out.contains(&Change::Refuse(ONE)) && out.contains(&Change::End(at(2))));
+    assert!(!guests.counts());
+    let again = guests.log_in((ONE, at(2)), Code::new([1; 5]), (3, WALL), &mut out);
+    assert_eq!(again, Err(Refusal::Expired));
+}
+
+#[test]
+fn what_nobody_sold_is_forgotten() {
+    let free = Voucher {
+        free: true,
+        ..voucher(1)
+    };
+    let mut guests = guests([]);
+    assert!(guests.add(free.clone()));
+    log_in(&mut guests, ONE, 2, 1, 0);
+    assert_eq!((guests.vouchers(1).count(), guests.used(1).len()), (0, 0));
+    guests.expire(HOUR, &mut Vec::new());
+    assert!(guests.guest(&ONE).is_none());
+    assert!(guests.add(free), "the next one");
 }

@@ -26,6 +26,8 @@ pub enum Entry {
     Voucher(Voucher),
     /// Milliseconds of their time that are gone, by their ids.
     Used(BTreeMap<String, Millis>),
+    /// Bytes that are gone, by the ids of their vouchers.
+    Moved(BTreeMap<String, u64>),
 }
 
 /// What a file holds.
@@ -83,6 +85,13 @@ pub fn read(octets: &[u8]) -> Read {
                     }
                 }
             }
+            Some(Entry::Moved(moved)) => {
+                for (id, moved) in moved {
+                    if let Some(voucher) = read.vouchers.get_mut(&id) {
+                        voucher.moved = voucher.moved.max(moved);
+                    }
+                }
+            }
             None => read.damaged.push(read.lines),
         }
     }
@@ -116,6 +125,9 @@ mod tests {
             activated: None,
             invalidated: None,
             used: 0,
+            bytes: Some(1 << 30),
+            moved: 0,
+            free: false,
             users: vec![[2, 0, 0, 0, 0, number]],
         }
     }
@@ -127,7 +139,8 @@ mod tests {
         one.activated = Some(1_700_000_100);
         text += &Entry::Voucher(one.clone()).line();
         text += &Entry::Used([(one.id.clone(), 60_000)].into()).line();
-        one.used = 60_000;
+        text += &Entry::Moved([(one.id.clone(), 4096)].into()).line();
+        (one.used, one.moved) = (60_000, 4096);
         one.invalidated = Some(1_700_000_200);
         text += &Entry::Voucher(one.clone()).line();
         (text, vec![one, two])
@@ -138,7 +151,7 @@ mod tests {
         let (text, vouchers) = story();
         let read = read(text.as_bytes());
         assert!(read.vouchers.values().eq(&vouchers));
-        assert_eq!((read.whole, read.lines), (text.len(), 5));
+        assert_eq!((read.whole, read.lines), (text.len(), 6));
         assert!(read.damaged.is_empty());
     }
 
@@ -153,7 +166,7 @@ mod tests {
             assert!(read.damaged.is_empty());
             assert_eq!(read.vouchers.len(), read.lines.min(2));
             let called_back = read.vouchers.values().any(|v| v.invalidated.is_some());
-            assert_eq!(called_back, read.lines == 5);
+            assert_eq!(called_back, read.lines == 6);
         }
     }
 

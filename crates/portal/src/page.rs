@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::code::Code;
+
 /// Languages that there are words in; the first is for everybody else.
 const LANGUAGES: [(&str, &Words); 2] = [("en", &ENGLISH), ("de", &GERMAN)];
 
@@ -16,6 +18,7 @@ struct Words {
     for_ever: &'static str,
     leave: &'static str,
     more: &'static str,
+    free: &'static str,
 }
 
 const ENGLISH: Words = Words {
@@ -28,6 +31,7 @@ const ENGLISH: Words = Words {
     for_ever: "without an end",
     leave: "Disconnect",
     more: "Add another voucher",
+    free: "Go on without a voucher, for",
 };
 
 const GERMAN: Words = Words {
@@ -40,6 +44,7 @@ const GERMAN: Words = Words {
     for_ever: "ohne Ende",
     leave: "Trennen",
     more: "Weiteren Gutschein einlösen",
+    free: "Ohne Gutschein weiter, für",
 };
 
 /// Why a code was not taken.
@@ -55,6 +60,10 @@ pub enum Trouble {
     Invalidated,
     /// Too many wrong ones: so many seconds to wait.
     Wait(u64),
+    /// There is nothing free now: so many seconds to wait.
+    Rest(u64),
+    /// The page is to be read first: for so many seconds more.
+    Read(u64),
     /// The router knows no such device.
     Stranger,
     /// Something here does not work.
@@ -88,6 +97,19 @@ impl Trouble {
                     true => format!("Zu viele falsche Codes. Bitte in {seconds} Sekunden erneut."),
                 };
             }
+            Self::Rest(seconds) => {
+                let time = time(seconds);
+                return match german {
+                    false => format!("You were in without a voucher before. Again in {time}."),
+                    true => format!("Sie waren schon ohne Gutschein hier. Wieder in {time}."),
+                };
+            }
+            Self::Read(seconds) => {
+                return match german {
+                    false => format!("Please read this page: {seconds} seconds more."),
+                    true => format!("Bitte lesen Sie diese Seite: noch {seconds} Sekunden."),
+                };
+            }
             Self::Stranger => (
                 "The router does not see your device. Try again in a moment.",
                 "Der Router sieht Ihr Gerät nicht. Bitte gleich noch einmal versuchen.",
@@ -117,6 +139,10 @@ pub struct Shown<'a> {
     pub token: &'a str,
     /// Who sees it is let in; for so many seconds, where that has an end.
     pub inside: Option<Option<u64>>,
+    /// Seconds for which anybody is let in without a voucher, where that is so.
+    pub free: Option<u64>,
+    /// What stands in the form already.
+    pub code: Option<Code>,
     /// What went wrong.
     pub trouble: Option<Trouble>,
     /// Header `Accept-Language` of the request.
@@ -166,15 +192,26 @@ pub fn html(shown: &Shown<'_>) -> String {
         Some(_) => "hint trouble",
         None => "hint",
     };
+    let typed = shown.code.map(|code| format!(" value=\"{code}\""));
+    let typed = typed.unwrap_or_default();
     let _ = writeln!(
         text,
         "<form method=\"post\" action=\"/login\">{token}<label for=\"code\">{}</label>\n<input \
          id=\"code\" name=\"code\" required maxlength=\"64\" autocomplete=\"off\" \
-         autocapitalize=\"characters\" spellcheck=\"false\" aria-describedby=\"{described}\">\n<p \
-         id=\"hint\" class=\"hint\">{}</p>\n<button>{}</button></form>\n</main></body></html>",
+         autocapitalize=\"characters\" spellcheck=\"false\" aria-describedby=\"{described}\"{typed}>\n<p \
+         id=\"hint\" class=\"hint\">{}</p>\n<button>{}</button></form>",
         words.code, words.hint, words.connect
     );
-    text
+    if let (Some(seconds), None) = (shown.free, shown.inside) {
+        let _ = writeln!(
+            text,
+            "<form method=\"post\" action=\"/free\">{token}<button class=\"quiet\">{} \
+             {}</button></form>",
+            words.free,
+            time(seconds)
+        );
+    }
+    text + "</main></body></html>\n"
 }
 
 const STYLE: &str = "\

@@ -129,9 +129,15 @@ pub fn create(portal: &Portal, admitted: &[Change]) -> String {
         (ADDRESSES[1], "ipv6_addr"),
         (DEVICES, "ether_addr"),
     ] {
+        // What goes on is counted with its address, in both directions.
+        let counter = if ADDRESSES.contains(&name) {
+            " counter;"
+        } else {
+            ""
+        };
         let _ = writeln!(
             text,
-            "add set inet {TABLE} {name} {{ type {kind}; flags timeout; }}"
+            "add set inet {TABLE} {name} {{ type {kind}; flags timeout;{counter} }}"
         );
     }
     for (name, ipv4) in [("garden4", true), ("garden6", false)] {
@@ -254,7 +260,7 @@ const INPUT: &str = "
     icmp type echo-request return
     icmpv6 type { echo-request, nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert, \
         mld-listener-query, mld-listener-report, mld-listener-done, mld2-listener-report } return
-    ip saddr @guests4 ether saddr . ip saddr @pairs4 return
+    ether saddr . ip saddr @pairs4 return
     ether saddr @macs return
     goto refuse";
 

@@ -34,6 +34,15 @@ pub struct Voucher {
     /// How much of its time was gone when this was written, milliseconds.
     #[serde(default)]
     pub used: Millis,
+    /// Bytes that it is good for, both ways together; `None`: as many as its time allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// How many of them were gone when this was written.
+    #[serde(default)]
+    pub moved: u64,
+    /// Nobody sold it: it lets one device in for a while, and is forgotten after that.
+    #[serde(skip)]
+    pub free: bool,
     /// Devices that use it, the last that came last.
     #[serde(default, skip_serializing_if = "Vec::is_empty", with = "macs")]
     pub users: Vec<Mac>,
@@ -60,11 +69,16 @@ impl Voucher {
             return State::Invalidated;
         }
         match self.activated {
-            Some(_) if self.left(used) == Some(0) => State::Expired,
+            Some(_) if self.left(used) == Some(0) || self.bytes_left() == Some(0) => State::Expired,
             Some(_) => State::Active,
             None if self.until.is_some_and(|until| until <= wall) => State::Expired,
             None => State::Available,
         }
+    }
+
+    /// What is left of its bytes; `None`: they have no end.
+    pub fn bytes_left(&self) -> Option<u64> {
+        Some(self.bytes?.saturating_sub(self.moved))
     }
 
     /// What is left of its time, milliseconds; `None`: it has no end.

@@ -24,4 +24,6 @@ pub use parse::parse;
 pub use section::{Key, Naming, Section, Table, When, table};
 pub use setting::{Origin, Setting};
 pub(crate) use values::words;
-pub use values::{Bounded, DeviceName, FileValue, Wrong, absolute, integer, list, named, near};
+pub use values::{
+    Bounded, DeviceName, FileValue, Octets, Wrong, absolute, integer, list, named, near,
+};

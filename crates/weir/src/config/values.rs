@@ -205,6 +205,56 @@ pub fn list<T: PartialEq>(
     Ok(read)
 }
 
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Octets(pub u64);
+
+/// Units of bytes, the largest first.
+const UNITS: [(&str, u64); 8] = [
+    ("TiB", 1 << 40),
+    ("GiB", 1 << 30),
+    ("MiB", 1 << 20),
+    ("KiB", 1 << 10),
+    ("TB", 1_000_000_000_000),
+    ("GB", 1_000_000_000),
+    ("MB", 1_000_000),
+    ("kB", 1_000),
+];
+
+impl Octets {
+    /// A whole number, and a unit behind it if it has one.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, unit) = text.split_at(digits);
+        let number: u64 = number.parse().ok()?;
+        let each = match unit.trim_start() {
+            "" | "B" => 1,
+            unit => UNITS.iter().find(|(name, _)| *name == unit)?.1,
+        };
+        number.checked_mul(each).map(Self)
+    }
+}
+
+impl FileValue for Octets {
+    const ALLOWED: &'static str =
+        "a number of bytes, or one with a unit in quotes, such as \"50GB\" or \"16MiB\"";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        if let Some(number) = integer(value) {
+            return u64::try_from(number).map(Self).map_err(|_| None);
+        }
+        Self::parse(value.as_str().ok_or(None)?).ok_or(None)
+    }
+
+    fn show(&self) -> Value {
+        let whole = |(_, each): &&(&str, u64)| self.0 > 0 && self.0.is_multiple_of(*each);
+        match UNITS.iter().find(whole) {
+            Some((unit, each)) => format!("{}{unit}", self.0 / each).into(),
+            None => self.0.into(),
+        }
+    }
+}
+
 /// Name of a network device.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DeviceName(pub String);

@@ -10,12 +10,14 @@ use proptest::prelude::*;
 
 use super::all;
 use super::drops::config::Drops;
-use super::history::config::{History, Octets, QuotaAction, QuotaPeriod, QuotaSettings};
+use super::history::config::{History, QuotaAction, QuotaPeriod, QuotaSettings};
 use super::monitor::config::{Collector, Ipfix, MeterRoom, Monitor};
 use super::multipath::config::{Fallback, Multipath, PathSettings};
 use super::page::config::{MetricsFor, Web, WebTls};
 use super::portal::config::Portal;
-use crate::config::{Api, ConfigError, DeviceName, Effective, Log, LogLevel, Origin, When, help};
+use crate::config::{
+    Api, ConfigError, DeviceName, Effective, Log, LogLevel, Octets, Origin, When, help,
+};
 use crate::daemon::Settings;
 use crate::daemon::config::{
     EachPacket, FlowRoom, HookChoice, Mark, Offload, PortHook, PortSettings,
@@ -128,6 +130,9 @@ devices = ["br-lan"]
 title = "Café"
 garden = ["198.51.100.0/24"]
 exempt = ["02-00-5E-10-00-01"]
+free = "read"
+free_time = "30m"
+free_pause = "2h"
 vouchers = "/tmp/vouchers"
 [web]
 enabled = false
@@ -491,9 +496,9 @@ proptest! {
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 61);
+    assert_eq!(help.len(), 64);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 52, "no device has settings of its own");
+    assert_eq!(entries.len(), 55, "no device has settings of its own");
     assert!(
         entries
             .iter()

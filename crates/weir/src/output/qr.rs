@@ -1,4 +1,4 @@
-//! A QR code in a terminal: two modules in each letter, one above the other.
+//! A QR code: in a terminal, two modules in each letter, one above the other; and on paper.
 
 use qrcode::{Color, QrCode};
 
@@ -35,6 +35,26 @@ pub fn rows(text: &str, colour: bool) -> Option<Vec<String>> {
         }
     });
     Some(rows.collect())
+}
+
+/// A text's code as a picture (SVG), black on white, with its quiet zone; `None`: it is too long for
+/// one.
+pub fn svg(text: &str) -> Option<String> {
+    let code = QrCode::new(text).ok()?;
+    let side = code.width();
+    let mut path = String::new();
+    for row in 0..side {
+        for column in (0..side).filter(|column| code[(*column, row)] == Color::Dark) {
+            let (x, y) = (column + QUIET, row + QUIET);
+            path.push_str(&format!("M{x} {y}h1v1h-1z"));
+        }
+    }
+    let whole = side + 2 * QUIET;
+    Some(format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {whole} {whole}\" \
+         shape-rendering=\"crispEdges\"><path fill=\"#fff\" d=\"M0 0h{whole}v{whole}H0z\"/><path \
+         d=\"{path}\"/></svg>"
+    ))
 }
 
 #[cfg(test)]

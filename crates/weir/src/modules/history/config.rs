@@ -3,10 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde_json::Value;
-use toml::de::DeValue;
-
-use crate::config::{FileValue, Naming, Section, Wrong, integer, table, words};
+use crate::config::{Naming, Octets, Section, table, words};
 
 /// What this module has in the file.
 pub const SECTIONS: [Section; 2] = [
@@ -62,10 +59,6 @@ impl QuotaSettings {
     pub const ALL: &str = "default";
 }
 
-/// A number of bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Octets(pub u64);
-
 /// The time in which a quota may be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QuotaPeriod {
@@ -86,51 +79,6 @@ pub enum QuotaAction {
     Warn,
     /// The device is kept from the network until the next period begins.
     Cut,
-}
-
-/// Units of bytes, the largest first.
-const UNITS: [(&str, u64); 8] = [
-    ("TiB", 1 << 40),
-    ("GiB", 1 << 30),
-    ("MiB", 1 << 20),
-    ("KiB", 1 << 10),
-    ("TB", 1_000_000_000_000),
-    ("GB", 1_000_000_000),
-    ("MB", 1_000_000),
-    ("kB", 1_000),
-];
-
-impl FileValue for Octets {
-    const ALLOWED: &'static str =
-        "a number of bytes, or one with a unit in quotes, such as \"50GB\" or \"16MiB\"";
-
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
-        if let Some(number) = integer(value) {
-            return u64::try_from(number).map(Self).map_err(|_| None);
-        }
-        let text = value.as_str().ok_or(None)?;
-        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-        let (number, unit) = text.split_at(digits);
-        let number: u64 = number.parse().map_err(|_| None)?;
-        let unit = unit.trim_start();
-        let each = match unit {
-            "" | "B" => 1,
-            _ => UNITS
-                .iter()
-                .find(|(name, _)| *name == unit)
-                .map(|(_, each)| *each)
-                .ok_or(None)?,
-        };
-        number.checked_mul(each).map(Self).ok_or(None)
-    }
-
-    fn show(&self) -> Value {
-        let whole = |(_, each): &&(&str, u64)| self.0 > 0 && self.0.is_multiple_of(*each);
-        match UNITS.iter().find(whole) {
-            Some((unit, each)) => format!("{}{unit}", self.0 / each).into(),
-            None => self.0.into(),
-        }
-    }
 }
 
 words!(QuotaPeriod, "\"day\", \"week\" or \"month\"",

@@ -16,8 +16,8 @@ use monitor::apps::Application;
 use monitor::names::mac;
 use tracing::{info, warn};
 
-use super::config::{History, Octets, QuotaAction, QuotaPeriod, QuotaSettings};
-use crate::config::Effective;
+use super::config::{History, QuotaAction, QuotaPeriod, QuotaSettings};
+use crate::config::{Effective, Octets};
 use crate::output;
 
 /// In the first network namespace.

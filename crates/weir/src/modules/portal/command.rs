@@ -3,13 +3,16 @@
 use std::io;
 
 use answers::{
-    NewVouchers, PortalClients, PortalState, PortalVoucher, PortalVouchers, VoucherName,
+    NewVouchers, PortalClients, PortalState, PortalVoucher, PortalVouchers, VoucherDevice,
+    VoucherName,
 };
 use api::Method;
 use clap::{Args, Subcommand};
 
+use super::sheet;
 use crate::Error;
 use crate::command::{Connection, Format, client};
+use crate::config::Octets;
 use crate::output::{Align, Cell, Output, Table, Tone, harmless, units};
 
 /// Sell vouchers, and see who is let in
@@ -21,6 +24,7 @@ use crate::output::{Align, Cell, Output, Table, Tone, harmless, units};
   weir portal voucher add --name \"room 7\" --duration 1d
   weir portal voucher add --name market --duration 2h --count 50 --json
   weir portal voucher list
+  weir portal voucher print > sheet.html
   weir portal clients
   weir portal end 02:00:00:00:00:01")]
 pub struct PortalArgs {
@@ -48,7 +52,9 @@ enum Voucher {
     List(ListArgs),
     Show(OneArgs),
     Rename(RenameArgs),
+    Activate(ActivateArgs),
     Invalidate(OneArgs),
+    Print(PrintArgs),
 }
 
 /// Make vouchers
@@ -69,6 +75,9 @@ struct AddArgs {
     /// Devices that may use each at once
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     devices: u32,
+    /// Bytes that each is good for, both ways together, such as 500MB or 2GiB
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    bytes: Option<u64>,
     /// Each can be used for the first time up to the end of this day, such as 2026-12-31 (UTC)
     #[arg(long, value_name = "DATE", value_parser = day)]
     until: Option<u64>,
@@ -111,6 +120,33 @@ struct RenameArgs {
     /// What it is called from now on
     #[arg(value_name = "TEXT")]
     name: String,
+}
+
+/// Let a device in by a voucher, without the page
+#[derive(Args, Debug)]
+struct ActivateArgs {
+    #[command(flatten)]
+    one: OneArgs,
+    /// Hardware address of the device
+    #[arg(value_name = "MAC")]
+    mac: String,
+}
+
+/// Write a sheet with vouchers, as HTML: to be opened in a browser, printed on A4 and cut
+///
+/// Without a voucher, all that nobody used yet.
+#[derive(Args, Debug)]
+#[command(after_long_help = "Example:
+  weir portal voucher print --title \"Café am Markt\" > sheet.html")]
+struct PrintArgs {
+    /// Ids or codes of the vouchers
+    #[arg(value_name = "VOUCHER")]
+    vouchers: Vec<String>,
+    /// What each is headed with
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    title: String,
+    #[command(flatten)]
+    connection: Connection,
 }
 
 /// List the devices behind the portal
@@ -157,6 +193,7 @@ fn voucher(what: &Voucher, output: &mut Output<'_>) -> Result<(), Error> {
             let new = NewVouchers {
                 name: args.name.clone(),
                 duration: args.duration,
+                bytes: args.bytes,
                 count: args.count,
                 devices: args.devices,
                 until: args.until,
@@ -188,6 +225,30 @@ fn voucher(what: &Voucher, output: &mut Output<'_>) -> Result<(), Error> {
                 output,
             )
         }
+        Voucher::Activate(args) => {
+            let path = format!("/v1/portal/vouchers/{}/activate", find(&args.one)?.id);
+            let device = VoucherDevice {
+                mac: args.mac.clone(),
+            };
+            let client = client(&args.one.connection)?;
+            let activated = client.send(Method::POST, &path, &device)?;
+            one(activated, args.one.format, output)
+        }
+        Voucher::Print(args) => {
+            let mut all: PortalVouchers = client(&args.connection)?.get("/v1/portal/vouchers")?;
+            match args.vouchers.is_empty() {
+                true => all.vouchers.retain(|voucher| voucher.state == "available"),
+                false => {
+                    let mut wanted = Vec::new();
+                    for name in &args.vouchers {
+                        wanted.push(meant(&all, name)?.clone());
+                    }
+                    all.vouchers = wanted;
+                }
+            }
+            let sheet = sheet::html(&args.title, &all.vouchers);
+            Ok(output.raw().write_all(sheet.as_bytes())?)
+        }
         Voucher::Invalidate(args) => {
             let path = format!("/v1/portal/vouchers/{}/invalidate", find(args)?.id);
             one(client(&args.connection)?.post(&path)?, args.format, output)
@@ -198,17 +259,18 @@ fn voucher(what: &Voucher, output: &mut Output<'_>) -> Result<(), Error> {
 /// The voucher that was meant, by its id or its code.
 fn find(args: &OneArgs) -> Result<PortalVoucher, Error> {
     let all: PortalVouchers = client(&args.connection)?.get("/v1/portal/vouchers")?;
-    let code = args
-        .voucher
-        .parse::<portal::code::Code>()
-        .ok()
-        .map(|code| code.to_string());
-    let meant = |voucher: &PortalVoucher| {
-        voucher.id == args.voucher || code.as_deref() == Some(&voucher.code)
+    meant(&all, &args.voucher).cloned()
+}
+
+fn meant<'a>(all: &'a PortalVouchers, name: &str) -> Result<&'a PortalVoucher, Error> {
+    let code = name.parse::<portal::code::Code>().ok();
+    let code = code.map(|code| code.to_string());
+    let fits = |voucher: &&PortalVoucher| {
+        voucher.id == name || code.as_deref() == Some(voucher.code.as_str())
     };
-    all.vouchers.into_iter().find(meant).ok_or_else(|| {
+    all.vouchers.iter().find(fits).ok_or_else(|| {
         Error::new(
-            format!("there is no voucher {}", harmless(&args.voucher)),
+            format!("there is no voucher {}", harmless(name)),
             "`weir portal voucher list` has all of them",
         )
     })
@@ -244,6 +306,7 @@ fn table(vouchers: &[PortalVoucher], output: &mut Output<'_>) -> io::Result<()> 
         ("STATE", Align::Left),
         ("TIME", Align::Right),
         ("LEFT", Align::Right),
+        ("BYTES", Align::Right),
         ("DEVICES", Align::Right),
         ("NAME", Align::Left),
         ("ID", Align::Left),
@@ -264,6 +327,7 @@ fn table(vouchers: &[PortalVoucher], output: &mut Output<'_>) -> io::Result<()> 
                 Cell::toned(&voucher.state, tone),
                 time.as_str().into(),
                 Cell::or_dash(voucher.seconds_remaining.map(units::duration)),
+                Cell::or_dash(voucher.bytes_remaining.or(voucher.bytes).map(units::bytes)),
                 devices.as_str().into(),
                 harmless(&voucher.name).as_str().into(),
                 voucher.id.as_str().into(),
@@ -285,6 +349,7 @@ fn show_clients(all: &PortalClients, format: Format, output: &mut Output<'_>) ->
         ("MAC", Align::Left),
         ("STATE", Align::Left),
         ("LEFT", Align::Right),
+        ("BYTES", Align::Right),
         ("VOUCHER", Align::Left),
         ("ADDRESSES", Align::Left),
     ]);
@@ -292,6 +357,7 @@ fn show_clients(all: &PortalClients, format: Format, output: &mut Output<'_>) ->
         let (word, tone) = match client.state {
             PortalState::Waiting => ("waiting", Tone::Dim),
             PortalState::Admitted => ("admitted", Tone::Good),
+            PortalState::Free => ("free", Tone::Good),
             PortalState::Exempt => ("exempt", Tone::Plain),
         };
         let addresses: Vec<_> = client.addresses.iter().map(ToString::to_string).collect();
@@ -300,6 +366,7 @@ fn show_clients(all: &PortalClients, format: Format, output: &mut Output<'_>) ->
                 client.mac.as_str().into(),
                 Cell::toned(word, tone),
                 Cell::or_dash(client.seconds_remaining.map(units::duration)),
+                Cell::or_dash(client.bytes_remaining.map(units::bytes)),
                 Cell::or_dash(client.voucher.as_deref()),
                 addresses.join(" ").as_str().into(),
             ],
@@ -326,6 +393,16 @@ fn time(text: &str) -> Result<u64, String> {
         // A hundred years: beyond that it is for ever.
         Some(seconds) if seconds > 3_155_760_000 => Err("use --permanent".to_owned()),
         Some(seconds) => Ok(seconds),
+    }
+}
+
+/// Bytes: `500MB`, `2GiB`.
+fn size(text: &str) -> Result<u64, String> {
+    match Octets::parse(text) {
+        Some(Octets(0)) | None => {
+            Err("a size is a whole number and kB, MB, GB or KiB, MiB, GiB, such as 500MB".into())
+        }
+        Some(Octets(bytes)) => Ok(bytes),
     }
 }
 

@@ -1,12 +1,14 @@
 //! `[portal]`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use kernel::{Mac, Prefix};
 use serde_json::Value;
 use toml::de::DeValue;
 
-use crate::config::{DeviceName, FileValue, Section, Wrong, list, table};
+use super::keeper::Gift;
+use crate::config::{DeviceName, FileValue, Section, Wrong, list, table, words};
 
 /// What this module has in the file.
 pub const SECTIONS: [Section; 1] = [Section::of::<Portal>("portal")];
@@ -26,10 +28,45 @@ table! {
         Live garden: Vec<Prefix> = Vec::new();
         /// Hardware addresses of devices that need no voucher.
         Live exempt: Macs = Macs::default();
+        /// How guests get in without a voucher: "off", not at all; "click"; "read", when they had the
+        /// page before them for 15 seconds.
+        Restart free: Free = Free::Off;
+        /// For how long that lets them in.
+        Restart free_time: Duration = Duration::from_secs(900),
+            Duration::from_secs(10) => Duration::from_secs(86_400);
+        /// How long a device waits for it again, after its end.
+        Restart free_pause: Duration = Duration::ZERO,
+            Duration::ZERO => Duration::from_secs(604_800);
         /// File in which vouchers are kept.
         Restart vouchers: PathBuf = "/var/lib/weir/vouchers".into();
     }
 }
+
+impl Portal {
+    /// What is free.
+    pub fn gift(&self) -> Option<Gift> {
+        (*self.free != Free::Off).then(|| Gift {
+            time: *self.free_time,
+            pause: *self.free_pause,
+            read: *self.free == Free::Read,
+        })
+    }
+}
+
+/// How guests get in without a voucher.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Free {
+    /// Not at all.
+    #[default]
+    Off,
+    /// By a click.
+    Click,
+    /// By a click, when they could have read the page.
+    Read,
+}
+
+words!(Free, "\"off\", \"click\" or \"read\"",
+    "off" => Self::Off, "click" => Self::Click, "read" => Self::Read);
 
 /// One line of text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

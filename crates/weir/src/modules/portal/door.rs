@@ -12,6 +12,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
+use portal::code::Code;
 use portal::form::{Tokens, field};
 use portal::page::{Shown, Trouble, html};
 use serde::Serialize;
@@ -20,7 +21,7 @@ use web::channel::Theirs;
 use web::throttle::{Allowance, CONNECT_EACH};
 use web::{Limits, Peer, Served};
 
-use super::server::{Answered, Knock, Opening, Visitor};
+use super::server::{Answered, Knock, Opening, Visited, Visitor};
 use super::sockets::PAGE;
 use crate::daemon::unix_seconds;
 
@@ -67,25 +68,34 @@ impl Door {
         let (parts, body) = request.into_parts();
         let own = own_host(peer.local);
         let host = header(&parts.headers, "host");
+        let query = parts.uri.query().unwrap_or_default();
+        let code = field(query.as_bytes(), "code").and_then(|code| code.parse().ok());
         // A device that asked for another page is told where this one is. At an address of its link
         // alone no browser can be sent to it: it is shown right there.
         if let Some(own) = &own
             && host != own
         {
-            return moved(StatusCode::FOUND, &format!("http://{own}/"));
+            return moved(
+                StatusCode::FOUND,
+                &format!("http://{own}/{}", prefilled(code)),
+            );
         }
         match (parts.method.clone(), parts.uri.path()) {
             (Method::GET | Method::HEAD, "/captive-portal/api") => self.api(&own, peer).await,
-            (Method::GET | Method::HEAD, "/login" | "/logout") => moved(StatusCode::SEE_OTHER, "/"),
+            (Method::GET | Method::HEAD, "/login" | "/logout" | "/free") => {
+                moved(StatusCode::SEE_OTHER, "/")
+            }
             (Method::GET | Method::HEAD, "/favicon.ico") => {
                 text(StatusCode::NOT_FOUND, "text/plain", String::new())
             }
             (Method::GET | Method::HEAD, path) => match own.is_some() && path != "/" {
-                true => moved(StatusCode::FOUND, "/"),
-                false => self.page(&parts.headers, peer, None, StatusCode::OK).await,
+                true => moved(StatusCode::FOUND, &format!("/{}", prefilled(code))),
+                false => {
+                    let shown = (None, code);
+                    self.page(&parts.headers, peer, shown, StatusCode::OK).await
+                }
             },
-            (Method::POST, path @ ("/login" | "/logout")) => {
-                let out = path == "/logout";
+            (Method::POST, path @ ("/login" | "/logout" | "/free")) => {
                 let Ok(body) = read_body(body, FORM, self.limits().request_time).await else {
                     return text(StatusCode::PAYLOAD_TOO_LARGE, "text/plain", String::new());
                 };
@@ -95,14 +105,19 @@ impl Door {
                 let token = field(&body, "token").unwrap_or_default();
                 let whose = peer.address.to_string();
                 if named && !self.tokens.is_valid(&token, &whose, unix_seconds()) {
-                    let trouble = Some(Trouble::Forged);
+                    let trouble = (Some(Trouble::Forged), None);
                     return self
                         .page(&parts.headers, peer, trouble, StatusCode::FORBIDDEN)
                         .await;
                 }
-                let trouble = match out {
-                    true => self.leave(peer).await,
-                    false => self.log_in(&body, peer).await,
+                let address = peer.address;
+                let trouble = match path {
+                    "/logout" => self.leave(peer).await,
+                    "/free" => self.knock("/portal/free", &Visitor { address }).await,
+                    _ => {
+                        let code = field(&body, "code").unwrap_or_default();
+                        self.knock("/portal/login", &Knock { address, code }).await
+                    }
                 };
                 let status = match trouble {
                     None => return moved(StatusCode::SEE_OTHER, "/"),
@@ -110,27 +125,27 @@ impl Door {
                     Some(Trouble::Broken) => StatusCode::SERVICE_UNAVAILABLE,
                     Some(_) => StatusCode::FORBIDDEN,
                 };
-                self.page(&parts.headers, peer, trouble, status).await
+                self.page(&parts.headers, peer, (trouble, None), status)
+                    .await
             }
             (Method::POST, _) => text(StatusCode::NOT_FOUND, "text/plain", String::new()),
             _ => text(StatusCode::METHOD_NOT_ALLOWED, "text/plain", String::new()),
         }
     }
 
-    async fn log_in(&self, body: &[u8], peer: Peer) -> Option<Trouble> {
-        let knock = Knock {
-            address: peer.address,
-            code: field(body, "code").unwrap_or_default(),
-        };
-        match self.ask("/portal/login", &knock).await {
+    /// Asks to be let in; what comes of it, unless that is well.
+    async fn knock(&self, path: &str, said: &impl Serialize) -> Option<Trouble> {
+        match self.ask(path, said).await {
             Ok(Answered::In) => None,
             Ok(Answered::NoCode) => Some(Trouble::NoCode),
             Ok(Answered::Unknown) => Some(Trouble::Unknown),
             Ok(Answered::Expired) => Some(Trouble::Expired),
             Ok(Answered::Invalidated) => Some(Trouble::Invalidated),
             Ok(Answered::Wait(seconds)) => Some(Trouble::Wait(seconds)),
+            Ok(Answered::Rest(seconds)) => Some(Trouble::Rest(seconds)),
+            Ok(Answered::Read(seconds)) => Some(Trouble::Read(seconds)),
             Ok(Answered::Stranger) => Some(Trouble::Stranger),
-            Err(Silent) => Some(Trouble::Broken),
+            Ok(Answered::Closed) | Err(Silent) => Some(Trouble::Broken),
         }
     }
 
@@ -140,7 +155,7 @@ impl Door {
         left.is_err().then_some(Trouble::Broken)
     }
 
-    async fn visitor(&self, peer: Peer) -> Option<PortalClient> {
+    async fn visitor(&self, peer: Peer) -> Option<Visited> {
         let address = peer.address;
         self.ask("/portal/visit", &Visitor { address }).await.ok()
     }
@@ -149,16 +164,19 @@ impl Door {
         &self,
         headers: &HeaderMap,
         peer: Peer,
-        trouble: Option<Trouble>,
+        (trouble, code): (Option<Trouble>, Option<Code>),
         status: StatusCode,
     ) -> Response<Answer> {
         let visitor = self.visitor(peer).await;
-        let inside = visitor.filter(|client| client.state != PortalState::Waiting);
+        let free = visitor.as_ref().and_then(|visitor| visitor.free);
+        let inside = inside(visitor);
         let token = self.tokens.token(&peer.address.to_string(), unix_seconds());
         let shown = Shown {
             network: &self.title,
             token: &token,
             inside: inside.map(|client| client.seconds_remaining),
+            free,
+            code,
             trouble,
             languages: header(headers, "accept-language"),
         };
@@ -185,8 +203,7 @@ impl Door {
             bytes_remaining: Option<u64>,
             can_extend_session: bool,
         }
-        let visitor = self.visitor(peer).await;
-        let inside = visitor.filter(|client| client.state != PortalState::Waiting);
+        let inside = inside(self.visitor(peer).await);
         let captive = Captive {
             captive: inside.is_none(),
             user_portal_url: own.as_ref().map(|own| format!("http://{own}/")),
@@ -258,12 +275,23 @@ impl Served for Door {
     }
 }
 
+/// Who is let in.
+fn inside(visitor: Option<Visited>) -> Option<PortalClient> {
+    let client = visitor.map(|visitor| visitor.client);
+    client.filter(|client| client.state != PortalState::Waiting)
+}
+
 /// What a browser calls the page at an address of the router; `None`: it cannot.
 fn own_host(local: IpAddr) -> Option<String> {
     match local {
         IpAddr::V6(address) if address.is_unicast_link_local() => None,
         _ => Some(SocketAddr::new(local, PAGE).to_string()),
     }
+}
+
+/// What a code on a sheet says beside the page's address: a QR code leads there.
+fn prefilled(code: Option<Code>) -> String {
+    code.map_or_else(String::new, |code| format!("?code={code}"))
 }
 
 fn header<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {

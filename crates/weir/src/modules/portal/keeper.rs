@@ -1,13 +1,14 @@
 //! What the daemon knows of guests, and what it makes of that in the kernel.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use answers::{PortalClient, PortalState, PortalVoucher};
 use api::Problem;
+use datapath::Who;
 use kernel::sets::Family;
-use kernel::{ConnectionId, ElementStep, Mac, Neighbour};
+use kernel::{ConnectionId, ElementStep, Mac, Neighbour, SetName};
 use portal::code::Code;
 use portal::guests::{Change, Guests, Refusal};
 use portal::journal::Entry;
@@ -15,11 +16,11 @@ use portal::rules::{self, Step};
 use portal::voucher::{State, Voucher, mac_text};
 use portal::{Millis, journal};
 use tokio::sync::oneshot;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 use web::throttle::{Allowance, Throttle};
 
 use super::store::Store;
-use crate::daemon::{Firewall, Router, unix_seconds};
+use crate::daemon::{Firewall, Forwarded, Router, unix_seconds};
 
 /// How often is noted what is used of vouchers: flash wears out.
 const NOTED: Duration = Duration::from_secs(60);
@@ -39,6 +40,15 @@ const CODES_ALL: Allowance = Allowance {
 /// How often those who come are let in: each change of a set ends all proofs of the packet path, so
 /// those who come together are let in together.
 const TOGETHER: Duration = Duration::from_millis(250);
+
+/// For so long a page is read.
+const READING: Duration = Duration::from_secs(15);
+
+/// Devices of which is remembered when they came; there are seldom as many at once.
+const MOST_SEEN: usize = 8192;
+
+/// Elements of a set whose counters are read.
+const MOST_COUNTED: usize = 65_536;
 
 /// Vouchers that are made at once.
 pub const MOST: u32 = 1000;
@@ -62,6 +72,12 @@ pub struct Keeper {
     waiting: Vec<oneshot::Sender<()>>,
     /// When somebody's time is over next.
     expiry: Option<Instant>,
+    /// What is free.
+    gift: Option<Gift>,
+    /// When devices saw the page first, and when what was free to them ends.
+    visits: HashMap<Mac, (Instant, Option<Instant>)>,
+    /// Bytes that the kernel counted of each address, as they were read last.
+    counters: HashMap<IpAddr, u64>,
 }
 
 /// What came of a code.
@@ -69,11 +85,33 @@ pub enum LogIn {
     In,
     Refused(Refusal),
     Wait(Duration),
+    /// What is free is to be had again after this.
+    Rest(Duration),
+    /// The page is to be read for so long.
+    Read(Duration),
+    /// Nothing is free.
+    Closed,
     Stranger,
 }
 
+/// What is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gift {
+    /// For how long.
+    pub time: Duration,
+    /// How long after its end again.
+    pub pause: Duration,
+    /// The page is to be read first.
+    pub read: bool,
+}
+
 impl Keeper {
-    pub fn new(portal: rules::Portal, store: Store, read: journal::Read, exempt: &[Mac]) -> Self {
+    pub fn new(
+        portal: rules::Portal,
+        gift: Option<Gift>,
+        (store, read): (Store, journal::Read),
+        exempt: &[Mac],
+    ) -> Self {
         let began = Instant::now();
         let mut changes = Vec::new();
         let mut guests = Guests::new(read.vouchers.into_values(), 0, &mut changes);
@@ -92,6 +130,9 @@ impl Keeper {
             pending: Vec::new(),
             put: None,
             waiting: Vec::new(),
+            counters: HashMap::new(),
+            gift,
+            visits: HashMap::new(),
             expiry,
         }
     }
@@ -165,22 +206,72 @@ impl Keeper {
             Ok(()) => self.codes.give_back(address),
             Err(refusal) => return LogIn::Refused(refusal),
         }
-        let known: Vec<IpAddr> = self.addresses(mac, router);
-        for address in known {
-            self.guests.seen(mac, address, now, &mut self.changes);
-        }
+        self.find(mac, router);
         let mac = mac_text(&mac);
         info!(mac, %address, "let in by a voucher");
         self.settle(router);
         LogIn::In
     }
 
-    /// Addresses that the kernel knows of a device.
-    fn addresses(&self, mac: Mac, router: &Router) -> Vec<IpAddr> {
-        let here = self.links(router);
-        let neighbours = router.core.neighbours();
-        let own = neighbours.filter(|n| n.mac == Some(mac) && here.contains(&n.link));
-        own.map(|n| n.address).collect()
+    /// Somebody sees the page. For how many seconds anybody is let in without a voucher.
+    pub fn visited(&mut self, address: IpAddr, router: &Router) -> Option<u64> {
+        let gift = self.gift?;
+        let mac = self.device(address, router)?;
+        if self.visits.len() >= MOST_SEEN {
+            let now = Instant::now();
+            let rests = |end: &Option<Instant>| end.is_some_and(|end| end + gift.pause > now);
+            self.visits.retain(|_, (_, end)| rests(end));
+        }
+        if self.visits.len() < MOST_SEEN {
+            self.visits.entry(mac).or_insert((Instant::now(), None));
+        }
+        Some(gift.time.as_secs())
+    }
+
+    /// Somebody wants what is free.
+    pub fn give(&mut self, address: IpAddr, router: &mut Router) -> LogIn {
+        let Some(gift) = self.gift else {
+            return LogIn::Closed;
+        };
+        let Some(mac) = self.device(address, router) else {
+            return LogIn::Stranger;
+        };
+        // Who is in has no need of it.
+        if self.guests.guest(&mac).is_some() {
+            return LogIn::In;
+        }
+        let Some((first, end)) = self.visits.get(&mac).copied() else {
+            return LogIn::Read(READING);
+        };
+        let now = Instant::now();
+        if let Some(end) = end.map(|end| end + gift.pause).filter(|end| *end > now) {
+            return LogIn::Rest(end - now);
+        }
+        let read = first.elapsed();
+        if gift.read && read < READING {
+            return LogIn::Read(READING - read);
+        }
+        let asked = answers::NewVouchers {
+            name: String::new(),
+            duration: Some(gift.time.as_secs()),
+            bytes: None,
+            count: 1,
+            devices: 1,
+            until: None,
+        };
+        let Ok(voucher) = self.make(&asked) else {
+            return LogIn::Closed;
+        };
+        let id = voucher.id.clone();
+        let free = Voucher {
+            free: true,
+            ..voucher
+        };
+        if !self.guests.add(free) || self.activate(&id, mac, router).is_none() {
+            return LogIn::Closed;
+        }
+        self.visits.insert(mac, (now, Some(now + gift.time)));
+        LogIn::In
     }
 
     /// Who has an address goes, by his own wish.
@@ -196,6 +287,33 @@ impl Keeper {
         let ended = self.guests.end(mac, now, &mut self.changes);
         self.settle(router);
         ended
+    }
+
+    /// A voucher lets a device in, wherever that is. `None`: there is no such voucher.
+    pub fn activate(&mut self, id: &str, mac: Mac, router: &mut Router) -> Option<LogIn> {
+        let when = self.when();
+        self.guests.voucher(id, when.0)?;
+        let admitted = self.guests.admit(mac, id, when, &mut self.changes);
+        let answered = match admitted {
+            Ok(()) => {
+                self.find(mac, router);
+                LogIn::In
+            }
+            Err(refusal) => LogIn::Refused(refusal),
+        };
+        self.settle(router);
+        Some(answered)
+    }
+
+    /// Lets a device in from the addresses that the kernel knows of it.
+    fn find(&mut self, mac: Mac, router: &Router) {
+        let (here, now) = (self.links(router), self.now());
+        for neighbour in router.core.neighbours() {
+            if neighbour.mac == Some(mac) && here.contains(&neighbour.link) {
+                self.guests
+                    .seen(mac, neighbour.address, now, &mut self.changes);
+            }
+        }
     }
 
     /// A voucher is called back.
@@ -270,6 +388,63 @@ impl Keeper {
         if !used.is_empty() {
             self.store.note(Entry::Used(used).line());
         }
+        let moved = self.guests.all_moved();
+        if !moved.is_empty() {
+            self.store.note(Entry::Moved(moved).line());
+        }
+    }
+
+    /// Weir forwarded something: the kernel's counters know nothing of that.
+    pub fn forwarded(&mut self, all: &[Forwarded<'_>]) {
+        if !self.guests.counts() {
+            return;
+        }
+        for forwarded in all {
+            let growth = forwarded.growth;
+            if let Some((Who::Hosts(comes), Who::Hosts(leaves))) = growth.whose {
+                self.guests.moved(&comes.source, growth.octets);
+                self.guests.moved(&leaves.destination, growth.octets);
+            }
+        }
+    }
+
+    /// What the kernel forwarded itself, and those whose bytes are gone.
+    pub fn second(&mut self, router: &mut Router) {
+        if self.guests.counts() {
+            self.read_counters();
+            let now = self.now();
+            self.guests.expire(now, &mut self.changes);
+            self.settle(router);
+        }
+    }
+
+    /// Reads the counters of those who are let in. An element that was put in anew begins at 0.
+    fn read_counters(&mut self) {
+        let mut counters = HashMap::new();
+        for set in rules::ADDRESSES {
+            let name = SetName {
+                family: Family::Inet,
+                table: rules::TABLE.to_owned(),
+                name: set.to_owned(),
+            };
+            let counts = match kernel::io::read_counts(&name, MOST_COUNTED) {
+                Ok(counts) => counts,
+                Err(error) => {
+                    debug!(set, %error, "counters cannot be read");
+                    continue;
+                }
+            };
+            for count in counts {
+                let Some(address) = address(&count.key) else {
+                    continue;
+                };
+                let before = self.counters.get(&address).copied().unwrap_or(0);
+                let grown = count.octets.checked_sub(before).unwrap_or(count.octets);
+                self.guests.moved(&address, grown);
+                counters.insert(address, count.octets);
+            }
+        }
+        self.counters = counters;
     }
 
     /// When there is something to do.
@@ -300,6 +475,7 @@ impl Keeper {
         let mut ended = HashSet::new();
         for change in changes {
             match change {
+                Change::Keep(voucher) if voucher.free => {}
                 Change::Keep(voucher) => self.store.note(Entry::Voucher(voucher).line()),
                 Change::End(address) => {
                     ended.insert(address);
@@ -314,6 +490,10 @@ impl Keeper {
         let steps = std::mem::take(&mut self.pending);
         if !steps.is_empty() {
             self.put = Some(Instant::now());
+            // What is put in anew counts from 0.
+            if self.guests.counts() {
+                self.read_counters();
+            }
             self.put(&steps);
         }
         for waiting in self.waiting.drain(..) {
@@ -368,6 +548,9 @@ impl Keeper {
             activated: None,
             invalidated: None,
             used: 0,
+            bytes: asked.bytes,
+            moved: 0,
+            free: false,
             users: Vec::new(),
         })
     }
@@ -426,17 +609,21 @@ impl Keeper {
             let (voucher, used) = self.guests.voucher(id, now)?;
             voucher.left(used)
         });
+        let sold = voucher.as_ref().and_then(|id| self.guests.voucher(id, now));
+        let bytes_remaining = sold.and_then(|(voucher, _)| voucher.bytes_left());
+        let free = sold.is_some_and(|(voucher, _)| voucher.free);
         PortalClient {
             mac: mac_text(&mac),
             addresses,
             state: match (guest, &voucher) {
                 (None, _) => PortalState::Waiting,
+                (Some(_), Some(_)) if free => PortalState::Free,
                 (Some(_), Some(_)) => PortalState::Admitted,
                 (Some(_), None) => PortalState::Exempt,
             },
-            voucher,
+            voucher: voucher.filter(|_| !free),
             seconds_remaining: left.map(|left| left.div_ceil(1000)),
-            bytes_remaining: None,
+            bytes_remaining,
         }
     }
 }
@@ -459,6 +646,10 @@ fn shown(voucher: &Voucher, used: Millis, wall: u64) -> PortalVoucher {
             .then(|| voucher.left(used))
             .flatten()
             .map(|left| left.div_ceil(1000)),
+        bytes: voucher.bytes,
+        bytes_remaining: (state == State::Active)
+            .then(|| voucher.bytes_left())
+            .flatten(),
         devices: voucher.devices,
         until: voucher.until,
         created: voucher.created,
@@ -466,6 +657,13 @@ fn shown(voucher: &Voucher, used: Millis, wall: u64) -> PortalVoucher {
         invalidated: voucher.invalidated,
         users: voucher.users.iter().map(mac_text).collect(),
     }
+}
+
+/// The address that is an element's key.
+fn address(key: &[u8]) -> Option<IpAddr> {
+    let ipv4 = <[u8; 4]>::try_from(key).map(IpAddr::from);
+    ipv4.or_else(|_| <[u8; 16]>::try_from(key).map(IpAddr::from))
+        .ok()
 }
 
 /// Conntrack forgets what it knows of these addresses; weir hears of that, and forwards it no more.

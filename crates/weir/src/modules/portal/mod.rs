@@ -7,6 +7,7 @@ mod door;
 mod keeper;
 mod names;
 mod server;
+mod sheet;
 mod sockets;
 mod store;
 
@@ -15,7 +16,9 @@ use std::rc::Rc;
 use std::task::Context;
 use std::time::Instant;
 
-use answers::{NewVouchers, PortalClients, PortalVoucher, PortalVouchers, Status, VoucherName};
+use answers::{
+    NewVouchers, PortalClients, PortalVoucher, PortalVouchers, Status, VoucherDevice, VoucherName,
+};
 use api::{Asked, Later, Method, Nothing, Problem, Route, Routes, Who};
 use kernel::Event;
 use portal::journal::Entry;
@@ -25,9 +28,11 @@ use tracing::{info, warn};
 
 use crate::Error;
 use crate::config::Effective;
-use crate::daemon::{Face, Firewall, Module, Needs, Router, RulesetText, Setup, Work, apart};
+use crate::daemon::{
+    Face, Firewall, Forwarded, Module, Needs, Router, RulesetText, Setup, Work, apart,
+};
 use crate::registry::{Command, Entry as ModuleEntry};
-use keeper::{Keeper, MOST};
+use keeper::{Keeper, LogIn, MOST};
 use sockets::Sockets;
 use store::Store;
 
@@ -100,8 +105,8 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
         portal.open = Some(Open {
             keeper: Rc::new(RefCell::new(Keeper::new(
                 check::rules(config),
-                store,
-                read,
+                config.gift(),
+                (store, read),
                 &config.exempt.0,
             ))),
             sockets,
@@ -199,6 +204,12 @@ fn allowed(asked: &NewVouchers) -> Result<(), Problem> {
             "say how long it is good for",
         );
     }
+    if asked.bytes == Some(0) {
+        return wrong(
+            "a voucher of no bytes".to_owned(),
+            "say how many, or none for no end",
+        );
+    }
     name(&asked.name)
 }
 
@@ -208,6 +219,21 @@ fn name(name: &str) -> Result<(), Problem> {
         return Err(Problem::new(400, "wrong_name", what, "take a shorter one"));
     }
     Ok(())
+}
+
+fn no_mac() -> Problem {
+    let hint = "a hardware address is written as 02:00:5e:10:00:01";
+    Problem::new(400, "wrong_mac", "this is no hardware address", hint)
+}
+
+fn is_over(id: &str) -> Problem {
+    let detail = format!("voucher {id} is over: expired, or called back");
+    Problem::new(
+        409,
+        "voucher_over",
+        detail,
+        "make another one by `weir portal voucher add`",
+    )
 }
 
 fn no_voucher(id: &str) -> Problem {
@@ -238,14 +264,11 @@ impl Module for Portal {
             *open.routes.borrow_mut() = server::routes(&open.keeper, face);
         }
         let me = || Rc::clone(&self);
-        let (clients, vouchers, add, rename, invalidate, end) =
-            (me(), me(), me(), me(), me(), me());
-        let (listed_at, named_at, called_at, ended_at) = (
-            Rc::clone(face),
-            Rc::clone(face),
-            Rc::clone(face),
-            Rc::clone(face),
-        );
+        let (clients, vouchers, add, rename) = (me(), me(), me(), me());
+        let (activate, invalidate, end) = (me(), me(), me());
+        let at = || Rc::clone(face);
+        let (listed_at, named_at, admitted_at, called_at, ended_at) =
+            (at(), at(), at(), at(), at());
         vec![
             Route::get("/v1/portal/clients", Who::User, move |()| {
                 let clients = clients.keeper()?.borrow().clients(&listed_at.router());
@@ -272,6 +295,22 @@ impl Module for Portal {
                     let id = &asked.parts[0];
                     keeper.rename(id, asked.body.name, &mut named_at.router());
                     keeper.voucher(id).ok_or_else(|| no_voucher(id))
+                },
+            ),
+            Route::new(
+                Method::POST,
+                "/v1/portal/vouchers/{id}/activate",
+                Who::User,
+                move |asked: Asked<(), VoucherDevice>| -> Result<PortalVoucher, Problem> {
+                    let keeper = activate.keeper()?;
+                    let mut keeper = keeper.borrow_mut();
+                    let id = &asked.parts[0];
+                    let mac = mac_of(&asked.body.mac).ok_or_else(no_mac)?;
+                    match keeper.activate(id, mac, &mut admitted_at.router()) {
+                        Some(LogIn::In) => keeper.voucher(id).ok_or_else(|| no_voucher(id)),
+                        Some(_) => Err(is_over(id)),
+                        None => Err(no_voucher(id)),
+                    }
                 },
             ),
             Route::new(
@@ -383,6 +422,18 @@ impl Module for Portal {
             }
             None if there => self.former.borrow_mut().tell(rules::remove()),
             _ => {}
+        }
+    }
+
+    fn forwarded(&self, all: &[Forwarded<'_>], _: &offload::Core) {
+        if let Some(open) = &self.open {
+            open.keeper.borrow_mut().forwarded(all);
+        }
+    }
+
+    fn second(&self, router: &mut Router) {
+        if let Some(open) = &self.open {
+            open.keeper.borrow_mut().second(router);
         }
     }
 

@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::net::IpAddr;
 use std::rc::Rc;
+use std::time::Duration;
 
 use answers::PortalClient;
 use api::{Asked, Body, Later, Limits, Method, Problem, Route, Routes, Who};
@@ -66,6 +67,15 @@ impl Body for Visitor {
     const EXPECTED: &'static str = "a JSON object with `address`";
 }
 
+/// Who it is.
+#[derive(Serialize, Deserialize)]
+pub struct Visited {
+    /// The device.
+    pub client: PortalClient,
+    /// Seconds for which anybody is let in without a voucher.
+    pub free: Option<u64>,
+}
+
 /// Who came with a code.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -96,6 +106,12 @@ pub enum Answered {
     Invalidated,
     /// Too many wrong ones: seconds to wait.
     Wait(u64),
+    /// What is free is to be had again in so many seconds.
+    Rest(u64),
+    /// The page is to be read for so many seconds more.
+    Read(u64),
+    /// Nothing is free.
+    Closed,
     /// There is no such device.
     Stranger,
 }
@@ -104,12 +120,16 @@ pub enum Answered {
 pub fn routes(keeper: &Rc<RefCell<Keeper>>, face: &Rc<Face>) -> Routes {
     let at = || (Rc::clone(keeper), Rc::clone(face));
     let ((visits, visited), (knocks, knocked), (leaves, left)) = (at(), at(), at());
-    let visit = move |asked: Asked<(), Visitor>| -> Result<PortalClient, Problem> {
-        let client = visits
-            .borrow()
-            .client_at(asked.body.address, &visited.router());
+    let (gives, given) = at();
+    let visit = move |asked: Asked<(), Visitor>| -> Result<Visited, Problem> {
+        let mut keeper = visits.borrow_mut();
+        let (address, router) = (asked.body.address, &visited.router());
+        let client = keeper.client_at(address, router);
         let stranger = || Problem::new(404, "stranger", "no such device", "try again");
-        client.ok_or_else(stranger)
+        Ok(Visited {
+            client: client.ok_or_else(stranger)?,
+            free: keeper.visited(address, router),
+        })
     };
     let knock = move |asked: Asked<(), Knock>| -> Later<Answered> {
         let Ok(code) = asked.body.code.parse() else {
@@ -117,21 +137,13 @@ pub fn routes(keeper: &Rc<RefCell<Keeper>>, face: &Rc<Face>) -> Routes {
         };
         let mut keeper = knocks.borrow_mut();
         let router = &mut knocked.router();
-        let answered = match keeper.log_in(asked.body.address, code, router) {
-            LogIn::In => Answered::In,
-            LogIn::Refused(Refusal::Unknown) => Answered::Unknown,
-            LogIn::Refused(Refusal::Expired) => Answered::Expired,
-            LogIn::Refused(Refusal::Invalidated) => Answered::Invalidated,
-            LogIn::Wait(wait) => Answered::Wait(wait.as_secs() + 1),
-            LogIn::Stranger => Answered::Stranger,
-        };
-        let let_in = keeper.let_in();
-        Box::pin(async move {
-            if let Some(let_in) = let_in {
-                let _ = let_in.await;
-            }
-            Ok(answered)
-        })
+        let came = keeper.log_in(asked.body.address, code, router);
+        answered(came, &mut keeper)
+    };
+    let give = move |asked: Asked<(), Visitor>| -> Later<Answered> {
+        let mut keeper = gives.borrow_mut();
+        let came = keeper.give(asked.body.address, &mut given.router());
+        answered(came, &mut keeper)
     };
     let leave = move |asked: Asked<(), Visitor>| -> Result<(), Problem> {
         leaves
@@ -142,8 +154,32 @@ pub fn routes(keeper: &Rc<RefCell<Keeper>>, face: &Rc<Face>) -> Routes {
     Routes::new([
         Route::new(Method::POST, "/portal/visit", Who::Guest, visit),
         Route::later(Method::POST, "/portal/login", Who::Guest, knock),
+        Route::later(Method::POST, "/portal/free", Who::Guest, give),
         Route::new(Method::POST, "/portal/logout", Who::Guest, leave),
     ])
+}
+
+/// What came of it, when it holds.
+fn answered(came: LogIn, keeper: &mut Keeper) -> Later<Answered> {
+    let seconds = |time: Duration| time.as_secs() + 1;
+    let answered = match came {
+        LogIn::In => Answered::In,
+        LogIn::Refused(Refusal::Unknown) => Answered::Unknown,
+        LogIn::Refused(Refusal::Expired) => Answered::Expired,
+        LogIn::Refused(Refusal::Invalidated) => Answered::Invalidated,
+        LogIn::Wait(wait) => Answered::Wait(seconds(wait)),
+        LogIn::Rest(wait) => Answered::Rest(seconds(wait)),
+        LogIn::Read(wait) => Answered::Read(seconds(wait)),
+        LogIn::Closed => Answered::Closed,
+        LogIn::Stranger => Answered::Stranger,
+    };
+    let let_in = keeper.let_in();
+    Box::pin(async move {
+        if let Some(let_in) = let_in {
+            let _ = let_in.await;
+        }
+        Ok(answered)
+    })
 }
 
 /// Keeps the process going, for ever.

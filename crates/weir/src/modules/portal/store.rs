@@ -183,6 +183,9 @@ mod tests {
             activated: Some(1),
             invalidated: None,
             used: 0,
+            bytes: None,
+            moved: 0,
+            free: false,
             users: Vec::new(),
         }
     }
