@@ -1,6 +1,9 @@
 //! Guests behind a portal: they get no further before they log in, and no longer than they may,
 //! whoever forwards their packets.
 
+#[path = "portal/ways.rs"]
+mod ways;
+
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -467,38 +470,6 @@ fn forty_refreshes_disturb_nobody() -> Result<(), Error> {
     Ok(())
 }
 
-/// Everybody may reach the garden, and who is exempt everything, from the next reload on.
-#[test]
-fn a_garden_and_who_is_exempt_are_open() -> Result<(), Error> {
-    let place = Place::open("tc", "")?;
-    let (client, server) = (place.client()?, place.lab.node("server")?);
-    let to = SocketAddr::new(SERVER, 8080);
-    let _echo = Echo::serve(server, to)?;
-    assert!(ask_tcp(client, to, b"in?").is_err());
-    let waiting = place.clients()?.clients;
-    assert_eq!(waiting.len(), 1, "{waiting:?}");
-    let mac = &waiting[0].mac;
-    for open in [
-        format!("garden = [\"{SERVER}/32\"]\n"),
-        format!("exempt = [\"{mac}\"]\n"),
-    ] {
-        let reload = |more: &str| {
-            let config = configuration("tc", &place.folder, more);
-            std::fs::write(place.weir.config_file(), config).map_err(unexpected)?;
-            place.weir.client()?.reload().map_err(unexpected)
-        };
-        reload(&open)?;
-        wait_until("it is open", LIMIT, || {
-            Ok(ask_tcp(client, to, b"in").is_ok())
-        })?;
-        reload("")?;
-        wait_until("it is closed", LIMIT, || {
-            Ok(ask_tcp(client, to, b"in").is_err())
-        })?;
-    }
-    Ok(())
-}
-
 /// Wherever names are asked for, the portal answers, and nobody else hears of it.
 #[test]
 fn names_are_answered_here_wherever_they_are_asked() -> Result<(), Error> {
@@ -566,115 +537,4 @@ fn idle_connections_keep_nobody_out() -> Result<(), Error> {
     let said = place.curl(&format!("--interface 192.168.1.9 {PAGE}"))?;
     assert_eq!(said, "200>", "beside {}", idle.len());
     Ok(())
-}
-
-/// A voucher of bytes is over when they are gone, whoever forwarded them.
-#[test]
-fn bytes_are_counted_whoever_forwards_them() -> Result<(), Error> {
-    const SOLD: u64 = 4_000_000;
-    for hook in ["xdp", "off"] {
-        let place = Place::open(hook, "")?;
-        let voucher = place.sell("--name guest --duration 1h --bytes 4MB")?;
-        assert_eq!(voucher.bytes, Some(SOLD));
-        place.log_in(&voucher.code)?;
-        let to = SocketAddr::new(SERVER, 5000);
-        let server = place.lab.node("server")?;
-        let transfer = Transfer::start(place.client()?, server, to, 1, Some(1_000_000))?;
-        if hook == "xdp" {
-            place.weir.wait_for_forwarding(5000)?;
-        }
-        transfer.advance(1_000_000, LIMIT)?;
-        wait_until("some bytes are gone", LIMIT, || {
-            let left = place.clients()?.clients[0].bytes_remaining;
-            Ok(left.is_some_and(|left| left < SOLD))
-        })?;
-        wait_until("all bytes are gone", LIMIT, || {
-            Ok(place.clients()?.clients[0].state == PortalState::Waiting)
-        })?;
-        let carried = transfer.progress();
-        // It is looked each second, and headers count, too.
-        let fits = (SOLD * 8 / 10..SOLD + 2_500_000).contains(&carried);
-        assert!(fits, "{hook}: {carried} bytes were carried");
-        std::thread::sleep(AT_ONCE);
-        assert!(transfer.progress() - carried < 500_000, "it goes on");
-    }
-    Ok(())
-}
-
-/// What cannot show a page is let in by hand; and a sheet has what nobody used yet.
-#[test]
-fn a_device_is_let_in_by_hand_and_a_sheet_has_the_rest() -> Result<(), Error> {
-    let place = Place::open("tc", "")?;
-    let (client, server) = (place.client()?, place.lab.node("server")?);
-    let to = SocketAddr::new(SERVER, 8080);
-    let _echo = Echo::serve(server, to)?;
-    assert!(ask_tcp(client, to, b"in?").is_err());
-    let (used, spare) = (place.sell("--duration 1h")?, place.sell("--duration 2d")?);
-    let mac = place.clients()?.clients[0].mac.clone();
-    place.weir(&format!("voucher activate {} {mac}", used.code))?;
-    assert_eq!(ask_tcp(client, to, b"in")?, b"in");
-    let sheet = place.weir("voucher print --title <Fair>")?;
-    assert!(
-        sheet.contains("&lt;Fair&gt;") && sheet.contains("<svg"),
-        "{sheet}"
-    );
-    assert!(sheet.contains(&spare.code) && !sheet.contains(&used.code));
-    assert!(
-        place
-            .weir(&format!("voucher activate {} nonsense", used.code))
-            .is_err()
-    );
-    place.weir(&format!("voucher invalidate {}", used.id))?;
-    assert!(
-        place
-            .weir(&format!("voucher activate {} {mac}", used.id))
-            .is_err()
-    );
-    Ok(())
-}
-
-/// Without a voucher, for a while; and then again, after a pause.
-#[test]
-fn a_click_lets_in_for_a_while() -> Result<(), Error> {
-    let free = "free = \"click\"\nfree_time = \"10s\"\nfree_pause = \"1h\"\n";
-    let place = Place::open("tc", free)?;
-    let (client, server) = (place.client()?, place.lab.node("server")?);
-    let to = SocketAddr::new(SERVER, 8080);
-    let _echo = Echo::serve(server, to)?;
-    let click = format!("-X POST {PAGE}free");
-    // By the button of the page, which has to be there before.
-    assert_eq!(place.curl(&click)?, "403>");
-    let page = client.run(&format!("curl -s -m 10 {PAGE}"))?;
-    assert!(
-        page.contains("action=\"/free\"") && page.contains("10 s"),
-        "{page}"
-    );
-    assert!(place.curl(&click)?.starts_with("303>"));
-    assert_eq!(ask_tcp(client, to, b"in")?, b"in");
-    let inside = &place.clients()?.clients[0];
-    assert_eq!((inside.state, &inside.voucher), (PortalState::Free, &None));
-    assert!(inside.seconds_remaining.is_some_and(|left| left <= 10));
-    wait_until("the while is over", LIMIT, || {
-        Ok(place.clients()?.clients[0].state == PortalState::Waiting)
-    })?;
-    assert!(ask_tcp(client, to, b"in?").is_err());
-    assert_eq!(place.curl(&click)?, "403>", "after a pause");
-    assert_eq!(place.weir("voucher list")?.trim(), "No vouchers.");
-    Ok(())
-}
-
-/// Who is let in for reading has to have had the time for it.
-#[test]
-fn a_page_is_to_be_read_first() -> Result<(), Error> {
-    let place = Place::open("tc", "free = \"read\"\n")?;
-    place.curl(PAGE)?;
-    let click = format!("curl -s -m 10 -X POST {PAGE}free");
-    let said = place.client()?.run(&click)?;
-    assert!(said.contains("read this page"), "{said}");
-    wait_until("it was read", LIMIT, || {
-        // No faster than a person: who connects too often is not heard.
-        std::thread::sleep(AT_ONCE);
-        place.client()?.run(&click)?;
-        Ok(place.clients()?.clients[0].state == PortalState::Free)
-    })
 }

@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
+use serde::{Deserialize, Serialize};
+
 use crate::code::Code;
+use crate::guests::Refusal;
 
 /// Languages that there are words in; the first is for everybody else.
 const LANGUAGES: [(&str, &Words); 2] = [("en", &ENGLISH), ("de", &GERMAN)];
@@ -47,8 +50,9 @@ const GERMAN: Words = Words {
     free: "Ohne Gutschein weiter, für",
 };
 
-/// Why a code was not taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why somebody is not let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Trouble {
     /// It is no code.
     NoCode,
@@ -70,6 +74,16 @@ pub enum Trouble {
     Broken,
     /// It was sent by another page.
     Forged,
+}
+
+impl From<Refusal> for Trouble {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Unknown => Self::Unknown,
+            Refusal::Expired => Self::Expired,
+            Refusal::Invalidated => Self::Invalidated,
+        }
+    }
 }
 
 impl Trouble {

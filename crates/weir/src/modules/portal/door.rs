@@ -21,7 +21,7 @@ use web::channel::Theirs;
 use web::throttle::{Allowance, CONNECT_EACH};
 use web::{Limits, Peer, Served};
 
-use super::server::{Answered, Knock, Opening, Visited, Visitor};
+use super::server::{Knock, Opening, Visited, Visitor};
 use super::sockets::PAGE;
 use crate::daemon::unix_seconds;
 
@@ -135,18 +135,8 @@ impl Door {
 
     /// Asks to be let in; what comes of it, unless that is well.
     async fn knock(&self, path: &str, said: &impl Serialize) -> Option<Trouble> {
-        match self.ask(path, said).await {
-            Ok(Answered::In) => None,
-            Ok(Answered::NoCode) => Some(Trouble::NoCode),
-            Ok(Answered::Unknown) => Some(Trouble::Unknown),
-            Ok(Answered::Expired) => Some(Trouble::Expired),
-            Ok(Answered::Invalidated) => Some(Trouble::Invalidated),
-            Ok(Answered::Wait(seconds)) => Some(Trouble::Wait(seconds)),
-            Ok(Answered::Rest(seconds)) => Some(Trouble::Rest(seconds)),
-            Ok(Answered::Read(seconds)) => Some(Trouble::Read(seconds)),
-            Ok(Answered::Stranger) => Some(Trouble::Stranger),
-            Ok(Answered::Closed) | Err(Silent) => Some(Trouble::Broken),
-        }
+        let answered: Result<Option<Trouble>, Silent> = self.ask(path, said).await;
+        answered.unwrap_or(Some(Trouble::Broken))
     }
 
     async fn leave(&self, peer: Peer) -> Option<Trouble> {

@@ -1,26 +1,31 @@
 //! What the daemon knows of guests, and what it makes of that in the kernel.
 
+mod bytes;
+mod gift;
+mod shown;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use answers::{PortalClient, PortalState, PortalVoucher};
 use api::Problem;
-use datapath::Who;
 use kernel::sets::Family;
-use kernel::{ConnectionId, ElementStep, Mac, Neighbour, SetName};
+use kernel::{ConnectionId, ElementStep, Mac, Neighbour};
 use portal::code::Code;
-use portal::guests::{Change, Guests, Refusal};
+use portal::guests::{Change, Guests};
 use portal::journal::Entry;
+use portal::page::Trouble;
 use portal::rules::{self, Step};
-use portal::voucher::{State, Voucher, mac_text};
+use portal::voucher::{Voucher, mac_text};
 use portal::{Millis, journal};
 use tokio::sync::oneshot;
-use tracing::{debug, info, warn};
+use tracing::{info, warn};
 use web::throttle::{Allowance, Throttle};
 
+pub use gift::Gift;
+
 use super::store::Store;
-use crate::daemon::{Firewall, Forwarded, Router, unix_seconds};
+use crate::daemon::{Firewall, Router, unix_seconds};
 
 /// How often is noted what is used of vouchers: flash wears out.
 const NOTED: Duration = Duration::from_secs(60);
@@ -40,15 +45,6 @@ const CODES_ALL: Allowance = Allowance {
 /// How often those who come are let in: each change of a set ends all proofs of the packet path, so
 /// those who come together are let in together.
 const TOGETHER: Duration = Duration::from_millis(250);
-
-/// For so long a page is read.
-const READING: Duration = Duration::from_secs(15);
-
-/// Devices of which is remembered when they came; there are seldom as many at once.
-const MOST_SEEN: usize = 8192;
-
-/// Elements of a set whose counters are read.
-const MOST_COUNTED: usize = 65_536;
 
 /// Vouchers that are made at once.
 pub const MOST: u32 = 1000;
@@ -78,31 +74,6 @@ pub struct Keeper {
     visits: HashMap<Mac, (Instant, Option<Instant>)>,
     /// Bytes that the kernel counted of each address, as they were read last.
     counters: HashMap<IpAddr, u64>,
-}
-
-/// What came of a code.
-pub enum LogIn {
-    In,
-    Refused(Refusal),
-    Wait(Duration),
-    /// What is free is to be had again after this.
-    Rest(Duration),
-    /// The page is to be read for so long.
-    Read(Duration),
-    /// Nothing is free.
-    Closed,
-    Stranger,
-}
-
-/// What is free.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gift {
-    /// For how long.
-    pub time: Duration,
-    /// How long after its end again.
-    pub pause: Duration,
-    /// The page is to be read first.
-    pub read: bool,
 }
 
 impl Keeper {
@@ -190,13 +161,18 @@ impl Keeper {
     }
 
     /// Somebody came with a code.
-    pub fn log_in(&mut self, address: IpAddr, code: Code, router: &mut Router) -> LogIn {
+    pub fn log_in(
+        &mut self,
+        address: IpAddr,
+        code: Code,
+        router: &mut Router,
+    ) -> Result<(), Trouble> {
         let Some(mac) = self.device(address, router) else {
-            return LogIn::Stranger;
+            return Err(Trouble::Stranger);
         };
         let (now, wall) = self.when();
         if let Err(wait) = self.codes.take(address, self.began.elapsed()) {
-            return LogIn::Wait(wait);
+            return Err(Trouble::Wait(seconds(wait)));
         }
         let come = (mac, address);
         match self
@@ -204,74 +180,13 @@ impl Keeper {
             .log_in(come, code, (now, wall), &mut self.changes)
         {
             Ok(()) => self.codes.give_back(address),
-            Err(refusal) => return LogIn::Refused(refusal),
+            Err(refusal) => return Err(refusal.into()),
         }
         self.find(mac, router);
         let mac = mac_text(&mac);
         info!(mac, %address, "let in by a voucher");
         self.settle(router);
-        LogIn::In
-    }
-
-    /// Somebody sees the page. For how many seconds anybody is let in without a voucher.
-    pub fn visited(&mut self, address: IpAddr, router: &Router) -> Option<u64> {
-        let gift = self.gift?;
-        let mac = self.device(address, router)?;
-        if self.visits.len() >= MOST_SEEN {
-            let now = Instant::now();
-            let rests = |end: &Option<Instant>| end.is_some_and(|end| end + gift.pause > now);
-            self.visits.retain(|_, (_, end)| rests(end));
-        }
-        if self.visits.len() < MOST_SEEN {
-            self.visits.entry(mac).or_insert((Instant::now(), None));
-        }
-        Some(gift.time.as_secs())
-    }
-
-    /// Somebody wants what is free.
-    pub fn give(&mut self, address: IpAddr, router: &mut Router) -> LogIn {
-        let Some(gift) = self.gift else {
-            return LogIn::Closed;
-        };
-        let Some(mac) = self.device(address, router) else {
-            return LogIn::Stranger;
-        };
-        // Who is in has no need of it.
-        if self.guests.guest(&mac).is_some() {
-            return LogIn::In;
-        }
-        let Some((first, end)) = self.visits.get(&mac).copied() else {
-            return LogIn::Read(READING);
-        };
-        let now = Instant::now();
-        if let Some(end) = end.map(|end| end + gift.pause).filter(|end| *end > now) {
-            return LogIn::Rest(end - now);
-        }
-        let read = first.elapsed();
-        if gift.read && read < READING {
-            return LogIn::Read(READING - read);
-        }
-        let asked = answers::NewVouchers {
-            name: String::new(),
-            duration: Some(gift.time.as_secs()),
-            bytes: None,
-            count: 1,
-            devices: 1,
-            until: None,
-        };
-        let Ok(voucher) = self.make(&asked) else {
-            return LogIn::Closed;
-        };
-        let id = voucher.id.clone();
-        let free = Voucher {
-            free: true,
-            ..voucher
-        };
-        if !self.guests.add(free) || self.activate(&id, mac, router).is_none() {
-            return LogIn::Closed;
-        }
-        self.visits.insert(mac, (now, Some(now + gift.time)));
-        LogIn::In
+        Ok(())
     }
 
     /// Who has an address goes, by his own wish.
@@ -290,16 +205,21 @@ impl Keeper {
     }
 
     /// A voucher lets a device in, wherever that is. `None`: there is no such voucher.
-    pub fn activate(&mut self, id: &str, mac: Mac, router: &mut Router) -> Option<LogIn> {
+    pub fn activate(
+        &mut self,
+        id: &str,
+        mac: Mac,
+        router: &mut Router,
+    ) -> Option<Result<(), Trouble>> {
         let when = self.when();
         self.guests.voucher(id, when.0)?;
         let admitted = self.guests.admit(mac, id, when, &mut self.changes);
         let answered = match admitted {
             Ok(()) => {
                 self.find(mac, router);
-                LogIn::In
+                Ok(())
             }
-            Err(refusal) => LogIn::Refused(refusal),
+            Err(refusal) => Err(refusal.into()),
         };
         self.settle(router);
         Some(answered)
@@ -394,59 +314,6 @@ impl Keeper {
         }
     }
 
-    /// Weir forwarded something: the kernel's counters know nothing of that.
-    pub fn forwarded(&mut self, all: &[Forwarded<'_>]) {
-        if !self.guests.counts() {
-            return;
-        }
-        for forwarded in all {
-            let growth = forwarded.growth;
-            if let Some((Who::Hosts(comes), Who::Hosts(leaves))) = growth.whose {
-                self.guests.moved(&comes.source, growth.octets);
-                self.guests.moved(&leaves.destination, growth.octets);
-            }
-        }
-    }
-
-    /// What the kernel forwarded itself, and those whose bytes are gone.
-    pub fn second(&mut self, router: &mut Router) {
-        if self.guests.counts() {
-            self.read_counters();
-            let now = self.now();
-            self.guests.expire(now, &mut self.changes);
-            self.settle(router);
-        }
-    }
-
-    /// Reads the counters of those who are let in. An element that was put in anew begins at 0.
-    fn read_counters(&mut self) {
-        let mut counters = HashMap::new();
-        for set in rules::ADDRESSES {
-            let name = SetName {
-                family: Family::Inet,
-                table: rules::TABLE.to_owned(),
-                name: set.to_owned(),
-            };
-            let counts = match kernel::io::read_counts(&name, MOST_COUNTED) {
-                Ok(counts) => counts,
-                Err(error) => {
-                    debug!(set, %error, "counters cannot be read");
-                    continue;
-                }
-            };
-            for count in counts {
-                let Some(address) = address(&count.key) else {
-                    continue;
-                };
-                let before = self.counters.get(&address).copied().unwrap_or(0);
-                let grown = count.octets.checked_sub(before).unwrap_or(count.octets);
-                self.guests.moved(&address, grown);
-                counters.insert(address, count.octets);
-            }
-        }
-        self.counters = counters;
-    }
-
     /// When there is something to do.
     pub fn turn_at(&self) -> Instant {
         let put =
@@ -495,6 +362,7 @@ impl Keeper {
                 self.read_counters();
             }
             self.put(&steps);
+            self.uncount(&steps);
         }
         for waiting in self.waiting.drain(..) {
             // Those who no longer listen have gone.
@@ -554,116 +422,11 @@ impl Keeper {
             users: Vec::new(),
         })
     }
-
-    /// All vouchers, as the API has them.
-    pub fn vouchers(&self) -> Vec<PortalVoucher> {
-        let (now, wall) = self.when();
-        let mut all: Vec<_> = self
-            .guests
-            .vouchers(now)
-            .map(|(v, used)| shown(v, used, wall))
-            .collect();
-        all.sort_by(|a, b| (a.created, &a.id).cmp(&(b.created, &b.id)));
-        all
-    }
-
-    /// One of them.
-    pub fn voucher(&self, id: &str) -> Option<PortalVoucher> {
-        let (now, wall) = self.when();
-        let (voucher, used) = self.guests.voucher(id, now)?;
-        Some(shown(voucher, used, wall))
-    }
-
-    /// The device that has an address, as the API has it.
-    pub fn client_at(&self, address: IpAddr, router: &Router) -> Option<PortalClient> {
-        let mac = self.device(address, router)?;
-        Some(self.client(mac, vec![address]))
-    }
-
-    /// All devices behind the portal.
-    pub fn clients(&self, router: &Router) -> Vec<PortalClient> {
-        let here = self.links(router);
-        let mut all = BTreeMap::<Mac, Vec<IpAddr>>::new();
-        for (mac, guest) in self.guests.guests() {
-            all.insert(*mac, guest.addresses.iter().copied().collect());
-        }
-        let guests = |n: &Neighbour| here.contains(&n.link) && !n.address.is_multicast();
-        for neighbour in router.core.neighbours().filter(guests) {
-            let Some(mac) = neighbour.mac else { continue };
-            let addresses = all.entry(mac).or_default();
-            if !addresses.contains(&neighbour.address) {
-                addresses.push(neighbour.address);
-            }
-        }
-        all.into_iter()
-            .map(|(mac, addresses)| self.client(mac, addresses))
-            .collect()
-    }
-
-    fn client(&self, mac: Mac, mut addresses: Vec<IpAddr>) -> PortalClient {
-        addresses.sort();
-        let now = self.now();
-        let guest = self.guests.guest(&mac);
-        let voucher = guest.and_then(|guest| guest.voucher.clone());
-        let left = voucher.as_ref().and_then(|id| {
-            let (voucher, used) = self.guests.voucher(id, now)?;
-            voucher.left(used)
-        });
-        let sold = voucher.as_ref().and_then(|id| self.guests.voucher(id, now));
-        let bytes_remaining = sold.and_then(|(voucher, _)| voucher.bytes_left());
-        let free = sold.is_some_and(|(voucher, _)| voucher.free);
-        PortalClient {
-            mac: mac_text(&mac),
-            addresses,
-            state: match (guest, &voucher) {
-                (None, _) => PortalState::Waiting,
-                (Some(_), Some(_)) if free => PortalState::Free,
-                (Some(_), Some(_)) => PortalState::Admitted,
-                (Some(_), None) => PortalState::Exempt,
-            },
-            voucher: voucher.filter(|_| !free),
-            seconds_remaining: left.map(|left| left.div_ceil(1000)),
-            bytes_remaining,
-        }
-    }
 }
 
-fn shown(voucher: &Voucher, used: Millis, wall: u64) -> PortalVoucher {
-    let state = voucher.state(used, wall);
-    PortalVoucher {
-        id: voucher.id.clone(),
-        code: voucher.code.to_string(),
-        name: voucher.name.clone(),
-        state: match state {
-            State::Available => "available",
-            State::Active => "active",
-            State::Expired => "expired",
-            State::Invalidated => "invalidated",
-        }
-        .to_owned(),
-        duration: voucher.duration,
-        seconds_remaining: (state == State::Active)
-            .then(|| voucher.left(used))
-            .flatten()
-            .map(|left| left.div_ceil(1000)),
-        bytes: voucher.bytes,
-        bytes_remaining: (state == State::Active)
-            .then(|| voucher.bytes_left())
-            .flatten(),
-        devices: voucher.devices,
-        until: voucher.until,
-        created: voucher.created,
-        activated: voucher.activated,
-        invalidated: voucher.invalidated,
-        users: voucher.users.iter().map(mac_text).collect(),
-    }
-}
-
-/// The address that is an element's key.
-fn address(key: &[u8]) -> Option<IpAddr> {
-    let ipv4 = <[u8; 4]>::try_from(key).map(IpAddr::from);
-    ipv4.or_else(|_| <[u8; 16]>::try_from(key).map(IpAddr::from))
-        .ok()
+/// Whole seconds in which a time is over.
+fn seconds(time: Duration) -> u64 {
+    time.as_secs() + 1
 }
 
 /// Conntrack forgets what it knows of these addresses; weir hears of that, and forwards it no more.

@@ -32,7 +32,7 @@ use crate::daemon::{
     Face, Firewall, Forwarded, Module, Needs, Router, RulesetText, Setup, Work, apart,
 };
 use crate::registry::{Command, Entry as ModuleEntry};
-use keeper::{Keeper, LogIn, MOST};
+use keeper::{Keeper, MOST};
 use sockets::Sockets;
 use store::Store;
 
@@ -307,8 +307,8 @@ impl Module for Portal {
                     let id = &asked.parts[0];
                     let mac = mac_of(&asked.body.mac).ok_or_else(no_mac)?;
                     match keeper.activate(id, mac, &mut admitted_at.router()) {
-                        Some(LogIn::In) => keeper.voucher(id).ok_or_else(|| no_voucher(id)),
-                        Some(_) => Err(is_over(id)),
+                        Some(Ok(())) => keeper.voucher(id).ok_or_else(|| no_voucher(id)),
+                        Some(Err(_)) => Err(is_over(id)),
                         None => Err(no_voucher(id)),
                     }
                 },

@@ -4,18 +4,17 @@
 use std::cell::RefCell;
 use std::net::IpAddr;
 use std::rc::Rc;
-use std::time::Duration;
 
 use answers::PortalClient;
 use api::{Asked, Body, Later, Limits, Method, Problem, Route, Routes, Who};
 use clap::Args;
-use portal::guests::Refusal;
+use portal::page::Trouble;
 use serde::{Deserialize, Serialize};
 use tracing_subscriber::filter::LevelFilter;
 use web::channel::{Ours, Theirs};
 
 use super::door::Door;
-use super::keeper::{Keeper, LogIn};
+use super::keeper::Keeper;
 use super::names;
 use super::sockets::Sockets;
 use crate::Error;
@@ -90,32 +89,6 @@ impl Body for Knock {
     const EXPECTED: &'static str = "a JSON object with `address` and `code`";
 }
 
-/// What came of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Answered {
-    /// Let in.
-    In,
-    /// Not a code.
-    NoCode,
-    /// Nobody sold it.
-    Unknown,
-    /// Its time is over.
-    Expired,
-    /// It was called back.
-    Invalidated,
-    /// Too many wrong ones: seconds to wait.
-    Wait(u64),
-    /// What is free is to be had again in so many seconds.
-    Rest(u64),
-    /// The page is to be read for so many seconds more.
-    Read(u64),
-    /// Nothing is free.
-    Closed,
-    /// There is no such device.
-    Stranger,
-}
-
 /// What the process may ask, and nothing else.
 pub fn routes(keeper: &Rc<RefCell<Keeper>>, face: &Rc<Face>) -> Routes {
     let at = || (Rc::clone(keeper), Rc::clone(face));
@@ -131,16 +104,16 @@ pub fn routes(keeper: &Rc<RefCell<Keeper>>, face: &Rc<Face>) -> Routes {
             free: keeper.visited(address, router),
         })
     };
-    let knock = move |asked: Asked<(), Knock>| -> Later<Answered> {
+    let knock = move |asked: Asked<(), Knock>| -> Later<Answer> {
         let Ok(code) = asked.body.code.parse() else {
-            return Box::pin(std::future::ready(Ok(Answered::NoCode)));
+            return Box::pin(std::future::ready(Ok(Some(Trouble::NoCode))));
         };
         let mut keeper = knocks.borrow_mut();
         let router = &mut knocked.router();
         let came = keeper.log_in(asked.body.address, code, router);
         answered(came, &mut keeper)
     };
-    let give = move |asked: Asked<(), Visitor>| -> Later<Answered> {
+    let give = move |asked: Asked<(), Visitor>| -> Later<Answer> {
         let mut keeper = gives.borrow_mut();
         let came = keeper.give(asked.body.address, &mut given.router());
         answered(came, &mut keeper)
@@ -159,26 +132,16 @@ pub fn routes(keeper: &Rc<RefCell<Keeper>>, face: &Rc<Face>) -> Routes {
     ])
 }
 
-/// What came of it, when it holds.
-fn answered(came: LogIn, keeper: &mut Keeper) -> Later<Answered> {
-    let seconds = |time: Duration| time.as_secs() + 1;
-    let answered = match came {
-        LogIn::In => Answered::In,
-        LogIn::Refused(Refusal::Unknown) => Answered::Unknown,
-        LogIn::Refused(Refusal::Expired) => Answered::Expired,
-        LogIn::Refused(Refusal::Invalidated) => Answered::Invalidated,
-        LogIn::Wait(wait) => Answered::Wait(seconds(wait)),
-        LogIn::Rest(wait) => Answered::Rest(seconds(wait)),
-        LogIn::Read(wait) => Answered::Read(seconds(wait)),
-        LogIn::Closed => Answered::Closed,
-        LogIn::Stranger => Answered::Stranger,
-    };
+/// Why somebody is not let in, if so; told when it holds.
+type Answer = Option<Trouble>;
+
+fn answered(came: Result<(), Trouble>, keeper: &mut Keeper) -> Later<Answer> {
     let let_in = keeper.let_in();
     Box::pin(async move {
         if let Some(let_in) = let_in {
             let _ = let_in.await;
         }
-        Ok(answered)
+        Ok(came.err())
     })
 }
 

@@ -1,0 +1,91 @@
+//! What guests sent and received: the kernel's counters, and what weir forwarded past them.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use datapath::Who;
+use kernel::SetName;
+use kernel::sets::Family;
+use portal::rules::{self, Step};
+use tracing::debug;
+
+use super::Keeper;
+use crate::daemon::{Forwarded, Router};
+
+/// Elements of a set whose counters are read.
+const MOST_COUNTED: usize = 65_536;
+
+impl Keeper {
+    /// Weir forwarded something: the kernel's counters know nothing of that.
+    pub fn forwarded(&mut self, all: &[Forwarded<'_>]) {
+        if !self.guests.counts() {
+            return;
+        }
+        for forwarded in all {
+            let growth = forwarded.growth;
+            if let Some((Who::Hosts(comes), Who::Hosts(leaves))) = growth.whose {
+                self.guests.moved(&comes.source, growth.octets);
+                self.guests.moved(&leaves.destination, growth.octets);
+            }
+        }
+    }
+
+    /// What the kernel forwarded itself, and those whose bytes are gone.
+    pub fn second(&mut self, router: &mut Router) {
+        if self.guests.counts() {
+            self.read_counters();
+            let now = self.now();
+            self.guests.expire(now, &mut self.changes);
+            self.settle(router);
+        }
+    }
+
+    /// Reads the counters of those who are let in. An element that was put in anew begins at 0.
+    pub(super) fn read_counters(&mut self) {
+        let mut counters = HashMap::new();
+        for set in rules::ADDRESSES {
+            let name = SetName {
+                family: Family::Inet,
+                table: rules::TABLE.to_owned(),
+                name: set.to_owned(),
+            };
+            let counts = match kernel::io::read_counts(&name, MOST_COUNTED) {
+                Ok(counts) => counts,
+                Err(error) => {
+                    debug!(set, %error, "counters cannot be read");
+                    continue;
+                }
+            };
+            for count in counts {
+                let Some(address) = address(&count.key) else {
+                    continue;
+                };
+                let before = self.counters.get(&address).copied().unwrap_or(0);
+                let grown = count.octets.checked_sub(before).unwrap_or(count.octets);
+                self.guests.moved(&address, grown);
+                counters.insert(address, count.octets);
+            }
+        }
+        self.counters = counters;
+    }
+
+    /// What was put in anew was not counted yet.
+    pub(super) fn uncount(&mut self, steps: &[Step]) {
+        for step in steps {
+            let (Step::Put(element, _) | Step::Remove(element)) = step;
+            if let (true, Some(address)) = (
+                rules::ADDRESSES.contains(&element.set),
+                address(&element.key),
+            ) {
+                self.counters.remove(&address);
+            }
+        }
+    }
+}
+
+/// The address that is an element's key.
+fn address(key: &[u8]) -> Option<IpAddr> {
+    let ipv4 = <[u8; 4]>::try_from(key).map(IpAddr::from);
+    ipv4.or_else(|_| <[u8; 16]>::try_from(key).map(IpAddr::from))
+        .ok()
+}

@@ -1,0 +1,90 @@
+//! Ways in without a voucher, for a while.
+
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use portal::page::Trouble;
+use portal::voucher::Voucher;
+
+use super::{Keeper, seconds};
+use crate::daemon::Router;
+
+/// For so long a page is read.
+const READING: Duration = Duration::from_secs(15);
+
+/// Devices of which is remembered when they came; there are seldom as many at once.
+const MOST_SEEN: usize = 8192;
+
+/// What is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gift {
+    /// For how long.
+    pub time: Duration,
+    /// How long after its end again.
+    pub pause: Duration,
+    /// The page is to be read first.
+    pub read: bool,
+}
+
+impl Keeper {
+    /// Somebody sees the page. For how many seconds anybody is let in without a voucher.
+    pub fn visited(&mut self, address: IpAddr, router: &Router) -> Option<u64> {
+        let gift = self.gift?;
+        let mac = self.device(address, router)?;
+        if self.visits.len() >= MOST_SEEN {
+            let now = Instant::now();
+            let rests = |end: &Option<Instant>| end.is_some_and(|end| end + gift.pause > now);
+            self.visits.retain(|_, (_, end)| rests(end));
+        }
+        if self.visits.len() < MOST_SEEN {
+            self.visits.entry(mac).or_insert((Instant::now(), None));
+        }
+        Some(gift.time.as_secs())
+    }
+
+    /// Somebody wants what is free.
+    pub fn give(&mut self, address: IpAddr, router: &mut Router) -> Result<(), Trouble> {
+        let Some(gift) = self.gift else {
+            return Err(Trouble::Broken);
+        };
+        let Some(mac) = self.device(address, router) else {
+            return Err(Trouble::Stranger);
+        };
+        // Who is in has no need of it.
+        if self.guests.guest(&mac).is_some() {
+            return Ok(());
+        }
+        let Some((first, end)) = self.visits.get(&mac).copied() else {
+            return Err(Trouble::Read(seconds(READING)));
+        };
+        let now = Instant::now();
+        if let Some(end) = end.map(|end| end + gift.pause).filter(|end| *end > now) {
+            return Err(Trouble::Rest(seconds(end - now)));
+        }
+        let read = first.elapsed();
+        if gift.read && read < READING {
+            return Err(Trouble::Read(seconds(READING - read)));
+        }
+        let asked = answers::NewVouchers {
+            name: String::new(),
+            duration: Some(gift.time.as_secs()),
+            bytes: None,
+            count: 1,
+            devices: 1,
+            until: None,
+        };
+        let Ok(voucher) = self.make(&asked) else {
+            return Err(Trouble::Broken);
+        };
+        let id = voucher.id.clone();
+        let free = Voucher {
+            free: true,
+            ..voucher
+        };
+        self.guests.add(free);
+        self.activate(&id, mac, router)
+            .unwrap_or(Err(Trouble::Broken))?;
+        self.visits.insert(mac, (now, Some(now + gift.time)));
+        Ok(())
+    }
+}

@@ -1,0 +1,117 @@
+//! Vouchers and devices, as the API has them.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use answers::{PortalClient, PortalState, PortalVoucher};
+use kernel::{Mac, Neighbour};
+use portal::Millis;
+use portal::voucher::{State, Voucher, mac_text};
+
+use super::Keeper;
+use crate::daemon::Router;
+
+impl Keeper {
+    /// All vouchers, as the API has them.
+    pub fn vouchers(&self) -> Vec<PortalVoucher> {
+        let (now, wall) = self.when();
+        let mut all: Vec<_> = self
+            .guests
+            .vouchers(now)
+            .map(|(v, used)| shown(v, used, wall))
+            .collect();
+        all.sort_by(|a, b| (a.created, &a.id).cmp(&(b.created, &b.id)));
+        all
+    }
+
+    /// One of them.
+    pub fn voucher(&self, id: &str) -> Option<PortalVoucher> {
+        let (now, wall) = self.when();
+        let (voucher, used) = self.guests.voucher(id, now)?;
+        Some(shown(voucher, used, wall))
+    }
+
+    /// The device that has an address, as the API has it.
+    pub fn client_at(&self, address: IpAddr, router: &Router) -> Option<PortalClient> {
+        let mac = self.device(address, router)?;
+        Some(self.client(mac, vec![address]))
+    }
+
+    /// All devices behind the portal.
+    pub fn clients(&self, router: &Router) -> Vec<PortalClient> {
+        let here = self.links(router);
+        let mut all = BTreeMap::<Mac, Vec<IpAddr>>::new();
+        for (mac, guest) in self.guests.guests() {
+            all.insert(*mac, guest.addresses.iter().copied().collect());
+        }
+        let guests = |n: &Neighbour| here.contains(&n.link) && !n.address.is_multicast();
+        for neighbour in router.core.neighbours().filter(guests) {
+            let Some(mac) = neighbour.mac else { continue };
+            let addresses = all.entry(mac).or_default();
+            if !addresses.contains(&neighbour.address) {
+                addresses.push(neighbour.address);
+            }
+        }
+        all.into_iter()
+            .map(|(mac, addresses)| self.client(mac, addresses))
+            .collect()
+    }
+
+    fn client(&self, mac: Mac, mut addresses: Vec<IpAddr>) -> PortalClient {
+        addresses.sort();
+        let now = self.now();
+        let guest = self.guests.guest(&mac);
+        let voucher = guest.and_then(|guest| guest.voucher.clone());
+        let left = voucher.as_ref().and_then(|id| {
+            let (voucher, used) = self.guests.voucher(id, now)?;
+            voucher.left(used)
+        });
+        let sold = voucher.as_ref().and_then(|id| self.guests.voucher(id, now));
+        let bytes_remaining = sold.and_then(|(voucher, _)| voucher.bytes_left());
+        let free = sold.is_some_and(|(voucher, _)| voucher.free);
+        PortalClient {
+            mac: mac_text(&mac),
+            addresses,
+            state: match (guest, &voucher) {
+                (None, _) => PortalState::Waiting,
+                (Some(_), Some(_)) if free => PortalState::Free,
+                (Some(_), Some(_)) => PortalState::Admitted,
+                (Some(_), None) => PortalState::Exempt,
+            },
+            voucher: voucher.filter(|_| !free),
+            seconds_remaining: left.map(|left| left.div_ceil(1000)),
+            bytes_remaining,
+        }
+    }
+}
+
+fn shown(voucher: &Voucher, used: Millis, wall: u64) -> PortalVoucher {
+    let state = voucher.state(used, wall);
+    PortalVoucher {
+        id: voucher.id.clone(),
+        code: voucher.code.to_string(),
+        name: voucher.name.clone(),
+        state: match state {
+            State::Available => "available",
+            State::Active => "active",
+            State::Expired => "expired",
+            State::Invalidated => "invalidated",
+        }
+        .to_owned(),
+        duration: voucher.duration,
+        seconds_remaining: (state == State::Active)
+            .then(|| voucher.left(used))
+            .flatten()
+            .map(|left| left.div_ceil(1000)),
+        bytes: voucher.bytes,
+        bytes_remaining: (state == State::Active)
+            .then(|| voucher.bytes_left())
+            .flatten(),
+        devices: voucher.devices,
+        until: voucher.until,
+        created: voucher.created,
+        activated: voucher.activated,
+        invalidated: voucher.invalidated,
+        users: voucher.users.iter().map(mac_text).collect(),
+    }
+}
