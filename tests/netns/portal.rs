@@ -231,6 +231,12 @@ fn who_asks_for_any_page_is_sent_to_the_portal_and_no_further() -> Result<(), Er
 fn nothing_gets_past_it_before_the_log_in() -> Result<(), Error> {
     let place = Place::open("tc", "")?;
     let (client, server) = (place.client()?, place.lab.node("server")?);
+    // Not even one way.
+    server.nft(
+        "table inet heard { counter heard { }; chain c { type filter hook input priority 0; \
+         meta l4proto { tcp, udp, icmp } counter name heard; \
+         icmpv6 type echo-request counter name heard; }; }",
+    )?;
     for address in [SERVER, SERVER6] {
         for port in [53, 67, 123, 443, 546, 5353, 33434] {
             let to = SocketAddr::new(address, port);
@@ -253,6 +259,8 @@ fn nothing_gets_past_it_before_the_log_in() -> Result<(), Error> {
     let began = Instant::now();
     let refused = client.run(&format!("curl -s -m 10 https://{SERVER}/"));
     assert!(refused.is_err() && began.elapsed() < Duration::from_secs(2));
+    let heard = server.run("nft list counter inet heard heard")?;
+    assert!(heard.contains("packets 0 "), "{heard}");
     Ok(())
 }
 
