@@ -247,6 +247,18 @@ mod tests {
     }
 
     #[test]
+    fn a_number_of_many_digits_is_read_the_same_again() {
+        let trial = Message::Trial(Trial {
+            run: 7,
+            flows: 64,
+            length: 60,
+            seconds: 2.2222222222222224e97,
+        });
+        let line = trial.line();
+        assert_eq!(Message::read(&line[..line.len() - 1]), Ok(trial));
+    }
+
+    #[test]
     fn what_is_no_line_is_refused() {
         for text in ["", "{}", "GET / HTTP/1.1\r", "{\"say\":\"warp\"}", "[[[["] {
             let mut lines = Lines::default();
