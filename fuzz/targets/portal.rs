@@ -1,11 +1,13 @@
-//! What guests type and send to the portal, what they ask for names, and what is left of the file of
-//! vouchers.
+//! What guests type and send to the portal, what they ask for names, what nodes tell each other, and
+//! what is left of the file of vouchers.
 #![no_main]
 
 use std::net::IpAddr;
 
 use libfuzzer_sys::fuzz_target;
 use weir_portal::code::Code;
+use weir_portal::notes::Note;
+use weir_portal::signed::Signed;
 use weir_portal::{form, journal, names};
 
 fuzz_target!(|octets: &[u8]| {
@@ -21,6 +23,14 @@ fuzz_target!(|octets: &[u8]| {
         && let Ok(code) = text.parse::<Code>()
     {
         assert_eq!(code.to_string().parse(), Ok(code));
+    }
+    if let Ok(text) = str::from_utf8(octets) {
+        if let Ok(signed) = text.parse::<Signed>() {
+            assert_eq!(signed.to_string().parse(), Ok(signed));
+        }
+        if let Some(note) = Note::read(text) {
+            assert!(!note.is_newer(&note));
+        }
     }
     let read = journal::read(octets);
     // What was whole reads the same again.

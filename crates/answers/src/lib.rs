@@ -18,10 +18,14 @@
 //! | `GET /v1/portal/clients` | [`PortalClients`]: who is let in |
 //! | `GET /v1/portal/vouchers` | [`PortalVouchers`] |
 //! | `POST /v1/portal/vouchers` | [`PortalVouchers`] that are made, of [`NewVouchers`] |
+//! | `GET /v1/portal/vouchers/{id}` | [`PortalVoucher`] with its signed form |
 //! | `POST /v1/portal/vouchers/{id}/rename` | [`PortalVoucher`], of a [`VoucherName`] |
 //! | `POST /v1/portal/vouchers/{id}/activate` | [`PortalVoucher`] that lets a [`VoucherDevice`] in |
 //! | `POST /v1/portal/vouchers/{id}/invalidate` | [`PortalVoucher`] that is called back |
 //! | `POST /v1/portal/clients/{mac}/end` | [`PortalClients`]: those that stay |
+//! | `GET /v1/portal/key` | [`PortalKey`] |
+//! | `GET /v1/portal/notes` | [`PortalNotes`] for other nodes |
+//! | `POST /v1/portal/notes` | [`NotesHeard`], of [`PortalNotes`] of other nodes |
 //! | `POST /v1/capture?…` | pcapng, for as long as a [`CaptureQuery`] says, and a [`CaptureSummary`] as a trailer |
 //! | `POST /v1/capture/stop` | [`CaptureSummary`] of the capture that runs, which ends |
 //! | `GET /v1/config` | [`Config`] |
@@ -61,8 +65,8 @@ pub use offload::{
     WitnessName,
 };
 pub use portal::{
-    NewVouchers, PortalClient, PortalClients, PortalState, PortalVoucher, PortalVouchers,
-    VoucherDevice, VoucherName,
+    DoubleUse, NewVouchers, NotesHeard, PortalClient, PortalClients, PortalKey, PortalNotes,
+    PortalState, PortalVoucher, PortalVouchers, VoucherDevice, VoucherName,
 };
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
 pub use status::{

@@ -80,6 +80,57 @@ pub struct PortalVoucher {
     pub invalidated: Option<u64>,
     /// Hardware addresses of the devices that use it.
     pub users: Vec<String>,
+    /// The node that sold it; none: this one.
+    #[serde(default)]
+    pub sold_by: Option<String>,
+    /// How it was used by more than it was sold for, if so.
+    #[serde(default)]
+    pub double_use: Option<DoubleUse>,
+    /// What any node can check alone: 160 letters and digits. Only where one voucher is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed: Option<String>,
+}
+
+/// How a voucher was used twice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DoubleUse {
+    /// "again": a node let a device in when its time was over at the other; "together": both let in
+    /// more devices at once than it is for.
+    pub how: String,
+    /// The two nodes.
+    pub nodes: [String; 2],
+}
+
+/// `GET /v1/portal/key`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortalKey {
+    /// The node's public key.
+    pub key: String,
+}
+
+/// `GET /v1/portal/notes`, and what `POST /v1/portal/notes` takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PortalNotes {
+    /// A signed line for each voucher and node.
+    pub lines: Vec<String>,
+}
+
+impl api::Body for PortalNotes {
+    const EXPECTED: &'static str = "a JSON object with `lines`";
+}
+
+/// What became of such lines.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotesHeard {
+    /// Lines that said something new.
+    pub new: u64,
+    /// Lines that said nothing new.
+    pub known: u64,
+    /// Why lines were not taken, each reason once.
+    pub refused: Vec<String>,
+    /// Ids of vouchers that were found to be used twice.
+    pub double_use: Vec<String>,
 }
 
 /// What `POST /v1/portal/vouchers` takes: vouchers to make.

@@ -40,6 +40,17 @@ impl Code {
         }))
     }
 
+    /// The 40 bits that it was made of.
+    pub fn octets(&self) -> [u8; 5] {
+        let digit = |letter: &u8| ALPHABET.iter().position(|one| one == letter).unwrap_or(0);
+        let bits = self
+            .0
+            .iter()
+            .fold(0, |bits, letter| bits << 5 | digit(letter) as u64);
+        let octets = bits.to_be_bytes();
+        std::array::from_fn(|place| octets[3 + place])
+    }
+
     /// Without the dash.
     pub fn letters(&self) -> &str {
         str::from_utf8(&self.0).unwrap_or_default()
@@ -64,8 +75,7 @@ impl FromStr for Code {
         }
         let mut code = [0; LENGTH];
         let mut length = 0;
-        let skipped = |c: &char| c.is_whitespace() || matches!(c, '-' | '\u{2010}'..='\u{2015}');
-        for character in text.chars().filter(|c| !skipped(c)) {
+        for character in text.chars().filter(|c| !is_skipped(*c)) {
             let octet = u8::try_from(character.to_ascii_uppercase())
                 .ok()
                 .filter(|octet| ALPHABET.contains(octet))
@@ -78,6 +88,11 @@ impl FromStr for Code {
             _ => Err(NotACode::Length),
         }
     }
+}
+
+/// Whether a character that was typed between letters counts for nothing.
+pub(crate) fn is_skipped(character: char) -> bool {
+    character.is_whitespace() || matches!(character, '-' | '\u{2010}'..='\u{2015}')
 }
 
 impl TryFrom<String> for Code {
@@ -139,6 +154,7 @@ mod tests {
         fn what_is_shown_is_read(random: [u8; 5]) {
             let code = Code::new(random);
             prop_assert_eq!(code.to_string().parse(), Ok(code));
+            prop_assert_eq!(code.octets(), random);
         }
 
         #[test]

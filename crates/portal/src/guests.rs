@@ -7,7 +7,10 @@ use kernel::Mac;
 
 use crate::Millis;
 use crate::code::Code;
-use crate::voucher::{State, Voucher};
+use crate::keys::PublicKey;
+use crate::notes::{self, Heard, Note};
+use crate::signed::Signed;
+use crate::voucher::{State, User, Voucher};
 
 /// Addresses that one device has at most: an IPv4 address, and IPv6 addresses that change.
 const ADDRESSES: usize = 16;
@@ -26,7 +29,7 @@ pub enum Change {
     /// Connections of this address end.
     End(IpAddr),
     /// A voucher is to be kept as it is now.
-    Keep(Voucher),
+    Keep(Box<Voucher>),
 }
 
 /// Why somebody is not let in.
@@ -71,13 +74,18 @@ impl Kept {
         self.left(now) == Some(0) || self.voucher.bytes_left() == Some(0)
     }
 
-    /// As it is to be kept.
-    fn noted(&mut self, now: Millis) -> Change {
+    /// Its time so far counts as used.
+    fn fold(&mut self, now: Millis) {
         self.voucher.used = self.used(now);
         if self.since.is_some() {
             self.since = Some(now);
         }
-        Change::Keep(self.voucher.clone())
+    }
+
+    /// As it is to be kept.
+    fn noted(&mut self, now: Millis) -> Change {
+        self.fold(now);
+        Change::Keep(Box::new(self.voucher.clone()))
     }
 }
 
@@ -101,12 +109,13 @@ impl Guests {
         let mut guests = Self::default();
         for voucher in vouchers {
             let (users, id) = (voucher.users.clone(), voucher.id.clone());
+            let users = users.into_iter().map(|user| user.mac);
             let active = voucher.state(voucher.used, 0) == State::Active;
-            guests.codes.insert(voucher.code, id.clone());
+            guests.codes.entry(voucher.code).or_insert(id.clone());
             let since = active.then_some(now);
             let left = voucher.left(voucher.used);
             guests.vouchers.insert(id.clone(), Kept { voucher, since });
-            for mac in users.into_iter().filter(|_| active) {
+            for mac in users.filter(|_| active) {
                 guests.guests.insert(
                     mac,
                     Guest {
@@ -157,10 +166,13 @@ impl Guests {
 
     /// One more voucher. Its code and id are nobody else's, or it is not taken.
     pub fn add(&mut self, voucher: Voucher) -> bool {
-        if self.codes.contains_key(&voucher.code) || self.vouchers.contains_key(&voucher.id) {
+        // Of two that were sold at two nodes with one code, the second is had by its signed form.
+        let taken = voucher.signed.is_none() && self.codes.contains_key(&voucher.code);
+        if taken || self.vouchers.contains_key(&voucher.id) {
             return false;
         }
-        self.codes.insert(voucher.code, voucher.id.clone());
+        let id = voucher.id.clone();
+        self.codes.entry(voucher.code).or_insert(id);
         let kept = Kept {
             voucher,
             since: None,
@@ -207,12 +219,14 @@ impl Guests {
             }
             State::Active => {}
         }
+        kept.voucher.here.get_or_insert(wall);
         let users = &mut kept.voucher.users;
-        users.retain(|user| *user != mac);
-        users.push(mac);
+        let known = users.iter().find(|user| user.mac == mac).copied();
+        users.retain(|user| user.mac != mac);
+        users.push(known.unwrap_or(User { mac, since: wall }));
         let room = kept.voucher.devices.max(1) as usize;
         let excess = users.len().saturating_sub(room);
-        let pushed: Vec<Mac> = users.drain(..excess).collect();
+        let pushed: Vec<Mac> = users.drain(..excess).map(|user| user.mac).collect();
         let keep = kept.noted(now);
         let left = kept.left(now);
         out.push(keep);
@@ -228,7 +242,7 @@ impl Guests {
             .map(|guest| guest.addresses.clone())
             .unwrap_or_default();
         if let Some(former) = former.and_then(|former| self.vouchers.get_mut(&former)) {
-            former.voucher.users.retain(|user| *user != mac);
+            former.voucher.users.retain(|user| user.mac != mac);
             out.push(former.noted(now));
         }
         out.push(Change::Admit(mac, left));
@@ -309,7 +323,7 @@ impl Guests {
             .as_ref()
             .and_then(|id| self.vouchers.get_mut(id))
         {
-            kept.voucher.users.retain(|user| *user != mac);
+            kept.voucher.users.retain(|user| user.mac != mac);
             out.push(kept.noted(now));
         }
         self.refuse(mac, out);
@@ -330,10 +344,104 @@ impl Guests {
         kept.voucher.invalidated.get_or_insert(wall);
         out.push(kept.noted(now));
         kept.since = None;
-        for mac in users {
-            self.refuse(mac, out);
+        for user in users {
+            self.refuse(user.mac, out);
         }
         true
+    }
+
+    /// Somebody came with a voucher that was signed elsewhere, and checked.
+    pub fn present(&mut self, signed: &Signed, wall: u64) -> Result<String, Refusal> {
+        let voucher = signed.voucher(wall);
+        let (id, code) = (voucher.id.clone(), voucher.code);
+        self.add(voucher);
+        match self.vouchers.get(&id).map(|kept| kept.voucher.code) {
+            Some(known) if known == code => Ok(id),
+            _ => Err(Refusal::Unknown),
+        }
+    }
+
+    /// Another node noted something of a voucher. Whether that was new.
+    pub fn hear(
+        &mut self,
+        (note, line): (&Note, &str),
+        (own, now, wall): (PublicKey, Millis, u64),
+        out: &mut Vec<Change>,
+    ) -> bool {
+        if note.node == own {
+            return false;
+        }
+        let Ok(id) = self.present(&note.voucher, note.noted) else {
+            return false;
+        };
+        let Some(kept) = self.vouchers.get_mut(&id) else {
+            return false;
+        };
+        let before = kept.voucher.elsewhere.get(&note.node);
+        let before = before.and_then(|heard| Note::read(&heard.line));
+        if before.is_some_and(|before| !note.is_newer(&before)) {
+            return false;
+        }
+        kept.fold(now);
+        let voucher = &mut kept.voucher;
+        let heard = Heard {
+            line: line.to_owned(),
+            moved: note.moved,
+            late: wall as i64 - note.noted as i64,
+        };
+        voucher.elsewhere.insert(note.node, heard);
+        if voucher.signed.is_some() && voucher.name.is_empty() {
+            voucher.name.clone_from(&note.name);
+        }
+        voucher.used = voucher.used.max(note.used);
+        if let Some(activated) = note.activated {
+            voucher.activated.get_or_insert(activated.min(wall));
+        }
+        let called_back = voucher.invalidated.is_none() && note.invalidated.is_some();
+        if called_back {
+            voucher.invalidated = note.invalidated;
+            kept.since = None;
+        } else if voucher.activated.is_some() && voucher.invalidated.is_none() {
+            kept.since.get_or_insert(now);
+        }
+        let voucher = &mut kept.voucher;
+        let used = voucher.used;
+        let own = Note::of(voucher, (note.voucher, used), (own, wall));
+        voucher.double = voucher.double.or_else(|| {
+            let others = voucher.elsewhere.values();
+            let mut others = others.filter_map(|one| Some((Note::read(&one.line)?, one.late)));
+            let found = |other: &(Note, i64)| {
+                let (late, other) = (wall as i64 - note.noted as i64, (&other.0, other.1));
+                notes::double(voucher, (note, late), other)
+                    .filter(|_| other.0.node != note.node)
+                    .or_else(|| notes::double(voucher, (&own, 0), other))
+            };
+            others.find_map(|other| found(&other))
+        });
+        let users = match called_back {
+            true => std::mem::take(&mut voucher.users),
+            false => voucher.users.clone(),
+        };
+        out.push(Change::Keep(Box::new(voucher.clone())));
+        let left = kept.left(now);
+        for user in users {
+            match called_back {
+                true => self.refuse(user.mac, out),
+                // They have less time than the kernel was told.
+                false => self.tell(user.mac, left, out),
+            }
+        }
+        true
+    }
+
+    /// The kernel is told anew how long a device may.
+    fn tell(&self, mac: Mac, left: Option<Millis>, out: &mut Vec<Change>) {
+        let Some(guest) = self.guests.get(&mac).filter(|_| left != Some(0)) else {
+            return;
+        };
+        out.push(Change::Admit(mac, left));
+        let addresses = guest.addresses.iter();
+        out.extend(addresses.map(|address| Change::Address(mac, *address, left)));
     }
 
     /// A voucher gets another name. Whether there is one.
@@ -347,7 +455,7 @@ impl Guests {
     }
 
     /// Those whose time is over go.
-    pub fn expire(&mut self, now: Millis, out: &mut Vec<Change>) {
+    pub fn expire(&mut self, (now, wall): (Millis, u64), out: &mut Vec<Change>) {
         let over: Vec<String> = self
             .vouchers
             .iter()
@@ -358,11 +466,12 @@ impl Guests {
             let Some(kept) = self.vouchers.get_mut(&id) else {
                 continue;
             };
+            kept.voucher.over.get_or_insert(wall);
             out.push(kept.noted(now));
             kept.since = None;
             let (users, free) = (kept.voucher.users.clone(), kept.voucher.free);
-            for mac in users {
-                self.refuse(mac, out);
+            for user in users {
+                self.refuse(user.mac, out);
             }
             if free && let Some(kept) = self.vouchers.remove(&id) {
                 self.codes.remove(&kept.voucher.code);

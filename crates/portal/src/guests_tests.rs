@@ -1,4 +1,5 @@
 use super::*;
+use crate::keys::SecretKey;
 
 const HOUR: Millis = 3_600_000;
 const ONE: Mac = [2, 0, 0, 0, 0, 1];
@@ -11,20 +12,8 @@ fn at(last: u8) -> IpAddr {
 
 fn voucher(number: u8) -> Voucher {
     Voucher {
-        id: format!("{number:016x}"),
-        code: Code::new([number; 5]),
-        name: String::new(),
         duration: Some(3600),
-        devices: 1,
-        until: None,
-        created: WALL,
-        activated: None,
-        invalidated: None,
-        used: 0,
-        bytes: None,
-        moved: 0,
-        free: false,
-        users: Vec::new(),
+        ..Voucher::new(format!("{number:016x}"), Code::new([number; 5]), WALL)
     }
 }
 
@@ -49,9 +38,9 @@ fn an_hour_is_an_hour_from_first_use() {
     assert!(out.contains(&Change::Address(ONE, at(2), Some(HOUR))));
     assert_eq!(guests.next(5 * HOUR), Some(6 * HOUR));
     let mut out = Vec::new();
-    guests.expire(6 * HOUR - 1, &mut out);
+    guests.expire((6 * HOUR - 1, WALL), &mut out);
     assert_eq!(out, []);
-    guests.expire(6 * HOUR, &mut out);
+    guests.expire((6 * HOUR, WALL), &mut out);
     assert!(out.contains(&Change::Refuse(ONE)) && out.contains(&Change::End(at(2))));
     assert_eq!(guests.next(6 * HOUR), None);
     let again = guests.log_in((ONE, at(2)), Code::new([1; 5]), (7 * HOUR, WALL), &mut out);
@@ -70,7 +59,7 @@ fn what_is_left_survives_a_reboot() {
     let mut kept = kept.expect("kept");
     kept.used = before.used(HOUR / 2)[&kept.id];
     let mut out = Vec::new();
-    let mut after = Guests::new([kept], 1000, &mut out);
+    let mut after = Guests::new([*kept], 1000, &mut out);
     assert_eq!(out, [Change::Admit(ONE, Some(HOUR / 2))]);
     out.clear();
     after.seen(ONE, at(9), 1000, &mut out);
@@ -170,10 +159,10 @@ fn a_voucher_of_bytes_is_over_when_they_are_gone() {
     guests.moved(&at(2), 999);
     guests.moved(&at(3), 5000);
     let mut out = Vec::new();
-    guests.expire(1, &mut out);
+    guests.expire((1, WALL), &mut out);
     assert_eq!(out, []);
     guests.moved(&at(2), 1);
-    guests.expire(2, &mut out);
+    guests.expire((2, WALL), &mut out);
     assert!(out.contains(&Change::Refuse(ONE)) && out.contains(&Change::End(at(2))));
     assert!(!guests.counts());
     let again = guests.log_in((ONE, at(2)), Code::new([1; 5]), (3, WALL), &mut out);
@@ -190,7 +179,107 @@ fn what_nobody_sold_is_forgotten() {
     assert!(guests.add(free.clone()));
     log_in(&mut guests, ONE, 2, 1, 0);
     assert_eq!((guests.vouchers(1).count(), guests.used(1).len()), (0, 0));
-    guests.expire(HOUR, &mut Vec::new());
+    guests.expire((HOUR, WALL), &mut Vec::new());
     assert!(guests.guest(&ONE).is_none());
     assert!(guests.add(free), "the next one");
+}
+
+fn key(number: u8) -> SecretKey {
+    SecretKey::new(&[number; 32]).expect("a key")
+}
+
+/// What a node tells of a voucher that it sold, or let somebody in by.
+fn told(guests: &Guests, (node, seller): (u8, u8), now: Millis) -> (Note, String) {
+    let (voucher, used) = guests.vouchers(now).next().expect("a voucher");
+    let signed = voucher.signed;
+    let signed = signed.or_else(|| Signed::of(voucher, &key(seller)));
+    let when = (key(node).public(), WALL + now / 1000);
+    let note = Note::of(voucher, (signed.expect("signed"), used), when);
+    let line = note.line(&key(node));
+    (note, line)
+}
+
+fn hear(guests: &mut Guests, node: u8, told: &(Note, String), now: Millis) -> Vec<Change> {
+    let mut out = Vec::new();
+    let own = key(node).public();
+    assert!(guests.hear((&told.0, &told.1), (own, now, WALL + now / 1000), &mut out));
+    assert!(!guests.hear(
+        (&told.0, &told.1),
+        (own, now, WALL + now / 1000),
+        &mut Vec::new()
+    ));
+    out
+}
+
+/// Node 1 sold it; node 2 never heard of that.
+#[test]
+fn what_was_signed_elsewhere_lets_in_and_its_time_is_one() {
+    let mut first = guests([voucher(1)]);
+    let mut second = guests([]);
+    let signed = Signed::of(&voucher(1), &key(1)).expect("signed");
+    let mut out = Vec::new();
+    let id = second.present(&signed, WALL).expect("taken");
+    second.admit(TWO, &id, (0, WALL), &mut out).expect("let in");
+    log_in(&mut first, ONE, 1, 1, HOUR / 2);
+    // They meet: 50 minutes are gone, of which the first knew 20.
+    let now = HOUR / 2 + HOUR / 3;
+    let out = hear(&mut first, 1, &told(&second, (2, 1), now), now);
+    assert!(out.contains(&Change::Admit(ONE, Some(HOUR / 6))));
+    let (voucher, _) = first.vouchers(now).next().expect("a voucher");
+    let double = voucher.double.expect("two devices at once");
+    assert_eq!(double.how, notes::How::Together);
+    hear(&mut second, 2, &told(&first, (1, 1), now), now);
+    let (other, _) = second.vouchers(now).next().expect("a voucher");
+    assert_eq!(
+        other.double.map(|double| double.how),
+        Some(notes::How::Together)
+    );
+    assert_eq!(first.next(now), Some(HOUR));
+    assert_eq!(second.next(now), Some(HOUR));
+}
+
+#[test]
+fn what_was_called_back_elsewhere_ends_here() {
+    let mut first = guests([voucher(1)]);
+    let mut second = guests([]);
+    hear(&mut second, 2, &told(&first, (1, 1), 0), 0);
+    log_in(&mut second, TWO, 2, 1, 1000);
+    first.invalidate(&voucher(1).id, (2000, WALL), &mut Vec::new());
+    let out = hear(&mut second, 2, &told(&first, (1, 1), 2000), 2000);
+    assert!(out.contains(&Change::Refuse(TWO)) && out.contains(&Change::End(at(2))));
+    let again = second.log_in(
+        (TWO, at(2)),
+        Code::new([1; 5]),
+        (3000, WALL),
+        &mut Vec::new(),
+    );
+    assert_eq!(again, Err(Refusal::Invalidated));
+}
+
+/// A third node brings what two others told it, in any order.
+#[test]
+fn notes_go_over_others_and_count_once() {
+    let limited = Voucher {
+        bytes: Some(1000),
+        ..voucher(1)
+    };
+    let mut first = guests([limited]);
+    log_in(&mut first, ONE, 1, 1, 0);
+    first.moved(&at(1), 300);
+    let mut second = guests([]);
+    let note = told(&first, (1, 1), 1000);
+    hear(&mut second, 2, &note, 1000);
+    log_in(&mut second, ONE, 1, 1, 2000);
+    second.moved(&at(1), 400);
+    let mut third = guests([]);
+    hear(&mut third, 3, &told(&second, (2, 1), 3000), 3000);
+    hear(&mut third, 3, &note, 3000);
+    let left = |guests: &Guests| guests.vouchers(0).next().and_then(|(v, _)| v.bytes_left());
+    assert_eq!(
+        (left(&first), left(&second), left(&third)),
+        (Some(700), Some(300), Some(300))
+    );
+    // An older line changes nothing.
+    let own = (key(3).public(), 4000, WALL);
+    assert!(!third.hear((&note.0, &note.1), own, &mut Vec::new()));
 }

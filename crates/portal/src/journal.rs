@@ -23,7 +23,7 @@ const SUM: usize = 16;
 #[serde(rename_all = "kebab-case")]
 pub enum Entry {
     /// A voucher as it is from now on.
-    Voucher(Voucher),
+    Voucher(Box<Voucher>),
     /// Milliseconds of their time that are gone, by their ids.
     Used(BTreeMap<String, Millis>),
     /// Bytes that are gone, by the ids of their vouchers.
@@ -76,7 +76,7 @@ pub fn read(octets: &[u8]) -> Read {
         read.lines += 1;
         match Entry::of_line(text) {
             Some(Entry::Voucher(voucher)) => {
-                read.vouchers.insert(voucher.id.clone(), voucher);
+                read.vouchers.insert(voucher.id.clone(), *voucher);
             }
             Some(Entry::Used(used)) => {
                 for (id, used) in used {
@@ -102,7 +102,7 @@ pub fn read(octets: &[u8]) -> Read {
 pub fn write<'a>(vouchers: impl IntoIterator<Item = &'a Voucher>) -> String {
     let lines = vouchers.into_iter();
     lines
-        .map(|voucher| Entry::Voucher(voucher.clone()).line())
+        .map(|voucher| Entry::Voucher(Box::new(voucher.clone())).line())
         .collect()
 }
 
@@ -112,23 +112,22 @@ mod tests {
 
     use super::*;
     use crate::code::Code;
+    use crate::voucher::User;
 
     fn voucher(number: u8) -> Voucher {
         Voucher {
-            id: format!("{number:016x}"),
-            code: Code::new([number; 5]),
             name: format!("guest \"{number}\"\n\u{1f600}"),
             duration: Some(3600),
-            devices: 1,
-            until: None,
-            created: 1_700_000_000,
-            activated: None,
-            invalidated: None,
-            used: 0,
             bytes: Some(1 << 30),
-            moved: 0,
-            free: false,
-            users: vec![[2, 0, 0, 0, 0, number]],
+            users: vec![User {
+                mac: [2, 0, 0, 0, 0, number],
+                since: 1_700_000_001,
+            }],
+            ..Voucher::new(
+                format!("{number:016x}"),
+                Code::new([number; 5]),
+                1_700_000_000,
+            )
         }
     }
 
@@ -137,12 +136,12 @@ mod tests {
         let (mut one, two) = (voucher(1), voucher(2));
         let mut text = write([&one, &two]);
         one.activated = Some(1_700_000_100);
-        text += &Entry::Voucher(one.clone()).line();
+        text += &Entry::Voucher(Box::new(one.clone())).line();
         text += &Entry::Used([(one.id.clone(), 60_000)].into()).line();
         text += &Entry::Moved([(one.id.clone(), 4096)].into()).line();
         (one.used, one.moved) = (60_000, 4096);
         one.invalidated = Some(1_700_000_200);
-        text += &Entry::Voucher(one.clone()).line();
+        text += &Entry::Voucher(Box::new(one.clone())).line();
         (text, vec![one, two])
     }
 

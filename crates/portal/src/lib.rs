@@ -7,6 +7,9 @@
 //!   the kernel's sets`.
 //! - [`rules`]: the firewall's table, as text for `nft`.
 //! - [`form`]: what a form of the page sends.
+//! - [`keys`]: keys of nodes, and what is signed by them.
+//! - [`signed`]: a voucher that any node can check alone.
+//! - [`notes`]: what nodes tell each other of vouchers, and who used one twice.
 //! - [`names`]: what a device that is not let in yet is told about names (DNS).
 //! - [`page`]: what it is shown.
 
@@ -14,9 +17,12 @@ pub mod code;
 pub mod form;
 pub mod guests;
 pub mod journal;
+pub mod keys;
 pub mod names;
+pub mod notes;
 pub mod page;
 pub mod rules;
+pub mod signed;
 pub mod voucher;
 
 /// Milliseconds of a clock that only goes forward, since some beginning.

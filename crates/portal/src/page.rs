@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
-use crate::code::Code;
 use crate::guests::Refusal;
+use crate::signed::Ticket;
 
 /// Languages that there are words in; the first is for everybody else.
 const LANGUAGES: [(&str, &Words); 2] = [("en", &ENGLISH), ("de", &GERMAN)];
@@ -58,6 +58,8 @@ pub enum Trouble {
     NoCode,
     /// Nobody sold it.
     Unknown,
+    /// It is a signed one, of a node that nobody here trusts.
+    Foreign,
     /// Its time is over.
     Expired,
     /// It was called back.
@@ -96,6 +98,10 @@ impl Trouble {
             Self::Unknown => (
                 "There is no voucher with this code. Compare it with yours, letter by letter.",
                 "Es gibt keinen Gutschein mit diesem Code. Bitte Zeichen für Zeichen vergleichen.",
+            ),
+            Self::Foreign => (
+                "This voucher was not sold by anybody whose vouchers hold here.",
+                "Diesen Gutschein hat niemand verkauft, dessen Gutscheine hier gelten.",
             ),
             Self::Expired => (
                 "The time of this voucher is over.",
@@ -156,7 +162,7 @@ pub struct Shown<'a> {
     /// Seconds for which anybody is let in without a voucher, where that is so.
     pub free: Option<u64>,
     /// What stands in the form already.
-    pub code: Option<Code>,
+    pub code: Option<Ticket>,
     /// What went wrong.
     pub trouble: Option<Trouble>,
     /// Header `Accept-Language` of the request.
@@ -211,7 +217,7 @@ pub fn html(shown: &Shown<'_>) -> String {
     let _ = writeln!(
         text,
         "<form method=\"post\" action=\"/login\">{token}<label for=\"code\">{}</label>\n<input \
-         id=\"code\" name=\"code\" required maxlength=\"64\" autocomplete=\"off\" \
+         id=\"code\" name=\"code\" required maxlength=\"640\" autocomplete=\"off\" \
          autocapitalize=\"characters\" spellcheck=\"false\" aria-describedby=\"{described}\"{typed}>\n<p \
          id=\"hint\" class=\"hint\">{}</p>\n<button>{}</button></form>",
         words.code, words.hint, words.connect

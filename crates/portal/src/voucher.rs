@@ -1,10 +1,15 @@
 //! What was sold, and what became of it.
 
+use std::collections::BTreeMap;
+
 use kernel::Mac;
 use serde::{Deserialize, Serialize};
 
 use crate::Millis;
 use crate::code::Code;
+use crate::keys::PublicKey;
+use crate::notes::{Double, Heard};
+use crate::signed::Signed;
 
 /// A voucher. Times of day are seconds since 1970.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,8 +49,33 @@ pub struct Voucher {
     #[serde(skip)]
     pub free: bool,
     /// Devices that use it, the last that came last.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "macs")]
-    pub users: Vec<Mac>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub users: Vec<User>,
+    /// When a device was let in by it first by this node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub here: Option<u64>,
+    /// When its time was over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<u64>,
+    /// As it was signed by the node that sold it; `None`: it was sold here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed: Option<Signed>,
+    /// What other nodes note of it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub elsewhere: BTreeMap<PublicKey, Heard>,
+    /// How it was used by more than it was sold for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub double: Option<Double>,
+}
+
+/// A device that uses a voucher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct User {
+    /// Its hardware address.
+    #[serde(with = "mac")]
+    pub mac: Mac,
+    /// Since when.
+    pub since: u64,
 }
 
 /// What a voucher is good for.
@@ -63,6 +93,31 @@ pub enum State {
 }
 
 impl Voucher {
+    /// One for one device, for ever, that nobody used yet.
+    pub fn new(id: String, code: Code, created: u64) -> Self {
+        Self {
+            id,
+            code,
+            name: String::new(),
+            duration: None,
+            devices: 1,
+            until: None,
+            created,
+            activated: None,
+            invalidated: None,
+            used: 0,
+            bytes: None,
+            moved: 0,
+            free: false,
+            users: Vec::new(),
+            here: None,
+            over: None,
+            signed: None,
+            elsewhere: BTreeMap::new(),
+            double: None,
+        }
+    }
+
     /// Its state at a time of day. `used`: milliseconds of its time that are gone.
     pub fn state(&self, used: Millis, wall: u64) -> State {
         if self.invalidated.is_some() {
@@ -78,7 +133,9 @@ impl Voucher {
 
     /// What is left of its bytes; `None`: they have no end.
     pub fn bytes_left(&self) -> Option<u64> {
-        Some(self.bytes?.saturating_sub(self.moved))
+        let elsewhere = self.elsewhere.values().map(|heard| heard.moved);
+        let moved = elsewhere.fold(self.moved, u64::saturating_add);
+        Some(self.bytes?.saturating_sub(moved))
     }
 
     /// What is left of its time, milliseconds; `None`: it has no end.
@@ -88,22 +145,19 @@ impl Voucher {
     }
 }
 
-/// Hardware addresses, as text.
-mod macs {
+/// A hardware address, as text.
+mod mac {
     use kernel::Mac;
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    pub fn serialize<S: Serializer>(macs: &[Mac], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(macs.iter().map(super::mac_text))
+    pub fn serialize<S: Serializer>(mac: &Mac, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&super::mac_text(mac))
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Mac>, D::Error> {
-        let texts = Vec::<String>::deserialize(deserializer)?;
-        let read = |text: String| {
-            super::mac_of(&text).ok_or_else(|| D::Error::custom("not a hardware address"))
-        };
-        texts.into_iter().map(read).collect()
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Mac, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        super::mac_of(&text).ok_or_else(|| D::Error::custom("not a hardware address"))
     }
 }
 

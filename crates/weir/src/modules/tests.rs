@@ -133,6 +133,7 @@ exempt = ["02-00-5E-10-00-01"]
 free = "read"
 free_time = "30m"
 free_pause = "2h"
+trust = ["11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo= the roof"]
 vouchers = "/tmp/vouchers"
 [web]
 enabled = false
@@ -212,6 +213,10 @@ action = "cut"
     assert_eq!(
         (portal.devices.len(), portal.title.0.as_str()),
         (1, "Caf\u{e9}")
+    );
+    assert_eq!(
+        portal.trust.0[0].to_string(),
+        "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo= the roof"
     );
     assert_eq!(
         (portal.garden.len(), portal.exempt.0[0]),
@@ -496,9 +501,9 @@ proptest! {
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 64);
+    assert_eq!(help.len(), 65);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 55, "no device has settings of its own");
+    assert_eq!(entries.len(), 56, "no device has settings of its own");
     assert!(
         entries
             .iter()

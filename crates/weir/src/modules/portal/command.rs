@@ -1,12 +1,14 @@
 //! `weir portal`: vouchers, and who is let in.
 
+mod notes;
+
 use std::io;
 
 use answers::{
     NewVouchers, PortalClients, PortalState, PortalVoucher, PortalVouchers, VoucherDevice,
     VoucherName,
 };
-use api::Method;
+use api::{Client, Method};
 use clap::{Args, Subcommand};
 
 use super::sheet;
@@ -26,7 +28,8 @@ use crate::output::{Align, Cell, Output, Table, Tone, harmless, units};
   weir portal voucher list
   weir portal voucher print > sheet.html
   weir portal clients
-  weir portal end 02:00:00:00:00:01")]
+  weir portal end 02:00:00:00:00:01
+  weir portal notes export > notes.txt")]
 pub struct PortalArgs {
     #[command(subcommand)]
     what: What,
@@ -37,6 +40,8 @@ enum What {
     Voucher(VoucherArgs),
     Clients(ClientsArgs),
     End(EndArgs),
+    Key(notes::KeyArgs),
+    Notes(notes::NotesArgs),
 }
 
 /// Make, list and call back vouchers
@@ -145,6 +150,10 @@ struct PrintArgs {
     /// What each is headed with
     #[arg(long, value_name = "TEXT", default_value = "")]
     title: String,
+    /// With QR codes that hold at every node that trusts this one, also where none has heard of the
+    /// voucher
+    #[arg(long)]
+    signed: bool,
     #[command(flatten)]
     connection: Connection,
 }
@@ -184,6 +193,8 @@ pub fn run(args: &PortalArgs, output: &mut Output<'_>) -> Result<(), Error> {
             let clients = client(&args.connection)?.post(&path)?;
             show_clients(&clients, args.format, output)
         }
+        What::Key(args) => notes::key(args, output),
+        What::Notes(args) => notes::run(args, output),
     }
 }
 
@@ -211,7 +222,14 @@ fn voucher(what: &Voucher, output: &mut Output<'_>) -> Result<(), Error> {
             all.vouchers.retain(wanted);
             show(&all, args.format, output)
         }
-        Voucher::Show(args) => one(find(args)?, args.format, output),
+        Voucher::Show(args) => {
+            let voucher = whole(&client(&args.connection)?, &find(args)?.id)?;
+            one(voucher.clone(), args.format, output)?;
+            match args.format.json {
+                true => Ok(()),
+                false => Ok(more(&voucher, output)?),
+            }
+        }
         Voucher::Rename(args) => {
             let found = find(&args.one)?;
             let path = format!("/v1/portal/vouchers/{}/rename", found.id);
@@ -235,7 +253,8 @@ fn voucher(what: &Voucher, output: &mut Output<'_>) -> Result<(), Error> {
             one(activated, args.one.format, output)
         }
         Voucher::Print(args) => {
-            let mut all: PortalVouchers = client(&args.connection)?.get("/v1/portal/vouchers")?;
+            let client = client(&args.connection)?;
+            let mut all: PortalVouchers = client.get("/v1/portal/vouchers")?;
             match args.vouchers.is_empty() {
                 true => all.vouchers.retain(|voucher| voucher.state == "available"),
                 false => {
@@ -246,6 +265,11 @@ fn voucher(what: &Voucher, output: &mut Output<'_>) -> Result<(), Error> {
                     all.vouchers = wanted;
                 }
             }
+            if args.signed {
+                for voucher in &mut all.vouchers {
+                    *voucher = whole(&client, &voucher.id)?;
+                }
+            }
             let sheet = sheet::html(&args.title, &all.vouchers);
             Ok(output.raw().write_all(sheet.as_bytes())?)
         }
@@ -253,6 +277,30 @@ fn voucher(what: &Voucher, output: &mut Output<'_>) -> Result<(), Error> {
             let path = format!("/v1/portal/vouchers/{}/invalidate", find(args)?.id);
             one(client(&args.connection)?.post(&path)?, args.format, output)
         }
+    }
+}
+
+/// A voucher, with its signed form.
+fn whole(client: &Client, id: &str) -> Result<PortalVoucher, Error> {
+    Ok(client.get(&format!("/v1/portal/vouchers/{}", part(id)))?)
+}
+
+/// What a table has no room for.
+fn more(voucher: &PortalVoucher, output: &mut Output<'_>) -> io::Result<()> {
+    if let Some(node) = &voucher.sold_by {
+        output.field("sold by", &harmless(node))?;
+    }
+    if let Some(double) = &voucher.double_use {
+        let [one, two] = double.nodes.each_ref().map(|node| harmless(node));
+        let what = match double.how.as_str() {
+            "again" => "its time was over at one, and it was used at the other after that",
+            _ => "more devices at once than it is for",
+        };
+        output.field("used twice", &format!("at {one} and {two}: {what}"))?;
+    }
+    match &voucher.signed {
+        Some(signed) => output.field("signed", &harmless(signed)),
+        None => Ok(()),
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use kernel::{Mac, Prefix};
+use portal::keys::Trusted;
 use serde_json::Value;
 use toml::de::DeValue;
 
@@ -37,7 +38,10 @@ table! {
         /// How long a device waits for it again, after its end.
         Restart free_pause: Duration = Duration::ZERO,
             Duration::ZERO => Duration::from_secs(604_800);
-        /// File in which vouchers are kept.
+        /// Nodes whose vouchers hold here, and whose notes of them count: each a key, and behind a
+        /// space what the node is called.
+        Live trust: Nodes = Nodes::default();
+        /// File in which vouchers are kept; beside it is the node's key.
         Restart vouchers: PathBuf = "/var/lib/weir/vouchers".into();
     }
 }
@@ -83,6 +87,23 @@ impl FileValue for Title {
 
     fn show(&self) -> Value {
         self.0.as_str().into()
+    }
+}
+
+/// Nodes with their keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Nodes(pub Vec<Trusted>);
+
+impl FileValue for Nodes {
+    const ALLOWED: &'static str = "a list of keys, each in quotes with the name of its node behind \
+        it, such as [\"11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo= roof\"]";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        list(value, Self::ALLOWED, |text| text.parse().ok()).map(Self)
+    }
+
+    fn show(&self) -> Value {
+        self.0.iter().map(ToString::to_string).collect()
     }
 }
 

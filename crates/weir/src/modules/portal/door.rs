@@ -12,9 +12,9 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
-use portal::code::Code;
 use portal::form::{Tokens, field};
 use portal::page::{Shown, Trouble, html};
+use portal::signed::Ticket;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use web::channel::Theirs;
@@ -154,7 +154,7 @@ impl Door {
         &self,
         headers: &HeaderMap,
         peer: Peer,
-        (trouble, code): (Option<Trouble>, Option<Code>),
+        (trouble, code): (Option<Trouble>, Option<Ticket>),
         status: StatusCode,
     ) -> Response<Answer> {
         let visitor = self.visitor(peer).await;
@@ -280,7 +280,7 @@ fn own_host(local: IpAddr) -> Option<String> {
 }
 
 /// What a code on a sheet says beside the page's address: a QR code leads there.
-fn prefilled(code: Option<Code>) -> String {
+fn prefilled(code: Option<Ticket>) -> String {
     code.map_or_else(String::new, |code| format!("?code={code}"))
 }
 

@@ -2,6 +2,7 @@
 
 mod bytes;
 mod gift;
+mod node;
 mod shown;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -12,10 +13,12 @@ use api::Problem;
 use kernel::sets::Family;
 use kernel::{ConnectionId, ElementStep, Mac, Neighbour};
 use portal::code::Code;
-use portal::guests::{Change, Guests};
+use portal::guests::{Change, Guests, Refusal};
 use portal::journal::Entry;
+use portal::keys::Trusted;
 use portal::page::Trouble;
 use portal::rules::{self, Step};
+use portal::signed::{Signed, Ticket};
 use portal::voucher::{Voucher, mac_text};
 use portal::{Millis, journal};
 use tokio::sync::oneshot;
@@ -23,6 +26,7 @@ use tracing::{info, warn};
 use web::throttle::{Allowance, Throttle};
 
 pub use gift::Gift;
+pub use node::{Node, key};
 
 use super::store::Store;
 use crate::daemon::{Firewall, Router, unix_seconds};
@@ -56,6 +60,7 @@ pub struct Keeper {
     pub guests: Guests,
     pub store: Store,
     pub firewall: Firewall,
+    pub node: Node,
     began: Instant,
     noted: Instant,
     codes: Throttle,
@@ -81,6 +86,7 @@ impl Keeper {
         portal: rules::Portal,
         gift: Option<Gift>,
         (store, read): (Store, journal::Read),
+        node: Node,
         exempt: &[Mac],
     ) -> Self {
         let began = Instant::now();
@@ -93,6 +99,7 @@ impl Keeper {
             guests,
             store,
             firewall: Firewall::default(),
+            node,
             began,
             noted: began,
             codes: Throttle::new(CODES_EACH, CODES_ALL),
@@ -123,7 +130,13 @@ impl Keeper {
     }
 
     /// The configuration was read anew.
-    pub fn configure(&mut self, portal: rules::Portal, exempt: &[Mac], router: &mut Router) {
+    pub fn configure(
+        &mut self,
+        portal: rules::Portal,
+        (exempt, trust): (&[Mac], &[Trusted]),
+        router: &mut Router,
+    ) {
+        self.node.trust(trust);
         let same = std::mem::replace(&mut self.portal, portal) == self.portal;
         self.guests.exempt(exempt, &mut self.changes);
         let known: Vec<_> = router.core.neighbours().collect();
@@ -160,11 +173,11 @@ impl Keeper {
         links.map(|link| link.index).collect()
     }
 
-    /// Somebody came with a code.
+    /// Somebody came with a code, or with a signed voucher.
     pub fn log_in(
         &mut self,
         address: IpAddr,
-        code: Code,
+        ticket: Ticket,
         router: &mut Router,
     ) -> Result<(), Trouble> {
         let Some(mac) = self.device(address, router) else {
@@ -175,10 +188,26 @@ impl Keeper {
             return Err(Trouble::Wait(seconds(wait)));
         }
         let come = (mac, address);
-        match self
-            .guests
-            .log_in(come, code, (now, wall), &mut self.changes)
-        {
+        let came = match ticket {
+            Ticket::Code(code) => {
+                let when = (now, wall);
+                self.guests.log_in(come, code, when, &mut self.changes)
+            }
+            Ticket::Signed(signed) => {
+                let keys = self.node.trusted.iter().map(|node| &node.key);
+                if signed.signer(keys).is_none() {
+                    return Err(Trouble::Foreign);
+                }
+                let own = self.guests.voucher(&signed.id(), now).is_some();
+                let signed_here = signed.hint() == self.node.key.public().hint();
+                // What was sold here and is not known here any more is nobody's.
+                match own || !signed_here {
+                    true => self.present(come, &signed, (now, wall)),
+                    false => Err(Refusal::Unknown),
+                }
+            }
+        };
+        match came {
             Ok(()) => self.codes.give_back(address),
             Err(refusal) => return Err(refusal.into()),
         }
@@ -186,6 +215,18 @@ impl Keeper {
         let mac = mac_text(&mac);
         info!(mac, %address, "let in by a voucher");
         self.settle(router);
+        Ok(())
+    }
+
+    fn present(
+        &mut self,
+        (mac, address): (Mac, IpAddr),
+        signed: &Signed,
+        when: (Millis, u64),
+    ) -> Result<(), Refusal> {
+        let id = self.guests.present(signed, when.1)?;
+        self.guests.admit(mac, &id, when, &mut self.changes)?;
+        self.guests.seen(mac, address, when.0, &mut self.changes);
         Ok(())
     }
 
@@ -293,8 +334,8 @@ impl Keeper {
 
     /// Those whose time is over go; what was used is noted.
     pub fn turn(&mut self, router: &mut Router) {
-        let now = self.now();
-        self.guests.expire(now, &mut self.changes);
+        let when = self.when();
+        self.guests.expire(when, &mut self.changes);
         self.settle(router);
         if self.noted.elapsed() >= NOTED {
             self.note();
@@ -405,21 +446,15 @@ impl Keeper {
             )
         })?;
         let (code, id) = random.split_at(5);
+        let id = id.iter().map(|octet| format!("{octet:02x}")).collect();
+        let code = Code::new(code.try_into().unwrap_or_default());
         Ok(Voucher {
-            id: id.iter().map(|octet| format!("{octet:02x}")).collect(),
-            code: Code::new(code.try_into().unwrap_or_default()),
             name: asked.name.clone(),
             duration: asked.duration,
             devices: asked.devices,
             until: asked.until,
-            created: unix_seconds(),
-            activated: None,
-            invalidated: None,
-            used: 0,
             bytes: asked.bytes,
-            moved: 0,
-            free: false,
-            users: Vec::new(),
+            ..Voucher::new(id, code, unix_seconds())
         })
     }
 }

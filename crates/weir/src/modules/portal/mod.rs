@@ -17,7 +17,8 @@ use std::task::Context;
 use std::time::Instant;
 
 use answers::{
-    NewVouchers, PortalClients, PortalVoucher, PortalVouchers, Status, VoucherDevice, VoucherName,
+    NewVouchers, NotesHeard, PortalClients, PortalKey, PortalNotes, PortalVoucher, PortalVouchers,
+    Status, VoucherDevice, VoucherName,
 };
 use api::{Asked, Later, Method, Nothing, Problem, Route, Routes, Who};
 use kernel::Event;
@@ -32,7 +33,7 @@ use crate::daemon::{
     Face, Firewall, Forwarded, Module, Needs, Router, RulesetText, Setup, Work, apart,
 };
 use crate::registry::{Command, Entry as ModuleEntry};
-use keeper::{Keeper, MOST};
+use keeper::{Keeper, MOST, Node};
 use sockets::Sockets;
 use store::Store;
 
@@ -94,6 +95,13 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
             );
             Error::because(&what, &error, "see `vouchers` under [portal]")
         })?;
+        let key_file = file.with_extension("key");
+        let key = keeper::key(&key_file).map_err(|error| {
+            let what = format!("the key in {} cannot be read or made", key_file.display());
+            let hint = "see `vouchers` under [portal]; without the file, a new key is made, and what \
+                was signed by the old one holds no more";
+            Error::because(&what, &error, hint)
+        })?;
         let sockets = Sockets::bind().map_err(|error| {
             let hint = format!(
                 "ports {} and {} are the portal's: see `ss -tulpn` for who has them",
@@ -107,6 +115,7 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
                 check::rules(config),
                 config.gift(),
                 (store, read),
+                Node::new(key, &config.trust.0),
                 &config.exempt.0,
             ))),
             sockets,
@@ -136,6 +145,27 @@ impl Portal {
         Ok(Rc::clone(&self.open()?.keeper))
     }
 
+    /// What other nodes are to know.
+    fn told(&self) -> Later<PortalNotes> {
+        let work = self.keeper().map(|keeper| keeper.borrow().told());
+        Box::pin(async move {
+            let lines = aside(work?).await?;
+            Ok(PortalNotes { lines })
+        })
+    }
+
+    /// What other nodes tell.
+    fn hear(&self, lines: Vec<String>, face: Rc<Face>) -> Later<NotesHeard> {
+        let keeper = self.keeper();
+        Box::pin(async move {
+            let keeper = keeper?;
+            let work = keeper.borrow().look(lines);
+            let looked = aside(work).await?;
+            let heard = keeper.borrow_mut().hear(looked, &mut face.router());
+            Ok(heard)
+        })
+    }
+
     /// Makes vouchers. They are there once they are on the disk.
     fn add(&self, asked: NewVouchers) -> Later<PortalVouchers> {
         let made = || {
@@ -147,7 +177,7 @@ impl Portal {
             }
             let lines = made
                 .iter()
-                .map(|v| Entry::Voucher(v.clone()).line())
+                .map(|v| Entry::Voucher(Box::new(v.clone())).line())
                 .collect();
             let written = keeper.borrow().store.write(lines);
             Ok((keeper, made, written))
@@ -183,6 +213,13 @@ impl Portal {
     }
 }
 
+/// Signatures take their time on a router: the daemon goes on meanwhile.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Problem> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| Problem::new(500, "no_thread", error.to_string(), "try again"))
+}
+
 fn allowed(asked: &NewVouchers) -> Result<(), Problem> {
     let wrong = |what: String, hint: &str| Err(Problem::new(400, "wrong_voucher", what, hint));
     if asked.count == 0 || asked.count > MOST {
@@ -202,6 +239,13 @@ fn allowed(asked: &NewVouchers) -> Result<(), Problem> {
         return wrong(
             "a voucher of no time".to_owned(),
             "say how long it is good for",
+        );
+    }
+    let far = u64::from(u32::MAX);
+    if asked.duration.is_some_and(|time| time > far) || asked.until.is_some_and(|day| day > far) {
+        return wrong(
+            "a time beyond the year 2106".to_owned(),
+            "make it good for ever, or name no day",
         );
     }
     if asked.bytes == Some(0) {
@@ -266,9 +310,11 @@ impl Module for Portal {
         let me = || Rc::clone(&self);
         let (clients, vouchers, add, rename) = (me(), me(), me(), me());
         let (activate, invalidate, end) = (me(), me(), me());
+        let (one, key, told, heard) = (me(), me(), me(), me());
         let at = || Rc::clone(face);
         let (listed_at, named_at, admitted_at, called_at, ended_at) =
             (at(), at(), at(), at(), at());
+        let heard_at = at();
         vec![
             Route::get("/v1/portal/clients", Who::User, move |()| {
                 let clients = clients.keeper()?.borrow().clients(&listed_at.router());
@@ -278,6 +324,35 @@ impl Module for Portal {
                 let vouchers = vouchers.keeper()?.borrow().vouchers();
                 Ok(PortalVouchers { vouchers })
             }),
+            Route::new(
+                Method::GET,
+                "/v1/portal/vouchers/{id}",
+                Who::User,
+                move |asked: Asked<(), Nothing>| -> Result<PortalVoucher, Problem> {
+                    let id = &asked.parts[0];
+                    let keeper = one.keeper()?;
+                    let keeper = keeper.borrow();
+                    keeper.signed(id).ok_or_else(|| no_voucher(id))
+                },
+            ),
+            Route::get("/v1/portal/key", Who::User, move |()| {
+                let key = key.keeper()?.borrow().node.key.public().to_string();
+                Ok(PortalKey { key })
+            }),
+            Route::later(
+                Method::GET,
+                "/v1/portal/notes",
+                Who::Root,
+                move |_: Asked<(), Nothing>| told.told(),
+            ),
+            Route::later(
+                Method::POST,
+                "/v1/portal/notes",
+                Who::Root,
+                move |asked: Asked<(), PortalNotes>| {
+                    heard.hear(asked.body.lines, Rc::clone(&heard_at))
+                },
+            ),
             Route::later(
                 Method::POST,
                 "/v1/portal/vouchers",
@@ -362,7 +437,8 @@ impl Module for Portal {
         if let Some(open) = &self.open {
             let config = effective.of::<config::Portal>();
             let mut keeper = open.keeper.borrow_mut();
-            keeper.configure(check::rules(config), &config.exempt.0, router);
+            let known = (&*config.exempt.0, &*config.trust.0);
+            keeper.configure(check::rules(config), known, router);
         }
     }
 

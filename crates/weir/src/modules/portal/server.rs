@@ -105,12 +105,12 @@ pub fn routes(keeper: &Rc<RefCell<Keeper>>, face: &Rc<Face>) -> Routes {
         })
     };
     let knock = move |asked: Asked<(), Knock>| -> Later<Answer> {
-        let Ok(code) = asked.body.code.parse() else {
+        let Ok(ticket) = asked.body.code.parse() else {
             return Box::pin(std::future::ready(Ok(Some(Trouble::NoCode))));
         };
         let mut keeper = knocks.borrow_mut();
         let router = &mut knocked.router();
-        let came = keeper.log_in(asked.body.address, code, router);
+        let came = keeper.log_in(asked.body.address, ticket, router);
         answered(came, &mut keeper)
     };
     let give = move |asked: Asked<(), Visitor>| -> Later<Answer> {

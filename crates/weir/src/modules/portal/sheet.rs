@@ -30,7 +30,9 @@ pub fn html(title: &str, vouchers: &[PortalVoucher]) -> String {
          {heading}</title>\n<style>{STYLE}</style></head>\n<body><main>\n"
     );
     for voucher in vouchers {
-        let picture = qr::svg(&format!("{ANY}{}", voucher.code)).unwrap_or_default();
+        // One that is signed holds where nobody has heard of it.
+        let code = voucher.signed.as_ref().unwrap_or(&voucher.code);
+        let picture = qr::svg(&format!("{ANY}{code}")).unwrap_or_default();
         let time = voucher.duration.map(units::duration);
         let mut good = time.unwrap_or_else(|| "for ever".to_owned());
         if let Some(bytes) = voucher.bytes {

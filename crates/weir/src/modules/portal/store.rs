@@ -173,20 +173,9 @@ mod tests {
 
     fn voucher(number: u8) -> Voucher {
         Voucher {
-            id: format!("{number:016x}"),
-            code: Code::new([number; 5]),
-            name: String::new(),
             duration: Some(3600),
-            devices: 1,
-            until: None,
-            created: 0,
             activated: Some(1),
-            invalidated: None,
-            used: 0,
-            bytes: None,
-            moved: 0,
-            free: false,
-            users: Vec::new(),
+            ..Voucher::new(format!("{number:016x}"), Code::new([number; 5]), 0)
         }
     }
 
@@ -205,12 +194,12 @@ mod tests {
     fn what_was_cut_off_is_cut_away() {
         let folder = folder("cut");
         let path = folder.join("vouchers");
-        let line = Entry::Voucher(voucher(1)).line();
+        let line = Entry::Voucher(Box::new(voucher(1))).line();
         fs::write(&path, format!("{line}{}", &line[..line.len() / 2])).expect("written");
         let (mut keeping, read) = keeping(&path);
         assert_eq!(read.vouchers.len(), 1);
         keeping
-            .append(&Entry::Voucher(voucher(2)).line())
+            .append(&Entry::Voucher(Box::new(voucher(2))).line())
             .expect("appended");
         let (_, read) = self::keeping(&path);
         assert_eq!((read.vouchers.len(), read.damaged.len()), (2, 0));
@@ -232,7 +221,7 @@ mod tests {
         keeping.renew().expect("written anew");
         assert!(keeping.length < 1024);
         keeping
-            .append(&Entry::Voucher(voucher(3)).line())
+            .append(&Entry::Voucher(Box::new(voucher(3))).line())
             .expect("appended");
         let (_, read) = self::keeping(&path);
         assert_eq!(read.vouchers.len(), 3);

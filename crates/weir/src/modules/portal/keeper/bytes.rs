@@ -34,8 +34,8 @@ impl Keeper {
     pub fn second(&mut self, router: &mut Router) {
         if self.guests.counts() {
             self.read_counters();
-            let now = self.now();
-            self.guests.expire(now, &mut self.changes);
+            let when = self.when();
+            self.guests.expire(when, &mut self.changes);
             self.settle(router);
         }
     }

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use answers::{PortalClient, PortalState, PortalVoucher};
+use answers::{DoubleUse, PortalClient, PortalState, PortalVoucher};
 use kernel::{Mac, Neighbour};
 use portal::Millis;
+use portal::notes::How;
+use portal::signed::Signed;
 use portal::voucher::{State, Voucher, mac_text};
 
 use super::Keeper;
@@ -18,7 +20,7 @@ impl Keeper {
         let mut all: Vec<_> = self
             .guests
             .vouchers(now)
-            .map(|(v, used)| shown(v, used, wall))
+            .map(|(v, used)| self.shown(v, used, wall))
             .collect();
         all.sort_by(|a, b| (a.created, &a.id).cmp(&(b.created, &b.id)));
         all
@@ -28,7 +30,18 @@ impl Keeper {
     pub fn voucher(&self, id: &str) -> Option<PortalVoucher> {
         let (now, wall) = self.when();
         let (voucher, used) = self.guests.voucher(id, now)?;
-        Some(shown(voucher, used, wall))
+        Some(self.shown(voucher, used, wall))
+    }
+
+    /// One of them, with its signed form.
+    pub fn signed(&self, id: &str) -> Option<PortalVoucher> {
+        let (voucher, _) = self.guests.voucher(id, self.now())?;
+        let signed = voucher.signed;
+        let signed = signed.or_else(|| Signed::of(voucher, &self.node.key));
+        Some(PortalVoucher {
+            signed: signed.map(|signed| signed.to_string()),
+            ..self.voucher(id)?
+        })
     }
 
     /// The device that has an address, as the API has it.
@@ -83,35 +96,49 @@ impl Keeper {
             bytes_remaining,
         }
     }
-}
 
-fn shown(voucher: &Voucher, used: Millis, wall: u64) -> PortalVoucher {
-    let state = voucher.state(used, wall);
-    PortalVoucher {
-        id: voucher.id.clone(),
-        code: voucher.code.to_string(),
-        name: voucher.name.clone(),
-        state: match state {
-            State::Available => "available",
-            State::Active => "active",
-            State::Expired => "expired",
-            State::Invalidated => "invalidated",
+    fn shown(&self, voucher: &Voucher, used: Millis, wall: u64) -> PortalVoucher {
+        let state = voucher.state(used, wall);
+        PortalVoucher {
+            id: voucher.id.clone(),
+            code: voucher.code.to_string(),
+            name: voucher.name.clone(),
+            state: match state {
+                State::Available => "available",
+                State::Active => "active",
+                State::Expired => "expired",
+                State::Invalidated => "invalidated",
+            }
+            .to_owned(),
+            duration: voucher.duration,
+            seconds_remaining: (state == State::Active)
+                .then(|| voucher.left(used))
+                .flatten()
+                .map(|left| left.div_ceil(1000)),
+            bytes: voucher.bytes,
+            bytes_remaining: (state == State::Active)
+                .then(|| voucher.bytes_left())
+                .flatten(),
+            devices: voucher.devices,
+            until: voucher.until,
+            created: voucher.created,
+            activated: voucher.activated,
+            invalidated: voucher.invalidated,
+            users: voucher
+                .users
+                .iter()
+                .map(|user| mac_text(&user.mac))
+                .collect(),
+            sold_by: voucher.signed.map(|signed| self.node.seller(&signed)),
+            double_use: voucher.double.map(|double| DoubleUse {
+                how: match double.how {
+                    How::Again => "again",
+                    How::Together => "together",
+                }
+                .to_owned(),
+                nodes: double.nodes.map(|node| self.node.name(&node)),
+            }),
+            signed: None,
         }
-        .to_owned(),
-        duration: voucher.duration,
-        seconds_remaining: (state == State::Active)
-            .then(|| voucher.left(used))
-            .flatten()
-            .map(|left| left.div_ceil(1000)),
-        bytes: voucher.bytes,
-        bytes_remaining: (state == State::Active)
-            .then(|| voucher.bytes_left())
-            .flatten(),
-        devices: voucher.devices,
-        until: voucher.until,
-        created: voucher.created,
-        activated: voucher.activated,
-        invalidated: voucher.invalidated,
-        users: voucher.users.iter().map(mac_text).collect(),
     }
 }

@@ -1,0 +1,193 @@
+//! Keys of the nodes that sell vouchers and let guests in: Ed25519 (RFC 8032).
+
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use ring::digest::{SHA256, digest};
+use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
+use serde::{Deserialize, Serialize};
+
+/// Bytes of a public key, and of what a secret key is made from.
+pub const KEY: usize = 32;
+/// Bytes of a signature.
+pub const SIGNATURE: usize = 64;
+
+/// By it everybody can check what its node signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct PublicKey(pub [u8; KEY]);
+
+/// Not a public key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a key is 44 letters, as `weir portal key` shows it")]
+pub struct NotAKey;
+
+impl PublicKey {
+    /// Four octets by which one key is told from a few others.
+    pub fn hint(&self) -> [u8; 4] {
+        let digest = digest(&SHA256, &self.0);
+        std::array::from_fn(|place| digest.as_ref()[place])
+    }
+
+    /// Whether its owner signed this, for this purpose.
+    pub fn signed(&self, purpose: Purpose, octets: &[u8], signature: &[u8]) -> bool {
+        let key = UnparsedPublicKey::new(&ED25519, self.0);
+        key.verify(&purpose.told(octets), signature).is_ok()
+    }
+}
+
+impl fmt::Display for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&BASE64.encode(self.0))
+    }
+}
+
+impl FromStr for PublicKey {
+    type Err = NotAKey;
+
+    fn from_str(text: &str) -> Result<Self, NotAKey> {
+        let octets = BASE64.decode(text).map_err(|_| NotAKey)?;
+        octets.try_into().map(Self).map_err(|_| NotAKey)
+    }
+}
+
+impl TryFrom<String> for PublicKey {
+    type Error = NotAKey;
+
+    fn try_from(text: String) -> Result<Self, NotAKey> {
+        text.parse()
+    }
+}
+
+impl From<PublicKey> for String {
+    fn from(key: PublicKey) -> Self {
+        key.to_string()
+    }
+}
+
+/// What a signature is for: one of a voucher is none of a note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A voucher's terms.
+    Voucher,
+    /// What a node notes of a voucher.
+    Note,
+}
+
+impl Purpose {
+    fn told(self, octets: &[u8]) -> Vec<u8> {
+        let purpose: &[u8] = match self {
+            Self::Voucher => b"weir voucher 1\n",
+            Self::Note => b"weir note 1\n",
+        };
+        [purpose, octets].concat()
+    }
+}
+
+/// A node's own key.
+pub struct SecretKey(Ed25519KeyPair);
+
+impl SecretKey {
+    /// From 32 random octets.
+    ///
+    /// # Errors
+    /// They make no key; all there are do.
+    pub fn new(seed: &[u8; KEY]) -> Result<Self, NotAKey> {
+        let pair = Ed25519KeyPair::from_seed_unchecked(seed);
+        pair.map(Self).map_err(|_| NotAKey)
+    }
+
+    /// What the others need of it.
+    pub fn public(&self) -> PublicKey {
+        let mut key = [0; KEY];
+        key.copy_from_slice(self.0.public_key().as_ref());
+        PublicKey(key)
+    }
+
+    /// Signs.
+    pub fn sign(&self, purpose: Purpose, octets: &[u8]) -> [u8; SIGNATURE] {
+        let mut signature = [0; SIGNATURE];
+        signature.copy_from_slice(self.0.sign(&purpose.told(octets)).as_ref());
+        signature
+    }
+}
+
+/// A node whose word counts here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trusted {
+    /// Its key.
+    pub key: PublicKey,
+    /// What it is called here; may be empty.
+    pub name: String,
+}
+
+impl fmt::Display for Trusted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.key, self.name)
+    }
+}
+
+impl FromStr for Trusted {
+    type Err = NotAKey;
+
+    /// A key, and behind a space what its node is called.
+    fn from_str(text: &str) -> Result<Self, NotAKey> {
+        let (key, name) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
+        Ok(Self {
+            key: key.parse()?,
+            name: name.trim().to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 8032, section 7.1, test 1: the key.
+    #[test]
+    fn keys_are_those_of_the_standard() {
+        let seed = [
+            0x9d, 0x61, 0xb1, 0x9d, 0xef, 0xfd, 0x5a, 0x60, 0xba, 0x84, 0x4a, 0xf4, 0x92, 0xec,
+            0x2c, 0xc4, 0x44, 0x49, 0xc5, 0x69, 0x7b, 0x32, 0x69, 0x19, 0x70, 0x3b, 0xac, 0x03,
+            0x1c, 0xae, 0x7f, 0x60,
+        ];
+        let public = SecretKey::new(&seed).expect("a key").public();
+        assert_eq!(
+            public.to_string(),
+            "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
+        );
+        assert_eq!(public.to_string().parse(), Ok(public));
+        for wrong in [
+            "",
+            "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+            "????",
+            "AAAA",
+        ] {
+            assert_eq!(wrong.parse::<PublicKey>(), Err(NotAKey), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_signature_holds_for_one_purpose_one_text_one_key() {
+        let (one, two) = (SecretKey::new(&[1; KEY]), SecretKey::new(&[2; KEY]));
+        let (one, two) = (one.expect("a key"), two.expect("a key"));
+        let signature = one.sign(Purpose::Voucher, b"text");
+        let holds = |key: &SecretKey, purpose, text| key.public().signed(purpose, text, &signature);
+        assert!(holds(&one, Purpose::Voucher, b"text"));
+        assert!(!holds(&one, Purpose::Note, b"text"));
+        assert!(!holds(&one, Purpose::Voucher, b"texts"));
+        assert!(!holds(&two, Purpose::Voucher, b"text"));
+    }
+
+    #[test]
+    fn a_trusted_node_has_a_key_and_a_name() {
+        let key = SecretKey::new(&[1; KEY]).expect("a key").public();
+        let read: Trusted = format!("{key} the roof").parse().expect("trusted");
+        assert_eq!((read.key, read.name.as_str()), (key, "the roof"));
+        let unnamed: Trusted = key.to_string().parse().expect("trusted");
+        assert_eq!(unnamed.name, "");
+    }
+}

@@ -1,0 +1,277 @@
+//! What nodes tell each other of vouchers, in a file that may go by any way and over other nodes:
+//! who sold which, who let a device in by it, how far it is used, what was called back. A line for
+//! each voucher and node, signed by that node.
+//!
+//! ```text
+//! weir notes 1
+//! b3Bl… {"node":"11qY…","voucher":"2224…","name":"room 7","noted":1790000000,…}
+//! ```
+//!
+//! Lines come late, twice, in any order, and from nodes whose clocks are wrong: all nodes that know
+//! the same lines come to the same end.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use kernel::Mac;
+use ring::digest::{SHA256, digest};
+use serde::{Deserialize, Serialize};
+
+use crate::Millis;
+use crate::keys::{PublicKey, Purpose, SecretKey, Trusted};
+use crate::signed::Signed;
+use crate::voucher::{State, Voucher};
+
+/// First line of the file.
+pub const HEAD: &str = "weir notes 1";
+/// Bytes of the longest line that is read.
+pub const LONGEST: usize = 8192;
+/// Devices that are noted of a voucher: those that came last.
+const USERS: usize = 64;
+/// Bytes of the longest name.
+const NAME: usize = 200;
+/// Seconds by which clocks may differ that nobody knows to differ.
+const SLACK: i64 = 5;
+
+/// What a node notes of a voucher. Times of day are seconds since 1970, by the clock of that node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// The node.
+    pub node: PublicKey,
+    /// The voucher, as it was sold.
+    pub voucher: Signed,
+    /// What it is called.
+    #[serde(default)]
+    pub name: String,
+    /// When this was noted.
+    pub noted: u64,
+    /// When the voucher was used first, anywhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activated: Option<u64>,
+    /// When the node let a device in by it first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub here: Option<u64>,
+    /// How much of its time is gone, milliseconds.
+    #[serde(default)]
+    pub used: Millis,
+    /// When its time was over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<u64>,
+    /// Bytes that the node forwarded for it.
+    #[serde(default)]
+    pub moved: u64,
+    /// When it was called back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invalidated: Option<u64>,
+    /// Devices that the node lets in by it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub users: Vec<Device>,
+}
+
+/// A device, as other nodes may know it: by a name that says nothing to who does not have the
+/// voucher.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// Of the voucher and its hardware address.
+    pub device: String,
+    /// Since when it is let in.
+    pub since: u64,
+}
+
+/// Why a line is not taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadNote {
+    /// Not a line of this kind.
+    #[error("this is no note of a voucher")]
+    NotANote,
+    /// Nobody here trusts the node.
+    #[error("node {0} is not under `trust`")]
+    Stranger(PublicKey),
+    /// Nobody here trusts who sold the voucher.
+    #[error("voucher {0} was sold by a node that is not under `trust`")]
+    Seller(String),
+    /// The node did not sign this.
+    #[error("this was not signed by node {0}")]
+    Forged(PublicKey),
+}
+
+/// A line of another node, and what of it is needed again and again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Heard {
+    /// The line, without its end.
+    pub line: String,
+    /// Bytes that the node forwarded.
+    pub moved: u64,
+    /// Seconds from when it was noted until it was heard, as far as both clocks are right.
+    pub late: i64,
+}
+
+/// How a voucher was used by more than it was sold for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Double {
+    /// What was found.
+    pub how: How,
+    /// The two nodes that let devices in.
+    pub nodes: [PublicKey; 2],
+}
+
+/// How a voucher can be used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum How {
+    /// One node let a device in when the voucher's time was over at the other.
+    Again,
+    /// Both let in more devices together than it is for.
+    Together,
+}
+
+impl Note {
+    /// What this node notes of a voucher, of whose time `used` is gone.
+    pub fn of(
+        voucher: &Voucher,
+        (signed, used): (Signed, Millis),
+        (node, wall): (PublicKey, u64),
+    ) -> Self {
+        let users = voucher.users.iter().rev().take(USERS);
+        Self {
+            node,
+            voucher: signed,
+            name: voucher.name.clone(),
+            noted: wall,
+            activated: voucher.activated,
+            here: voucher.here,
+            used,
+            over: match voucher.state(used, wall) {
+                State::Expired => voucher.over.or(Some(wall)),
+                _ => None,
+            },
+            moved: voucher.moved,
+            invalidated: voucher.invalidated,
+            users: users
+                .map(|user| Device {
+                    device: device(&voucher.id, &user.mac),
+                    since: user.since,
+                })
+                .collect(),
+        }
+    }
+
+    /// The line, signed, without its end.
+    pub fn line(&self, key: &SecretKey) -> String {
+        let text = serde_json::to_string(self).unwrap_or_default();
+        let signature = key.sign(Purpose::Note, text.as_bytes());
+        format!("{} {text}", BASE64.encode(signature))
+    }
+
+    /// What a line says, whoever wrote it.
+    pub fn read(line: &str) -> Option<Self> {
+        if line.len() > LONGEST {
+            return None;
+        }
+        let (_, text) = line.split_once(' ')?;
+        let note: Self = serde_json::from_str(text).ok()?;
+        let fits = note.users.len() <= USERS
+            && note.name.len() <= NAME
+            && !note.name.chars().any(char::is_control)
+            && note.noted < 1 << 40;
+        fits.then_some(note)
+    }
+
+    /// What a line says that one of these nodes signed, of a voucher that one of them sold.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn checked(line: &str, trusted: &[Trusted]) -> Result<Self, BadNote> {
+        let note = Self::read(line).ok_or(BadNote::NotANote)?;
+        if !trusted.iter().any(|node| node.key == note.node) {
+            return Err(BadNote::Stranger(note.node));
+        }
+        let (signature, text) = line.split_once(' ').ok_or(BadNote::NotANote)?;
+        let signature = BASE64.decode(signature).map_err(|_| BadNote::NotANote)?;
+        if !note.node.signed(Purpose::Note, text.as_bytes(), &signature) {
+            return Err(BadNote::Forged(note.node));
+        }
+        let keys = trusted.iter().map(|node| &node.key);
+        match note.voucher.signer(keys) {
+            Some(_) => Ok(note),
+            None => Err(BadNote::Seller(note.voucher.id())),
+        }
+    }
+
+    /// Whether it says more than another of the same node and voucher. What only ever grows is asked
+    /// first: the node's clock may have been wrong.
+    pub fn is_newer(&self, other: &Self) -> bool {
+        let order = |note: &Self| {
+            (
+                note.invalidated.is_some(),
+                note.used,
+                note.moved,
+                note.noted,
+            )
+        };
+        order(self) > order(other)
+    }
+}
+
+/// A device's name in notes.
+fn device(id: &str, mac: &Mac) -> String {
+    let digest = digest(&SHA256, &[b"weir device 1\n", id.as_bytes(), mac].concat());
+    let octets = &digest.as_ref()[..8];
+    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+}
+
+/// Whether two nodes let devices in by a voucher that it was not sold for. Each note comes with how
+/// late it was heard: that its way was long, or that its clock is wrong. Only what is so in both
+/// cases is told.
+pub fn double(voucher: &Voucher, one: (&Note, i64), two: (&Note, i64)) -> Option<Double> {
+    let always = |holds: &dyn Fn(i64, i64) -> bool| {
+        let shifts = [(0, 0), (one.1, 0), (0, two.1), (one.1, two.1)];
+        shifts.iter().all(|(first, second)| holds(*first, *second))
+    };
+    let found = |how| Double {
+        how,
+        nodes: [one.0.node, two.0.node],
+    };
+    let began_after = |begun: (&Note, i64), over: (&Note, i64)| {
+        let (Some(here), Some(end)) = (begun.0.here, over.0.over) else {
+            return false;
+        };
+        here as i64 + begun.1 > end as i64 + over.1 + SLACK
+    };
+    let again = |first, second| {
+        let (one, two) = ((one.0, first), (two.0, second));
+        // One that never let anybody in was told so by the others.
+        (one.0.here.is_some() && began_after(two, one))
+            || (two.0.here.is_some() && began_after(one, two))
+    };
+    if always(&again) {
+        return Some(found(How::Again));
+    }
+    let others = two.0.users.iter();
+    let others =
+        others.filter(|theirs| !one.0.users.iter().any(|ours| ours.device == theirs.device));
+    let all = one.0.users.len() + others.clone().count();
+    if all <= voucher.devices as usize {
+        return None;
+    }
+    let end = |note: &Note| note.over.map_or(note.noted, |over| over.min(note.noted)) as i64;
+    let beside = |ours: &Device, theirs: &Device| {
+        always(&|first, second| {
+            let from = (ours.since as i64 + first).max(theirs.since as i64 + second);
+            let to = (end(one.0) + first).min(end(two.0) + second);
+            to - from > SLACK
+        })
+    };
+    let mut others = others;
+    others
+        .any(|theirs| {
+            one.0
+                .users
+                .iter()
+                .any(|ours| ours.device != theirs.device && beside(ours, theirs))
+        })
+        .then(|| found(How::Together))
+}
+
+#[cfg(test)]
+#[path = "notes_tests.rs"]
+mod tests;

@@ -1,0 +1,258 @@
+//! A voucher that any node can check without asking another: its terms, signed by the node that sold
+//! it. 100 octets; as text, 160 of the letters that codes have. Numbers are big-endian.
+//!
+//! | octets | |
+//! |---|---|
+//! | 0 | 1, the version |
+//! | 1–8 | the voucher's id |
+//! | 9–13 | its code |
+//! | 14–17 | seconds that it is good for; 0: for ever |
+//! | 18–19 | devices that may use it at once |
+//! | 20–23 | it can be used for the first time until then, seconds since 1970; 0: at any time |
+//! | 24–31 | bytes that it is good for; 0: as many as its time allows |
+//! | 32–35 | the first four of the SHA-256 of the key that signed it |
+//! | 36–99 | signature of octets 0–35 |
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::code::{self, Code, NotACode};
+use crate::keys::{PublicKey, Purpose, SIGNATURE, SecretKey};
+use crate::voucher::Voucher;
+
+const VERSION: u8 = 1;
+/// Octets that are signed.
+const TERMS: usize = 36;
+const OCTETS: usize = TERMS + SIGNATURE;
+/// Octets that one code makes of its letters.
+const GROUP: usize = 5;
+/// Letters of the whole.
+pub const LETTERS: usize = OCTETS / GROUP * code::LENGTH;
+/// Bytes of text that are looked at.
+const LONGEST: usize = 4 * LETTERS;
+
+/// A signed voucher. Whether the signature holds is another question: [`Signed::signer`].
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Signed([u8; OCTETS]);
+
+/// Not a signed voucher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a signed voucher has {LETTERS} letters and digits, and terms that make sense")]
+pub struct NotSigned;
+
+impl Signed {
+    /// The signed form of a voucher that was sold here; `None`: its terms do not fit.
+    pub fn of(voucher: &Voucher, key: &SecretKey) -> Option<Self> {
+        let mut octets = [0; OCTETS];
+        let mut rest = &mut octets[..];
+        let id = u64::from_str_radix(&voucher.id, 16).ok()?;
+        let duration = u32::try_from(voucher.duration.unwrap_or(0)).ok()?;
+        let devices = u16::try_from(voucher.devices).ok()?;
+        let until = u32::try_from(voucher.until.unwrap_or(0)).ok()?;
+        put(&mut rest, &[VERSION]);
+        put(&mut rest, &id.to_be_bytes());
+        put(&mut rest, &voucher.code.octets());
+        put(&mut rest, &duration.to_be_bytes());
+        put(&mut rest, &devices.to_be_bytes());
+        put(&mut rest, &until.to_be_bytes());
+        put(&mut rest, &voucher.bytes.unwrap_or(0).to_be_bytes());
+        put(&mut rest, &key.public().hint());
+        let signature = key.sign(Purpose::Voucher, &octets[..TERMS]);
+        octets[TERMS..].copy_from_slice(&signature);
+        Some(Self(octets))
+    }
+
+    fn part<const N: usize>(&self, from: usize) -> [u8; N] {
+        std::array::from_fn(|place| self.0[from + place])
+    }
+
+    /// Id of the voucher.
+    pub fn id(&self) -> String {
+        format!("{:016x}", u64::from_be_bytes(self.part(1)))
+    }
+
+    /// What its signer's key has for a hint.
+    pub fn hint(&self) -> [u8; 4] {
+        self.part(32)
+    }
+
+    /// Which of these signed it.
+    pub fn signer<'a>(
+        &self,
+        keys: impl IntoIterator<Item = &'a PublicKey>,
+    ) -> Option<&'a PublicKey> {
+        let (terms, signature) = self.0.split_at(TERMS);
+        let hint = self.hint();
+        keys.into_iter()
+            .filter(|key| key.hint() == hint)
+            .find(|key| key.signed(Purpose::Voucher, terms, signature))
+    }
+
+    /// The voucher as it was sold; `created`: when it was first seen here.
+    pub fn voucher(&self, created: u64) -> Voucher {
+        let some = |number: u64| (number != 0).then_some(number);
+        let seconds = |from| some(u64::from(u32::from_be_bytes(self.part(from))));
+        Voucher {
+            duration: seconds(14),
+            devices: u32::from(u16::from_be_bytes(self.part(18))),
+            until: seconds(20),
+            bytes: some(u64::from_be_bytes(self.part(24))),
+            signed: Some(*self),
+            ..Voucher::new(self.id(), Code::new(self.part(9)), created)
+        }
+    }
+}
+
+/// What somebody comes with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ticket {
+    /// The code of a voucher.
+    Code(Code),
+    /// A signed voucher.
+    Signed(Signed),
+}
+
+impl fmt::Display for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => code.fmt(f),
+            Self::Signed(signed) => signed.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Ticket {
+    type Err = NotACode;
+
+    fn from_str(text: &str) -> Result<Self, NotACode> {
+        let signed = text.parse().map(Self::Signed);
+        signed.or_else(|_| text.parse().map(Self::Code))
+    }
+}
+
+fn put(rest: &mut &mut [u8], octets: &[u8]) {
+    let (here, after) = std::mem::take(rest).split_at_mut(octets.len());
+    here.copy_from_slice(octets);
+    *rest = after;
+}
+
+impl fmt::Display for Signed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (groups, _) = self.0.as_chunks::<GROUP>();
+        groups
+            .iter()
+            .try_for_each(|group| f.write_str(Code::new(*group).letters()))
+    }
+}
+
+impl fmt::Debug for Signed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Signed({})", self.id())
+    }
+}
+
+impl FromStr for Signed {
+    type Err = NotSigned;
+
+    /// Small letters, spaces and dashes are forgiven, as in codes.
+    fn from_str(text: &str) -> Result<Self, NotSigned> {
+        if text.len() > LONGEST {
+            return Err(NotSigned);
+        }
+        let letters: Vec<char> = text.chars().filter(|c| !code::is_skipped(*c)).collect();
+        if letters.len() != LETTERS {
+            return Err(NotSigned);
+        }
+        let mut octets = [0; OCTETS];
+        let (groups, _) = octets.as_chunks_mut::<GROUP>();
+        for (group, letters) in groups.iter_mut().zip(letters.chunks(code::LENGTH)) {
+            let letters: String = letters.iter().collect();
+            let code: Code = letters.parse().map_err(|_| NotSigned)?;
+            *group = code.octets();
+        }
+        let signed = Self(octets);
+        let makes_sense = octets[0] == VERSION && u16::from_be_bytes(signed.part(18)) > 0;
+        makes_sense.then_some(signed).ok_or(NotSigned)
+    }
+}
+
+impl TryFrom<String> for Signed {
+    type Error = NotSigned;
+
+    fn try_from(text: String) -> Result<Self, NotSigned> {
+        text.parse()
+    }
+}
+
+impl From<Signed> for String {
+    fn from(signed: Signed) -> Self {
+        signed.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn key(number: u8) -> SecretKey {
+        SecretKey::new(&[number; 32]).expect("a key")
+    }
+
+    fn voucher() -> Voucher {
+        Voucher {
+            duration: Some(3600),
+            devices: 3,
+            until: Some(1_800_000_000),
+            bytes: Some(1 << 33),
+            ..Voucher::new("00112233445566ff".to_owned(), Code::new([7; 5]), 5)
+        }
+    }
+
+    #[test]
+    fn a_signed_voucher_says_what_was_sold() {
+        let signed = Signed::of(&voucher(), &key(1)).expect("signed");
+        let text = signed.to_string();
+        assert_eq!(text.len(), LETTERS);
+        let read: Signed = text.to_lowercase().parse().expect("read");
+        let expected = Voucher {
+            signed: Some(signed),
+            ..voucher()
+        };
+        assert_eq!(read.voucher(5), expected);
+        let (one, two) = (key(1).public(), key(2).public());
+        assert_eq!(read.signer([&two, &one]), Some(&one));
+        assert_eq!(read.signer([&two]), None);
+    }
+
+    #[test]
+    fn nothing_of_it_can_be_changed() {
+        let signed = Signed::of(&voucher(), &key(1)).expect("signed");
+        let public = key(1).public();
+        for bit in 0..OCTETS * 8 {
+            let mut other = signed;
+            other.0[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(other.signer([&public]), None, "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_signed() {
+        let long = Voucher {
+            duration: Some(1 << 32),
+            ..voucher()
+        };
+        assert_eq!(Signed::of(&long, &key(1)), None);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(text in "[0-9A-Za-z -]{0,400}") {
+            let _ = text.parse::<Signed>();
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! This node among others: its key, those that it trusts, and what they tell each other.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use answers::NotesHeard;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use portal::keys::{KEY, PublicKey, SecretKey, Trusted};
+use portal::notes::Note;
+use portal::signed::Signed;
+use tracing::{info, warn};
+
+use super::Keeper;
+use crate::daemon::Router;
+
+/// A node, and whom it trusts.
+pub struct Node {
+    pub key: Arc<SecretKey>,
+    /// Itself first.
+    pub trusted: Vec<Trusted>,
+}
+
+impl Node {
+    pub fn new(key: SecretKey, trust: &[Trusted]) -> Self {
+        let mut node = Self {
+            key: Arc::new(key),
+            trusted: Vec::new(),
+        };
+        node.trust(trust);
+        node
+    }
+
+    /// Trusts these from now on, and itself.
+    pub fn trust(&mut self, trust: &[Trusted]) {
+        let own = Trusted {
+            key: self.key.public(),
+            name: "this node".to_owned(),
+        };
+        self.trusted = std::iter::once(own).chain(trust.iter().cloned()).collect();
+    }
+
+    /// What a node is called.
+    pub fn name(&self, key: &PublicKey) -> String {
+        let known = self.trusted.iter().find(|node| node.key == *key);
+        let name = known.map(|node| node.name.clone());
+        name.filter(|name| !name.is_empty())
+            .unwrap_or_else(|| key.to_string())
+    }
+
+    /// What the node is called that sold a voucher, as far as it is still trusted.
+    pub fn seller(&self, signed: &Signed) -> String {
+        let known = self.trusted.iter().find(|n| n.key.hint() == signed.hint());
+        known.map_or_else(|| "a former node".to_owned(), |node| self.name(&node.key))
+    }
+}
+
+/// The key in a file, which is made if there is none. To be called with all rights.
+///
+/// # Errors
+/// It cannot be read or written, or is none.
+pub fn key(path: &Path) -> io::Result<SecretKey> {
+    let text = match fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => made(path)?,
+        read => read?,
+    };
+    let seed = BASE64.decode(text.trim()).ok();
+    let seed = seed.and_then(|seed| <[u8; KEY]>::try_from(seed).ok());
+    let key = seed.and_then(|seed| SecretKey::new(&seed).ok());
+    key.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it holds no key"))
+}
+
+/// Whole, or not at all: half a key would be none for ever.
+fn made(path: &Path) -> io::Result<String> {
+    let mut seed = [0; KEY];
+    getrandom::fill(&mut seed).map_err(io::Error::other)?;
+    let text = BASE64.encode(seed) + "\n";
+    let beside = path.with_extension("key.new");
+    let mut options = OpenOptions::new();
+    let options = options.write(true).create(true).truncate(true).mode(0o600);
+    let mut file = options.open(&beside)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&beside, path)?;
+    Ok(text)
+}
+
+/// Lines of other nodes, looked at.
+pub struct Looked {
+    notes: Vec<(Note, String)>,
+    known: u64,
+    refused: Vec<String>,
+}
+
+impl Keeper {
+    /// What there is to tell other nodes, as work that may take a while: signed lines.
+    pub fn told(&self) -> impl FnOnce() -> Vec<String> + Send + use<> {
+        let (now, wall) = self.when();
+        let key = Arc::clone(&self.node.key);
+        let all: Vec<_> = self
+            .guests
+            .vouchers(now)
+            .map(|(voucher, used)| (voucher.clone(), used))
+            .collect();
+        move || {
+            let mut lines = Vec::new();
+            for (voucher, used) in all {
+                let signed = voucher.signed;
+                if let Some(signed) = signed.or_else(|| Signed::of(&voucher, &key)) {
+                    let note = Note::of(&voucher, (signed, used), (key.public(), wall));
+                    lines.push(note.line(&key));
+                }
+                lines.extend(voucher.elsewhere.into_values().map(|heard| heard.line));
+            }
+            lines
+        }
+    }
+
+    /// Looks at lines of other nodes, as work that may take a while.
+    pub fn look(&self, lines: Vec<String>) -> impl FnOnce() -> Looked + Send + use<> {
+        let trusted = self.node.trusted.clone();
+        let now = self.now();
+        let before = lines.len();
+        let is_known = |line: &String| {
+            let note = Note::read(line);
+            let known = note.and_then(|note| {
+                let (voucher, _) = self.guests.voucher(&note.voucher.id(), now)?;
+                let heard = voucher.elsewhere.get(&note.node)?;
+                Some(heard.line == *line)
+            });
+            known == Some(true)
+        };
+        let lines: Vec<_> = lines.into_iter().filter(|line| !is_known(line)).collect();
+        let known = (before - lines.len()) as u64;
+        move || {
+            let mut looked = Looked {
+                notes: Vec::new(),
+                known,
+                refused: Vec::new(),
+            };
+            for line in lines {
+                match Note::checked(&line, &trusted) {
+                    Ok(note) => looked.notes.push((note, line)),
+                    Err(bad) => looked.refused.push(bad.to_string()),
+                }
+            }
+            looked.refused.sort();
+            looked.refused.dedup();
+            looked
+        }
+    }
+
+    /// Takes what other nodes told.
+    pub fn hear(&mut self, looked: Looked, router: &mut Router) -> NotesHeard {
+        let (now, wall) = self.when();
+        let own = self.node.key.public();
+        let mut heard = NotesHeard {
+            known: looked.known,
+            refused: looked.refused,
+            ..NotesHeard::default()
+        };
+        for (note, line) in &looked.notes {
+            let id = note.voucher.id();
+            let was = self.is_double(&id);
+            let (told, when) = ((note, line.as_str()), (own, now, wall));
+            match self.guests.hear(told, when, &mut self.changes) {
+                true => heard.new += 1,
+                false => heard.known += 1,
+            }
+            if !was && self.is_double(&id) {
+                warn!(
+                    voucher = id,
+                    "a voucher was used at two nodes by more than it was sold for"
+                );
+                heard.double_use.push(id);
+            }
+        }
+        self.guests.expire((now, wall), &mut self.changes);
+        self.settle(router);
+        info!(new = heard.new, known = heard.known, "notes of other nodes");
+        heard
+    }
+
+    fn is_double(&self, id: &str) -> bool {
+        let voucher = self.guests.voucher(id, 0);
+        voucher.is_some_and(|(voucher, _)| voucher.double.is_some())
+    }
+}
