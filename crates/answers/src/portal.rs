@@ -22,9 +22,12 @@ pub struct PortalClient {
     pub state: PortalState,
     /// Id of its voucher, if it has one.
     pub voucher: Option<String>,
-    /// Seconds that are left of its time; none: its time has no end, or has not begun.
+    /// Ids of those that begin one after the other when that is over.
+    #[serde(default)]
+    pub then: Vec<String>,
+    /// Seconds that are left to it, of all its vouchers; none: its time has no end, or has not begun.
     pub seconds_remaining: Option<u64>,
-    /// Bytes that are left to it; none: as many as it likes.
+    /// Bytes that are left to it, of all its vouchers; none: as many as it likes.
     pub bytes_remaining: Option<u64>,
 }
 

@@ -1,5 +1,8 @@
 //! Vouchers, and the devices that came with them: what happens, and what changes by it.
 
+mod elsewhere;
+mod turns;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 
@@ -7,10 +10,7 @@ use kernel::Mac;
 
 use crate::Millis;
 use crate::code::Code;
-use crate::keys::PublicKey;
-use crate::notes::{self, Heard, Note};
-use crate::signed::Signed;
-use crate::voucher::{State, User, Voucher};
+use crate::voucher::{State, Voucher};
 
 /// Addresses that one device has at most: an IPv4 address, and IPv6 addresses that change.
 const ADDRESSES: usize = 16;
@@ -48,8 +48,20 @@ pub enum Refusal {
 pub struct Guest {
     /// Id of its voucher; `None`: it needs none.
     pub voucher: Option<String>,
+    /// Ids of those that begin one after the other when that is over.
+    pub then: Vec<String>,
     /// Its addresses, as far as they are known.
     pub addresses: BTreeSet<IpAddr>,
+}
+
+impl Guest {
+    fn new(voucher: Option<String>) -> Self {
+        Self {
+            voucher,
+            then: Vec::new(),
+            addresses: BTreeSet::new(),
+        }
+    }
 }
 
 /// A voucher, and the time that goes by.
@@ -107,26 +119,54 @@ impl Guests {
         out: &mut Vec<Change>,
     ) -> Self {
         let mut guests = Self::default();
+        let mut waiting = Vec::new();
         for voucher in vouchers {
-            let (users, id) = (voucher.users.clone(), voucher.id.clone());
-            let users = users.into_iter().map(|user| user.mac);
-            let active = voucher.state(voucher.used, 0) == State::Active;
+            let id = voucher.id.clone();
+            let state = voucher.state(voucher.used, 0);
+            for user in &voucher.users {
+                match state {
+                    State::Active => {
+                        let guest = Guest::new(Some(id.clone()));
+                        guests.guests.insert(user.mac, guest);
+                    }
+                    State::Available => waiting.push((user.since, user.mac, id.clone())),
+                    State::Expired | State::Invalidated => {}
+                }
+            }
             guests.codes.entry(voucher.code).or_insert(id.clone());
-            let since = active.then_some(now);
-            let left = voucher.left(voucher.used);
-            guests.vouchers.insert(id.clone(), Kept { voucher, since });
-            for mac in users.filter(|_| active) {
-                guests.guests.insert(
-                    mac,
-                    Guest {
-                        voucher: Some(id.clone()),
-                        addresses: BTreeSet::new(),
-                    },
-                );
-                out.push(Change::Admit(mac, left));
+            let since = (state == State::Active).then_some(now);
+            guests.vouchers.insert(id, Kept { voucher, since });
+        }
+        // In the order in which they were brought.
+        waiting.sort();
+        for (_, mac, id) in waiting {
+            match guests.guests.get_mut(&mac) {
+                Some(guest) => guest.then.push(id),
+                // It begins when its code is typed again.
+                None => {
+                    if let Some(kept) = guests.vouchers.get_mut(&id) {
+                        kept.voucher.users.retain(|user| user.mac != mac);
+                    }
+                }
             }
         }
+        let all = guests.guests.iter();
+        out.extend(all.map(|(mac, guest)| Change::Admit(*mac, guests.left(guest, now).flatten())));
         guests
+    }
+
+    /// What is left of a device's time, its vouchers one after the other: `None` without a voucher
+    /// that there is, `Some(None)` without an end.
+    fn left(&self, guest: &Guest, now: Millis) -> Option<Option<Millis>> {
+        let Some(id) = &guest.voucher else {
+            return Some(None);
+        };
+        let mut sum = self.vouchers.get(id)?.left(now);
+        for id in &guest.then {
+            let more = self.vouchers.get(id)?.left(now);
+            sum = sum.zip(more).map(|(sum, more)| sum.saturating_add(more));
+        }
+        Some(sum)
     }
 
     /// Lets these devices in for ever, and no others that have no voucher.
@@ -157,8 +197,8 @@ impl Guests {
                     .map(|address| Change::Address(*mac, *address, None)),
             );
             let guest = Guest {
-                voucher: None,
                 addresses,
+                ..Guest::new(None)
             };
             self.guests.insert(*mac, guest);
         }
@@ -195,68 +235,17 @@ impl Guests {
         Ok(())
     }
 
-    /// A device is let in by a voucher. Where all of the voucher's devices are there already, the
-    /// one that came first makes room.
-    pub fn admit(
-        &mut self,
-        mac: Mac,
-        id: &str,
-        (now, wall): (Millis, u64),
-        out: &mut Vec<Change>,
-    ) -> Result<(), Refusal> {
-        // Who needs no voucher uses none up.
-        let before = self.guests.get(&mac);
-        if before.is_some_and(|guest| guest.voucher.is_none()) {
-            return Ok(());
-        }
-        let kept = self.vouchers.get_mut(id).ok_or(Refusal::Unknown)?;
-        match kept.voucher.state(kept.used(now), wall) {
-            State::Expired => return Err(Refusal::Expired),
-            State::Invalidated => return Err(Refusal::Invalidated),
-            State::Available => {
-                kept.voucher.activated = Some(wall);
-                kept.since = Some(now);
-            }
-            State::Active => {}
-        }
-        kept.voucher.here.get_or_insert(wall);
-        let users = &mut kept.voucher.users;
-        let known = users.iter().find(|user| user.mac == mac).copied();
-        users.retain(|user| user.mac != mac);
-        users.push(known.unwrap_or(User { mac, since: wall }));
-        let room = kept.voucher.devices.max(1) as usize;
-        let excess = users.len().saturating_sub(room);
-        let pushed: Vec<Mac> = users.drain(..excess).map(|user| user.mac).collect();
-        let keep = kept.noted(now);
-        let left = kept.left(now);
-        out.push(keep);
-        for other in pushed {
-            self.refuse(other, out);
-        }
-        // One that comes with another voucher gives the former back.
-        let before = self.guests.get(&mac);
-        let former = before
-            .and_then(|guest| guest.voucher.clone())
-            .filter(|former| former != id);
-        let addresses = before
-            .map(|guest| guest.addresses.clone())
-            .unwrap_or_default();
-        if let Some(former) = former.and_then(|former| self.vouchers.get_mut(&former)) {
-            former.voucher.users.retain(|user| user.mac != mac);
-            out.push(former.noted(now));
-        }
-        out.push(Change::Admit(mac, left));
-        out.extend(
-            addresses
-                .iter()
-                .map(|known| Change::Address(mac, *known, left)),
-        );
-        let guest = Guest {
-            voucher: Some(id.to_owned()),
-            addresses,
+    /// The kernel is told how long a device may.
+    fn tell(&self, mac: Mac, now: Millis, out: &mut Vec<Change>) {
+        let Some(guest) = self.guests.get(&mac) else {
+            return;
         };
-        self.guests.insert(mac, guest);
-        Ok(())
+        let Some(left) = self.left(guest, now).filter(|left| *left != Some(0)) else {
+            return;
+        };
+        out.push(Change::Admit(mac, left));
+        let addresses = guest.addresses.iter();
+        out.extend(addresses.map(|address| Change::Address(mac, *address, left)));
     }
 
     /// This device has this address now, and nobody else does.
@@ -266,15 +255,11 @@ impl Guests {
             Some(_) => self.gone(address, out),
             None => {}
         }
-        let Some(guest) = self.guests.get_mut(&mac) else {
+        let Some(guest) = self.guests.get(&mac) else {
             return;
         };
-        let left = match &guest.voucher {
-            None => None,
-            Some(id) => match self.vouchers.get(id).map(|kept| kept.left(now)) {
-                Some(left) => left,
-                None => return,
-            },
+        let Some(left) = self.left(guest, now) else {
+            return;
         };
         // The lowest is no better than another: what it still needs is seen again.
         if guest.addresses.len() >= ADDRESSES
@@ -318,13 +303,11 @@ impl Guests {
         let Some(guest) = self.guests.get(&mac) else {
             return false;
         };
-        if let Some(kept) = guest
-            .voucher
-            .as_ref()
-            .and_then(|id| self.vouchers.get_mut(id))
-        {
-            kept.voucher.users.retain(|user| user.mac != mac);
-            out.push(kept.noted(now));
+        for id in guest.voucher.iter().chain(&guest.then) {
+            if let Some(kept) = self.vouchers.get_mut(id) {
+                kept.voucher.users.retain(|user| user.mac != mac);
+                out.push(kept.noted(now));
+            }
         }
         self.refuse(mac, out);
         true
@@ -345,103 +328,9 @@ impl Guests {
         out.push(kept.noted(now));
         kept.since = None;
         for user in users {
-            self.refuse(user.mac, out);
+            self.without(user.mac, id, (now, wall), out);
         }
         true
-    }
-
-    /// Somebody came with a voucher that was signed elsewhere, and checked.
-    pub fn present(&mut self, signed: &Signed, wall: u64) -> Result<String, Refusal> {
-        let voucher = signed.voucher(wall);
-        let (id, code) = (voucher.id.clone(), voucher.code);
-        self.add(voucher);
-        match self.vouchers.get(&id).map(|kept| kept.voucher.code) {
-            Some(known) if known == code => Ok(id),
-            _ => Err(Refusal::Unknown),
-        }
-    }
-
-    /// Another node noted something of a voucher. Whether that was new.
-    pub fn hear(
-        &mut self,
-        (note, line): (&Note, &str),
-        (own, now, wall): (PublicKey, Millis, u64),
-        out: &mut Vec<Change>,
-    ) -> bool {
-        if note.node == own {
-            return false;
-        }
-        let Ok(id) = self.present(&note.voucher, note.noted) else {
-            return false;
-        };
-        let Some(kept) = self.vouchers.get_mut(&id) else {
-            return false;
-        };
-        let before = kept.voucher.elsewhere.get(&note.node);
-        let before = before.and_then(|heard| Note::read(&heard.line));
-        if before.is_some_and(|before| !note.is_newer(&before)) {
-            return false;
-        }
-        kept.fold(now);
-        let voucher = &mut kept.voucher;
-        let heard = Heard {
-            line: line.to_owned(),
-            moved: note.moved,
-            late: wall as i64 - note.noted as i64,
-        };
-        voucher.elsewhere.insert(note.node, heard);
-        if voucher.signed.is_some() && voucher.name.is_empty() {
-            voucher.name.clone_from(&note.name);
-        }
-        voucher.used = voucher.used.max(note.used);
-        if let Some(activated) = note.activated {
-            voucher.activated.get_or_insert(activated.min(wall));
-        }
-        let called_back = voucher.invalidated.is_none() && note.invalidated.is_some();
-        if called_back {
-            voucher.invalidated = note.invalidated;
-            kept.since = None;
-        } else if voucher.activated.is_some() && voucher.invalidated.is_none() {
-            kept.since.get_or_insert(now);
-        }
-        let voucher = &mut kept.voucher;
-        let used = voucher.used;
-        let own = Note::of(voucher, (note.voucher, used), (own, wall));
-        voucher.double = voucher.double.or_else(|| {
-            let others = voucher.elsewhere.values();
-            let mut others = others.filter_map(|one| Some((Note::read(&one.line)?, one.late)));
-            let found = |other: &(Note, i64)| {
-                let (late, other) = (wall as i64 - note.noted as i64, (&other.0, other.1));
-                notes::double(voucher, (note, late), other)
-                    .filter(|_| other.0.node != note.node)
-                    .or_else(|| notes::double(voucher, (&own, 0), other))
-            };
-            others.find_map(|other| found(&other))
-        });
-        let users = match called_back {
-            true => std::mem::take(&mut voucher.users),
-            false => voucher.users.clone(),
-        };
-        out.push(Change::Keep(Box::new(voucher.clone())));
-        let left = kept.left(now);
-        for user in users {
-            match called_back {
-                true => self.refuse(user.mac, out),
-                // They have less time than the kernel was told.
-                false => self.tell(user.mac, left, out),
-            }
-        }
-        true
-    }
-
-    /// The kernel is told anew how long a device may.
-    fn tell(&self, mac: Mac, left: Option<Millis>, out: &mut Vec<Change>) {
-        let Some(guest) = self.guests.get(&mac).filter(|_| left != Some(0)) else {
-            return;
-        };
-        out.push(Change::Admit(mac, left));
-        let addresses = guest.addresses.iter();
-        out.extend(addresses.map(|address| Change::Address(mac, *address, left)));
     }
 
     /// A voucher gets another name. Whether there is one.
@@ -471,7 +360,7 @@ impl Guests {
             kept.since = None;
             let (users, free) = (kept.voucher.users.clone(), kept.voucher.free);
             for user in users {
-                self.refuse(user.mac, out);
+                self.without(user.mac, &id, (now, wall), out);
             }
             if free && let Some(kept) = self.vouchers.remove(&id) {
                 self.codes.remove(&kept.voucher.code);
@@ -550,23 +439,25 @@ impl Guests {
         self.guests.get(mac)
     }
 
+    /// What is left to a device: milliseconds and bytes, of all its vouchers together; `None`: no
+    /// end.
+    pub fn remaining(&self, mac: &Mac, now: Millis) -> (Option<Millis>, Option<u64>) {
+        let Some(guest) = self.guests.get(mac) else {
+            return (None, None);
+        };
+        let ids = guest.voucher.iter().chain(&guest.then);
+        let kept = ids.filter_map(|id| self.vouchers.get(id));
+        let bytes: Option<Vec<u64>> = kept.map(|kept| kept.voucher.bytes_left()).collect();
+        let bytes = bytes.filter(|_| guest.voucher.is_some());
+        let bytes = bytes.map(|all| all.into_iter().fold(0, u64::saturating_add));
+        (self.left(guest, now).flatten(), bytes)
+    }
+
     /// What the kernel is to know, all of it.
     pub fn all(&self, now: Millis) -> Vec<Change> {
         let mut out = Vec::new();
-        for (mac, guest) in &self.guests {
-            let left = match &guest.voucher {
-                None => None,
-                Some(id) => match self.vouchers.get(id) {
-                    Some(kept) => kept.left(now),
-                    None => continue,
-                },
-            };
-            if left == Some(0) {
-                continue;
-            }
-            out.push(Change::Admit(*mac, left));
-            let addresses = guest.addresses.iter();
-            out.extend(addresses.map(|address| Change::Address(*mac, *address, left)));
+        for mac in self.guests.keys() {
+            self.tell(*mac, now, &mut out);
         }
         out
     }

@@ -1,5 +1,7 @@
 use super::*;
 use crate::keys::SecretKey;
+use crate::notes::{self, Note};
+use crate::signed::Signed;
 
 const HOUR: Millis = 3_600_000;
 const ONE: Mac = [2, 0, 0, 0, 0, 1];
@@ -182,6 +184,114 @@ fn what_nobody_sold_is_forgotten() {
     guests.expire((HOUR, WALL), &mut Vec::new());
     assert!(guests.guest(&ONE).is_none());
     assert!(guests.add(free), "the next one");
+}
+
+fn state(guests: &Guests, number: u8, now: Millis) -> State {
+    let id = format!("{number:016x}");
+    let (voucher, used) = guests.voucher(&id, now).expect("a voucher");
+    voucher.state(used, WALL)
+}
+
+/// Half an hour is left, and an hour comes to it, which begins when the first is over. Nobody's
+/// connections end by that.
+#[test]
+fn another_voucher_begins_when_the_first_is_over() {
+    let mut guests = guests([voucher(1), voucher(2)]);
+    log_in(&mut guests, ONE, 2, 1, 0);
+    let out = log_in(&mut guests, ONE, 2, 2, HOUR / 2);
+    assert!(out.contains(&Change::Address(ONE, at(2), Some(HOUR + HOUR / 2))));
+    assert_eq!(state(&guests, 2, HOUR / 2), State::Available);
+    assert_eq!(guests.remaining(&ONE, HOUR / 2).0, Some(HOUR + HOUR / 2));
+    let mut out = Vec::new();
+    guests.expire((HOUR, WALL), &mut out);
+    assert!(!out.contains(&Change::Refuse(ONE)) && !out.contains(&Change::End(at(2))));
+    assert!(out.contains(&Change::Admit(ONE, Some(HOUR))));
+    assert_eq!(state(&guests, 1, HOUR), State::Expired);
+    assert_eq!(state(&guests, 2, HOUR), State::Active);
+    assert_eq!(guests.next(HOUR), Some(2 * HOUR));
+    let mut out = Vec::new();
+    guests.expire((2 * HOUR, WALL), &mut out);
+    assert!(out.contains(&Change::Refuse(ONE)) && out.contains(&Change::End(at(2))));
+}
+
+#[test]
+fn what_waits_survives_a_restart_and_its_last_day() {
+    let until = |number| Voucher {
+        until: Some(WALL + 60),
+        ..voucher(number)
+    };
+    let mut first = guests([until(1), until(2), until(3)]);
+    log_in(&mut first, ONE, 2, 1, 0);
+    for (number, second) in [(3, 1), (2, 2)] {
+        let when = (second * 1000, WALL + second);
+        let code = Code::new([number; 5]);
+        let came = first.log_in((ONE, at(2)), code, when, &mut Vec::new());
+        assert_eq!(came, Ok(()));
+    }
+    first.expire((1, WALL), &mut Vec::new());
+    let kept: Vec<Voucher> = first.vouchers(5000).map(|(v, _)| v.clone()).collect();
+    let mut out = Vec::new();
+    let mut again = Guests::new(kept, 0, &mut out);
+    assert_eq!(out, [Change::Admit(ONE, Some(3 * HOUR))]);
+    again.expire((HOUR, WALL + 3600), &mut Vec::new());
+    assert_eq!(state(&again, 3, HOUR), State::Active, "in their order");
+    assert_eq!(state(&again, 2, HOUR), State::Available);
+}
+
+/// One that waits is nobody's yet: who comes with it in another device has it.
+#[test]
+fn what_waits_can_be_taken_elsewhere_and_given_back() {
+    let mut guests = guests([voucher(1), voucher(2), voucher(3)]);
+    for number in [1, 2, 3] {
+        log_in(&mut guests, ONE, 2, number, 0);
+    }
+    let out = log_in(&mut guests, TWO, 3, 2, 1000);
+    assert!(out.contains(&Change::Admit(ONE, Some(2 * HOUR - 1000))));
+    assert!(out.contains(&Change::Admit(TWO, Some(HOUR))));
+    let mut out = Vec::new();
+    assert!(guests.end(ONE, 2000, &mut out));
+    assert!(out.contains(&Change::Refuse(ONE)));
+    assert!(
+        guests
+            .voucher(&voucher(3).id, 0)
+            .expect("a voucher")
+            .0
+            .users
+            .is_empty()
+    );
+    // Called back, with another that waits: that begins.
+    log_in(&mut guests, ONE, 2, 1, 3000);
+    log_in(&mut guests, ONE, 2, 3, 3000);
+    let mut out = Vec::new();
+    guests.invalidate(&voucher(1).id, (4000, WALL), &mut out);
+    assert!(!out.contains(&Change::Refuse(ONE)));
+    assert_eq!(state(&guests, 3, 4000), State::Active);
+}
+
+/// Bytes that are gone early make way for the next; what has no end has no next.
+#[test]
+fn bytes_that_are_gone_make_way_for_the_next() {
+    let limited = |number| Voucher {
+        bytes: Some(1000),
+        ..voucher(number)
+    };
+    let endless = Voucher {
+        duration: None,
+        ..voucher(3)
+    };
+    let mut guests = guests([limited(1), limited(2), endless, voucher(4)]);
+    log_in(&mut guests, ONE, 2, 1, 0);
+    log_in(&mut guests, ONE, 2, 2, 0);
+    assert_eq!(guests.remaining(&ONE, 0), (Some(2 * HOUR), Some(2000)));
+    guests.moved(&at(2), 1000);
+    let mut out = Vec::new();
+    guests.expire((1000, WALL), &mut out);
+    assert!(out.contains(&Change::Admit(ONE, Some(HOUR))));
+    assert!(!out.contains(&Change::End(at(2))));
+    log_in(&mut guests, TWO, 3, 3, 0);
+    log_in(&mut guests, TWO, 3, 4, 0);
+    assert_eq!(state(&guests, 4, 0), State::Available);
+    assert_eq!(guests.remaining(&TWO, 0), (None, None));
 }
 
 fn key(number: u8) -> SecretKey {

@@ -126,7 +126,10 @@ impl Voucher {
         match self.activated {
             Some(_) if self.left(used) == Some(0) || self.bytes_left() == Some(0) => State::Expired,
             Some(_) => State::Active,
-            None if self.until.is_some_and(|until| until <= wall) => State::Expired,
+            // Who brought it in time may have another to use first.
+            None if self.until.is_some_and(|until| until <= wall) && self.users.is_empty() => {
+                State::Expired
+            }
             None => State::Available,
         }
     }

@@ -67,6 +67,36 @@ fn bytes_are_counted_whoever_forwards_them() -> Result<(), Error> {
     Ok(())
 }
 
+/// Bought in time, a second voucher goes on where the first ends: nothing is interrupted.
+#[test]
+fn a_second_voucher_goes_on_where_the_first_ends() -> Result<(), Error> {
+    let place = Place::open("xdp", "")?;
+    let (short, long) = (place.sell("--duration 6s")?, place.sell("--duration 1h")?);
+    place.log_in(&short.code)?;
+    let began = Instant::now();
+    place.log_in(&long.code)?;
+    let guest = place.clients()?.clients[0].clone();
+    assert_eq!(
+        (guest.voucher, guest.then),
+        (Some(short.id), vec![long.id.clone()])
+    );
+    assert!(guest.seconds_remaining.is_some_and(|left| left > 3600));
+    let (server, to) = (place.lab.node("server")?, SocketAddr::new(SERVER, 5000));
+    let transfer = Transfer::start(place.client()?, server, to, 1, Some(1_000_000))?;
+    place.weir.wait_for_forwarding(5000)?;
+    wait_until("the second began", LIMIT, || {
+        Ok(place.clients()?.clients[0].voucher.as_deref() == Some(&long.id))
+    })?;
+    assert!(began.elapsed() > Duration::from_secs(5));
+    let before = transfer.progress();
+    transfer.advance(before + 100_000, LIMIT)?;
+    let router = place.lab.node("router")?;
+    let set = router.run("nft list set inet weir_portal guests4")?;
+    assert!(set.contains("expires 59m"), "{set}");
+    transfer.stop()?;
+    Ok(())
+}
+
 /// What cannot show a page is let in by hand; and a sheet has what nobody used yet.
 #[test]
 fn a_device_is_let_in_by_hand_and_a_sheet_has_the_rest() -> Result<(), Error> {

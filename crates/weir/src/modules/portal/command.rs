@@ -409,13 +409,17 @@ fn show_clients(all: &PortalClients, format: Format, output: &mut Output<'_>) ->
             PortalState::Exempt => ("exempt", Tone::Plain),
         };
         let addresses: Vec<_> = client.addresses.iter().map(ToString::to_string).collect();
+        let voucher = client.voucher.as_ref().map(|id| match client.then.len() {
+            0 => id.clone(),
+            more => format!("{id} +{more}"),
+        });
         table.row(
             [
                 client.mac.as_str().into(),
                 Cell::toned(word, tone),
                 Cell::or_dash(client.seconds_remaining.map(units::duration)),
                 Cell::or_dash(client.bytes_remaining.map(units::bytes)),
-                Cell::or_dash(client.voucher.as_deref()),
+                Cell::or_dash(voucher.as_deref()),
                 addresses.join(" ").as_str().into(),
             ],
             output,

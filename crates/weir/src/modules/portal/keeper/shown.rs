@@ -75,12 +75,8 @@ impl Keeper {
         let now = self.now();
         let guest = self.guests.guest(&mac);
         let voucher = guest.and_then(|guest| guest.voucher.clone());
-        let left = voucher.as_ref().and_then(|id| {
-            let (voucher, used) = self.guests.voucher(id, now)?;
-            voucher.left(used)
-        });
+        let (left, bytes_remaining) = self.guests.remaining(&mac, now);
         let sold = voucher.as_ref().and_then(|id| self.guests.voucher(id, now));
-        let bytes_remaining = sold.and_then(|(voucher, _)| voucher.bytes_left());
         let free = sold.is_some_and(|(voucher, _)| voucher.free);
         PortalClient {
             mac: mac_text(&mac),
@@ -92,6 +88,7 @@ impl Keeper {
                 (Some(_), None) => PortalState::Exempt,
             },
             voucher: voucher.filter(|_| !free),
+            then: guest.map(|guest| guest.then.clone()).unwrap_or_default(),
             seconds_remaining: left.map(|left| left.div_ceil(1000)),
             bytes_remaining,
         }
