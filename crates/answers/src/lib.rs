@@ -18,7 +18,7 @@
 //! | `GET /v1/portal/clients` | [`PortalClients`]: who is let in |
 //! | `GET /v1/portal/vouchers` | [`PortalVouchers`] |
 //! | `POST /v1/portal/vouchers` | [`PortalVouchers`] that are made, of [`NewVouchers`] |
-//! | `GET /v1/portal/vouchers/{id}` | [`PortalVoucher`] with its signed form |
+//! | `GET /v1/portal/vouchers/{id}` | [`PortalVoucher`] with its signed form and a QR code |
 //! | `POST /v1/portal/vouchers/{id}/rename` | [`PortalVoucher`], of a [`VoucherName`] |
 //! | `POST /v1/portal/vouchers/{id}/activate` | [`PortalVoucher`] that lets a [`VoucherDevice`] in |
 //! | `POST /v1/portal/vouchers/{id}/invalidate` | [`PortalVoucher`] that is called back |
@@ -66,7 +66,7 @@ pub use offload::{
 };
 pub use portal::{
     DoubleUse, NewVouchers, NotesHeard, PortalClient, PortalClients, PortalKey, PortalNotes,
-    PortalState, PortalVoucher, PortalVouchers, VoucherDevice, VoucherName,
+    PortalState, PortalVoucher, PortalVouchers, QrPicture, VoucherDevice, VoucherName,
 };
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
 pub use status::{

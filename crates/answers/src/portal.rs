@@ -24,7 +24,7 @@ pub struct PortalClient {
     pub voucher: Option<String>,
     /// Ids of those that begin one after the other when that is over.
     #[serde(default)]
-    pub then: Vec<String>,
+    pub next: Vec<String>,
     /// Seconds that are left to it, of all its vouchers; none: its time has no end, or has not begun.
     pub seconds_remaining: Option<u64>,
     /// Bytes that are left to it, of all its vouchers; none: as many as it likes.
@@ -92,6 +92,18 @@ pub struct PortalVoucher {
     /// What any node can check alone: 160 letters and digits. Only where one voucher is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed: Option<String>,
+    /// Leads to the page with the code in it. Only where one voucher is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qr: Option<QrPicture>,
+}
+
+/// A QR code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QrPicture {
+    /// Modules on each side, with the quiet zone.
+    pub side: usize,
+    /// The dark ones, each 1 by 1, as a path of SVG.
+    pub path: String,
 }
 
 /// How a voucher was used twice.

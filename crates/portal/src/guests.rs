@@ -49,7 +49,7 @@ pub struct Guest {
     /// Id of its voucher; `None`: it needs none.
     pub voucher: Option<String>,
     /// Ids of those that begin one after the other when that is over.
-    pub then: Vec<String>,
+    pub next: Vec<String>,
     /// Its addresses, as far as they are known.
     pub addresses: BTreeSet<IpAddr>,
 }
@@ -58,7 +58,7 @@ impl Guest {
     fn new(voucher: Option<String>) -> Self {
         Self {
             voucher,
-            then: Vec::new(),
+            next: Vec::new(),
             addresses: BTreeSet::new(),
         }
     }
@@ -141,7 +141,7 @@ impl Guests {
         waiting.sort();
         for (_, mac, id) in waiting {
             match guests.guests.get_mut(&mac) {
-                Some(guest) => guest.then.push(id),
+                Some(guest) => guest.next.push(id),
                 // It begins when its code is typed again.
                 None => {
                     if let Some(kept) = guests.vouchers.get_mut(&id) {
@@ -162,7 +162,7 @@ impl Guests {
             return Some(None);
         };
         let mut sum = self.vouchers.get(id)?.left(now);
-        for id in &guest.then {
+        for id in &guest.next {
             let more = self.vouchers.get(id)?.left(now);
             sum = sum.zip(more).map(|(sum, more)| sum.saturating_add(more));
         }
@@ -303,7 +303,7 @@ impl Guests {
         let Some(guest) = self.guests.get(&mac) else {
             return false;
         };
-        for id in guest.voucher.iter().chain(&guest.then) {
+        for id in guest.voucher.iter().chain(&guest.next) {
             if let Some(kept) = self.vouchers.get_mut(id) {
                 kept.voucher.users.retain(|user| user.mac != mac);
                 out.push(kept.noted(now));
@@ -445,7 +445,7 @@ impl Guests {
         let Some(guest) = self.guests.get(mac) else {
             return (None, None);
         };
-        let ids = guest.voucher.iter().chain(&guest.then);
+        let ids = guest.voucher.iter().chain(&guest.next);
         let kept = ids.filter_map(|id| self.vouchers.get(id));
         let bytes: Option<Vec<u64>> = kept.map(|kept| kept.voucher.bytes_left()).collect();
         let bytes = bytes.filter(|_| guest.voucher.is_some());

@@ -9,7 +9,10 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use answers::{Devices, Explanation, FlowList, History, Hop, Paths, ShadowCounts, Status, Talks};
+use answers::{
+    Devices, Explanation, FlowList, History, Hop, Paths, PortalClients, PortalVoucher,
+    ShadowCounts, Status, Talks,
+};
 use api::Problem;
 use filled::{Fill, filled};
 use serde::Serialize;
@@ -57,7 +60,8 @@ fn literal(value: &Value, depth: usize, text: &mut String) {
         Value::Object(fields) if fields.is_empty() => write!(text, "{{}}"),
         Value::Array(items) => {
             text.push('[');
-            for item in items {
+            for (number, item) in items.iter().enumerate() {
+                text.push_str(if number > 0 { ", " } else { "" });
                 literal(item, depth, text);
             }
             write!(text, "]")
@@ -133,6 +137,16 @@ fn the_page_knows_what_is_answered() {
         ("Hop", "../../src/modules/monitor/types", of::<Hop>()),
         ("Talks", "../../src/modules/monitor/types", of::<Talks>()),
         ("Paths", "../../src/modules/multipath/types", of::<Paths>()),
+        (
+            "PortalClients",
+            "../../src/modules/portal/types",
+            of::<PortalClients>(),
+        ),
+        (
+            "PortalVoucher",
+            "../../src/modules/portal/types",
+            of::<PortalVoucher>(),
+        ),
     ];
     let mut text = "// What the daemon's types write, with all that may be there, and with nothing that\n\
         // need not: written by crates/web/tests/answers.rs (WEIR_UPDATE_GOLDEN=1), held against the\n\

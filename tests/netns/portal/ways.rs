@@ -77,7 +77,7 @@ fn a_second_voucher_goes_on_where_the_first_ends() -> Result<(), Error> {
     place.log_in(&long.code)?;
     let guest = place.clients()?.clients[0].clone();
     assert_eq!(
-        (guest.voucher, guest.then),
+        (guest.voucher, guest.next),
         (Some(short.id), vec![long.id.clone()])
     );
     assert!(guest.seconds_remaining.is_some_and(|left| left > 3600));

@@ -84,7 +84,7 @@ export async function get<T>(path: string, query: Record<string, string> = {}): 
   }
 }
 
-async function post(path: string, body: unknown): Promise<void> {
+async function post(path: string, body: unknown): Promise<unknown> {
   const send = () =>
     request(`/api/${path}`, {
       method: "POST",
@@ -92,7 +92,7 @@ async function post(path: string, body: unknown): Promise<void> {
       body: JSON.stringify(body),
     });
   try {
-    await send();
+    return await send();
   } catch (failure) {
     // The token may be older than the session, for instance after the daemon was started anew: once
     // more with a fresh one. Logged out meanwhile? Asking anew tells, and the page follows.
@@ -102,7 +102,17 @@ async function post(path: string, body: unknown): Promise<void> {
     const before = session.get()?.csrf;
     await refreshSession();
     if (session.get()?.csrf === before) throw failure;
-    await send();
+    return await send();
+  }
+}
+
+/** POST below `/api/v1`. */
+export async function send<T>(path: string, body: unknown): Promise<T> {
+  try {
+    return (await post(`v1/${path}`, body)) as T;
+  } catch (failure) {
+    sessionEnded(failure);
+    throw failure;
   }
 }
 

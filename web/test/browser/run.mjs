@@ -1,6 +1,6 @@
 // Drives the built page in a browser: against the mock server, or against a router (WEIR_WEB_URL,
 // WEIR_WEB_PASSWORD; WEIR_WEB_FIRST where it has no password yet: this one is set; WEIR_WEB_PATHS:
-// the number of its uplinks, where it has a partner; WEIR_WEB_VIEWS: the views to look at, with
+// the number of its uplinks, where it has a partner; WEIR_WEB_PORTAL: it has a portal; WEIR_WEB_VIEWS: the views to look at, with
 // commas between them). WEIR_WEB_SHOTS=DIRECTORY saves a picture of each view, light and dark, wide
 // and narrow, with the mock's time sped up so that lines have a length.
 import assert from "node:assert/strict";
@@ -18,8 +18,12 @@ const password = process.env.WEIR_WEB_PASSWORD ?? "weir weir";
 const shooting = process.env.WEIR_WEB_SHOTS !== undefined;
 /** Uplinks of a router that has a partner. */
 const uplinks = real ? Number(process.env.WEIR_WEB_PATHS ?? 0) : 3;
+/** Whether there is a portal. */
+const guests = real ? process.env.WEIR_WEB_PORTAL !== undefined : true;
 const views = (process.env.WEIR_WEB_VIEWS?.split(",") ?? steps.VIEWS).filter(
-  (view) => view !== "paths" || uplinks > 0,
+  (view) =>
+    (view !== "paths" || uplinks > 0) &&
+    (guests || !["guests", "vouchers", "voucher"].includes(view)),
 );
 const mockOnly = { skip: real ? "needs the mock server" : false };
 
@@ -98,6 +102,40 @@ journey("what each path carries", { test: withPaths }, async (page) => {
     assert.equal(await says("usb1 has the same address as usb0"), 1);
   }
 });
+
+const withPortal = { skip: guests ? false : "needs a router with a portal" };
+journey("a voucher is sold, renamed and called back", { test: withPortal }, async (page) => {
+  await steps.logIn(page, password);
+  await steps.sale(page);
+});
+
+journey("a device's time is ended", { test: mockOnly }, async (page) => {
+  await steps.logIn(page, password);
+  await steps.visit(page, "guests");
+  const ends = page.getByRole("button", { name: /^End: / });
+  const before = await ends.count();
+  await ends.first().click();
+  await page.waitForFunction(
+    (many) => document.querySelectorAll("tbody .button").length === many,
+    before - 1,
+  );
+  assert.equal(await page.locator("main img, main script").count(), 0);
+});
+
+journey(
+  "a voucher that was used twice says where",
+  { test: mockOnly, allow: /status of 404/ },
+  async (page) => {
+    await steps.logIn(page, password);
+    await steps.visit(page, "vouchers");
+    await page.locator("#which").selectOption("expired");
+    await page.locator("tbody tr th a").click();
+    await page.getByText("It was used twice, at this node and").waitFor();
+    assert.doesNotMatch(await page.locator("main").innerText(), /\u202e/);
+    await page.goto("/#/vouchers/0000000000000000");
+    await page.getByText("There is no such voucher.").waitFor();
+  },
+);
 
 const withoutPaths = { skip: real && uplinks > 0 ? "the router has a partner" : false };
 journey("no paths without a partner", { test: withoutPaths }, async (page) => {
@@ -346,7 +384,7 @@ test("a module more has its view, in both languages", mockOnly, async () => {
       await steps.logIn(page, password);
       // Its group stands where it says.
       await page.locator('nav a[href="#/greeting"]').click();
-      assert.equal(await page.locator(".nav-group > p").nth(2).innerText(), group);
+      assert.equal(await page.locator(".nav-group > p").nth(3).innerText(), group);
       await page.locator(".greeting").waitFor();
       assert.equal(await page.locator(".greeting").innerText(), `${hello}${HOSTILE.markup}!`);
       await page.getByText(often).waitFor();

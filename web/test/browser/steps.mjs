@@ -12,6 +12,9 @@ export const VIEWS = [
   "history",
   "picture",
   "paths",
+  "guests",
+  "vouchers",
+  "voucher",
   "settings",
 ];
 
@@ -41,6 +44,12 @@ export async function visit(page, view) {
       await page.locator(".path li").first().waitFor();
       await page.waitForFunction(() => document.querySelector("main .waiting") === null);
       return;
+    case "voucher":
+      await visit(page, "vouchers");
+      await page.locator("tbody tr th a").first().click();
+      await page.waitForURL(/#\/vouchers\/./);
+      await page.locator(".qr").waitFor();
+      return;
     default: {
       await page.evaluate((hash) => {
         location.hash = hash;
@@ -52,6 +61,8 @@ export async function visit(page, view) {
         history: ".stacks svg .stack",
         picture: ".picture svg .ribbon, .nothing",
         paths: ".path-card",
+        guests: ".sale",
+        vouchers: "tbody tr, .nothing",
         settings: "#old",
       }[view];
       await page.locator(sign).first().waitFor();
@@ -158,6 +169,51 @@ export const shares = (page) =>
   page
     .locator(".path-share")
     .evaluateAll((all) => all.map((one) => Number.parseInt(one.textContent ?? "", 10)));
+
+/**
+ * A voucher is sold in two taps, and its code can be scanned; it gets a name, and is called back,
+ * which is asked for twice.
+ */
+export async function sale(page) {
+  await page.locator('nav a[href="#/guests"]').click();
+  await page.locator("input[name=time][value='3600']").check();
+  await page.locator(".sale button[type=submit]").click();
+  const link = page.locator(".voucher-code a");
+  await link.waitFor();
+  const code = await link.innerText();
+  assert.match(code, /^[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}$/);
+  await page.getByRole("img", { name: `QR code of ${code}` }).waitFor();
+  // What is no number is told, beside the field.
+  await page.locator(".sale summary").click();
+  await page.locator("#sale-devices").fill("none");
+  await page.locator(".sale button[type=submit]").click();
+  await page.locator("#sale-devices-wrong").waitFor();
+  await page.locator("#sale-devices").fill("2");
+  await page.locator("#sale-name").fill("<b>room 9</b>");
+  await page.locator(".sale button[type=submit]").click();
+  await page.waitForFunction(
+    (before) => document.querySelector(".voucher-code")?.textContent !== before,
+    code,
+  );
+  await link.waitFor();
+  await link.click();
+  await page.locator("#voucher-name").waitFor();
+  assert.equal(await page.locator("#voucher-name").inputValue(), "<b>room 9</b>");
+  await page.locator("#voucher-name").fill("room 10");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("The name is saved.").waitFor();
+  await page.getByRole("button", { name: "Call back" }).click();
+  await page.getByRole("button", { name: "No" }).click();
+  await page.getByRole("button", { name: "Call back" }).click();
+  await page.getByRole("button", { name: "Yes, call back" }).click();
+  await page.locator(".tag", { hasText: "called back" }).waitFor();
+  await visit(page, "vouchers");
+  await page.locator("#which").selectOption("invalidated");
+  await page.locator("#find").fill("room 10");
+  await page.locator("tbody tr").first().waitFor();
+  await page.locator("#which").selectOption("");
+  await page.locator("#find").fill("");
+}
 
 /** German and back, by the switch; the page says so to a screen reader too. */
 export async function language(page) {

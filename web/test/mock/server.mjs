@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import { dirname, extname, join, normalize, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { paths } from "./paths.mjs";
+import * as portal from "./portal.mjs";
 import * as world from "./world.mjs";
 
 /** The page as it is built. */
@@ -42,7 +43,16 @@ export async function serve({
   more = { status: {}, answers: {} },
 } = {}) {
   const sessions = new Map();
-  const state = { password, broken: false, local: true, sessions, requests: [], dist, more };
+  const state = {
+    password,
+    broken: false,
+    local: true,
+    sessions,
+    requests: [],
+    dist,
+    more,
+    portal: portal.begin(),
+  };
   const began = Date.now() / 1000;
   const now = () => Math.floor(world.START + (Date.now() / 1000 - began) * speed);
   const server = createServer((request, response) => {
@@ -94,8 +104,9 @@ async function answer(request, response, state, now, speed) {
       csrf: csrf ?? "before",
       local: state.local,
     });
+  let body = {};
   if (request.method === "POST") {
-    const body = JSON.parse((await read(request)) || "{}");
+    body = JSON.parse((await read(request)) || "{}");
     if (request.headers["x-weir-csrf"] !== (csrf ?? "before"))
       return refuse(403, "csrf", "the request has no valid token", "load the page again");
     const open = () => {
@@ -133,6 +144,10 @@ async function answer(request, response, state, now, speed) {
     ...world.status(now(), world.START - 93_600, speed),
     ...state.more.status,
   });
+  const guests = portal.answer(state.portal, call, body);
+  if (guests?.status === 404)
+    return refuse(404, "no_voucher", "there is no such voucher", "look at the list");
+  if (guests !== undefined) return json(guests.json);
   const answer = state.more.answers[call.replace("GET v1/", "")];
   if (answer !== undefined) return json(answer);
   switch (call) {

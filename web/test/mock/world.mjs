@@ -314,7 +314,7 @@ export function status(now, begun, speed) {
     started: begun,
     uptime_seconds: Math.floor(now - begun),
     netns: 4026531840,
-    modules: ["offload", "monitor"],
+    modules: ["offload", "monitor", "portal"],
     mode: "forward",
     armed: true,
     epoch: 12,

@@ -4,6 +4,7 @@
 import type { Devices, Problem, Session, Status } from "../../src/api/types";
 import type { Explanation, FlowList, History, Hop, Talks } from "../../src/modules/monitor/types";
 import type { Paths } from "../../src/modules/multipath/types";
+import type { PortalClients, PortalVoucher } from "../../src/modules/portal/types";
 
 const aDevices0 = {
     "devices": [{
@@ -1881,3 +1882,141 @@ const aPaths5 = {
     "tunnel": true,
   };
 export const isPaths5: Paths = aPaths5;
+
+const aPortalClients0 = {
+    "clients": [{
+      "addresses": ["192.0.2.1" as const],
+      "bytes_remaining": 1,
+      "mac": "1f00c2aa" as const,
+      "next": ["1f00c2aa" as const],
+      "seconds_remaining": 1,
+      "state": "waiting" as const,
+      "voucher": "1f00c2aa" as const,
+    }],
+  };
+export const isPortalClients0: PortalClients = aPortalClients0;
+
+const aPortalClients1 = {
+    "clients": [{
+      "addresses": ["192.0.2.1" as const],
+      "bytes_remaining": 1,
+      "mac": "1f00c2aa" as const,
+      "next": ["1f00c2aa" as const],
+      "seconds_remaining": 1,
+      "state": "admitted" as const,
+      "voucher": "1f00c2aa" as const,
+    }],
+  };
+export const isPortalClients1: PortalClients = aPortalClients1;
+
+const aPortalClients2 = {
+    "clients": [{
+      "addresses": ["192.0.2.1" as const],
+      "bytes_remaining": 1,
+      "mac": "1f00c2aa" as const,
+      "next": ["1f00c2aa" as const],
+      "seconds_remaining": 1,
+      "state": "free" as const,
+      "voucher": "1f00c2aa" as const,
+    }],
+  };
+export const isPortalClients2: PortalClients = aPortalClients2;
+
+const aPortalClients3 = {
+    "clients": [{
+      "addresses": ["192.0.2.1" as const],
+      "bytes_remaining": 1,
+      "mac": "1f00c2aa" as const,
+      "next": ["1f00c2aa" as const],
+      "seconds_remaining": 1,
+      "state": "exempt" as const,
+      "voucher": "1f00c2aa" as const,
+    }],
+  };
+export const isPortalClients3: PortalClients = aPortalClients3;
+
+const aPortalClients4 = {
+    "clients": [{
+      "addresses": ["192.0.2.1" as const],
+      "bytes_remaining": null,
+      "mac": "1f00c2aa" as const,
+      "next": ["1f00c2aa" as const],
+      "seconds_remaining": null,
+      "state": "waiting" as const,
+      "voucher": null,
+    }],
+  };
+export const isPortalClients4: PortalClients = aPortalClients4;
+
+const aPortalClients5 = {
+    "clients": [],
+  };
+export const isPortalClients5: PortalClients = aPortalClients5;
+
+const aPortalVoucher0 = {
+    "activated": 1,
+    "bytes": 1,
+    "bytes_remaining": 1,
+    "code": "1f00c2aa" as const,
+    "created": 1,
+    "devices": 1,
+    "double_use": {
+      "how": "1f00c2aa" as const,
+      "nodes": ["1f00c2aa" as const, "1f00c2aa" as const],
+    },
+    "duration": 1,
+    "id": "1f00c2aa" as const,
+    "invalidated": 1,
+    "name": "1f00c2aa" as const,
+    "qr": {
+      "path": "1f00c2aa" as const,
+      "side": 1,
+    },
+    "seconds_remaining": 1,
+    "signed": "1f00c2aa" as const,
+    "sold_by": "1f00c2aa" as const,
+    "state": "1f00c2aa" as const,
+    "until": 1,
+    "users": ["1f00c2aa" as const],
+  };
+export const isPortalVoucher0: PortalVoucher = aPortalVoucher0;
+
+const aPortalVoucher1 = {
+    "activated": null,
+    "bytes": null,
+    "bytes_remaining": null,
+    "code": "1f00c2aa" as const,
+    "created": 1,
+    "devices": 1,
+    "double_use": null,
+    "duration": null,
+    "id": "1f00c2aa" as const,
+    "invalidated": null,
+    "name": "1f00c2aa" as const,
+    "seconds_remaining": null,
+    "sold_by": null,
+    "state": "1f00c2aa" as const,
+    "until": null,
+    "users": ["1f00c2aa" as const],
+  };
+export const isPortalVoucher1: PortalVoucher = aPortalVoucher1;
+
+const aPortalVoucher2 = {
+    "activated": null,
+    "bytes": null,
+    "bytes_remaining": null,
+    "code": "1f00c2aa" as const,
+    "created": 1,
+    "devices": 1,
+    "double_use": null,
+    "duration": null,
+    "id": "1f00c2aa" as const,
+    "invalidated": null,
+    "name": "1f00c2aa" as const,
+    "seconds_remaining": null,
+    "sold_by": null,
+    "state": "1f00c2aa" as const,
+    "until": null,
+    "users": [],
+  };
+export const isPortalVoucher2: PortalVoucher = aPortalVoucher2;

@@ -42,7 +42,7 @@ impl Guests {
             return self.begin(mac, id, when, out);
         }
         let endless = voucher.duration.is_none() && voucher.bytes.is_none();
-        if !endless && guest.then.len() < WAITING && !guest.then.iter().any(|one| one == id) {
+        if !endless && guest.next.len() < WAITING && !guest.next.iter().any(|one| one == id) {
             self.wait(mac, id, when, out);
         }
         Ok(())
@@ -52,7 +52,7 @@ impl Guests {
     fn wait(&mut self, mac: Mac, id: &str, when: (Millis, u64), out: &mut Vec<Change>) {
         self.take_in(mac, id, when, out);
         if let Some(guest) = self.guests.get_mut(&mac) {
-            guest.then.push(id.to_owned());
+            guest.next.push(id.to_owned());
         }
         self.tell(mac, when.0, out);
     }
@@ -86,13 +86,13 @@ impl Guests {
         let Some(guest) = self.guests.get_mut(&mac) else {
             return;
         };
-        guest.then.retain(|one| one != id);
+        guest.next.retain(|one| one != id);
         if guest.voucher.as_deref() != Some(id) {
             // It has less time than the kernel was told.
             self.tell(mac, when.0, out);
             return;
         }
-        for next in std::mem::take(&mut guest.then) {
+        for next in std::mem::take(&mut guest.next) {
             let Some(kept) = self.vouchers.get(&next) else {
                 continue;
             };
@@ -105,7 +105,7 @@ impl Guests {
                 .get_mut(&mac)
                 .filter(|g| g.voucher.as_deref() != Some(id))
             {
-                Some(guest) => guest.then.push(next),
+                Some(guest) => guest.next.push(next),
                 None => {
                     // It is one of the voucher's devices, and the voucher is good.
                     let _ = self.begin(mac, &next, when, out);
@@ -134,7 +134,7 @@ impl Guests {
         kept.voucher.here.get_or_insert(wall);
         self.take_in(mac, id, (now, wall), out);
         let guest = self.guests.entry(mac).or_insert(Guest::new(None));
-        guest.then.retain(|one| one != id);
+        guest.next.retain(|one| one != id);
         // One that comes with another voucher gives the former back.
         let former = guest.voucher.replace(id.to_owned());
         let former = former.filter(|former| former != id);

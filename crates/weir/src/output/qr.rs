@@ -37,9 +37,9 @@ pub fn rows(text: &str, colour: bool) -> Option<Vec<String>> {
     Some(rows.collect())
 }
 
-/// A text's code as a picture (SVG), black on white, with its quiet zone; `None`: it is too long for
-/// one.
-pub fn svg(text: &str) -> Option<String> {
+/// A text's code as a picture: the length of its sides in modules, with the quiet zone, and its dark
+/// modules as a path of SVG; `None`: it is too long for one.
+pub fn path(text: &str) -> Option<(usize, String)> {
     let code = QrCode::new(text).ok()?;
     let side = code.width();
     let mut path = String::new();
@@ -49,7 +49,12 @@ pub fn svg(text: &str) -> Option<String> {
             path.push_str(&format!("M{x} {y}h1v1h-1z"));
         }
     }
-    let whole = side + 2 * QUIET;
+    Some((side + 2 * QUIET, path))
+}
+
+/// The same as a whole picture, black on white.
+pub fn svg(text: &str) -> Option<String> {
+    let (whole, path) = path(text)?;
     Some(format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {whole} {whole}\" \
          shape-rendering=\"crispEdges\"><path fill=\"#fff\" d=\"M0 0h{whole}v{whole}H0z\"/><path \

@@ -7,7 +7,7 @@ import "./style.css";
 /** A module that greets: a view, texts, an icon, a style, and a part of the status. */
 export const sample: Module = {
   id: "sample",
-  place: 30,
+  place: 40,
   title: () => t("module.sample"),
   views: [
     {

@@ -409,7 +409,7 @@ fn show_clients(all: &PortalClients, format: Format, output: &mut Output<'_>) ->
             PortalState::Exempt => ("exempt", Tone::Plain),
         };
         let addresses: Vec<_> = client.addresses.iter().map(ToString::to_string).collect();
-        let voucher = client.voucher.as_ref().map(|id| match client.then.len() {
+        let voucher = client.voucher.as_ref().map(|id| match client.next.len() {
             0 => id.clone(),
             more => format!("{id} +{more}"),
         });

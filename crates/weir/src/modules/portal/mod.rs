@@ -332,7 +332,7 @@ impl Module for Portal {
                     let id = &asked.parts[0];
                     let keeper = one.keeper()?;
                     let keeper = keeper.borrow();
-                    keeper.signed(id).ok_or_else(|| no_voucher(id))
+                    keeper.whole(id).ok_or_else(|| no_voucher(id))
                 },
             ),
             Route::get("/v1/portal/key", Who::User, move |()| {

@@ -7,8 +7,10 @@ use portal::page::escaped;
 
 use crate::output::{qr, units};
 
-/// Where a QR code leads: any name does, as the portal answers for all of them.
-const ANY: &str = "http://portal.weir/?code=";
+/// Where a QR code leads to that holds a code: any name does, as the portal answers for all of them.
+pub fn link(code: &str) -> String {
+    format!("http://portal.weir/?code={code}")
+}
 
 /// Ten on a page, each of 95 by 55 mm, in black on white.
 const STYLE: &str = "\
@@ -32,7 +34,7 @@ pub fn html(title: &str, vouchers: &[PortalVoucher]) -> String {
     for voucher in vouchers {
         // One that is signed holds where nobody has heard of it.
         let code = voucher.signed.as_ref().unwrap_or(&voucher.code);
-        let picture = qr::svg(&format!("{ANY}{code}")).unwrap_or_default();
+        let picture = qr::svg(&link(code)).unwrap_or_default();
         let time = voucher.duration.map(units::duration);
         let mut good = time.unwrap_or_else(|| "for ever".to_owned());
         if let Some(bytes) = voucher.bytes {

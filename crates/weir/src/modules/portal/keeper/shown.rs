@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use answers::{DoubleUse, PortalClient, PortalState, PortalVoucher};
+use answers::{DoubleUse, PortalClient, PortalState, PortalVoucher, QrPicture};
 use kernel::{Mac, Neighbour};
 use portal::Millis;
 use portal::notes::How;
 use portal::signed::Signed;
 use portal::voucher::{State, Voucher, mac_text};
 
+use super::super::sheet::link;
 use super::Keeper;
 use crate::daemon::Router;
+use crate::output::qr;
 
 impl Keeper {
     /// All vouchers, as the API has them.
@@ -33,12 +35,14 @@ impl Keeper {
         Some(self.shown(voucher, used, wall))
     }
 
-    /// One of them, with its signed form.
-    pub fn signed(&self, id: &str) -> Option<PortalVoucher> {
+    /// One of them, with all that takes a while to make.
+    pub fn whole(&self, id: &str) -> Option<PortalVoucher> {
         let (voucher, _) = self.guests.voucher(id, self.now())?;
         let signed = voucher.signed;
         let signed = signed.or_else(|| Signed::of(voucher, &self.node.key));
+        let qr = qr::path(&link(&voucher.code.to_string()));
         Some(PortalVoucher {
+            qr: qr.map(|(side, path)| QrPicture { side, path }),
             signed: signed.map(|signed| signed.to_string()),
             ..self.voucher(id)?
         })
@@ -88,7 +92,7 @@ impl Keeper {
                 (Some(_), None) => PortalState::Exempt,
             },
             voucher: voucher.filter(|_| !free),
-            then: guest.map(|guest| guest.then.clone()).unwrap_or_default(),
+            next: guest.map(|guest| guest.next.clone()).unwrap_or_default(),
             seconds_remaining: left.map(|left| left.div_ceil(1000)),
             bytes_remaining,
         }
@@ -136,6 +140,7 @@ impl Keeper {
                 nodes: double.nodes.map(|node| self.node.name(&node)),
             }),
             signed: None,
+            qr: None,
         }
     }
 }

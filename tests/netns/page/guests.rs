@@ -1,0 +1,55 @@
+//! The page of a router with a portal: the administrator's part of it.
+
+use lab::{Error, Lab, Options};
+use weir_tests::Weir;
+
+use super::{browse, system};
+
+/// The page's own test of it.
+const SALE: &str = "a voucher is sold, renamed and called back";
+
+/// A voucher is sold in a browser, and is one that the command line knows; what it was called back
+/// from is told by the router.
+#[test]
+fn a_browser_sells_vouchers() -> Result<(), Error> {
+    let lab = Lab::gateway(&Options::default())?;
+    let router = lab.node("router")?;
+    let folder = std::env::temp_dir().join(format!("weir-page-guests-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(system("make a folder"))?;
+    let file = |name: &str| folder.join(name);
+    let config = format!(
+        "[portal]\ndevices = [\"lan0\"]\nvouchers = {:?}\n[history]\nfile = {:?}\n[web]\n\
+         listen = [\"127.0.0.1:9347\"]\npassword = {:?}\n",
+        file("vouchers"),
+        file("history.db"),
+        file("secrets/password"),
+    );
+    let weir = Weir::start(router, &config, &[])?;
+    // So that there is a device behind it.
+    let page = "http://192.168.1.1:2080/";
+    lab.node("client")?.run(&format!(
+        "curl -s -m 10 --retry 9 --retry-connrefused {page}"
+    ))?;
+    let more = [
+        ("WEIR_WEB_PORTAL", "yes"),
+        ("WEIR_WEB_VIEWS", "guests,vouchers,voucher"),
+    ];
+    let seen = browse(
+        router,
+        &weir,
+        &["first password$", SALE, "^every view"],
+        &more,
+    );
+    let binary = weir_tests::binary();
+    let (binary, socket) = (binary.display(), weir.socket().display().to_string());
+    let listed = router.run(&format!("{binary} portal voucher list --socket {socket}"));
+    let _ = std::fs::remove_dir_all(&folder);
+    // One that is left out has a word behind its name.
+    assert!(seen?.contains(&format!(" - {SALE}\n")), "it was left out");
+    let listed = listed?;
+    assert!(
+        listed.contains("room 10") && listed.contains("invalidated"),
+        "{listed}"
+    );
+    Ok(())
+}

@@ -1,0 +1,48 @@
+// What is asked for when a voucher is sold. Pure.
+
+/** Times that are sold by a tap, seconds; 0: for ever. */
+export const TIMES = ["3600", "86400", "604800", "0"] as const;
+export type Time = (typeof TIMES)[number];
+
+/** As the fields have it. */
+export interface Sale {
+  time: Time;
+  name: string;
+  devices: string;
+  megabytes: string;
+}
+
+export const USUAL_SALE: Sale = { time: "86400", name: "", devices: "1", megabytes: "" };
+
+/** Bounds of the fields of numbers. */
+export const BOUNDS = { devices: [1, 1000], megabytes: [1, 1_000_000_000] } as const;
+
+export type Numbers = keyof typeof BOUNDS;
+
+/** The number that a field has; null: it has none that fits. */
+export function numberOf(field: Numbers, text: string): number | null {
+  const [least, most] = BOUNDS[field];
+  const value = /^\d{1,12}$/.test(text.trim()) ? Number(text) : Number.NaN;
+  return value >= least && value <= most ? value : null;
+}
+
+/** Which field is wrong, if one is. */
+export function wrong(sale: Sale): Numbers | null {
+  if (numberOf("devices", sale.devices) === null) return "devices";
+  if (sale.megabytes.trim() !== "" && numberOf("megabytes", sale.megabytes) === null)
+    return "megabytes";
+  return null;
+}
+
+/** The body of `POST /v1/portal/vouchers`. */
+export function asked(sale: Sale) {
+  const megabytes = numberOf("megabytes", sale.megabytes);
+  return {
+    name: sale.name.trim(),
+    duration: sale.time === "0" ? null : Number(sale.time),
+    bytes: megabytes === null ? null : megabytes * 1_000_000,
+    count: 1,
+    devices: numberOf("devices", sale.devices) ?? 1,
+    until: null,
+  };
+}

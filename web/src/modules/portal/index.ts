@@ -1,0 +1,26 @@
+import type { Live } from "../../api/live";
+import type { Module } from "../module";
+import { GuestsView } from "./guests";
+import { GuestsIcon, VouchersIcon } from "./icons";
+import { t } from "./text";
+import { VouchersView } from "./vouchers";
+import "./style.css";
+
+const offered = ({ status }: Live) => status?.modules.includes("portal") === true;
+
+/** Who may use the network, and until when. */
+export const portal: Module = {
+  id: "portal",
+  place: 30,
+  title: () => t("module.portal"),
+  views: [
+    { id: "guests", title: () => t("view.guests"), icon: GuestsIcon, show: GuestsView, offered },
+    {
+      id: "vouchers",
+      title: () => t("view.vouchers"),
+      icon: VouchersIcon,
+      show: VouchersView,
+      offered,
+    },
+  ],
+};

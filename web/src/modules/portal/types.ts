@@ -1,0 +1,52 @@
+// What the daemon tells of guests and their vouchers.
+
+export interface PortalClients {
+  clients: PortalClient[];
+}
+
+/** A device behind the portal. */
+export interface PortalClient {
+  mac: string;
+  addresses: string[];
+  state: "waiting" | "admitted" | "free" | "exempt";
+  /** Id of its voucher. */
+  voucher: string | null;
+  /** Ids of those that begin when that is over. */
+  next: string[];
+  /** Of all its vouchers; null: without an end. */
+  seconds_remaining: number | null;
+  bytes_remaining: number | null;
+}
+
+export interface PortalVouchers {
+  vouchers: PortalVoucher[];
+}
+
+export interface PortalVoucher {
+  id: string;
+  code: string;
+  name: string;
+  /** "available", "active", "expired" or "invalidated". */
+  state: string;
+  /** Seconds; null: for ever. */
+  duration: number | null;
+  seconds_remaining: number | null;
+  bytes: number | null;
+  bytes_remaining: number | null;
+  devices: number;
+  until: number | null;
+  created: number;
+  activated: number | null;
+  invalidated: number | null;
+  users: string[];
+  sold_by: string | null;
+  double_use: { how: string; nodes: string[] } | null;
+  /** Only where one voucher is asked for, as the next. */
+  signed?: string;
+  qr?: QrPicture;
+}
+
+export interface QrPicture {
+  side: number;
+  path: string;
+}
