@@ -61,7 +61,7 @@ export async function visit(page, view) {
         history: ".stacks svg .stack",
         picture: ".picture svg .ribbon, .nothing",
         paths: ".path-card",
-        guests: ".sale",
+        guests: "tbody tr, main .nothing",
         vouchers: "tbody tr, .nothing",
         settings: "#old",
       }[view];
