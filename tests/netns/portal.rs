@@ -1,6 +1,8 @@
 //! Guests behind a portal: they get no further before they log in, and no longer than they may,
 //! whoever forwards their packets.
 
+#[path = "portal/hours.rs"]
+mod hours;
 #[path = "portal/nodes.rs"]
 mod nodes;
 #[path = "portal/ways.rs"]
@@ -370,7 +372,8 @@ fn what_is_called_back_ends_at_once() -> Result<(), Error> {
 #[test]
 fn a_reboot_costs_nobody_his_voucher() -> Result<(), Error> {
     let mut place = Place::open("tc", "")?;
-    let voucher = place.sell("--name guest --duration 1h")?;
+    // More milliseconds than 32 bits hold.
+    let voucher = place.sell("--name guest --duration 90d")?;
     let spare = place.sell("--name spare --permanent")?;
     place.log_in(&voucher.code)?;
     place.weir.end(nix::sys::signal::Signal::SIGKILL)?;

@@ -65,8 +65,9 @@ pub use offload::{
     WitnessName,
 };
 pub use portal::{
-    DoubleUse, NewVouchers, NotesHeard, PortalClient, PortalClients, PortalKey, PortalNotes,
-    PortalState, PortalVoucher, PortalVouchers, QrPicture, VoucherDevice, VoucherName,
+    DoubleUse, NewVouchers, NotesHeard, PortalClient, PortalClients, PortalHours, PortalKey,
+    PortalMode, PortalNotes, PortalState, PortalVoucher, PortalVouchers, QrPicture, VoucherDevice,
+    VoucherName,
 };
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
 pub use status::{

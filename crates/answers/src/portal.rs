@@ -9,6 +9,31 @@ use serde::{Deserialize, Serialize};
 pub struct PortalClients {
     /// All devices behind the portal, by hardware address.
     pub clients: Vec<PortalClient>,
+    /// Which hours it is.
+    #[serde(default)]
+    pub hours: PortalHours,
+}
+
+/// Which hours of the portal it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortalHours {
+    /// Who gets in.
+    pub mode: PortalMode,
+    /// Seconds until that changes; none: it does not.
+    pub seconds: Option<u64>,
+}
+
+/// Who gets in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PortalMode {
+    /// Those with vouchers.
+    #[default]
+    Vouchers,
+    /// Nobody but who needs no voucher.
+    Closed,
+    /// Everybody.
+    Open,
 }
 
 /// A device behind the portal.

@@ -6,6 +6,7 @@
 //! - [`guests`]: vouchers and the devices that came with them; `(what happened, now) → changes of
 //!   the kernel's sets`.
 //! - [`rules`]: the firewall's table, as text for `nft`.
+//! - [`schedule`]: hours in which nobody gets in, or everybody.
 //! - [`form`]: what a form of the page sends.
 //! - [`keys`]: keys of nodes, and what is signed by them.
 //! - [`signed`]: a voucher that any node can check alone.
@@ -22,6 +23,7 @@ pub mod names;
 pub mod notes;
 pub mod page;
 pub mod rules;
+pub mod schedule;
 pub mod signed;
 pub mod voucher;
 

@@ -68,6 +68,8 @@ pub enum Trouble {
     Wait(u64),
     /// There is nothing free now: so many seconds to wait.
     Rest(u64),
+    /// Nobody gets in at these hours: so many seconds to wait, if that ends.
+    Closed(Option<u64>),
     /// The page is to be read first: for so many seconds more.
     Read(u64),
     /// The router knows no such device.
@@ -124,6 +126,14 @@ impl Trouble {
                     true => format!("Sie waren schon ohne Gutschein hier. Wieder in {time}."),
                 };
             }
+            Self::Closed(None) => ("It is closed.", "Es ist geschlossen."),
+            Self::Closed(Some(seconds)) => {
+                let time = time(seconds);
+                return match german {
+                    false => format!("It is closed now. It opens in {time}."),
+                    true => format!("Es ist jetzt geschlossen. Es öffnet in {time}."),
+                };
+            }
             Self::Read(seconds) => {
                 return match german {
                     false => format!("Please read this page: {seconds} seconds more."),
@@ -161,6 +171,8 @@ pub struct Shown<'a> {
     pub inside: Option<Option<u64>>,
     /// Seconds for which anybody is let in without a voucher, where that is so.
     pub free: Option<u64>,
+    /// Nobody gets in now: there is nothing to send.
+    pub closed: bool,
     /// What stands in the form already.
     pub code: Option<Ticket>,
     /// What went wrong.
@@ -195,7 +207,7 @@ pub fn html(shown: &Shown<'_>) -> String {
         escaped(shown.token)
     );
     let mut form_title = None;
-    if let Some(left) = shown.inside {
+    if let Some(left) = shown.inside.filter(|_| !shown.closed) {
         let left = left.map_or_else(|| words.for_ever.to_owned(), time);
         let _ = writeln!(
             text,
@@ -207,6 +219,9 @@ pub fn html(shown: &Shown<'_>) -> String {
     }
     if let Some(title) = form_title {
         let _ = writeln!(text, "<h2>{title}</h2>");
+    }
+    if shown.closed {
+        return text + "</main></body></html>\n";
     }
     let described = match shown.trouble {
         Some(_) => "hint trouble",
@@ -328,6 +343,18 @@ mod tests {
             };
             assert!(html(&shown).contains(told), "{told}");
         }
+    }
+
+    #[test]
+    fn who_is_closed_out_is_told_until_when() {
+        let shown = Shown {
+            closed: true,
+            inside: Some(None),
+            trouble: Some(Trouble::Closed(Some(3660))),
+            ..Shown::default()
+        };
+        let page = html(&shown);
+        assert!(page.contains("It opens in 1 h 1 min.") && !page.contains("<form"));
     }
 
     #[test]

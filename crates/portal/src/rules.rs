@@ -41,6 +41,19 @@ pub struct Portal {
     pub garden: Vec<Prefix>,
 }
 
+/// As good as for ever, milliseconds: a hundred years. The kernel takes some 500.
+const FOR_EVER: Millis = 100 * 365 * 86_400_000;
+
+/// A time as `nft` reads it: in days and less, as no number of its may be larger than 32 bits hold.
+fn time(left: Millis) -> String {
+    let left = left.clamp(1, FOR_EVER);
+    let (days, seconds) = (left / 86_400_000, left / 1000 % 86_400);
+    format!("{days}d{seconds}s{}ms", left % 1000)
+}
+
+/// Set of devices behind which everybody is let in.
+pub const OPEN: &str = "open";
+
 /// An element of a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Element {
@@ -101,11 +114,12 @@ pub enum Step {
 
 /// What a change means for the sets.
 pub fn steps(change: &Change) -> Vec<Step> {
+    let bounded = |left: &Option<Millis>| left.map(|left| left.min(FOR_EVER));
     match change {
-        Change::Admit(mac, left) => vec![Step::Put(Element::device(mac), *left)],
+        Change::Admit(mac, left) => vec![Step::Put(Element::device(mac), bounded(left))],
         Change::Refuse(mac) => vec![Step::Remove(Element::device(mac))],
         Change::Address(mac, address, left) => Element::address(mac, *address)
-            .map(|element| Step::Put(element, *left))
+            .map(|element| Step::Put(element, bounded(left)))
             .into(),
         Change::Drop(mac, address) => Element::address(mac, *address).map(Step::Remove).into(),
         Change::End(_) | Change::Keep(_) => Vec::new(),
@@ -119,8 +133,8 @@ pub fn remove() -> String {
 }
 
 /// Makes the table, or changes the one that is there. `admitted`: [`Change`]s by which all are let
-/// in who are.
-pub fn create(portal: &Portal, admitted: &[Change]) -> String {
+/// in who are. `open`: for so many milliseconds everybody is.
+pub fn create(portal: &Portal, admitted: &[Change], open: Option<Millis>) -> String {
     let mut text = format!("table inet {TABLE}\n");
     for (name, kind) in [
         (PAIRS[0], "ether_addr . ipv4_addr"),
@@ -140,6 +154,18 @@ pub fn create(portal: &Portal, admitted: &[Change]) -> String {
             "add set inet {TABLE} {name} {{ type {kind}; flags timeout;{counter} }}"
         );
     }
+    let all: Vec<_> = open
+        .iter()
+        .flat_map(|open| {
+            let devices = portal.devices.iter();
+            devices.map(move |name| format!("\"{name}\" timeout {}", time(*open)))
+        })
+        .collect();
+    let _ = writeln!(
+        text,
+        "add set inet {TABLE} {OPEN} {{ type ifname; flags timeout; }}\nflush set inet {TABLE} {OPEN}"
+    );
+    elements(&mut text, OPEN, &all);
     for (name, ipv4) in [("garden4", true), ("garden6", false)] {
         let kind = if ipv4 { "ipv4_addr" } else { "ipv6_addr" };
         let of = portal.garden.iter().filter(|p| p.address.is_ipv4() == ipv4);
@@ -180,7 +206,7 @@ pub fn create(portal: &Portal, admitted: &[Change]) -> String {
         let _ = writeln!(text, "flush set inet {TABLE} {set}");
         let of = steps.iter().filter_map(|step| match step {
             Step::Put(element, left) if element.set == *set => Some(match left {
-                Some(left) => format!("{} timeout {}ms", element.text, (*left).max(1)),
+                Some(left) => format!("{} timeout {}", element.text, time(*left)),
                 None => element.text.clone(),
             }),
             _ => None,
@@ -229,6 +255,7 @@ const REFUSE: &str = "
 
 /// What begins is asked for device and address, what goes on for its address.
 const FROM_GUESTS: &str = "
+    iifname @open return
     ct state established,related ip saddr @guests4 return
     ct state established,related ip6 saddr @guests6 return
     ct state new ether saddr . ip saddr @pairs4 return
@@ -240,6 +267,7 @@ const FROM_GUESTS: &str = "
 
 /// No answer to who sends from outside.
 const TO_GUESTS: &str = "
+    oifname @open return
     ip daddr @guests4 return
     ip6 daddr @guests6 return
     ip saddr @garden4 return
@@ -252,6 +280,7 @@ const INPUT: &str = "
     iifname != $here tcp dport { $page, $names } drop
     iifname != $here udp dport $names drop
     iifname != $here return
+    iifname @open return
     udp sport 68 udp dport 67 return
     udp sport 546 udp dport 547 return
     tcp dport { $page, $names } return
@@ -267,6 +296,7 @@ const INPUT: &str = "
 /// Only a connection's first packet comes by here.
 const REDIRECT: &str = "
     iifname != $here return
+    iifname @open return
     ether saddr . ip saddr @pairs4 return
     ether saddr . ip6 saddr @pairs6 return
     ether saddr @macs return
@@ -291,6 +321,14 @@ mod tests {
     }
 
     #[test]
+    fn times_are_as_nft_reads_them() {
+        assert_eq!(time(0), "0d0s1ms");
+        assert_eq!(time(8 * 3_600_000 + 5), "0d28800s5ms");
+        assert_eq!(time(60 * 86_400_000 + 61_000), "60d61s0ms");
+        assert_eq!(time(Millis::MAX), "36500d0s0ms");
+    }
+
+    #[test]
     fn what_is_there_stays_and_rules_come_anew() {
         let portal = Portal {
             devices: vec!["br-lan".into(), "br-guest".into()],
@@ -303,11 +341,12 @@ mod tests {
             Change::Admit(mac, Some(0)),
             Change::Address(mac, IpAddr::from([10, 0, 0, 2]), None),
         ];
-        let text = create(&portal, &admitted);
+        let text = create(&portal, &admitted, Some(5));
         assert!(!text.contains("delete"));
         assert!(text.contains("iifname { \"br-lan\", \"br-guest\" } jump from_guests"));
-        assert!(text.contains("macs { 02:00:00:00:00:07 timeout 1ms }"));
+        assert!(text.contains("macs { 02:00:00:00:00:07 timeout 0d0s1ms }"));
         assert!(text.contains("pairs4 { 02:00:00:00:00:07 . 10.0.0.2 }"));
+        assert!(text.contains("open { \"br-lan\" timeout 0d0s5ms, \"br-guest\" timeout 0d0s5ms }"));
         assert!(!text.contains('$'), "{text}");
     }
 }

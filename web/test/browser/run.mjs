@@ -137,6 +137,18 @@ journey(
   },
 );
 
+journey("closed hours are told of", { test: mockOnly }, async (page) => {
+  mock.state.portal.hours = { mode: "closed", seconds: 7200 };
+  try {
+    await steps.logIn(page, password);
+    await steps.visit(page, "guests");
+    await page.locator(".notice", { hasText: "It is closed: " }).waitFor();
+    await page.getByText("For 2 h more.").waitFor();
+  } finally {
+    mock.state.portal.hours = { mode: "vouchers", seconds: null };
+  }
+});
+
 const withoutPaths = { skip: real && uplinks > 0 ? "the router has a partner" : false };
 journey("no paths without a partner", { test: withoutPaths }, async (page) => {
   if (mock) mock.state.alone = true;

@@ -31,8 +31,10 @@ function voucher(number, more) {
 
 /** Begins with a few of each kind. */
 export function begin() {
+  const hours = { mode: "vouchers", seconds: null };
   const inUse = { state: "active", activated: START - HOUR };
   return {
+    hours,
     vouchers: [
       voucher(1, { ...inUse, seconds_remaining: 23 * HOUR, users: [MACS[0]], devices: 3 }),
       voucher(2, {
@@ -82,7 +84,7 @@ export function answer(portal, call, body) {
   if (id !== undefined && found === undefined) return { status: 404 };
   switch (true) {
     case call === "GET v1/portal/clients":
-      return { json: { clients: portal.clients } };
+      return { json: { clients: portal.clients, hours: portal.hours } };
     case call === "GET v1/portal/vouchers":
       return { json: { vouchers: portal.vouchers } };
     case call === "POST v1/portal/vouchers": {
@@ -103,7 +105,7 @@ export function answer(portal, call, body) {
       const one = portal.clients.find((client) => client.mac === mac);
       if (one === undefined) return { status: 404 };
       Object.assign(one, client(mac, "waiting"));
-      return { json: { clients: portal.clients } };
+      return { json: { clients: portal.clients, hours: portal.hours } };
     }
     default:
       return undefined;

@@ -1893,6 +1893,10 @@ const aPortalClients0 = {
       "state": "waiting" as const,
       "voucher": "1f00c2aa" as const,
     }],
+    "hours": {
+      "mode": "vouchers" as const,
+      "seconds": 1,
+    },
   };
 export const isPortalClients0: PortalClients = aPortalClients0;
 
@@ -1906,6 +1910,10 @@ const aPortalClients1 = {
       "state": "admitted" as const,
       "voucher": "1f00c2aa" as const,
     }],
+    "hours": {
+      "mode": "closed" as const,
+      "seconds": 1,
+    },
   };
 export const isPortalClients1: PortalClients = aPortalClients1;
 
@@ -1919,6 +1927,10 @@ const aPortalClients2 = {
       "state": "free" as const,
       "voucher": "1f00c2aa" as const,
     }],
+    "hours": {
+      "mode": "open" as const,
+      "seconds": 1,
+    },
   };
 export const isPortalClients2: PortalClients = aPortalClients2;
 
@@ -1932,6 +1944,10 @@ const aPortalClients3 = {
       "state": "exempt" as const,
       "voucher": "1f00c2aa" as const,
     }],
+    "hours": {
+      "mode": "vouchers" as const,
+      "seconds": 1,
+    },
   };
 export const isPortalClients3: PortalClients = aPortalClients3;
 
@@ -1945,11 +1961,19 @@ const aPortalClients4 = {
       "state": "waiting" as const,
       "voucher": null,
     }],
+    "hours": {
+      "mode": "vouchers" as const,
+      "seconds": null,
+    },
   };
 export const isPortalClients4: PortalClients = aPortalClients4;
 
 const aPortalClients5 = {
     "clients": [],
+    "hours": {
+      "mode": "vouchers" as const,
+      "seconds": null,
+    },
   };
 export const isPortalClients5: PortalClients = aPortalClients5;
 

@@ -6,14 +6,14 @@ import { nameOf, plain } from "../../core/plain";
 import { USUAL } from "../../core/poll";
 import { formatRoute } from "../../core/route";
 import { useStore } from "../../core/store";
-import { Card, Name, Title } from "../../parts/basic";
+import { Card, Name, Notice, Title } from "../../parts/basic";
 import { FailureNotice, Waiting } from "../../parts/failure";
 import { type Column, Table } from "../../parts/table";
 import { format } from "../../text";
 import { useAction } from "./action";
 import { Sell } from "./sell";
 import { plural, t, word } from "./text";
-import type { PortalClient, PortalClients } from "./types";
+import type { PortalClient, PortalClients, PortalHours } from "./types";
 
 const TONES: Record<PortalClient["state"], string> = {
   waiting: "",
@@ -49,6 +49,7 @@ export function GuestsView() {
           </p>
         )}
       </Title>
+      {data !== null && <Hours hours={data.hours} />}
       <div class="grid">
         <Card title={t("sale.title")} wide={4}>
           <Sell />
@@ -71,6 +72,21 @@ export function GuestsView() {
         </Card>
       </div>
     </>
+  );
+}
+
+/** What is not as always. */
+function Hours({ hours }: { hours: PortalHours }) {
+  if (hours.mode === "vouchers") return null;
+  return (
+    <div class="hours">
+      <Notice kind="info">
+        {t(`guests.hours.${hours.mode}`)}
+        {hours.seconds !== null && (
+          <> {t("guests.hours.until", { time: format().span(hours.seconds) })}</>
+        )}
+      </Notice>
+    </div>
   );
 }
 

@@ -2,6 +2,13 @@
 
 export interface PortalClients {
   clients: PortalClient[];
+  hours: PortalHours;
+}
+
+/** Who gets in; seconds until that changes, null: it does not. */
+export interface PortalHours {
+  mode: "vouchers" | "closed" | "open";
+  seconds: number | null;
 }
 
 /** A device behind the portal. */

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use kernel::{Mac, Prefix};
 use portal::keys::Trusted;
+use portal::schedule::{Schedule, Span};
 use serde_json::Value;
 use toml::de::DeValue;
 
@@ -38,6 +39,11 @@ table! {
         /// How long a device waits for it again, after its end.
         Restart free_pause: Duration = Duration::ZERO,
             Duration::ZERO => Duration::from_secs(604_800);
+        /// Hours in which nobody gets in but devices that need no voucher, by the router's clock and
+        /// zone. The time of vouchers stands still meanwhile.
+        Live closed: Spans = Spans::default();
+        /// Hours in which everybody gets in.
+        Live open: Spans = Spans::default();
         /// Nodes whose vouchers hold here, and whose notes of them count: each a key, and behind a
         /// space what the node is called.
         Live trust: Nodes = Nodes::default();
@@ -47,6 +53,14 @@ table! {
 }
 
 impl Portal {
+    /// When who gets in.
+    pub fn schedule(&self) -> Schedule {
+        Schedule {
+            closed: self.closed.0.clone(),
+            open: self.open.0.clone(),
+        }
+    }
+
     /// What is free.
     pub fn gift(&self) -> Option<Gift> {
         (*self.free != Free::Off).then(|| Gift {
@@ -54,6 +68,23 @@ impl Portal {
             pause: *self.free_pause,
             read: *self.free == Free::Read,
         })
+    }
+}
+
+/// Times of the week.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spans(pub Vec<Span>);
+
+impl FileValue for Spans {
+    const ALLOWED: &'static str = "a list of times, each in quotes, such as \
+        [\"Mon-Fri 22:00-06:00\", \"Sat,Sun\", \"12:00-13:00\"]";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        list(value, Self::ALLOWED, |text| text.parse().ok()).map(Self)
+    }
+
+    fn show(&self) -> Value {
+        self.0.iter().map(ToString::to_string).collect()
     }
 }
 

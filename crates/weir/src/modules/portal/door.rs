@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use answers::{PortalClient, PortalState};
+use answers::{PortalMode, PortalState};
 use api::client::exchange;
 use api::server::{Answer, read_body};
 use http_body_util::{BodyExt, Full};
@@ -159,13 +159,18 @@ impl Door {
     ) -> Response<Answer> {
         let visitor = self.visitor(peer).await;
         let free = visitor.as_ref().and_then(|visitor| visitor.free);
+        let hours = visitor.as_ref().map(|visitor| visitor.hours.clone());
+        let hours = hours.unwrap_or_default();
         let inside = inside(visitor);
+        let closed = hours.mode == PortalMode::Closed && inside.is_none();
+        let trouble = trouble.or(closed.then_some(Trouble::Closed(hours.seconds)));
         let token = self.tokens.token(&peer.address.to_string(), unix_seconds());
         let shown = Shown {
             network: &self.title,
             token: &token,
-            inside: inside.map(|client| client.seconds_remaining),
+            inside: inside.map(|inside| inside.seconds),
             free,
+            closed,
             code,
             trouble,
             languages: header(headers, "accept-language"),
@@ -193,13 +198,15 @@ impl Door {
             bytes_remaining: Option<u64>,
             can_extend_session: bool,
         }
-        let inside = inside(self.visitor(peer).await);
+        let visitor = self.visitor(peer).await;
+        let mode = visitor.as_ref().map(|visitor| visitor.hours.mode);
+        let inside = inside(visitor);
         let captive = Captive {
             captive: inside.is_none(),
             user_portal_url: own.as_ref().map(|own| format!("http://{own}/")),
-            seconds_remaining: inside.as_ref().and_then(|client| client.seconds_remaining),
-            bytes_remaining: inside.as_ref().and_then(|client| client.bytes_remaining),
-            can_extend_session: true,
+            seconds_remaining: inside.as_ref().and_then(|inside| inside.seconds),
+            bytes_remaining: inside.as_ref().and_then(|inside| inside.bytes),
+            can_extend_session: mode == Some(PortalMode::Vouchers),
         };
         let body = serde_json::to_string(&captive).unwrap_or_default();
         text(StatusCode::OK, "application/captive+json", body)
@@ -265,10 +272,28 @@ impl Served for Door {
     }
 }
 
-/// Who is let in.
-fn inside(visitor: Option<Visited>) -> Option<PortalClient> {
-    let client = visitor.map(|visitor| visitor.client);
-    client.filter(|client| client.state != PortalState::Waiting)
+/// What is left to who is let in; `None`: no end.
+struct Inside {
+    seconds: Option<u64>,
+    bytes: Option<u64>,
+}
+
+/// Whether somebody is let in.
+fn inside(visitor: Option<Visited>) -> Option<Inside> {
+    let Visited { client, hours, .. } = visitor?;
+    let waits = client.state == PortalState::Waiting;
+    let own = Inside {
+        seconds: client.seconds_remaining,
+        bytes: client.bytes_remaining,
+    };
+    match hours.mode {
+        PortalMode::Closed if client.state != PortalState::Exempt => None,
+        PortalMode::Open => Some(Inside {
+            seconds: hours.seconds,
+            bytes: None,
+        }),
+        PortalMode::Closed | PortalMode::Vouchers => (!waits).then_some(own),
+    }
 }
 
 /// What a browser calls the page at an address of the router; `None`: it cannot.

@@ -2,6 +2,7 @@
 
 mod bytes;
 mod gift;
+mod hours;
 mod node;
 mod shown;
 
@@ -18,6 +19,7 @@ use portal::journal::Entry;
 use portal::keys::Trusted;
 use portal::page::Trouble;
 use portal::rules::{self, Step};
+use portal::schedule::{Mode, Schedule};
 use portal::signed::{Signed, Ticket};
 use portal::voucher::{Voucher, mac_text};
 use portal::{Millis, journal};
@@ -27,6 +29,8 @@ use web::throttle::{Allowance, Throttle};
 
 pub use gift::Gift;
 pub use node::{Node, key};
+
+use hours::Hours;
 
 use super::store::Store;
 use crate::daemon::{Firewall, Router, unix_seconds};
@@ -75,6 +79,7 @@ pub struct Keeper {
     expiry: Option<Instant>,
     /// What is free.
     gift: Option<Gift>,
+    hours: Hours,
     /// When devices saw the page first, and when what was free to them ends.
     visits: HashMap<Mac, (Instant, Option<Instant>)>,
     /// Bytes that the kernel counted of each address, as they were read last.
@@ -84,7 +89,7 @@ pub struct Keeper {
 impl Keeper {
     pub fn new(
         portal: rules::Portal,
-        gift: Option<Gift>,
+        (gift, schedule): (Option<Gift>, Schedule),
         (store, read): (Store, journal::Read),
         node: Node,
         exempt: &[Mac],
@@ -93,8 +98,7 @@ impl Keeper {
         let mut changes = Vec::new();
         let mut guests = Guests::new(read.vouchers.into_values(), 0, &mut changes);
         guests.exempt(exempt, &mut changes);
-        let expiry = guests.next(0).map(|at| began + Duration::from_millis(at));
-        Self {
+        let mut keeper = Self {
             portal,
             guests,
             store,
@@ -110,13 +114,18 @@ impl Keeper {
             waiting: Vec::new(),
             counters: HashMap::new(),
             gift,
+            hours: Hours::new(schedule, (began, unix_seconds())),
             visits: HashMap::new(),
-            expiry,
-        }
+            expiry: None,
+        };
+        keeper.reckon();
+        keeper
     }
 
+    /// The clock by which the time of vouchers goes by.
     pub fn now(&self) -> Millis {
-        self.began.elapsed().as_millis() as Millis
+        let gone = self.began.elapsed().saturating_sub(self.hours.paused());
+        gone.as_millis() as Millis
     }
 
     fn when(&self) -> (Millis, u64) {
@@ -125,14 +134,64 @@ impl Keeper {
 
     /// Brings the firewall's table about, with all guests.
     pub fn table(&mut self) {
-        let admitted = self.guests.all(self.now());
-        self.firewall.tell(rules::create(&self.portal, &admitted));
+        let all = self.guests.all(self.now()).into_iter();
+        let admitted: Vec<_> = all.filter_map(|change| self.within(change)).collect();
+        let open = (self.hours.mode == Mode::Open).then(|| {
+            let lasts = self.hours.lasts();
+            lasts.map_or(Millis::MAX, |lasts| lasts.as_millis() as Millis)
+        });
+        self.firewall
+            .tell(rules::create(&self.portal, &admitted, open));
+    }
+
+    /// What of a change the kernel is to know at these hours.
+    fn within(&self, change: Change) -> Option<Change> {
+        let bound = |mac: &Mac, left| {
+            let guest = self.guests.guest(mac);
+            match guest.is_some_and(|guest| guest.voucher.is_none()) {
+                true => Some(left),
+                false => self.hours.bound(left),
+            }
+        };
+        Some(match change {
+            Change::Admit(mac, left) => Change::Admit(mac, bound(&mac, left)?),
+            Change::Address(mac, address, left) => {
+                Change::Address(mac, address, bound(&mac, left)?)
+            }
+            other => other,
+        })
+    }
+
+    /// Other hours may have begun.
+    fn look_at_hours(&mut self, router: &mut Router) {
+        if !self.hours.look(unix_seconds()) {
+            return;
+        }
+        self.other_hours(router);
+    }
+
+    fn other_hours(&mut self, router: &mut Router) {
+        self.table();
+        self.reckon();
+        if self.hours.mode == Mode::Closed {
+            let guests = self.guests.guests();
+            let gone = guests.filter(|(_, guest)| guest.voucher.is_some());
+            let gone = gone.flat_map(|(_, guest)| guest.addresses.iter().copied());
+            end_connections(&gone.collect(), router);
+        }
+    }
+
+    /// When somebody's time is over next.
+    fn reckon(&mut self) {
+        let now = self.now();
+        let next = self.guests.next(now).filter(|_| self.hours.runs());
+        self.expiry = next.map(|at| Instant::now() + Duration::from_millis(at.saturating_sub(now)));
     }
 
     /// The configuration was read anew.
     pub fn configure(
         &mut self,
-        portal: rules::Portal,
+        (portal, schedule): (rules::Portal, Schedule),
         (exempt, trust): (&[Mac], &[Trusted]),
         router: &mut Router,
     ) {
@@ -144,7 +203,9 @@ impl Keeper {
             self.notice(&neighbour, router);
         }
         self.settle(router);
-        if !same {
+        if self.hours.configure(schedule, unix_seconds()) {
+            self.other_hours(router);
+        } else if !same {
             self.table();
         }
     }
@@ -183,6 +244,7 @@ impl Keeper {
         let Some(mac) = self.device(address, router) else {
             return Err(Trouble::Stranger);
         };
+        self.are_open()?;
         let (now, wall) = self.when();
         if let Err(wait) = self.codes.take(address, self.began.elapsed()) {
             return Err(Trouble::Wait(seconds(wait)));
@@ -216,6 +278,14 @@ impl Keeper {
         info!(mac, %address, "let in by a voucher");
         self.settle(router);
         Ok(())
+    }
+
+    /// Whether anybody gets in now.
+    fn are_open(&self) -> Result<(), Trouble> {
+        match self.hours.mode {
+            Mode::Closed => Err(Trouble::Closed(self.hours.lasts().map(seconds))),
+            Mode::Vouchers | Mode::Open => Ok(()),
+        }
     }
 
     fn present(
@@ -334,6 +404,7 @@ impl Keeper {
 
     /// Those whose time is over go; what was used is noted.
     pub fn turn(&mut self, router: &mut Router) {
+        self.look_at_hours(router);
         let when = self.when();
         self.guests.expire(when, &mut self.changes);
         self.settle(router);
@@ -359,14 +430,22 @@ impl Keeper {
     pub fn turn_at(&self) -> Instant {
         let put =
             (!self.pending.is_empty()).then(|| self.put.map_or(self.began, |at| at + TOGETHER));
-        let others = [self.expiry, put].into_iter().flatten();
+        let others = [self.expiry, put, self.hours.next()];
+        let others = others.into_iter().flatten();
         others.fold(self.noted + NOTED, Instant::min)
     }
 
     /// Does what has changed.
     fn settle(&mut self, router: &mut Router) {
         let changes = std::mem::take(&mut self.changes);
-        self.pending.extend(changes.iter().flat_map(rules::steps));
+        let told: Vec<_> = changes
+            .iter()
+            .filter_map(|change| match change {
+                Change::Keep(_) => None,
+                other => self.within(other.clone()),
+            })
+            .collect();
+        self.pending.extend(told.iter().flat_map(rules::steps));
         let ends = self
             .pending
             .iter()
@@ -377,8 +456,7 @@ impl Keeper {
             self.flush();
         }
         if !changes.is_empty() {
-            let next = self.guests.next(self.now());
-            self.expiry = next.map(|at| self.began + Duration::from_millis(at));
+            self.reckon();
         }
         let mut ended = HashSet::new();
         for change in changes {

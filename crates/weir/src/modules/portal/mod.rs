@@ -113,7 +113,7 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
         portal.open = Some(Open {
             keeper: Rc::new(RefCell::new(Keeper::new(
                 check::rules(config),
-                config.gift(),
+                (config.gift(), config.schedule()),
                 (store, read),
                 Node::new(key, &config.trust.0),
                 &config.exempt.0,
@@ -317,8 +317,11 @@ impl Module for Portal {
         let heard_at = at();
         vec![
             Route::get("/v1/portal/clients", Who::User, move |()| {
-                let clients = clients.keeper()?.borrow().clients(&listed_at.router());
-                Ok(PortalClients { clients })
+                let keeper = clients.keeper()?;
+                let keeper = keeper.borrow();
+                let clients = keeper.clients(&listed_at.router());
+                let hours = keeper.hours();
+                Ok(PortalClients { clients, hours })
             }),
             Route::get("/v1/portal/vouchers", Who::User, move |()| {
                 let vouchers = vouchers.keeper()?.borrow().vouchers();
@@ -418,7 +421,8 @@ impl Module for Portal {
                         return Err(Problem::new(404, "no_client", detail, hint));
                     }
                     let clients = keeper.clients(router);
-                    Ok(PortalClients { clients })
+                    let hours = keeper.hours();
+                    Ok(PortalClients { clients, hours })
                 },
             ),
         ]
@@ -438,7 +442,8 @@ impl Module for Portal {
             let config = effective.of::<config::Portal>();
             let mut keeper = open.keeper.borrow_mut();
             let known = (&*config.exempt.0, &*config.trust.0);
-            keeper.configure(check::rules(config), known, router);
+            let held = (check::rules(config), config.schedule());
+            keeper.configure(held, known, router);
         }
     }
 

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use answers::PortalClient;
+use answers::{PortalClient, PortalHours};
 use api::{Asked, Body, Later, Limits, Method, Problem, Route, Routes, Who};
 use clap::Args;
 use portal::page::Trouble;
@@ -73,6 +73,8 @@ pub struct Visited {
     pub client: PortalClient,
     /// Seconds for which anybody is let in without a voucher.
     pub free: Option<u64>,
+    /// Which hours it is.
+    pub hours: PortalHours,
 }
 
 /// Who came with a code.
@@ -102,6 +104,7 @@ pub fn routes(keeper: &Rc<RefCell<Keeper>>, face: &Rc<Face>) -> Routes {
         Ok(Visited {
             client: client.ok_or_else(stranger)?,
             free: keeper.visited(address, router),
+            hours: keeper.hours(),
         })
     };
     let knock = move |asked: Asked<(), Knock>| -> Later<Answer> {

@@ -47,6 +47,7 @@ impl Keeper {
         let Some(gift) = self.gift else {
             return Err(Trouble::Broken);
         };
+        self.are_open()?;
         let Some(mac) = self.device(address, router) else {
             return Err(Trouble::Stranger);
         };

@@ -3,15 +3,18 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use answers::{DoubleUse, PortalClient, PortalState, PortalVoucher, QrPicture};
+use answers::{
+    DoubleUse, PortalClient, PortalHours, PortalMode, PortalState, PortalVoucher, QrPicture,
+};
 use kernel::{Mac, Neighbour};
 use portal::Millis;
 use portal::notes::How;
+use portal::schedule::Mode;
 use portal::signed::Signed;
 use portal::voucher::{State, Voucher, mac_text};
 
 use super::super::sheet::link;
-use super::Keeper;
+use super::{Keeper, seconds};
 use crate::daemon::Router;
 use crate::output::qr;
 
@@ -52,6 +55,18 @@ impl Keeper {
     pub fn client_at(&self, address: IpAddr, router: &Router) -> Option<PortalClient> {
         let mac = self.device(address, router)?;
         Some(self.client(mac, vec![address]))
+    }
+
+    /// Which hours it is.
+    pub fn hours(&self) -> PortalHours {
+        PortalHours {
+            mode: match self.hours.mode {
+                Mode::Vouchers => PortalMode::Vouchers,
+                Mode::Closed => PortalMode::Closed,
+                Mode::Open => PortalMode::Open,
+            },
+            seconds: self.hours.lasts().map(seconds),
+        }
     }
 
     /// All devices behind the portal.

@@ -1,0 +1,151 @@
+//! Hours of the week: when nobody gets in, and when everybody. Both end by the kernel's own clock.
+
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use portal::Millis;
+use portal::schedule::{Local, Mode, Schedule};
+use tracing::info;
+
+/// Seconds since 1970 before which a clock is wrong (2024): no schedule holds as long as it is.
+const BUILT: u64 = 1_704_067_200;
+/// Seconds by which a clock may move without having been set.
+const STEADY: u64 = 2;
+
+/// The hours, and which it is.
+pub struct Hours {
+    schedule: Schedule,
+    zone: TimeZone,
+    pub mode: Mode,
+    /// When another mode begins.
+    change: Option<Instant>,
+    /// When nobody gets in next.
+    closing: Option<Instant>,
+    /// A time of this process, and of the day.
+    clocks: (Instant, u64),
+    /// For how long vouchers were not needed, or of no use: their time stands still.
+    paused: Duration,
+    since: Option<Instant>,
+}
+
+impl Hours {
+    /// With a time of day, seconds since 1970. Reads the zone: to be called with all rights.
+    pub fn new(schedule: Schedule, (now, wall): (Instant, u64)) -> Self {
+        let mut hours = Self {
+            schedule,
+            zone: history::zone::system().zone,
+            mode: Mode::default(),
+            change: None,
+            closing: None,
+            clocks: (now, wall),
+            paused: Duration::ZERO,
+            since: None,
+        };
+        hours.set(now, wall);
+        hours
+    }
+
+    /// How long vouchers were not needed, or of no use.
+    pub fn paused(&self) -> Duration {
+        self.paused + self.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    /// Whether the time of vouchers goes by.
+    pub fn runs(&self) -> bool {
+        self.mode == Mode::Vouchers
+    }
+
+    /// When to look again.
+    pub fn next(&self) -> Option<Instant> {
+        self.change
+    }
+
+    /// How long this mode lasts.
+    pub fn lasts(&self) -> Option<Duration> {
+        let now = Instant::now();
+        self.change.map(|at| at.saturating_duration_since(now))
+    }
+
+    /// What the kernel is told who is let in for so long; `None`: nothing, as nobody is.
+    pub fn bound(&self, left: Option<Millis>) -> Option<Option<Millis>> {
+        let millis = |time: Duration| time.as_millis() as Millis;
+        let left = match self.mode {
+            Mode::Closed => return None,
+            Mode::Vouchers => left,
+            Mode::Open => left.map(|left| left.saturating_add(self.lasts().map_or(0, millis))),
+        };
+        let now = Instant::now();
+        let closing = self
+            .closing
+            .map(|at| millis(at.saturating_duration_since(now)));
+        Some(match (left, closing) {
+            (Some(left), Some(closing)) => Some(left.min(closing)),
+            (left, closing) => left.or(closing),
+        })
+    }
+
+    /// Other hours hold from now on. Whether that changes what the kernel is to know.
+    pub fn configure(&mut self, schedule: Schedule, wall: u64) -> bool {
+        let same = std::mem::replace(&mut self.schedule, schedule) == self.schedule;
+        if !same {
+            self.set(Instant::now(), wall);
+        }
+        !same
+    }
+
+    /// Looks at the clock. Whether something changed.
+    pub fn look(&mut self, wall: u64) -> bool {
+        let now = Instant::now();
+        let (then, told) = self.clocks;
+        let expected = told + now.duration_since(then).as_secs();
+        let was_set = wall.abs_diff(expected) > STEADY;
+        let changes = self.change.is_some_and(|at| at <= now);
+        if was_set || changes {
+            self.set(now, wall);
+        }
+        was_set && self.schedule != Schedule::default() || changes
+    }
+
+    fn set(&mut self, now: Instant, wall: u64) {
+        let before = self.mode;
+        let zone = self.zone.clone();
+        let local = move |at: u64| {
+            let at = i64::try_from(at).ok();
+            let at = at.and_then(|at| Timestamp::from_second(at).ok());
+            let at = at.unwrap_or_default().to_zoned(zone.clone());
+            Local {
+                day: at.weekday().to_monday_zero_offset() as u32,
+                minute: at.hour() as u32 * 60 + at.minute() as u32,
+            }
+        };
+        self.clocks = (now, wall);
+        self.mode = match wall >= BUILT {
+            true => self.schedule.mode(local(wall)),
+            false => Mode::default(),
+        };
+        let mode = self.mode;
+        let known = |at: u64| wall >= BUILT && at > wall;
+        let instant = |at: Option<u64>| {
+            let at = at.filter(|at| known(*at))?;
+            Some(now + Duration::from_secs(at - wall))
+        };
+        self.change = instant(self.schedule.first(wall, &local, &|one| one != mode));
+        let closes = |one| one == Mode::Closed;
+        self.closing = match mode {
+            Mode::Closed => None,
+            _ => instant(self.schedule.first(wall, &local, &closes)),
+        };
+        match (self.runs(), self.since) {
+            (false, None) => self.since = Some(now),
+            (true, Some(since)) => {
+                self.paused += now.duration_since(since);
+                self.since = None;
+            }
+            _ => {}
+        }
+        if before != mode {
+            info!(?mode, "other hours of the portal");
+        }
+    }
+}
