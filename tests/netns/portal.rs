@@ -5,6 +5,8 @@
 mod hours;
 #[path = "portal/nodes.rs"]
 mod nodes;
+#[path = "portal/past.rs"]
+mod past;
 #[path = "portal/ways.rs"]
 mod ways;
 
