@@ -1,6 +1,8 @@
 //! Guests behind a portal: they get no further before they log in, and no longer than they may,
 //! whoever forwards their packets.
 
+#[path = "portal/browser.rs"]
+mod browser;
 #[path = "portal/hours.rs"]
 mod hours;
 #[path = "portal/nodes.rs"]
@@ -551,5 +553,71 @@ fn idle_connections_keep_nobody_out() -> Result<(), Error> {
     })?;
     let said = place.curl(&format!("--interface 192.168.1.9 {PAGE}"))?;
     assert_eq!(said, "200>", "beside {}", idle.len());
+    Ok(())
+}
+
+/// A browser keeps connections open: one that was brought to the portal would bring it there again.
+#[test]
+fn what_was_redirected_ends_with_the_log_in() -> Result<(), Error> {
+    use std::io::{Read, Write};
+    let place = Place::open("tc", "")?;
+    let to = SocketAddr::new(SERVER, 80);
+    let open = || -> std::io::Result<std::net::TcpStream> {
+        let stream = std::net::TcpStream::connect(to)?;
+        stream.set_read_timeout(Some(LIMIT))?;
+        Ok(stream)
+    };
+    let ask = |stream: &mut std::net::TcpStream| -> std::io::Result<String> {
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: example.org\r\n\r\n")?;
+        let mut told = String::new();
+        stream.read_to_string(&mut told)?;
+        Ok(told)
+    };
+    let client = place.client()?;
+    let told = client.enter(|| ask(&mut open()?))?.map_err(unexpected)?;
+    assert!(
+        told.contains("302") && told.contains("connection: close"),
+        "{told}"
+    );
+    let mut kept = client.enter(open)?.map_err(unexpected)?;
+    let voucher = place.sell("--duration 1h")?;
+    place.log_in(&voucher.code)?;
+    let answered = client.enter(|| ask(&mut kept))?;
+    let reset = answered.map_err(|error| error.kind());
+    assert_eq!(reset, Err(std::io::ErrorKind::ConnectionReset));
+    // The page itself goes on.
+    assert_eq!(place.curl(PAGE)?, "200>");
+    Ok(())
+}
+
+/// Who comes asks for an address first, and gets it from the router: dnsmasq and udhcpc.
+#[test]
+fn an_address_comes_before_the_log_in() -> Result<(), Error> {
+    let place = Place::open("tc", "")?;
+    let (client, router) = (place.client()?, place.lab.node("router")?);
+    let mut server = router.command("dnsmasq");
+    server.args([
+        "-k",
+        "-p",
+        "0",
+        "-C",
+        "/dev/null",
+        "-i",
+        "lan0",
+        "--bind-interfaces",
+    ]);
+    server.args(["--dhcp-authoritative", "-l"]);
+    server.arg(place.folder.join("leases"));
+    server.arg("--dhcp-range=192.168.1.100,192.168.1.120,1h");
+    let _server = router.start(&mut server)?;
+    let mut told = String::new();
+    wait_until("an address", LIMIT, || {
+        let asked = client.run("busybox udhcpc -n -q -f -t 3 -T 1 -i eth0 -s /bin/true");
+        told = asked.map_or_else(|error| error.to_string(), |_| String::new());
+        Ok(told.is_empty())
+    })
+    .map_err(|_| unexpected(&told))?;
+    let leases = std::fs::read_to_string(place.folder.join("leases")).map_err(unexpected)?;
+    assert!(leases.contains("192.168.1.1"), "{leases}");
     Ok(())
 }

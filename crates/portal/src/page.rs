@@ -5,7 +5,6 @@ use std::fmt::Write;
 use serde::{Deserialize, Serialize};
 
 use crate::guests::Refusal;
-use crate::signed::Ticket;
 
 /// Languages that there are words in; the first is for everybody else.
 const LANGUAGES: [(&str, &Words); 2] = [("en", &ENGLISH), ("de", &GERMAN)];
@@ -174,7 +173,7 @@ pub struct Shown<'a> {
     /// Nobody gets in now: there is nothing to send.
     pub closed: bool,
     /// What stands in the form already.
-    pub code: Option<Ticket>,
+    pub code: Option<&'a str>,
     /// What went wrong.
     pub trouble: Option<Trouble>,
     /// Header `Accept-Language` of the request.
@@ -227,7 +226,9 @@ pub fn html(shown: &Shown<'_>) -> String {
         Some(_) => "hint trouble",
         None => "hint",
     };
-    let typed = shown.code.map(|code| format!(" value=\"{code}\""));
+    let typed = shown
+        .code
+        .map(|code| format!(" value=\"{}\"", escaped(code)));
     let typed = typed.unwrap_or_default();
     let _ = writeln!(
         text,
@@ -292,7 +293,9 @@ fn time(seconds: u64) -> String {
     match (days, hours, minutes) {
         (0, 0, 0) => format!("{seconds} s"),
         (0, 0, _) => format!("{minutes} min"),
+        (0, _, 0) => format!("{hours} h"),
         (0, ..) => format!("{hours} h {minutes} min"),
+        (_, 0, _) => format!("{days} d"),
         _ => format!("{days} d {hours} h"),
     }
 }
@@ -358,8 +361,9 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_text() {
+    fn a_name_and_what_was_typed_are_text() {
         let shown = Shown {
+            code: Some("\"><img src=x>"),
             network: "<img src=x onerror=alert(1)>\"'&",
             ..Shown::default()
         };

@@ -275,7 +275,9 @@ const TO_GUESTS: &str = "
     drop";
 
 /// What everybody may ask of the router: an address, who it is, the page, names. What the router
-/// itself asked for is answered, too.
+/// itself asked for is answered, too. A connection that was brought here before its device was let
+/// in ends, or a browser would use it again, and never get to where it wanted; where the page has no
+/// address but that of the link, it is shown by such connections, and they stay.
 const INPUT: &str = "
     iifname != $here tcp dport { $page, $names } drop
     iifname != $here udp dport $names drop
@@ -283,6 +285,8 @@ const INPUT: &str = "
     iifname @open return
     udp sport 68 udp dport 67 return
     udp sport 546 udp dport 547 return
+    meta nfproto ipv4 ct status dnat tcp dport $page ether saddr @macs reject with tcp reset
+    ip6 daddr != fe80::/10 ct status dnat tcp dport $page ether saddr @macs reject with tcp reset
     tcp dport { $page, $names } return
     udp dport $names return
     ct direction reply ct state established,related return

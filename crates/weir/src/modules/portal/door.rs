@@ -75,10 +75,14 @@ impl Door {
         if let Some(own) = &own
             && host != own
         {
-            return moved(
-                StatusCode::FOUND,
-                &format!("http://{own}/{}", prefilled(code)),
-            );
+            let to = format!("http://{own}/{}", prefilled(code));
+            let mut response = moved(StatusCode::FOUND, &to);
+            // The connection leads here, whatever becomes of its device.
+            let close = HeaderValue::from_static("close");
+            response
+                .headers_mut()
+                .insert(hyper::header::CONNECTION, close);
+            return response;
         }
         match (parts.method.clone(), parts.uri.path()) {
             (Method::GET | Method::HEAD, "/captive-portal/api") => self.api(&own, peer).await,
@@ -91,7 +95,7 @@ impl Door {
             (Method::GET | Method::HEAD, path) => match own.is_some() && path != "/" {
                 true => moved(StatusCode::FOUND, &format!("/{}", prefilled(code))),
                 false => {
-                    let shown = (None, code);
+                    let shown = (None, code.map(|code| code.to_string()));
                     self.page(&parts.headers, peer, shown, StatusCode::OK).await
                 }
             },
@@ -111,11 +115,12 @@ impl Door {
                         .await;
                 }
                 let address = peer.address;
+                let typed = field(&body, "code");
                 let trouble = match path {
                     "/logout" => self.leave(peer).await,
                     "/free" => self.knock("/portal/free", &Visitor { address }).await,
                     _ => {
-                        let code = field(&body, "code").unwrap_or_default();
+                        let code = typed.clone().unwrap_or_default();
                         self.knock("/portal/login", &Knock { address, code }).await
                     }
                 };
@@ -125,7 +130,7 @@ impl Door {
                     Some(Trouble::Broken) => StatusCode::SERVICE_UNAVAILABLE,
                     Some(_) => StatusCode::FORBIDDEN,
                 };
-                self.page(&parts.headers, peer, (trouble, None), status)
+                self.page(&parts.headers, peer, (trouble, typed), status)
                     .await
             }
             (Method::POST, _) => text(StatusCode::NOT_FOUND, "text/plain", String::new()),
@@ -154,7 +159,7 @@ impl Door {
         &self,
         headers: &HeaderMap,
         peer: Peer,
-        (trouble, code): (Option<Trouble>, Option<Ticket>),
+        (trouble, code): (Option<Trouble>, Option<String>),
         status: StatusCode,
     ) -> Response<Answer> {
         let visitor = self.visitor(peer).await;
@@ -171,7 +176,7 @@ impl Door {
             inside: inside.map(|inside| inside.seconds),
             free,
             closed,
-            code,
+            code: code.as_deref(),
             trouble,
             languages: header(headers, "accept-language"),
         };

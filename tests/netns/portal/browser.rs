@@ -1,0 +1,49 @@
+//! A guest's browser: from any page to the portal's, and with a code to where he wanted to go.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::process::Stdio;
+use std::thread;
+
+use super::*;
+
+#[test]
+fn a_browser_logs_in_at_the_portal() -> Result<(), Error> {
+    let place = Place::open("tc", "")?;
+    let listener = place
+        .lab
+        .node("server")?
+        .enter(|| TcpListener::bind((SERVER, 80)))?;
+    let listener = listener.map_err(unexpected)?;
+    // Ends with the test's process.
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let _ = answer(stream);
+        }
+    });
+    let voucher = place.sell("--name guest --duration 1h")?;
+    let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../web");
+    let mut browser = place.client()?.command("node");
+    let browser = browser
+        .arg(web.join("test/browser/guest.mjs"))
+        .current_dir(&web)
+        .env("WEIR_GUEST_PAGE", format!("http://{SERVER}/"))
+        .env("WEIR_GUEST_CODE", &voucher.code)
+        .stdin(Stdio::null());
+    let outcome = browser.output().map_err(unexpected)?;
+    let said = String::from_utf8_lossy(&outcome.stdout);
+    println!("{said}");
+    assert!(outcome.status.success(), "{said}\n{}", place.weir.log());
+    assert!(said.contains("# skipped 0") && !said.contains("# pass 0"));
+    Ok(())
+}
+
+/// One short page, whatever is asked for.
+fn answer(mut stream: std::net::TcpStream) -> std::io::Result<()> {
+    stream.set_read_timeout(Some(LIMIT))?;
+    let _ = stream.read(&mut [0; 4096])?;
+    stream.write_all(
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 41\r\nConnection: close\r\n\r\n\
+          <!doctype html><title>-</title>outside\r\n\r\n",
+    )
+}
