@@ -114,6 +114,7 @@ bench: setup build ## measures against the kernel's own path: the closed loop, s
 	$(BENCH)/meter-path.json meter --path --seconds 1
 	$(BENCH)/meter-daemon.json meter --daemon --flows 0,10,400,10000,65536
 	$(BENCH)/lemon.json lemon
+	$(BENCH)/portal.json portal
 	$(BENCH)/multipath.json multipath
 	$(BENCH)/uplinks.json uplinks
 	$(BENCH)/connections.json connections

@@ -191,6 +191,11 @@ impl Daemon {
         self.process.id()
     }
 
+    /// The file of its configuration.
+    pub fn configuration(&self) -> PathBuf {
+        self.folder.join("weir.toml")
+    }
+
     /// The socket of its API.
     pub fn socket(&self) -> &Path {
         &self.socket

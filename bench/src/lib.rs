@@ -20,6 +20,7 @@ pub mod meter_path;
 pub mod multipath;
 pub mod path;
 pub mod paths;
+pub mod portal;
 pub mod programs;
 pub mod record;
 pub mod report;

@@ -479,11 +479,19 @@ fn forty_refreshes_disturb_nobody() -> Result<(), Error> {
             .run("nft list set inet weir_portal garden4")?
             .contains("198.51.100.39"))
     })?;
-    let guests = router.run("nft list set inet weir_portal guests4")?;
-    assert!(
-        guests.contains("192.168.1.2") && guests.contains("expires"),
-        "{guests}"
-    );
+    let is_in = || -> Result<bool, Error> {
+        let guests = router.run("nft list set inet weir_portal guests4")?;
+        Ok(guests.contains("192.168.1.2") && guests.contains("expires"))
+    };
+    assert!(is_in()?);
+    // Also where somebody took the table away just before.
+    let config = configuration("tc", &place.folder, "");
+    std::fs::write(place.weir.config_file(), config).map_err(unexpected)?;
+    router.run("nft delete table inet weir_portal")?;
+    place.weir.client()?.reload().map_err(unexpected)?;
+    wait_until("the table with who is in", LIMIT, || {
+        Ok(is_in().unwrap_or(false))
+    })?;
     Ok(())
 }
 

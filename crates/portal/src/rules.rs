@@ -126,16 +126,27 @@ pub fn steps(change: &Change) -> Vec<Step> {
     }
 }
 
+/// Who is let in when rules change.
+pub enum Admitted<'a> {
+    /// Those who are.
+    AsBefore,
+    /// These, by [`Change`]s; and for so many milliseconds everybody, if so.
+    These(&'a [Change], Option<Millis>),
+}
+
 /// Takes the table away.
 pub fn remove() -> String {
     // So that there is one to delete.
     format!("table inet {TABLE}\ndelete table inet {TABLE}\n")
 }
 
-/// Makes the table, or changes the one that is there. `admitted`: [`Change`]s by which all are let
-/// in who are. `open`: for so many milliseconds everybody is.
-pub fn create(portal: &Portal, admitted: &[Change], open: Option<Millis>) -> String {
-    let mut text = format!("table inet {TABLE}\n");
+/// Makes the table, or changes the one that is there.
+pub fn create(portal: &Portal, admitted: &Admitted<'_>) -> String {
+    let mut text = match admitted {
+        // Without a table there is nobody in its sets: this is refused then.
+        Admitted::AsBefore => String::new(),
+        Admitted::These(..) => format!("table inet {TABLE}\n"),
+    };
     for (name, kind) in [
         (PAIRS[0], "ether_addr . ipv4_addr"),
         (PAIRS[1], "ether_addr . ipv6_addr"),
@@ -154,18 +165,10 @@ pub fn create(portal: &Portal, admitted: &[Change], open: Option<Millis>) -> Str
             "add set inet {TABLE} {name} {{ type {kind}; flags timeout;{counter} }}"
         );
     }
-    let all: Vec<_> = open
-        .iter()
-        .flat_map(|open| {
-            let devices = portal.devices.iter();
-            devices.map(move |name| format!("\"{name}\" timeout {}", time(*open)))
-        })
-        .collect();
     let _ = writeln!(
         text,
-        "add set inet {TABLE} {OPEN} {{ type ifname; flags timeout; }}\nflush set inet {TABLE} {OPEN}"
+        "add set inet {TABLE} {OPEN} {{ type ifname; flags timeout; }}"
     );
-    elements(&mut text, OPEN, &all);
     for (name, ipv4) in [("garden4", true), ("garden6", false)] {
         let kind = if ipv4 { "ipv4_addr" } else { "ipv6_addr" };
         let of = portal.garden.iter().filter(|p| p.address.is_ipv4() == ipv4);
@@ -201,19 +204,35 @@ pub fn create(portal: &Portal, admitted: &[Change], open: Option<Millis>) -> Str
             let _ = writeln!(text, "add rule inet {TABLE} {name} {rule}");
         }
     }
+    if let Admitted::These(admitted, open) = admitted {
+        fill(&mut text, portal, admitted, *open);
+    }
+    text
+}
+
+/// Who is let in from now on, and nobody else.
+fn fill(text: &mut String, portal: &Portal, admitted: &[Change], open: Option<Millis>) {
+    let time_of = |left: &Option<Millis>| {
+        let timeout = left.map(|left| format!(" timeout {}", time(left)));
+        timeout.unwrap_or_default()
+    };
+    let devices = portal.devices.iter().filter_map(|name| {
+        let open = open.as_ref()?;
+        Some(format!("\"{name}\"{}", time_of(&Some(*open))))
+    });
+    let _ = writeln!(text, "flush set inet {TABLE} {OPEN}");
+    elements(text, OPEN, &devices.collect::<Vec<_>>());
     let steps: Vec<_> = admitted.iter().flat_map(steps).collect();
     for set in PAIRS.iter().chain(&ADDRESSES).chain([&DEVICES]) {
         let _ = writeln!(text, "flush set inet {TABLE} {set}");
         let of = steps.iter().filter_map(|step| match step {
-            Step::Put(element, left) if element.set == *set => Some(match left {
-                Some(left) => format!("{} timeout {}", element.text, time(*left)),
-                None => element.text.clone(),
-            }),
+            Step::Put(element, left) if element.set == *set => {
+                Some(format!("{}{}", element.text, time_of(left)))
+            }
             _ => None,
         });
-        elements(&mut text, set, &of.collect::<Vec<_>>());
+        elements(text, set, &of.collect::<Vec<_>>());
     }
-    text
 }
 
 fn elements(text: &mut String, set: &str, all: &[String]) {
@@ -345,7 +364,11 @@ mod tests {
             Change::Admit(mac, Some(0)),
             Change::Address(mac, IpAddr::from([10, 0, 0, 2]), None),
         ];
-        let text = create(&portal, &admitted, Some(5));
+        let before = create(&portal, &Admitted::AsBefore);
+        assert!(!before.contains("flush set inet weir_portal guests4"));
+        assert!(!before.contains("flush set inet weir_portal open"));
+        assert!(before.starts_with("add set inet weir_portal"));
+        let text = create(&portal, &Admitted::These(&admitted, Some(5)));
         assert!(!text.contains("delete"));
         assert!(text.contains("iifname { \"br-lan\", \"br-guest\" } jump from_guests"));
         assert!(text.contains("macs { 02:00:00:00:00:07 timeout 0d0s1ms }"));

@@ -203,6 +203,15 @@ pub enum Part {
         #[arg(long, value_name = "PATH")]
         weir: Option<PathBuf>,
     },
+    /// A portal at which very many guests log in at once
+    Portal {
+        /// The daemon to measure [default: the one beside this binary]
+        #[arg(long, value_name = "PATH")]
+        weir: Option<PathBuf>,
+        /// Guests
+        #[arg(long, default_value_t = 5000)]
+        guests: u32,
+    },
     /// Many neighbours, stations and rules that change at once, under many flows
     Changes {
         /// The daemon to measure [default: the one beside this binary]

@@ -14,7 +14,7 @@ use weir_bench::report::{Measured, Table};
 use weir_bench::rounds::Plan;
 use weir_bench::{
     Error, changes, daemon, daily, day, gate, lemon, machine, meter, meter_daemon, meter_path,
-    multipath, paths, record, report, soak, trust, verifier,
+    multipath, paths, portal, record, report, soak, trust, verifier,
 };
 fn main() -> ExitCode {
     match run(&Arguments::parse()) {
@@ -223,6 +223,11 @@ fn part(arguments: &Arguments) -> Result<(), Error> {
         Part::Paths { only, weir } => {
             let chosen = only.map_or(Wires::ALL.to_vec(), |one| vec![one]);
             whole_paths(arguments, &chosen, &daemon::binary(weir.as_deref())?)
+        }
+        Part::Portal { weir, guests } => {
+            let binary = daemon::binary(weir.as_deref())?;
+            let found = portal::measure(&binary, *guests)?;
+            tell(arguments, &[("portal", portal::report(&found))], &found)
         }
         Part::Changes {
             weir,

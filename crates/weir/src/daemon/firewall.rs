@@ -21,6 +21,11 @@ impl Firewall {
         self.next();
     }
 
+    /// Whether all that was told is loaded.
+    pub fn rests(&self) -> bool {
+        self.under_way.is_none()
+    }
+
     /// A number that rises with each load, at its beginning and its end, so it is odd while one is
     /// under way: what was read of the rules meanwhile may be either.
     pub fn loads(&self) -> u64 {

@@ -29,7 +29,7 @@ pub fn check(config: &Effective, _: Option<&api::Client>) -> Result<Vec<Feature>
         .collect();
     if privileged() {
         let (refused, read) = crate::event_loop()?.block_on(async {
-            let table = rules::create(&rules(portal), &[], Some(1000));
+            let table = rules::create(&rules(portal), &rules::Admitted::These(&[], Some(1000)));
             (try_rules(&table).await.err(), read_ruleset().await)
         });
         features.push(table(refused));

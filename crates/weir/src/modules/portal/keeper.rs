@@ -18,7 +18,7 @@ use portal::guests::{Change, Guests, Refusal};
 use portal::journal::Entry;
 use portal::keys::Trusted;
 use portal::page::Trouble;
-use portal::rules::{self, Step};
+use portal::rules::{self, Admitted, Step};
 use portal::schedule::{Mode, Schedule};
 use portal::signed::{Signed, Ticket};
 use portal::voucher::{Voucher, mac_text};
@@ -80,6 +80,8 @@ pub struct Keeper {
     /// What is free.
     gift: Option<Gift>,
     hours: Hours,
+    /// The firewall was told last of rules alone.
+    as_before: bool,
     /// When devices saw the page first, and when what was free to them ends.
     visits: HashMap<Mac, (Instant, Option<Instant>)>,
     /// Bytes that the kernel counted of each address, as they were read last.
@@ -115,6 +117,7 @@ impl Keeper {
             counters: HashMap::new(),
             gift,
             hours: Hours::new(schedule, (began, unix_seconds())),
+            as_before: false,
             visits: HashMap::new(),
             expiry: None,
         };
@@ -140,8 +143,19 @@ impl Keeper {
             let lasts = self.hours.lasts();
             lasts.map_or(Millis::MAX, |lasts| lasts.as_millis() as Millis)
         });
-        self.firewall
-            .tell(rules::create(&self.portal, &admitted, open));
+        self.as_before = false;
+        let admitted = Admitted::These(&admitted, open);
+        self.firewall.tell(rules::create(&self.portal, &admitted));
+    }
+
+    /// The firewall did not take what it was told. Whether it is told something else now: where only
+    /// rules were to change, the table may have been gone.
+    pub fn refused(&mut self) -> bool {
+        let again = std::mem::take(&mut self.as_before);
+        if again {
+            self.table();
+        }
+        again
     }
 
     /// What of a change the kernel is to know at these hours.
@@ -205,7 +219,12 @@ impl Keeper {
         self.settle(router);
         if self.hours.configure(schedule, unix_seconds()) {
             self.other_hours(router);
+        } else if !same && self.firewall.rests() {
+            let before = rules::create(&self.portal, &Admitted::AsBefore);
+            self.firewall.tell(before);
+            self.as_before = true;
         } else if !same {
+            // Who is let in is on its way: only the last of what waits gets there.
             self.table();
         }
     }

@@ -456,6 +456,10 @@ impl Module for Portal {
                         None => self.former.borrow_mut().poll_told(context),
                     };
                     if let Err(error) = std::future::poll_fn(poll).await {
+                        let open = self.open.as_ref();
+                        if open.is_some_and(|open| open.keeper.borrow_mut().refused()) {
+                            continue;
+                        }
                         let hint = "see `weir check`";
                         warn!(error, hint, "the firewall does not take the portal's rules");
                     }
