@@ -28,6 +28,7 @@ fuzz_target!(|octets: &[u8]| {
         if let Ok(signed) = text.parse::<Signed>() {
             assert_eq!(signed.to_string().parse(), Ok(signed));
         }
+        let _ = weir_portal::text::shown(text);
         if let Some(note) = Note::read(text) {
             assert!(!note.is_newer(&note));
         }

@@ -27,6 +27,9 @@ use weir_tests::{LIMIT, Weir, hooked};
 
 /// The page, as guests are sent to it.
 const PAGE: &str = "http://192.168.1.1:2080/";
+/// What it says.
+const SAID: &str =
+    "# Rules\n\nBe kind; [all of them](https://example.org/).<script>alert(1)</script>\n";
 /// Where echoes are.
 const ECHO: u16 = 7;
 /// What is over is over within this.
@@ -45,6 +48,8 @@ impl Place {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let folder =
             std::env::temp_dir().join(format!("weir-portal-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&folder).map_err(unexpected)?;
+        std::fs::write(folder.join("said.md"), SAID).map_err(unexpected)?;
         let lab = Lab::gateway(&Options::default())?;
         let config = configuration(hook, &folder, more);
         let weir = Weir::start(lab.node("router")?, &config, &[])?;
@@ -114,9 +119,9 @@ impl Drop for Place {
 }
 
 fn configuration(hook: &str, folder: &Path, more: &str) -> String {
-    let vouchers = folder.join("vouchers");
+    let (vouchers, said) = (folder.join("vouchers"), folder.join("said.md"));
     format!(
-        "{}[portal]\ndevices = [\"lan0\"]\nvouchers = {vouchers:?}\n\
+        "{}[portal]\ndevices = [\"lan0\"]\nvouchers = {vouchers:?}\ntext = {said:?}\n\
          title = \"Caf\u{e9} <Weir>\"\n{more}",
         hooked(hook)
     )
@@ -213,6 +218,10 @@ fn who_asks_for_any_page_is_sent_to_the_portal_and_no_further() -> Result<(), Er
     let page = place.client()?.run(&line)?;
     assert!(
         page.contains("name=\"code\"") && page.contains("Caf\u{e9} &lt;Weir&gt;"),
+        "{page}"
+    );
+    assert!(
+        page.contains("<h2>Rules</h2>") && !page.contains("<script"),
         "{page}"
     );
     // As a QR code has it: the code stands in the form, and nothing else of the address.

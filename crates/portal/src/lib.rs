@@ -13,6 +13,7 @@
 //! - [`notes`]: what nodes tell each other of vouchers, and who used one twice.
 //! - [`names`]: what a device that is not let in yet is told about names (DNS).
 //! - [`page`]: what it is shown.
+//! - [`text`]: what a community says there, in Markdown.
 
 pub mod code;
 pub mod form;
@@ -25,6 +26,7 @@ pub mod page;
 pub mod rules;
 pub mod schedule;
 pub mod signed;
+pub mod text;
 pub mod voucher;
 
 /// Milliseconds of a clock that only goes forward, since some beginning.

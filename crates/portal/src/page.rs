@@ -164,6 +164,8 @@ impl Trouble {
 pub struct Shown<'a> {
     /// Whose network it is.
     pub network: &'a str,
+    /// What it says for itself, as HTML.
+    pub text: &'a str,
     /// What the form sends along, so that no other page can send it.
     pub token: &'a str,
     /// Who sees it is let in; for so many seconds, where that has an end.
@@ -220,7 +222,7 @@ pub fn html(shown: &Shown<'_>) -> String {
         let _ = writeln!(text, "<h2>{title}</h2>");
     }
     if shown.closed {
-        return text + "</main></body></html>\n";
+        return text + shown.text + "</main></body></html>\n";
     }
     let described = match shown.trouble {
         Some(_) => "hint trouble",
@@ -238,6 +240,10 @@ pub fn html(shown: &Shown<'_>) -> String {
          id=\"hint\" class=\"hint\">{}</p>\n<button>{}</button></form>",
         words.code, words.hint, words.connect
     );
+    // Behind the code, which most come for; before what is to be read first.
+    if shown.inside.is_none() {
+        text.push_str(shown.text);
+    }
     if let (Some(seconds), None) = (shown.free, shown.inside) {
         let _ = writeln!(
             text,
@@ -265,6 +271,8 @@ text-transform:uppercase;padding:.6rem;border:2px solid var(--edge);border-radiu
 background:var(--sheet);color:var(--ink)}\
 button{width:100%;font:inherit;font-weight:600;min-height:3rem;border:2px solid var(--key);\
 border-radius:.4rem;background:var(--key);color:var(--on)}\
+ul,ol{padding-left:1.4rem}a{color:var(--key)}\
+p,li,pre{overflow-wrap:anywhere}pre{white-space:pre-wrap}\
 button.quiet{background:transparent;color:var(--key)}\
 :focus-visible{outline:3px solid var(--key);outline-offset:2px}\
 .hint{font-size:.9rem;margin:.4rem 0 1rem}.trouble{color:var(--bad);font-weight:600}\

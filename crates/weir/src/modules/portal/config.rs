@@ -26,6 +26,8 @@ table! {
         Restart devices: Vec<DeviceName> = Vec::new();
         /// What the page is headed with: whose network it is.
         Restart title: Title = Title::default();
+        /// File with what the page says for the community, such as terms of use, in Markdown.
+        Restart text: Said = Said::default();
         /// Addresses that everybody may reach.
         Live garden: Vec<Prefix> = Vec::new();
         /// Hardware addresses of devices that need no voucher.
@@ -118,6 +120,27 @@ impl FileValue for Title {
 
     fn show(&self) -> Value {
         self.0.as_str().into()
+    }
+}
+
+/// A file, or none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said(pub Option<PathBuf>);
+
+impl FileValue for Said {
+    const ALLOWED: &'static str = "an absolute path, in quotes, or \"\" for nothing";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        match value.as_str() {
+            Some("") => Ok(Self(None)),
+            _ => PathBuf::read(value).map(|path| Self(Some(path))),
+        }
+    }
+
+    fn show(&self) -> Value {
+        self.0
+            .as_deref()
+            .map_or("".into(), |path| path.to_string_lossy().into())
     }
 }
 

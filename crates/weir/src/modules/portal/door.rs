@@ -46,6 +46,7 @@ const SAID: [(&str, &str); 4] = [
 /// Answers guests.
 pub struct Door {
     title: String,
+    text: String,
     tokens: Tokens,
     theirs: Rc<Theirs>,
     began: Instant,
@@ -58,6 +59,7 @@ impl Door {
     pub fn new(opening: Opening, theirs: Rc<Theirs>) -> Self {
         Self {
             title: opening.title,
+            text: opening.text,
             tokens: Tokens::new(&opening.secret),
             theirs,
             began: Instant::now(),
@@ -172,6 +174,7 @@ impl Door {
         let token = self.tokens.token(&peer.address.to_string(), unix_seconds());
         let shown = Shown {
             network: &self.title,
+            text: &self.text,
             token: &token,
             inside: inside.map(|inside| inside.seconds),
             free,

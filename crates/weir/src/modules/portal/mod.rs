@@ -12,6 +12,7 @@ mod sockets;
 mod store;
 
 use std::cell::{Cell, RefCell};
+use std::path::Path;
 use std::rc::Rc;
 use std::task::Context;
 use std::time::Instant;
@@ -24,6 +25,7 @@ use api::{Asked, Later, Method, Nothing, Problem, Route, Routes, Who};
 use kernel::Event;
 use portal::journal::Entry;
 use portal::rules;
+use portal::text;
 use portal::voucher::mac_of;
 use tracing::{info, warn};
 
@@ -59,6 +61,8 @@ const LONGEST_NAME: usize = 200;
 struct Portal {
     /// What the page is headed with.
     title: String,
+    /// What it says for itself, as HTML.
+    text: String,
     /// By it what a former weir left is taken away, where there is no portal now.
     former: RefCell<Firewall>,
     /// What the firewall was told when the ruleset began to be read.
@@ -82,6 +86,7 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
     let config = setup.effective.of::<config::Portal>();
     let mut portal = Portal {
         title: config.title.0.clone(),
+        text: String::new(),
         former: RefCell::default(),
         loads: Cell::default(),
         open: None,
@@ -95,6 +100,7 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
             );
             Error::because(&what, &error, "see `vouchers` under [portal]")
         })?;
+        portal.text = said(config.text.0.as_deref())?;
         let key_file = file.with_extension("key");
         let key = keeper::key(&key_file).map_err(|error| {
             let what = format!("the key in {} cannot be read or made", key_file.display());
@@ -124,6 +130,19 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
         });
     }
     Ok(Rc::new(portal))
+}
+
+/// What the page says for the community.
+fn said(file: Option<&Path>) -> Result<String, Error> {
+    let Some(file) = file else {
+        return Ok(String::new());
+    };
+    let failed = |error: &dyn std::error::Error| {
+        let what = format!("what {} says cannot be shown", file.display());
+        Error::because(&what, error, "see `text` under [portal]")
+    };
+    let text = std::fs::read_to_string(file).map_err(|error| failed(&error))?;
+    text::shown(&text).map_err(|error| failed(&error))
 }
 
 impl Portal {
@@ -468,7 +487,7 @@ impl Module for Portal {
             let served = async {
                 if let Some(open) = &self.open {
                     let routes = open.routes.borrow().clone();
-                    server::keep(&self.title, &open.sockets, &routes).await;
+                    server::keep((&self.title, &self.text), &open.sockets, &routes).await;
                 }
             };
             tokio::join!(told, served);

@@ -50,6 +50,8 @@ pub struct ServerArgs {
 pub struct Opening {
     /// What the page is headed with.
     pub title: String,
+    /// What it says for itself, as HTML.
+    pub text: String,
     /// What tokens of forms are made with.
     pub secret: [u8; 32],
 }
@@ -149,13 +151,14 @@ fn answered(came: Result<(), Trouble>, keeper: &mut Keeper) -> Later<Answer> {
 }
 
 /// Keeps the process going, for ever.
-pub async fn keep(title: &str, sockets: &Sockets, routes: &Routes) {
+pub async fn keep((title, text): (&str, &str), sockets: &Sockets, routes: &Routes) {
     let mut secret = [0; 32];
     // Without random numbers no form is taken: it is told by who needs them more.
     let _ = getrandom::fill(&mut secret);
     let begin = |ours: Ours| {
         let opening = Opening {
             title: title.to_owned(),
+            text: text.to_owned(),
             secret,
         };
         ours.begin(&opening, &sockets.descriptors())?;

@@ -1,0 +1,160 @@
+//! What a community says on the page, in Markdown (CommonMark): its own words, terms of use. Whoever
+//! writes it may not be whom the guests trust: no HTML of theirs passes, nothing is loaded, links
+//! lead to the web or to a mailbox.
+
+use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd, html};
+
+/// Bytes of the longest text, as it was written.
+pub const LONGEST: usize = 16 * 1024;
+/// Bytes of what the page shows of it: the whole page is to have 30 KB.
+const SHOWN: usize = 24 * 1024;
+
+/// Why a text is not shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TooLong {
+    /// As it was written.
+    #[error("it has more than {LONGEST} bytes")]
+    Written,
+    /// As it is shown.
+    #[error("as HTML it has more than {SHOWN} bytes")]
+    Shown,
+}
+
+/// As HTML.
+///
+/// # Errors
+/// It is too long.
+pub fn shown(markdown: &str) -> Result<String, TooLong> {
+    if markdown.len() > LONGEST {
+        return Err(TooLong::Written);
+    }
+    // Whether links that are open lead somewhere.
+    let mut links = Vec::new();
+    let events = Parser::new(markdown).filter_map(|event| match event {
+        Event::Html(text) | Event::InlineHtml(text) => Some(Event::Text(text)),
+        Event::Start(Tag::HtmlBlock) => Some(Event::Start(Tag::Paragraph)),
+        Event::End(TagEnd::HtmlBlock) => Some(Event::End(TagEnd::Paragraph)),
+        // What it stands for is said in words.
+        Event::Start(Tag::Image { .. }) | Event::End(TagEnd::Image) => None,
+        // The page has its own first heading.
+        Event::Start(Tag::Heading { level, .. }) => Some(Event::Start(Tag::Heading {
+            level: below(level),
+            id: None,
+            classes: Vec::new(),
+            attrs: Vec::new(),
+        })),
+        Event::End(TagEnd::Heading(level)) => Some(Event::End(TagEnd::Heading(below(level)))),
+        Event::Start(Tag::Link { ref dest_url, .. }) => {
+            links.push(leads(dest_url));
+            leads(dest_url).then_some(event)
+        }
+        Event::End(TagEnd::Link) => links.pop().unwrap_or(false).then_some(event),
+        other => Some(other),
+    });
+    let mut out = String::new();
+    html::push_html(&mut out, events);
+    match out.len() > SHOWN {
+        true => Err(TooLong::Shown),
+        false => Ok(out),
+    }
+}
+
+fn leads(to: &str) -> bool {
+    let to = to.to_ascii_lowercase();
+    let schemes = ["http://", "https://", "mailto:"];
+    schemes.iter().any(|scheme| to.starts_with(scheme))
+}
+
+fn below(level: HeadingLevel) -> HeadingLevel {
+    match level {
+        HeadingLevel::H1 => HeadingLevel::H2,
+        HeadingLevel::H2 => HeadingLevel::H3,
+        _ => HeadingLevel::H4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn words_are_shown() {
+        let text =
+            "# Rules\n\nBe *kind*. See [us](https://example.org/a?b=1&c), or\n\n- one\n- two\n";
+        let shown = shown(text).expect("shown");
+        for part in [
+            "<h2>Rules</h2>",
+            "<em>kind</em>",
+            "<a href=\"https://example.org/a?b=1&amp;c\">us</a>",
+            "<li>one</li>",
+        ] {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+    }
+
+    #[test]
+    fn nothing_else_gets_in() {
+        for text in [
+            "<script>alert(1)</script>",
+            "a <img src=x onerror=alert(1)> b",
+            "<div\nonclick=alert(1)>\n\nx",
+            "[x](javascript:alert(1)) [y](data:text/html,x) [z](/login)",
+            "![x](http://example.org/spy.png)",
+            "[![x](javascript:a)](javascript:b)",
+            "<https://example.org/><javascript:alert(1)>",
+            "# a {#id onclick=alert(1)}",
+        ] {
+            let shown = shown(text).expect("shown");
+            assert!(safe(&shown), "{text}: {shown}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_is_refused() {
+        assert_eq!(shown(&"x".repeat(LONGEST + 1)), Err(TooLong::Written));
+        assert_eq!(shown(&"&".repeat(LONGEST)), Err(TooLong::Shown));
+    }
+
+    /// Nothing but what words are marked up with, and links to the web.
+    fn safe(html: &str) -> bool {
+        let plain = [
+            "p",
+            "em",
+            "strong",
+            "ul",
+            "ol",
+            "li",
+            "h2",
+            "h3",
+            "h4",
+            "code",
+            "pre",
+            "blockquote",
+            "br /",
+            "hr /",
+        ];
+        html.split('<').skip(1).all(|tag| {
+            let tag = tag.split('>').next().unwrap_or_default();
+            let tag = tag.strip_prefix('/').unwrap_or(tag);
+            let link = ["a href=\"http://", "a href=\"https://", "a href=\"mailto:"];
+            let link = link
+                .iter()
+                .any(|link| tag.to_ascii_lowercase().starts_with(link));
+            plain.contains(&tag)
+                || tag == "a"
+                || link
+                || tag.starts_with("ol start=\"")
+                || tag.starts_with("code class=\"language-")
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_written_is_safe(text in "[ -~\n]{0,200}") {
+            let shown = shown(&text).expect("shown");
+            prop_assert!(safe(&shown), "{shown}");
+        }
+    }
+}
