@@ -7,6 +7,8 @@ mod browser;
 mod hours;
 #[path = "portal/nodes.rs"]
 mod nodes;
+#[path = "portal/outside.rs"]
+mod outside;
 #[path = "portal/past.rs"]
 mod past;
 #[path = "portal/ways.rs"]

@@ -12,8 +12,9 @@ use crate::Millis;
 use crate::code::Code;
 use crate::voucher::{State, Voucher};
 
-/// Addresses that one device has at most: an IPv4 address, and IPv6 addresses that change.
-const ADDRESSES: usize = 16;
+/// Addresses that one device has at most: IPv6 addresses that change; a repeater has those of all
+/// behind it.
+const ADDRESSES: usize = 64;
 
 /// Something to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -208,7 +208,11 @@ impl Note {
                 note.noted,
             )
         };
-        order(self) > order(other)
+        let same = Self {
+            noted: other.noted,
+            ..self.clone()
+        } == *other;
+        !same && order(self) > order(other)
     }
 }
 

@@ -134,6 +134,18 @@ pub enum Admitted<'a> {
     These(&'a [Change], Option<Millis>),
 }
 
+/// Rules in each chain of the table.
+pub fn counts() -> impl Iterator<Item = (&'static str, usize)> {
+    CHAINS.iter().map(|(chain, rules)| {
+        let name = chain.split(' ').next().unwrap_or_default();
+        (name, rules_of(rules).count())
+    })
+}
+
+fn rules_of(rules: &str) -> impl Iterator<Item = &str> {
+    rules.lines().map(str::trim).filter(|rule| !rule.is_empty())
+}
+
 /// Takes the table away.
 pub fn remove() -> String {
     // So that there is one to delete.
@@ -196,7 +208,7 @@ pub fn create(portal: &Portal, admitted: &Admitted<'_>) -> String {
     let here = format!("{{ {} }}", names.join(", "));
     for (chain, rules) in CHAINS {
         let name = chain.split(' ').next().unwrap_or_default();
-        for rule in rules.lines().map(str::trim).filter(|rule| !rule.is_empty()) {
+        for rule in rules_of(rules) {
             let rule = rule
                 .replace("$here", &here)
                 .replace("$page", &portal.page.to_string())
@@ -266,8 +278,12 @@ const CHAINS: [(&str, &str); 6] = [
     ),
 ];
 
-/// At once, so that nobody waits.
+/// At once, so that nobody waits. But no answer goes to who did not ask: a source that does not
+/// belong there may be anybody's outside; and who sends what belongs to no connection has that of
+/// somebody else reset by it.
 const REFUSE: &str = "
+    ct state invalid drop
+    fib saddr . iif oif missing drop
     meta l4proto tcp reject with tcp reset
     udp dport 443 reject
     reject with icmpx admin-prohibited";
@@ -304,14 +320,16 @@ const INPUT: &str = "
     iifname @open return
     udp sport 68 udp dport 67 return
     udp sport 546 udp dport 547 return
+    icmpv6 type { nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert, \
+        mld-listener-query, mld-listener-report, mld-listener-done, mld2-listener-report } return
+    fib saddr . iif oif missing drop
     meta nfproto ipv4 ct status dnat tcp dport $page ether saddr @macs reject with tcp reset
     ip6 daddr != fe80::/10 ct status dnat tcp dport $page ether saddr @macs reject with tcp reset
     tcp dport { $page, $names } return
     udp dport $names return
     ct direction reply ct state established,related return
     icmp type echo-request return
-    icmpv6 type { echo-request, nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert, \
-        mld-listener-query, mld-listener-report, mld-listener-done, mld2-listener-report } return
+    icmpv6 type echo-request return
     ether saddr . ip saddr @pairs4 return
     ether saddr @macs return
     goto refuse";

@@ -170,6 +170,11 @@ pub fn mac_text(mac: &Mac) -> String {
     octets.join(":")
 }
 
+/// The same, of a single device: of no group, nor of nobody.
+pub fn station_of(text: &str) -> Option<Mac> {
+    mac_of(text).filter(|mac| mac[0] & 1 == 0 && *mac != Mac::default())
+}
+
 /// The hardware address that a text is, in either case, with colons or dashes.
 pub fn mac_of(text: &str) -> Option<Mac> {
     let mut mac = Mac::default();

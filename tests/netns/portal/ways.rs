@@ -58,8 +58,8 @@ fn bytes_are_counted_whoever_forwards_them() -> Result<(), Error> {
             Ok(place.clients()?.clients[0].state == PortalState::Waiting)
         })?;
         let carried = transfer.progress();
-        // It is looked each second, and headers count, too.
-        let fits = (SOLD * 8 / 10..SOLD + 2_500_000).contains(&carried);
+        // It is looked each second, later on a busy machine; and headers count, too.
+        let fits = (SOLD * 8 / 10..SOLD + 6_000_000).contains(&carried);
         assert!(fits, "{hook}: {carried} bytes were carried");
         std::thread::sleep(AT_ONCE);
         assert!(transfer.progress() - carried < 500_000, "it goes on");

@@ -133,6 +133,9 @@ exempt = ["02-00-5E-10-00-01"]
 free = "read"
 free_time = "30m"
 free_pause = "2h"
+text = "/etc/weir/portal.md"
+closed = ["sun-thu 22:00-06:00"]
+open = ["Sun"]
 trust = ["11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo= the roof"]
 vouchers = "/tmp/vouchers"
 [web]
@@ -213,6 +216,14 @@ action = "cut"
     assert_eq!(
         (portal.devices.len(), portal.title.0.as_str()),
         (1, "Caf\u{e9}")
+    );
+    assert_eq!(
+        (portal.closed.0[0].to_string(), portal.open.0[0].to_string()),
+        ("Mon,Tue,Wed,Thu,Sun 22:00-06:00".into(), "Sun".into())
+    );
+    assert_eq!(
+        portal.text.0.as_deref(),
+        Some(std::path::Path::new("/etc/weir/portal.md"))
     );
     assert_eq!(
         portal.trust.0[0].to_string(),
@@ -501,9 +512,9 @@ proptest! {
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 65);
+    assert_eq!(help.len(), 68);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 56, "no device has settings of its own");
+    assert_eq!(entries.len(), 59, "no device has settings of its own");
     assert!(
         entries
             .iter()

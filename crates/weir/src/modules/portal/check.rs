@@ -1,6 +1,7 @@
 //! What the portal needs of the machine, where it is configured; and what in it the portal cannot
 //! work with.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use kernel::io::try_rules;
@@ -95,13 +96,44 @@ fn table(refused: Option<String>) -> Feature {
         required: false,
         why_needed: "Brings guests to the portal, and refuses them what they may not.".into(),
         hint: refused.is_some().then(|| {
-            "use a kernel with CONFIG_NFT_REDIR, CONFIG_NFT_REJECT_INET and CONFIG_NFT_NAT \
-                (kmod-nft-nat, kmod-nft-core)"
+            "use a kernel with CONFIG_NFT_REDIR, CONFIG_NFT_REJECT_INET, CONFIG_NFT_FIB_INET and \
+                CONFIG_NFT_NAT (kmod-nft-nat, kmod-nft-fib, kmod-nft-core)"
                 .into()
         }),
         // The first line tells; below it nft shows the rule.
         detail: refused.and_then(|said| said.lines().next().map(str::to_owned)),
     }
+}
+
+/// Whether the table is there as it was made: `ruleset` is what `nft --json list ruleset` says. `None`:
+/// there is no such table.
+pub fn is_whole(ruleset: &str) -> Option<bool> {
+    #[derive(Deserialize)]
+    struct Listing {
+        nftables: Vec<Object>,
+    }
+    #[derive(Deserialize)]
+    struct Object {
+        rule: Option<Rule>,
+    }
+    #[derive(Deserialize)]
+    struct Rule {
+        family: String,
+        table: String,
+        chain: String,
+    }
+    if !ruleset.contains(rules::TABLE) {
+        return None;
+    }
+    let listing = serde_json::from_str::<Listing>(ruleset).ok();
+    let objects = listing.into_iter().flat_map(|listing| listing.nftables);
+    let mut found = BTreeMap::<String, usize>::new();
+    for rule in objects.filter_map(|object| object.rule) {
+        if rule.family == "inet" && rule.table == rules::TABLE {
+            *found.entry(rule.chain).or_default() += 1;
+        }
+    }
+    Some(rules::counts().all(|(chain, count)| found.get(chain) == Some(&count)))
 }
 
 /// What a flowtable forwards passes no rule, nor the portal's, until its entry of conntrack goes:

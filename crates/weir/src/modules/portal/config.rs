@@ -167,10 +167,10 @@ pub struct Macs(pub Vec<Mac>);
 
 impl FileValue for Macs {
     const ALLOWED: &'static str =
-        "a list of hardware addresses, each in quotes, such as [\"02:00:00:00:00:01\"]";
+        "a list of hardware addresses of devices, each in quotes, such as [\"02:00:00:00:00:01\"]";
 
     fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
-        list(value, Self::ALLOWED, portal::voucher::mac_of).map(Self)
+        list(value, Self::ALLOWED, portal::voucher::station_of).map(Self)
     }
 
     fn show(&self) -> Value {

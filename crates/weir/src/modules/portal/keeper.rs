@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use api::Problem;
 use kernel::sets::Family;
-use kernel::{ConnectionId, ElementStep, Mac, Neighbour};
+use kernel::{Connection, ConnectionId, ElementStep, Mac, Neighbour, Protocol};
 use portal::code::Code;
 use portal::guests::{Change, Guests, Refusal};
 use portal::journal::Entry;
@@ -46,13 +46,19 @@ const CODES_EACH: Allowance = Allowance {
 
 /// Wrong codes of all together: as many as a school class mistypes.
 const CODES_ALL: Allowance = Allowance {
-    burst: 60,
-    every: Duration::from_secs(1),
+    burst: 300,
+    every: Duration::from_millis(200),
 };
 
 /// How often those who come are let in: each change of a set ends all proofs of the packet path, so
 /// those who come together are let in together.
 const TOGETHER: Duration = Duration::from_millis(250);
+
+/// Port of names.
+const DNS: u16 = 53;
+/// Devices and questions of each that are remembered.
+const MOST_BROUGHT: usize = 4096;
+const MOST_OF_ONE: usize = 64;
 
 /// Vouchers that are made at once.
 pub const MOST: u32 = 1000;
@@ -84,6 +90,11 @@ pub struct Keeper {
     as_before: bool,
     /// When devices saw the page first, and when what was free to them ends.
     visits: HashMap<Mac, (Instant, Option<Instant>)>,
+    /// Questions for names that were brought here, by who asked. Conntrack would bring more of the
+    /// same here after the log-in, too.
+    brought: HashMap<IpAddr, Vec<ConnectionId>>,
+    /// Devices of the portal that are not there.
+    missing: Vec<String>,
     /// Bytes that the kernel counted of each address, as they were read last.
     counters: HashMap<IpAddr, u64>,
 }
@@ -115,6 +126,8 @@ impl Keeper {
             put: None,
             waiting: Vec::new(),
             counters: HashMap::new(),
+            brought: HashMap::new(),
+            missing: Vec::new(),
             gift,
             hours: Hours::new(schedule, (began, unix_seconds())),
             as_before: false,
@@ -265,7 +278,8 @@ impl Keeper {
         };
         self.are_open()?;
         let (now, wall) = self.when();
-        if let Err(wait) = self.codes.take(address, self.began.elapsed()) {
+        let whose = whose(&mac);
+        if let Err(wait) = self.codes.take(whose, self.began.elapsed()) {
             return Err(Trouble::Wait(seconds(wait)));
         }
         let come = (mac, address);
@@ -289,7 +303,7 @@ impl Keeper {
             }
         };
         match came {
-            Ok(()) => self.codes.give_back(address),
+            Ok(()) => self.codes.give_back(whose),
             Err(refusal) => return Err(refusal.into()),
         }
         self.find(mac, router);
@@ -399,6 +413,51 @@ impl Keeper {
         }
     }
 
+    /// Says which devices of the portal are not there: nobody is kept out who comes by them.
+    pub fn look_for_devices(&mut self, router: &Router) {
+        let there: HashSet<String> = router.core.links().map(|link| link.name.clone()).collect();
+        let devices = self.portal.devices.iter();
+        let missing: Vec<String> = devices
+            .filter(|name| !there.contains(*name))
+            .cloned()
+            .collect();
+        for device in missing.iter().filter(|name| !self.missing.contains(name)) {
+            warn!(
+                device,
+                "a device of the portal is not there: whoever comes by another is not kept out"
+            );
+        }
+        self.missing = missing;
+    }
+
+    /// A connection is known to conntrack.
+    pub fn connected(&mut self, connection: &Connection) {
+        let original = connection.id.original;
+        let brought = original.protocol == Protocol::Udp
+            && original.destination_port == DNS
+            && connection.reply.source_port == self.portal.names;
+        if !brought || self.guests.knows(&original.source) {
+            return;
+        }
+        if self.brought.len() >= MOST_BROUGHT && !self.brought.contains_key(&original.source) {
+            self.brought.clear();
+        }
+        let of = self.brought.entry(original.source).or_default();
+        if of.len() < MOST_OF_ONE {
+            of.push(connection.id);
+        }
+    }
+
+    /// A connection is over.
+    pub fn gone(&mut self, id: &ConnectionId) {
+        if let Some(of) = self.brought.get_mut(&id.original.source) {
+            of.retain(|one| one != id);
+            if of.is_empty() {
+                self.brought.remove(&id.original.source);
+            }
+        }
+    }
+
     /// Somebody began a connection. A device that is let in may do so from an address that nobody
     /// knows yet, as IPv6 has many: whose it is is asked at once, as answers wait for that. That of
     /// IPv4 is known from the device's own question for the router.
@@ -480,6 +539,12 @@ impl Keeper {
         let mut ended = HashSet::new();
         for change in changes {
             match change {
+                Change::Address(_, address, _) => {
+                    let brought = self.brought.remove(&address).unwrap_or_default();
+                    if let Err(error) = kernel::io::forget(&brought) {
+                        warn!(%error, "conntrack goes on to bring names here for a guest");
+                    }
+                }
                 Change::Keep(voucher) if voucher.free => {}
                 Change::Keep(voucher) => self.store.note(Entry::Voucher(voucher).line()),
                 Change::End(address) => {
@@ -554,6 +619,15 @@ impl Keeper {
             ..Voucher::new(id, code, unix_seconds())
         })
     }
+}
+
+/// A device, as those who try are told apart: by network, of IPv6 addresses. All its addresses are
+/// one, and no two devices are.
+fn whose(mac: &Mac) -> IpAddr {
+    let mut octets = [0; 16];
+    octets[0] = 0xfd;
+    octets[2..8].copy_from_slice(mac);
+    IpAddr::from(octets)
 }
 
 /// Whole seconds in which a time is over.

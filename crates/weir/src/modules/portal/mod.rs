@@ -26,13 +26,13 @@ use kernel::Event;
 use portal::journal::Entry;
 use portal::rules;
 use portal::text;
-use portal::voucher::mac_of;
+use portal::voucher::{mac_of, station_of};
 use tracing::{info, warn};
 
 use crate::Error;
 use crate::config::Effective;
 use crate::daemon::{
-    Face, Firewall, Forwarded, Module, Needs, Router, RulesetText, Setup, Work, apart,
+    Face, Firewall, Forwarded, Module, Needs, Router, RulesetText, Setup, Work, apart, unix_seconds,
 };
 use crate::registry::{Command, Entry as ModuleEntry};
 use keeper::{Keeper, MOST, Node};
@@ -185,6 +185,31 @@ impl Portal {
         })
     }
 
+    /// Changes a voucher. What is answered is on the disk.
+    fn changed(
+        &self,
+        id: &str,
+        change: impl FnOnce(&mut Keeper, &str) -> Result<(), Problem>,
+    ) -> Later<PortalVoucher> {
+        let changed = self.keeper().and_then(|keeper| {
+            let mut keeper = keeper.borrow_mut();
+            change(&mut keeper, id)?;
+            let shown = keeper.voucher(id).ok_or_else(|| no_voucher(id))?;
+            Ok((shown, keeper.store.settled()))
+        });
+        Box::pin(async move {
+            let (shown, settled) = changed?;
+            let failed = |why: String| {
+                let detail = format!("it is done, and lost when weir starts anew: {why}");
+                let hint = "make room on the disk: until then it is tried again and again";
+                Problem::new(500, "not_written", detail, hint)
+            };
+            let written = settled.await.map_err(|error| failed(error.to_string()))?;
+            written.map_err(failed)?;
+            Ok(shown)
+        })
+    }
+
     /// Makes vouchers. They are there once they are on the disk.
     fn add(&self, asked: NewVouchers) -> Later<PortalVouchers> {
         let made = || {
@@ -265,6 +290,12 @@ fn allowed(asked: &NewVouchers) -> Result<(), Problem> {
         return wrong(
             "a time beyond the year 2106".to_owned(),
             "make it good for ever, or name no day",
+        );
+    }
+    if asked.until.is_some_and(|day| day <= unix_seconds()) {
+        return wrong(
+            "a voucher that is to be used first before today".to_owned(),
+            "name a day to come",
         );
     }
     if asked.bytes == Some(0) {
@@ -381,45 +412,44 @@ impl Module for Portal {
                 Who::User,
                 move |asked: Asked<(), NewVouchers>| add.add(asked.body),
             ),
-            Route::new(
+            Route::later(
                 Method::POST,
                 "/v1/portal/vouchers/{id}/rename",
                 Who::User,
-                move |asked: Asked<(), VoucherName>| -> Result<PortalVoucher, Problem> {
-                    name(&asked.body.name)?;
-                    let keeper = rename.keeper()?;
-                    let mut keeper = keeper.borrow_mut();
-                    let id = &asked.parts[0];
-                    keeper.rename(id, asked.body.name, &mut named_at.router());
-                    keeper.voucher(id).ok_or_else(|| no_voucher(id))
+                move |asked: Asked<(), VoucherName>| {
+                    let router = &mut named_at.router();
+                    rename.changed(&asked.parts[0], |keeper, id| {
+                        name(&asked.body.name)?;
+                        keeper.rename(id, asked.body.name.clone(), router);
+                        Ok(())
+                    })
                 },
             ),
-            Route::new(
+            Route::later(
                 Method::POST,
                 "/v1/portal/vouchers/{id}/activate",
                 Who::User,
-                move |asked: Asked<(), VoucherDevice>| -> Result<PortalVoucher, Problem> {
-                    let keeper = activate.keeper()?;
-                    let mut keeper = keeper.borrow_mut();
-                    let id = &asked.parts[0];
-                    let mac = mac_of(&asked.body.mac).ok_or_else(no_mac)?;
-                    match keeper.activate(id, mac, &mut admitted_at.router()) {
-                        Some(Ok(())) => keeper.voucher(id).ok_or_else(|| no_voucher(id)),
-                        Some(Err(_)) => Err(is_over(id)),
-                        None => Err(no_voucher(id)),
-                    }
+                move |asked: Asked<(), VoucherDevice>| {
+                    let router = &mut admitted_at.router();
+                    activate.changed(&asked.parts[0], |keeper, id| {
+                        let mac = station_of(&asked.body.mac).ok_or_else(no_mac)?;
+                        match keeper.activate(id, mac, router) {
+                            Some(Err(_)) => Err(is_over(id)),
+                            Some(Ok(())) | None => Ok(()),
+                        }
+                    })
                 },
             ),
-            Route::new(
+            Route::later(
                 Method::POST,
                 "/v1/portal/vouchers/{id}/invalidate",
                 Who::User,
-                move |asked: Asked<(), Nothing>| -> Result<PortalVoucher, Problem> {
-                    let keeper = invalidate.keeper()?;
-                    let mut keeper = keeper.borrow_mut();
-                    let id = &asked.parts[0];
-                    keeper.invalidate(id, &mut called_at.router());
-                    keeper.voucher(id).ok_or_else(|| no_voucher(id))
+                move |asked: Asked<(), Nothing>| {
+                    let router = &mut called_at.router();
+                    invalidate.changed(&asked.parts[0], |keeper, id| {
+                        keeper.invalidate(id, router);
+                        Ok(())
+                    })
                 },
             ),
             Route::new(
@@ -430,8 +460,8 @@ impl Module for Portal {
                     let keeper = end.keeper()?;
                     let mut keeper = keeper.borrow_mut();
                     let router = &mut ended_at.router();
-                    let mac = mac_of(&asked.parts[0]);
-                    if !mac.is_some_and(|mac| keeper.end(mac, router)) {
+                    let mac = mac_of(&asked.parts[0]).ok_or_else(no_mac)?;
+                    if !keeper.end(mac, router) {
                         let detail = format!(
                             "no device {} is let in",
                             api::problem::clipped(&asked.parts[0])
@@ -447,11 +477,12 @@ impl Module for Portal {
         ]
     }
 
-    fn start(&self, _: &Effective, _: &mut Router) {
+    fn start(&self, _: &Effective, router: &mut Router) {
         if let Some(open) = &self.open {
             let mut keeper = open.keeper.borrow_mut();
             keeper.store.start();
             keeper.table();
+            keeper.look_for_devices(router);
             info!(devices = ?keeper.portal.devices, "the portal is open");
         }
     }
@@ -499,8 +530,13 @@ impl Module for Portal {
         match event {
             Event::Neighbour(neighbour) => open.keeper.borrow_mut().heard(neighbour, router),
             Event::Connection(connection) => {
-                let keeper = open.keeper.borrow();
+                let mut keeper = open.keeper.borrow_mut();
+                keeper.connected(connection);
                 keeper.began(connection.id.original.source, router);
+            }
+            Event::ConnectionGone(id) => open.keeper.borrow_mut().gone(id),
+            Event::Link(_) | Event::LinkGone(_) => {
+                open.keeper.borrow_mut().look_for_devices(router);
             }
             _ => {}
         }
@@ -518,13 +554,16 @@ impl Module for Portal {
         if loads % 2 == 1 || self.loads.get() != loads {
             return;
         }
-        let there = text.text.contains(rules::TABLE);
-        match &self.open {
-            Some(open) if !there => {
+        match (&self.open, check::is_whole(&text.text)) {
+            (Some(open), None) => {
                 warn!("the portal's table is gone; it comes anew");
                 open.keeper.borrow_mut().table();
             }
-            None if there => self.former.borrow_mut().tell(rules::remove()),
+            (Some(open), Some(false)) => {
+                warn!("somebody changed rules in the portal's table; it comes anew");
+                open.keeper.borrow_mut().table();
+            }
+            (None, Some(_)) => self.former.borrow_mut().tell(rules::remove()),
             _ => {}
         }
     }

@@ -1,9 +1,10 @@
 //! Names, as guests ask for them: over UDP and TCP (RFC 1035 section 4.2).
 
+use std::cell::RefCell;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, TcpListener as StdListener, UdpSocket as StdSocket};
 use std::os::fd::AsRawFd;
-use std::sync::Arc;
+use std::rc::Rc;
 use std::time::Duration;
 
 use nix::sys::socket::{
@@ -12,20 +13,21 @@ use nix::sys::socket::{
 use portal::names::answer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
-use tokio::sync::Semaphore;
 use tokio::task::LocalSet;
 use tracing::debug;
+use web::crowd::Crowd;
 
 /// Bytes of a question: longer ones are none.
 const LONGEST: usize = 1232;
-/// Connections at once: seldom any.
-const CONNECTIONS: usize = 32;
+/// Connections at once: seldom any; and of one address.
+const CONNECTIONS: usize = 64;
+const OF_ONE: usize = 2;
 /// For a question to come, and its answer to be taken.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Answers for ever; what comes back says why no longer.
 pub async fn serve(tcp: Vec<StdListener>, udp: Vec<StdSocket>) -> io::Error {
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let room = Rc::new(RefCell::new(Crowd::new(CONNECTIONS, OF_ONE)));
     let connections = LocalSet::new();
     let all = async {
         let (send, mut heard) = tokio::sync::mpsc::unbounded_channel();
@@ -36,7 +38,7 @@ pub async fn serve(tcp: Vec<StdListener>, udp: Vec<StdSocket>) -> io::Error {
             });
         }
         for listener in tcp {
-            let (send, room) = (send.clone(), Arc::clone(&room));
+            let (send, room) = (send.clone(), Rc::clone(&room));
             tokio::task::spawn_local(async move {
                 let _ = send.send(streams(listener, room).await);
             });
@@ -117,19 +119,21 @@ fn send(socket: &UdpSocket, said: &[u8], to: &SockaddrStorage, source: &Source) 
     Ok(())
 }
 
-async fn streams(listener: StdListener, room: Arc<Semaphore>) -> io::Result<()> {
+async fn streams(listener: StdListener, room: Rc<RefCell<Crowd>>) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
     loop {
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((stream, from)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
-        let Ok(place) = Arc::clone(&room).try_acquire_owned() else {
+        let from = from.ip().to_canonical();
+        if !room.borrow_mut().enter(from) {
             continue;
-        };
+        }
+        let room = Rc::clone(&room);
         tokio::task::spawn_local(async move {
             let _ = tokio::time::timeout(PATIENCE, converse(stream)).await;
-            drop(place);
+            room.borrow_mut().leave(from);
         });
     }
 }

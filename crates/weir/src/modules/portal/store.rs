@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 use portal::journal;
 use tokio::sync::oneshot;
@@ -16,6 +17,11 @@ use tracing::{error, warn};
 const WORN: u64 = 8;
 /// Bytes that are always too few for that.
 const FEW: u64 = 256 << 10;
+
+/// When what could not be written is tried again.
+const AGAIN: Duration = Duration::from_secs(10);
+/// Bytes of it that are kept: beyond that, what comes is lost.
+const MOST_LATE: usize = 4 << 20;
 
 type Told = oneshot::Sender<Result<(), String>>;
 
@@ -36,6 +42,8 @@ struct Keeping {
     length: u64,
     /// The same when it was written anew.
     fresh: u64,
+    /// Lines that could not be written yet.
+    late: String,
 }
 
 impl Store {
@@ -63,6 +71,7 @@ impl Store {
             file,
             length: read.whole as u64,
             fresh: journal::write(read.vouchers.values()).len() as u64,
+            late: String::new(),
         };
         let (jobs, receiver) = mpsc::channel();
         let waiting = Some((keeping, receiver));
@@ -90,9 +99,14 @@ impl Store {
         heard
     }
 
-    /// Writes lines for which nobody waits.
+    /// Writes lines for which nobody waits. What cannot be written is tried again.
     pub fn note(&self, lines: String) {
         let _ = self.jobs.send((lines, None));
+    }
+
+    /// Whether all is on the disk that was noted before.
+    pub fn settled(&self) -> oneshot::Receiver<Result<(), String>> {
+        self.write(String::new())
     }
 }
 
@@ -103,8 +117,15 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 fn work(mut keeping: Keeping, jobs: &mpsc::Receiver<Job>) {
-    for (lines, told) in jobs {
-        let done = keeping.append(&lines).map_err(|error| error.to_string());
+    loop {
+        let (lines, told) = match jobs.recv_timeout(AGAIN) {
+            Ok(job) => job,
+            Err(mpsc::RecvTimeoutError::Timeout) if keeping.late.is_empty() => continue,
+            Err(mpsc::RecvTimeoutError::Timeout) => (String::new(), None),
+            Err(mpsc::RecvTimeoutError::Disconnected) => return,
+        };
+        let done = keeping.take(&lines, told.is_none());
+        let done = done.map_err(|error| error.to_string());
         if let Err(error) = &done {
             error!(error, "vouchers cannot be written");
         }
@@ -122,6 +143,25 @@ fn work(mut keeping: Keeping, jobs: &mpsc::Receiver<Job>) {
 }
 
 impl Keeping {
+    /// Writes lines, and before them those that are late. `keep`: what cannot be written is late from
+    /// now on; else nobody is to know of it.
+    fn take(&mut self, lines: &str, keep: bool) -> io::Result<()> {
+        let late = self.late.len();
+        self.late.push_str(lines);
+        let all = std::mem::take(&mut self.late);
+        let written = match all.is_empty() {
+            true => Ok(()),
+            false => self.append(&all),
+        };
+        if written.is_err() {
+            self.late = all;
+            if !keep || self.late.len() > MOST_LATE {
+                self.late.truncate(late);
+            }
+        }
+        written
+    }
+
     /// All of it, or nothing.
     fn append(&mut self, lines: &str) -> io::Result<()> {
         let written = self
@@ -131,8 +171,10 @@ impl Keeping {
         match written {
             Ok(()) => self.length += lines.len() as u64,
             Err(_) => {
-                self.file.set_len(self.length)?;
-                self.file.seek(SeekFrom::Start(self.length))?;
+                // Where that fails, too, the next line is written behind half of one: that one is
+                // found damaged.
+                let cut = self.file.set_len(self.length);
+                cut.and_then(|()| self.file.seek(SeekFrom::Start(self.length)))?;
             }
         }
         written
@@ -203,6 +245,44 @@ mod tests {
             .expect("appended");
         let (_, read) = self::keeping(&path);
         assert_eq!((read.vouchers.len(), read.damaged.len()), (2, 0));
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    /// A disk that is full for a while: what was called back meanwhile stays so, and what could not be
+    /// sold is not sold later.
+    #[test]
+    fn what_is_late_is_written_once_there_is_room() {
+        let folder = folder("late");
+        let path = folder.join("vouchers");
+        let (mut keeping, _) = keeping(&path);
+        keeping
+            .take(&Entry::Voucher(Box::new(voucher(1))).line(), false)
+            .expect("written");
+        let full = File::options()
+            .write(true)
+            .open("/dev/full")
+            .expect("a full disk");
+        let disk = std::mem::replace(&mut keeping.file, full);
+        let over = Voucher {
+            invalidated: Some(5),
+            ..voucher(1)
+        };
+        assert!(
+            keeping
+                .take(&Entry::Voucher(Box::new(over)).line(), true)
+                .is_err()
+        );
+        assert!(
+            keeping
+                .take(&Entry::Voucher(Box::new(voucher(2))).line(), false)
+                .is_err()
+        );
+        assert!(keeping.take("", false).is_err(), "it is not settled");
+        keeping.file = disk;
+        keeping.take("", false).expect("written");
+        let (_, read) = self::keeping(&path);
+        assert_eq!(read.vouchers.len(), 1);
+        assert_eq!(read.vouchers[&voucher(1).id].invalidated, Some(5));
         fs::remove_dir_all(&folder).expect("removed");
     }
 

@@ -109,7 +109,11 @@ impl Keeper {
             let mut lines = Vec::new();
             for (voucher, used) in all {
                 let signed = voucher.signed;
-                if let Some(signed) = signed.or_else(|| Signed::of(&voucher, &key)) {
+                // What it knows of others alone those have told.
+                let own = voucher.here.is_some() || voucher.invalidated.is_some();
+                if (own || signed.is_none())
+                    && let Some(signed) = signed.or_else(|| Signed::of(&voucher, &key))
+                {
                     let note = Note::of(&voucher, (signed, used), (key.public(), wall));
                     lines.push(note.line(&key));
                 }
