@@ -26,6 +26,11 @@ impl Crowd {
         }
     }
 
+    /// Whether this address has less than its own share.
+    pub fn has_share(&self, address: IpAddr) -> bool {
+        is_loopback(address) || self.outside.get(&address).copied().unwrap_or(0) < self.most_each
+    }
+
     /// Lets one in, or does not.
     pub fn enter(&mut self, address: IpAddr) -> bool {
         if self.all >= self.most {

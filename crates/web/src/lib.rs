@@ -31,6 +31,7 @@ pub mod host;
 mod login;
 pub mod password;
 mod reply;
+mod resting;
 mod route;
 pub mod secret;
 mod serve;

@@ -26,6 +26,7 @@ use tracing::debug;
 use crate::WebError;
 use crate::crowd::Crowd;
 use crate::guard::Peer;
+use crate::resting::{REST, Rest, Resting};
 use crate::settings::{Limits, Settings};
 use crate::throttle::{Allowance, CONNECT_ALL, CONNECT_EACH, Throttle};
 
@@ -141,6 +142,7 @@ pub trait Served: 'static {
 struct Gate {
     crowd: RefCell<Crowd>,
     rate: RefCell<Throttle>,
+    resting: Rc<Resting>,
 }
 
 /// Serves until dropped. Runs on any current-thread runtime; brings its own place for the
@@ -156,6 +158,7 @@ pub async fn serve<S: Served>(listeners: Listeners, served: Rc<S>) -> io::Result
     let gate = Rc::new(Gate {
         crowd: RefCell::new(Crowd::new(limits.connections, limits.per_address)),
         rate: RefCell::new(Throttle::new(each, all)),
+        resting: Rc::default(),
     });
     let connections = LocalSet::new();
     let all = sockets.iter().map(|socket| accept(socket, &served, &gate));
@@ -186,17 +189,22 @@ async fn accept<S: Served>(listener: &TcpListener, served: &Rc<S>, gate: &Rc<Gat
             }
         };
         let address = from.ip().to_canonical();
-        let Some(guest) = Guest::enter(gate, address, served.now()) else {
+        let Some(guest) = Guest::enter(gate, address, served.now()).await else {
             debug!(%address, "too many connections");
             continue;
         };
         let served = Rc::clone(served);
-        tokio::task::spawn_local(async move {
-            if let Err(error) = converse(stream, address, &served).await {
-                debug!(%address, %error, "a client went away");
+        let rest = Rest::new(Rc::clone(&gate.resting));
+        let told = rest.told();
+        tokio::task::spawn_local(REST.scope(rest, async move {
+            tokio::select! {
+                ended = converse(stream, address, &served) => if let Err(error) = ended {
+                    debug!(%address, %error, "a client went away");
+                },
+                () = told.notified() => debug!(%address, "a client makes room for another"),
             }
             drop(guest);
-        });
+        }));
     }
 }
 
@@ -207,12 +215,20 @@ struct Guest {
 }
 
 impl Guest {
-    fn enter(gate: &Rc<Gate>, address: IpAddr, now: Duration) -> Option<Self> {
+    async fn enter(gate: &Rc<Gate>, address: IpAddr, now: Duration) -> Option<Self> {
         // This machine's own are not counted: a proxy may have many.
         if !address.is_loopback() {
             gate.rate.borrow_mut().take(address, now).ok()?;
         }
-        gate.crowd.borrow_mut().enter(address).then(|| Self {
+        let has_share = gate.crowd.borrow().has_share(address);
+        let mut entered = gate.crowd.borrow_mut().enter(address);
+        if !entered && has_share && gate.resting.make_room() {
+            // Until whoever was told has gone.
+            tokio::task::yield_now().await;
+            tokio::task::yield_now().await;
+            entered = gate.crowd.borrow_mut().enter(address);
+        }
+        entered.then(|| Self {
             gate: Rc::clone(gate),
             address,
         })
@@ -244,10 +260,13 @@ pub(crate) async fn speak<T: AsyncRead + AsyncWrite + Unpin, S: Served>(
 ) {
     let limits = served.limits();
     let (stream, progress) = Watched::new(stream);
-    let service =
-        service_fn(
-            |request| async move { Ok::<_, Infallible>(served.answer(request, peer).await) },
-        );
+    let service = service_fn(|request| async move {
+        // There is none where a test speaks.
+        let _ = REST.try_with(Rest::end);
+        let answer = served.answer(request, peer).await;
+        let _ = REST.try_with(Rest::begin);
+        Ok::<_, Infallible>(answer)
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.request_time)

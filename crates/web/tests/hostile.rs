@@ -104,15 +104,25 @@ fn connections_are_bounded() {
         let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
         (stream.read(&mut [0; 64]).unwrap_or(0) > 0).then_some(stream)
     };
-    let held: Vec<_> = (0..8).map(|_| enter().expect("there is room")).collect();
-    assert!(enter().is_none(), "all are taken");
-    drop(held);
-    // The server sees that they went in its own time.
-    let served = (0..1000).any(|_| {
-        std::thread::sleep(Duration::from_millis(10));
-        enter().is_some()
-    });
-    assert!(served, "there is room again");
+    let mut held: Vec<_> = (0..8).map(|_| enter().expect("there is room")).collect();
+    // One more, and one less: that which rested longest.
+    for _ in 0..3 {
+        held.push(enter().expect("room is made"));
+    }
+    let goes_on = |stream: &mut TcpStream| {
+        let wait = Duration::from_millis(200);
+        stream.set_read_timeout(Some(wait)).expect("set");
+        let mut rest = [0; 65_536];
+        loop {
+            match stream.read(&mut rest) {
+                Ok(0) => return false,
+                Ok(_) => {}
+                Err(error) => return error.kind() == ErrorKind::WouldBlock,
+            }
+        }
+    };
+    let there: Vec<bool> = held.iter_mut().map(goes_on).collect();
+    assert_eq!(there, [[false; 3].as_slice(), &[true; 8]].concat());
 }
 
 /// While a password is tried, the loop goes on: the page comes before the verdict.

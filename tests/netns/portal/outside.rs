@@ -101,6 +101,36 @@ fn names_are_told_beside_who_says_nothing() -> Result<(), Error> {
     Ok(())
 }
 
+/// One device with very many addresses that holds connections open keeps nobody from the page.
+#[test]
+fn the_page_is_there_beside_very_many_who_say_nothing() -> Result<(), Error> {
+    let place = Place::open("tc", "")?;
+    let client = place.client()?;
+    for last in 20..80 {
+        client.run(&format!("ip addr add 192.168.1.{last}/24 dev eth0"))?;
+    }
+    let page: SocketAddr = "192.168.1.1:2080".parse().expect("an address");
+    let silent = client.enter(|| {
+        let connect = |last: u8| -> std::io::Result<TcpStream> {
+            let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None)?;
+            socket.bind(&SocketAddr::from(([192, 168, 1, last], 0)).into())?;
+            socket.connect_timeout(&page.into(), Duration::from_millis(300))?;
+            let mut stream = TcpStream::from(socket);
+            stream.write_all(b"GET / HTTP/1.1\r\nHos")?;
+            Ok(stream)
+        };
+        let all = (0..6).flat_map(|_| 20..80);
+        all.filter_map(|last| connect(last).ok())
+            .collect::<Vec<_>>()
+    })?;
+    assert!(silent.len() > 256, "{} are there", silent.len());
+    for _ in 0..5 {
+        let said = place.curl(PAGE)?;
+        assert_eq!(said, "200>", "beside {}", silent.len());
+    }
+    Ok(())
+}
+
 /// A resolver that always asks from one port gets the true answers once it is let in.
 #[test]
 fn the_same_port_asks_the_true_server_after_the_log_in() -> Result<(), Error> {
