@@ -20,7 +20,7 @@ use crate::load::Load;
 use crate::machine::{Processor, SoftirqThread, inside, processor_times};
 pub use crate::path::Path;
 use crate::traffic::Kind;
-pub use build::nothing;
+pub use build::{Then, nothing};
 
 /// One measurement.
 #[derive(Clone, Debug)]

@@ -11,13 +11,17 @@ use std::time::{Duration, Instant};
 
 use answers::{NewVouchers, PortalClients, PortalState, PortalVouchers, Reloaded};
 use api::{Client, Method};
+use lab::namespace::wait_until;
 use lab::{Lab, Namespace, Options};
 use serde::Serialize;
 use socket2::{Domain, Socket, Type};
 
 use crate::Error;
+use crate::circuit::{self, Circuit};
 use crate::daemon::Daemon;
+use crate::load::Load;
 use crate::report::{Table, table};
+use crate::rounds::{Plan, Spread};
 
 /// The page.
 const PAGE: &str = "192.168.1.1:2080";
@@ -47,6 +51,83 @@ pub struct Found {
     pub refreshes: Vec<f64>,
     /// Resident memory then, kB: the daemon, the page's process.
     pub memory: [u64; 2],
+}
+
+/// What a portal leaves of the packets of those who are let in, of weir at XDP without one.
+#[derive(Clone, Debug, Serialize)]
+pub struct Kept {
+    /// Guests besides the one whose packets are measured.
+    pub guests: u32,
+    /// Packets with a portal, of those without, in each round.
+    pub with: Spread,
+    /// Packets without a portal, of those without, measured twice: the noise.
+    pub noise: Spread,
+    /// Packets that weir forwarded with a portal.
+    pub forwarded: f64,
+}
+
+/// Packets of one guest among so many, at XDP with NAT: the closed loop.
+///
+/// # Errors
+/// The lab cannot be built, or the guest is not let in.
+pub fn kept(binary: &Path, guests: u32, plan: Plan, cpu: usize) -> Result<Kept, Error> {
+    let way = circuit::Path::WeirXdp;
+    let folder = std::env::temp_dir().join(format!("weir-bench-kept-{}", std::process::id()));
+    fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
+    let client = lab::topology::text(lab::topology::mac("client", "eth0"));
+    let more = format!(
+        "[portal]\ndevices = [\"lan0\"]\nexempt = [\"{client}\"]\nvouchers = {:?}\n",
+        folder.join("vouchers")
+    );
+    // What others a kernel knows who are let in does not depend on how they got in.
+    let then = |lab: &Lab| -> Result<(), Error> {
+        let router = lab.node("router")?;
+        let listed = "nft list set inet weir_portal pairs4";
+        wait_until("the guest to be let in", Duration::from_secs(20), || {
+            Ok(router.run(listed).is_ok_and(|set| set.contains(&client)))
+        })?;
+        let mut text = String::new();
+        for number in 0..guests {
+            let (address, mac) = (address(number), hardware(number));
+            for (set, element) in [
+                ("pairs4", format!("{mac} . {address}")),
+                ("guests4", address.to_string()),
+                ("macs", mac),
+            ] {
+                text += &format!("add element inet weir_portal {set} {{ {element} timeout 1d }}\n");
+            }
+        }
+        router.nft(&text)?;
+        Ok(())
+    };
+    datapath::bench::unpin()?;
+    let mut without = Circuit::build(way, Load::default(), binary)?;
+    let mut with = Circuit::configured(way, Load::default(), binary, (&more, &then))?;
+    datapath::bench::pin(cpu)?;
+    let (mut kept, mut noise, mut forwarded) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..plan.rounds {
+        let measure = |circuit: &mut Circuit| circuit.measure(plan.warm, plan.seconds);
+        let before = measure(&mut without)?.rate();
+        // Each is second in turn.
+        let (portal, again) = match round % 2 {
+            0 => (measure(&mut with)?, measure(&mut without)?),
+            _ => {
+                let again = measure(&mut without)?;
+                (measure(&mut with)?, again)
+            }
+        };
+        kept.push(portal.rate() / before);
+        noise.push(again.rate() / before);
+        forwarded.push(portal.share.unwrap_or(0.0));
+    }
+    let _ = fs::remove_dir_all(&folder);
+    let spread = |all: &[f64]| Spread::of(all).ok_or_else(|| Error::Wrong("no round".to_owned()));
+    Ok(Kept {
+        guests,
+        with: spread(&kept)?,
+        noise: spread(&noise)?,
+        forwarded: spread(&forwarded)?.median,
+    })
 }
 
 /// So many guests, at one router.
@@ -152,6 +233,11 @@ fn address(number: u32) -> Ipv4Addr {
     Ipv4Addr::from(0x0a4d_0100 + number)
 }
 
+fn hardware(number: u32) -> String {
+    let [_, high, middle, low] = number.to_be_bytes();
+    format!("02:77:00:{high:02x}:{middle:02x}:{low:02x}")
+}
+
 /// One device that is many: each address has a hardware address of its own, and what is sent to any
 /// of them arrives.
 fn people(router: &Namespace, client: &Namespace, guests: u32) -> Result<(), Error> {
@@ -162,12 +248,8 @@ fn people(router: &Namespace, client: &Namespace, guests: u32) -> Result<(), Err
     )?;
     let mut lines = "route add 10.77.0.0/16 dev lan0\n".to_owned();
     for number in 0..guests {
-        let [_, high, middle, low] = number.to_be_bytes();
-        lines += &format!(
-            "neigh replace {} lladdr 02:77:00:{high:02x}:{middle:02x}:{low:02x} nud permanent dev \
-             lan0\n",
-            address(number)
-        );
+        let (address, mac) = (address(number), hardware(number));
+        lines += &format!("neigh replace {address} lladdr {mac} nud permanent dev lan0\n");
     }
     router.ip(&lines)?;
     Ok(())
@@ -265,7 +347,7 @@ fn memory(id: u32) -> Result<u64, Error> {
 }
 
 /// As a table.
-pub fn report(found: &Found) -> Table {
+pub fn report(found: &Found, kept: &Kept) -> Table {
     let spread = |all: &[f64]| {
         let mut all = all.to_vec();
         all.sort_by(f64::total_cmp);
@@ -273,6 +355,7 @@ pub fn report(found: &Found) -> Table {
         let most = all.last().copied().unwrap_or(0.0);
         format!("{median:.0} ms ({most:.0} ms)")
     };
+    let share = |all: &Spread| format!("{:.3} ({:.3} to {:.3})", all.median, all.min, all.max);
     let line = |what: &str, value: String| vec![what.to_owned(), value];
     let each = found.log_in_time * 1000.0 / f64::from(found.guests);
     table(
@@ -292,6 +375,18 @@ pub fn report(found: &Found) -> Table {
             line(
                 "the same, with all guests put in anew",
                 spread(&found.refreshes),
+            ),
+            line(
+                &format!(
+                    "packets at XDP with {} guests, of those without a portal: median (range)",
+                    kept.guests
+                ),
+                share(&kept.with),
+            ),
+            line("the same without a portal: the noise", share(&kept.noise)),
+            line(
+                "forwarded by weir meanwhile",
+                format!("{:.2} %", kept.forwarded * 100.0),
             ),
             line(
                 "memory: the daemon, the page's process",

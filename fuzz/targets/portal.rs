@@ -29,6 +29,7 @@ fuzz_target!(|octets: &[u8]| {
             assert_eq!(signed.to_string().parse(), Ok(signed));
         }
         let _ = weir_portal::text::shown(text);
+        let _ = weir_portal::pirania::read(text, Code::new([0; 5]), 1 << 31);
         if let Some(note) = Note::read(text) {
             assert!(!note.is_newer(&note));
         }

@@ -25,6 +25,9 @@ const SETTLED: f64 = 0.985;
 /// Flows for which the daemon has room without being told.
 const ROOM: u32 = 16_384;
 
+/// What is done in a lab.
+pub type Then<'a> = dyn Fn(&Lab) -> Result<(), Error> + 'a;
+
 impl Circuit {
     /// Builds it, and lets all flows be seen in both directions. `weir`: the binary.
     pub fn build(path: Path, load: Load, weir: &File) -> Result<Self, Error> {
@@ -34,6 +37,26 @@ impl Circuit {
     /// The same, where [`Path::Ceiling`] makes so many turns of a loop for nothing with each
     /// packet.
     pub fn slowed(path: Path, load: Load, weir: &File, spin: u32) -> Result<Self, Error> {
+        Self::made(path, load, weir, (spin, "", &|_| Ok(())))
+    }
+
+    /// The same, where weir has more lines of configuration; `then`: what is done once it runs,
+    /// before any flow is seen.
+    pub fn configured(
+        path: Path,
+        load: Load,
+        weir: &File,
+        (more, then): (&str, &Then),
+    ) -> Result<Self, Error> {
+        Self::made(path, load, weir, (0, more, then))
+    }
+
+    fn made(
+        path: Path,
+        load: Load,
+        weir: &File,
+        (spin, more, then): (u32, &str, &Then),
+    ) -> Result<Self, Error> {
         let kind = path.kind(&load);
         let lengths = load.length.octets(kind.shortest(), load.wires);
         let lab = Lab::gateway(&Options {
@@ -90,9 +113,11 @@ impl Circuit {
                     true => format!("[offload]\nflows = {}\n", load.flows + load.flows / 4),
                     false => String::new(),
                 };
-                Daemon::with(router, weir, hook, &format!("{}{room}", path.config()))
+                let config = format!("{}{room}{more}", path.config());
+                Daemon::with(router, weir, hook, &config)
             })
             .transpose()?;
+        then(&lab)?;
         let mut circuit = Self {
             path,
             kind,

@@ -23,6 +23,7 @@
 //! | `POST /v1/portal/vouchers/{id}/activate` | [`PortalVoucher`] that lets a [`VoucherDevice`] in |
 //! | `POST /v1/portal/vouchers/{id}/invalidate` | [`PortalVoucher`] that is called back |
 //! | `POST /v1/portal/clients/{mac}/end` | [`PortalClients`]: those that stay |
+//! | `POST /v1/portal/import` | [`Imported`], of [`FormerVouchers`] |
 //! | `GET /v1/portal/key` | [`PortalKey`] |
 //! | `GET /v1/portal/notes` | [`PortalNotes`] for other nodes |
 //! | `POST /v1/portal/notes` | [`NotesHeard`], of [`PortalNotes`] of other nodes |
@@ -65,9 +66,9 @@ pub use offload::{
     WitnessName,
 };
 pub use portal::{
-    DoubleUse, NewVouchers, NotesHeard, PortalClient, PortalClients, PortalHours, PortalKey,
-    PortalMode, PortalNotes, PortalState, PortalVoucher, PortalVouchers, QrPicture, VoucherDevice,
-    VoucherName,
+    DoubleUse, FormerVouchers, Imported, NewVouchers, NotesHeard, PortalClient, PortalClients,
+    PortalHours, PortalKey, PortalMode, PortalNotes, PortalState, PortalVoucher, PortalVouchers,
+    QrPicture, VoucherDevice, VoucherName,
 };
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
 pub use status::{

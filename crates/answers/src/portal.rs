@@ -84,6 +84,9 @@ pub struct PortalVoucher {
     pub id: String,
     /// What is typed by who uses it.
     pub code: String,
+    /// The code that another portal sold it by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub former: Option<String>,
     /// What it is called.
     pub name: String,
     /// "available", "active", "expired" or "invalidated".
@@ -139,6 +142,29 @@ pub struct DoubleUse {
     pub how: String,
     /// The two nodes.
     pub nodes: [String; 2],
+}
+
+/// What `POST /v1/portal/import` takes: vouchers of Pirania's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FormerVouchers {
+    /// Each the text of its file.
+    pub pirania: Vec<String>,
+}
+
+impl api::Body for FormerVouchers {
+    const EXPECTED: &'static str = "a JSON object with `pirania`: a list of texts";
+}
+
+/// What became of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Imported {
+    /// Those that are new here.
+    pub vouchers: Vec<PortalVoucher>,
+    /// How many were known.
+    pub known: u64,
+    /// Those that were not taken: which of the list, from 0, and why.
+    pub refused: Vec<(usize, String)>,
 }
 
 /// `GET /v1/portal/key`.

@@ -90,6 +90,52 @@ impl FromStr for Code {
     }
 }
 
+/// A code of another portal, whose vouchers hold on: letters and digits of any kind.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Former(String);
+
+/// How many letters and digits such a code has.
+const FORMER: std::ops::RangeInclusive<usize> = 4..=16;
+
+impl FromStr for Former {
+    type Err = NotACode;
+
+    /// Small letters, spaces and dashes are forgiven here, too.
+    fn from_str(text: &str) -> Result<Self, NotACode> {
+        if text.len() > LONGEST {
+            return Err(NotACode::Length);
+        }
+        let letters = text.chars().filter(|c| !is_skipped(*c));
+        let code: String = letters.map(|c| c.to_ascii_uppercase()).collect();
+        match code.chars().find(|c| !c.is_ascii_alphanumeric()) {
+            Some(other) => Err(NotACode::Character(other)),
+            None if !FORMER.contains(&code.len()) => Err(NotACode::Length),
+            None => Ok(Self(code)),
+        }
+    }
+}
+
+impl fmt::Display for Former {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for Former {
+    type Error = NotACode;
+
+    fn try_from(text: String) -> Result<Self, NotACode> {
+        text.parse()
+    }
+}
+
+impl From<Former> for String {
+    fn from(code: Former) -> Self {
+        code.0
+    }
+}
+
 /// Whether a character that was typed between letters counts for nothing.
 pub(crate) fn is_skipped(character: char) -> bool {
     character.is_whitespace() || matches!(character, '-' | '\u{2010}'..='\u{2015}')

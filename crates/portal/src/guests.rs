@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use kernel::Mac;
 
 use crate::Millis;
-use crate::code::Code;
+use crate::code::{Code, Former};
 use crate::voucher::{State, Voucher};
 
 /// Addresses that one device has at most: IPv6 addresses that change; a repeater has those of all
@@ -107,6 +107,7 @@ impl Kept {
 pub struct Guests {
     vouchers: BTreeMap<String, Kept>,
     codes: HashMap<Code, String>,
+    formers: HashMap<Former, String>,
     guests: BTreeMap<Mac, Guest>,
     whose: HashMap<IpAddr, Mac>,
 }
@@ -135,6 +136,9 @@ impl Guests {
                 }
             }
             guests.codes.entry(voucher.code).or_insert(id.clone());
+            if let Some(former) = &voucher.former {
+                guests.formers.insert(former.clone(), id.clone());
+            }
             let since = (state == State::Active).then_some(now);
             guests.vouchers.insert(id, Kept { voucher, since });
         }
@@ -213,6 +217,9 @@ impl Guests {
             return false;
         }
         let id = voucher.id.clone();
+        if let Some(former) = &voucher.former {
+            self.formers.insert(former.clone(), id.clone());
+        }
         self.codes.entry(voucher.code).or_insert(id);
         let kept = Kept {
             voucher,
@@ -220,6 +227,37 @@ impl Guests {
         };
         self.vouchers.insert(kept.voucher.id.clone(), kept);
         true
+    }
+
+    /// A voucher that another portal sold, with whoever uses it. Whether it was not known.
+    pub fn bring(&mut self, voucher: Voucher, now: Millis, out: &mut Vec<Change>) -> bool {
+        let (id, users) = (voucher.id.clone(), voucher.users.clone());
+        let active = voucher.state(voucher.used, 0) == State::Active;
+        if !self.add(voucher) {
+            return false;
+        }
+        let Some(kept) = self.vouchers.get_mut(&id) else {
+            return false;
+        };
+        kept.since = active.then_some(now);
+        out.push(kept.noted(now));
+        for user in users.iter().filter(|_| active) {
+            // Who is in by another voucher already stays in by that.
+            let guest = self.guests.entry(user.mac);
+            guest.or_insert_with(|| Guest::new(Some(id.clone())));
+            self.tell(user.mac, now, out);
+        }
+        true
+    }
+
+    /// Whether there are vouchers that another portal sold.
+    pub fn has_formers(&self) -> bool {
+        !self.formers.is_empty()
+    }
+
+    /// The voucher of such a code.
+    pub fn former(&self, code: &Former) -> Option<&str> {
+        self.formers.get(code).map(String::as_str)
     }
 
     /// A device with this address came with a code.

@@ -11,6 +11,7 @@
 //! - [`keys`]: keys of nodes, and what is signed by them.
 //! - [`signed`]: a voucher that any node can check alone.
 //! - [`notes`]: what nodes tell each other of vouchers, and who used one twice.
+//! - [`pirania`]: vouchers of a former portal.
 //! - [`names`]: what a device that is not let in yet is told about names (DNS).
 //! - [`page`]: what it is shown.
 //! - [`text`]: what a community says there, in Markdown.
@@ -23,6 +24,7 @@ pub mod keys;
 pub mod names;
 pub mod notes;
 pub mod page;
+pub mod pirania;
 pub mod rules;
 pub mod schedule;
 pub mod signed;

@@ -18,7 +18,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::code::{self, Code, NotACode};
+use crate::code::{self, Code, Former, NotACode};
 use crate::keys::{PublicKey, Purpose, SIGNATURE, SecretKey};
 use crate::voucher::Voucher;
 
@@ -107,12 +107,14 @@ impl Signed {
 }
 
 /// What somebody comes with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ticket {
     /// The code of a voucher.
     Code(Code),
     /// A signed voucher.
     Signed(Signed),
+    /// The code of a voucher that another portal sold.
+    Former(Former),
 }
 
 impl fmt::Display for Ticket {
@@ -120,6 +122,7 @@ impl fmt::Display for Ticket {
         match self {
             Self::Code(code) => code.fmt(f),
             Self::Signed(signed) => signed.fmt(f),
+            Self::Former(former) => former.fmt(f),
         }
     }
 }
@@ -129,7 +132,9 @@ impl FromStr for Ticket {
 
     fn from_str(text: &str) -> Result<Self, NotACode> {
         let signed = text.parse().map(Self::Signed);
-        signed.or_else(|_| text.parse().map(Self::Code))
+        let own = signed.or_else(|_| text.parse().map(Self::Code));
+        // What is none is told as one of weir's own would be.
+        own.or_else(|none| text.parse().map(Self::Former).map_err(|_| none))
     }
 }
 

@@ -6,7 +6,7 @@ use kernel::Mac;
 use serde::{Deserialize, Serialize};
 
 use crate::Millis;
-use crate::code::Code;
+use crate::code::{Code, Former};
 use crate::keys::PublicKey;
 use crate::notes::{Double, Heard};
 use crate::signed::Signed;
@@ -18,6 +18,9 @@ pub struct Voucher {
     pub id: String,
     /// What its owner types.
     pub code: Code,
+    /// The code that another portal sold it by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub former: Option<Former>,
     /// What it is called: whom it was sold to, or what for.
     pub name: String,
     /// Seconds that it is good for, from when it is first used; `None`: for ever.
@@ -98,6 +101,7 @@ impl Voucher {
         Self {
             id,
             code,
+            former: None,
             name: String::new(),
             duration: None,
             devices: 1,

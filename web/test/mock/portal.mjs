@@ -45,7 +45,7 @@ export function begin() {
         bytes_remaining: 4.2e8,
         users: [MACS[1]],
       }),
-      voucher(3, { until: START + 90 * 24 * HOUR }),
+      voucher(3, { former: "ZRJUXN", until: START + 90 * 24 * HOUR }),
       voucher(4, { users: [MACS[0]] }),
       voucher(5, {
         ...inUse,

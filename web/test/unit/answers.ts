@@ -1989,6 +1989,7 @@ const aPortalVoucher0 = {
       "nodes": ["1f00c2aa" as const, "1f00c2aa" as const],
     },
     "duration": 1,
+    "former": "1f00c2aa" as const,
     "id": "1f00c2aa" as const,
     "invalidated": 1,
     "name": "1f00c2aa" as const,

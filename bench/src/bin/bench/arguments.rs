@@ -208,9 +208,15 @@ pub enum Part {
         /// The daemon to measure [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
         weir: Option<PathBuf>,
-        /// Guests
+        /// Guests that log in
         #[arg(long, default_value_t = 5000)]
         guests: u32,
+        /// Rounds of the closed loop
+        #[arg(long, default_value_t = 9)]
+        rounds: u32,
+        /// Seconds of each of its measurements
+        #[arg(long, default_value_t = 0.8)]
+        seconds: f64,
     },
     /// Many neighbours, stations and rules that change at once, under many flows
     Changes {

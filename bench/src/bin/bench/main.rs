@@ -224,10 +224,22 @@ fn part(arguments: &Arguments) -> Result<(), Error> {
             let chosen = only.map_or(Wires::ALL.to_vec(), |one| vec![one]);
             whole_paths(arguments, &chosen, &daemon::binary(weir.as_deref())?)
         }
-        Part::Portal { weir, guests } => {
+        Part::Portal {
+            weir,
+            guests,
+            rounds,
+            seconds,
+        } => {
             let binary = daemon::binary(weir.as_deref())?;
+            let plan = Plan {
+                rounds: *rounds,
+                seconds: *seconds,
+                warm: 0.3,
+            };
             let found = portal::measure(&binary, *guests)?;
-            tell(arguments, &[("portal", portal::report(&found))], &found)
+            let kept = portal::kept(&binary, 1000, plan, arguments.cpu)?;
+            let table = portal::report(&found, &kept);
+            tell(arguments, &[("portal", table)], &(found, kept))
         }
         Part::Changes {
             weir,

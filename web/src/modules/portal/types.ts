@@ -32,6 +32,8 @@ export interface PortalVouchers {
 export interface PortalVoucher {
   id: string;
   code: string;
+  /** The code that another portal sold it by. */
+  former?: string;
   name: string;
   /** "available", "active", "expired" or "invalidated". */
   state: string;

@@ -96,6 +96,9 @@ function WhatItIs({ voucher }: { voucher: PortalVoucher }) {
               </a>,
             ] as const,
         ),
+        ...(voucher.former === undefined
+          ? []
+          : [[t("vouchers.former"), <span class="code">{plain(voucher.former)}</span>] as const]),
         [t("vouchers.sold"), moment(voucher.created)],
         [t("vouchers.used"), moment(voucher.activated)],
         [t("vouchers.until"), moment(voucher.until)],

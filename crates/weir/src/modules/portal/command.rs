@@ -1,5 +1,6 @@
 //! `weir portal`: vouchers, and who is let in.
 
+mod import;
 mod notes;
 
 use std::io;
@@ -60,6 +61,7 @@ enum Voucher {
     Activate(ActivateArgs),
     Invalidate(OneArgs),
     Print(PrintArgs),
+    Import(import::ImportArgs),
 }
 
 /// Make vouchers
@@ -273,6 +275,15 @@ fn voucher(what: &Voucher, output: &mut Output<'_>) -> Result<(), Error> {
             let sheet = sheet::html(&args.title, &all.vouchers);
             Ok(output.raw().write_all(sheet.as_bytes())?)
         }
+        Voucher::Import(args) => {
+            let (imported, failed) = import::run(args, output)?;
+            match (args.json(), imported.vouchers.is_empty()) {
+                (true, _) => output.json(&imported)?,
+                (false, false) => table(&imported.vouchers, output)?,
+                (false, true) => {}
+            }
+            failed.map_or(Ok(()), Err)
+        }
         Voucher::Invalidate(args) => {
             let path = format!("/v1/portal/vouchers/{}/invalidate", find(args)?.id);
             one(client(&args.connection)?.post(&path)?, args.format, output)
@@ -313,8 +324,11 @@ fn find(args: &OneArgs) -> Result<PortalVoucher, Error> {
 fn meant<'a>(all: &'a PortalVouchers, name: &str) -> Result<&'a PortalVoucher, Error> {
     let code = name.parse::<portal::code::Code>().ok();
     let code = code.map(|code| code.to_string());
+    let former = name.parse::<portal::code::Former>().ok();
+    let former = former.map(|former| former.to_string());
     let fits = |voucher: &&PortalVoucher| {
-        voucher.id == name || code.as_deref() == Some(voucher.code.as_str())
+        let by_former = voucher.former.is_some() && voucher.former == former;
+        voucher.id == name || code.as_deref() == Some(voucher.code.as_str()) || by_former
     };
     all.vouchers.iter().find(fits).ok_or_else(|| {
         Error::new(

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
+use answers::Imported;
 use api::Problem;
 use kernel::sets::Family;
 use kernel::{Connection, ConnectionId, ElementStep, Mac, Neighbour, Protocol};
@@ -20,9 +21,9 @@ use portal::keys::Trusted;
 use portal::page::Trouble;
 use portal::rules::{self, Admitted, Step};
 use portal::schedule::{Mode, Schedule};
-use portal::signed::{Signed, Ticket};
+use portal::signed::Ticket;
 use portal::voucher::{Voucher, mac_text};
-use portal::{Millis, journal};
+use portal::{Millis, journal, pirania};
 use tokio::sync::oneshot;
 use tracing::{info, warn};
 use web::throttle::{Allowance, Throttle};
@@ -288,6 +289,12 @@ impl Keeper {
                 let when = (now, wall);
                 self.guests.log_in(come, code, when, &mut self.changes)
             }
+            Ticket::Former(_) if !self.guests.has_formers() => return Err(Trouble::NoCode),
+            Ticket::Former(former) => {
+                let id = self.guests.former(&former).map(str::to_owned);
+                let id = id.ok_or(Refusal::Unknown);
+                id.and_then(|id| self.come(come, &id, (now, wall)))
+            }
             Ticket::Signed(signed) => {
                 let keys = self.node.trusted.iter().map(|node| &node.key);
                 if signed.signer(keys).is_none() {
@@ -296,10 +303,11 @@ impl Keeper {
                 let own = self.guests.voucher(&signed.id(), now).is_some();
                 let signed_here = signed.hint() == self.node.key.public().hint();
                 // What was sold here and is not known here any more is nobody's.
-                match own || !signed_here {
-                    true => self.present(come, &signed, (now, wall)),
+                let known = match own || !signed_here {
+                    true => self.guests.present(&signed, wall),
                     false => Err(Refusal::Unknown),
-                }
+                };
+                known.and_then(|id| self.come(come, &id, (now, wall)))
             }
         };
         match came {
@@ -321,14 +329,13 @@ impl Keeper {
         }
     }
 
-    fn present(
+    fn come(
         &mut self,
         (mac, address): (Mac, IpAddr),
-        signed: &Signed,
+        id: &str,
         when: (Millis, u64),
     ) -> Result<(), Refusal> {
-        let id = self.guests.present(signed, when.1)?;
-        self.guests.admit(mac, &id, when, &mut self.changes)?;
+        self.guests.admit(mac, id, when, &mut self.changes)?;
         self.guests.seen(mac, address, when.0, &mut self.changes);
         Ok(())
     }
@@ -596,20 +603,36 @@ impl Keeper {
         }
     }
 
+    /// Takes vouchers that another portal sold, each the text of its file.
+    pub fn import(&mut self, texts: &[String], router: &mut Router) -> Result<Imported, Problem> {
+        let (now, wall) = self.when();
+        let mut imported = Imported::default();
+        for (number, text) in texts.iter().enumerate() {
+            let (code, _) = random()?;
+            let voucher = match pirania::read(text, code, wall) {
+                Ok(voucher) => voucher,
+                Err(why) => {
+                    imported.refused.push((number, why.to_string()));
+                    continue;
+                }
+            };
+            let (id, users) = (voucher.id.clone(), voucher.users.clone());
+            if !self.guests.bring(voucher, now, &mut self.changes) {
+                imported.known += 1;
+                continue;
+            }
+            for user in users {
+                self.find(user.mac, router);
+            }
+            imported.vouchers.extend(self.voucher(&id));
+        }
+        self.settle(router);
+        Ok(imported)
+    }
+
     /// One more voucher, which nobody else has.
     pub fn make(&self, asked: &answers::NewVouchers) -> Result<Voucher, Problem> {
-        let mut random = [0; 13];
-        getrandom::fill(&mut random).map_err(|error| {
-            Problem::new(
-                500,
-                "no_random",
-                format!("no random numbers: {error}"),
-                "try again",
-            )
-        })?;
-        let (code, id) = random.split_at(5);
-        let id = id.iter().map(|octet| format!("{octet:02x}")).collect();
-        let code = Code::new(code.try_into().unwrap_or_default());
+        let (code, id) = random()?;
         Ok(Voucher {
             name: asked.name.clone(),
             duration: asked.duration,
@@ -619,6 +642,18 @@ impl Keeper {
             ..Voucher::new(id, code, unix_seconds())
         })
     }
+}
+
+/// A code, and an id.
+fn random() -> Result<(Code, String), Problem> {
+    let mut random = [0; 13];
+    getrandom::fill(&mut random).map_err(|error| {
+        let what = format!("no random numbers: {error}");
+        Problem::new(500, "no_random", what, "try again")
+    })?;
+    let (code, id) = random.split_at(5);
+    let id = id.iter().map(|octet| format!("{octet:02x}")).collect();
+    Ok((Code::new(code.try_into().unwrap_or_default()), id))
 }
 
 /// A device, as those who try are told apart: by network, of IPv6 addresses. All its addresses are

@@ -18,8 +18,8 @@ use std::task::Context;
 use std::time::Instant;
 
 use answers::{
-    NewVouchers, NotesHeard, PortalClients, PortalKey, PortalNotes, PortalVoucher, PortalVouchers,
-    Status, VoucherDevice, VoucherName,
+    FormerVouchers, NewVouchers, NotesHeard, PortalClients, PortalKey, PortalNotes, PortalVoucher,
+    PortalVouchers, Status, VoucherDevice, VoucherName,
 };
 use api::{Asked, Later, Method, Nothing, Problem, Route, Routes, Who};
 use kernel::Event;
@@ -27,6 +27,7 @@ use portal::journal::Entry;
 use portal::rules;
 use portal::text;
 use portal::voucher::{mac_of, station_of};
+use tokio::sync::oneshot;
 use tracing::{info, warn};
 
 use crate::Error;
@@ -199,13 +200,7 @@ impl Portal {
         });
         Box::pin(async move {
             let (shown, settled) = changed?;
-            let failed = |why: String| {
-                let detail = format!("it is done, and lost when weir starts anew: {why}");
-                let hint = "make room on the disk: until then it is tried again and again";
-                Problem::new(500, "not_written", detail, hint)
-            };
-            let written = settled.await.map_err(|error| failed(error.to_string()))?;
-            written.map_err(failed)?;
+            kept(settled).await?;
             Ok(shown)
         })
     }
@@ -255,6 +250,17 @@ impl Portal {
             Ok(PortalVouchers { vouchers })
         })
     }
+}
+
+/// Ready when what was done is on the disk.
+async fn kept(settled: oneshot::Receiver<Result<(), String>>) -> Result<(), Problem> {
+    let failed = |why: String| {
+        let detail = format!("it is done, and lost when weir starts anew: {why}");
+        let hint = "make room on the disk: until then it is tried again and again";
+        Problem::new(500, "not_written", detail, hint)
+    };
+    let written = settled.await.map_err(|error| failed(error.to_string()))?;
+    written.map_err(failed)
 }
 
 /// Signatures take their time on a router: the daemon goes on meanwhile.
@@ -364,7 +370,7 @@ impl Module for Portal {
         let at = || Rc::clone(face);
         let (listed_at, named_at, admitted_at, called_at, ended_at) =
             (at(), at(), at(), at(), at());
-        let heard_at = at();
+        let (heard_at, imported_at, import) = (at(), at(), me());
         vec![
             Route::get("/v1/portal/clients", Who::User, move |()| {
                 let keeper = clients.keeper()?;
@@ -386,6 +392,24 @@ impl Module for Portal {
                     let keeper = one.keeper()?;
                     let keeper = keeper.borrow();
                     keeper.whole(id).ok_or_else(|| no_voucher(id))
+                },
+            ),
+            Route::later(
+                Method::POST,
+                "/v1/portal/import",
+                Who::User,
+                move |asked: Asked<(), FormerVouchers>| {
+                    let router = &mut imported_at.router();
+                    let made = import.keeper().and_then(|keeper| {
+                        let mut keeper = keeper.borrow_mut();
+                        let imported = keeper.import(&asked.body.pirania, router)?;
+                        Ok((imported, keeper.store.settled()))
+                    });
+                    Box::pin(async move {
+                        let (imported, settled) = made?;
+                        kept(settled).await?;
+                        Ok(imported)
+                    })
                 },
             ),
             Route::get("/v1/portal/key", Who::User, move |()| {

@@ -63,6 +63,7 @@ export const de: Translated<typeof en> = {
   "vouchers.by": "Verkauft von",
   "vouchers.of": "{used} von {all}",
   "vouchers.gone": "Diesen Gutschein gibt es nicht.",
+  "vouchers.former": "Code des früheren Portals",
   "vouchers.back": "Alle Gutscheine",
   "vouchers.signed": "Signierte Form, für Knoten, die diesem vertrauen",
   "vouchers.twice": "zweimal genutzt",

@@ -60,6 +60,7 @@ export const en = {
   "vouchers.by": "Sold by",
   "vouchers.of": "{used} of {all}",
   "vouchers.gone": "There is no such voucher.",
+  "vouchers.former": "Code of the former portal",
   "vouchers.back": "All vouchers",
   "vouchers.signed": "Signed form, for nodes that trust this one",
   "vouchers.twice": "used twice",

@@ -149,3 +149,62 @@ impl Hours {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A Tuesday, 12:00 UTC.
+    const NOON: u64 = 1_795_521_600;
+    const HOUR: u64 = 3600;
+
+    fn hours(closed: &str, wall: u64) -> Hours {
+        let schedule = Schedule {
+            closed: vec![closed.parse().expect("a time")],
+            open: Vec::new(),
+        };
+        let mut hours = Hours::new(Schedule::default(), (Instant::now(), wall));
+        hours.zone = TimeZone::UTC;
+        hours.configure(schedule, wall);
+        hours
+    }
+
+    #[test]
+    fn the_kernel_is_told_no_longer_than_until_it_closes() {
+        let hours = hours("Tue 13:00-14:00", NOON);
+        assert_eq!(hours.mode, Mode::Vouchers);
+        for left in [None, Some(Millis::MAX)] {
+            let told = hours.bound(left).flatten().expect("an end");
+            let near = HOUR * 1000 - 5000..=HOUR * 1000;
+            assert!(near.contains(&told), "{told}");
+        }
+        assert_eq!(hours.bound(Some(7)), Some(Some(7)));
+    }
+
+    /// A router that boots without a clock keeps nobody out by it; once it knows the time, it does.
+    #[test]
+    fn a_clock_that_is_set_is_noticed() {
+        let mut hours = hours("Tue 11:00-14:00", 1000);
+        assert_eq!(hours.mode, Mode::Vouchers);
+        assert_eq!((hours.bound(None), hours.next()), (Some(None), None));
+        assert!(!hours.look(1000), "nothing happened");
+        assert!(hours.look(NOON));
+        assert_eq!((hours.mode, hours.bound(None)), (Mode::Closed, None));
+        assert!(!hours.look(NOON + 1));
+        // Years back and forth: the same.
+        assert!(hours.look(NOON - 365 * 24 * HOUR - 2 * HOUR));
+        assert!(hours.look(NOON));
+        assert_eq!(hours.mode, Mode::Closed);
+        assert!(hours.look(NOON + 3 * HOUR));
+        assert_eq!(hours.mode, Mode::Vouchers);
+    }
+
+    #[test]
+    fn time_stands_still_while_it_is_closed() {
+        let hours = hours("Mon-Sun", NOON);
+        let pause = Duration::from_millis(20);
+        let before = hours.paused();
+        std::thread::sleep(pause);
+        assert!(hours.paused() >= before + pause && !hours.runs());
+    }
+}

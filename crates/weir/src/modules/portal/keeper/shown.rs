@@ -118,6 +118,7 @@ impl Keeper {
         PortalVoucher {
             id: voucher.id.clone(),
             code: voucher.code.to_string(),
+            former: voucher.former.as_ref().map(ToString::to_string),
             name: voucher.name.clone(),
             state: match state {
                 State::Available => "available",

@@ -1,0 +1,177 @@
+//! Vouchers of Pirania (LibreMesh), as it keeps them: a JSON object in a file for each. Their codes
+//! hold on: whoever bought one types what is printed on it.
+
+use kernel::Mac;
+use ring::digest::{SHA256, digest};
+use serde::Deserialize;
+
+use crate::Millis;
+use crate::code::{Code, Former, NotACode};
+use crate::voucher::{User, Voucher, station_of};
+
+/// Bytes of the longest file: theirs have some 300.
+pub const LONGEST: usize = 8192;
+/// Bytes of the longest name, which is one line.
+const NAME: usize = 200;
+
+/// What is in a file. Times are seconds since 1970.
+#[derive(Deserialize)]
+struct File {
+    id: String,
+    name: String,
+    code: String,
+    /// Of the device that uses it.
+    mac: Option<String>,
+    /// Minutes; none: for ever; 0: it was called back.
+    duration_m: Option<f64>,
+    creation_date: f64,
+    activation_date: Option<f64>,
+    activation_deadline: Option<f64>,
+    /// Of some versions.
+    invalidation_date: Option<f64>,
+}
+
+/// Why a file is no voucher of Pirania's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotPirania {
+    /// Not what Pirania writes.
+    #[error("it is no voucher of Pirania's: {0}")]
+    Json(String),
+    /// Its code is none.
+    #[error("its code is none: {0}")]
+    Code(#[from] NotACode),
+    /// Its device's address is none.
+    #[error("its device is none: a hardware address is written as 02:00:5e:10:00:01")]
+    Mac,
+    /// A number that is none, or of another age.
+    #[error("{0} is no time")]
+    Time(&'static str),
+    /// Too long, or several lines.
+    #[error("its name is longer than {NAME} bytes, or several lines")]
+    Name,
+}
+
+/// Reads one. `wall`: the time of day; `code`: what it can be had by besides.
+///
+/// # Errors
+/// It is something else.
+pub fn read(text: &str, code: Code, wall: u64) -> Result<Voucher, NotPirania> {
+    let json = |error: serde_json::Error| NotPirania::Json(error.to_string());
+    let file: File = serde_json::from_str(text).map_err(json)?;
+    if file.name.len() > NAME || file.name.chars().any(char::is_control) {
+        return Err(NotPirania::Name);
+    }
+    let former: Former = file.code.parse()?;
+    let time = |what, number: f64| {
+        let fits = number.is_finite() && (0.0..4_294_967_296.0).contains(&number);
+        fits.then_some(number as u64).ok_or(NotPirania::Time(what))
+    };
+    let some = |what, number: Option<f64>| number.map(|number| time(what, number)).transpose();
+    let created = time("creation_date", file.creation_date)?;
+    let activated = some("activation_date", file.activation_date)?;
+    let duration = some("duration_m", file.duration_m.map(|minutes| minutes * 60.0))?;
+    let mut invalidated = some("invalidation_date", file.invalidation_date)?;
+    if duration == Some(0) {
+        invalidated = invalidated.or(Some(wall));
+    }
+    let mac = file.mac.map(|mac| station_of(&mac).ok_or(NotPirania::Mac));
+    let mac: Option<Mac> = mac.transpose()?;
+    // Who let go of it may use it again for what is left, as there.
+    let used = activated.map_or(0, |since| wall.saturating_sub(since) * 1000);
+    let used: Millis = duration.map_or(0, |all| used.min(all * 1000));
+    let since = activated.unwrap_or(created);
+    Ok(Voucher {
+        name: file.name,
+        duration,
+        until: some("activation_deadline", file.activation_deadline)?,
+        activated: activated.filter(|_| mac.is_some()).or(mac.map(|_| created)),
+        invalidated,
+        used,
+        users: mac.map(|mac| User { mac, since }).into_iter().collect(),
+        former: Some(former),
+        ..Voucher::new(id(&file.id, &file.code), code, created)
+    })
+}
+
+/// The same voucher is imported once.
+fn id(id: &str, code: &str) -> String {
+    let digest = digest(&SHA256, format!("pirania\n{id}\n{code}").as_bytes());
+    let octets = &digest.as_ref()[..8];
+    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::voucher::State;
+
+    const WALL: u64 = 1_631_140_000;
+
+    fn file(more: &str) -> String {
+        format!(
+            "{{\"id\":\"Q3TJZS\",\"name\":\"san-notebook\",\"code\":\"ZRJUXO\",\"mod_counter\":2,\
+             \"author_node\":\"lima-1\",\"creation_date\":1631130000{more}}}"
+        )
+    }
+
+    fn known(more: &str) -> Voucher {
+        read(&file(more), Code::new([7; 5]), WALL).expect("a voucher")
+    }
+
+    #[test]
+    fn those_not_used_yet_are_to_be_used() {
+        let voucher = known(",\"duration_m\":60,\"activation_deadline\":1631150000");
+        assert_eq!(
+            (voucher.duration, voucher.until),
+            (Some(3600), Some(1_631_150_000))
+        );
+        assert_eq!(voucher.state(0, WALL), State::Available);
+        assert_eq!(voucher.former, Some("zrj uxo".parse().expect("a code")));
+        assert_eq!(known("").duration, None, "permanent");
+        assert_eq!(voucher.id, known("").id, "the same voucher");
+    }
+
+    #[test]
+    fn who_is_in_stays_in_for_the_rest() {
+        let voucher = known(
+            ",\"duration_m\":60,\"mac\":\"02:11:22:33:44:55\",\"activation_date\":1631139400",
+        );
+        assert_eq!((voucher.used, voucher.users.len()), (600_000, 1));
+        assert_eq!(voucher.state(voucher.used, WALL), State::Active);
+        let over = known(
+            ",\"duration_m\":60,\"mac\":\"02:11:22:33:44:55\",\"activation_date\":1631130000",
+        );
+        assert_eq!(over.state(over.used, WALL), State::Expired);
+        let called_back = known(",\"duration_m\":0");
+        assert_eq!(called_back.state(0, WALL), State::Invalidated);
+    }
+
+    #[test]
+    fn what_is_something_else_is_told() {
+        for (text, why) in [
+            ("{}", "missing field"),
+            (
+                &file(",\"mac\":\"ff:ff:ff:ff:ff:ff\""),
+                "its device is none",
+            ),
+            (&file(",\"duration_m\":1e300"), "duration_m is no time"),
+            (&file("").replace("ZRJUXO", "a b"), "its code is none"),
+            (&file("").replace("san-notebook", "a\\nb"), "its name"),
+        ] {
+            let wrong = read(text, Code::new([7; 5]), WALL)
+                .expect_err("wrong")
+                .to_string();
+            assert!(wrong.contains(why), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(text in ".{0,200}", number in -1e20_f64..1e20) {
+            let _ = read(&text, Code::new([7; 5]), WALL);
+            let _ = read(&file(&format!(",\"duration_m\":{number}")), Code::new([7; 5]), WALL);
+        }
+    }
+}
