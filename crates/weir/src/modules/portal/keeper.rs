@@ -1,36 +1,35 @@
 //! What the daemon knows of guests, and what it makes of that in the kernel.
 
 mod bytes;
+mod come;
 mod gift;
 mod hours;
 mod node;
+mod sale;
+mod seen;
 mod shown;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use answers::Imported;
-use api::Problem;
 use kernel::sets::Family;
-use kernel::{Connection, ConnectionId, ElementStep, Mac, Neighbour, Protocol};
-use portal::code::Code;
-use portal::guests::{Change, Guests, Refusal};
+use kernel::{ConnectionId, ElementStep, Mac};
+use portal::guests::{Change, Guests};
 use portal::journal::Entry;
 use portal::keys::Trusted;
-use portal::page::Trouble;
 use portal::rules::{self, Admitted, Step};
 use portal::schedule::{Mode, Schedule};
-use portal::signed::Ticket;
-use portal::voucher::{Voucher, mac_text};
-use portal::{Millis, journal, pirania};
+use portal::{Millis, journal};
 use tokio::sync::oneshot;
-use tracing::{info, warn};
-use web::throttle::{Allowance, Throttle};
+use tracing::warn;
+use web::throttle::Throttle;
 
 pub use gift::Gift;
 pub use node::{Node, key};
+pub use sale::MOST;
 
+use come::{CODES_ALL, CODES_EACH};
 use hours::Hours;
 
 use super::store::Store;
@@ -39,30 +38,9 @@ use crate::daemon::{Firewall, Router, unix_seconds};
 /// How often is noted what is used of vouchers: flash wears out.
 const NOTED: Duration = Duration::from_secs(60);
 
-/// Wrong codes of one device: of 40 bits nobody guesses one.
-const CODES_EACH: Allowance = Allowance {
-    burst: 5,
-    every: Duration::from_secs(20),
-};
-
-/// Wrong codes of all together: as many as a school class mistypes.
-const CODES_ALL: Allowance = Allowance {
-    burst: 300,
-    every: Duration::from_millis(200),
-};
-
 /// How often those who come are let in: each change of a set ends all proofs of the packet path, so
 /// those who come together are let in together.
 const TOGETHER: Duration = Duration::from_millis(250);
-
-/// Port of names.
-const DNS: u16 = 53;
-/// Devices and questions of each that are remembered.
-const MOST_BROUGHT: usize = 4096;
-const MOST_OF_ONE: usize = 64;
-
-/// Vouchers that are made at once.
-pub const MOST: u32 = 1000;
 
 /// The middle of the portal.
 pub struct Keeper {
@@ -253,140 +231,6 @@ impl Keeper {
         Some(heard)
     }
 
-    /// Which device has an address, behind a device of the portal.
-    fn device(&self, address: IpAddr, router: &Router) -> Option<Mac> {
-        let here: HashSet<u32> = self.links(router);
-        let mut neighbours = router.core.neighbours();
-        let found = neighbours.find(|n| n.address == address && here.contains(&n.link))?;
-        found.mac
-    }
-
-    fn links(&self, router: &Router) -> HashSet<u32> {
-        let links = router.core.links();
-        let links = links.filter(|link| self.portal.devices.contains(&link.name));
-        links.map(|link| link.index).collect()
-    }
-
-    /// Somebody came with a code, or with a signed voucher.
-    pub fn log_in(
-        &mut self,
-        address: IpAddr,
-        ticket: Ticket,
-        router: &mut Router,
-    ) -> Result<(), Trouble> {
-        let Some(mac) = self.device(address, router) else {
-            return Err(Trouble::Stranger);
-        };
-        self.are_open()?;
-        let (now, wall) = self.when();
-        let whose = whose(&mac);
-        if let Err(wait) = self.codes.take(whose, self.began.elapsed()) {
-            return Err(Trouble::Wait(seconds(wait)));
-        }
-        let come = (mac, address);
-        let came = match ticket {
-            Ticket::Code(code) => {
-                let when = (now, wall);
-                self.guests.log_in(come, code, when, &mut self.changes)
-            }
-            Ticket::Former(_) if !self.guests.has_formers() => return Err(Trouble::NoCode),
-            Ticket::Former(former) => {
-                let id = self.guests.former(&former).map(str::to_owned);
-                let id = id.ok_or(Refusal::Unknown);
-                id.and_then(|id| self.come(come, &id, (now, wall)))
-            }
-            Ticket::Signed(signed) => {
-                let keys = self.node.trusted.iter().map(|node| &node.key);
-                if signed.signer(keys).is_none() {
-                    return Err(Trouble::Foreign);
-                }
-                let own = self.guests.voucher(&signed.id(), now).is_some();
-                let signed_here = signed.hint() == self.node.key.public().hint();
-                // What was sold here and is not known here any more is nobody's.
-                let known = match own || !signed_here {
-                    true => self.guests.present(&signed, wall),
-                    false => Err(Refusal::Unknown),
-                };
-                known.and_then(|id| self.come(come, &id, (now, wall)))
-            }
-        };
-        match came {
-            Ok(()) => self.codes.give_back(whose),
-            Err(refusal) => return Err(refusal.into()),
-        }
-        self.find(mac, router);
-        let mac = mac_text(&mac);
-        info!(mac, %address, "let in by a voucher");
-        self.settle(router);
-        Ok(())
-    }
-
-    /// Whether anybody gets in now.
-    fn are_open(&self) -> Result<(), Trouble> {
-        match self.hours.mode {
-            Mode::Closed => Err(Trouble::Closed(self.hours.lasts().map(seconds))),
-            Mode::Vouchers | Mode::Open => Ok(()),
-        }
-    }
-
-    fn come(
-        &mut self,
-        (mac, address): (Mac, IpAddr),
-        id: &str,
-        when: (Millis, u64),
-    ) -> Result<(), Refusal> {
-        self.guests.admit(mac, id, when, &mut self.changes)?;
-        self.guests.seen(mac, address, when.0, &mut self.changes);
-        Ok(())
-    }
-
-    /// Who has an address goes, by his own wish.
-    pub fn leave(&mut self, address: IpAddr, router: &mut Router) {
-        if let Some(mac) = self.device(address, router) {
-            self.end(mac, router);
-        }
-    }
-
-    /// A device goes. Whether it was let in.
-    pub fn end(&mut self, mac: Mac, router: &mut Router) -> bool {
-        let now = self.now();
-        let ended = self.guests.end(mac, now, &mut self.changes);
-        self.settle(router);
-        ended
-    }
-
-    /// A voucher lets a device in, wherever that is. `None`: there is no such voucher.
-    pub fn activate(
-        &mut self,
-        id: &str,
-        mac: Mac,
-        router: &mut Router,
-    ) -> Option<Result<(), Trouble>> {
-        let when = self.when();
-        self.guests.voucher(id, when.0)?;
-        let admitted = self.guests.admit(mac, id, when, &mut self.changes);
-        let answered = match admitted {
-            Ok(()) => {
-                self.find(mac, router);
-                Ok(())
-            }
-            Err(refusal) => Err(refusal.into()),
-        };
-        self.settle(router);
-        Some(answered)
-    }
-
-    /// Lets a device in from the addresses that the kernel knows of it.
-    fn find(&mut self, mac: Mac, router: &Router) {
-        let (here, now) = (self.links(router), self.now());
-        for neighbour in router.core.neighbours() {
-            if neighbour.mac == Some(mac) && here.contains(&neighbour.link) {
-                self.guests
-                    .seen(mac, neighbour.address, now, &mut self.changes);
-            }
-        }
-    }
-
     /// A voucher is called back.
     pub fn invalidate(&mut self, id: &str, router: &mut Router) -> bool {
         let when = self.when();
@@ -401,90 +245,6 @@ impl Keeper {
         let done = self.guests.rename(id, name, now, &mut self.changes);
         self.settle(router);
         done
-    }
-
-    /// The kernel knows something of a neighbour.
-    pub fn heard(&mut self, neighbour: &Neighbour, router: &mut Router) {
-        self.notice(neighbour, router);
-        self.settle(router);
-    }
-
-    fn notice(&mut self, neighbour: &Neighbour, router: &Router) {
-        // One that is not heard of for a while is still whose it was.
-        let Some(mac) = neighbour.mac else { return };
-        let concerns = self.guests.guest(&mac).is_some() || self.guests.knows(&neighbour.address);
-        if concerns && self.links(router).contains(&neighbour.link) {
-            let now = self.now();
-            self.guests
-                .seen(mac, neighbour.address, now, &mut self.changes);
-        }
-    }
-
-    /// Says which devices of the portal are not there: nobody is kept out who comes by them.
-    pub fn look_for_devices(&mut self, router: &Router) {
-        let there: HashSet<String> = router.core.links().map(|link| link.name.clone()).collect();
-        let devices = self.portal.devices.iter();
-        let missing: Vec<String> = devices
-            .filter(|name| !there.contains(*name))
-            .cloned()
-            .collect();
-        for device in missing.iter().filter(|name| !self.missing.contains(name)) {
-            warn!(
-                device,
-                "a device of the portal is not there: whoever comes by another is not kept out"
-            );
-        }
-        self.missing = missing;
-    }
-
-    /// A connection is known to conntrack.
-    pub fn connected(&mut self, connection: &Connection) {
-        let original = connection.id.original;
-        let brought = original.protocol == Protocol::Udp
-            && original.destination_port == DNS
-            && connection.reply.source_port == self.portal.names;
-        if !brought || self.guests.knows(&original.source) {
-            return;
-        }
-        if self.brought.len() >= MOST_BROUGHT && !self.brought.contains_key(&original.source) {
-            self.brought.clear();
-        }
-        let of = self.brought.entry(original.source).or_default();
-        if of.len() < MOST_OF_ONE {
-            of.push(connection.id);
-        }
-    }
-
-    /// A connection is over.
-    pub fn gone(&mut self, id: &ConnectionId) {
-        if let Some(of) = self.brought.get_mut(&id.original.source) {
-            of.retain(|one| one != id);
-            if of.is_empty() {
-                self.brought.remove(&id.original.source);
-            }
-        }
-    }
-
-    /// Somebody began a connection. A device that is let in may do so from an address that nobody
-    /// knows yet, as IPv6 has many: whose it is is asked at once, as answers wait for that. That of
-    /// IPv4 is known from the device's own question for the router.
-    pub fn began(&self, source: IpAddr, router: &Router) {
-        let IpAddr::V6(own) = source else { return };
-        if self.guests.knows(&source) || own.is_unicast_link_local() {
-            return;
-        }
-        let here = self.links(router);
-        let beside = |address: &kernel::Address| match address.address {
-            IpAddr::V6(ours) => ours.segments()[..4] == own.segments()[..4],
-            IpAddr::V4(_) => false,
-        };
-        let mut addresses = router.core.addresses();
-        let link = addresses.find(|a| here.contains(&a.link) && beside(a) && a.address != source);
-        if let Some(link) = link.map(|address| address.link)
-            && let Err(error) = kernel::io::ask_neighbours(link, &[source])
-        {
-            warn!(%error, %source, "who has this address cannot be asked");
-        }
     }
 
     /// Those whose time is over go; what was used is noted.
@@ -602,67 +362,6 @@ impl Keeper {
             self.table();
         }
     }
-
-    /// Takes vouchers that another portal sold, each the text of its file.
-    pub fn import(&mut self, texts: &[String], router: &mut Router) -> Result<Imported, Problem> {
-        let (now, wall) = self.when();
-        let mut imported = Imported::default();
-        for (number, text) in texts.iter().enumerate() {
-            let (code, _) = random()?;
-            let voucher = match pirania::read(text, code, wall) {
-                Ok(voucher) => voucher,
-                Err(why) => {
-                    imported.refused.push((number, why.to_string()));
-                    continue;
-                }
-            };
-            let (id, users) = (voucher.id.clone(), voucher.users.clone());
-            if !self.guests.bring(voucher, now, &mut self.changes) {
-                imported.known += 1;
-                continue;
-            }
-            for user in users {
-                self.find(user.mac, router);
-            }
-            imported.vouchers.extend(self.voucher(&id));
-        }
-        self.settle(router);
-        Ok(imported)
-    }
-
-    /// One more voucher, which nobody else has.
-    pub fn make(&self, asked: &answers::NewVouchers) -> Result<Voucher, Problem> {
-        let (code, id) = random()?;
-        Ok(Voucher {
-            name: asked.name.clone(),
-            duration: asked.duration,
-            devices: asked.devices,
-            until: asked.until,
-            bytes: asked.bytes,
-            ..Voucher::new(id, code, unix_seconds())
-        })
-    }
-}
-
-/// A code, and an id.
-fn random() -> Result<(Code, String), Problem> {
-    let mut random = [0; 13];
-    getrandom::fill(&mut random).map_err(|error| {
-        let what = format!("no random numbers: {error}");
-        Problem::new(500, "no_random", what, "try again")
-    })?;
-    let (code, id) = random.split_at(5);
-    let id = id.iter().map(|octet| format!("{octet:02x}")).collect();
-    Ok((Code::new(code.try_into().unwrap_or_default()), id))
-}
-
-/// A device, as those who try are told apart: by network, of IPv6 addresses. All its addresses are
-/// one, and no two devices are.
-fn whose(mac: &Mac) -> IpAddr {
-    let mut octets = [0; 16];
-    octets[0] = 0xfd;
-    octets[2..8].copy_from_slice(mac);
-    IpAddr::from(octets)
 }
 
 /// Whole seconds in which a time is over.

@@ -1,0 +1,149 @@
+//! Who comes with a code, and who goes.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use kernel::Mac;
+use portal::Millis;
+use portal::guests::Refusal;
+use portal::page::Trouble;
+use portal::schedule::Mode;
+use portal::signed::Ticket;
+use portal::voucher::mac_text;
+use tracing::info;
+use web::throttle::Allowance;
+
+use super::{Keeper, seconds};
+use crate::daemon::Router;
+
+/// Wrong codes of one device: of 40 bits nobody guesses one.
+pub(super) const CODES_EACH: Allowance = Allowance {
+    burst: 5,
+    every: Duration::from_secs(20),
+};
+
+/// Wrong codes of all together: as many as a school class mistypes.
+pub(super) const CODES_ALL: Allowance = Allowance {
+    burst: 300,
+    every: Duration::from_millis(200),
+};
+
+impl Keeper {
+    /// Somebody came with a code, or with a signed voucher.
+    pub fn log_in(
+        &mut self,
+        address: IpAddr,
+        ticket: Ticket,
+        router: &mut Router,
+    ) -> Result<(), Trouble> {
+        let Some(mac) = self.device(address, router) else {
+            return Err(Trouble::Stranger);
+        };
+        self.are_open()?;
+        let (now, wall) = self.when();
+        let whose = whose(&mac);
+        if let Err(wait) = self.codes.take(whose, self.began.elapsed()) {
+            return Err(Trouble::Wait(seconds(wait)));
+        }
+        let come = (mac, address);
+        let came = match ticket {
+            Ticket::Code(code) => {
+                let when = (now, wall);
+                self.guests.log_in(come, code, when, &mut self.changes)
+            }
+            Ticket::Former(_) if !self.guests.has_formers() => return Err(Trouble::NoCode),
+            Ticket::Former(former) => {
+                let id = self.guests.former(&former).map(str::to_owned);
+                let id = id.ok_or(Refusal::Unknown);
+                id.and_then(|id| self.come(come, &id, (now, wall)))
+            }
+            Ticket::Signed(signed) => {
+                let keys = self.node.trusted.iter().map(|node| &node.key);
+                if signed.signer(keys).is_none() {
+                    return Err(Trouble::Foreign);
+                }
+                let own = self.guests.voucher(&signed.id(), now).is_some();
+                let signed_here = signed.hint() == self.node.key.public().hint();
+                // What was sold here and is not known here any more is nobody's.
+                let known = match own || !signed_here {
+                    true => self.guests.present(&signed, wall),
+                    false => Err(Refusal::Unknown),
+                };
+                known.and_then(|id| self.come(come, &id, (now, wall)))
+            }
+        };
+        match came {
+            Ok(()) => self.codes.give_back(whose),
+            Err(refusal) => return Err(refusal.into()),
+        }
+        self.find(mac, router);
+        let mac = mac_text(&mac);
+        info!(mac, %address, "let in by a voucher");
+        self.settle(router);
+        Ok(())
+    }
+
+    /// Whether anybody gets in now.
+    pub(super) fn are_open(&self) -> Result<(), Trouble> {
+        match self.hours.mode {
+            Mode::Closed => Err(Trouble::Closed(self.hours.lasts().map(seconds))),
+            Mode::Vouchers | Mode::Open => Ok(()),
+        }
+    }
+
+    fn come(
+        &mut self,
+        (mac, address): (Mac, IpAddr),
+        id: &str,
+        when: (Millis, u64),
+    ) -> Result<(), Refusal> {
+        self.guests.admit(mac, id, when, &mut self.changes)?;
+        self.guests.seen(mac, address, when.0, &mut self.changes);
+        Ok(())
+    }
+
+    /// Who has an address goes, by his own wish.
+    pub fn leave(&mut self, address: IpAddr, router: &mut Router) {
+        if let Some(mac) = self.device(address, router) {
+            self.end(mac, router);
+        }
+    }
+
+    /// A device goes. Whether it was let in.
+    pub fn end(&mut self, mac: Mac, router: &mut Router) -> bool {
+        let now = self.now();
+        let ended = self.guests.end(mac, now, &mut self.changes);
+        self.settle(router);
+        ended
+    }
+
+    /// A voucher lets a device in, wherever that is. `None`: there is no such voucher.
+    pub fn activate(
+        &mut self,
+        id: &str,
+        mac: Mac,
+        router: &mut Router,
+    ) -> Option<Result<(), Trouble>> {
+        let when = self.when();
+        self.guests.voucher(id, when.0)?;
+        let admitted = self.guests.admit(mac, id, when, &mut self.changes);
+        let answered = match admitted {
+            Ok(()) => {
+                self.find(mac, router);
+                Ok(())
+            }
+            Err(refusal) => Err(refusal.into()),
+        };
+        self.settle(router);
+        Some(answered)
+    }
+}
+
+/// A device, as those who try are told apart: by network, of IPv6 addresses. All its addresses are
+/// one, and no two devices are.
+fn whose(mac: &Mac) -> IpAddr {
+    let mut octets = [0; 16];
+    octets[0] = 0xfd;
+    octets[2..8].copy_from_slice(mac);
+    IpAddr::from(octets)
+}
