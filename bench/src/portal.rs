@@ -262,6 +262,8 @@ fn sell(api: &Client, guests: u32) -> Result<Vec<String>, Error> {
             name: "crowd".to_owned(),
             duration: Some(86_400),
             bytes: None,
+            rate: None,
+            online: false,
             count: (guests - codes.len() as u32).min(1000),
             devices: 1,
             until: None,

@@ -13,6 +13,8 @@ mod nodes;
 mod outside;
 #[path = "portal/past.rs"]
 mod past;
+#[path = "portal/terms.rs"]
+mod terms;
 #[path = "portal/ways.rs"]
 mod ways;
 

@@ -99,6 +99,12 @@ pub struct PortalVoucher {
     pub bytes: Option<u64>,
     /// Bytes that are left of them, once it was used.
     pub bytes_remaining: Option<u64>,
+    /// Bits a second that each device may send, and get; none: as many as there are.
+    #[serde(default)]
+    pub rate: Option<u64>,
+    /// Its time goes by only while one of its devices is on-line.
+    #[serde(default)]
+    pub online: bool,
     /// Devices that may use it at once.
     pub devices: u32,
     /// It can be used for the first time until then.
@@ -117,7 +123,7 @@ pub struct PortalVoucher {
     /// How it was used by more than it was sold for, if so.
     #[serde(default)]
     pub double_use: Option<DoubleUse>,
-    /// What any node can check alone: 160 letters and digits. Only where one voucher is asked for.
+    /// What any node can check alone: 168 letters and digits. Only where one voucher is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed: Option<String>,
     /// Leads to the page with the code in it. Only where one voucher is asked for.
@@ -210,6 +216,12 @@ pub struct NewVouchers {
     /// Bytes that each is good for; none: as many as its time allows.
     #[serde(default)]
     pub bytes: Option<u64>,
+    /// Bits a second that each device may send, and get; none: as many as there are.
+    #[serde(default)]
+    pub rate: Option<u64>,
+    /// The time goes by only while one of its devices is on-line.
+    #[serde(default)]
+    pub online: bool,
     /// How many.
     #[serde(default = "one")]
     pub count: u32,

@@ -1,5 +1,5 @@
-//! Elements of nf_tables sets: put in, and taken out, many at once and as a whole or not at all; and
-//! what counters of theirs say
+//! Elements of nf_tables sets and maps: put in, and taken out, many at once and as a whole or not at
+//! all, with the limits that maps lead to; and what counters of theirs say
 //! (`include/uapi/linux/netfilter/nf_tables.h`, `nfnetlink.h`). The socket is in [`crate::io`].
 
 use std::time::Duration;
@@ -18,6 +18,21 @@ const NLM_F_CREATE: u16 = 0x400;
 const NFTA_SET_ELEM_LIST_TABLE: u16 = 1;
 const NFTA_SET_ELEM_LIST_SET: u16 = 2;
 const NFTA_SET_ELEM_TIMEOUT: u16 = 4;
+const NFTA_SET_ELEM_OBJREF: u16 = 9;
+const NFT_MSG_NEWOBJ: u16 = 18;
+const NFT_MSG_DELOBJ: u16 = 20;
+const NFTA_OBJ_TABLE: u16 = 1;
+const NFTA_OBJ_NAME: u16 = 2;
+const NFTA_OBJ_TYPE: u16 = 3;
+const NFTA_OBJ_DATA: u16 = 4;
+const NFT_OBJECT_LIMIT: u32 = 4;
+const NFTA_LIMIT_RATE: u16 = 1;
+const NFTA_LIMIT_UNIT: u16 = 2;
+const NFTA_LIMIT_BURST: u16 = 3;
+const NFTA_LIMIT_TYPE: u16 = 4;
+const NFTA_LIMIT_FLAGS: u16 = 5;
+const NFT_LIMIT_PKT_BYTES: u32 = 1;
+const NFT_LIMIT_F_INV: u32 = 1;
 const NFTA_EXPR_DATA: u16 = 2;
 const NFTA_COUNTER_BYTES: u16 = 1;
 const NFTA_DATA_VALUE: u16 = 1;
@@ -34,18 +49,59 @@ pub struct ElementStep<'a> {
     pub key: &'a [u8],
     /// It is there from now on, for so long or (`Some(None)`) for ever; `None`: it is not.
     pub put: Option<Option<Duration>>,
+    /// Of a map: the limit that it leads to; of one that is taken out, the one that it led to.
+    pub limit: Option<&'a str>,
 }
 
-/// The request for all of them. A step holds whatever is there before: the kernel knows no "unless"
+/// A named limit: what is beyond it matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit<'a> {
+    /// Its name. It never means another rate: the kernel changes none that there is.
+    pub name: &'a str,
+    /// Bytes a second; as many may come at once.
+    pub rate: u64,
+}
+
+/// What is done as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Batch<'a> {
+    /// Limits that are there from now on, also where they were.
+    pub limits: Vec<Limit<'a>>,
+    /// What becomes of elements. Of a map those that are taken out come first: the kernel lets none
+    /// lead elsewhere than before.
+    pub steps: Vec<ElementStep<'a>>,
+    /// Limits that are there, to which no element leads any more: they go.
+    pub gone: Vec<&'a str>,
+}
+
+/// The request for all of it. A step holds whatever is there before: the kernel knows no "unless"
 /// for what it removes (before Linux 6.3), nor another time for what is there (before 6.12), so each
 /// is put in, which does nothing where it is, taken out, and put in as it is to be. Nobody sees
 /// anything but the end of it.
-pub(crate) fn change(family: Family, table: &str, steps: &[ElementStep<'_>]) -> Vec<u8> {
+pub(crate) fn change(family: Family, table: &str, batch: &Batch<'_>) -> Vec<u8> {
     let mut encoder = Encoder::default();
     bracket(&mut encoder, NFNL_MSG_BATCH_BEGIN, 0);
     let mut sequence = 1;
-    for some in steps
-        .chunk_by(|a, b| a.set == b.set)
+    for limit in &batch.limits {
+        let flags = NLM_F_REQUEST | NLM_F_CREATE;
+        encoder.message(SUBSYSTEM << 8 | NFT_MSG_NEWOBJ, flags, sequence, |e| {
+            object(e, (family, table), limit.name);
+            e.nested(NFTA_OBJ_DATA, |e| {
+                e.attribute(NFTA_LIMIT_RATE, &limit.rate.to_be_bytes());
+                e.attribute(NFTA_LIMIT_UNIT, &1_u64.to_be_bytes());
+                e.attribute(NFTA_LIMIT_BURST, &0_u32.to_be_bytes());
+                e.attribute(NFTA_LIMIT_TYPE, &NFT_LIMIT_PKT_BYTES.to_be_bytes());
+                e.attribute(NFTA_LIMIT_FLAGS, &NFT_LIMIT_F_INV.to_be_bytes());
+            });
+        });
+        sequence += 1;
+    }
+    let together = |a: &ElementStep<'_>, b: &ElementStep<'_>| {
+        a.set == b.set && (a.limit.is_none() || a.put.is_some() == b.put.is_some())
+    };
+    for some in batch
+        .steps
+        .chunk_by(together)
         .flat_map(|same| same.chunks(MOST))
     {
         let set = some[0].set;
@@ -77,8 +133,23 @@ pub(crate) fn change(family: Family, table: &str, steps: &[ElementStep<'_>]) -> 
             true,
         );
     }
+    for name in &batch.gone {
+        let kind = SUBSYSTEM << 8 | NFT_MSG_DELOBJ;
+        encoder.message(kind, NLM_F_REQUEST, sequence, |e| {
+            object(e, (family, table), name);
+        });
+        sequence += 1;
+    }
     bracket(&mut encoder, NFNL_MSG_BATCH_END, sequence);
     encoder.finish()
+}
+
+/// Which limit of which table.
+fn object(encoder: &mut Encoder, (family, table): (Family, &str), name: &str) {
+    encoder.fixed(&[family as u8, 0, 0, 0]);
+    encoder.attribute(NFTA_OBJ_TABLE, &text(table));
+    encoder.attribute(NFTA_OBJ_NAME, &text(name));
+    encoder.attribute(NFTA_OBJ_TYPE, &NFT_OBJECT_LIMIT.to_be_bytes());
 }
 
 /// Begin and end of what is done as a whole.
@@ -105,6 +176,9 @@ fn element(encoder: &mut Encoder, step: &ElementStep<'_>, timed: bool) {
             // 0 would be for ever.
             let milliseconds = (time.as_millis() as u64).max(1);
             e.attribute(NFTA_SET_ELEM_TIMEOUT, &milliseconds.to_be_bytes());
+        }
+        if let Some(limit) = step.limit {
+            e.attribute(NFTA_SET_ELEM_OBJREF, &text(limit));
         }
     });
 }
@@ -194,19 +268,40 @@ mod tests {
             set,
             key: &[10, 0, 0, 2],
             put,
+            limit: None,
+        };
+        let kinds_of = |batch: &Batch<'_>| kinds(&change(Family::Inet, "t", batch));
+        let steps = |steps: Vec<ElementStep<'static>>| Batch {
+            steps,
+            ..Batch::default()
         };
         let hour = Some(Some(Duration::from_secs(3600)));
-        assert_eq!(kinds(&change(Family::Inet, "t", &[])), [0x10, 0x11]);
+        assert_eq!(kinds_of(&Batch::default()), [0x10, 0x11]);
+        let some = steps(vec![step("a", hour), step("a", None), step("b", None)]);
+        assert_eq!(kinds_of(&some), [0x10, 12, 14, 12, 12, 14, 0x11]);
+        let many = steps(vec![step("a", hour); 1000]);
+        assert_eq!(kinds_of(&many).len(), 2 + 3 * 16);
+    }
+
+    /// What leads elsewhere is taken out first, while its former limit is there.
+    #[test]
+    fn limits_come_before_what_leads_to_them() {
+        let step = |put, limit| ElementStep {
+            set: "up",
+            key: &[2, 0, 0, 0, 0, 7],
+            put,
+            limit: Some(limit),
+        };
+        let limit = |name| Limit { name, rate: 1000 };
+        let batch = Batch {
+            limits: vec![limit("former"), limit("new")],
+            steps: vec![step(None, "former"), step(Some(None), "new")],
+            gone: vec!["former"],
+        };
         assert_eq!(
-            kinds(&change(
-                Family::Inet,
-                "t",
-                &[step("a", hour), step("a", None), step("b", None)]
-            )),
-            [0x10, 12, 14, 12, 12, 14, 0x11]
+            kinds(&change(Family::Inet, "t", &batch)),
+            [0x10, 18, 18, 12, 14, 12, 14, 12, 20, 0x11]
         );
-        let many = vec![step("a", hour); 1000];
-        assert_eq!(kinds(&change(Family::Inet, "t", &many)).len(), 2 + 3 * 16);
     }
 
     /// As the kernel dumps it: key, expiry, a counter.
@@ -247,8 +342,13 @@ mod tests {
             set: "a",
             key: &[1],
             put: Some(Some(Duration::ZERO)),
+            limit: None,
         };
-        let request = change(Family::Inet, "t", &[now]);
+        let batch = Batch {
+            steps: vec![now],
+            ..Batch::default()
+        };
+        let request = change(Family::Inet, "t", &batch);
         assert!(
             request
                 .windows(8)

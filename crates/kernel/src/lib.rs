@@ -39,7 +39,7 @@ pub mod tuple;
 pub mod uplinks;
 pub mod xfrm;
 
-pub use elements::{ElementCount, ElementStep};
+pub use elements::{Batch, ElementCount, ElementStep, Limit};
 pub use event::*;
 pub use prefix::{Prefix, PrefixError};
 pub use sets::{SetContent, SetEvent, SetHeader, SetName};

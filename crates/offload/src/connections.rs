@@ -1,5 +1,8 @@
 //! Connections: from conntrack events to installs and removes.
 
+use std::collections::HashSet;
+use std::net::IpAddr;
+
 use kernel::{Connection, ConnectionId, Protocol, status};
 
 use crate::action::{Action, FlowId, Millis, PAIRS};
@@ -213,6 +216,7 @@ impl Core {
             &self.settings,
             |address| self.around.ours(address),
             |flow| self.concern(flow).is_some(),
+            |address| self.slowed.contains(address),
         )?;
         if flow.contested || self.table.shared(id) {
             return Err(Decline::Ambiguous);
@@ -258,6 +262,21 @@ impl Core {
             return;
         }
         self.concerns = concerns;
+        self.judge_all(out);
+    }
+
+    /// From now on rules of weir's own limit what these addresses send and get, and nobody else's:
+    /// the connections of these are the kernel's.
+    pub fn slow(&mut self, addresses: &HashSet<IpAddr>, now: Millis, out: &mut Vec<Action>) {
+        self.clock(now);
+        if *addresses == self.slowed {
+            return;
+        }
+        self.slowed.clone_from(addresses);
+        self.judge_all(out);
+    }
+
+    fn judge_all(&mut self, out: &mut Vec<Action>) {
         let all: Vec<FlowId> = self.table.iter().map(|(id, _)| id).collect();
         self.settle_all(&all, out);
         self.admit(ADMIT_PER_TICK, out);

@@ -1,6 +1,7 @@
 //! The core: what it knows, and who gets which event.
 
 use std::collections::{BTreeMap, HashSet};
+use std::net::IpAddr;
 
 use kernel::{Address, ConnectionId, Event, Link, Neighbour, Source, Tuple};
 
@@ -45,6 +46,8 @@ pub struct Core {
     pub(crate) firewall: Option<u32>,
     /// Rules that look at each packet, as last read.
     pub(crate) concerns: Vec<Concern>,
+    /// Addresses whose rate weir has limited.
+    pub(crate) slowed: HashSet<IpAddr>,
     /// When the ruleset changed last, until it was looked whether a flowtable went with it.
     pub(crate) rules_changed: Option<Millis>,
     /// Connections that may be installed once there is room: (not before, order of coming) → flow.
@@ -92,6 +95,7 @@ impl Core {
             routes: Dump::default(),
             firewall: None,
             concerns: Vec::new(),
+            slowed: HashSet::new(),
             rules_changed: None,
             waiting: BTreeMap::new(),
             turns: 0,

@@ -30,6 +30,8 @@ pub enum Decline {
     OptedOut,
     /// A rule may look at each of its packets.
     EachPacket,
+    /// Weir's own rules limit its rate.
+    RateLimited,
     /// The two tuples do not belong together: another protocol or family.
     Malformed,
     /// An address that is not forwarded.
@@ -64,6 +66,7 @@ impl Decline {
                 | Self::SequenceAdjusted
                 | Self::OptedOut
                 | Self::EachPacket
+                | Self::RateLimited
                 | Self::LocalIn
                 | Self::LocalOut
                 | Self::Ambiguous
@@ -76,7 +79,7 @@ impl Decline {
     pub const COUNT: usize = Self::ALL.len();
 
     /// All reasons, in the order of [`Decline::index`].
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::ProtocolOff,
         Self::StatusUnknown,
         Self::NotConfirmed,
@@ -88,6 +91,7 @@ impl Decline {
         Self::Untracked,
         Self::OptedOut,
         Self::EachPacket,
+        Self::RateLimited,
         Self::Malformed,
         Self::SpecialAddress,
         Self::SelfTalk,
@@ -120,6 +124,7 @@ impl Decline {
             Self::Untracked => "untracked",
             Self::OptedOut => "opted-out",
             Self::EachPacket => "each-packet",
+            Self::RateLimited => "rate-limited",
             Self::Malformed => "malformed",
             Self::SpecialAddress => "special-address",
             Self::SelfTalk => "self-talk",
@@ -157,6 +162,7 @@ impl Decline {
             }
             Self::OptedOut => "its connection mark says to leave it alone",
             Self::EachPacket => "a rule of the firewall may look at each of its packets",
+            Self::RateLimited => "the kernel limits the rate of one of its ends, for weir",
             Self::Malformed => "the kernel told two directions that do not belong together",
             Self::SpecialAddress => {
                 "a loopback, multicast, broadcast, unspecified or link-local address"
@@ -196,6 +202,7 @@ impl Decline {
                 "let conntrack see its packets: it is taken over again within a minute"
             }
             Self::OptedOut => "change the rule that sets the connection mark",
+            Self::RateLimited => "nothing to do: it ends with what limits it, such as a voucher",
             Self::EachPacket => {
                 "let the rule ask for what it is for, or let `ct state established,related \
                     accept` come before it; or set each_packet = \"ignore\""

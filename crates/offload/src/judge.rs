@@ -9,7 +9,8 @@ use crate::flow::{Flow, TCP_ESTABLISHED};
 use crate::settings::Settings;
 
 /// The first reason against a connection, or none. `ours`: whether an address is this router's;
-/// `concerned`: whether a rule may look at each packet.
+/// `concerned`: whether a rule may look at each packet; `slowed`: whether weir has the rate of an
+/// address limited.
 ///
 /// Reasons that last come before those that pass, so that what is shown is what would have to
 /// change.
@@ -18,6 +19,7 @@ pub(crate) fn judge(
     settings: &Settings,
     ours: impl Fn(&IpAddr) -> bool,
     concerned: impl Fn(&Flow) -> bool,
+    slowed: impl Fn(&IpAddr) -> bool,
 ) -> Result<(), Decline> {
     let original = &flow.id.original;
     let reply = &flow.reply;
@@ -66,6 +68,7 @@ pub(crate) fn judge(
     // one of our addresses and was translated onwards.
     refuse(ours(&reply.source), Decline::LocalIn)?;
     refuse(ours(&original.source), Decline::LocalOut)?;
+    refuse(addresses.into_iter().any(slowed), Decline::RateLimited)?;
     refuse(concerned(flow), Decline::EachPacket)?;
     if let Some(reason) = flow.refusal {
         return Err(reason);

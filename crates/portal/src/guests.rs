@@ -1,6 +1,7 @@
 //! Vouchers, and the devices that came with them: what happens, and what changes by it.
 
 mod elsewhere;
+mod rests;
 mod turns;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -10,6 +11,7 @@ use kernel::Mac;
 
 use crate::Millis;
 use crate::code::{Code, Former};
+use crate::rates::Slowed;
 use crate::voucher::{State, Voucher};
 
 /// Addresses that one device has at most: IPv6 addresses that change; a repeater has those of all
@@ -71,9 +73,23 @@ struct Kept {
     voucher: Voucher,
     /// Since when its time goes by, beyond what is noted as used.
     since: Option<Millis>,
+    /// When something of its devices was seen last.
+    seen: Millis,
+    /// When the kernel was told last of what rests.
+    told_at: Millis,
 }
 
 impl Kept {
+    /// One that nobody uses yet, or of which nothing goes by now.
+    fn new(voucher: Voucher, now: Millis) -> Self {
+        Self {
+            voucher,
+            since: None,
+            seen: now,
+            told_at: now,
+        }
+    }
+
     fn used(&self, now: Millis) -> Millis {
         let running = self.since.map_or(0, |since| now.saturating_sub(since));
         self.voucher.used.saturating_add(running)
@@ -139,8 +155,14 @@ impl Guests {
             if let Some(former) = &voucher.former {
                 guests.formers.insert(former.clone(), id.clone());
             }
-            let since = (state == State::Active).then_some(now);
-            guests.vouchers.insert(id, Kept { voucher, since });
+            // Whether somebody is on-line is seen later.
+            let runs = state == State::Active && !voucher.online;
+            let since = runs.then_some(now);
+            let kept = Kept {
+                since,
+                ..Kept::new(voucher, now)
+            };
+            guests.vouchers.insert(id, kept);
         }
         // In the order in which they were brought.
         waiting.sort();
@@ -156,17 +178,17 @@ impl Guests {
             }
         }
         let all = guests.guests.iter();
-        out.extend(all.map(|(mac, guest)| Change::Admit(*mac, guests.left(guest, now).flatten())));
+        out.extend(all.map(|(mac, guest)| Change::Admit(*mac, guests.told(guest, now).flatten())));
         guests
     }
 
-    /// What is left of a device's time, its vouchers one after the other: `None` without a voucher
-    /// that there is, `Some(None)` without an end.
-    fn left(&self, guest: &Guest, now: Millis) -> Option<Option<Millis>> {
+    /// How long the kernel is to let a device in, its vouchers one after the other: `None` without a
+    /// voucher that there is, `Some(None)` without an end.
+    fn told(&self, guest: &Guest, now: Millis) -> Option<Option<Millis>> {
         let Some(id) = &guest.voucher else {
             return Some(None);
         };
-        let mut sum = self.vouchers.get(id)?.left(now);
+        let mut sum = self.vouchers.get(id)?.told(now);
         for id in &guest.next {
             let more = self.vouchers.get(id)?.left(now);
             sum = sum.zip(more).map(|(sum, more)| sum.saturating_add(more));
@@ -221,10 +243,7 @@ impl Guests {
             self.formers.insert(former.clone(), id.clone());
         }
         self.codes.entry(voucher.code).or_insert(id);
-        let kept = Kept {
-            voucher,
-            since: None,
-        };
+        let kept = Kept::new(voucher, 0);
         self.vouchers.insert(kept.voucher.id.clone(), kept);
         true
     }
@@ -239,7 +258,7 @@ impl Guests {
         let Some(kept) = self.vouchers.get_mut(&id) else {
             return false;
         };
-        kept.since = active.then_some(now);
+        kept.since = (active && !kept.voucher.online).then_some(now);
         out.push(kept.noted(now));
         for user in users.iter().filter(|_| active) {
             // Who is in by another voucher already stays in by that.
@@ -279,7 +298,7 @@ impl Guests {
         let Some(guest) = self.guests.get(&mac) else {
             return;
         };
-        let Some(left) = self.left(guest, now).filter(|left| *left != Some(0)) else {
+        let Some(left) = self.told(guest, now).filter(|left| *left != Some(0)) else {
             return;
         };
         out.push(Change::Admit(mac, left));
@@ -297,7 +316,7 @@ impl Guests {
         let Some(guest) = self.guests.get(&mac) else {
             return;
         };
-        let Some(left) = self.left(guest, now) else {
+        let Some(left) = self.told(guest, now) else {
             return;
         };
         // The lowest is no better than another: what it still needs is seen again.
@@ -423,28 +442,47 @@ impl Guests {
     }
 
     /// So many bytes were sent or received by who has this address.
-    pub fn moved(&mut self, address: &IpAddr, bytes: u64) {
+    pub fn moved(&mut self, address: &IpAddr, bytes: u64, now: Millis, out: &mut Vec<Change>) {
         let guest = self.whose.get(address).and_then(|mac| self.guests.get(mac));
-        let id = guest.and_then(|guest| guest.voucher.as_ref());
-        if let Some(kept) = id.and_then(|id| self.vouchers.get_mut(id)) {
+        let id = guest.and_then(|guest| guest.voucher.clone());
+        let Some(id) = id.filter(|_| bytes > 0) else {
+            return;
+        };
+        if let Some(kept) = self.vouchers.get_mut(&id) {
             kept.voucher.moved = kept.voucher.moved.saturating_add(bytes);
         }
+        self.wake(&id, now, out);
     }
 
-    fn counted(&self) -> impl Iterator<Item = &Kept> {
-        let running = self.vouchers.values().filter(|kept| kept.since.is_some());
-        running.filter(|kept| kept.voucher.bytes.is_some())
+    fn used_now(&self) -> impl Iterator<Item = &Kept> {
+        let used = |kept: &&Kept| kept.since.is_some() || kept.rests();
+        self.vouchers.values().filter(used)
     }
 
-    /// Whether bytes of anybody are to be counted.
+    /// Whether bytes of anybody are to be counted, or looked for.
     pub fn counts(&self) -> bool {
-        self.counted().next().is_some()
+        let watched = |kept: &Kept| kept.voucher.bytes.is_some() || kept.voucher.online;
+        self.used_now().any(watched)
+    }
+
+    /// Devices whose rate is limited.
+    pub fn slowed(&self) -> Slowed {
+        let mut slowed = Slowed::default();
+        for (mac, guest) in &self.guests {
+            let id = guest.voucher.as_ref();
+            let rate = id.and_then(|id| self.vouchers.get(id)?.voucher.rate);
+            if let Some(rate) = rate {
+                slowed.add(mac, guest.addresses.iter().copied(), rate);
+            }
+        }
+        slowed
     }
 
     /// What of their bytes is gone of the vouchers in use that have an end of them, to be noted.
     pub fn all_moved(&self) -> BTreeMap<String, u64> {
-        let counted = self.counted();
-        counted
+        let counted = |kept: &&Kept| kept.voucher.bytes.is_some();
+        self.used_now()
+            .filter(counted)
             .map(|kept| (kept.voucher.id.clone(), kept.voucher.moved))
             .collect()
     }
@@ -489,7 +527,12 @@ impl Guests {
         let bytes: Option<Vec<u64>> = kept.map(|kept| kept.voucher.bytes_left()).collect();
         let bytes = bytes.filter(|_| guest.voucher.is_some());
         let bytes = bytes.map(|all| all.into_iter().fold(0, u64::saturating_add));
-        (self.left(guest, now).flatten(), bytes)
+        let ids = guest.voucher.iter().chain(&guest.next);
+        let left = ids.map(|id| self.vouchers.get(id)?.left(now));
+        let left: Option<Vec<Millis>> = left.collect();
+        let left = left.filter(|_| guest.voucher.is_some());
+        let left = left.map(|all| all.into_iter().fold(0, Millis::saturating_add));
+        (left, bytes)
     }
 
     /// What the kernel is to know, all of it.

@@ -6,6 +6,7 @@
 //! - [`guests`]: vouchers and the devices that came with them; `(what happened, now) → changes of
 //!   the kernel's sets`.
 //! - [`rules`]: the firewall's table, as text for `nft`.
+//! - [`rates`]: how fast guests are.
 //! - [`schedule`]: hours in which nobody gets in, or everybody.
 //! - [`form`]: what a form of the page sends.
 //! - [`keys`]: keys of nodes, and what is signed by them.
@@ -25,6 +26,7 @@ pub mod names;
 pub mod notes;
 pub mod page;
 pub mod pirania;
+pub mod rates;
 pub mod rules;
 pub mod schedule;
 pub mod signed;

@@ -17,6 +17,7 @@ use kernel::{Mac, Prefix};
 
 use crate::Millis;
 use crate::guests::Change;
+use crate::rates::{MAPS, Slowed};
 use crate::voucher::mac_text;
 
 /// The table, of family `inet`.
@@ -130,8 +131,9 @@ pub fn steps(change: &Change) -> Vec<Step> {
 pub enum Admitted<'a> {
     /// Those who are.
     AsBefore,
-    /// These, by [`Change`]s; and for so many milliseconds everybody, if so.
-    These(&'a [Change], Option<Millis>),
+    /// These, by [`Change`]s, of which some are limited; and for so many milliseconds everybody, if
+    /// so.
+    These(&'a [Change], &'a Slowed, Option<Millis>),
 }
 
 /// Rules in each chain of the table.
@@ -181,6 +183,12 @@ pub fn create(portal: &Portal, admitted: &Admitted<'_>) -> String {
         text,
         "add set inet {TABLE} {OPEN} {{ type ifname; flags timeout; }}"
     );
+    for (name, kind) in MAPS {
+        let _ = writeln!(
+            text,
+            "add map inet {TABLE} {name} {{ type {kind} : limit; }}"
+        );
+    }
     for (name, ipv4) in [("garden4", true), ("garden6", false)] {
         let kind = if ipv4 { "ipv4_addr" } else { "ipv6_addr" };
         let of = portal.garden.iter().filter(|p| p.address.is_ipv4() == ipv4);
@@ -216,8 +224,9 @@ pub fn create(portal: &Portal, admitted: &Admitted<'_>) -> String {
             let _ = writeln!(text, "add rule inet {TABLE} {name} {rule}");
         }
     }
-    if let Admitted::These(admitted, open) = admitted {
+    if let Admitted::These(admitted, slowed, open) = admitted {
         fill(&mut text, portal, admitted, *open);
+        slowed.fill(&mut text);
     }
     text
 }
@@ -247,7 +256,8 @@ fn fill(text: &mut String, portal: &Portal, admitted: &[Change], open: Option<Mi
     }
 }
 
-fn elements(text: &mut String, set: &str, all: &[String]) {
+/// Puts elements into a set or map.
+pub(crate) fn elements(text: &mut String, set: &str, all: &[String]) {
     for some in all.chunks(256) {
         let _ = writeln!(
             text,
@@ -291,6 +301,7 @@ const REFUSE: &str = "
 /// What begins is asked for device and address, what goes on for its address.
 const FROM_GUESTS: &str = "
     iifname @open return
+    limit name ether saddr map @up drop
     ct state established,related ip saddr @guests4 return
     ct state established,related ip6 saddr @guests6 return
     ct state new ether saddr . ip saddr @pairs4 return
@@ -303,6 +314,8 @@ const FROM_GUESTS: &str = "
 /// No answer to who sends from outside.
 const TO_GUESTS: &str = "
     oifname @open return
+    limit name ip daddr map @down4 drop
+    limit name ip6 daddr map @down6 drop
     ip daddr @guests4 return
     ip6 daddr @guests6 return
     ip saddr @garden4 return
@@ -386,7 +399,10 @@ mod tests {
         assert!(!before.contains("flush set inet weir_portal guests4"));
         assert!(!before.contains("flush set inet weir_portal open"));
         assert!(before.starts_with("add set inet weir_portal"));
-        let text = create(&portal, &Admitted::These(&admitted, Some(5)));
+        let text = create(
+            &portal,
+            &Admitted::These(&admitted, &Slowed::default(), Some(5)),
+        );
         assert!(!text.contains("delete"));
         assert!(text.contains("iifname { \"br-lan\", \"br-guest\" } jump from_guests"));
         assert!(text.contains("macs { 02:00:00:00:00:07 timeout 0d0s1ms }"));

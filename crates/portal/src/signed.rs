@@ -1,5 +1,5 @@
 //! A voucher that any node can check without asking another: its terms, signed by the node that sold
-//! it. 100 octets; as text, 160 of the letters that codes have. Numbers are big-endian.
+//! it. 105 octets; as text, 168 of the letters that codes have. Numbers are big-endian.
 //!
 //! | octets | |
 //! |---|---|
@@ -10,8 +10,10 @@
 //! | 18–19 | devices that may use it at once |
 //! | 20–23 | it can be used for the first time until then, seconds since 1970; 0: at any time |
 //! | 24–31 | bytes that it is good for; 0: as many as its time allows |
-//! | 32–35 | the first four of the SHA-256 of the key that signed it |
-//! | 36–99 | signature of octets 0–35 |
+//! | 32–35 | kbit a second that each device may send, and get; 0: as many as there are |
+//! | 36 | 1: its time goes by only while one of its devices is on-line; else 0 |
+//! | 37–40 | the first four of the SHA-256 of the key that signed it |
+//! | 41–104 | signature of octets 0–40 |
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,7 +26,9 @@ use crate::voucher::Voucher;
 
 const VERSION: u8 = 1;
 /// Octets that are signed.
-const TERMS: usize = 36;
+const TERMS: usize = 41;
+/// Bits.
+const KBIT: u64 = 1000;
 const OCTETS: usize = TERMS + SIGNATURE;
 /// Octets that one code makes of its letters.
 const GROUP: usize = 5;
@@ -59,6 +63,9 @@ impl Signed {
         put(&mut rest, &devices.to_be_bytes());
         put(&mut rest, &until.to_be_bytes());
         put(&mut rest, &voucher.bytes.unwrap_or(0).to_be_bytes());
+        let rate = voucher.rate.unwrap_or(0).div_ceil(KBIT);
+        put(&mut rest, &u32::try_from(rate).ok()?.to_be_bytes());
+        put(&mut rest, &[u8::from(voucher.online)]);
         put(&mut rest, &key.public().hint());
         let signature = key.sign(Purpose::Voucher, &octets[..TERMS]);
         octets[TERMS..].copy_from_slice(&signature);
@@ -76,7 +83,7 @@ impl Signed {
 
     /// What its signer's key has for a hint.
     pub fn hint(&self) -> [u8; 4] {
-        self.part(32)
+        self.part(37)
     }
 
     /// Which of these signed it.
@@ -94,12 +101,14 @@ impl Signed {
     /// The voucher as it was sold; `created`: when it was first seen here.
     pub fn voucher(&self, created: u64) -> Voucher {
         let some = |number: u64| (number != 0).then_some(number);
-        let seconds = |from| some(u64::from(u32::from_be_bytes(self.part(from))));
+        let number = |from| some(u64::from(u32::from_be_bytes(self.part(from))));
         Voucher {
-            duration: seconds(14),
+            duration: number(14),
             devices: u32::from(u16::from_be_bytes(self.part(18))),
-            until: seconds(20),
+            until: number(20),
             bytes: some(u64::from_be_bytes(self.part(24))),
+            rate: number(32).map(|rate| rate * KBIT),
+            online: self.0[36] == 1,
             signed: Some(*self),
             ..Voucher::new(self.id(), Code::new(self.part(9)), created)
         }
@@ -179,7 +188,8 @@ impl FromStr for Signed {
             *group = code.octets();
         }
         let signed = Self(octets);
-        let makes_sense = octets[0] == VERSION && u16::from_be_bytes(signed.part(18)) > 0;
+        let makes_sense =
+            octets[0] == VERSION && octets[36] <= 1 && u16::from_be_bytes(signed.part(18)) > 0;
         makes_sense.then_some(signed).ok_or(NotSigned)
     }
 }
@@ -214,6 +224,8 @@ mod tests {
             devices: 3,
             until: Some(1_800_000_000),
             bytes: Some(1 << 33),
+            rate: Some(2_000_000),
+            online: true,
             ..Voucher::new("00112233445566ff".to_owned(), Code::new([7; 5]), 5)
         }
     }

@@ -48,6 +48,12 @@ pub struct Voucher {
     /// How many of them were gone when this was written.
     #[serde(default)]
     pub moved: u64,
+    /// Bits a second that each device may send, and get; `None`: as many as there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<u64>,
+    /// Its time goes by only while one of its devices is on-line.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub online: bool,
     /// Nobody sold it: it lets one device in for a while, and is forgotten after that.
     #[serde(skip)]
     pub free: bool,
@@ -112,6 +118,8 @@ impl Voucher {
             used: 0,
             bytes: None,
             moved: 0,
+            rate: None,
+            online: false,
             free: false,
             users: Vec::new(),
             here: None,

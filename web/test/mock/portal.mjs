@@ -17,6 +17,8 @@ function voucher(number, more) {
     seconds_remaining: null,
     bytes: null,
     bytes_remaining: null,
+    rate: null,
+    online: false,
     devices: 1,
     until: null,
     created: START - number * HOUR,

@@ -3,19 +3,19 @@
 use std::io;
 
 use super::socket::{BUFFER, Netlink, Received, Socket};
-use crate::elements::{self, ElementStep};
+use crate::elements::{self, Batch};
 use crate::message::{Messages, NLMSG_ERROR, errno};
 use crate::sets::Family;
 
-/// Changes elements of sets of one table: all of it, or nothing. Takes some milliseconds for a
+/// Changes elements of sets and maps of one table, and limits: all of it, or nothing. Takes some milliseconds for a
 /// thousand.
 ///
 /// # Errors
 /// What the kernel refuses: no such table or set (`ENOENT`), no CAP_NET_ADMIN, or no room.
-pub fn change_elements(family: Family, table: &str, steps: &[ElementStep<'_>]) -> io::Result<()> {
+pub fn change_elements(family: Family, table: &str, batch: &Batch<'_>) -> io::Result<()> {
     let socket = Socket::open(Netlink::Netfilter, 0, BUFFER)?;
     // The kernel answers within `send`.
-    socket.send(&elements::change(family, table, steps))?;
+    socket.send(&elements::change(family, table, batch))?;
     let mut buffer = vec![0; BUFFER];
     loop {
         let length = match socket.receive(&mut buffer)? {

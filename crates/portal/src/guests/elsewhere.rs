@@ -58,7 +58,7 @@ impl Guests {
         if called_back {
             voucher.invalidated = note.invalidated;
             kept.since = None;
-        } else if voucher.activated.is_some() && voucher.invalidated.is_none() {
+        } else if voucher.activated.is_some() && voucher.invalidated.is_none() && !voucher.online {
             kept.since.get_or_insert(now);
         }
         let voucher = &mut kept.voucher;

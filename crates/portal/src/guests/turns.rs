@@ -131,6 +131,8 @@ impl Guests {
             kept.voucher.activated = Some(wall);
             kept.since = Some(now);
         }
+        self.wake(id, now, out);
+        let kept = self.vouchers.get_mut(id).ok_or(Refusal::Unknown)?;
         kept.voucher.here.get_or_insert(wall);
         self.take_in(mac, id, (now, wall), out);
         let guest = self.guests.entry(mac).or_insert(Guest::new(None));

@@ -25,5 +25,5 @@ pub use section::{Key, Naming, Section, Table, When, table};
 pub use setting::{Origin, Setting};
 pub(crate) use values::words;
 pub use values::{
-    Bounded, DeviceName, FileValue, Octets, Wrong, absolute, integer, list, named, near,
+    Bounded, DeviceName, FileValue, Octets, Rate, Wrong, absolute, integer, list, named, near,
 };

@@ -255,6 +255,53 @@ impl FileValue for Octets {
     }
 }
 
+/// Bits a second; never 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate(pub u64);
+
+/// Units of rates, the largest first, bit/s.
+const RATES: [(&str, u64); 3] = [
+    ("Gbit", 1_000_000_000),
+    ("Mbit", 1_000_000),
+    ("kbit", 1_000),
+];
+/// Lowest and highest that can be meant, bit/s.
+const MEANT: RangeInclusive<u64> = 64_000..=1_000_000_000_000;
+
+impl Rate {
+    /// `500kbit`, `40Mbit`, `1Gbit`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, unit) = text.split_at(digits);
+        let number: u64 = number.parse().ok()?;
+        let unit = unit.trim_start();
+        let each = RATES.iter().find(|(name, _)| *name == unit)?.1;
+        let rate = number.checked_mul(each);
+        rate.filter(|rate| MEANT.contains(rate)).map(Self)
+    }
+}
+
+impl FileValue for Option<Rate> {
+    const ALLOWED: &'static str = "\"none\", or a whole number of kbit, Mbit or Gbit a second in \
+        quotes, such as \"40Mbit\"; at least \"64kbit\"";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        match value.as_str().ok_or(None)? {
+            "none" => Ok(None),
+            text => Rate::parse(text).map(Some).ok_or(None),
+        }
+    }
+
+    fn show(&self) -> Value {
+        let Some(Rate(rate)) = *self else {
+            return "none".into();
+        };
+        let whole = RATES.iter().find(|(_, each)| rate.is_multiple_of(*each));
+        let (unit, each) = whole.unwrap_or(&RATES[2]);
+        format!("{}{unit}", rate / each).into()
+    }
+}
+
 /// Name of a network device.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DeviceName(pub String);

@@ -5,6 +5,7 @@ mod actions;
 mod counting;
 
 use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use datapath::{Datapath, Growth, Hop};
@@ -309,6 +310,15 @@ impl Router {
             }
             _ => {}
         }
+    }
+
+    /// Rules of a module limit what these addresses send and get: their connections are left to the
+    /// kernel.
+    pub fn slow(&mut self, addresses: &HashSet<IpAddr>) {
+        let mut actions = Vec::new();
+        let now = self.now();
+        self.core.slow(addresses, now, &mut actions);
+        self.apply(actions);
     }
 
     /// Rules may have changed: until they are read, any of them may look at bridged frames. Before

@@ -399,10 +399,12 @@ pub async fn read_ruleset() -> Result<RulesetText, String> {
     }
     let examined = ruleset::read(&root).map_err(|e| e.to_string())?;
     // Weir's own tables look at hardware addresses and sockets for what weir itself decided: a
-    // change of that ends all proofs, too.
+    // change of that ends all proofs, too. Those that limit rates concern the connections of
+    // addresses that the core is told ([`Core::slow`]).
     let own = |concern: &Concern| {
         let table = concern.rule.table.as_str();
-        table == history::nft::TABLE || multipath::nft::TABLES.contains(&table)
+        [history::nft::TABLE, portal::rules::TABLE].contains(&table)
+            || multipath::nft::TABLES.contains(&table)
     };
     let mut concerns = examined.concerns;
     concerns.retain(|concern| !own(concern));

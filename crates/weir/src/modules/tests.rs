@@ -133,6 +133,7 @@ exempt = ["02-00-5E-10-00-01"]
 free = "read"
 free_time = "30m"
 free_pause = "2h"
+free_rate = "2Mbit"
 text = "/etc/weir/portal.md"
 closed = ["sun-thu 22:00-06:00"]
 open = ["Sun"]
@@ -217,6 +218,7 @@ action = "cut"
         (portal.devices.len(), portal.title.0.as_str()),
         (1, "Caf\u{e9}")
     );
+    assert_eq!(portal.gift().and_then(|gift| gift.rate), Some(2_000_000));
     assert_eq!(
         (portal.closed.0[0].to_string(), portal.open.0[0].to_string()),
         ("Mon,Tue,Wed,Thu,Sun 22:00-06:00".into(), "Sun".into())
@@ -512,9 +514,9 @@ proptest! {
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 68);
+    assert_eq!(help.len(), 69);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 59, "no device has settings of its own");
+    assert_eq!(entries.len(), 60, "no device has settings of its own");
     assert!(
         entries
             .iter()

@@ -42,6 +42,10 @@ export interface PortalVoucher {
   seconds_remaining: number | null;
   bytes: number | null;
   bytes_remaining: number | null;
+  /** Bits a second that each device may send, and get; null: as many as there are. */
+  rate: number | null;
+  /** Its time goes by only while one of its devices is on-line. */
+  online: boolean;
   devices: number;
   until: number | null;
   created: number;

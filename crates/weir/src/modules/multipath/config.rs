@@ -10,7 +10,7 @@ use multipath::{Clients, Encrypt, Forward, Pairing, Ports};
 use serde_json::Value;
 use toml::de::DeValue;
 
-use crate::config::{DeviceName, FileValue, Origin, Section, Wrong, list, table, words};
+use crate::config::{DeviceName, FileValue, Origin, Rate, Section, Wrong, list, table, words};
 
 /// What this module has in the file.
 pub const SECTIONS: [Section; 2] = [
@@ -82,10 +82,6 @@ pub fn hints(paths: &BTreeMap<String, PathSettings>) -> Hints {
     paths.iter().map(hint).collect()
 }
 
-/// What a line carries, bit/s; never 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rate(pub u64);
-
 /// What becomes of connections while the partner is not reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fallback {
@@ -136,44 +132,6 @@ impl FileValue for Vec<Prefix> {
 
     fn show(&self) -> Value {
         self.iter().map(ToString::to_string).collect()
-    }
-}
-
-/// Units of rates, the largest first, bit/s.
-const RATES: [(&str, u64); 3] = [
-    ("Gbit", 1_000_000_000),
-    ("Mbit", 1_000_000),
-    ("kbit", 1_000),
-];
-/// Lowest and highest that can be meant, bit/s.
-const MEANT: std::ops::RangeInclusive<u64> = 64_000..=1_000_000_000_000;
-
-impl FileValue for Option<Rate> {
-    const ALLOWED: &'static str = "\"none\", or a whole number of kbit, Mbit or Gbit a second in \
-        quotes, such as \"40Mbit\"; at least \"64kbit\"";
-
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
-        let text = value.as_str().ok_or(None)?;
-        if text == "none" {
-            return Ok(None);
-        }
-        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-        let (number, unit) = text.split_at(digits);
-        let number: u64 = number.parse().map_err(|_| None)?;
-        let unit = unit.trim_start();
-        let each = RATES.iter().find(|(name, _)| *name == unit).ok_or(None)?.1;
-        let rate = number.checked_mul(each);
-        let rate = rate.filter(|rate| MEANT.contains(rate)).ok_or(None)?;
-        Ok(Some(Rate(rate)))
-    }
-
-    fn show(&self) -> Value {
-        let Some(Rate(rate)) = *self else {
-            return "none".into();
-        };
-        let whole = RATES.iter().find(|(_, each)| rate.is_multiple_of(*each));
-        let (unit, each) = whole.unwrap_or(&RATES[2]);
-        format!("{}{unit}", rate / each).into()
     }
 }
 

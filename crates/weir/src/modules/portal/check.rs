@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use kernel::io::try_rules;
+use portal::rates::Slowed;
 use portal::rules;
 use serde::Deserialize;
 
@@ -30,7 +31,10 @@ pub fn check(config: &Effective, _: Option<&api::Client>) -> Result<Vec<Feature>
         .collect();
     if privileged() {
         let (refused, read) = crate::event_loop()?.block_on(async {
-            let table = rules::create(&rules(portal), &rules::Admitted::These(&[], Some(1000)));
+            let table = rules::create(
+                &rules(portal),
+                &rules::Admitted::These(&[], &Slowed::default(), Some(1000)),
+            );
             (try_rules(&table).await.err(), read_ruleset().await)
         });
         features.push(table(refused));

@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 use super::sheet;
 use crate::Error;
 use crate::command::{Connection, Format, client};
-use crate::config::Octets;
+use crate::config::{Octets, Rate};
 use crate::output::{Align, Cell, Output, Table, Tone, harmless, units};
 
 /// Sell vouchers, and see who is let in
@@ -85,6 +85,13 @@ struct AddArgs {
     /// Bytes that each is good for, both ways together, such as 500MB or 2GiB
     #[arg(long, value_name = "SIZE", value_parser = size)]
     bytes: Option<u64>,
+    /// How fast each device may send, and get, such as 500kbit or 10Mbit
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    rate: Option<u64>,
+    /// The time goes by only while a device of it is on-line: something was sent or got in the last
+    /// minute
+    #[arg(long, conflicts_with = "permanent")]
+    online: bool,
     /// Each can be used for the first time up to the end of this day, such as 2026-12-31 (UTC)
     #[arg(long, value_name = "DATE", value_parser = day)]
     until: Option<u64>,
@@ -207,6 +214,8 @@ fn voucher(what: &Voucher, output: &mut Output<'_>) -> Result<(), Error> {
                 name: args.name.clone(),
                 duration: args.duration,
                 bytes: args.bytes,
+                rate: args.rate,
+                online: args.online,
                 count: args.count,
                 devices: args.devices,
                 until: args.until,
@@ -369,6 +378,7 @@ fn table(vouchers: &[PortalVoucher], output: &mut Output<'_>) -> io::Result<()> 
         ("TIME", Align::Right),
         ("LEFT", Align::Right),
         ("BYTES", Align::Right),
+        ("RATE", Align::Right),
         ("DEVICES", Align::Right),
         ("NAME", Align::Left),
         ("ID", Align::Left),
@@ -383,6 +393,10 @@ fn table(vouchers: &[PortalVoucher], output: &mut Output<'_>) -> io::Result<()> 
         let time = voucher
             .duration
             .map_or_else(|| "for ever".to_owned(), units::duration);
+        let time = match voucher.online {
+            true => format!("{time} on-line"),
+            false => time,
+        };
         table.row(
             [
                 voucher.code.as_str().into(),
@@ -390,6 +404,7 @@ fn table(vouchers: &[PortalVoucher], output: &mut Output<'_>) -> io::Result<()> 
                 time.as_str().into(),
                 Cell::or_dash(voucher.seconds_remaining.map(units::duration)),
                 Cell::or_dash(voucher.bytes_remaining.or(voucher.bytes).map(units::bytes)),
+                Cell::or_dash(voucher.rate.map(units::rate)),
                 devices.as_str().into(),
                 harmless(&voucher.name).as_str().into(),
                 voucher.id.as_str().into(),
@@ -470,6 +485,13 @@ fn size(text: &str) -> Result<u64, String> {
         }
         Some(Octets(bytes)) => Ok(bytes),
     }
+}
+
+/// Bits a second: `500kbit`, `10Mbit`.
+fn rate(text: &str) -> Result<u64, String> {
+    let allowed = "a rate is a whole number and kbit, Mbit or Gbit, from 64kbit on, such as 10Mbit";
+    let rate = Rate::parse(text).ok_or_else(|| allowed.to_owned())?;
+    Ok(rate.0)
 }
 
 /// The end of a day, seconds since 1970.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use toml::de::DeValue;
 
 use super::keeper::Gift;
-use crate::config::{DeviceName, FileValue, Section, Wrong, list, table, words};
+use crate::config::{DeviceName, FileValue, Rate, Section, Wrong, list, table, words};
 
 /// What this module has in the file.
 pub const SECTIONS: [Section; 1] = [Section::of::<Portal>("portal")];
@@ -41,6 +41,8 @@ table! {
         /// How long a device waits for it again, after its end.
         Restart free_pause: Duration = Duration::ZERO,
             Duration::ZERO => Duration::from_secs(604_800);
+        /// How fast who is let in by it may send, and get; such a device's packets are the kernel's.
+        Restart free_rate: Option<Rate> = None;
         /// Hours in which nobody gets in but devices that need no voucher, by the router's clock and
         /// zone. The time of vouchers stands still meanwhile.
         Live closed: Spans = Spans::default();
@@ -68,6 +70,7 @@ impl Portal {
         (*self.free != Free::Off).then(|| Gift {
             time: *self.free_time,
             pause: *self.free_pause,
+            rate: self.free_rate.map(|rate| rate.0),
             read: *self.free == Free::Read,
         })
     }

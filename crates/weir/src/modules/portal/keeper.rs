@@ -18,6 +18,7 @@ use kernel::{ConnectionId, ElementStep, Mac};
 use portal::guests::{Change, Guests};
 use portal::journal::Entry;
 use portal::keys::Trusted;
+use portal::rates::Slowed;
 use portal::rules::{self, Admitted, Step};
 use portal::schedule::{Mode, Schedule};
 use portal::{Millis, journal};
@@ -57,6 +58,8 @@ pub struct Keeper {
     changes: Vec<Change>,
     /// Elements that are to be put into the kernel's sets, and when the last ones were.
     pending: Vec<Step>,
+    /// Whose rate the kernel limits.
+    slowed: Slowed,
     put: Option<Instant>,
     /// Who waits for that.
     waiting: Vec<oneshot::Sender<()>>,
@@ -102,6 +105,7 @@ impl Keeper {
             // All of them come with the table.
             changes: Vec::new(),
             pending: Vec::new(),
+            slowed: Slowed::default(),
             put: None,
             waiting: Vec::new(),
             counters: HashMap::new(),
@@ -136,7 +140,8 @@ impl Keeper {
             lasts.map_or(Millis::MAX, |lasts| lasts.as_millis() as Millis)
         });
         self.as_before = false;
-        let admitted = Admitted::These(&admitted, open);
+        self.slowed = self.guests.slowed();
+        let admitted = Admitted::These(&admitted, &self.slowed, open);
         self.firewall.tell(rules::create(&self.portal, &admitted));
     }
 
@@ -296,6 +301,8 @@ impl Keeper {
             .iter()
             .any(|step| matches!(step, Step::Remove(_)));
         let rested = self.put.is_none_or(|at| at.elapsed() >= TOGETHER);
+        // Before the kernel limits them: nothing of theirs goes past it.
+        router.slow(self.guests.slowed().addresses());
         // Who goes does not wait.
         if ends || rested {
             self.flush();
@@ -353,11 +360,19 @@ impl Keeper {
                 Step::Remove(element) => ((element.set, &element.key), None),
             })
             .collect();
-        let steps: Vec<_> = last
-            .into_iter()
-            .map(|((set, key), put)| ElementStep { set, key, put })
-            .collect();
-        if let Err(error) = kernel::io::change_elements(Family::Inet, rules::TABLE, &steps) {
+        let steps = last.into_iter().map(|((set, key), put)| ElementStep {
+            set,
+            key,
+            put,
+            limit: None,
+        });
+        let slowed = self.guests.slowed();
+        let mut batch = self.slowed.batch(&slowed);
+        batch.steps.extend(steps);
+        let changed = kernel::io::change_elements(Family::Inet, rules::TABLE, &batch);
+        if changed.is_ok() {
+            self.slowed = slowed;
+        } else if let Err(error) = changed {
             warn!(%error, "the firewall's sets of guests cannot be changed; its table comes anew");
             self.table();
         }

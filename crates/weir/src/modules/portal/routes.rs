@@ -15,6 +15,9 @@ use super::Portal;
 use super::keeper::{Keeper, MOST};
 use crate::daemon::{Face, unix_seconds};
 
+/// Rates that a voucher can have, bit/s.
+const RATES: std::ops::RangeInclusive<u64> = 64_000..=1_000_000_000_000;
+
 /// Bytes of the longest name of a voucher.
 const LONGEST_NAME: usize = 200;
 
@@ -299,6 +302,18 @@ fn allowed(asked: &NewVouchers) -> Result<(), Problem> {
         return wrong(
             "a voucher of no bytes".to_owned(),
             "say how many, or none for no end",
+        );
+    }
+    if asked.rate.is_some_and(|rate| !RATES.contains(&rate)) {
+        return wrong(
+            "a rate below 64 kbit/s, or above 1 Tbit/s".to_owned(),
+            "say how many bits a second, or none for no limit",
+        );
+    }
+    if asked.online && asked.duration.is_none() {
+        return wrong(
+            "time that goes by only on-line, of a voucher that is good for ever".to_owned(),
+            "say how long it is good for",
         );
     }
     name(&asked.name)

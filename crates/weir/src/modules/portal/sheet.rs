@@ -37,8 +37,14 @@ pub fn html(title: &str, vouchers: &[PortalVoucher]) -> String {
         let picture = qr::svg(&link(code)).unwrap_or_default();
         let time = voucher.duration.map(units::duration);
         let mut good = time.unwrap_or_else(|| "for ever".to_owned());
+        if voucher.online {
+            good.push_str(" on-line");
+        }
         if let Some(bytes) = voucher.bytes {
             let _ = write!(good, ", {}", units::bytes(bytes));
+        }
+        if let Some(rate) = voucher.rate {
+            let _ = write!(good, ", {}", units::rate(rate));
         }
         if voucher.devices > 1 {
             let _ = write!(good, ", {} devices", voucher.devices);

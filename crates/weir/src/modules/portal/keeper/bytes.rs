@@ -24,17 +24,23 @@ impl Keeper {
         for forwarded in all {
             let growth = forwarded.growth;
             if let Some((Who::Hosts(comes), Who::Hosts(leaves))) = growth.whose {
-                self.guests.moved(&comes.source, growth.octets);
-                self.guests.moved(&leaves.destination, growth.octets);
+                self.moved(&comes.source, growth.octets);
+                self.moved(&leaves.destination, growth.octets);
             }
         }
     }
 
-    /// What the kernel forwarded itself, and those whose bytes are gone.
+    fn moved(&mut self, address: &IpAddr, octets: u64) {
+        let now = self.now();
+        self.guests.moved(address, octets, now, &mut self.changes);
+    }
+
+    /// What the kernel forwarded itself, those whose bytes are gone, and those who are silent.
     pub fn second(&mut self, router: &mut Router) {
         if self.guests.counts() {
             self.read_counters();
             let when = self.when();
+            self.guests.rest(when.0, &mut self.changes);
             self.guests.expire(when, &mut self.changes);
             self.settle(router);
         }
@@ -62,7 +68,7 @@ impl Keeper {
                 };
                 let before = self.counters.get(&address).copied().unwrap_or(0);
                 let grown = count.octets.checked_sub(before).unwrap_or(count.octets);
-                self.guests.moved(&address, grown);
+                self.moved(&address, grown);
                 counters.insert(address, count.octets);
             }
         }

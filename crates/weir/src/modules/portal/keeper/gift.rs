@@ -22,6 +22,8 @@ pub struct Gift {
     pub time: Duration,
     /// How long after its end again.
     pub pause: Duration,
+    /// Bits a second that each device may send, and get.
+    pub rate: Option<u64>,
     /// The page is to be read first.
     pub read: bool,
 }
@@ -70,6 +72,8 @@ impl Keeper {
             name: String::new(),
             duration: Some(gift.time.as_secs()),
             bytes: None,
+            rate: gift.rate,
+            online: false,
             count: 1,
             devices: 1,
             until: None,

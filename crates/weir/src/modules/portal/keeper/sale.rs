@@ -49,6 +49,8 @@ impl Keeper {
             devices: asked.devices,
             until: asked.until,
             bytes: asked.bytes,
+            rate: asked.rate,
+            online: asked.online,
             ..Voucher::new(id, code, unix_seconds())
         })
     }

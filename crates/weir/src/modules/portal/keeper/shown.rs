@@ -136,6 +136,8 @@ impl Keeper {
             bytes_remaining: (state == State::Active)
                 .then(|| voucher.bytes_left())
                 .flatten(),
+            rate: voucher.rate,
+            online: voucher.online,
             devices: voucher.devices,
             until: voucher.until,
             created: voucher.created,
