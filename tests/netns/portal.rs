@@ -11,6 +11,8 @@ mod hours;
 mod nodes;
 #[path = "portal/outside.rs"]
 mod outside;
+#[path = "portal/passes.rs"]
+mod passes;
 #[path = "portal/past.rs"]
 mod past;
 #[path = "portal/terms.rs"]

@@ -54,6 +54,10 @@ pub struct PortalClient {
     pub seconds_remaining: Option<u64>,
     /// Bytes that are left to it, of all its vouchers; none: as many as it likes.
     pub bytes_remaining: Option<u64>,
+    /// When another browser than the one that was let in came with its hardware address, seconds
+    /// since 1970: two devices may have it.
+    #[serde(default)]
+    pub other_browser: Option<u64>,
 }
 
 /// What a device may.

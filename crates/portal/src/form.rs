@@ -1,6 +1,7 @@
 //! What a form sends (`application/x-www-form-urlencoded`, URL standard section 5), and the token by
 //! which a form of this page is told from another's.
 
+use ring::digest::{SHA256, digest};
 use ring::hmac::{HMAC_SHA256, Key, sign, verify};
 
 /// Seconds for which a token holds, at least; at most twice as long.
@@ -38,6 +39,20 @@ fn decoded(text: &[u8]) -> Vec<u8> {
         });
     }
     out
+}
+
+/// A password, as it is compared: in the same time, however much of it fits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Password([u8; 32]);
+
+impl Password {
+    /// From what was typed. Spaces around it are nothing.
+    pub fn new(text: &str) -> Self {
+        let digest = digest(&SHA256, text.trim().as_bytes());
+        let mut octets = [0; 32];
+        octets.copy_from_slice(digest.as_ref());
+        Self(octets)
+    }
 }
 
 /// Makes tokens, and knows them again.

@@ -1,5 +1,6 @@
 //! Vouchers, and the devices that came with them: what happens, and what changes by it.
 
+mod browsers;
 mod elsewhere;
 mod rests;
 mod turns;
@@ -272,6 +273,11 @@ impl Guests {
     /// Whether there are vouchers that another portal sold.
     pub fn has_formers(&self) -> bool {
         !self.formers.is_empty()
+    }
+
+    /// The voucher of a code.
+    pub fn coded(&self, code: &Code) -> Option<&str> {
+        self.codes.get(code).map(String::as_str)
     }
 
     /// The voucher of such a code.

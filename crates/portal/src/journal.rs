@@ -119,10 +119,7 @@ mod tests {
             name: format!("guest \"{number}\"\n\u{1f600}"),
             duration: Some(3600),
             bytes: Some(1 << 30),
-            users: vec![User {
-                mac: [2, 0, 0, 0, 0, number],
-                since: 1_700_000_001,
-            }],
+            users: vec![User::new([2, 0, 0, 0, 0, number], 1_700_000_001)],
             ..Voucher::new(
                 format!("{number:016x}"),
                 Code::new([number; 5]),

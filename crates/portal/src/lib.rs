@@ -11,6 +11,7 @@
 //! - [`form`]: what a form of the page sends.
 //! - [`keys`]: keys of nodes, and what is signed by them.
 //! - [`signed`]: a voucher that any node can check alone.
+//! - [`pass`]: what a browser keeps, so that its device is known again.
 //! - [`notes`]: what nodes tell each other of vouchers, and who used one twice.
 //! - [`pirania`]: vouchers of a former portal.
 //! - [`names`]: what a device that is not let in yet is told about names (DNS).
@@ -25,6 +26,7 @@ pub mod keys;
 pub mod names;
 pub mod notes;
 pub mod page;
+pub mod pass;
 pub mod pirania;
 pub mod rates;
 pub mod rules;

@@ -36,7 +36,7 @@ fn note(node: u8, device: u8, (since, noted): (u64, u64)) -> Note {
         activated: Some(since),
         here: Some(since),
         over: (noted >= since + HOUR).then_some(since + HOUR),
-        users: vec![User { mac, since }],
+        users: vec![User::new(mac, since)],
         ..voucher()
     };
     Note::of(&used_up, (signed, used), (key(node).public(), noted))

@@ -21,6 +21,9 @@ struct Words {
     leave: &'static str,
     more: &'static str,
     free: &'static str,
+    again: &'static str,
+    other: &'static str,
+    password: &'static str,
 }
 
 const ENGLISH: Words = Words {
@@ -34,6 +37,9 @@ const ENGLISH: Words = Words {
     leave: "Disconnect",
     more: "Add another voucher",
     free: "Go on without a voucher, for",
+    again: "Go on with your voucher",
+    other: "Or the code of another voucher",
+    password: "Password",
 };
 
 const GERMAN: Words = Words {
@@ -47,6 +53,9 @@ const GERMAN: Words = Words {
     leave: "Trennen",
     more: "Weiteren Gutschein einlösen",
     free: "Ohne Gutschein weiter, für",
+    again: "Mit Ihrem Gutschein weiter",
+    other: "Oder der Code eines anderen Gutscheins",
+    password: "Passwort",
 };
 
 /// Why somebody is not let in.
@@ -63,6 +72,8 @@ pub enum Trouble {
     Expired,
     /// It was called back.
     Invalidated,
+    /// It is not the password.
+    NotThePassword,
     /// Too many wrong ones: so many seconds to wait.
     Wait(u64),
     /// There is nothing free now: so many seconds to wait.
@@ -112,6 +123,7 @@ impl Trouble {
                 "This voucher was called back. Ask whoever gave it to you.",
                 "Dieser Gutschein wurde zurückgezogen. Bitte dort fragen, wo er herkommt.",
             ),
+            Self::NotThePassword => ("This is not the password.", "Das ist nicht das Passwort."),
             Self::Wait(seconds) => {
                 return match german {
                     false => format!("Too many wrong codes. Try again in {seconds} seconds."),
@@ -172,6 +184,10 @@ pub struct Shown<'a> {
     pub inside: Option<Option<u64>>,
     /// Seconds for which anybody is let in without a voucher, where that is so.
     pub free: Option<u64>,
+    /// For that a password is needed.
+    pub password: bool,
+    /// The signed voucher by which this browser was let in before.
+    pub again: Option<&'a str>,
     /// Nobody gets in now: there is nothing to send.
     pub closed: bool,
     /// What stands in the form already.
@@ -224,6 +240,16 @@ pub fn html(shown: &Shown<'_>) -> String {
     if shown.closed {
         return text + shown.text + "</main></body></html>\n";
     }
+    let again = shown.again.filter(|_| shown.inside.is_none());
+    if let Some(voucher) = again {
+        let _ = writeln!(
+            text,
+            "<form method=\"post\" action=\"/login\">{token}<input type=\"hidden\" name=\"code\" \
+             value=\"{}\"><button>{}</button></form>",
+            escaped(voucher),
+            words.again
+        );
+    }
     let described = match shown.trouble {
         Some(_) => "hint trouble",
         None => "hint",
@@ -238,16 +264,26 @@ pub fn html(shown: &Shown<'_>) -> String {
          id=\"code\" name=\"code\" required maxlength=\"640\" autocomplete=\"off\" \
          autocapitalize=\"characters\" spellcheck=\"false\" aria-describedby=\"{described}\"{typed}>\n<p \
          id=\"hint\" class=\"hint\">{}</p>\n<button>{}</button></form>",
-        words.code, words.hint, words.connect
+        again.map_or(words.code, |_| words.other),
+        words.hint,
+        words.connect
     );
     // Behind the code, which most come for; before what is to be read first.
     if shown.inside.is_none() {
         text.push_str(shown.text);
     }
     if let (Some(seconds), None) = (shown.free, shown.inside) {
+        let password = match shown.password {
+            false => String::new(),
+            true => format!(
+                "<label for=\"password\">{}</label>\n<input id=\"password\" name=\"password\" required \
+                 maxlength=\"200\" autocomplete=\"off\" autocapitalize=\"none\" spellcheck=\"false\">\n",
+                words.password
+            ),
+        };
         let _ = writeln!(
             text,
-            "<form method=\"post\" action=\"/free\">{token}<button class=\"quiet\">{} \
+            "<form method=\"post\" action=\"/free\">{token}{password}<button class=\"quiet\">{} \
              {}</button></form>",
             words.free,
             time(seconds)
@@ -266,9 +302,10 @@ font:1.05rem/1.5 system-ui,sans-serif}\
 main{max-width:26rem;margin:0 auto;padding:1.5rem 1rem}h1{font-size:1.5rem;line-height:1.2;\
 overflow-wrap:anywhere}h2{font-size:1.1rem;margin:2rem 0 .5rem}\
 form{margin:1rem 0}label{display:block;font-weight:600}\
-input[name=code]{width:100%;font:1.4rem/1.2 ui-monospace,monospace;letter-spacing:.08em;\
-text-transform:uppercase;padding:.6rem;border:2px solid var(--edge);border-radius:.4rem;\
+input[name]{width:100%;font:1.4rem/1.2 ui-monospace,monospace;letter-spacing:.08em;\
+padding:.6rem;border:2px solid var(--edge);border-radius:.4rem;\
 background:var(--sheet);color:var(--ink)}\
+input[name=code]{text-transform:uppercase}input[name=password]{margin-bottom:1rem}\
 button{width:100%;font:inherit;font-weight:600;min-height:3rem;border:2px solid var(--key);\
 border-radius:.4rem;background:var(--key);color:var(--on)}\
 ul,ol{padding-left:1.4rem}a{color:var(--key)}\

@@ -87,7 +87,7 @@ pub fn read(text: &str, code: Code, wall: u64) -> Result<Voucher, NotPirania> {
         activated: activated.filter(|_| mac.is_some()).or(mac.map(|_| created)),
         invalidated,
         used,
-        users: mac.map(|mac| User { mac, since }).into_iter().collect(),
+        users: mac.map(|mac| User::new(mac, since)).into_iter().collect(),
         former: Some(former),
         ..Voucher::new(id(&file.id, &file.code), code, created)
     })

@@ -85,6 +85,9 @@ pub struct User {
     pub mac: Mac,
     /// Since when.
     pub since: u64,
+    /// Number of its browser, if that came with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<u64>,
 }
 
 /// What a voucher is good for.
@@ -99,6 +102,17 @@ pub enum State {
     Expired,
     /// It was called back.
     Invalidated,
+}
+
+impl User {
+    /// One of which nothing else is known.
+    pub fn new(mac: Mac, since: u64) -> Self {
+        Self {
+            mac,
+            since,
+            token: None,
+        }
+    }
 }
 
 impl Voucher {

@@ -74,6 +74,7 @@ function client(mac, state, number, more = {}) {
     voucher: number === undefined ? null : id(number),
     seconds_remaining: null,
     bytes_remaining: null,
+    other_browser: null,
     ...more,
     next: (more.next ?? []).map(id),
   };

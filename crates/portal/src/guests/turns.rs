@@ -65,7 +65,7 @@ impl Guests {
         let users = &mut kept.voucher.users;
         let known = users.iter().find(|user| user.mac == mac).copied();
         users.retain(|user| user.mac != mac);
-        users.push(known.unwrap_or(User { mac, since: when.1 }));
+        users.push(known.unwrap_or(User::new(mac, when.1)));
         let room = kept.voucher.devices.max(1) as usize;
         let excess = users.len().saturating_sub(room);
         let pushed: Vec<Mac> = users.drain(..excess).map(|user| user.mac).collect();

@@ -134,6 +134,7 @@ free = "read"
 free_time = "30m"
 free_pause = "2h"
 free_rate = "2Mbit"
+free_password = "/etc/weir/portal.password"
 text = "/etc/weir/portal.md"
 closed = ["sun-thu 22:00-06:00"]
 open = ["Sun"]
@@ -218,7 +219,10 @@ action = "cut"
         (portal.devices.len(), portal.title.0.as_str()),
         (1, "Caf\u{e9}")
     );
-    assert_eq!(portal.gift().and_then(|gift| gift.rate), Some(2_000_000));
+    assert_eq!(
+        portal.gift(None).and_then(|gift| gift.rate),
+        Some(2_000_000)
+    );
     assert_eq!(
         (portal.closed.0[0].to_string(), portal.open.0[0].to_string()),
         ("Mon,Tue,Wed,Thu,Sun 22:00-06:00".into(), "Sun".into())
@@ -514,9 +518,9 @@ proptest! {
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 69);
+    assert_eq!(help.len(), 70);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 60, "no device has settings of its own");
+    assert_eq!(entries.len(), 61, "no device has settings of its own");
     assert!(
         entries
             .iter()

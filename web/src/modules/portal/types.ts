@@ -23,6 +23,8 @@ export interface PortalClient {
   /** Of all its vouchers; null: without an end. */
   seconds_remaining: number | null;
   bytes_remaining: number | null;
+  /** When another browser than its own came with its hardware address, seconds since 1970. */
+  other_browser: number | null;
 }
 
 export interface PortalVouchers {

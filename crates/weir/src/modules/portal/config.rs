@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use kernel::{Mac, Prefix};
+use portal::form::Password;
 use portal::keys::Trusted;
 use portal::schedule::{Schedule, Span};
 use serde_json::Value;
@@ -33,8 +34,10 @@ table! {
         /// Hardware addresses of devices that need no voucher.
         Live exempt: Macs = Macs::default();
         /// How guests get in without a voucher: "off", not at all; "click"; "read", when they had the
-        /// page before them for 15 seconds.
+        /// page before them for 15 seconds; "password", by one that all have.
         Restart free: Free = Free::Off;
+        /// File with that password, in its first line.
+        Restart free_password: Said = Said::default();
         /// For how long that lets them in.
         Restart free_time: Duration = Duration::from_secs(900),
             Duration::from_secs(10) => Duration::from_secs(86_400);
@@ -65,9 +68,10 @@ impl Portal {
         }
     }
 
-    /// What is free.
-    pub fn gift(&self) -> Option<Gift> {
+    /// What is free, and by which password.
+    pub fn gift(&self, password: Option<&str>) -> Option<Gift> {
         (*self.free != Free::Off).then(|| Gift {
+            password: password.map(Password::new),
             time: *self.free_time,
             pause: *self.free_pause,
             rate: self.free_rate.map(|rate| rate.0),
@@ -103,10 +107,12 @@ pub enum Free {
     Click,
     /// By a click, when they could have read the page.
     Read,
+    /// By a password.
+    Password,
 }
 
-words!(Free, "\"off\", \"click\" or \"read\"",
-    "off" => Self::Off, "click" => Self::Click, "read" => Self::Read);
+words!(Free, "\"off\", \"click\", \"read\" or \"password\"",
+    "off" => Self::Off, "click" => Self::Click, "read" => Self::Read, "password" => Self::Password);
 
 /// One line of text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -14,6 +14,7 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use portal::form::{Tokens, field};
 use portal::page::{Shown, Trouble, html};
+use portal::pass::Pass;
 use portal::signed::Ticket;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -21,9 +22,13 @@ use web::channel::Theirs;
 use web::throttle::{Allowance, CONNECT_EACH};
 use web::{Limits, Peer, Served};
 
-use super::server::{Knock, Opening, Visited, Visitor};
+use super::server::{Came, Knock, Opening, Visited, Visitor};
 use super::sockets::PAGE;
 use crate::daemon::unix_seconds;
+
+/// Name of the cookie, and seconds for which it is kept: a year.
+const COOKIE: &str = "weir";
+const KEPT: u32 = 31_536_000;
 
 /// Bytes of a form: a code and a token.
 const FORM: usize = 4096;
@@ -117,17 +122,41 @@ impl Door {
                         .await;
                 }
                 let address = peer.address;
+                let had = pass(&parts.headers);
                 let typed = field(&body, "code");
-                let trouble = match path {
-                    "/logout" => self.leave(peer).await,
-                    "/free" => self.knock("/portal/free", &Visitor { address }).await,
+                let came = match path {
+                    "/logout" => Came {
+                        trouble: self.leave(peer).await,
+                        pass: None,
+                    },
+                    "/free" => {
+                        let password = field(&body, "password").unwrap_or_default();
+                        let visitor = Visitor {
+                            password,
+                            ..visitor(address)
+                        };
+                        self.knock("/portal/free", &visitor).await
+                    }
                     _ => {
                         let code = typed.clone().unwrap_or_default();
-                        self.knock("/portal/login", &Knock { address, code }).await
+                        let pass = had.map(|pass| pass.to_string());
+                        let knock = Knock {
+                            address,
+                            code,
+                            pass,
+                        };
+                        self.knock("/portal/login", &knock).await
                     }
                 };
+                let trouble = came.trouble;
                 let status = match trouble {
-                    None => return moved(StatusCode::SEE_OTHER, "/"),
+                    None => {
+                        let mut response = moved(StatusCode::SEE_OTHER, "/");
+                        if let Some(pass) = &came.pass {
+                            keep(&mut response, pass);
+                        }
+                        return response;
+                    }
                     Some(Trouble::Wait(_)) => StatusCode::TOO_MANY_REQUESTS,
                     Some(Trouble::Broken) => StatusCode::SERVICE_UNAVAILABLE,
                     Some(_) => StatusCode::FORBIDDEN,
@@ -141,20 +170,26 @@ impl Door {
     }
 
     /// Asks to be let in; what comes of it, unless that is well.
-    async fn knock(&self, path: &str, said: &impl Serialize) -> Option<Trouble> {
-        let answered: Result<Option<Trouble>, Silent> = self.ask(path, said).await;
-        answered.unwrap_or(Some(Trouble::Broken))
+    async fn knock(&self, path: &str, said: &impl Serialize) -> Came {
+        let answered: Result<Came, Silent> = self.ask(path, said).await;
+        answered.unwrap_or(Came {
+            trouble: Some(Trouble::Broken),
+            pass: None,
+        })
     }
 
     async fn leave(&self, peer: Peer) -> Option<Trouble> {
-        let address = peer.address;
-        let left: Result<(), Silent> = self.ask("/portal/logout", &Visitor { address }).await;
+        let visitor = visitor(peer.address);
+        let left: Result<(), Silent> = self.ask("/portal/logout", &visitor).await;
         left.is_err().then_some(Trouble::Broken)
     }
 
-    async fn visitor(&self, peer: Peer) -> Option<Visited> {
-        let address = peer.address;
-        self.ask("/portal/visit", &Visitor { address }).await.ok()
+    async fn visitor(&self, peer: Peer, pass: Option<Pass>) -> Option<Visited> {
+        let visitor = Visitor {
+            pass: pass.map(|pass| pass.to_string()),
+            ..visitor(peer.address)
+        };
+        self.ask("/portal/visit", &visitor).await.ok()
     }
 
     async fn page(
@@ -164,7 +199,8 @@ impl Door {
         (trouble, code): (Option<Trouble>, Option<String>),
         status: StatusCode,
     ) -> Response<Answer> {
-        let visitor = self.visitor(peer).await;
+        let had = pass(headers);
+        let visitor = self.visitor(peer, had).await;
         let free = visitor.as_ref().and_then(|visitor| visitor.free);
         let hours = visitor.as_ref().map(|visitor| visitor.hours.clone());
         let hours = hours.unwrap_or_default();
@@ -172,12 +208,17 @@ impl Door {
         let closed = hours.mode == PortalMode::Closed && inside.is_none();
         let trouble = trouble.or(closed.then_some(Trouble::Closed(hours.seconds)));
         let token = self.tokens.token(&peer.address.to_string(), unix_seconds());
+        // Whoever typed something, or was refused by it, has other things to do.
+        let again = had.filter(|_| trouble.is_none() && code.is_none());
+        let again = again.map(|pass| pass.voucher.to_string());
         let shown = Shown {
             network: &self.title,
             text: &self.text,
             token: &token,
             inside: inside.map(|inside| inside.seconds),
-            free,
+            free: free.map(|(seconds, _)| seconds),
+            password: free.is_some_and(|(_, password)| password),
+            again: again.as_deref(),
             closed,
             code: code.as_deref(),
             trouble,
@@ -206,7 +247,7 @@ impl Door {
             bytes_remaining: Option<u64>,
             can_extend_session: bool,
         }
-        let visitor = self.visitor(peer).await;
+        let visitor = self.visitor(peer, None).await;
         let mode = visitor.as_ref().map(|visitor| visitor.hours.mode);
         let inside = inside(visitor);
         let captive = Captive {
@@ -315,6 +356,33 @@ fn own_host(local: IpAddr) -> Option<String> {
 /// What a code on a sheet says beside the page's address: a QR code leads there.
 fn prefilled(code: Option<Ticket>) -> String {
     code.map_or_else(String::new, |code| format!("?code={code}"))
+}
+
+/// Who asks for nothing more.
+fn visitor(address: IpAddr) -> Visitor {
+    Visitor {
+        address,
+        pass: None,
+        password: String::new(),
+    }
+}
+
+/// What a browser had from before.
+fn pass(headers: &HeaderMap) -> Option<Pass> {
+    let cookies = header(headers, "cookie").split(';');
+    let mut ours = cookies.filter_map(|one| one.trim().strip_prefix(COOKIE)?.strip_prefix('='));
+    ours.find_map(|text| text.parse().ok())
+}
+
+/// What a browser is to keep: for scripts and other pages there is nothing to see (RFC 6265 section
+/// 5.3; `SameSite`: draft-ietf-httpbis-rfc6265bis).
+fn keep(response: &mut Response<Answer>, pass: &str) {
+    let text = format!("{COOKIE}={pass}; Path=/; Max-Age={KEPT}; HttpOnly; SameSite=Lax");
+    if let Ok(value) = HeaderValue::from_str(&text) {
+        response
+            .headers_mut()
+            .insert(hyper::header::SET_COOKIE, value);
+    }
 }
 
 fn header<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {

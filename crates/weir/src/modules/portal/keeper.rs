@@ -75,6 +75,8 @@ pub struct Keeper {
     /// Questions for names that were brought here, by who asked. Conntrack would bring more of the
     /// same here after the log-in, too.
     brought: HashMap<IpAddr, Vec<ConnectionId>>,
+    /// Devices of which another browser was seen than theirs, and when.
+    others: HashMap<Mac, u64>,
     /// Devices of the portal that are not there.
     missing: Vec<String>,
     /// Bytes that the kernel counted of each address, as they were read last.
@@ -110,6 +112,7 @@ impl Keeper {
             waiting: Vec::new(),
             counters: HashMap::new(),
             brought: HashMap::new(),
+            others: HashMap::new(),
             missing: Vec::new(),
             gift,
             hours: Hours::new(schedule, (began, unix_seconds())),

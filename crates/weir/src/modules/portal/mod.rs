@@ -94,6 +94,7 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
             Error::because(&what, &error, "see `vouchers` under [portal]")
         })?;
         portal.text = said(config.text.0.as_deref())?;
+        let password = password(config)?;
         let key_file = file.with_extension("key");
         let key = keeper::key(&key_file).map_err(|error| {
             let what = format!("the key in {} cannot be read or made", key_file.display());
@@ -112,7 +113,7 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
         portal.open = Some(Open {
             keeper: Rc::new(RefCell::new(Keeper::new(
                 check::rules(config),
-                (config.gift(), config.schedule()),
+                (config.gift(password.as_deref()), config.schedule()),
                 (store, read),
                 Node::new(key, &config.trust.0),
                 &config.exempt.0,
@@ -136,6 +137,33 @@ fn said(file: Option<&Path>) -> Result<String, Error> {
     };
     let text = std::fs::read_to_string(file).map_err(|error| failed(&error))?;
     text::shown(&text).map_err(|error| failed(&error))
+}
+
+/// The password that lets in without a voucher, where that is asked for.
+fn password(config: &config::Portal) -> Result<Option<String>, Error> {
+    if *config.free != config::Free::Password {
+        return Ok(None);
+    }
+    let hint =
+        "write it into the first line of a file, and name that as `free_password` under [portal]";
+    let Some(file) = config.free_password.0.as_deref() else {
+        return Err(Error::new(
+            "guests get in by a password, and there is none",
+            hint,
+        ));
+    };
+    let what = format!("the password in {} cannot be read", file.display());
+    let text = std::fs::read_to_string(file).map_err(|e| Error::because(&what, &e, hint))?;
+    match text.lines().next().map(str::trim) {
+        Some(line) if (1..=200).contains(&line.len()) => Ok(Some(line.to_owned())),
+        _ => {
+            let what = format!(
+                "the first line of {} is no password: it has none, or over 200 bytes",
+                file.display()
+            );
+            Err(Error::new(what, hint))
+        }
+    }
 }
 
 impl Portal {

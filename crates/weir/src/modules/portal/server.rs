@@ -9,6 +9,7 @@ use answers::{PortalClient, PortalHours};
 use api::{Asked, Body, Later, Limits, Method, Problem, Route, Routes, Who};
 use clap::Args;
 use portal::page::Trouble;
+use portal::pass::Pass;
 use serde::{Deserialize, Serialize};
 use tracing_subscriber::filter::LevelFilter;
 use web::channel::{Ours, Theirs};
@@ -62,6 +63,12 @@ pub struct Opening {
 pub struct Visitor {
     /// Where the request came from.
     pub address: IpAddr,
+    /// What its browser had from before.
+    #[serde(default)]
+    pub pass: Option<String>,
+    /// The password that was typed.
+    #[serde(default)]
+    pub password: String,
 }
 
 impl Body for Visitor {
@@ -73,8 +80,8 @@ impl Body for Visitor {
 pub struct Visited {
     /// The device.
     pub client: PortalClient,
-    /// Seconds for which anybody is let in without a voucher.
-    pub free: Option<u64>,
+    /// Seconds for which anybody is let in without a voucher, and whether that takes a password.
+    pub free: Option<(u64, bool)>,
     /// Which hours it is.
     pub hours: PortalHours,
 }
@@ -87,6 +94,9 @@ pub struct Knock {
     pub address: IpAddr,
     /// What was typed.
     pub code: String,
+    /// What its browser had from before.
+    #[serde(default)]
+    pub pass: Option<String>,
 }
 
 impl Body for Knock {
@@ -101,6 +111,9 @@ pub fn routes(keeper: &Rc<RefCell<Keeper>>, face: &Rc<Face>) -> Routes {
     let visit = move |asked: Asked<(), Visitor>| -> Result<Visited, Problem> {
         let mut keeper = visits.borrow_mut();
         let (address, router) = (asked.body.address, &visited.router());
+        if let Some(mac) = keeper.device(address, router) {
+            keeper.compare(mac, pass_of(asked.body.pass.as_deref()), false);
+        }
         let client = keeper.client_at(address, router);
         let stranger = || Problem::new(404, "stranger", "no such device", "try again");
         Ok(Visited {
@@ -109,19 +122,27 @@ pub fn routes(keeper: &Rc<RefCell<Keeper>>, face: &Rc<Face>) -> Routes {
             hours: keeper.hours(),
         })
     };
-    let knock = move |asked: Asked<(), Knock>| -> Later<Answer> {
+    let knock = move |asked: Asked<(), Knock>| -> Later<Came> {
         let Ok(ticket) = asked.body.code.parse() else {
-            return Box::pin(std::future::ready(Ok(Some(Trouble::NoCode))));
+            let came = Came {
+                trouble: Some(Trouble::NoCode),
+                pass: None,
+            };
+            return Box::pin(std::future::ready(Ok(came)));
         };
         let mut keeper = knocks.borrow_mut();
         let router = &mut knocked.router();
-        let came = keeper.log_in(asked.body.address, ticket, router);
+        let pass = pass_of(asked.body.pass.as_deref());
+        let came = keeper.log_in(asked.body.address, (ticket, pass), router);
         answered(came, &mut keeper)
     };
-    let give = move |asked: Asked<(), Visitor>| -> Later<Answer> {
+    let give = move |asked: Asked<(), Visitor>| -> Later<Came> {
         let mut keeper = gives.borrow_mut();
-        let came = keeper.give(asked.body.address, &mut given.router());
-        answered(came, &mut keeper)
+        let Visitor {
+            address, password, ..
+        } = &asked.body;
+        let came = keeper.give(*address, password, &mut given.router());
+        answered(came.map(|()| None), &mut keeper)
     };
     let leave = move |asked: Asked<(), Visitor>| -> Result<(), Problem> {
         leaves
@@ -137,16 +158,30 @@ pub fn routes(keeper: &Rc<RefCell<Keeper>>, face: &Rc<Face>) -> Routes {
     ])
 }
 
-/// Why somebody is not let in, if so; told when it holds.
-type Answer = Option<Trouble>;
+/// What came of it; told when it holds.
+#[derive(Serialize, Deserialize)]
+pub struct Came {
+    /// Why somebody is not let in, if so.
+    pub trouble: Option<Trouble>,
+    /// What his browser is to keep.
+    pub pass: Option<String>,
+}
 
-fn answered(came: Result<(), Trouble>, keeper: &mut Keeper) -> Later<Answer> {
+fn pass_of(text: Option<&str>) -> Option<Pass> {
+    text?.parse().ok()
+}
+
+fn answered(came: Result<Option<Pass>, Trouble>, keeper: &mut Keeper) -> Later<Came> {
     let let_in = keeper.let_in();
     Box::pin(async move {
         if let Some(let_in) = let_in {
             let _ = let_in.await;
         }
-        Ok(came.err())
+        let (pass, trouble) = match came {
+            Ok(pass) => (pass.map(|pass| pass.to_string()), None),
+            Err(trouble) => (None, Some(trouble)),
+        };
+        Ok(Came { trouble, pass })
     })
 }
 

@@ -7,14 +7,15 @@ use kernel::Mac;
 use portal::Millis;
 use portal::guests::Refusal;
 use portal::page::Trouble;
+use portal::pass::Pass;
 use portal::schedule::Mode;
-use portal::signed::Ticket;
+use portal::signed::{Signed, Ticket};
 use portal::voucher::mac_text;
-use tracing::info;
+use tracing::{info, warn};
 use web::throttle::Allowance;
 
 use super::{Keeper, seconds};
-use crate::daemon::Router;
+use crate::daemon::{Router, unix_seconds};
 
 /// Wrong codes of one device: of 40 bits nobody guesses one.
 pub(super) const CODES_EACH: Allowance = Allowance {
@@ -28,14 +29,18 @@ pub(super) const CODES_ALL: Allowance = Allowance {
     every: Duration::from_millis(200),
 };
 
+/// Devices of which is remembered that another browser was seen.
+const MOST_OTHERS: usize = 1024;
+
 impl Keeper {
     /// Somebody came with a code, or with a signed voucher.
+    /// `pass`: what its browser had from before. What it is to keep from now on, if it fits.
     pub fn log_in(
         &mut self,
         address: IpAddr,
-        ticket: Ticket,
+        (ticket, pass): (Ticket, Option<Pass>),
         router: &mut Router,
-    ) -> Result<(), Trouble> {
+    ) -> Result<Option<Pass>, Trouble> {
         let Some(mac) = self.device(address, router) else {
             return Err(Trouble::Stranger);
         };
@@ -45,11 +50,14 @@ impl Keeper {
         if let Err(wait) = self.codes.take(whose, self.began.elapsed()) {
             return Err(Trouble::Wait(seconds(wait)));
         }
-        let come = (mac, address);
+        let token = pass.map_or_else(number, |pass| Some(pass.token));
+        self.compare(mac, pass, true);
+        let come = (mac, address, token);
         let came = match ticket {
             Ticket::Code(code) => {
-                let when = (now, wall);
-                self.guests.log_in(come, code, when, &mut self.changes)
+                let id = self.guests.coded(&code).map(str::to_owned);
+                let id = id.ok_or(Refusal::Unknown);
+                id.and_then(|id| self.come(come, &id, (now, wall)))
             }
             Ticket::Former(_) if !self.guests.has_formers() => return Err(Trouble::NoCode),
             Ticket::Former(former) => {
@@ -77,10 +85,41 @@ impl Keeper {
             Err(refusal) => return Err(refusal.into()),
         }
         self.find(mac, router);
+        let pass = token.and_then(|token| self.pass(&mac, token));
         let mac = mac_text(&mac);
         info!(mac, %address, "let in by a voucher");
         self.settle(router);
-        Ok(())
+        Ok(pass)
+    }
+
+    /// What the browser of a device that is let in is to keep.
+    fn pass(&self, mac: &Mac, token: u64) -> Option<Pass> {
+        let guest = self.guests.guest(mac)?;
+        let (voucher, _) = self.guests.voucher(guest.voucher.as_ref()?, self.now())?;
+        let signed = voucher.signed;
+        let voucher = signed.or_else(|| Signed::of(voucher, &self.node.key))?;
+        Some(Pass { token, voucher })
+    }
+
+    /// A browser came from a device's address. Whether it is the one by which that was let in: if not,
+    /// another device may have copied the hardware address.
+    pub fn compare(&mut self, mac: Mac, pass: Option<Pass>, logs_in: bool) {
+        let Some(known) = self.guests.token(&mac) else {
+            return;
+        };
+        // One that brings nothing may be another program of the same device.
+        let other = pass.map_or(logs_in, |pass| pass.token != known);
+        if !other || self.others.len() >= MOST_OTHERS {
+            return;
+        }
+        if self.others.insert(mac, unix_seconds()).is_none() {
+            let mac = mac_text(&mac);
+            warn!(
+                mac,
+                "another browser than the one that was let in came with this hardware address: two \
+                    devices may have it"
+            );
+        }
     }
 
     /// Whether anybody gets in now.
@@ -93,12 +132,18 @@ impl Keeper {
 
     fn come(
         &mut self,
-        (mac, address): (Mac, IpAddr),
+        (mac, address, token): (Mac, IpAddr, Option<u64>),
         id: &str,
         when: (Millis, u64),
     ) -> Result<(), Refusal> {
+        if let Some(token) = token {
+            self.guests.moves(id, (mac, token), when, &mut self.changes);
+        }
         self.guests.admit(mac, id, when, &mut self.changes)?;
         self.guests.seen(mac, address, when.0, &mut self.changes);
+        if let Some(token) = token {
+            self.guests.mark(mac, token, when.0, &mut self.changes);
+        }
         Ok(())
     }
 
@@ -139,9 +184,16 @@ impl Keeper {
     }
 }
 
+/// A number that nobody else has; `None`: there are no random ones.
+fn number() -> Option<u64> {
+    let mut octets = [0; 8];
+    getrandom::fill(&mut octets).ok()?;
+    Some(u64::from_be_bytes(octets))
+}
+
 /// A device, as those who try are told apart: by network, of IPv6 addresses. All its addresses are
 /// one, and no two devices are.
-fn whose(mac: &Mac) -> IpAddr {
+pub(super) fn whose(mac: &Mac) -> IpAddr {
     let mut octets = [0; 16];
     octets[0] = 0xfd;
     octets[2..8].copy_from_slice(mac);

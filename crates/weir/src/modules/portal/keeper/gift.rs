@@ -3,9 +3,11 @@
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
+use portal::form::Password;
 use portal::page::Trouble;
 use portal::voucher::Voucher;
 
+use super::come::whose;
 use super::{Keeper, seconds};
 use crate::daemon::Router;
 
@@ -26,11 +28,14 @@ pub struct Gift {
     pub rate: Option<u64>,
     /// The page is to be read first.
     pub read: bool,
+    /// It takes this password.
+    pub password: Option<Password>,
 }
 
 impl Keeper {
-    /// Somebody sees the page. For how many seconds anybody is let in without a voucher.
-    pub fn visited(&mut self, address: IpAddr, router: &Router) -> Option<u64> {
+    /// Somebody sees the page. For how many seconds anybody is let in without a voucher, and whether
+    /// that takes a password.
+    pub fn visited(&mut self, address: IpAddr, router: &Router) -> Option<(u64, bool)> {
         let gift = self.gift?;
         let mac = self.device(address, router)?;
         if self.visits.len() >= MOST_SEEN {
@@ -41,11 +46,16 @@ impl Keeper {
         if self.visits.len() < MOST_SEEN {
             self.visits.entry(mac).or_insert((Instant::now(), None));
         }
-        Some(gift.time.as_secs())
+        Some((gift.time.as_secs(), gift.password.is_some()))
     }
 
     /// Somebody wants what is free.
-    pub fn give(&mut self, address: IpAddr, router: &mut Router) -> Result<(), Trouble> {
+    pub fn give(
+        &mut self,
+        address: IpAddr,
+        password: &str,
+        router: &mut Router,
+    ) -> Result<(), Trouble> {
         let Some(gift) = self.gift else {
             return Err(Trouble::Broken);
         };
@@ -56,6 +66,15 @@ impl Keeper {
         // Who is in has no need of it.
         if self.guests.guest(&mac).is_some() {
             return Ok(());
+        }
+        if let Some(wanted) = gift.password {
+            let whose = whose(&mac);
+            let waits = self.codes.take(whose, self.began.elapsed());
+            waits.map_err(|wait| Trouble::Wait(seconds(wait)))?;
+            if Password::new(password) != wanted {
+                return Err(Trouble::NotThePassword);
+            }
+            self.codes.give_back(whose);
         }
         let Some((first, end)) = self.visits.get(&mac).copied() else {
             return Err(Trouble::Read(seconds(READING)));

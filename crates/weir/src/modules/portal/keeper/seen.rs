@@ -18,7 +18,7 @@ const MOST_OF_ONE: usize = 64;
 
 impl Keeper {
     /// Which device has an address, behind a device of the portal.
-    pub(super) fn device(&self, address: IpAddr, router: &Router) -> Option<Mac> {
+    pub fn device(&self, address: IpAddr, router: &Router) -> Option<Mac> {
         let here: HashSet<u32> = self.links(router);
         let mut neighbours = router.core.neighbours();
         let found = neighbours.find(|n| n.address == address && here.contains(&n.link))?;

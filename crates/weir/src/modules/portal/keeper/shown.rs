@@ -110,6 +110,7 @@ impl Keeper {
             next: guest.map(|guest| guest.next.clone()).unwrap_or_default(),
             seconds_remaining: left.map(|left| left.div_ceil(1000)),
             bytes_remaining,
+            other_browser: guest.and(self.others.get(&mac).copied()),
         }
     }
 

@@ -1,0 +1,68 @@
+//! What a browser keeps when its device was let in: a pass. With it a device that has another hardware
+//! address now, or is at another node, need not type a code again, and takes its own place among the
+//! voucher's devices, not another's.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::signed::{NotSigned, Signed};
+
+/// A pass. As text: 16 hexadecimal digits, a full stop, the signed voucher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pass {
+    /// Number of the browser: random, and nobody else's.
+    pub token: u64,
+    /// The voucher, which any node can check.
+    pub voucher: Signed,
+}
+
+impl fmt::Display for Pass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}.{}", self.token, self.voucher)
+    }
+}
+
+impl FromStr for Pass {
+    type Err = NotSigned;
+
+    fn from_str(text: &str) -> Result<Self, NotSigned> {
+        let (token, voucher) = text.split_once('.').ok_or(NotSigned)?;
+        let digits = token.len() == 16 && token.bytes().all(|o| o.is_ascii_hexdigit());
+        let token = u64::from_str_radix(token, 16).ok().filter(|_| digits);
+        Ok(Self {
+            token: token.ok_or(NotSigned)?,
+            voucher: voucher.parse()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::Code;
+    use crate::keys::SecretKey;
+    use crate::voucher::Voucher;
+
+    #[test]
+    fn what_is_kept_is_known_again() {
+        let key = SecretKey::new(&[1; 32]).expect("a key");
+        let voucher = Voucher::new("00112233445566ff".to_owned(), Code::new([7; 5]), 5);
+        let pass = Pass {
+            token: 7,
+            voucher: Signed::of(&voucher, &key).expect("signed"),
+        };
+        let text = pass.to_string();
+        assert!(text.starts_with("0000000000000007."));
+        assert_eq!(text.parse(), Ok(pass));
+        for wrong in [
+            "",
+            ".",
+            "7.",
+            "+000000000000007.AAAA",
+            &text[1..],
+            &text[..180],
+        ] {
+            assert_eq!(wrong.parse::<Pass>(), Err(NotSigned), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! What browsers keep, so that their devices are known again; and a password that all have.
+
+use super::*;
+
+/// The page, and what of it is sent along with its forms.
+fn token(page: &str) -> Result<&str, Error> {
+    let (_, rest) = page
+        .split_once("name=\"token\" value=\"")
+        .ok_or_else(|| unexpected(page))?;
+    Ok(rest.split('"').next().unwrap_or_default())
+}
+
+impl Place {
+    /// A browser with a jar of its own sees the page.
+    fn browse(&self, jar: &str) -> Result<String, Error> {
+        let jar = self.folder.join(jar);
+        let jar = jar.display();
+        self.client()?
+            .run(&format!("curl -s -m 10 -b {jar} -c {jar} {PAGE}"))
+    }
+
+    /// It sends a form.
+    fn send(&self, jar: &str, path: &str, said: &str) -> Result<String, Error> {
+        let page = self.browse(jar)?;
+        let (token, jar) = (token(&page)?, self.folder.join(jar));
+        let jar = jar.display();
+        self.curl(&format!(
+            "-b {jar} -c {jar} -d token={token} -d {said} {PAGE}{path}"
+        ))
+    }
+}
+
+/// A device with another hardware address goes on by one tap, and its former address goes; who copies
+/// that later is noticed.
+#[test]
+fn a_browser_is_known_again_when_the_hardware_address_is_another() -> Result<(), Error> {
+    let place = Place::open("tc", "")?;
+    let (client, server) = (place.client()?, place.lab.node("server")?);
+    let to = SocketAddr::new(SERVER, 8080);
+    let _echo = Echo::serve(server, to)?;
+    let voucher = place.sell("--duration 1h --devices 2")?;
+    let said = place.send("phone", "login", &format!("code={}", voucher.code))?;
+    assert!(said.starts_with("303>"), "{said}");
+    assert_eq!(ask_tcp(client, to, b"in")?, b"in");
+    let first = place.clients()?.clients[0].mac.clone();
+    let device = client.run("ip -o link show type veth")?;
+    let device = device
+        .split(": ")
+        .nth(1)
+        .and_then(|name| name.split('@').next());
+    let device = device.ok_or_else(|| unexpected("no device"))?;
+    let become_one = |mac: &str| {
+        let routes = client.run("ip route show default")?;
+        let routes = routes.trim();
+        client.run(&format!("ip link set {device} down"))?;
+        client.run(&format!("ip link set {device} address {mac} up"))?;
+        if !routes.is_empty() {
+            // It went with the link.
+            let _ = client.run(&format!("ip route add {routes}"));
+        }
+        Ok::<_, Error>(())
+    };
+    become_one("02:00:00:00:77:01")?;
+    wait_until("the new address is asked for its voucher", LIMIT, || {
+        Ok(place.browse("phone")?.contains("Go on with your voucher"))
+    })?;
+    assert!(ask_tcp(client, to, b"in?").is_err());
+    // Another browser knows nothing of it.
+    assert!(!place.browse("other")?.contains("Go on with"));
+    let page = place.browse("phone")?;
+    let (_, rest) = page
+        .split_once("name=\"code\" value=\"")
+        .ok_or_else(|| unexpected(&page))?;
+    let signed = rest.split('"').next().unwrap_or_default();
+    let said = place.send("phone", "login", &format!("code={signed}"))?;
+    assert!(said.starts_with("303>"), "{said}");
+    assert_eq!(ask_tcp(client, to, b"in")?, b"in");
+    // Its former address has made room, though there is room for two.
+    let admitted = |mac: &str| {
+        let clients = place.clients()?.clients.into_iter();
+        let mut found = clients.filter(|one| one.state == PortalState::Admitted && one.mac == mac);
+        Ok::<_, Error>(found.next())
+    };
+    assert!(admitted(&first)?.is_none());
+    let guest = admitted("02:00:00:00:77:01")?.ok_or_else(|| unexpected("not in"))?;
+    assert_eq!(guest.other_browser, None);
+    // Somebody else by this address, with a pass of his own.
+    let second = place.sell("--duration 1h")?;
+    let said = place.send("thief", "login", &format!("code={}", second.code))?;
+    assert!(said.starts_with("303>"), "{said}");
+    let guest = admitted("02:00:00:00:77:01")?.ok_or_else(|| unexpected("not in"))?;
+    assert!(guest.other_browser.is_some());
+    assert!(place.weir.log().contains("another browser"));
+    // For scripts there is nothing to see, and it is of no other's making.
+    let jar = std::fs::read_to_string(place.folder.join("phone")).map_err(unexpected)?;
+    assert!(jar.contains("#HttpOnly_192.168.1.1"), "{jar}");
+    Ok(())
+}
+
+/// A password lets in for a while; guesses wait like those of codes.
+#[test]
+fn a_password_lets_in() -> Result<(), Error> {
+    let file = std::env::temp_dir().join(format!("weir-password-{}", std::process::id()));
+    std::fs::write(&file, "caf\u{e9} am Markt \nsecond line\n").map_err(unexpected)?;
+    let more = format!(
+        "free = \"password\"\nfree_password = {file:?}\nfree_time = \"20s\"\nfree_rate = \"8Mbit\"\n"
+    );
+    let place = Place::open("tc", &more)?;
+    let _ = std::fs::remove_file(&file);
+    let (client, server) = (place.client()?, place.lab.node("server")?);
+    let to = SocketAddr::new(SERVER, 8080);
+    let _echo = Echo::serve(server, to)?;
+    let page = place.browse("jar")?;
+    assert!(page.contains("name=\"password\""), "{page}");
+    let said = place.send("jar", "free", "password=secret")?;
+    assert!(said.starts_with("403>"), "{said}");
+    assert!(ask_tcp(client, to, b"in?").is_err());
+    let said = place.send("jar", "free", "password=caf%C3%A9+am+Markt")?;
+    assert!(said.starts_with("303>"), "{said}");
+    assert_eq!(ask_tcp(client, to, b"in")?, b"in");
+    assert_eq!(place.clients()?.clients[0].state, PortalState::Free);
+    let table = place
+        .lab
+        .node("router")?
+        .run("nft list map inet weir_portal up")?;
+    assert!(table.contains("_8000000"), "{table}");
+    wait_until("it is over", LIMIT, || {
+        Ok(ask_tcp(client, to, b"in?").is_err())
+    })?;
+    for _ in 0..5 {
+        place.send("jar", "free", "password=guess")?;
+    }
+    let said = place.send("jar", "free", "password=caf%C3%A9+am+Markt")?;
+    assert!(said.starts_with("429>"), "{said}");
+    Ok(())
+}
