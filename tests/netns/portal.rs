@@ -15,6 +15,8 @@ mod outside;
 mod passes;
 #[path = "portal/past.rs"]
 mod past;
+#[path = "portal/secure.rs"]
+mod secure;
 #[path = "portal/terms.rs"]
 mod terms;
 #[path = "portal/ways.rs"]

@@ -36,6 +36,8 @@ pub struct Portal {
     pub devices: Vec<String>,
     /// Port where the page is.
     pub page: u16,
+    /// Port where the page is by HTTPS, if it is.
+    pub secure: Option<u16>,
     /// Port where names are answered.
     pub names: u16,
     /// What everybody may reach.
@@ -213,12 +215,19 @@ pub fn create(portal: &Portal, admitted: &Admitted<'_>) -> String {
         .iter()
         .map(|name| format!("\"{name}\""))
         .collect();
+    let pages: Vec<_> = std::iter::once(portal.page).chain(portal.secure).collect();
+    let pages = pages
+        .iter()
+        .map(u16::to_string)
+        .collect::<Vec<_>>()
+        .join(", ");
     let here = format!("{{ {} }}", names.join(", "));
     for (chain, rules) in CHAINS {
         let name = chain.split(' ').next().unwrap_or_default();
         for rule in rules_of(rules) {
             let rule = rule
                 .replace("$here", &here)
+                .replace("$pages", &pages)
                 .replace("$page", &portal.page.to_string())
                 .replace("$names", &portal.names.to_string());
             let _ = writeln!(text, "add rule inet {TABLE} {name} {rule}");
@@ -327,7 +336,7 @@ const TO_GUESTS: &str = "
 /// in ends, or a browser would use it again, and never get to where it wanted; where the page has no
 /// address but that of the link, it is shown by such connections, and they stay.
 const INPUT: &str = "
-    iifname != $here tcp dport { $page, $names } drop
+    iifname != $here tcp dport { $pages, $names } drop
     iifname != $here udp dport $names drop
     iifname != $here return
     iifname @open return
@@ -338,7 +347,7 @@ const INPUT: &str = "
     fib saddr . iif oif missing drop
     meta nfproto ipv4 ct status dnat tcp dport $page ether saddr @macs reject with tcp reset
     ip6 daddr != fe80::/10 ct status dnat tcp dport $page ether saddr @macs reject with tcp reset
-    tcp dport { $page, $names } return
+    tcp dport { $pages, $names } return
     udp dport $names return
     ct direction reply ct state established,related return
     icmp type echo-request return
@@ -387,6 +396,7 @@ mod tests {
         let portal = Portal {
             devices: vec!["br-lan".into(), "br-guest".into()],
             page: 2050,
+            secure: Some(2443),
             names: 2053,
             garden: Vec::new(),
         };
@@ -408,6 +418,7 @@ mod tests {
         assert!(text.contains("macs { 02:00:00:00:00:07 timeout 0d0s1ms }"));
         assert!(text.contains("pairs4 { 02:00:00:00:00:07 . 10.0.0.2 }"));
         assert!(text.contains("open { \"br-lan\" timeout 0d0s5ms, \"br-guest\" timeout 0d0s5ms }"));
+        assert!(text.contains("tcp dport { 2050, 2443, 2053 } return"));
         assert!(!text.contains('$'), "{text}");
     }
 }

@@ -31,7 +31,7 @@ pub struct Door {
     pub(crate) behind: Behind,
     hosts: Hosts,
     #[cfg(feature = "tls")]
-    pub(crate) tls: Option<crate::tls::Tls>,
+    pub(crate) tls: Option<crate::tls::Speaker>,
 }
 
 /// A request that has passed the first questions.
@@ -76,7 +76,7 @@ impl Door {
     pub fn with_clock(front: Front, behind: Behind, clock: Clock) -> Self {
         Self {
             #[cfg(feature = "tls")]
-            tls: front.tls.then(crate::tls::Tls::new),
+            tls: front.tls.then(crate::tls::Speaker::default),
             hosts: Hosts::new(front.hosts.iter().map(String::as_str)),
             clock,
             behind,
@@ -221,18 +221,11 @@ impl Served for Door {
     async fn converse(&self, stream: TcpStream, peer: Peer) -> io::Result<()> {
         #[cfg(feature = "tls")]
         if let Some(tls) = &self.tls {
-            let peer = Peer { tls: true, ..peer };
-            let time = self.front.limits.request_time;
-            let shaken = tokio::time::timeout(time, tls.accept(stream, self)).await;
-            return match shaken {
-                Ok(Ok(Some(stream))) => {
-                    speak(stream, peer, self).await;
-                    Ok(())
-                }
-                Ok(Ok(None)) => Ok(()),
-                Ok(Err(error)) => Err(error),
-                Err(_) => Err(io::ErrorKind::TimedOut.into()),
+            let pair = async || {
+                let answer = self.behind.ask(Question::new("GET", "/page/certificate"));
+                reply::told(answer.await).await.ok()
             };
+            return tls.converse(stream, peer, self, pair).await;
         }
         speak(stream, peer, self).await;
         Ok(())

@@ -39,7 +39,7 @@ pub mod sessions;
 mod settings;
 pub mod throttle;
 #[cfg(feature = "tls")]
-mod tls;
+pub mod tls;
 mod token;
 mod warden;
 
@@ -52,4 +52,4 @@ pub use serve::{Listeners, Served, serve};
 pub use settings::{
     DEFAULT_LISTEN, DEFAULT_PASSWORD_FILE, FiguresFor, Front, Limits, Metrics, Settings, Tls,
 };
-pub use warden::{Clock, Figures, Warden};
+pub use warden::{Clock, Figures, Pair, Warden};

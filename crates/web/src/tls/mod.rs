@@ -22,10 +22,9 @@ use tokio_rustls::server::TlsStream;
 use tracing::{info, warn};
 
 use crate::WebError;
-use crate::behind::Question;
-use crate::door::Door;
-use crate::reply;
+use crate::guard::Peer;
 use crate::secret::Stamp;
+use crate::serve::{Served, speak};
 use crate::settings::{self, Settings};
 use crate::warden::Pair;
 
@@ -43,25 +42,45 @@ Cache-Control: no-store\r\nContent-Length: 62\r\nConnection: close\r\n\r\nThis i
 https:// before the address, not http://.\n\n";
 
 /// Speaks TLS, with the certificate as it is now.
-pub(crate) struct Tls {
+#[derive(Default)]
+pub struct Speaker {
     /// `None`: not told yet.
     acceptor: RefCell<Option<(Pair, TlsAcceptor)>>,
     looked: Cell<Option<Duration>>,
 }
 
-impl Tls {
-    pub(crate) fn new() -> Self {
-        Self {
-            acceptor: RefCell::default(),
-            looked: Cell::default(),
+impl Speaker {
+    /// Shakes hands, and speaks HTTP over it. `now`: since some beginning. `pair` is asked for the
+    /// certificate now and then; `None`: it cannot be told now.
+    ///
+    /// # Errors
+    /// The handshake fails, or takes longer than a request may.
+    pub async fn converse<S: Served>(
+        &self,
+        stream: TcpStream,
+        peer: Peer,
+        served: &S,
+        pair: impl AsyncFnOnce() -> Option<Pair>,
+    ) -> io::Result<()> {
+        let time = served.limits().request_time;
+        let shaken = self.accept(stream, served.now(), pair);
+        match tokio::time::timeout(time, shaken).await {
+            Ok(Ok(Some(stream))) => {
+                speak(stream, Peer { tls: true, ..peer }, served).await;
+                Ok(())
+            }
+            Ok(Ok(None)) => Ok(()),
+            Ok(Err(error)) => Err(error),
+            Err(_) => Err(io::ErrorKind::TimedOut.into()),
         }
     }
 
     /// Shakes hands. `None` where the client speaks plain HTTP: it was told so.
-    pub(crate) async fn accept(
+    async fn accept(
         &self,
         mut stream: TcpStream,
-        door: &Door,
+        now: Duration,
+        pair: impl AsyncFnOnce() -> Option<Pair>,
     ) -> io::Result<Option<TlsStream<TcpStream>>> {
         let mut first = [0];
         if stream.peek(&mut first).await? == 1 && first[0] != HANDSHAKE {
@@ -75,22 +94,20 @@ impl Tls {
             }
             return Ok(None);
         }
-        self.look(door).await;
+        self.look(now, pair).await;
         let acceptor = self.acceptor.borrow().as_ref().map(|(_, one)| one.clone());
         let acceptor = acceptor.ok_or(io::ErrorKind::NotConnected)?;
         acceptor.accept(stream).await.map(Some)
     }
 
     /// Asks whether there is another certificate.
-    async fn look(&self, door: &Door) {
-        let now = (door.clock)();
+    async fn look(&self, now: Duration, pair: impl AsyncFnOnce() -> Option<Pair>) {
         let rested = |looked: Duration| now.saturating_sub(looked) < LOOK;
         if self.looked.get().is_some_and(rested) && self.acceptor.borrow().is_some() {
             return;
         }
         self.looked.set(Some(now));
-        let answer = door.behind.ask(Question::new("GET", "/page/certificate"));
-        let Ok(pair) = reply::told::<Pair>(answer.await).await else {
+        let Some(pair) = pair().await else {
             return;
         };
         if (self.acceptor.borrow().as_ref()).is_some_and(|(former, _)| *former == pair) {
@@ -103,8 +120,8 @@ impl Tls {
     }
 }
 
-/// The files of the certificate and the key, as the daemon has them.
-pub(crate) struct Files {
+/// The files of a certificate and its key, as the daemon has them.
+pub struct Files {
     certificate: PathBuf,
     key: PathBuf,
     pair: RefCell<Pair>,
@@ -114,26 +131,34 @@ pub(crate) struct Files {
 
 impl Files {
     /// Reads, or makes, what the settings name; `None` where they want no TLS.
-    pub(crate) fn open(settings: &Settings, now: Duration) -> Result<Option<Self>, WebError> {
+    pub(crate) fn of(settings: &Settings, now: Duration) -> Result<Option<Self>, WebError> {
         let (certificate, key) = match &settings.tls {
             settings::Tls::Off => return Ok(None),
             settings::Tls::Files { certificate, key } => (certificate.clone(), key.clone()),
             settings::Tls::Own { directory } => own::make(directory, settings)?,
         };
+        Self::open(certificate, key, now).map(Some)
+    }
+
+    /// Reads PEM files. `now`: since some beginning.
+    ///
+    /// # Errors
+    /// They cannot be read, or do not fit each other.
+    pub fn open(certificate: PathBuf, key: PathBuf, now: Duration) -> Result<Self, WebError> {
         let seen = [Stamp::at(&certificate), Stamp::at(&key)];
         let pair = RefCell::new(read(&certificate, &key)?);
-        Ok(Some(Self {
+        Ok(Self {
             certificate,
             key,
             pair,
             seen: Cell::new(seen),
             looked: Cell::new(now),
-        }))
+        })
     }
 
     /// What is in them, read again if they changed. What is of no use, perhaps because only one of
     /// them was written yet, is told once and left; the former certificate stays.
-    pub(crate) fn pair(&self, now: Duration) -> Pair {
+    pub fn pair(&self, now: Duration) -> Pair {
         if now.saturating_sub(self.looked.get()) >= LOOK {
             self.looked.set(now);
             self.look();
@@ -149,11 +174,10 @@ impl Files {
         match read(&self.certificate, &self.key) {
             Ok(pair) => {
                 self.pair.replace(pair);
-                info!(certificate = %self.certificate.display(), "the web page has a new \
-                    certificate");
+                info!(certificate = %self.certificate.display(), "there is a new certificate");
             }
             Err(error) => {
-                warn!(%error, hint = error.hint(), "the web page keeps its former certificate");
+                warn!(%error, hint = error.hint(), "the former certificate stays");
             }
         }
     }

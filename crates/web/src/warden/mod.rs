@@ -74,7 +74,7 @@ pub(crate) struct Whose {
 
 /// A certificate and its key, as PEM.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Pair {
+pub struct Pair {
     pub(crate) certificate: String,
     pub(crate) key: String,
 }
@@ -129,7 +129,7 @@ impl Warden {
         }
         Ok(Self {
             #[cfg(feature = "tls")]
-            tls: crate::tls::Files::open(&settings, clock())?,
+            tls: crate::tls::Files::of(&settings, clock())?,
             cost: Cost::default(),
             sessions: RefCell::new(Sessions::new(settings.limits.sessions)),
             logins: RefCell::new(Throttle::new(LOGIN_EACH, LOGIN_ALL)),

@@ -135,6 +135,9 @@ free_time = "30m"
 free_pause = "2h"
 free_rate = "2Mbit"
 free_password = "/etc/weir/portal.password"
+host = "Portal.example.net"
+certificate = "/etc/weir/portal/c.pem"
+certificate_key = "/etc/weir/portal/k.pem"
 text = "/etc/weir/portal.md"
 closed = ["sun-thu 22:00-06:00"]
 open = ["Sun"]
@@ -518,9 +521,9 @@ proptest! {
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 70);
+    assert_eq!(help.len(), 73);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 61, "no device has settings of its own");
+    assert_eq!(entries.len(), 64, "no device has settings of its own");
     assert!(
         entries
             .iter()

@@ -10,7 +10,7 @@ use portal::rules;
 use serde::Deserialize;
 
 use super::config::Portal;
-use super::sockets::{NAMES, PAGE};
+use super::sockets::{NAMES, PAGE, SECURE};
 use crate::Error;
 use crate::check::{Feature, privileged};
 use crate::config::Effective;
@@ -52,6 +52,7 @@ pub fn rules(portal: &Portal) -> rules::Portal {
             .map(|device| device.0.clone())
             .collect(),
         page: PAGE,
+        secure: portal.host.0.is_some().then_some(SECURE),
         names: NAMES,
         garden: portal.garden.value.clone(),
     }

@@ -46,6 +46,14 @@ table! {
             Duration::ZERO => Duration::from_secs(604_800);
         /// How fast who is let in by it may send, and get; such a device's packets are the kernel's.
         Restart free_rate: Option<Rate> = None;
+        /// Name by which the page is reached over HTTPS, too, on port 2443. Guests' devices ask there
+        /// what they may (RFC 8908), where DHCP tells them so (RFC 8910).
+        Restart host: Host = Host::default();
+        /// With `host`: a certificate of that name which devices trust, and those between it and a
+        /// root.
+        Restart certificate: PathBuf = "/etc/weir/portal/fullchain.pem".into();
+        /// With `host`: the certificate's private key.
+        Restart certificate_key: PathBuf = "/etc/weir/portal/privkey.pem".into();
         /// Hours in which nobody gets in but devices that need no voucher, by the router's clock and
         /// zone. The time of vouchers stands still meanwhile.
         Live closed: Spans = Spans::default();
@@ -129,6 +137,34 @@ impl FileValue for Title {
 
     fn show(&self) -> Value {
         self.0.as_str().into()
+    }
+}
+
+/// Name of a host, or none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Host(pub Option<String>);
+
+impl FileValue for Host {
+    const ALLOWED: &'static str = "the name of a host, in quotes, such as \"portal.example.net\", or \
+        \"\" for none";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        let text = value.as_str().ok_or(None)?.to_ascii_lowercase();
+        let label = |label: &str| {
+            let inner = |octet: u8| octet.is_ascii_alphanumeric() || octet == b'-';
+            (1..=63).contains(&label.len()) && label.bytes().all(inner) && !label.starts_with('-')
+        };
+        // An address is no name: no authority that devices trust vouches for one of a LAN.
+        let is_name = text.len() <= 253 && text.contains('.') && text.split('.').all(label);
+        match text.as_str() {
+            "" => Ok(Self(None)),
+            _ if is_name && text.parse::<std::net::IpAddr>().is_err() => Ok(Self(Some(text))),
+            _ => Err(None),
+        }
+    }
+
+    fn show(&self) -> Value {
+        self.0.as_deref().unwrap_or_default().into()
     }
 }
 

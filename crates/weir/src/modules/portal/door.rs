@@ -18,12 +18,14 @@ use portal::pass::Pass;
 use portal::signed::Ticket;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+#[cfg(feature = "tls")]
+use web::Pair;
 use web::channel::Theirs;
 use web::throttle::{Allowance, CONNECT_EACH};
 use web::{Limits, Peer, Served};
 
 use super::server::{Came, Knock, Opening, Visited, Visitor};
-use super::sockets::PAGE;
+use super::sockets::{PAGE, SECURE};
 use crate::daemon::unix_seconds;
 
 /// Name of the cookie, and seconds for which it is kept: a year.
@@ -52,6 +54,8 @@ const SAID: [(&str, &str); 4] = [
 pub struct Door {
     title: String,
     text: String,
+    /// The page's name, where it goes by HTTPS, too.
+    host: Option<String>,
     tokens: Tokens,
     theirs: Rc<Theirs>,
     began: Instant,
@@ -65,6 +69,7 @@ impl Door {
         Self {
             title: opening.title,
             text: opening.text,
+            host: opening.host,
             tokens: Tokens::new(&opening.secret),
             theirs,
             began: Instant::now(),
@@ -73,7 +78,7 @@ impl Door {
 
     async fn decide(&self, request: Request<Incoming>, peer: Peer) -> Response<Answer> {
         let (parts, body) = request.into_parts();
-        let own = own_host(peer.local);
+        let own = self.own(peer);
         let host = header(&parts.headers, "host");
         let query = parts.uri.query().unwrap_or_default();
         let code = field(query.as_bytes(), "code").and_then(|code| code.parse().ok());
@@ -82,7 +87,7 @@ impl Door {
         if let Some(own) = &own
             && host != own
         {
-            let to = format!("http://{own}/{}", prefilled(code));
+            let to = format!("{}{}", self.origin(own), prefilled(code));
             let mut response = moved(StatusCode::FOUND, &to);
             // The connection leads here, whatever becomes of its device.
             let close = HeaderValue::from_static("close");
@@ -169,6 +174,29 @@ impl Door {
         }
     }
 
+    /// What a browser calls the page where it came; `None`: it cannot.
+    fn own(&self, peer: Peer) -> Option<String> {
+        match (&self.host, peer.tls) {
+            (Some(host), true) => Some(format!("{host}:{SECURE}")),
+            _ => own_host(peer.local),
+        }
+    }
+
+    /// Where a browser is sent that wants to be somewhere else, or the like.
+    fn origin(&self, own: &str) -> String {
+        match &self.host {
+            Some(host) => format!("https://{host}:{SECURE}/"),
+            None => format!("http://{own}/"),
+        }
+    }
+
+    /// The certificate of the page's name, as it is now.
+    #[cfg(feature = "tls")]
+    pub async fn certificate(&self) -> Option<Pair> {
+        let request = Request::get("/portal/certificate").body(Full::default());
+        self.exchange(request.ok()?).await.ok()
+    }
+
     /// Asks to be let in; what comes of it, unless that is well.
     async fn knock(&self, path: &str, said: &impl Serialize) -> Came {
         let answered: Result<Came, Silent> = self.ask(path, said).await;
@@ -252,7 +280,7 @@ impl Door {
         let inside = inside(visitor);
         let captive = Captive {
             captive: inside.is_none(),
-            user_portal_url: own.as_ref().map(|own| format!("http://{own}/")),
+            user_portal_url: own.as_ref().map(|own| self.origin(own)),
             seconds_remaining: inside.as_ref().and_then(|inside| inside.seconds),
             bytes_remaining: inside.as_ref().and_then(|inside| inside.bytes),
             can_extend_session: mode == Some(PortalMode::Vouchers),
@@ -268,10 +296,15 @@ impl Door {
     ) -> Result<T, Silent> {
         let body = serde_json::to_vec(said).map_err(|_| Silent)?;
         let request = Request::post(path).body(Full::new(Bytes::from(body)));
+        self.exchange(request.map_err(|_| Silent)?).await
+    }
+
+    async fn exchange<T: DeserializeOwned>(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<T, Silent> {
         let stream = self.theirs.connect().map_err(|_| Silent)?;
-        let answer = exchange(stream, request.map_err(|_| Silent)?)
-            .await
-            .map_err(|_| Silent)?;
+        let answer = exchange(stream, request).await.map_err(|_| Silent)?;
         if !answer.status().is_success() {
             return Err(Silent);
         }

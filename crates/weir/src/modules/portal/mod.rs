@@ -7,6 +7,11 @@ mod door;
 mod keeper;
 mod names;
 mod routes;
+#[cfg(feature = "tls")]
+mod secure;
+#[cfg(not(feature = "tls"))]
+#[path = "plain.rs"]
+mod secure;
 mod server;
 mod sheet;
 mod sockets;
@@ -69,6 +74,11 @@ struct Open {
     sockets: Sockets,
     routes: RefCell<Routes>,
     folder: Vec<std::path::PathBuf>,
+    /// Where its certificate is, which may be another later.
+    read: Vec<std::path::PathBuf>,
+    /// The page's name, where it goes by HTTPS, too, and the certificate of that.
+    host: Option<String>,
+    certificate: Rc<Option<secure::Certificate>>,
 }
 
 /// Opens the vouchers, and binds.
@@ -102,7 +112,8 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
                 was signed by the old one holds no more";
             Error::because(&what, &error, hint)
         })?;
-        let sockets = Sockets::bind().map_err(|error| {
+        let certificate = secure::certificate(config)?;
+        let sockets = Sockets::bind(certificate.is_some()).map_err(|error| {
             let hint = format!(
                 "ports {} and {} are the portal's: see `ss -tulpn` for who has them",
                 sockets::PAGE,
@@ -120,6 +131,9 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
             ))),
             sockets,
             routes: RefCell::default(),
+            host: config.host.0.clone(),
+            read: secure::folders(config),
+            certificate: Rc::new(certificate),
             folder: file.parent().map(Into::into).into_iter().collect(),
         });
     }
@@ -191,6 +205,7 @@ impl Module for Portal {
         match &self.open {
             None => Needs::default(),
             Some(open) => Needs {
+                read: open.read.clone(),
                 write: open.folder.clone(),
                 programs: std::env::current_exe().into_iter().collect(),
                 capabilities: apart::CAPABILITIES.to_vec(),
@@ -201,7 +216,7 @@ impl Module for Portal {
 
     fn routes(self: Rc<Self>, face: &Rc<Face>) -> Vec<Route> {
         if let Some(open) = &self.open {
-            *open.routes.borrow_mut() = server::routes(&open.keeper, face);
+            *open.routes.borrow_mut() = server::routes(&open.keeper, &open.certificate, face);
         }
         routes::all(&self, face)
     }
@@ -247,7 +262,9 @@ impl Module for Portal {
             let served = async {
                 if let Some(open) = &self.open {
                     let routes = open.routes.borrow().clone();
-                    server::keep((&self.title, &self.text), &open.sockets, &routes).await;
+                    let host = open.host.as_deref();
+                    let shown = (&*self.title, &*self.text);
+                    server::keep(shown, host, &open.sockets, &routes).await;
                 }
             };
             tokio::join!(told, served);

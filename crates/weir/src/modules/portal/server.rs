@@ -12,11 +12,13 @@ use portal::page::Trouble;
 use portal::pass::Pass;
 use serde::{Deserialize, Serialize};
 use tracing_subscriber::filter::LevelFilter;
+use web::Pair;
 use web::channel::{Ours, Theirs};
 
 use super::door::Door;
 use super::keeper::Keeper;
 use super::names;
+use super::secure::{Certificate, SecureDoor};
 use super::sockets::Sockets;
 use crate::Error;
 use crate::daemon::Face;
@@ -53,6 +55,8 @@ pub struct Opening {
     pub title: String,
     /// What it says for itself, as HTML.
     pub text: String,
+    /// The page's name, where it goes by HTTPS, too.
+    pub host: Option<String>,
     /// What tokens of forms are made with.
     pub secret: [u8; 32],
 }
@@ -104,7 +108,23 @@ impl Body for Knock {
 }
 
 /// What the process may ask, and nothing else.
-pub fn routes(keeper: &Rc<RefCell<Keeper>>, face: &Rc<Face>) -> Routes {
+pub fn routes(
+    keeper: &Rc<RefCell<Keeper>>,
+    certificate: &Rc<Option<Certificate>>,
+    face: &Rc<Face>,
+) -> Routes {
+    let certificate = Rc::clone(certificate);
+    let pair = move |()| -> Result<Pair, Problem> {
+        let none = || {
+            Problem::new(
+                404,
+                "no_certificate",
+                "there is no certificate",
+                "see `host`",
+            )
+        };
+        Ok(certificate.as_ref().as_ref().ok_or_else(none)?.pair())
+    };
     let at = || (Rc::clone(keeper), Rc::clone(face));
     let ((visits, visited), (knocks, knocked), (leaves, left)) = (at(), at(), at());
     let (gives, given) = at();
@@ -155,6 +175,7 @@ pub fn routes(keeper: &Rc<RefCell<Keeper>>, face: &Rc<Face>) -> Routes {
         Route::later(Method::POST, "/portal/login", Who::Guest, knock),
         Route::later(Method::POST, "/portal/free", Who::Guest, give),
         Route::new(Method::POST, "/portal/logout", Who::Guest, leave),
+        Route::get("/portal/certificate", Who::Guest, pair),
     ])
 }
 
@@ -186,7 +207,12 @@ fn answered(came: Result<Option<Pass>, Trouble>, keeper: &mut Keeper) -> Later<C
 }
 
 /// Keeps the process going, for ever.
-pub async fn keep((title, text): (&str, &str), sockets: &Sockets, routes: &Routes) {
+pub async fn keep(
+    (title, text): (&str, &str),
+    host: Option<&str>,
+    sockets: &Sockets,
+    routes: &Routes,
+) {
     let mut secret = [0; 32];
     // Without random numbers no form is taken: it is told by who needs them more.
     let _ = getrandom::fill(&mut secret);
@@ -194,6 +220,7 @@ pub async fn keep((title, text): (&str, &str), sockets: &Sockets, routes: &Route
         let opening = Opening {
             title: title.to_owned(),
             text: text.to_owned(),
+            host: host.map(str::to_owned),
             secret,
         };
         ours.begin(&opening, &sockets.descriptors())?;
@@ -224,10 +251,24 @@ pub fn run(args: &ServerArgs, _: &mut Output<'_>) -> Result<(), Error> {
     crate::event_loop()?.block_on(async {
         let (theirs, opening, handed) = Theirs::open::<Opening>(control).map_err(stranger)?;
         let theirs = Rc::new(theirs);
-        let (page, tcp, udp) = Sockets::of(handed).parts();
+        let mut sockets = Sockets::of(handed, opening.host.is_some());
+        let secure = sockets.secure();
+        let (page, tcp, udp) = sockets.parts();
         let door = Rc::new(Door::new(opening, Rc::clone(&theirs)));
+        let by_https = async {
+            match secure {
+                Some(secure) => {
+                    web::serve(secure, Rc::new(SecureDoor::new(Rc::clone(&door)))).await
+                }
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
-            ended = web::serve(page, door) => match ended {
+            ended = by_https => match ended {
+                Err(error) => Err(stranger(error)),
+                Ok(never) => match never {},
+            },
+            ended = web::serve(page, Rc::clone(&door)) => match ended {
                 Err(error) => Err(stranger(error)),
                 Ok(never) => match never {},
             },

@@ -13,31 +13,37 @@ use web::Listeners;
 
 /// Port of the page.
 pub const PAGE: u16 = 2080;
+/// Port of the page by HTTPS.
+pub const SECURE: u16 = 2443;
 /// Port of names.
 pub const NAMES: u16 = 2053;
 
 /// Bound.
 pub struct Sockets {
     page: Listeners,
+    /// Only where the page has a name and a certificate.
+    secure: Option<Listeners>,
     names_tcp: Listeners,
     names_udp: Vec<UdpSocket>,
 }
 
 impl Sockets {
     /// Binds all of them. Without IPv6 those of IPv4 alone.
-    pub fn bind() -> io::Result<Self> {
+    pub fn bind(secure: bool) -> io::Result<Self> {
         let tcp = |port| {
             Listeners::at(&everywhere(port)).map_err(|error| io::Error::other(error.to_string()))
         };
         let udp = everywhere(NAMES).into_iter().map(datagrams);
         Ok(Self {
             page: tcp(PAGE)?,
+            secure: secure.then(|| tcp(SECURE)).transpose()?,
             names_tcp: tcp(NAMES)?,
             names_udp: udp.collect::<Result<_, _>>()?,
         })
     }
 
-    /// To be handed over: first as many listeners of the page as of names, then datagrams.
+    /// To be handed over: first as many listeners of the page as of names, then datagrams, then those
+    /// of the page by HTTPS.
     pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         let tcp = [&self.page, &self.names_tcp];
         let mut all: Vec<_> = tcp
@@ -45,19 +51,28 @@ impl Sockets {
             .flat_map(|listeners| listeners.descriptors())
             .collect();
         all.extend(self.names_udp.iter().map(AsFd::as_fd));
+        all.extend(self.secure.iter().flat_map(Listeners::descriptors));
         all
     }
 
-    /// Those that were handed over, which are as many of each kind.
-    pub fn of(mut handed: Vec<OwnedFd>) -> Self {
-        let each = handed.len() / 3;
+    /// Those that were handed over, which are as many of each kind; `secure`: with those of the page
+    /// by HTTPS.
+    pub fn of(mut handed: Vec<OwnedFd>, secure: bool) -> Self {
+        let each = handed.len() / (3 + usize::from(secure));
+        let secure = secure.then(|| Listeners::of(handed.split_off(3 * each)));
         let names_udp = handed.split_off(2 * each);
         let names_tcp = handed.split_off(each);
         Self {
             page: Listeners::of(handed),
+            secure,
             names_tcp: Listeners::of(names_tcp),
             names_udp: names_udp.into_iter().map(Into::into).collect(),
         }
+    }
+
+    /// The page's by HTTPS.
+    pub fn secure(&mut self) -> Option<Listeners> {
+        self.secure.take()
     }
 
     /// The page's; names' by TCP, and by datagrams.
